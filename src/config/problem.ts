@@ -1,0 +1,24 @@
+/** A place in a file, counted from 1. */
+export interface Location {
+  /** As a person would type it: relative to the working directory where that is shorter. */
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Something wrong with the project, said to the one who can mend it. */
+export interface Problem {
+  readonly severity: "error" | "warning";
+  readonly location: Location;
+  /** The key that it is about, `request[0].validators[0].type`; empty for the file as a whole. */
+  readonly path: string;
+  /** What is wrong; what would be right. */
+  readonly message: string;
+}
+
+/** `sqls/customers.yaml:7:13: request[0].validators[0].type: unknown type 'integer'; did you mean 'int'?` */
+export function formatProblem({ severity, location, path, message }: Problem): string {
+  const place = `${location.file}:${location.line}:${location.column}`;
+  const word = severity === "warning" ? " warning:" : "";
+  return path === "" ? `${place}:${word} ${message}` : `${place}:${word} ${path}: ${message}`;
+}

@@ -1,0 +1,130 @@
+import type { Parameter } from "../params/parameter.ts";
+import type { Location, Problem } from "./problem.ts";
+
+/** A key's path in a file: `["request", 0, "field-name"]`. */
+export type KeyPath = readonly (string | number)[];
+
+/** Where a key stands, the included file's place for what was included. The nearest parent when the key itself is absent. */
+export type Locate = (path: KeyPath) => Location;
+
+export interface ConnectionConfig {
+  readonly name: string;
+  /** Complete SQL, typed short forms expanded by the engine's list of connection types. */
+  readonly init: string | undefined;
+  readonly type: string | undefined;
+  /** Options of the typed short form, as written. */
+  readonly options: Readonly<Record<string, string>>;
+  /** `conn.<key>`; values that start with `./` or `../` are absolute already. */
+  readonly properties: ReadonlyMap<string, string>;
+  readonly readOnly: boolean;
+  readonly lazy: boolean;
+  readonly maxConcurrency: number | undefined;
+  readonly logQueries: boolean;
+  readonly logParameters: boolean;
+  /** Values that came from the environment into this connection. */
+  readonly secrets: readonly string[];
+}
+
+export interface Limits {
+  readonly maxBodyBytes: number;
+  readonly maxPageSize: number;
+  readonly defaultPageSize: number;
+  readonly queryTimeoutMs: number;
+  readonly maxConcurrentQueries: number | undefined;
+  readonly maxQueuedRequests: number | undefined;
+  readonly maxBufferedBytes: number;
+  readonly stalledClientTimeoutMs: number;
+  readonly shutdownGraceMs: number;
+}
+
+/** The main configuration file, with defaults filled in. decisions.md 1. */
+export interface MainConfig {
+  /** Absolute path of the main file, and its folder. */
+  readonly file: string;
+  readonly folder: string;
+  readonly name: string;
+  readonly description: string;
+  readonly version: string;
+  readonly http: { readonly host: string; readonly port: number };
+  readonly templatePath: string;
+  readonly connections: ReadonlyMap<string, ConnectionConfig>;
+  /** DuckDB settings by name without `db_path`, as text. */
+  readonly duckdb: { readonly path: string | undefined; readonly settings: ReadonlyMap<string, string> };
+  readonly limits: Limits;
+  readonly log: { readonly level: LogLevel; readonly format: "pretty" | "json" | undefined };
+  readonly locate: Locate;
+}
+
+export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+export const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+export type Method = (typeof methods)[number];
+
+export interface RestConfig {
+  readonly method: Method;
+  /** Without a trailing slash, except `/` itself. */
+  readonly urlPath: string;
+}
+
+export interface OperationConfig {
+  readonly kind: "read" | "write";
+  readonly returnsData: boolean;
+  readonly transaction: boolean;
+  readonly validateBeforeWrite: boolean;
+}
+
+export type McpConfig =
+  | { readonly kind: "tool"; readonly name: string; readonly description: string; readonly mimeType: string }
+  | { readonly kind: "resource"; readonly name: string; readonly description: string; readonly mimeType: string }
+  | {
+      readonly kind: "prompt";
+      readonly name: string;
+      readonly description: string;
+      readonly template: string;
+      readonly arguments: readonly string[];
+    };
+
+/** A template file: read, not yet parsed. */
+export interface TemplateSource {
+  /** As problems name it. */
+  readonly file: string;
+  readonly text: string;
+}
+
+/** One endpoint file: known keys only, values of the right types, everything it names read or looked up. */
+export interface EndpointConfig {
+  /** As problems name it. */
+  readonly file: string;
+  readonly rest: RestConfig | undefined;
+  readonly mcp: McpConfig | undefined;
+  readonly summary: string | undefined;
+  readonly description: string | undefined;
+  readonly tags: readonly string[];
+  readonly deprecated: boolean;
+  /** Absent only for a prompt. */
+  readonly template: TemplateSource | undefined;
+  readonly connections: readonly ConnectionConfig[];
+  readonly parameters: readonly Parameter[];
+  readonly paginated: boolean;
+  readonly refusesUnknownParams: boolean;
+  readonly operation: OperationConfig;
+  readonly locate: Locate;
+}
+
+export interface Project {
+  readonly main: MainConfig;
+  readonly endpoints: readonly EndpointConfig[];
+  /** Values of whitelisted environment variables that are set: for `{{env.X}}` in SQL templates. */
+  readonly environment: ReadonlyMap<string, string>;
+  /** True for a name that `template.environment-whitelist` lists. */
+  readonly environmentAllows: (name: string) => boolean;
+  /** One line per configured feature whose issue has not landed, e.g. "cache (sqls/a.yaml and 3 more)". */
+  readonly inactive: readonly string[];
+}
+
+/** Either a project (and warnings), or problems of which at least one is an error. */
+export interface LoadedProject {
+  readonly project: Project | undefined;
+  readonly problems: readonly Problem[];
+}

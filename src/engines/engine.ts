@@ -1,0 +1,76 @@
+import type { Chunk } from "../result/chunk.ts";
+import type { Column } from "../result/column.ts";
+import type { Dialect } from "../sql/dialect.ts";
+import type { Statement } from "../sql/statement.ts";
+
+/** A read: all statements run in order on one connection; the last one returns the rows. */
+export interface Read {
+  /** Names of connections; each is opened (its `init` run once) before the first statement. */
+  readonly connections: readonly string[];
+  readonly statements: readonly Statement[];
+  /** The part of the last statement's rows that is wanted; absent: as the statement gives them. */
+  readonly window: Window | undefined;
+  /** Count all rows of the last of these statements, in the same snapshot as the rows. */
+  readonly totalOf: readonly Statement[] | undefined;
+  /** Aborted with a RequestFailure as its reason: the query is interrupted and `read` or `next` rejects with it. */
+  readonly signal: AbortSignal;
+}
+
+export interface Window {
+  readonly limit: number | undefined;
+  readonly offset: number;
+}
+
+/** Rows on their way. Whoever holds it calls `next` to the end or `close`. */
+export interface Rows {
+  readonly columns: readonly Column[];
+  readonly total: number | undefined;
+  /** The next rows, undefined after the last. Rejects when the query failed on the way: what came before is then incomplete. */
+  next(): Promise<Chunk | undefined>;
+  close(): Promise<void>;
+}
+
+/** Why the engine refuses a statement at load. `offset` counts characters (UTF-16) in the statement's SQL. */
+export interface StatementProblem {
+  /** syntax: no table could make it right. names: a table, column, function or type is missing or does not fit. other: depends on the values. */
+  readonly kind: "syntax" | "names" | "other";
+  readonly message: string;
+  readonly offset: number | undefined;
+}
+
+/** Where SQL runs. Nothing above this folder knows which database it is. */
+export interface Engine {
+  /** Opens a connection now (runs its `init` once). Rejects with a RequestFailure `source-down`, its cause the database's error without secrets. */
+  openConnection(name: string): Promise<void>;
+  /** Plans statements in order, without running them, binding each value as it is. Undefined: all is well. */
+  plan(statements: readonly Statement[]): Promise<StatementProblem | undefined>;
+  /** Parses a statement: needs no table and no connection. */
+  parse(sql: string): Promise<StatementProblem | undefined>;
+  /** Rejects with a RequestFailure. */
+  read(read: Read): Promise<Rows>;
+  /** Queries that run or wait. */
+  activity(): { readonly running: number; readonly waiting: number };
+  close(): Promise<void>;
+}
+
+/** Something that stops the engine from opening: a bad setting, a file that cannot be opened. */
+export class EngineOpenError extends Error {
+  /** The name of the setting that is wrong, when it is one. */
+  readonly setting: string | undefined;
+
+  constructor(message: string, setting?: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "EngineOpenError";
+    this.setting = setting;
+  }
+}
+
+/** A connection as the engine needs it: its `init` is complete SQL. */
+export interface ConnectionDefinition {
+  readonly name: string;
+  readonly init: string | undefined;
+  /** Texts that never appear in a message. */
+  readonly secrets: readonly string[];
+}
+
+export type { Dialect };

@@ -1,0 +1,37 @@
+/** What is wrong with one field of a request. Spec 7. */
+export interface FieldError {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** Every way in which a request can fail. No HTTP and no MCP in here: each surface answers the union in its own terms. */
+export type Failure =
+  | { readonly kind: "invalid-params"; readonly errors: readonly FieldError[] }
+  | { readonly kind: "body-too-large" }
+  | { readonly kind: "unsupported-body-type" }
+  | { readonly kind: "malformed-request"; readonly message: string }
+  | { readonly kind: "not-found" }
+  | { readonly kind: "method-not-allowed"; readonly allow: readonly string[] }
+  /** The template itself refused, with `error('403: not yours')`. */
+  | { readonly kind: "refused-by-template"; readonly status: number; readonly message: string }
+  | { readonly kind: "query-failed"; readonly message: string }
+  | { readonly kind: "query-timeout" }
+  | { readonly kind: "source-down"; readonly connection: string }
+  | { readonly kind: "overloaded" }
+  | { readonly kind: "draining" }
+  /** The client left: nobody waits for an answer. */
+  | { readonly kind: "cancelled" }
+  /** Part of the contract whose issue has not landed yet. */
+  | { readonly kind: "not-active"; readonly feature: string }
+  | { readonly kind: "internal" };
+
+/** A Failure on its way from where it happened to the edge that answers it. */
+export class RequestFailure extends Error {
+  readonly failure: Failure;
+
+  constructor(failure: Failure, options?: ErrorOptions) {
+    super(failure.kind, options);
+    this.name = "RequestFailure";
+    this.failure = failure;
+  }
+}

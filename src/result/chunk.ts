@@ -1,0 +1,37 @@
+/** Bit r set: row r holds a value (least significant bit first, as in Arrow). Absent: every row does. */
+export type Validity = Uint8Array | undefined;
+
+/** The values of one column in one chunk. What the bytes mean stands beside each type in column.ts. */
+export type Vector =
+  | { readonly layout: "fixed"; readonly validity: Validity; readonly data: Uint8Array }
+  /** Row r is `bytes` from `starts[r]`, `lengths[r]` long; rows may overlap and stand in any order. Undefined where invalid. */
+  | {
+      readonly layout: "bytes";
+      readonly validity: Validity;
+      readonly starts: Uint32Array;
+      readonly lengths: Uint32Array;
+      readonly bytes: Uint8Array;
+    }
+  | {
+      readonly layout: "list";
+      readonly validity: Validity;
+      readonly starts: Uint32Array;
+      readonly lengths: Uint32Array;
+      readonly child: Vector;
+      readonly childRows: number;
+    }
+  | { readonly layout: "array"; readonly validity: Validity; readonly child: Vector }
+  | { readonly layout: "struct"; readonly validity: Validity; readonly children: readonly Vector[] }
+  /** `tags[r]` is the member that holds row r. */
+  | {
+      readonly layout: "union";
+      readonly validity: Validity;
+      readonly tags: Uint8Array;
+      readonly children: readonly Vector[];
+    };
+
+/** Some rows of a result, column by column. Owns its memory: it stays valid when the database moves on. */
+export interface Chunk {
+  readonly rows: number;
+  readonly vectors: readonly Vector[];
+}

@@ -1,0 +1,17 @@
+/** The types in which values are bound. Engines translate them into their own. */
+export type SqlType = "VARCHAR" | "BIGINT" | "DATE" | "TIME" | "DECIMAL" | "DOUBLE" | "BOOLEAN";
+
+/**
+ * A value that goes to the database beside the SQL, never inside it. BIGINT holds a bigint, BOOLEAN a boolean, the
+ * others their text: `2024-02-29`, `12:30:00.5`, `29.99`.
+ */
+export interface BoundValue {
+  readonly type: SqlType;
+  readonly value: string | bigint | boolean | null;
+}
+
+/** One statement, ready to run: SQL with the dialect's placeholders, and the values for them in order. */
+export interface Statement {
+  readonly sql: string;
+  readonly values: readonly BoundValue[];
+}
