@@ -1,0 +1,97 @@
+import type { Dialect, RemoteQuoting } from "./dialect.ts";
+import type { TemplateScope } from "./scope.ts";
+import { BARE, type Mode, type StringStyle } from "./sql-lexer.ts";
+import type { ClientRef, LiteralPart, Piece, TemplateProblem } from "./template.ts";
+
+/** Quotes that are open: their content so far. */
+export interface OpenQuotes {
+  readonly offset: number;
+  /** The source so far, to be emitted untouched when it holds no tag. */
+  source: string;
+  parts: LiteralPart[];
+  client: boolean;
+  trusted: boolean;
+}
+
+export interface OpenString extends OpenQuotes {
+  readonly style: StringStyle;
+  /** The type before the literal (`DATE `), which belongs to it: `DATE '...'`. */
+  readonly typePrefix: string;
+  /** The same without comments and spaces around it. */
+  readonly typeName: string;
+  /** Chooses a file or an address. */
+  readonly choosesFile: boolean;
+  readonly remote: RemoteQuoting | undefined;
+}
+
+/** A parenthesis that is open, and the function before it (lower case), if any. */
+export interface OpenCall {
+  readonly name: string;
+  /** Where the name starts in the text being read, when that is still the same text. */
+  readonly start: number;
+}
+
+/** A token of bare SQL that came before. `start` is its index in the text being read, -1 when it came in an earlier one. */
+export interface SeenToken {
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A compilation under way: where in SQL we are, what was emitted, what was found wrong. */
+export interface Compilation {
+  readonly scope: TemplateScope;
+  readonly dialect: Dialect;
+  readonly problems: TemplateProblem[];
+  readonly reads: Map<string, ClientRef>;
+  out: Piece[];
+  mode: Mode;
+  string: OpenString | undefined;
+  identifier: OpenQuotes | undefined;
+  /** Quotes that a section stands in: they must not be closed inside it. */
+  guarded: OpenQuotes | undefined;
+  calls: OpenCall[];
+  /** Bare tokens of the statement, upper case, the latest last; comments are not among them. */
+  seen: SeenToken[];
+  problem(offset: number, message: string): void;
+  warning(offset: number, message: string): void;
+}
+
+export function openCompilation(scope: TemplateScope, dialect: Dialect, problems: TemplateProblem[]): Compilation {
+  return {
+    scope,
+    dialect,
+    problems,
+    reads: new Map(),
+    out: [],
+    mode: BARE,
+    string: undefined,
+    identifier: undefined,
+    guarded: undefined,
+    calls: [],
+    seen: [],
+    problem: (offset, message) => problems.push({ severity: "error", offset, message }),
+    warning: (offset, message) => problems.push({ severity: "warning", offset, message }),
+  };
+}
+
+/** Emits the author's own SQL. */
+export function emitSql(text: string, offset: number, compilation: Compilation, blank = false): void {
+  if (text === "") return;
+  const last = compilation.out.at(-1);
+  if (last?.kind === "sql" && last.offset + last.text.length === offset) {
+    compilation.out[compilation.out.length - 1] = {
+      ...last,
+      text: last.text + text,
+      blank: last.blank && blank,
+    };
+  } else {
+    compilation.out.push({ kind: "sql", text, offset, blank });
+  }
+}
+
+/** True when a tag at this place would continue a word: `sales_{{params.year}}`. */
+export function lastCharacterIsWord(compilation: Compilation): boolean {
+  const last = compilation.out.at(-1);
+  return last?.kind === "sql" && /[\w$\u0080-\uffff]$/.test(last.text);
+}

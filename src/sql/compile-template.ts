@@ -1,0 +1,160 @@
+import { type Compilation, openCompilation } from "./compilation.ts";
+import { compileText } from "./compile-text.ts";
+import type { Dialect } from "./dialect.ts";
+import { type MustacheNode, parseMustache } from "./mustache-nodes.ts";
+import { placeTag } from "./place-tag.ts";
+import { resolveName, type TemplateScope } from "./scope.ts";
+import { BARE } from "./sql-lexer.ts";
+import type { Piece, Template, TemplateProblem } from "./template.ts";
+
+/** A template's text becomes a program that knows the SQL around each tag; decisions 4. */
+export function compileTemplate(
+  text: string,
+  scope: TemplateScope,
+  dialect: Dialect,
+): { readonly template: Template; readonly problems: readonly TemplateProblem[] } {
+  const { nodes, problems } = parseMustache(text);
+  const compilation = openCompilation(scope, dialect, [...problems]);
+  compileNodes(nodes, compilation);
+  if (compilation.string !== undefined) {
+    compilation.problem(compilation.string.offset, "this string literal is never closed");
+  } else if (compilation.identifier !== undefined) {
+    compilation.problem(compilation.identifier.offset, "this quoted name is never closed");
+  } else if (compilation.mode.kind === "block-comment") {
+    compilation.problem(text.length, "a /* comment is never closed");
+  }
+  return { template: { pieces: compilation.out, reads: compilation.reads }, problems: compilation.problems };
+}
+
+const UNBALANCED = "a section must not open or close quotes or comments; put the whole of them inside or outside";
+
+function compileNodes(nodes: readonly MustacheNode[], compilation: Compilation): void {
+  nodes.forEach((node, index) => {
+    switch (node.kind) {
+      case "text":
+        compileText(node.text, node.offset, compilation);
+        break;
+      case "tag":
+        compileTag(node, nodes[index + 1], compilation);
+        break;
+      case "section":
+        compileSection(node, nodes[index + 1], compilation);
+        break;
+    }
+  });
+}
+
+function compileTag(
+  { name, offset }: Extract<MustacheNode, { kind: "tag" }>,
+  next: MustacheNode | undefined,
+  compilation: Compilation,
+): void {
+  if (isComment(compilation)) return;
+  const resolved = resolveName(name, compilation.scope);
+  switch (resolved.kind) {
+    case "client": {
+      compilation.reads.set(`${resolved.ref.scope}.${resolved.ref.name}`, resolved.ref);
+      const touchesNext = next?.kind === "text" && /^[\w$\u0080-\uffff]/.test(next.text);
+      placeTag(resolved.ref, offset, touchesNext, compilation);
+      return;
+    }
+    case "trusted":
+      placeTrusted(resolved.text, offset, compilation);
+      return;
+    case "undeclared":
+      // Inside its own section it is merely never set, and then this code is not reached.
+      compilation.problem(offset, resolved.message);
+      return;
+    case "unset":
+    case "unknown":
+      compilation.problem(offset, resolved.message);
+      return;
+  }
+}
+
+/** Configuration is the author's own text: bare it is SQL, inside quotes it is their content. */
+function placeTrusted(text: string, offset: number, compilation: Compilation): void {
+  const quoted = compilation.string ?? compilation.identifier;
+  if (quoted === undefined) {
+    compileText(text, offset, compilation);
+    return;
+  }
+  quoted.parts.push({ kind: "text", text });
+  quoted.trusted = true;
+}
+
+function compileSection(
+  node: Extract<MustacheNode, { kind: "section" }>,
+  next: MustacheNode | undefined,
+  compilation: Compilation,
+): void {
+  if (isComment(compilation)) {
+    const { mode } = compilation;
+    compileNodes(node.children, compilation);
+    if (compilation.mode.kind !== mode.kind) compilation.problem(node.offset, UNBALANCED);
+    return;
+  }
+  const resolved = resolveName(node.name, compilation.scope);
+  switch (resolved.kind) {
+    case "unknown":
+      compilation.problem(node.offset, resolved.message);
+      return;
+    case "trusted":
+      if (!node.inverted) compileNodes(node.children, compilation);
+      return;
+    case "unset":
+      if (node.inverted) compileNodes(node.children, compilation);
+      return;
+    case "undeclared":
+      compilation.warning(node.offset, `${resolved.message}, so it is never set here`);
+      if (node.inverted) compileNodes(node.children, compilation);
+      return;
+    case "client":
+      break;
+  }
+  compilation.reads.set(`${resolved.ref.scope}.${resolved.ref.name}`, resolved.ref);
+  const { inverted, offset } = node;
+  const before = { mode: compilation.mode, string: compilation.string, identifier: compilation.identifier };
+  const quoted = before.string ?? before.identifier;
+  if (quoted !== undefined) {
+    const outer = quoted.parts;
+    const guarded = compilation.guarded;
+    quoted.parts = [];
+    compilation.guarded = quoted;
+    compileNodes(node.children, compilation);
+    compilation.guarded = guarded;
+    // Closed inside the section: that was reported where it happened.
+    if ((compilation.string ?? compilation.identifier) !== quoted) return;
+    outer.push({ kind: "section", ref: resolved.ref, inverted, parts: quoted.parts });
+    quoted.parts = outer;
+    quoted.client = true;
+    return;
+  }
+  const out = compilation.out;
+  const pieces: Piece[] = [];
+  const calls = [...compilation.calls];
+  compilation.out = pieces;
+  compileNodes(node.children, compilation);
+  compilation.out = out;
+  // Where a section opens or closes parentheses, the deeper nesting counts: it is the more careful one.
+  if (compilation.calls.length < calls.length) compilation.calls = calls;
+  if (compilation.mode.kind === "line-comment" && before.mode.kind === "bare") {
+    if (next !== undefined && !(next.kind === "text" && /^[ \t]*[\r\n]/.test(next.text))) {
+      compilation.problem(offset, "a section must not end inside a comment; end the line before the section ends");
+    }
+    pieces.push({ kind: "sql", text: "\n", offset, blank: true });
+    compilation.mode = BARE;
+  }
+  if (compilation.mode.kind !== before.mode.kind || compilation.string !== undefined) {
+    compilation.problem(offset, UNBALANCED);
+    compilation.mode = before.mode;
+    compilation.string = undefined;
+    compilation.identifier = undefined;
+    return;
+  }
+  if (pieces.length > 0) out.push({ kind: "section", ref: resolved.ref, inverted, pieces, offset });
+}
+
+function isComment(compilation: Compilation): boolean {
+  return compilation.mode.kind === "line-comment" || compilation.mode.kind === "block-comment";
+}

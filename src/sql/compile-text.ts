@@ -1,0 +1,182 @@
+import { type Compilation, emitSql, type SeenToken } from "./compilation.ts";
+import { finishIdentifier, finishString } from "./finish-literal.ts";
+import { BARE, readBareToken, readComment, readQuoted, readString, type StringStyle } from "./sql-lexer.ts";
+import { choosesFile, remoteQuoting } from "./surroundings.ts";
+import { literalMacro } from "./template.ts";
+
+/** Reads a piece of the template's own text. */
+export function compileText(text: string, offset: number, compilation: Compilation): void {
+  compilation.seen = compilation.seen.map((token) => ({ ...token, start: -1 }));
+  compilation.calls = compilation.calls.map((call) => ({ ...call, start: -1 }));
+  // What came before may have been left out (a section): two dashes or two quotes must not meet here and change meaning.
+  if (compilation.mode.kind === "bare" && /^[-/*'"]/.test(text)) emitSql(" ", offset, compilation, true);
+  let at = 0;
+  while (at < text.length) at = compileNext(text, at, offset, compilation);
+}
+
+function compileNext(text: string, at: number, offset: number, compilation: Compilation): number {
+  const { mode } = compilation;
+  switch (mode.kind) {
+    case "bare":
+      return compileBare(text, at, offset, compilation);
+    case "line-comment":
+    case "block-comment": {
+      const rest = readComment(text, at, mode, compilation.dialect);
+      compilation.mode = rest.mode;
+      emitSql(text.slice(at, rest.end), offset + at, compilation, true);
+      return rest.end;
+    }
+    case "identifier":
+    case "string":
+      return compileQuoted(text, at, offset, compilation);
+  }
+}
+
+function compileQuoted(text: string, at: number, offset: number, compilation: Compilation): number {
+  const quotes = compilation.string ?? compilation.identifier;
+  if (quotes === undefined) throw new Error("no quotes are open");
+  const rest = compilation.string ? readString(text, at, compilation.string.style) : readQuoted(text, at, '"');
+  if (rest.value !== "") quotes.parts.push({ kind: "text", text: rest.value });
+  quotes.source += text.slice(at, rest.end);
+  if (rest.end === undefined) return text.length;
+  if (compilation.guarded === quotes) {
+    compilation.problem(offset + rest.end - 1, "a section inside quotes must not close them");
+  }
+  if (compilation.string) {
+    finishString(compilation.string, text.slice(rest.end), compilation);
+    compilation.string = undefined;
+  } else {
+    finishIdentifier(quotes, compilation);
+    compilation.identifier = undefined;
+  }
+  compilation.mode = BARE;
+  return rest.end;
+}
+
+function compileBare(text: string, at: number, offset: number, compilation: Compilation): number {
+  const token = readBareToken(text, at, compilation.dialect);
+  const end = at + token.length;
+  const source = text.slice(at, end);
+  switch (token.kind) {
+    case "space":
+      emitSql(source, offset + at, compilation, true);
+      return end;
+    case "word":
+      note({ text: source.toUpperCase(), start: at, end }, compilation);
+      emitSql(wordFor(source, text.slice(end), compilation), offset + at, compilation);
+      return end;
+    case "symbol":
+      compileSymbol(source, at, offset, compilation);
+      return end;
+    case "placeholder":
+      compilation.problem(
+        offset + at,
+        `'${source}' is a placeholder of prepared statements; values are written as tags, for example {{params.id}}`,
+      );
+      return end;
+    case "open-line-comment":
+      compilation.mode = { kind: "line-comment" };
+      emitSql(source, offset + at, compilation, true);
+      return end;
+    case "open-block-comment":
+      compilation.mode = { kind: "block-comment", depth: 1 };
+      emitSql(source, offset + at, compilation, true);
+      return end;
+    case "open-identifier":
+      compilation.mode = { kind: "identifier" };
+      compilation.identifier = { offset: offset + at, source, parts: [], client: false, trusted: false };
+      return end;
+    case "open-string":
+      openString(text, at, source, token.style, offset, compilation);
+      return end;
+  }
+}
+
+function compileSymbol(symbol: string, at: number, offset: number, compilation: Compilation): void {
+  if (symbol === ";") {
+    compilation.out.push({ kind: "separator" });
+    compilation.calls = [];
+    compilation.seen = [];
+    return;
+  }
+  if (symbol === "(") {
+    const before = compilation.seen.at(-1);
+    const isName = before !== undefined && /^[\w\u0080-\uffff"]/.test(before.text);
+    compilation.calls.push({
+      name: isName ? before.text.replace(/^"|"$/g, "").toLowerCase() : "",
+      start: isName ? before.start : -1,
+    });
+  }
+  const closed = symbol === ")" ? compilation.calls.pop() : undefined;
+  // `DECIMAL(10, 2) '...'`: the closing parenthesis stands for the type that it ends.
+  const type = closed?.name.toUpperCase() ?? "";
+  note(
+    { text: compilation.dialect.literalTypes.has(type) ? type : symbol, start: closed?.start ?? at, end: at + 1 },
+    compilation,
+  );
+  emitSql(symbol, offset + at, compilation);
+}
+
+/** Quoting for the other side depends on the other side: `sql_literal` becomes the macro that fits. */
+function wordFor(word: string, rest: string, compilation: Compilation): string {
+  if (word.toLowerCase() !== "sql_literal" || !/^\s*\(/.test(rest)) return word;
+  const remote = remoteQuoting(compilation);
+  return remote === undefined ? word : literalMacro(remote);
+}
+
+function openString(
+  text: string,
+  at: number,
+  source: string,
+  style: StringStyle,
+  offset: number,
+  compilation: Compilation,
+): void {
+  const type = typeBefore(compilation);
+  let typePrefix = "";
+  let typeName = "";
+  if (type !== undefined) {
+    typePrefix = text.slice(type.start, at);
+    typeName = text.slice(type.start, compilation.seen.at(-1)?.end);
+    dropEmitted(at - type.start, compilation);
+  }
+  compilation.mode = { kind: "string", style };
+  compilation.string = {
+    offset: offset + at,
+    source,
+    parts: [],
+    client: false,
+    trusted: false,
+    style,
+    typePrefix,
+    typeName,
+    choosesFile: choosesFile(compilation),
+    remote: remoteQuoting(compilation),
+  };
+}
+
+/** The type that stands right before this place, in the same piece of text. */
+function typeBefore({ seen, dialect }: Compilation): SeenToken | undefined {
+  const last = seen.at(-1);
+  if (last === undefined) return undefined;
+  if (last.text === "ZONE" && seen.at(-2)?.text === "TIME" && /^WITH(OUT)?$/.test(seen.at(-3)?.text ?? "")) {
+    const type = seen.at(-4);
+    return type !== undefined && type.start >= 0 && /^TIME(STAMP)?$/.test(type.text) ? type : undefined;
+  }
+  return last.start >= 0 && dialect.literalTypes.has(last.text) ? last : undefined;
+}
+
+function dropEmitted(length: number, compilation: Compilation): void {
+  const last = compilation.out.at(-1);
+  if (last?.kind !== "sql" || last.text.length < length)
+    throw new Error("the type before a literal was not emitted with it");
+  const text = last.text.slice(0, last.text.length - length);
+  compilation.out.pop();
+  if (text !== "") compilation.out.push({ ...last, text, blank: last.blank || text.trim() === "" });
+}
+
+function note(token: SeenToken, compilation: Compilation): void {
+  compilation.seen.push(token);
+  // The first token tells the kind of statement, the last ones what stands before a tag.
+  if (compilation.seen.length > 12) compilation.seen.splice(1, 1);
+}

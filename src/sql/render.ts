@@ -1,0 +1,144 @@
+import { RequestFailure } from "../failure.ts";
+import type { ParamValue } from "../params/parameter.ts";
+import type { Dialect } from "./dialect.ts";
+import type { BoundValue, Statement } from "./statement.ts";
+import type { ClientRef, LiteralPart, Piece, RemotePlace, Template } from "./template.ts";
+
+/** The client's value for a name, undefined when it is not set. */
+export type Lookup = (ref: ClientRef) => ParamValue | undefined;
+
+export interface RenderOptions {
+  readonly dialect: Dialect;
+  /** Whole numbers, booleans and literals of enums become text: for places where SQL takes no parameter. */
+  readonly inline: boolean;
+  /** Hears where in a statement's SQL each piece of the template begins: to give the database's errors their line. */
+  readonly trace?: (statement: number, at: number, offset: number) => void;
+}
+
+/** The statement under way. */
+interface Draft {
+  sql: string;
+  values: BoundValue[];
+  blank: boolean;
+}
+
+/** A template and values become statements with bound values. */
+export function render(template: Template, lookup: Lookup, options: RenderOptions): Statement[] {
+  const statements: Statement[] = [];
+  let draft: Draft = { sql: "", values: [], blank: true };
+  const finish = (): void => {
+    if (!draft.blank) statements.push({ sql: draft.sql, values: draft.values });
+    draft = { sql: "", values: [], blank: true };
+  };
+  const run = (pieces: readonly Piece[]): void => {
+    for (const piece of pieces) {
+      if (piece.kind === "separator") {
+        finish();
+      } else if (piece.kind === "section") {
+        if ((lookup(piece.ref) !== undefined) !== piece.inverted) run(piece.pieces);
+      } else {
+        options.trace?.(statements.length, draft.sql.length, piece.offset);
+        renderPiece(piece, draft, lookup, options);
+      }
+    }
+  };
+  run(template.pieces);
+  finish();
+  return statements;
+}
+
+function renderPiece(
+  piece: Exclude<Piece, { kind: "separator" | "section" }>,
+  draft: Draft,
+  lookup: Lookup,
+  options: RenderOptions,
+): void {
+  if (piece.kind === "sql") {
+    draft.sql += piece.text;
+    draft.blank &&= piece.blank;
+    return;
+  }
+  draft.blank = false;
+  switch (piece.kind) {
+    case "value":
+      renderValue(piece, draft, lookup, options);
+      return;
+    case "glued": {
+      const text = lookup(piece.ref)?.text ?? "NULL";
+      if (/^[+-]/.test(text)) refuse(piece.ref, "Integer is less than the minimum allowed value");
+      draft.sql += text;
+      return;
+    }
+    case "inline":
+      draft.sql += lookup(piece.ref)?.text ?? "NULL";
+      return;
+    case "identifier":
+      draft.sql += `"${compose(piece.parts, lookup).replaceAll('"', '""')}"`;
+      return;
+    case "literal": {
+      const text = compose(piece.parts, lookup);
+      draft.sql += piece.before;
+      if (piece.quoted || (options.inline && piece.allEnums)) draft.sql += `'${text.replaceAll("'", "''")}'`;
+      else bind({ type: "VARCHAR", value: text }, draft, options.dialect);
+      draft.sql += piece.after;
+      return;
+    }
+  }
+}
+
+function renderValue(
+  { ref, remote }: Extract<Piece, { kind: "value" }>,
+  draft: Draft,
+  lookup: Lookup,
+  options: RenderOptions,
+): void {
+  const value = lookup(ref);
+  if (value === undefined) {
+    draft.sql += "NULL";
+    return;
+  }
+  if (remote !== undefined) checkRemote(value.text, remote, ref);
+  // With a space, so that a minus sign before it does not become a comment.
+  if (options.inline && ref.traits === "scalar") draft.sql += ` ${String(value.value)} `;
+  else bind({ type: value.type, value: value.value }, draft, options.dialect);
+}
+
+function bind(value: BoundValue, draft: Draft, dialect: Dialect): void {
+  draft.values.push(value);
+  draft.sql += dialect.placeholder(draft.values.length);
+}
+
+function compose(parts: readonly LiteralPart[], lookup: Lookup): string {
+  let text = "";
+  for (const part of parts) {
+    switch (part.kind) {
+      case "text":
+        text += part.text;
+        break;
+      case "value": {
+        const value = lookup(part.ref)?.text ?? "";
+        if (part.remote !== undefined) checkRemote(value, part.remote, part.ref);
+        text += value;
+        break;
+      }
+      case "section":
+        if ((lookup(part.ref) !== undefined) !== part.inverted) text += compose(part.parts, lookup);
+        break;
+    }
+  }
+  return text;
+}
+
+const BREAKS_OUT = /['"`\\;]|--|\/\*/;
+const ONE_WORD = /^(?:[\w.\u0080-\uffff]*|[+-]\d+(?:\.\d+)?)$/;
+
+/** Text that could change SQL which somebody else will run does not get there. */
+function checkRemote(text: string, place: RemotePlace, ref: ClientRef): void {
+  if (BREAKS_OUT.test(text) || (place === "bare" && !ONE_WORD.test(text))) {
+    refuse(ref, "Potential SQL injection detected");
+  }
+}
+
+function refuse(ref: ClientRef, message: string): never {
+  throw new RequestFailure({ kind: "invalid-params", errors: [{ field: ref.name, message }] });
+}

@@ -1,0 +1,106 @@
+import type { ClientRef, ValueTraits } from "./template.ts";
+
+/** The variables of `auth`; spec 2.10. */
+export const authVariables = ["username", "email", "roles", "type", "authenticated", "groups"] as const;
+
+/** The names that a template may use, known when it is compiled. */
+export interface TemplateScope {
+  readonly params: ReadonlyMap<string, ValueTraits>;
+  /** Properties of the first connection. */
+  readonly conn: ReadonlyMap<string, string>;
+  readonly connectionName: string | undefined;
+  /** Names of the cache table, when the endpoint has one. */
+  readonly cache: ReadonlyMap<string, string>;
+  readonly environment: (name: string) => { readonly value: string } | "unlisted" | "unset";
+}
+
+/** What a name in a template stands for. */
+export type Resolved =
+  | { readonly kind: "client"; readonly ref: ClientRef }
+  /** Configuration, known at load. */
+  | { readonly kind: "trusted"; readonly text: string }
+  /** A trusted name without a value: false as a section, a problem as a tag. */
+  | { readonly kind: "unset"; readonly message: string }
+  /** A parameter that this endpoint does not declare. */
+  | { readonly kind: "undeclared"; readonly message: string }
+  | { readonly kind: "unknown"; readonly message: string };
+
+export function resolveName(name: string, scope: TemplateScope): Resolved {
+  const dot = name.indexOf(".");
+  const root = dot < 0 ? name : name.slice(0, dot);
+  const rest = dot < 0 ? "" : name.slice(dot + 1);
+  if (rest !== "") {
+    switch (root) {
+      case "params":
+        return resolveParameter(rest, scope);
+      case "auth":
+        return resolveAuth(rest);
+      case "conn":
+        return resolveConnection(rest, scope);
+      case "cache":
+        return resolveCache(rest, scope);
+      case "env":
+        return resolveEnvironment(rest, scope);
+    }
+  }
+  return { kind: "unknown", message: unknownName(name, root, rest, scope) };
+}
+
+function resolveParameter(name: string, scope: TemplateScope): Resolved {
+  const traits = scope.params.get(name);
+  if (traits !== undefined) return { kind: "client", ref: { scope: "params", name, traits } };
+  const known = [...scope.params.keys()].map((key) => `params.${key}`).join(", ");
+  return { kind: "undeclared", message: `params.${name} is not declared under request (declared: ${known || "none"})` };
+}
+
+function resolveAuth(name: string): Resolved {
+  if (!authVariables.some((known) => known === name)) {
+    const known = authVariables.map((variable) => `auth.${variable}`).join(", ");
+    return { kind: "unknown", message: `unknown variable 'auth.${name}'; there are ${known}` };
+  }
+  return { kind: "client", ref: { scope: "auth", name, traits: name === "authenticated" ? "scalar" : "text" } };
+}
+
+function resolveConnection(name: string, scope: TemplateScope): Resolved {
+  const text = scope.conn.get(name);
+  if (text !== undefined) return { kind: "trusted", text };
+  const known = [...scope.conn.keys()].map((key) => `conn.${key}`).join(", ") || "none";
+  const where =
+    scope.connectionName === undefined ? "there is no connection" : `properties of '${scope.connectionName}': ${known}`;
+  return { kind: "unset", message: `unknown variable 'conn.${name}'; ${where}` };
+}
+
+function resolveCache(name: string, scope: TemplateScope): Resolved {
+  const text = scope.cache.get(name);
+  if (text !== undefined) return { kind: "trusted", text };
+  const known = [...scope.cache.keys()].map((key) => `cache.${key}`).join(", ");
+  return {
+    kind: "unset",
+    message: `unknown variable 'cache.${name}'; ${known === "" ? "the endpoint has no cache block" : `there are ${known}`}`,
+  };
+}
+
+function resolveEnvironment(name: string, scope: TemplateScope): Resolved {
+  const found = scope.environment(name);
+  if (found === "unlisted") {
+    const message = `Environment variable ${name} not found; it is not listed in template.environment-whitelist`;
+    return { kind: "unknown", message };
+  }
+  if (found === "unset") return { kind: "unset", message: `Environment variable ${name} not found; it is not set` };
+  return { kind: "trusted", text: found.value };
+}
+
+function unknownName(name: string, root: string, rest: string, scope: TemplateScope): string {
+  const word = name.split(/\s+/)[0] ?? name;
+  if (["if", "unless", "each", "with"].includes(word) && name !== word) {
+    const inner = name.slice(word.length).trim();
+    const section = word === "unless" ? `{{^${inner}}}...{{/${inner}}}` : `{{#${inner}}}...{{/${inner}}}`;
+    return `'{{#${word}}}' is Handlebars, templates are Mustache; write ${section}`;
+  }
+  if (name === "else")
+    return "'{{else}}' is Handlebars, templates are Mustache; write a second, inverted section {{^name}}...{{/name}}";
+  if (root === "request" && rest !== "") return `unknown variable '${name}'; write params.${rest}`;
+  if (scope.params.has(name)) return `unknown variable '${name}'; write params.${name}`;
+  if (name === ".") return "'{{.}}' has no meaning here; write the whole name, for example {{params.id}}";
+  return `unknown variable '${name}'; names start with params., conn., auth., cache. or env.`;
+}

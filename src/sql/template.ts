@@ -1,0 +1,94 @@
+import type { RemoteQuoting } from "./dialect.ts";
+
+/** A value that a request or its identity brings: known only when a call is made, never part of the SQL text. */
+export interface ClientRef {
+  readonly scope: "params" | "auth";
+  readonly name: string;
+  readonly traits: ValueTraits;
+}
+
+/**
+ * What may be done with a value besides binding it. `enum`: one of the author's own list, so its text may be inlined.
+ * `scalar`: whole numbers and booleans, whose digits or word may be inlined where SQL takes no parameter. `typed`: other
+ * types that cannot carry SQL text. `text`: anything.
+ */
+export type ValueTraits = "enum" | "scalar" | "typed" | "text";
+
+/** How careful to be with a value that lands in SQL for somebody else; decisions 4, second-order SQL. */
+export type RemotePlace = "inside-quotes" | "bare";
+
+export type LiteralPart =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "value"; readonly ref: ClientRef; readonly remote: RemotePlace | undefined }
+  | {
+      readonly kind: "section";
+      readonly ref: ClientRef;
+      readonly inverted: boolean;
+      readonly parts: readonly LiteralPart[];
+    };
+
+/** One step of a compiled template. `offset` is where it stands in the template's text. */
+export type Piece =
+  /** The author's own SQL. `blank`: spaces and comments only. */
+  | { readonly kind: "sql"; readonly text: string; readonly offset: number; readonly blank: boolean }
+  | { readonly kind: "separator" }
+  /** A bare value: bound; a `scalar` is inlined when the template is rendered inline. */
+  | {
+      readonly kind: "value";
+      readonly ref: ClientRef;
+      readonly offset: number;
+      readonly remote: RemotePlace | undefined;
+    }
+  /** A scalar that is part of a word (`sales_{{params.year}}`): digits, never signed. */
+  | { readonly kind: "glued"; readonly ref: ClientRef; readonly offset: number }
+  /** An enum's text as the author wrote it in the YAML. */
+  | { readonly kind: "inline"; readonly ref: ClientRef; readonly offset: number }
+  /**
+   * A string literal that holds client values: one bound VARCHAR, or quoted text where `quoted` is set or the template
+   * is rendered inline (only possible when all its values are enums).
+   */
+  | {
+      readonly kind: "literal";
+      readonly parts: readonly LiteralPart[];
+      readonly before: string;
+      readonly after: string;
+      readonly quoted: boolean;
+      readonly allEnums: boolean;
+      readonly offset: number;
+    }
+  /** `"..."` with enum values in it. */
+  | { readonly kind: "identifier"; readonly parts: readonly LiteralPart[]; readonly offset: number }
+  | {
+      readonly kind: "section";
+      readonly ref: ClientRef;
+      readonly inverted: boolean;
+      readonly pieces: readonly Piece[];
+      readonly offset: number;
+    };
+
+/** A template, parsed once at load. */
+export interface Template {
+  readonly pieces: readonly Piece[];
+  /** Every client value that it reads, `params.id` and so on. */
+  readonly reads: ReadonlyMap<string, ClientRef>;
+}
+
+/** Something wrong in a template. `offset` counts characters of its text. */
+export interface TemplateProblem {
+  readonly severity: "error" | "warning";
+  readonly offset: number;
+  readonly message: string;
+}
+
+/** The macro that quotes a value for the other side of a remote query. */
+export function literalMacro(quoting: RemoteQuoting): string {
+  switch (quoting) {
+    case "standard":
+    case "name":
+      return "sql_literal";
+    case "backslash-and-quote":
+      return "sql_literal_backslash_and_quote";
+    case "backslash":
+      return "sql_literal_backslash";
+  }
+}
