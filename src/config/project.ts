@@ -109,6 +109,8 @@ export interface EndpointConfig {
   readonly paginated: boolean;
   readonly refusesUnknownParams: boolean;
   readonly operation: OperationConfig;
+  /** Names of the cache table, when the endpoint has an enabled cache block that names one. */
+  readonly cacheTable: { readonly schema: string; readonly table: string } | undefined;
   readonly locate: Locate;
 }
 

@@ -33,13 +33,16 @@ export interface Rows {
 /** Why the engine refuses a statement at load. `offset` counts characters (UTF-16) in the statement's SQL. */
 export interface StatementProblem {
   /** syntax: no table could make it right. names: a table, column, function or type is missing or does not fit. other: depends on the values. */
-  readonly kind: "syntax" | "names" | "other";
+  readonly kind: "syntax" | "names" | "parameter" | "other";
   readonly message: string;
+  /** Which of the statements, from 0. */
+  readonly statement: number;
   readonly offset: number | undefined;
 }
 
 /** Where SQL runs. Nothing above this folder knows which database it is. */
 export interface Engine {
+  readonly dialect: Dialect;
   /** Opens a connection now (runs its `init` once). Rejects with a RequestFailure `source-down`, its cause the database's error without secrets. */
   openConnection(name: string): Promise<void>;
   /** Plans statements in order, without running them, binding each value as it is. Undefined: all is well. */

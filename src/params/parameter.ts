@@ -36,7 +36,9 @@ export interface Parameter {
  * What a client sent for one parameter, before validation. `json` is the text of a JSON object or array; a declared
  * body field takes it as text, a field of another location refuses it.
  */
-export type RawValue = { readonly kind: "text"; readonly text: string } | { readonly kind: "json"; readonly text: string };
+export type RawValue =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "json"; readonly text: string };
 
 /** What a client sent, by location and name. Header names are in lower case. An absent name was not sent. */
 export interface RawParams {
@@ -55,3 +57,8 @@ export interface ParamValue {
 
 /** Validated values after defaults. An absent name is not set. */
 export type Params = ReadonlyMap<string, ParamValue>;
+
+/** The header that carries a field: `x_user_region` comes as `X-User-Region`. Lower case, as in RawParams. Spec 2.2. */
+export function headerName(fieldName: string): string {
+  return fieldName.toLowerCase().replaceAll("_", "-");
+}

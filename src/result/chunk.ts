@@ -35,3 +35,7 @@ export interface Chunk {
   readonly rows: number;
   readonly vectors: readonly Vector[];
 }
+
+export function isValid(validity: Validity, row: number): boolean {
+  return validity === undefined || ((validity[row >> 3] ?? 0) & (1 << (row & 7))) !== 0;
+}

@@ -27,7 +27,7 @@ export type ColumnType =
   /** `fixed`, 16 bytes in the order in which the text shows them. */
   | { readonly kind: "uuid" }
   /** `fixed`, unsigned index into `values`. */
-  | { readonly kind: "enum"; readonly bits: 8 | 16 | 32; readonly values: readonly string[] }
+  | { readonly kind: "enum"; readonly bits: 8 | 16 | 32; readonly values: EnumValues }
   /** `fixed`, int32 days since 1970-01-01; 2147483647 and -2147483647 are the infinities. */
   | { readonly kind: "date" }
   /** `fixed`, int64 units since midnight. */
@@ -48,6 +48,12 @@ export type ColumnType =
   | { readonly kind: "map"; readonly key: ColumnType; readonly value: ColumnType }
   /** `union`. */
   | { readonly kind: "union"; readonly members: readonly Column[] };
+
+/** The texts of an enum. An array is one; an engine may look them up when they are asked for. */
+export interface EnumValues {
+  readonly length: number;
+  at(index: number): string | undefined;
+}
 
 export interface Column {
   readonly name: string;

@@ -1,6 +1,7 @@
-import type { Dialect, RemoteQuoting } from "./dialect.ts";
+import type { Dialect } from "./dialect.ts";
 import type { TemplateScope } from "./scope.ts";
 import { BARE, type Mode, type StringStyle } from "./sql-lexer.ts";
+import type { Remote } from "./surroundings.ts";
 import type { ClientRef, LiteralPart, Piece, TemplateProblem } from "./template.ts";
 
 /** Quotes that are open: their content so far. */
@@ -21,7 +22,7 @@ export interface OpenString extends OpenQuotes {
   readonly typeName: string;
   /** Chooses a file or an address. */
   readonly choosesFile: boolean;
-  readonly remote: RemoteQuoting | undefined;
+  readonly remote: Remote | undefined;
 }
 
 /** A parenthesis that is open, and the function before it (lower case), if any. */

@@ -1,7 +1,7 @@
 import { type Compilation, emitSql, type SeenToken } from "./compilation.ts";
 import { finishIdentifier, finishString } from "./finish-literal.ts";
 import { BARE, readBareToken, readComment, readQuoted, readString, type StringStyle } from "./sql-lexer.ts";
-import { choosesFile, remoteQuoting } from "./surroundings.ts";
+import { choosesFile, remoteAround } from "./surroundings.ts";
 import { literalMacro } from "./template.ts";
 
 /** Reads a piece of the template's own text. */
@@ -120,8 +120,8 @@ function compileSymbol(symbol: string, at: number, offset: number, compilation: 
 /** Quoting for the other side depends on the other side: `sql_literal` becomes the macro that fits. */
 function wordFor(word: string, rest: string, compilation: Compilation): string {
   if (word.toLowerCase() !== "sql_literal" || !/^\s*\(/.test(rest)) return word;
-  const remote = remoteQuoting(compilation);
-  return remote === undefined ? word : literalMacro(remote);
+  const remote = remoteAround(compilation);
+  return remote === undefined ? word : literalMacro(remote.quoting);
 }
 
 function openString(
@@ -151,7 +151,7 @@ function openString(
     typePrefix,
     typeName,
     choosesFile: choosesFile(compilation),
-    remote: remoteQuoting(compilation),
+    remote: remoteAround(compilation),
   };
 }
 

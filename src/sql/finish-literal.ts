@@ -1,4 +1,5 @@
 import { type Compilation, emitSql, type OpenQuotes, type OpenString } from "./compilation.ts";
+import type { Remote } from "./surroundings.ts";
 import type { LiteralPart, RemotePlace } from "./template.ts";
 
 const INTERVAL_UNIT =
@@ -18,8 +19,8 @@ export function finishString(string: OpenString, following: string, compilation:
     if (allEnums) compilation.warning(string.offset, `${message}; it can only be one of the enum's allowedValues`);
     else compilation.problem(string.offset, `${message}; give the parameter an enum validator with the allowedValues`);
   }
-  const parts = string.remote === undefined ? string.parts : markRemote(string.parts, string.remote === "name");
-  if (string.remote !== undefined && !everyValue(string.parts, isHarmless)) {
+  const parts = string.remote === undefined ? string.parts : markRemote(string.parts, string.remote);
+  if (string.remote?.wrapped === false && !everyValue(string.parts, isHarmless)) {
     compilation.warning(
       string.offset,
       "a client value becomes part of SQL for another database; write ' || sql_literal('{{{params.x}}}') || ' so that any text is quoted for it",
@@ -92,7 +93,7 @@ function everyValue(
 }
 
 /** Tells for each value whether it stands inside quotes of the inner SQL. */
-function markRemote(parts: readonly LiteralPart[], isName: boolean): readonly LiteralPart[] {
+function markRemote(parts: readonly LiteralPart[], { quoting, wrapped }: Remote): readonly LiteralPart[] {
   let inside = false;
   const mark = (list: readonly LiteralPart[]): readonly LiteralPart[] =>
     list.map((part): LiteralPart => {
@@ -101,7 +102,8 @@ function markRemote(parts: readonly LiteralPart[], isName: boolean): readonly Li
           for (const character of part.text) if (character === "'") inside = !inside;
           return part;
         case "value": {
-          const remote: RemotePlace = inside || isName ? "inside-quotes" : "bare";
+          const quotes = inside || quoting === "name" ? "inside-quotes" : "bare";
+          const remote: RemotePlace = wrapped ? "quoted-for-it" : quotes;
           return isHarmless(part) ? part : { ...part, remote };
         }
         case "section": {

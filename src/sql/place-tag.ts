@@ -1,5 +1,5 @@
 import { type Compilation, lastCharacterIsWord } from "./compilation.ts";
-import { choosesFile, remoteQuoting } from "./surroundings.ts";
+import { choosesFile, remoteAround } from "./surroundings.ts";
 import type { ClientRef } from "./template.ts";
 
 /** Puts a client value where it stands. Spec 2.10, decisions 4. */
@@ -43,8 +43,8 @@ export function placeTag(ref: ClientRef, offset: number, touchesNext: boolean, c
       `{{${name}}} would choose the file or address that is read here; give the parameter an enum validator with the allowedValues`,
     );
   }
-  const remote = ref.traits === "text" && remoteQuoting(compilation) !== undefined;
-  if (remote) {
+  const remote = ref.traits === "text" ? remoteAround(compilation) : undefined;
+  if (remote?.wrapped === false) {
     compilation.warning(
       offset,
       `{{${name}}} becomes part of SQL for another database; write sql_literal({{${name}}}) so that any text is quoted for it`,
@@ -54,5 +54,6 @@ export function placeTag(ref: ClientRef, offset: number, touchesNext: boolean, c
   if (last !== undefined && last.kind !== "sql" && last.kind !== "separator") {
     compilation.out.push({ kind: "sql", text: " ", offset, blank: true });
   }
-  compilation.out.push({ kind: "value", ref, offset, remote: remote ? "inside-quotes" : undefined });
+  const place = remote?.wrapped ? "quoted-for-it" : "inside-quotes";
+  compilation.out.push({ kind: "value", ref, offset, remote: remote && place });
 }

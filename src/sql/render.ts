@@ -64,8 +64,8 @@ function renderPiece(
       renderValue(piece, draft, lookup, options);
       return;
     case "glued": {
-      const text = lookup(piece.ref)?.text ?? "NULL";
-      if (/^[+-]/.test(text)) refuse(piece.ref, "Integer is less than the minimum allowed value");
+      const text = String(lookup(piece.ref)?.value ?? "NULL");
+      if (!/^\w+$/.test(text)) refuse(piece.ref, "Integer is less than the minimum allowed value");
       draft.sql += text;
       return;
     }
@@ -98,8 +98,9 @@ function renderValue(
     return;
   }
   if (remote !== undefined) checkRemote(value.text, remote, ref);
-  // With a space, so that a minus sign before it does not become a comment.
-  if (options.inline && ref.traits === "scalar") draft.sql += ` ${String(value.value)} `;
+  // With a space, so that a minus sign before it does not become a comment. Text that no validator saw is never inlined.
+  if (options.inline && ref.traits === "scalar" && typeof value.value !== "string")
+    draft.sql += ` ${String(value.value)} `;
   else bind({ type: value.type, value: value.value }, draft, options.dialect);
 }
 
@@ -129,13 +130,24 @@ function compose(parts: readonly LiteralPart[], lookup: Lookup): string {
   return text;
 }
 
-const BREAKS_OUT = /['"`\\;]|--|\/\*/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a NUL would end the other side's SQL
+const BREAKS_OUT = /['"`\\;\0]|--|\/\*/;
 const ONE_WORD = /^(?:[\w.\u0080-\uffff]*|[+-]\d+(?:\.\d+)?)$/;
 
 /** Text that could change SQL which somebody else will run does not get there. */
 function checkRemote(text: string, place: RemotePlace, ref: ClientRef): void {
-  if (BREAKS_OUT.test(text) || (place === "bare" && !ONE_WORD.test(text))) {
-    refuse(ref, "Potential SQL injection detected");
+  if (!isHarmless(text, place)) refuse(ref, "Potential SQL injection detected");
+}
+
+function isHarmless(text: string, place: RemotePlace): boolean {
+  switch (place) {
+    case "quoted-for-it":
+      // SQL text ends at a NUL, wherever it stands.
+      return !text.includes("\0");
+    case "inside-quotes":
+      return !BREAKS_OUT.test(text);
+    case "bare":
+      return !BREAKS_OUT.test(text) && ONE_WORD.test(text);
   }
 }
 

@@ -1,13 +1,20 @@
 import type { Compilation } from "./compilation.ts";
 import type { RemoteQuoting } from "./dialect.ts";
 
-/** The innermost function around this place that takes SQL for somebody else, unless `sql_literal` quotes for it. */
-export function remoteQuoting(compilation: Compilation): RemoteQuoting | undefined {
-  for (let i = compilation.calls.length - 1; i >= 0; i -= 1) {
-    const name = compilation.calls[i]?.name ?? "";
-    if (name === "sql_literal") return undefined;
-    const quoting = compilation.dialect.sqlFunctions.get(name);
-    if (quoting !== undefined) return quoting;
+/** The other side that the SQL at this place is for. */
+export interface Remote {
+  readonly quoting: RemoteQuoting;
+  /** `sql_literal` stands between, and quotes for it. */
+  readonly wrapped: boolean;
+}
+
+/** The innermost function around this place that takes SQL for somebody else. */
+export function remoteAround({ calls, dialect }: Compilation): Remote | undefined {
+  let wrapped = false;
+  for (const { name } of calls.toReversed()) {
+    if (name === "sql_literal") wrapped = true;
+    const quoting = dialect.sqlFunctions.get(name);
+    if (quoting !== undefined) return { quoting, wrapped };
   }
   return undefined;
 }

@@ -138,6 +138,12 @@ describe("where a tag stands decides what becomes of it", () => {
     );
   });
 
+  test("inline: text that no validator saw stays bound", () => {
+    expect(rendered("select {{params.id}}", { "params.id": text("1; drop table t") }, true)).toBe(
+      "select $1 | VARCHAR 1; drop table t",
+    );
+  });
+
   test("a signed number cannot become part of a word", () => {
     expect(() => rendered("from sales_{{params.id}}", { "params.id": int(-5) })).toThrow(RequestFailure);
   });
@@ -291,6 +297,8 @@ describe("SQL for somebody else", () => {
     ["select * from query_table('{{params.name}}')", "my'table", true],
     ["select * from query('select ' || sql_literal('{{{params.name}}}'))", "O'Brien; --", false],
     ["select * from query('select ' || sql_literal({{params.name}}))", "O'Brien; --", false],
+    ["select * from query('select ' || sql_literal({{params.name}}))", "a\0b", true],
+    ["select * from query('select ' || sql_literal('{{{params.name}}}'))", "a\0b", true],
   ])("%s with %s refused: %s", (template, value, expected) => {
     expect(refused(template, value)).toBe(expected);
   });

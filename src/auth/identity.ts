@@ -1,0 +1,7 @@
+import type { ParamValue } from "../params/parameter.ts";
+
+/** Who calls: the values of `auth.*` that are set. Nothing of it can come from a request's parameters. Spec 2.10. */
+export type Identity = ReadonlyMap<string, ParamValue>;
+
+/** Without authentication all of `auth.*` is unset; decisions 9. */
+export const anonymous: Identity = new Map();

@@ -1,0 +1,34 @@
+import { type Failure, RequestFailure } from "../failure.ts";
+
+/** The time that a call may spend in the database, and the ways in which it can be ended before. */
+export interface Deadline {
+  /** Aborted with a RequestFailure as its reason. */
+  readonly signal: AbortSignal;
+  /** Ends the call now. The first reason counts. */
+  cancel(failure: Failure): void;
+  /** Runs work on the clock. Waiting for a slow client does not count: it is not the query that is slow. */
+  spend<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/** Opens the clock of one call. */
+export function openDeadline(timeoutMs: number): Deadline {
+  const controller = new AbortController();
+  let left = timeoutMs;
+  const cancel = (failure: Failure): void => {
+    if (!controller.signal.aborted) controller.abort(new RequestFailure(failure));
+  };
+  return {
+    signal: controller.signal,
+    cancel,
+    async spend(work) {
+      const started = performance.now();
+      const timer = setTimeout(() => cancel({ kind: "query-timeout" }), left);
+      try {
+        return await work();
+      } finally {
+        clearTimeout(timer);
+        left = Math.max(1, left - (performance.now() - started));
+      }
+    },
+  };
+}

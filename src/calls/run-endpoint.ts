@@ -1,0 +1,109 @@
+import type { Identity } from "../auth/identity.ts";
+import type { Limits } from "../config/project.ts";
+import type { Endpoint } from "../endpoint/endpoint.ts";
+import type { Engine, Rows } from "../engines/engine.ts";
+import { RequestFailure } from "../failure.ts";
+import type { Page } from "../params/page.ts";
+import type { Params, ParamValue, RawParams } from "../params/parameter.ts";
+import { validateParams } from "../params/validate-params.ts";
+import { type Lookup, render } from "../sql/render.ts";
+import type { Statement } from "../sql/statement.ts";
+import type { Deadline } from "./deadline.ts";
+
+/** One call of an endpoint, whoever makes it. */
+export interface Call {
+  readonly raw: RawParams;
+  readonly identity: Identity;
+  readonly deadline: Deadline;
+}
+
+/** What a call has to work with. */
+export interface Callee {
+  readonly engine: Engine;
+  readonly limits: Limits;
+  /** The endpoint as verified against its connections, which are open then. */
+  ready(endpoint: Endpoint): Promise<Endpoint> | Endpoint;
+}
+
+/** Rows on their way to whoever called. `page` is there when the answer is a page with a total. */
+export interface Outcome {
+  readonly rows: Rows;
+  readonly page: { readonly limit: number; readonly offset: number; readonly total: number } | undefined;
+}
+
+/** Validates, renders and runs. Rejects with a RequestFailure. */
+export async function runEndpoint(endpoint: Endpoint, call: Call, callee: Callee): Promise<Outcome> {
+  if (endpoint.notActive !== undefined) throw new RequestFailure({ kind: "not-active", feature: endpoint.notActive });
+  const { params, page } = validateCall(endpoint, call.raw, callee.limits);
+  const { deadline } = call;
+  return deadline.spend(async () => {
+    const verified = await untilAborted(callee.ready(endpoint), deadline.signal);
+    return runRead(verified, { params, page, identity: call.identity, deadline }, callee.engine);
+  });
+}
+
+function validateCall(endpoint: Endpoint, raw: RawParams, limits: Limits): { params: Params; page: Page } {
+  const { parameters, refusesUnknownParams, operation } = endpoint;
+  const checked = validateParams(parameters, raw, {
+    refusesUnknown: refusesUnknownParams,
+    skipValidators: operation.kind === "write" && !operation.validateBeforeWrite,
+    page: operation.kind === "read" ? { ...limits, paginated: operation.paginated } : undefined,
+  });
+  if (!checked.ok) throw new RequestFailure({ kind: "invalid-params", errors: checked.errors });
+  return checked;
+}
+
+async function runRead(
+  endpoint: Endpoint,
+  { params, page, identity, deadline }: { params: Params; page: Page; identity: Identity; deadline: Deadline },
+  engine: Engine,
+): Promise<Outcome> {
+  const { pagesItself, operation } = endpoint;
+  const paginated = operation.kind === "read" && operation.paginated;
+  const statements = statementsOf(endpoint, lookupOf(params, page, identity), engine);
+  const windowed = !pagesItself && (page.limit !== undefined || page.offset > 0);
+  const rows = await engine.read({
+    connections: endpoint.connections,
+    statements,
+    window: windowed ? page : undefined,
+    totalOf: paginated
+      ? pagesItself
+        ? statementsOf(endpoint, lookupOf(params, undefined, identity), engine)
+        : statements
+      : undefined,
+    signal: deadline.signal,
+  });
+  if (!paginated) return { rows, page: undefined };
+  if (rows.total === undefined || page.limit === undefined) throw new Error("a page has a limit and a total");
+  return { rows, page: { limit: page.limit, offset: page.offset, total: rows.total } };
+}
+
+function statementsOf({ template, inline }: Endpoint, lookup: Lookup, engine: Engine): readonly Statement[] {
+  if (template === undefined) throw new Error("only a prompt has no template, and it is not run");
+  return render(template, lookup, { dialect: engine.dialect, inline });
+}
+
+/** `params.limit` and `params.offset` are the page as it was read; without a page they are not set. */
+function lookupOf(params: Params, page: Page | undefined, identity: Identity): Lookup {
+  return ({ scope, name }) => {
+    if (scope === "auth") return identity.get(name);
+    if (name === "limit") return page?.limit === undefined ? undefined : wholeNumber(page.limit);
+    if (name === "offset") return page?.limit === undefined && !page?.offset ? undefined : wholeNumber(page.offset);
+    return params.get(name);
+  };
+}
+
+function wholeNumber(value: number): ParamValue {
+  return { text: String(value), type: "BIGINT", value: BigInt(value) };
+}
+
+/** Stops waiting when the call ends; what is waited for goes on for others. */
+function untilAborted<T>(waited: Promise<T> | T, signal: AbortSignal): Promise<T> | T {
+  if (!(waited instanceof Promise)) return waited;
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    if (signal.aborted) return abort();
+    signal.addEventListener("abort", abort, { once: true });
+    waited.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}

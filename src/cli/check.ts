@@ -1,0 +1,82 @@
+import { loadProject } from "../config/load-project.ts";
+import type { Problem } from "../config/problem.ts";
+import { openService } from "../service.ts";
+import { type Command, type ExitCode, exitCodes, type Runtime } from "./command.ts";
+import { type ProjectOptions, projectOptionsHelp, readOptions } from "./options.ts";
+import { hasErrors, inOrder, printProblems } from "./print-problems.ts";
+
+/** Everything that is wrong with a project, without serving it. */
+export const check: Command = {
+  name: "check",
+  summary: "load everything, prepare every template, print every problem",
+  help: `Usage: eider check [options]
+
+Loads the project as \`serve\` does, opens the database, runs the init of every connection, prepares every template,
+and prints every problem. Runs no template and opens no port.
+
+Options:
+${projectOptionsHelp}
+      --json            problems as one JSON document
+      --offline         leave the connections alone: templates are parsed, not prepared
+
+Example:
+  eider check --config project/eider.yaml`,
+  async run(args, runtime) {
+    const options = readOptions(args, ["json", "offline"]);
+    const found = await findProblems(options, options.flags.has("offline"), runtime);
+    if (options.flags.has("json")) {
+      runtime.stdout.write(`${JSON.stringify(reportOf(found), null, 2)}\n`);
+    } else {
+      printProblems(found.problems, runtime.stderr);
+      for (const line of found.inactive) runtime.stderr.write(`not active yet: ${line}\n`);
+      if (found.unreachable !== undefined) runtime.stderr.write(`${found.unreachable}\n`);
+      if (exitCodeOf(found) === exitCodes.done) {
+        const warnings = found.problems.length === 0 ? "no problems" : `no errors, ${found.problems.length} warnings`;
+        runtime.stdout.write(`${found.endpoints} endpoints, ${warnings}\n`);
+      }
+    }
+    return exitCodeOf(found);
+  },
+};
+
+interface Found {
+  readonly problems: readonly Problem[];
+  readonly inactive: readonly string[];
+  readonly endpoints: number;
+  readonly unreachable: string | undefined;
+}
+
+async function findProblems(options: ProjectOptions, offline: boolean, runtime: Runtime): Promise<Found> {
+  const { config: file, port, host, logLevel, logFormat } = options;
+  const overrides = { port, host, logLevel, logFormat };
+  const { project, problems } = await loadProject({ file, cwd: runtime.cwd, env: runtime.env, overrides });
+  if (project === undefined) return { problems, inactive: [], endpoints: 0, unreachable: undefined };
+  // What is wrong is printed once, as problems: nothing is logged beside them.
+  const opened = await openService(project, { report: () => {}, connect: !offline });
+  await opened.service?.close();
+  return {
+    problems: [...problems, ...opened.problems],
+    inactive: project.inactive,
+    endpoints: project.endpoints.length,
+    unreachable: opened.unreachable,
+  };
+}
+
+function exitCodeOf({ problems, unreachable }: Found): ExitCode {
+  if (hasErrors(problems)) return exitCodes.problem;
+  return unreachable === undefined ? exitCodes.done : exitCodes.unavailable;
+}
+
+function reportOf({ problems, inactive, endpoints, unreachable }: Found): unknown {
+  return {
+    problems: inOrder(problems).map(({ severity, location, path, message }) => ({
+      severity,
+      ...location,
+      path,
+      message,
+    })),
+    notActive: inactive,
+    endpoints,
+    ...(unreachable === undefined ? {} : { unreachable }),
+  };
+}

@@ -1,0 +1,31 @@
+/** What a command sees of the world outside. Only `main.ts` makes one from the real process. */
+export interface Runtime {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdout: Output;
+  readonly stderr: Output;
+  readonly now: () => Date;
+  /** Hears of SIGTERM and SIGINT. */
+  onStop(listener: () => void): void;
+  /** Ends the process at once. */
+  exit(code: number): never;
+}
+
+export interface Output {
+  readonly isTerminal: boolean;
+  write(text: string): void;
+}
+
+/** done, a problem in the project, wrong usage, could not listen or open; decisions 11. */
+export const exitCodes = { done: 0, problem: 1, usage: 2, unavailable: 3 } as const;
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+export interface Command {
+  readonly name: string;
+  readonly summary: string;
+  readonly help: string;
+  run(args: readonly string[], runtime: Runtime): Promise<ExitCode>;
+}
+
+/** The command line itself is wrong: exit code 2. */
+export class UsageError extends Error {}

@@ -1,0 +1,73 @@
+import { parseArgs } from "node:util";
+import { type LogLevel, logLevels } from "../config/project.ts";
+import { UsageError } from "./command.ts";
+
+/** Options of every command that loads a project; decisions 11. */
+export interface ProjectOptions {
+  readonly config: string | undefined;
+  readonly port: number | undefined;
+  readonly host: string | undefined;
+  readonly logLevel: LogLevel | undefined;
+  readonly logFormat: "pretty" | "json" | undefined;
+}
+
+export const projectOptionsHelp = `  -c, --config FILE     main file (default: eider.yaml, then flapi.yaml, in the working directory)
+  -p, --port N          port of the REST listener
+      --host ADDRESS    address of the REST listener
+      --log-level LEVEL ${logLevels.join(", ")}
+      --log-format F    pretty or json`;
+
+/** Parses the arguments of a command; `flags` are its own switches. */
+export function readOptions<Flag extends string>(
+  args: readonly string[],
+  flags: readonly Flag[],
+): ProjectOptions & { readonly flags: ReadonlySet<Flag> } {
+  const values = parse(args, flags);
+  const own = flags.filter((flag) => values[flag] === true);
+  return {
+    config: text(values["config"]),
+    port: portOf(text(values["port"])),
+    host: text(values["host"]),
+    logLevel: oneOf("log-level", text(values["log-level"]), logLevels),
+    logFormat: oneOf("log-format", text(values["log-format"]), ["pretty", "json"] as const),
+    flags: new Set(own),
+  };
+}
+
+function parse(args: readonly string[], flags: readonly string[]): Record<string, unknown> {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        config: { type: "string", short: "c" },
+        port: { type: "string", short: "p" },
+        host: { type: "string" },
+        "log-level": { type: "string" },
+        "log-format": { type: "string" },
+        // The relative's flag: there is no telemetry to switch off.
+        "no-telemetry": { type: "boolean" },
+        ...Object.fromEntries(flags.map((flag) => [flag, { type: "boolean" as const }])),
+      },
+      allowPositionals: false,
+    }).values;
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function portOf(value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  if (/^\d{1,5}$/.test(value) && Number(value) <= 65_535) return Number(value);
+  throw new UsageError(`--port: '${value}' is no port; a number from 0 to 65535 is (0 takes any free one)`);
+}
+
+function oneOf<T extends string>(name: string, value: string | undefined, allowed: readonly T[]): T | undefined {
+  if (value === undefined) return undefined;
+  const found = allowed.find((each) => each === value);
+  if (found === undefined) throw new UsageError(`--${name}: '${value}' is unknown; there are ${allowed.join(", ")}`);
+  return found;
+}

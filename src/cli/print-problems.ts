@@ -1,0 +1,26 @@
+import { formatProblem, type Problem } from "../config/problem.ts";
+import type { Output } from "./command.ts";
+
+const RED = "\u001b[31m";
+const YELLOW = "\u001b[33m";
+const RESET = "\u001b[0m";
+
+/** Every problem on its own line: in order of file and line, in colour on a terminal. */
+export function printProblems(problems: readonly Problem[], output: Output): void {
+  for (const problem of inOrder(problems)) {
+    const line = formatProblem(problem);
+    const colour = problem.severity === "error" ? RED : YELLOW;
+    output.write(output.isTerminal ? `${colour}${line}${RESET}\n` : `${line}\n`);
+  }
+}
+
+export function inOrder(problems: readonly Problem[]): readonly Problem[] {
+  return problems.toSorted(
+    ({ location: a }, { location: b }) =>
+      Number(a.file > b.file) - Number(a.file < b.file) || a.line - b.line || a.column - b.column,
+  );
+}
+
+export function hasErrors(problems: readonly Problem[]): boolean {
+  return problems.some(({ severity }) => severity === "error");
+}

@@ -1,0 +1,85 @@
+import { loadProject } from "../config/load-project.ts";
+import type { MainConfig } from "../config/project.ts";
+import { ListenError, type Listener, listen } from "../http/listen.ts";
+import { openLogger } from "../log/logger.ts";
+import { openRestApp, type RestApp } from "../rest/rest-app.ts";
+import { openService } from "../service.ts";
+import { type Command, type ExitCode, exitCodes, type Runtime } from "./command.ts";
+import { projectOptionsHelp, readOptions } from "./options.ts";
+import { hasErrors, printProblems } from "./print-problems.ts";
+
+/** Serves a project until it is told to stop. */
+export const serve: Command = {
+  name: "serve",
+  summary: "serve the project (this is what `eider` alone does)",
+  help: `Usage: eider serve [options]
+
+Serves the endpoints of a project, and prints one line per listener when it is ready.
+
+Options:
+${projectOptionsHelp}
+
+Example:
+  eider serve --config project/eider.yaml --port 8080`,
+  async run(args, runtime) {
+    const { config: file, port, host, logLevel, logFormat } = readOptions(args, []);
+    const overrides = { port, host, logLevel, logFormat };
+    const loaded = await loadProject({ file, cwd: runtime.cwd, env: runtime.env, overrides });
+    printProblems(loaded.problems, runtime.stderr);
+    if (loaded.project === undefined) return exitCodes.problem;
+    const { main, inactive } = loaded.project;
+    for (const line of inactive) runtime.stderr.write(`not active yet: ${line}\n`);
+    const { report } = openLogger({
+      level: main.log.level,
+      format: main.log.format ?? (runtime.stderr.isTerminal ? "pretty" : "json"),
+      write: (line) => runtime.stderr.write(line),
+      now: runtime.now,
+    });
+    const opened = await openService(loaded.project, { report, connect: true });
+    printProblems(opened.problems, runtime.stderr);
+    if (hasErrors(opened.problems)) return exitCodes.problem;
+    if (opened.service === undefined) {
+      runtime.stderr.write(`${opened.unreachable}\n`);
+      return exitCodes.unavailable;
+    }
+    const app = openRestApp(opened.service, report);
+    return serveApp(app, main, runtime);
+  },
+};
+
+async function serveApp(app: RestApp, main: MainConfig, runtime: Runtime): Promise<ExitCode> {
+  let listener: Listener;
+  try {
+    listener = await listen({ ...main.http, handle: app.handle });
+  } catch (error) {
+    if (!(error instanceof ListenError)) throw error;
+    runtime.stderr.write(`${error.message}\n`);
+    await app.close();
+    return exitCodes.unavailable;
+  }
+  const stopped = new Promise<void>((resolve) => {
+    let asked = false;
+    runtime.onStop(() => {
+      if (asked) runtime.exit(exitCodes.done);
+      asked = true;
+      resolve();
+    });
+  });
+  runtime.stdout.write(`REST listening on ${listener.url}\n`);
+  await stopped;
+  await drain(app, listener, main.limits.shutdownGraceMs);
+  return exitCodes.done;
+}
+
+/** Calls in flight get the grace, then their queries are interrupted. */
+async function drain(app: RestApp, listener: Listener, graceMs: number): Promise<void> {
+  app.drain();
+  const closed = listener.close();
+  const timer = setTimeout(() => app.cancelAll(), graceMs);
+  // Whoever does not read what is left of an answer does not hold the process.
+  const lastResort = setTimeout(() => listener.destroy(), graceMs + 2_000);
+  await closed;
+  clearTimeout(timer);
+  clearTimeout(lastResort);
+  await app.close();
+}

@@ -1,0 +1,91 @@
+import type { KeyRule } from "./key-rules.ts";
+
+/** Keys of the flAPI dialect, and mistakes that people make. Each list is applied before the schema sees the file. */
+
+const authentication = "there is no such key; authentication is configured under 'auth'";
+const sayNothing = "Eider sends no telemetry";
+const noUse = "Eider has no use for it";
+
+const hyphens = (prefix: string, ...keys: readonly string[]): readonly KeyRule[] =>
+  keys.map((key) => ({ at: `${prefix}${key}`, kind: "renamed", to: key.replaceAll("_", "-") }));
+
+const ignored = (why: string, ...paths: readonly string[]): readonly KeyRule[] =>
+  paths.map((at) => ({ at, kind: "ignored", why }));
+
+const authRules = (prefix: string): readonly KeyRule[] => hyphens(prefix, "jwt_secret", "jwt_issuer");
+
+export const mainRules: readonly KeyRule[] = [
+  { at: "rate_limit", kind: "renamed", to: "rate-limit", quiet: true },
+  { at: "version", kind: "renamed", to: "project-version" },
+  ...hyphens("", "project_name", "project_description"),
+  ...hyphens("ducklake.", "metadata_path", "data_path"),
+  ...hyphens("ducklake.retention.", "keep_last_snapshots", "max_snapshot_age"),
+  ...hyphens("ducklake.scheduler.", "scan_interval"),
+  ...hyphens("enforce-https.", "ssl_cert_file", "ssl_key_file"),
+  ...hyphens("tracing.", "service_name"),
+  ...authRules("auth."),
+  ...authRules("mcp.auth."),
+  ...ignored(sayNothing, "telemetry"),
+  ...ignored(noUse, "server-name", "storage", "cache-schema", "connections.*.allow"),
+  ...ignored("use log.level", "log-level"),
+  ...ignored("use log.format", "log-format"),
+  ...ignored("use limits.query-timeout", "stall-timeout-s"),
+  ...ignored("use max-concurrency: 1 for one query at a time", "connections.*.serialize-access"),
+  ...ignored(noUse, "ducklake.override-data-path", "ducklake.data-inlining-row-limit"),
+  ...ignored(noUse, "mcp.allow-list-changed-notifications", "mcp.strict-descriptions"),
+  ...ignored(noUse, ...tracingKeys().map((key) => `tracing.${key}`)),
+  { at: "security", kind: "mistake", message: authentication },
+  { at: "authentication", kind: "mistake", message: authentication },
+  { at: "server", kind: "mistake", message: "there is no such key; write http-port and http-host" },
+  {
+    at: "https",
+    kind: "mistake",
+    message: "there is no such key; write enforce-https with ssl-cert-file and ssl-key-file",
+  },
+];
+
+export const endpointRules: readonly KeyRule[] = [
+  { at: "rate_limit", kind: "renamed", to: "rate-limit", quiet: true },
+  { at: "request.*.defaultValue", kind: "renamed", to: "default" },
+  { at: "request.*.validators.*.allowed-values", kind: "renamed", to: "allowedValues" },
+  { at: "request.*.validators.*.prevent-sql-injection", kind: "renamed", to: "preventSqlInjection" },
+  { at: "cache.primaryKey", kind: "renamed", to: "primary-key" },
+  { at: "operation.returnsData", kind: "renamed", to: "returns-data" },
+  ...hyphens("cache.", "template_file"),
+  ...hyphens("cache.retention.", "keep_last_snapshots", "max_snapshot_age"),
+  ...hyphens("mcp-tool.", "result_mime_type"),
+  ...hyphens("mcp-resource.", "mime_type"),
+  ...authRules("auth."),
+  ...ignored("the validators say the type", "request.*.field-type"),
+  ...ignored(noUse, "cache.delete-handling", "cache.deleteHandling"),
+  ...ignored("use cache.retention", "cache.rollback-window", "cache.rollbackWindow"),
+  {
+    at: "methods",
+    kind: "mistake",
+    message: "there is no such key; write 'method' with one method, and a file for each",
+  },
+  {
+    at: "response",
+    kind: "mistake",
+    message: "there is no such key; the client chooses the format, and with-pagination is the only switch",
+  },
+  { at: "security", kind: "mistake", message: authentication },
+  { at: "authentication", kind: "mistake", message: authentication },
+];
+
+function tracingKeys(): readonly string[] {
+  return [
+    "exporter",
+    "protocol",
+    "timeout_ms",
+    "capture",
+    "openinference",
+    "exclude_routes",
+    "sample",
+    "flush",
+    "file",
+    "resource_attributes",
+    "payload",
+    "service_namespace",
+  ];
+}

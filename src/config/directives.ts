@@ -1,0 +1,151 @@
+/**
+ * `{{env.X}}`, `${X}` and `{{include:...}}` are not YAML, or not YAML everywhere. Before parsing, each becomes a token of the
+ * same length, so that positions stay and neither the directive nor a value put in its place can change the structure.
+ * Tokens are made of Unicode noncharacters, which no honest text holds.
+ */
+const MARK = "\uFDD0";
+const FILL = "\uFDEF";
+const FIRST_DIGIT = 0xfdd1;
+const BASE = 30;
+const RESERVED = /[\uFDD0-\uFDEF]/;
+const TOKEN = /\uFDD0([\uFDD1-\uFDEE]+)\uFDEF*/g;
+
+/** Said of a text that holds characters which would be mistaken for a token. */
+export const RESERVED_MESSAGE = "a character from U+FDD0 to U+FDEF, which Unicode keeps out of texts; remove it";
+
+const NAME = "[A-Za-z_][A-Za-z0-9_]*";
+const INSIDE = "(?:[^{}\\r\\n]|\\$\\{[^{}\\r\\n]*\\}|\\{\\{[^{}\\r\\n]*\\}\\})*";
+const DIRECTIVE = new RegExp(
+  `\\{\\{\\{\\s*env\\.[^{}\\r\\n]*\\}\\}\\}|\\{\\{\\s*(?:env\\.|include\\b)${INSIDE}\\}\\}|\\$\\{${NAME}\\}`,
+  "g",
+);
+const ENV = new RegExp(`^(?:\\$\\{(${NAME})\\}|\\{{2,3}\\s*env\\.(${NAME})\\s*\\}{2,3})$`);
+const INCLUDE = new RegExp(
+  `^\\{\\{\\s*include(?:\\s*:\\s*([A-Za-z0-9_-]+))?\\s+from\\s+(\\S.*?)(?:\\s+if\\s+(!?)\\s*env\\.(${NAME}))?\\s*\\}\\}$`,
+);
+
+export type Directive =
+  | { readonly kind: "env"; readonly text: string; readonly name: string }
+  | { readonly kind: "include"; readonly text: string; readonly include: Include }
+  | { readonly kind: "malformed"; readonly text: string };
+
+/** `{{include:section from path if env.X}}`; without a section it is the whole file. Spec 2.8. */
+export interface Include {
+  readonly section: string | undefined;
+  /** As written: it may hold environment references. */
+  readonly path: string;
+  readonly condition: { readonly name: string; readonly wanted: boolean } | undefined;
+}
+
+export interface MaskedText {
+  /** As long as the original, line by line. */
+  readonly text: string;
+  readonly directives: readonly Directive[];
+  /** Why the text cannot be read, and where. */
+  readonly refused: { readonly offset: number; readonly message: string } | undefined;
+}
+
+export type Part = { readonly kind: "text"; readonly text: string } | Directive;
+
+export function maskDirectives(original: string): MaskedText {
+  const reserved = original.search(RESERVED);
+  if (reserved >= 0) return refusal(reserved, RESERVED_MESSAGE);
+  if (!original.includes("{{") && !original.includes("${")) {
+    return { text: original, directives: [], refused: undefined };
+  }
+  const directives: Directive[] = [];
+  const text = original.replace(DIRECTIVE, (match, offset: number) => {
+    directives.push(parseDirective(match));
+    const token = tokenOf(directives.length - 1);
+    // At the start of a line an include is an entry of the top level: its token becomes the entry's key.
+    return standsAlone(original, offset, match.length)
+      ? `${token.padEnd(match.length - 1, FILL)}:`
+      : token.padEnd(match.length, FILL);
+  });
+  if (text.length === original.length) return { text, directives, refused: undefined };
+  return refusal(0, "more environment references than one file can hold; split it");
+}
+
+function refusal(offset: number, message: string): MaskedText {
+  return { text: "", directives: [], refused: { offset, message } };
+}
+
+/** A parsed scalar or key, cut into its own text and the directives in it. */
+export function splitText(value: string, directives: readonly Directive[]): readonly Part[] {
+  const parts: Part[] = [];
+  let end = 0;
+  for (const match of value.matchAll(TOKEN)) {
+    const directive = directives[indexOf(match[1] ?? "")];
+    if (directive === undefined) continue;
+    if (match.index > end) parts.push({ kind: "text", text: value.slice(end, match.index) });
+    parts.push(directive);
+    end = match.index + match[0].length;
+  }
+  if (end < value.length) parts.push({ kind: "text", text: value.slice(end) });
+  return parts;
+}
+
+export function holdsToken(value: string): boolean {
+  return value.includes(MARK);
+}
+
+export function countReserved(value: string): number {
+  let count = 0;
+  for (const character of value) if (RESERVED.test(character)) count++;
+  return count;
+}
+
+/** The text as it was before masking. */
+export function unmask(value: string, directives: readonly Directive[]): string {
+  if (!holdsToken(value)) return value;
+  return splitText(value, directives)
+    .map((part) => part.text)
+    .join("");
+}
+
+/** A text that never went through YAML (an include's path) with its environment references told apart. */
+export function splitReferences(text: string): readonly Part[] {
+  const parts: Part[] = [];
+  let end = 0;
+  for (const match of text.matchAll(DIRECTIVE)) {
+    if (match.index > end) parts.push({ kind: "text", text: text.slice(end, match.index) });
+    parts.push(parseDirective(match[0]));
+    end = match.index + match[0].length;
+  }
+  if (end < text.length) parts.push({ kind: "text", text: text.slice(end) });
+  return parts;
+}
+
+function parseDirective(text: string): Directive {
+  const env = ENV.exec(text);
+  const name = env?.[1] ?? env?.[2];
+  if (name !== undefined) return { kind: "env", text, name };
+  const include = INCLUDE.exec(text);
+  const path = include?.[2];
+  if (include === null || path === undefined) return { kind: "malformed", text };
+  const variable = include[4];
+  const condition = variable === undefined ? undefined : { name: variable, wanted: include[3] !== "!" };
+  return { kind: "include", text, include: { section: include[1], path, condition } };
+}
+
+function standsAlone(text: string, offset: number, length: number): boolean {
+  if (!/^\{\{\s*include\b/.test(text.slice(offset, offset + 40))) return false;
+  const startsLine = offset === 0 || text[offset - 1] === "\n" || text[offset - 1] === "\uFEFF";
+  return startsLine && /^[ \t]*(?:\r?\n|$|[ \t]#)/.test(text.slice(offset + length));
+}
+
+function tokenOf(index: number): string {
+  let digits = "";
+  let rest = index;
+  do {
+    digits = String.fromCharCode(FIRST_DIGIT + (rest % BASE)) + digits;
+    rest = Math.floor(rest / BASE);
+  } while (rest > 0);
+  return MARK + digits;
+}
+
+function indexOf(digits: string): number {
+  let index = 0;
+  for (const digit of digits) index = index * BASE + (digit.charCodeAt(0) - FIRST_DIGIT);
+  return index;
+}

@@ -1,0 +1,158 @@
+import { type Complain, compileParameters } from "./parameters.ts";
+import type {
+  ConnectionConfig,
+  EndpointConfig,
+  McpConfig,
+  Method,
+  OperationConfig,
+  RestConfig,
+  TemplateSource,
+} from "./project.ts";
+import type { EndpointInput } from "./schema/endpoint.ts";
+import { unknown } from "./suggest.ts";
+import type { FindTemplate } from "./template-file.ts";
+import { errorAt, keyLocation, type Report, type Spot, valueLocation } from "./tree.ts";
+import { parseUrlPath, type UrlPath } from "./url-path.ts";
+
+export interface EndpointSource {
+  /** Absolute path, and as problems name it. */
+  readonly path: string;
+  readonly file: string;
+  readonly input: EndpointInput;
+  readonly spot: Spot;
+  /** Top-level keys with a problem of their own: they may say anything. */
+  readonly broken: ReadonlySet<string>;
+}
+
+export interface EndpointContext {
+  readonly connections: ReadonlyMap<string, ConnectionConfig>;
+  /** False when the connections themselves have a problem: a name that is missing may be among them. */
+  readonly connectionsAreSound: boolean;
+  readonly findTemplate: FindTemplate;
+  readonly report: Report;
+}
+
+/** One endpoint file, with every rule that concerns more than one key. What has a problem is left out. */
+export function compileEndpoint(source: EndpointSource, context: EndpointContext): EndpointConfig {
+  const { input, spot, broken } = source;
+  const complain: Complain = (path, message) => context.report(errorAt(valueLocation(spot, path), path, message));
+  checkKinds(source, complain);
+
+  const urlPath = input["url-path"] === undefined ? undefined : parseUrlPath(input["url-path"]);
+  if (typeof urlPath === "string") complain(["url-path"], urlPath);
+  const method: Method = input.method ?? "GET";
+  const sound = typeof urlPath === "object" && !broken.has("request") && !broken.has("method") ? urlPath : undefined;
+  const rest: RestConfig | undefined = typeof urlPath === "object" ? { method, urlPath: urlPath.path } : undefined;
+
+  return {
+    file: source.file,
+    rest,
+    mcp: mcpOf(input),
+    summary: input.summary,
+    description: input.description,
+    tags: input.tags ?? [],
+    deprecated: input.deprecated ?? false,
+    template: templateOf(source, context, complain),
+    connections: connectionsOf(source, context, complain),
+    parameters: compileParameters(input.request ?? [], { rest: restRules(sound, method) }, complain),
+    paginated: input["with-pagination"] ?? true,
+    refusesUnknownParams: input["request-fields-validation"] ?? false,
+    operation: operationOf(input, method),
+    cacheTable: cacheTableOf(input),
+    locate: (path) => keyLocation(spot, path),
+  };
+}
+
+function restRules(urlPath: UrlPath | undefined, method: Method) {
+  return urlPath === undefined ? undefined : { method, urlPath };
+}
+
+/** One file declares one endpoint: REST, one MCP kind, or REST with a tool or a resource. Spec 1. */
+function checkKinds({ spot }: EndpointSource, complain: Complain): void {
+  const has = (key: string) => spot.children?.has(key) === true;
+  const [first, second] = ["mcp-tool", "mcp-resource", "mcp-prompt"].filter(has);
+  if (second !== undefined) complain([second], `a file holds one MCP kind, and this one has '${first}' too; split it`);
+  if (has("url-path") && has("mcp-prompt")) {
+    complain(["mcp-prompt"], "a prompt runs no SQL and has no url-path; put it into a file of its own");
+  }
+}
+
+function templateOf(source: EndpointSource, context: EndpointContext, complain: Complain): TemplateSource | undefined {
+  const { input, path } = source;
+  const cached = input.cache?.["template-file"];
+  if (cached !== undefined && input.cache?.enabled !== false) {
+    const found = context.findTemplate(cached, path);
+    if (typeof found === "string") complain(["cache", "template-file"], found);
+  }
+  const name = input["template-source"];
+  if (name === undefined) {
+    requireKey(source, "template-source", "write the name of the SQL template", complain);
+    return undefined;
+  }
+  const found = context.findTemplate(name, path);
+  if (typeof found !== "string") return found;
+  complain(["template-source"], found);
+  return undefined;
+}
+
+function connectionsOf(
+  source: EndpointSource,
+  { connections, connectionsAreSound }: EndpointContext,
+  complain: Complain,
+): readonly ConnectionConfig[] {
+  const { input, spot } = source;
+  const known = [...connections.keys()];
+  if (input.connection === undefined || input.connection.length === 0) {
+    requireKey(
+      source,
+      "connection",
+      `write the name of a connection (${known.join(", ") || "none is defined"})`,
+      complain,
+    );
+    return [];
+  }
+  const isList = spot.children?.get("connection")?.children !== undefined;
+  return input.connection.flatMap((name, index) => {
+    const connection = connections.get(name);
+    if (connection === undefined && connectionsAreSound) {
+      complain(isList ? ["connection", index] : ["connection"], unknown("connection", name, known));
+    }
+    return connection ?? [];
+  });
+}
+
+/** Everything that runs SQL needs a template and a connection; a prompt needs neither. */
+function requireKey({ spot, broken }: EndpointSource, key: string, hint: string, complain: Complain): void {
+  const kind = ["url-path", "mcp-tool", "mcp-resource"].find((name) => spot.children?.has(name));
+  if (kind === undefined || broken.has(key)) return;
+  complain([key], `missing; ${hint}`);
+}
+
+function mcpOf(input: EndpointInput): McpConfig | undefined {
+  const { "mcp-tool": tool, "mcp-resource": resource, "mcp-prompt": prompt } = input;
+  const json = "application/json";
+  if (tool !== undefined) {
+    const { name, description } = tool;
+    return { kind: "tool", name, description, mimeType: tool["result-mime-type"] ?? json };
+  }
+  if (resource !== undefined) {
+    const { name, description } = resource;
+    return { kind: "resource", name, description, mimeType: resource["mime-type"] ?? json };
+  }
+  return prompt === undefined ? undefined : { kind: "prompt", ...prompt, arguments: prompt.arguments ?? [] };
+}
+
+function operationOf({ operation }: EndpointInput, method: Method): OperationConfig {
+  return {
+    kind: operation?.type ?? (method === "GET" ? "read" : "write"),
+    returnsData: operation?.["returns-data"] ?? false,
+    transaction: operation?.transaction ?? true,
+    validateBeforeWrite: operation?.["validate-before-write"] ?? true,
+  };
+}
+
+/** The names under which a template reads its cache; decisions 8. */
+function cacheTableOf({ cache }: EndpointSource["input"]): EndpointConfig["cacheTable"] {
+  if (cache?.enabled === false || cache?.table === undefined) return undefined;
+  return { schema: cache.schema ?? "cache", table: cache.table };
+}

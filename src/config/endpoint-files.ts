@@ -1,0 +1,75 @@
+import { isScalar } from "yaml";
+import { endpointRules } from "./dialect.ts";
+import { compileEndpoint, type EndpointContext } from "./endpoint-config.ts";
+import type { Files } from "./files.ts";
+import type { ReadDocument } from "./includes.ts";
+import { applyKeyRules } from "./key-rules.ts";
+import type { ParsedEndpoint } from "./not-active.ts";
+import { parseTree } from "./parse-tree.ts";
+import { endpointSchema, kindKeys } from "./schema/endpoint.ts";
+import { mcpKeys } from "./schema/mcp.ts";
+import { suggestion } from "./suggest.ts";
+import { errorAt, isMapping, keyLocation, locationOf, type Report, type Tree, warningAt } from "./tree.ts";
+import type { OpenYaml, YamlFile } from "./yaml-file.ts";
+
+export interface EndpointFilesContext {
+  readonly files: Files;
+  readonly open: OpenYaml;
+  readonly read: ReadDocument;
+  readonly endpoints: EndpointContext;
+  readonly report: Report;
+}
+
+/** Every endpoint below a folder, in the order of their files. */
+export function readEndpointFiles(paths: readonly string[], context: EndpointFilesContext): readonly ParsedEndpoint[] {
+  return paths.flatMap((path) => {
+    const opened = context.open(path);
+    if (opened.kind === "absent") {
+      const location = { file: context.files.display(path), line: 1, column: 1 };
+      context.report(errorAt(location, [], "cannot be read: it is a symbolic link to nowhere"));
+    }
+    if (opened.kind !== "parsed" || isFragment(opened.file, context.report)) return [];
+    return readEndpoint(opened.file, context) ?? [];
+  });
+}
+
+function readEndpoint(file: YamlFile, context: EndpointFilesContext): ParsedEndpoint | undefined {
+  const { report } = context;
+  const tree = context.read(file);
+  applyKeyRules(tree, endpointRules, report);
+  mentionIgnoredKeys(tree, report);
+  const { value: input, broken } = parseTree(tree, endpointSchema, report);
+  if (input === undefined) return undefined;
+  const name = file.source.file;
+  const { spot } = tree;
+  const config = compileEndpoint({ path: file.path, file: name, input, spot, broken }, context.endpoints);
+  return { file: name, input, spot, config };
+}
+
+/** A file without any of the four keys is there to be included. Spec 1. A key that is nearly one of them is a slip. */
+function isFragment({ root, source }: YamlFile, report: Report): boolean {
+  const keys = root.items.flatMap(({ key }) =>
+    isScalar(key) && typeof key.value === "string" ? [{ name: key.value, offset: key.range[0] }] : [],
+  );
+  if (keys.some(({ name }) => kindKeys.some((kind) => kind === name))) return false;
+  for (const { name, offset } of keys) {
+    const near = suggestion(name, kindKeys);
+    if (near !== undefined) {
+      report(errorAt(locationOf({ source, offset }), [name], `unknown key '${name}'; did you mean '${near}'?`));
+    }
+  }
+  return true;
+}
+
+/** Unlike elsewhere, unknown keys under the MCP keys do no harm. Spec 2.7. */
+function mentionIgnoredKeys({ data, spot }: Tree, report: Report): void {
+  for (const [kind, known] of Object.entries(mcpKeys)) {
+    const block = isMapping(data) ? data[kind] : undefined;
+    for (const key of isMapping(block) ? Object.keys(block) : []) {
+      if (known.includes(key)) continue;
+      const near = suggestion(key, known);
+      const hint = near === undefined ? `known: ${known.join(", ")}` : `did you mean '${near}'?`;
+      report(warningAt(keyLocation(spot, [kind, key]), [kind, key], `'${key}' is ignored; ${hint}`));
+    }
+  }
+}

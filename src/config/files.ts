@@ -1,0 +1,116 @@
+import { readdirSync, readFileSync, realpathSync } from "node:fs";
+import { isAbsolute, join, relative, sep } from "node:path";
+
+export type FileText = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly why: ReadFailure };
+
+/** `absent`: there is no such file. Anything else names its reason. */
+export type ReadFailure = { readonly kind: "absent" } | { readonly kind: "unreadable"; readonly reason: string };
+
+export type Listing =
+  | { readonly ok: true; readonly files: readonly string[] }
+  | { readonly ok: false; readonly folder: string; readonly reason: string };
+
+/** The file system as one load sees it. */
+export interface Files {
+  /** As problems name a file: relative to the working directory when it is inside. */
+  display(file: string): string;
+  read(file: string): FileText;
+  /** Every file below a folder that `wanted` accepts, in sorted order; dot folders and node_modules are left out. */
+  list(folder: string, wanted: (name: string) => boolean): Listing;
+  /** Whether a file is, symbolic links followed, inside one of the folders. */
+  standing(file: string, folders: readonly string[]): "inside" | "outside" | "absent";
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+  EISDIR: "it is a folder",
+  ENOTDIR: "it is not a folder",
+  ELOOP: "its symbolic links lead in a circle",
+  EMFILE: "too many files are open",
+};
+
+/**
+ * Reads are synchronous: a thousand small files are read several times faster that way, and nothing is served from
+ * the state that is being loaded.
+ */
+export function openFiles(cwd: string): Files {
+  const realFolders = new Map<string, string | undefined>();
+
+  function realFolder(folder: string): string | undefined {
+    if (!realFolders.has(folder)) realFolders.set(folder, realPath(folder));
+    return realFolders.get(folder);
+  }
+
+  return {
+    display: (file) => displayPath(file, cwd),
+    read: readText,
+    list: (folder, wanted) => listFiles(folder, wanted),
+    standing(file, folders) {
+      if (!folders.some((folder) => contains(folder, file))) return "outside";
+      const real = realPath(file);
+      if (real === undefined) return "absent";
+      return folders.some((folder) => contains(realFolder(folder) ?? folder, real)) ? "inside" : "outside";
+    },
+  };
+}
+
+/** True when the path, as text, is the folder or below it. */
+export function contains(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+function displayPath(file: string, cwd: string): string {
+  const way = relative(cwd, file);
+  return way !== "" && contains(cwd, file) ? way.split(sep).join("/") : file;
+}
+
+function realPath(path: string): string | undefined {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function readText(file: string): FileText {
+  try {
+    const bytes = readFileSync(file);
+    return { ok: true, text: utf8.decode(bytes) };
+  } catch (error) {
+    if (error instanceof TypeError) return unreadable("it is not UTF-8 text");
+    const code = codeOf(error);
+    if (code === "ENOENT") return { ok: false, why: { kind: "absent" } };
+    return unreadable(REASONS[code] ?? code);
+  }
+}
+
+function listFiles(folder: string, wanted: (name: string) => boolean): Listing {
+  const files: string[] = [];
+  const pending = [folder];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    try {
+      for (const entry of readdirSync(next, { withFileTypes: true })) {
+        const path = join(next, entry.name);
+        if (wanted(entry.name)) files.push(path);
+        else if (entry.isDirectory() && !entry.name.startsWith(".") && entry.name !== "node_modules")
+          pending.push(path);
+      }
+    } catch (error) {
+      const code = codeOf(error);
+      return { ok: false, folder: next, reason: code === "ENOENT" ? "it does not exist" : (REASONS[code] ?? code) };
+    }
+  }
+  return { ok: true, files: files.sort() };
+}
+
+function unreadable(reason: string): FileText {
+  return { ok: false, why: { kind: "unreadable", reason } };
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : String(error);
+}

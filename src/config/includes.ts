@@ -1,0 +1,206 @@
+import { dirname, resolve } from "node:path";
+import { type Include, splitReferences } from "./directives.ts";
+import type { Environment } from "./environment.ts";
+import type { Files } from "./files.ts";
+import type { KeyPath } from "./project.ts";
+import { substitute } from "./read-scalar.ts";
+import { leaf, readEntries } from "./read-tree.ts";
+import { suggestion } from "./suggest.ts";
+import {
+  BROKEN,
+  errorAt,
+  locationOf,
+  type Mapping,
+  type Place,
+  type Report,
+  SKIPPED,
+  type Spot,
+  type Tree,
+} from "./tree.ts";
+import type { OpenYaml, YamlFile } from "./yaml-file.ts";
+
+/** What another file may bring in. Spec 2.8. */
+const includable = ["request", "auth", "rate-limit", "connection", "template-source", "cache", "heartbeat"] as const;
+
+export interface IncludeContext {
+  readonly files: Files;
+  readonly open: OpenYaml;
+  readonly environment: Environment;
+  readonly report: Report;
+  /** Folders that no include may leave. */
+  readonly roots: readonly string[];
+}
+
+interface Section {
+  readonly at: Place;
+  readonly included: boolean;
+  read(path: KeyPath): Tree;
+}
+
+type Sections = ReadonlyMap<string, Section>;
+
+/** A file as data, with what it includes. */
+export type ReadDocument = (file: YamlFile) => Tree;
+
+export function openIncludes(context: IncludeContext): ReadDocument {
+  const { files, environment } = context;
+  const shared = new Map<string, Tree>();
+
+  function problem(at: Place, path: KeyPath, message: string): void {
+    context.report(errorAt(locationOf(at), path, message));
+  }
+
+  /** The keys of a file's top level, its own and those it includes. `chain` are the files on the way to it. */
+  function sectionsOf(file: YamlFile, chain: readonly string[]): Sections {
+    const sections = new Map<string, Section>();
+    const here = [...chain, file.path];
+    const add = (name: string, section: Section) => {
+      const other = sections.get(name);
+      if (other === undefined) sections.set(name, section);
+      else if (other.included || section.included) {
+        const at = section.included ? section.at : other.at;
+        problem(
+          at,
+          [name],
+          `'${name}' is ${other.included && section.included ? "included twice" : "both written and included"}; keep one of them`,
+        );
+      }
+    };
+    const readInclude = (include: Include, at: Place, path: KeyPath): Tree => {
+      if (include.section === undefined) {
+        problem(
+          at,
+          path,
+          `'{{include from ${include.path}}}' names no section; write {{include:<section> from <path>}}`,
+        );
+        return leaf(BROKEN, at, at);
+      }
+      return readSection({ ...include, section: include.section }, { at, path, chain: here });
+    };
+    for (const entry of readEntries(file, { ...context, include: readInclude })) {
+      if (entry.kind === "key") add(entry.name, { ...entry, included: false });
+      else {
+        const { include, at } = entry;
+        const { section } = include;
+        const base = section === undefined ? undefined : baseOf(section);
+        if (section === undefined) for (const [name, found] of wholeFile(include, at, here)) add(name, found);
+        else if (base === undefined) problem(at, [], forbidden(section));
+        else add(base, { at, included: true, read: (path) => readInclude(include, at, path) });
+      }
+    }
+    return sections;
+  }
+
+  interface Site {
+    readonly at: Place;
+    readonly path: KeyPath;
+    readonly chain: readonly string[];
+  }
+
+  function readSection(include: Include & { readonly section: string }, site: Site): Tree {
+    const { at, path } = site;
+    const nothing = leaf(BROKEN, at, at);
+    if (baseOf(include.section) === undefined) {
+      problem(at, path, forbidden(include.section));
+      return nothing;
+    }
+    const target = openTarget(include, site);
+    if (target === undefined) return nothing;
+    if (target === SKIPPED) return leaf(SKIPPED, at, at);
+    const key = JSON.stringify([target.path, include.section, path]);
+    const known = shared.get(key);
+    if (known !== undefined) return known;
+    const sections = sectionsOf(target, site.chain);
+    const section = sections.get(include.section);
+    if (section === undefined) {
+      const near = suggestion(include.section, [...sections.keys()]);
+      const hint = near === undefined ? `it has ${[...sections.keys()].join(", ")}` : `did you mean '${near}'?`;
+      problem(at, path, `'${include.section}' is not a key of ${target.source.file}; ${hint}`);
+      return nothing;
+    }
+    const tree = section.read(path);
+    shared.set(key, tree);
+    return tree;
+  }
+
+  /** `{{include from path}}`: every section of the file that may be included. */
+  function wholeFile(include: Include, at: Place, chain: readonly string[]): Sections {
+    const target = openTarget(include, { at, path: [], chain });
+    if (target === undefined || target === SKIPPED) return new Map();
+    const sections = sectionsOf(target, chain);
+    const brought = new Map<string, Section>();
+    for (const [name, section] of sections) {
+      const base = baseOf(name);
+      if (base === undefined) problem(section.at, [name], forbidden(name));
+      else if (name === base) brought.set(base, { ...section, included: true, at });
+      else if (!sections.has(base)) {
+        if (brought.has(base)) {
+          problem(
+            at,
+            [base],
+            `${target.source.file} has more than one '${base}-...'; include the one you want by name`,
+          );
+        } else brought.set(base, { ...section, included: true, at });
+      }
+    }
+    return brought;
+  }
+
+  function openTarget(include: Include, { at, path, chain }: Site): YamlFile | typeof SKIPPED | undefined {
+    const { condition } = include;
+    if (condition !== undefined) {
+      if (!environment.allows(condition.name)) {
+        const found = environment.lookUp(condition.name);
+        if (!found.ok) problem(at, path, found.message);
+        return undefined;
+      }
+      const holds = (environment.values.get(condition.name) ?? "") !== "";
+      if (holds !== condition.wanted) return SKIPPED;
+    }
+    const written = substitute(splitReferences(include.path), environment);
+    if (written.kind === "broken") {
+      for (const message of written.messages) problem(at, path, message);
+      return undefined;
+    }
+    const from = chain.at(-1) ?? "";
+    const target = resolve(dirname(from), String(written.data));
+    const standing = files.standing(target, context.roots);
+    if (standing === "outside") {
+      problem(at, path, `the include '${written.data}' leaves the project; it must stay in ${folders()}`);
+      return undefined;
+    }
+    const opened = context.open(target);
+    if (opened.kind === "absent") problem(at, path, `Include file not found: ${written.data}`);
+    if (opened.kind !== "parsed") return undefined;
+    if (!chain.includes(target)) return opened.file;
+    const circle = [...chain.slice(chain.indexOf(target)), target].map(files.display).join(" -> ");
+    problem(at, path, `the include leads in a circle: ${circle}`);
+    return undefined;
+  }
+
+  function folders(): string {
+    return [...new Set(context.roots)].map((root) => `${files.display(root)}/`).join(" or ");
+  }
+
+  return (file) => {
+    const data: Mapping = Object.create(null);
+    const children = new Map<string | number, Spot>();
+    for (const [name, section] of sectionsOf(file, [])) {
+      const tree = section.read([name]);
+      if (tree.data === SKIPPED) continue;
+      data[name] = tree.data;
+      children.set(name, tree.spot);
+    }
+    const start: Place = { source: file.source, offset: 0 };
+    return { data, spot: { key: start, value: start, children, secrets: [] } };
+  };
+}
+
+/** `auth` for `auth` and for its variants, `auth-prod`. */
+function baseOf(section: string): string | undefined {
+  return includable.find((name) => section === name || section.startsWith(`${name}-`));
+}
+
+function forbidden(section: string): string {
+  return `'${section}' cannot be included; only ${includable.join(", ")} and their variants can`;
+}

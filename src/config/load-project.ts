@@ -1,0 +1,86 @@
+import { refuseDuplicates } from "./duplicates.ts";
+import { readEndpointFiles } from "./endpoint-files.ts";
+import { type Files, openFiles } from "./files.ts";
+import { openIncludes } from "./includes.ts";
+import { compileMain, type Overrides } from "./main-config.ts";
+import { readMainFile } from "./main-file.ts";
+import { inactiveFeatures, refuseProtections } from "./not-active.ts";
+import { formatProblem, type Problem } from "./problem.ts";
+import type { LoadedProject, MainConfig, Project } from "./project.ts";
+import { openTemplates } from "./template-file.ts";
+import { errorAt, type Report } from "./tree.ts";
+import { openYamlFiles } from "./yaml-file.ts";
+
+export interface LoadOptions {
+  /** As given by --config. */
+  readonly file?: string | undefined;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly overrides: Overrides;
+}
+
+/** A folder of YAML becomes a project, or every problem at once. */
+export async function loadProject(options: LoadOptions): Promise<LoadedProject> {
+  const problems: Problem[] = [];
+  const project = readProject(options, (problem) => problems.push(problem));
+  const sorted = inOrder(problems);
+  const failed = sorted.some(({ severity }) => severity === "error");
+  return { project: failed ? undefined : project, problems: sorted };
+}
+
+function readProject({ file, cwd, env, overrides }: LoadOptions, report: Report): Project | undefined {
+  const files = openFiles(cwd);
+  const open = openYamlFiles(files, report);
+  const mainFile = readMainFile(file, { cwd, env, files, open, report });
+  if (mainFile === undefined) return undefined;
+  const { path, input, spot, environment } = mainFile;
+  const main = compileMain({ file: path, input, spot, env, overrides }, report);
+  const parsedMain = { file: files.display(path), input, spot };
+  refuseProtections(parsedMain, report);
+
+  const paths = mainFile.broken.has("template") ? [] : endpointPaths(main, files, report);
+  const endpoints = readEndpointFiles(paths, {
+    files,
+    open,
+    read: openIncludes({ files, open, environment, report, roots: [main.folder, main.templatePath] }),
+    endpoints: {
+      connections: main.connections,
+      connectionsAreSound: !mainFile.broken.has("connections"),
+      findTemplate: openTemplates(main.templatePath, files),
+      report,
+    },
+    report,
+  });
+  for (const endpoint of endpoints) refuseProtections(endpoint, report);
+  refuseDuplicates(endpoints, report);
+
+  return {
+    main,
+    endpoints: endpoints.map(({ config }) => config),
+    environment: environment.values,
+    environmentAllows: environment.allows,
+    inactive: inactiveFeatures(parsedMain, endpoints),
+  };
+}
+
+function endpointPaths({ file, templatePath, locate }: MainConfig, files: Files, report: Report): readonly string[] {
+  const path = ["template", "path"];
+  const listing = files.list(templatePath, (name) => /\.ya?ml$/i.test(name));
+  if (listing.ok) return listing.files.filter((found) => found !== file);
+  const folder = files.display(listing.folder);
+  report(errorAt(locate(path), path, `the folder ${folder} cannot be read: ${listing.reason}`));
+  return [];
+}
+
+/** By file and place, the same thing once: what is included by many is wrong once. */
+function inOrder(problems: readonly Problem[]): readonly Problem[] {
+  const once = new Map(problems.map((problem) => [formatProblem(problem), problem]));
+  return [...once.values()].sort(
+    ({ location: left }, { location: right }) =>
+      compare(left.file, right.file) || left.line - right.line || left.column - right.column,
+  );
+}
+
+function compare(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}

@@ -1,0 +1,126 @@
+import { basename, dirname, extname, resolve } from "node:path";
+import type { ConnectionConfig, Limits, LogLevel, MainConfig } from "./project.ts";
+import type { ConnectionInput } from "./schema/connections.ts";
+import type { MainInput } from "./schema/main.ts";
+import { errorAt, keyLocation, type Report, type Spot, secretsIn, spotAt } from "./tree.ts";
+
+/** What the command line says; it wins over the environment and the file. */
+export interface Overrides {
+  readonly port?: number | undefined;
+  readonly host?: string | undefined;
+  readonly logLevel?: LogLevel | undefined;
+  readonly logFormat?: "pretty" | "json" | undefined;
+}
+
+export interface MainSource {
+  /** Absolute path. */
+  readonly file: string;
+  readonly input: MainInput;
+  readonly spot: Spot;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly overrides: Overrides;
+}
+
+const MIB = 1_048_576;
+
+/** The main file with its defaults, and with what wins over it. */
+export function compileMain(source: MainSource, report: Report): MainConfig {
+  const { file, input, spot, overrides } = source;
+  const folder = dirname(file);
+  const connections = Object.entries(input.connections ?? {}).map(([name, connection]) =>
+    compileConnection(name, connection, { folder, spot: spotAt(spot, ["connections", name]) }),
+  );
+  return {
+    file,
+    folder,
+    name: input["project-name"] ?? basename(file, extname(file)),
+    description: input["project-description"] ?? "",
+    version: input["project-version"] ?? "1.0.0",
+    http: {
+      host: overrides.host ?? set(source.env["EIDER_HOST"]) ?? input["http-host"] ?? "127.0.0.1",
+      port: overrides.port ?? environmentPort(source, report) ?? input["http-port"] ?? 8080,
+    },
+    templatePath: resolve(folder, input.template?.path ?? "."),
+    connections: new Map(connections.map((connection) => [connection.name, connection])),
+    duckdb: compileDuckdb(input.duckdb ?? {}, folder),
+    limits: compileLimits(input.limits ?? {}, { spot, report }),
+    log: {
+      level: overrides.logLevel ?? input.log?.level ?? "info",
+      format: overrides.logFormat ?? input.log?.format,
+    },
+    locate: (path) => keyLocation(spot, path),
+  };
+}
+
+function compileConnection(
+  name: string,
+  input: ConnectionInput,
+  { folder, spot }: { readonly folder: string; readonly spot: Spot },
+): ConnectionConfig {
+  const properties = Object.entries(input.properties ?? {}).map(
+    ([key, value]) => [key, absolute(value, folder)] as const,
+  );
+  return {
+    name,
+    init: input.init,
+    type: input.type,
+    options: input.options,
+    properties: new Map(properties),
+    readOnly: input["read-only"] ?? false,
+    lazy: input.lazy ?? true,
+    maxConcurrency: input["max-concurrency"],
+    logQueries: input["log-queries"] ?? false,
+    logParameters: input["log-parameters"] ?? false,
+    secrets: [...new Set(secretsIn(spot))],
+  };
+}
+
+function compileDuckdb(settings: Readonly<Record<string, string>>, folder: string): MainConfig["duckdb"] {
+  const { db_path: path, ...rest } = settings;
+  const inMemory = path === undefined || path === "" || path === ":memory:";
+  return { path: inMemory ? undefined : resolve(folder, path), settings: new Map(Object.entries(rest)) };
+}
+
+function compileLimits(
+  input: NonNullable<MainInput["limits"]>,
+  { spot, report }: { readonly spot: Spot; readonly report: Report },
+): Limits {
+  const maxPageSize = input["max-page-size"] ?? 10_000;
+  const wanted = input["default-page-size"];
+  if (wanted !== undefined && wanted > maxPageSize) {
+    const path = ["limits", "default-page-size"];
+    report(
+      errorAt(keyLocation(spot, path), path, `${wanted} is more than max-page-size, ${maxPageSize}; make it smaller`),
+    );
+  }
+  return {
+    maxBodyBytes: input["max-body-bytes"] ?? MIB,
+    maxPageSize,
+    defaultPageSize: wanted ?? Math.min(100, maxPageSize),
+    queryTimeoutMs: input["query-timeout"] ?? 30_000,
+    maxConcurrentQueries: input["max-concurrent-queries"],
+    maxQueuedRequests: input["max-queued-requests"],
+    maxBufferedBytes: input["max-buffered-bytes"] ?? 64 * MIB,
+    stalledClientTimeoutMs: input["stalled-client-timeout"] ?? 60_000,
+    shutdownGraceMs: input["shutdown-grace"] ?? 10_000,
+  };
+}
+
+function environmentPort({ env, spot }: MainSource, report: Report): number | undefined {
+  const text = set(env["EIDER_PORT"]);
+  if (text === undefined) return undefined;
+  const port = /^[0-9]{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (port <= 65_535) return port;
+  const message = `the environment variable EIDER_PORT is '${text}'; expected a port, 0 to 65535`;
+  report(errorAt(keyLocation(spot, ["http-port"]), ["http-port"], message));
+  return undefined;
+}
+
+/** Paths in properties are meant from the main file, wherever the service was started. */
+function absolute(value: string, folder: string): string {
+  return value.startsWith("./") || value.startsWith("../") ? resolve(folder, value) : value;
+}
+
+function set(value: string | undefined): string | undefined {
+  return value === "" ? undefined : value;
+}

@@ -1,0 +1,82 @@
+import { resolve } from "node:path";
+import { mainRules } from "./dialect.ts";
+import { compilePattern, type Environment, openEnvironment, type Pattern } from "./environment.ts";
+import type { Files } from "./files.ts";
+import { openIncludes } from "./includes.ts";
+import { applyKeyRules } from "./key-rules.ts";
+import { parseTree } from "./parse-tree.ts";
+import { leaf, readEntries } from "./read-tree.ts";
+import { type MainInput, mainSchema } from "./schema/main.ts";
+import { BROKEN, dataAt, errorAt, type Mapping, type Report, type Spot, valueLocation } from "./tree.ts";
+import type { OpenYaml, YamlFile } from "./yaml-file.ts";
+
+const names = ["eider.yaml", "flapi.yaml"] as const;
+
+export interface MainFile {
+  readonly path: string;
+  readonly input: MainInput;
+  readonly spot: Spot;
+  readonly broken: ReadonlySet<string>;
+  readonly environment: Environment;
+}
+
+export interface MainFileContext {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly files: Files;
+  readonly open: OpenYaml;
+  readonly report: Report;
+}
+
+/** Reads the main file: the one that is named, or the first of the usual ones. Undefined: the problem is reported. */
+export function readMainFile(named: string | undefined, context: MainFileContext): MainFile | undefined {
+  const { files, report } = context;
+  const candidates = (named === undefined ? names : [named]).map((name) => resolve(context.cwd, name));
+  for (const path of candidates) {
+    const opened = context.open(path);
+    if (opened.kind === "broken") return undefined;
+    if (opened.kind === "parsed") return parseMainFile(opened.file, context);
+  }
+  const [first = context.cwd] = candidates;
+  const message = named === undefined ? `not found, and neither is ${names[1]}` : "not found";
+  const hint = "name the main file with --config, or write one (eider init)";
+  report(errorAt({ file: files.display(first), line: 1, column: 1 }, [], `${message}; ${hint}`));
+  return undefined;
+}
+
+function parseMainFile(file: YamlFile, context: MainFileContext): MainFile | undefined {
+  const { report } = context;
+  const environment = openEnvironment(readWhitelist(file, report), context.env);
+  const roots = [resolve(file.path, "..")];
+  const tree = openIncludes({ ...context, environment, roots })(file);
+  applyKeyRules(tree, mainRules, report);
+  const { value, broken } = parseTree(tree, mainSchema, report);
+  return value === undefined ? undefined : { path: file.path, input: value, spot: tree.spot, broken, environment };
+}
+
+/** The whitelist as it is written: it says what may be substituted, so nothing is substituted in it. */
+function readWhitelist(file: YamlFile, report: Report): readonly Pattern[] {
+  const nothing = openEnvironment([], {});
+  const entries = readEntries(file, {
+    environment: nothing,
+    report: () => {},
+    include: (_, at) => leaf(BROKEN, at, at),
+  });
+  const patterns: Pattern[] = [];
+  for (const entry of entries) {
+    if (entry.kind !== "key" || (entry.name !== "template" && entry.name !== "environment-whitelist")) continue;
+    const path = entry.name === "template" ? ["environment-whitelist"] : [];
+    const { data, spot } = entry.read([entry.name]);
+    const list = dataAt(data as Mapping, path);
+    for (const [index, pattern] of (Array.isArray(list) ? list : [list]).entries()) {
+      if (typeof pattern !== "string") continue;
+      const compiled = compilePattern(pattern);
+      if (compiled !== undefined) patterns.push(compiled);
+      else {
+        const at = Array.isArray(list) ? [...path, index] : path;
+        report(errorAt(valueLocation(spot, at), [entry.name, ...at], `'${pattern}' is not a regular expression`));
+      }
+    }
+  }
+  return patterns;
+}

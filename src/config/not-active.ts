@@ -1,0 +1,84 @@
+import type { EndpointConfig, KeyPath } from "./project.ts";
+import type { EndpointInput } from "./schema/endpoint.ts";
+import type { MainInput } from "./schema/main.ts";
+import { errorAt, type Report, type Spot, valueLocation } from "./tree.ts";
+
+/**
+ * Parts of the contract whose issue has not landed. Each issue removes its line. What protects data is refused; what adds
+ * to the service is only mentioned.
+ */
+const protections: readonly KeyPath[] = [["auth"], ["rate-limit"], ["enforce-https"], ["mcp", "auth"]];
+
+const mainFeatures: readonly KeyPath[] = [
+  ["mcp"],
+  ["cors"],
+  ["cache"],
+  ["ducklake"],
+  ["heartbeat"],
+  ["docs", "auth"],
+  ["trusted-proxies"],
+  ["audit"],
+  ["metrics"],
+  ["tracing"],
+  ["admin"],
+];
+
+const endpointFeatures: readonly (readonly [string, (input: EndpointInput, config: EndpointConfig) => boolean])[] = [
+  ["writing", (_, config) => config.operation.kind === "write"],
+  ["mcp-tool", (input) => input["mcp-tool"] !== undefined],
+  ["mcp-resource", (input) => input["mcp-resource"] !== undefined],
+  ["mcp-prompt", (input) => input["mcp-prompt"] !== undefined],
+  ["cache", (input) => isOn(input.cache)],
+  ["heartbeat", (input) => isOn(input.heartbeat)],
+];
+
+/** A file that was parsed, for looking at what it configures. */
+export interface ParsedInput<Input> {
+  readonly file: string;
+  readonly input: Input;
+  readonly spot: Spot;
+}
+
+export interface ParsedEndpoint extends ParsedInput<EndpointInput> {
+  readonly config: EndpointConfig;
+}
+
+/** Refuses protections that would not protect. */
+export function refuseProtections({ input, spot }: ParsedInput<MainInput | EndpointInput>, report: Report): void {
+  for (const path of protections) {
+    if (!isOn(at(input, path))) continue;
+    const why = "not active yet in this version: refusing to start rather than serve it open";
+    report(errorAt(valueLocation(spot, path), path, `${why}; remove it or say enabled: false`));
+  }
+}
+
+/** One line per feature that is configured and does nothing yet. */
+export function inactiveFeatures(
+  main: ParsedInput<MainInput>,
+  endpoints: readonly ParsedEndpoint[],
+): readonly string[] {
+  const lines = mainFeatures
+    .filter((path) => isOn(at(main.input, path)))
+    .map((path) => `${path.join(".")} (${main.file})`);
+  for (const [name, uses] of endpointFeatures) {
+    const files = endpoints.filter(({ input, config }) => uses(input, config)).map(({ file }) => file);
+    const [first, ...rest] = files;
+    if (first !== undefined) lines.push(`${name} (${rest.length === 0 ? first : `${first} and ${rest.length} more`})`);
+  }
+  return lines;
+}
+
+/** A block that is present is on unless it says `enabled: false`. */
+function isOn(block: unknown): boolean {
+  if (block === undefined || block === false) return false;
+  return !(typeof block === "object" && block !== null && "enabled" in block && block.enabled === false);
+}
+
+function at(input: object, path: KeyPath): unknown {
+  let value: unknown = input;
+  for (const step of path) {
+    value =
+      typeof value === "object" && value !== null ? Object.getOwnPropertyDescriptor(value, step)?.value : undefined;
+  }
+  return value;
+}

@@ -1,0 +1,76 @@
+import type { z } from "zod";
+import type { KeyPath } from "./project.ts";
+import {
+  BROKEN,
+  dataAt,
+  errorAt,
+  isMapping,
+  keyLocation,
+  type Mapping,
+  type Report,
+  type Tree,
+  valueLocation,
+} from "./tree.ts";
+
+export interface ParsedTree<Value> {
+  /** What the schema makes of the file. When parts of it are wrong, what it makes of the rest. */
+  readonly value: Value | undefined;
+  /** Top-level keys that have a problem: what depends on them is not known. */
+  readonly broken: ReadonlySet<string>;
+}
+
+/** Checks a file against its schema and reports every problem. */
+export function parseTree<Schema extends z.ZodType>(
+  tree: Tree,
+  schema: Schema,
+  report: Report,
+): ParsedTree<z.output<Schema>> {
+  const broken = brokenKeys(tree.data);
+  const first = schema.safeParse(tree.data);
+  if (first.success && broken.size === 0) return { value: first.data, broken };
+
+  const rest: Mapping = Object.assign(Object.create(null), tree.data);
+  for (const issue of first.error?.issues ?? []) {
+    const path = issue.path.filter((step) => typeof step !== "symbol");
+    if (issue.code === "unrecognized_keys") {
+      const messages = issue.message.split("\n");
+      for (const [index, key] of issue.keys.entries()) {
+        report(errorAt(keyLocation(tree.spot, [...path, key]), [...path, key], messages[index] ?? issue.message));
+        if (path.length === 0) delete rest[key];
+      }
+    } else reportIssue(tree, { path, message: issue.message }, report);
+    if (typeof path[0] === "string") broken.add(path[0]);
+  }
+  for (const key of broken) delete rest[key];
+  const second = schema.safeParse(rest);
+  return { value: second.data, broken };
+}
+
+function reportIssue(
+  tree: Tree,
+  { path, message }: { readonly path: KeyPath; readonly message: string },
+  report: Report,
+): void {
+  const value = dataAt(tree.data, path);
+  if (value === BROKEN) return;
+  if (value !== undefined) {
+    // A key of the author's own choice is placed by its name.
+    report(errorAt(valueLocation(tree.spot, path), path, message));
+    return;
+  }
+  const parent = dataAt(tree.data, path.slice(0, -1));
+  if (parent === BROKEN) return;
+  report(errorAt(keyLocation(tree.spot, path), path, `missing; ${message.replace(", found nothing", "")}`));
+}
+
+/** Top-level keys with a value, somewhere below, whose problem is reported already. */
+function brokenKeys(data: unknown): Set<string> {
+  if (!isMapping(data)) return new Set();
+  return new Set(Object.keys(data).filter((key) => holdsBroken(data[key])));
+}
+
+function holdsBroken(data: unknown): boolean {
+  if (data === BROKEN) return true;
+  if (Array.isArray(data)) return data.some(holdsBroken);
+  return isMapping(data) && Object.values(data).some(holdsBroken);
+}

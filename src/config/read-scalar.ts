@@ -1,0 +1,76 @@
+import type { Scalar } from "yaml";
+import { PlainScalar } from "../params/validators/scalars.ts";
+import { countReserved, holdsToken, type Include, type Part, RESERVED_MESSAGE, splitText } from "./directives.ts";
+import type { Environment } from "./environment.ts";
+import type { YamlFile } from "./yaml-file.ts";
+
+/** A scalar with its directives: its value, an include in its place, or why it has none. */
+export type ScalarReading =
+  | { readonly kind: "value"; readonly data: string | PlainScalar; readonly secrets: readonly string[] }
+  | { readonly kind: "include"; readonly include: Include }
+  | { readonly kind: "broken"; readonly messages: readonly string[] };
+
+export function readScalar(node: Scalar.Parsed, file: YamlFile, environment: Environment): ScalarReading {
+  const { value } = node;
+  if (typeof value !== "string") return { kind: "value", data: plainScalar(node), secrets: [] };
+  // Only double quotes have escapes, and only an escape can make a token that is not in the text.
+  if (node.type === "QUOTE_DOUBLE" && countReserved(value) !== countReserved(textOf(node, file))) {
+    return { kind: "broken", messages: [RESERVED_MESSAGE] };
+  }
+  if (!holdsToken(value)) return { kind: "value", data: value, secrets: [] };
+  const parts = splitText(value, file.directives);
+  const [first] = parts;
+  if (parts.length === 1 && first?.kind === "include") return first;
+  return substitute(parts, environment);
+}
+
+/** Environment references replaced, after parsing: a value can never change the structure around it. Spec 2.8. */
+export function substitute(
+  parts: readonly Part[],
+  environment: Environment,
+): Extract<ScalarReading, { kind: "value" | "broken" }> {
+  const messages: string[] = [];
+  const secrets: string[] = [];
+  let text = "";
+  for (const part of parts) {
+    switch (part.kind) {
+      case "text":
+        text += part.text;
+        break;
+      case "env": {
+        const found = environment.lookUp(part.name);
+        if (!found.ok) messages.push(found.message);
+        else {
+          text += found.value;
+          if (found.value !== "") secrets.push(found.value);
+        }
+        break;
+      }
+      case "include":
+        messages.push(`'${part.text}' has text around it; an include is the whole value of its key`);
+        break;
+      case "malformed":
+        messages.push(malformed(part.text));
+        break;
+    }
+  }
+  return messages.length > 0 ? { kind: "broken", messages } : { kind: "value", data: text, secrets };
+}
+
+export function malformed(text: string): string {
+  return text.includes("include")
+    ? `cannot read '${text}'; write {{include:<section> from <path>}}`
+    : `cannot read '${text}'; write {{env.NAME}}`;
+}
+
+function plainScalar(node: Scalar.Parsed): PlainScalar {
+  const { value, source = "" } = node;
+  if (typeof value === "number" || typeof value === "bigint" || typeof value === "boolean") {
+    return new PlainScalar(value, source);
+  }
+  return new PlainScalar(null, source);
+}
+
+function textOf(node: Scalar.Parsed, file: YamlFile): string {
+  return file.text.slice(node.range[0], node.range[1]);
+}

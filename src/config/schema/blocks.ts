@@ -1,0 +1,142 @@
+import { z } from "zod";
+import { boolean, found, integer, PlainScalar, text } from "../../params/validators/scalars.ts";
+import { unknown } from "../suggest.ts";
+
+export { boolean as flag, text };
+
+/** Text that says something. */
+export const filledText = text.refine((value) => value.trim() !== "", "expected text, found nothing");
+
+export interface Limits {
+  readonly min?: number;
+  readonly max?: number;
+}
+
+/** A whole number within limits. */
+export function whole({ min = 0, max = Number.MAX_SAFE_INTEGER }: Limits = {}) {
+  return integer.transform((value, context) => {
+    if (value >= BigInt(min) && value <= BigInt(max)) return Number(value);
+    const range = max === Number.MAX_SAFE_INTEGER ? `${min} or more` : `${min} to ${max}`;
+    context.addIssue({ code: "custom", message: `expected a whole number, ${range}, found '${value}'` });
+    return z.NEVER;
+  });
+}
+
+export const port = whole({ max: 65_535 }).meta({ description: "0 takes any free port." });
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Number and unit, `5m`, in milliseconds. */
+export const duration = durationOf(["s", "m", "h", "d"]);
+
+/** The same, for what may be shorter than a second. */
+export const fineDuration = durationOf(["ms", "s", "m", "h", "d"]);
+
+function durationOf(units: readonly string[]) {
+  const shape = new RegExp(`^([0-9]{1,9})(${units.join("|")})$`);
+  return text.transform((value, context) => {
+    const match = shape.exec(value);
+    const unit = UNITS[match?.[2] ?? ""];
+    if (match !== null && unit !== undefined) return Number(match[1]) * unit;
+    context.addIssue({
+      code: "custom",
+      message: `expected a duration, a number and one of ${units.join(", ")} (5m), found '${value}'`,
+    });
+    return z.NEVER;
+  });
+}
+
+const SIZES: Readonly<Record<string, number>> = {
+  "": 1,
+  b: 1,
+  kb: 1_000,
+  mb: 1_000_000,
+  gb: 1_000_000_000,
+  kib: 1_024,
+  mib: 1_048_576,
+  gib: 1_073_741_824,
+};
+
+/** A number of bytes, plain or with a unit, `64MiB`. */
+export const bytes = text.transform((value, context) => {
+  const match = /^([0-9]{1,12}) ?([kmg]?i?b)?$/i.exec(value);
+  const unit = SIZES[(match?.[2] ?? "").toLowerCase()];
+  if (match !== null && unit !== undefined) return Number(match[1]) * unit;
+  context.addIssue({ code: "custom", message: `expected a number of bytes (1048576 or 1MiB), found '${value}'` });
+  return z.NEVER;
+});
+
+/** One of a few words, to the letter. */
+export function choice<const Words extends readonly string[]>(words: Words) {
+  return pick<Words[number]>(words, (word, value) => word === value);
+}
+
+/** One of a few words, in any case; the outcome is the word as listed. */
+export function choiceInAnyCase<const Words extends readonly string[]>(words: Words) {
+  return pick<Words[number]>(words, (word, value) => word.toLowerCase() === value.toLowerCase());
+}
+
+function pick<Word extends string>(words: readonly Word[], same: (word: Word, value: string) => boolean) {
+  return z.unknown().transform((input, context): Word => {
+    const value = input instanceof PlainScalar ? input.source : input;
+    const word = typeof value === "string" ? words.find((candidate) => same(candidate, value)) : undefined;
+    if (word !== undefined) return word;
+    const message =
+      typeof value === "string" && value !== ""
+        ? unknown("value", value, words)
+        : `expected one of ${words.join(", ")}, found ${found(input)}`;
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  });
+}
+
+/** A list; a key with nothing after it is an empty one. */
+export function list<Item extends z.ZodType>(item: Item) {
+  return z.preprocess(
+    (input) => (isNothing(input) ? [] : input),
+    z.array(item, { error: ({ input }) => `expected a list, found ${found(input)}` }),
+  );
+}
+
+/** A list of texts, or a single one. */
+export const texts = z.preprocess(
+  (input) =>
+    typeof input === "string" ? [input] : input instanceof PlainScalar && !isNothing(input) ? [input.source] : input,
+  list(filledText),
+);
+
+/** A mapping with these keys and no others. */
+export function block<Shape extends z.ZodRawShape>(shape: Shape) {
+  const known = Object.keys(shape);
+  return z.preprocess(
+    plain,
+    z.strictObject(shape, {
+      error: (issue) =>
+        issue.code === "unrecognized_keys"
+          ? (issue["keys"] as readonly string[]).map((key) => unknown("key", key, known)).join("\n")
+          : `expected a mapping, found ${found(issue.input)}`,
+    }),
+  );
+}
+
+/** A mapping whose other keys are left alone. */
+export function openBlock<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.preprocess(plain, z.object(shape, { error: ({ input }) => `expected a mapping, found ${found(input)}` }));
+}
+
+/** A mapping with names of the author's choice. */
+export function record<Value extends z.ZodType>(value: Value) {
+  return z.preprocess(
+    plain,
+    z.record(z.string(), value, { error: ({ input }) => `expected a mapping, found ${found(input)}` }),
+  );
+}
+
+/** zod takes every object for a mapping, a PlainScalar too. */
+function plain(input: unknown): unknown {
+  return input instanceof PlainScalar ? input.source : input;
+}
+
+function isNothing(input: unknown): boolean {
+  return input instanceof PlainScalar && input.value === null;
+}

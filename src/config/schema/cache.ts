@@ -1,0 +1,46 @@
+import { block, choice, duration, filledText, flag, texts, whole } from "./blocks.ts";
+
+const retention = block({
+  "keep-last-snapshots": whole({ min: 1 }).optional().describe("Number of snapshots kept."),
+  "max-snapshot-age": duration.optional().describe("Older snapshots are removed, never the current one."),
+});
+
+/** A cache of an endpoint's rows. Spec 2.6. */
+export const endpointCache = block({
+  enabled: flag.optional().describe("A block that is present is on unless this is false."),
+  table: filledText.optional().describe("Cache table name."),
+  schema: filledText.optional().describe("Schema that holds the cache table; cache when absent."),
+  schedule: duration.optional().describe("Refresh period, 5m."),
+  "primary-key": texts.optional().describe("Key columns: rows are merged instead of appended."),
+  cursor: block({
+    column: filledText.describe("Column used for incremental refresh."),
+    type: filledText.optional().describe("Its type, timestamp or date."),
+  })
+    .optional()
+    .describe("Incremental refresh."),
+  retention: retention.optional().describe("How long snapshots are kept."),
+  "template-file": filledText.optional().describe("SQL template of the refresh; found like template-source."),
+  "invalidate-on-write": flag.optional().describe("A write marks the cache stale."),
+  "refresh-on-write": flag.optional().describe("A write refreshes the cache at once."),
+});
+
+/** Where caches live. */
+export const mainCache = block({
+  enabled: flag.optional(),
+  path: filledText.optional().describe("File of the cache database; in memory when absent."),
+  backend: choice(["duckdb", "ducklake"]).optional(),
+  "metadata-path": filledText.optional(),
+  "data-path": filledText.optional(),
+  "warm-up": flag.optional().describe("Fill caches at start."),
+});
+
+/** The same in the words of flAPI. */
+export const ducklake = block({
+  enabled: flag.optional(),
+  alias: filledText.optional(),
+  "metadata-path": filledText.optional(),
+  "data-path": filledText.optional(),
+  retention: retention.optional(),
+  scheduler: block({ enabled: flag.optional(), "scan-interval": duration.optional() }).optional(),
+  compaction: block({ enabled: flag.optional(), schedule: filledText.optional() }).optional(),
+});

@@ -1,0 +1,56 @@
+import { z } from "zod";
+import { locations, type Validator } from "../../params/parameter.ts";
+import { validators, validatorTypes } from "../../params/validators/index.ts";
+import { found, PlainScalar } from "../../params/validators/scalars.ts";
+import { unknown } from "../suggest.ts";
+import { isMapping } from "../tree.ts";
+import { block, choice, filledText, flag, list, text } from "./blocks.ts";
+
+type ValidatorSchema = (typeof validators)[number];
+
+const byType = new Map<string, ValidatorSchema>(validators.map((schema) => [schema.in.shape.type.value, schema]));
+
+/** One validator, by its type. A union of the nine would answer a wrong option with nine sets of problems. */
+const validator = z.unknown().transform((input, context): Validator => {
+  const refuse = (path: string[], message: string) => context.addIssue({ code: "custom", path, message });
+  if (!isMapping(input)) {
+    refuse([], `expected a mapping with a type, found ${found(input)}`);
+    return z.NEVER;
+  }
+  const type = input["type"] instanceof PlainScalar ? input["type"].source : input["type"];
+  const schema = typeof type === "string" ? byType.get(type) : undefined;
+  if (schema === undefined) {
+    const known = `(${validatorTypes.join(", ")})`;
+    if (typeof type !== "string") refuse(["type"], `expected the type of the validator ${known}, found ${found(type)}`);
+    else refuse(["type"], typeMessage(type));
+    return z.NEVER;
+  }
+  const result = schema.safeParse(input);
+  if (result.success) return result.data;
+  for (const issue of result.error.issues) {
+    const path = issue.path.map(String);
+    if (issue.code !== "unrecognized_keys") refuse(path, issue.message);
+    else for (const key of issue.keys) refuse([...path, key], optionMessage(key, schema));
+  }
+  return z.NEVER;
+});
+
+function typeMessage(type: string): string {
+  const message = unknown("type", type, validatorTypes);
+  return message.endsWith("?") ? `${message} (${validatorTypes.join(", ")})` : message;
+}
+
+function optionMessage(option: string, schema: ValidatorSchema): string {
+  const { type, ...options } = schema.in.shape;
+  return unknown(`option of type ${type.value}:`, option, Object.keys(options));
+}
+
+/** One request parameter. Spec 2.2. */
+export const requestEntry = block({
+  "field-name": filledText.describe("Name in SQL, params.<field-name>."),
+  "field-in": choice(locations).describe("Where the request carries it."),
+  description: text.optional().describe("For people; reaches OpenAPI."),
+  required: flag.optional().describe("False when absent."),
+  default: text.optional().describe("Value of an absent parameter; it must pass the validators."),
+  validators: list(validator).optional().describe("Checks, in order."),
+});

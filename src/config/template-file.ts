@@ -1,0 +1,43 @@
+import { dirname, isAbsolute, resolve } from "node:path";
+import type { Files } from "./files.ts";
+import type { TemplateSource } from "./project.ts";
+
+/** The template, or why it cannot be had. */
+export type FindTemplate = (name: string, yamlFile: string) => TemplateSource | string;
+
+/** Finds templates from `template.path`, then from the folder of the YAML file, and reads each once. Spec 2.8. */
+export function openTemplates(templatePath: string, files: Files): FindTemplate {
+  const found = new Map<string, TemplateSource | string | undefined>();
+
+  function read(path: string, name: string): TemplateSource | string | undefined {
+    if (found.has(path)) return found.get(path);
+    const text = files.read(path);
+    const template = text.ok
+      ? { file: files.display(path), text: text.text }
+      : text.why.kind === "absent"
+        ? undefined
+        : `the template '${name}' cannot be read: ${text.why.reason}`;
+    found.set(path, template);
+    return template;
+  }
+
+  return (name, yamlFile) => {
+    if (/^[a-z][a-z0-9+.-]*:\/\//i.test(name)) {
+      return `'${name}' is a remote template, which are not supported yet; copy it into ${files.display(templatePath)}`;
+    }
+    const notFound = `Template file not found: ${name}`;
+    if (isAbsolute(name)) return read(name, name) ?? notFound;
+    const roots = [templatePath, dirname(yamlFile)];
+    let left = true;
+    for (const root of roots) {
+      const path = resolve(root, name);
+      const standing = files.standing(path, roots);
+      if (standing !== "outside") left = false;
+      const template = standing === "inside" ? read(path, name) : undefined;
+      if (template !== undefined) return template;
+    }
+    return left
+      ? `the template '${name}' leaves template.path and the folder of its YAML file; keep it inside`
+      : notFound;
+  };
+}

@@ -1,0 +1,96 @@
+import type { LineCounter } from "yaml";
+import type { Location, Problem } from "./problem.ts";
+import type { KeyPath } from "./project.ts";
+
+/** A file whose text was read, as problems name it. */
+export interface Source {
+  readonly file: string;
+  readonly lines: LineCounter;
+}
+
+export interface Place {
+  readonly source: Source;
+  readonly offset: number;
+}
+
+/** Where a value was written, and the key before it; a list entry is its own key. */
+export interface Spot {
+  readonly key: Place;
+  readonly value: Place;
+  readonly children: Map<string | number, Spot> | undefined;
+  /** Environment values that went into this scalar. */
+  readonly secrets: readonly string[];
+}
+
+/** Plain data without prototypes, scalars that are not text as PlainScalar, with the place of every part of it. */
+export interface Tree {
+  readonly data: unknown;
+  readonly spot: Spot;
+}
+
+/** A mapping of the data: made with a null prototype, so that `constructor` is a key like any other. */
+export type Mapping = Record<string, unknown>;
+
+export type Report = (problem: Problem) => void;
+
+/** Stands where a value could not be had. Its problem is reported already: nobody complains about it twice. */
+export const BROKEN: unique symbol = Symbol("a value with a problem of its own");
+
+/** Stands where an include has a condition that does not hold: the key counts as not written. */
+export const SKIPPED: unique symbol = Symbol("a value that is not there");
+
+export function isMapping(data: unknown): data is Mapping {
+  return typeof data === "object" && data !== null && Object.getPrototypeOf(data) === null;
+}
+
+export function locationOf({ source, offset }: Place): Location {
+  const { line, col } = source.lines.linePos(offset);
+  return { file: source.file, line: Math.max(line, 1), column: Math.max(col, 1) };
+}
+
+/** The spot of a path, or of its nearest parent. */
+export function spotAt(root: Spot, path: KeyPath): Spot {
+  let spot = root;
+  for (const step of path) {
+    const child = spot.children?.get(step);
+    if (child === undefined) return spot;
+    spot = child;
+  }
+  return spot;
+}
+
+export function keyLocation(root: Spot, path: KeyPath): Location {
+  return locationOf(spotAt(root, path).key);
+}
+
+export function valueLocation(root: Spot, path: KeyPath): Location {
+  return locationOf(spotAt(root, path).value);
+}
+
+export function dataAt(data: unknown, path: KeyPath): unknown {
+  let value = data;
+  for (const step of path) {
+    if (typeof step === "number") value = Array.isArray(value) ? value[step] : undefined;
+    else value = isMapping(value) ? value[step] : undefined;
+  }
+  return value;
+}
+
+/** `request[0].field-name` */
+export function formatPath(path: KeyPath): string {
+  return path.map((step, index) => (typeof step === "number" ? `[${step}]` : index === 0 ? step : `.${step}`)).join("");
+}
+
+/** Every environment value in a part of the tree. */
+export function secretsIn(spot: Spot): readonly string[] {
+  const nested = [...(spot.children?.values() ?? [])].flatMap(secretsIn);
+  return [...spot.secrets, ...nested];
+}
+
+export function errorAt(location: Location, path: KeyPath, message: string): Problem {
+  return { severity: "error", location, path: formatPath(path), message };
+}
+
+export function warningAt(location: Location, path: KeyPath, message: string): Problem {
+  return { severity: "warning", location, path: formatPath(path), message };
+}

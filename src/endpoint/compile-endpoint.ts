@@ -1,0 +1,124 @@
+import type { Location, Problem } from "../config/problem.ts";
+import type { EndpointConfig, Project } from "../config/project.ts";
+import type { Parameter } from "../params/parameter.ts";
+import { compileTemplate } from "../sql/compile-template.ts";
+import type { Dialect } from "../sql/dialect.ts";
+import type { TemplateScope } from "../sql/scope.ts";
+import type { ValueTraits } from "../sql/template.ts";
+import type { Endpoint, Operation, Route } from "./endpoint.ts";
+
+/** Typed configuration becomes an Endpoint, or problems of its template. */
+export function compileEndpoint(
+  config: EndpointConfig,
+  project: Project,
+  dialect: Dialect,
+): { readonly endpoint: Endpoint; readonly problems: readonly Problem[] } {
+  const { template: source } = config;
+  const compiled = source === undefined ? undefined : compileTemplate(source.text, scopeOf(config, project), dialect);
+  const problems = (compiled?.problems ?? []).map(
+    ({ severity, offset, message }): Problem => ({
+      severity,
+      location: source === undefined ? config.locate([]) : locationAt(source.file, source.text, offset),
+      path: "",
+      message,
+    }),
+  );
+  const reads = compiled?.template.reads;
+  return {
+    problems,
+    endpoint: {
+      name: nameOf(config),
+      file: config.file,
+      route: routeOf(config),
+      mcp: config.mcp,
+      parameters: config.parameters,
+      refusesUnknownParams: config.refusesUnknownParams,
+      operation: operationOf(config),
+      connections: config.connections.map(({ name }) => name),
+      template: compiled?.template,
+      source,
+      pagesItself: reads !== undefined && (reads.has("params.limit") || reads.has("params.offset")),
+      inline: false,
+      notActive:
+        config.operation.kind === "write"
+          ? "writing"
+          : config.cacheTable === undefined
+            ? undefined
+            : readsCache(source?.text)
+              ? "cache"
+              : undefined,
+      location: config.locate(["template-source"]),
+    },
+  };
+}
+
+/** A template that reads the cache table cannot run before there is one. */
+function readsCache(text: string | undefined): boolean {
+  return text !== undefined && /\{\{[{&#^]?\s*cache\./.test(text);
+}
+
+function nameOf({ rest, mcp, file }: EndpointConfig): string {
+  if (rest !== undefined) return `${rest.method} ${rest.urlPath}`;
+  return mcp === undefined ? file : `mcp-${mcp.kind} ${mcp.name}`;
+}
+
+function operationOf({ operation, paginated }: EndpointConfig): Operation {
+  const { kind, returnsData, transaction, validateBeforeWrite } = operation;
+  return kind === "read" ? { kind, paginated } : { kind, returnsData, transaction, validateBeforeWrite };
+}
+
+function routeOf({ rest }: EndpointConfig): Route | undefined {
+  if (rest === undefined) return undefined;
+  const segments = rest.urlPath
+    .split("/")
+    .filter((segment) => segment !== "")
+    .map((segment): Route["segments"][number] =>
+      segment.startsWith(":") ? { kind: "param", name: segment.slice(1) } : { kind: "text", text: segment },
+    );
+  return { method: rest.method, path: rest.urlPath, segments };
+}
+
+function scopeOf(config: EndpointConfig, project: Project): TemplateScope {
+  const [first] = config.connections;
+  const params = new Map<string, ValueTraits>();
+  for (const parameter of config.parameters) params.set(parameter.name, traitsOf(parameter));
+  // Paging needs no declaration; spec 2.2.
+  params.set("limit", "scalar").set("offset", "scalar");
+  return {
+    params,
+    conn: first?.properties ?? new Map(),
+    connectionName: first?.name,
+    cache: cacheVariables(config),
+    environment: (name) => {
+      if (!project.environmentAllows(name)) return "unlisted";
+      const value = project.environment.get(name);
+      return value === undefined ? "unset" : { value };
+    },
+  };
+}
+
+function cacheVariables({ cacheTable }: EndpointConfig): ReadonlyMap<string, string> {
+  if (cacheTable === undefined) return new Map();
+  return new Map([
+    ["catalog", "cache"],
+    ["schema", cacheTable.schema],
+    ["table", cacheTable.table],
+  ]);
+}
+
+/** What may be done with a parameter's value in SQL, as its validators allow. */
+export function traitsOf({ validators }: Parameter): ValueTraits {
+  if (validators.some(({ allowedValues }) => allowedValues !== undefined)) return "enum";
+  const [first] = validators;
+  if (first === undefined) return "text";
+  const type = first.databaseType("0");
+  if (type === "BIGINT" || type === "BOOLEAN") return "scalar";
+  return type === "VARCHAR" ? "text" : "typed";
+}
+
+/** The place of a character in a file. */
+export function locationAt(file: string, text: string, offset: number): Location {
+  const before = text.slice(0, offset);
+  const lineStart = before.lastIndexOf("\n") + 1;
+  return { file, line: before.split("\n").length, column: offset - lineStart + 1 };
+}

@@ -1,0 +1,50 @@
+import type { Location } from "../config/problem.ts";
+import type { McpConfig, Method, TemplateSource } from "../config/project.ts";
+import type { Parameter } from "../params/parameter.ts";
+import type { Template } from "../sql/template.ts";
+
+/** What a call of an endpoint does. */
+export type Operation =
+  | { readonly kind: "read"; readonly paginated: boolean }
+  | {
+      readonly kind: "write";
+      readonly returnsData: boolean;
+      readonly transaction: boolean;
+      readonly validateBeforeWrite: boolean;
+    };
+
+/** One part of a path: a fixed text, or a parameter's name. */
+export type Segment =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "param"; readonly name: string };
+
+export interface Route {
+  readonly method: Method;
+  readonly path: string;
+  readonly segments: readonly Segment[];
+}
+
+/** An endpoint that is ready to be called: everything is looked up, merged and compiled. */
+export interface Endpoint {
+  /** How people name it: `GET /customers/:id`, `mcp-tool find_customer`. */
+  readonly name: string;
+  readonly file: string;
+  readonly route: Route | undefined;
+  readonly mcp: McpConfig | undefined;
+  readonly parameters: readonly Parameter[];
+  readonly refusesUnknownParams: boolean;
+  readonly operation: Operation;
+  /** Names of the connections that a call opens. */
+  readonly connections: readonly string[];
+  /** Absent only for a prompt. */
+  readonly template: Template | undefined;
+  readonly source: TemplateSource | undefined;
+  /** The template uses `params.limit` or `params.offset` itself. */
+  readonly pagesItself: boolean;
+  /** Whole numbers and booleans are rendered as text, since the SQL takes no parameter where one of them stands. */
+  readonly inline: boolean;
+  /** The part of the contract that this endpoint needs and that is not active yet. */
+  readonly notActive: string | undefined;
+  /** Where the template is named. */
+  readonly location: Location;
+}

@@ -1,0 +1,111 @@
+import type { Parameter, ParamValue } from "../params/parameter.ts";
+import type { Lookup } from "../sql/render.ts";
+import { authVariables } from "../sql/scope.ts";
+import type { SqlType } from "../sql/statement.ts";
+import type { LiteralPart, Piece, Template } from "../sql/template.ts";
+import type { Endpoint } from "./endpoint.ts";
+
+/** Values to try a template with at load. */
+export interface Sample {
+  /** least: only what is always set. all: everything. value: everything, with one value of an enum. single: one optional value. */
+  readonly kind: "least" | "all" | "value" | "single";
+  /** What is special about it, for messages. */
+  readonly note: string;
+  /** By `params.id` and so on. */
+  readonly values: ReadonlyMap<string, ParamValue>;
+  /** Names that are not always set. */
+  readonly optional: readonly string[];
+}
+
+export function sampleLookup({ values }: Sample): Lookup {
+  return ({ scope, name }) => values.get(`${scope}.${name}`);
+}
+
+const SAMPLE_TEXTS: Readonly<Record<SqlType, ParamValue["value"]>> = {
+  VARCHAR: "a",
+  BIGINT: 1n,
+  DATE: "2024-01-01",
+  TIME: "00:00:00",
+  DECIMAL: "1",
+  DOUBLE: "1e0",
+  BOOLEAN: true,
+};
+
+/** The least and the full sample first, then one for each further value of an enum that becomes SQL text. */
+export function samplesOf({ parameters, operation }: Endpoint, template: Template): readonly Sample[] {
+  const declared = new Map(parameters.map((parameter) => [parameter.name, parameter]));
+  const values = new Map<string, ParamValue>();
+  const optional: string[] = [];
+  const paged = operation.kind === "read" && operation.paginated;
+  for (const [key, { scope, name }] of template.reads) {
+    const parameter = scope === "params" ? declared.get(name) : undefined;
+    if (key === "params.limit" || key === "params.offset") {
+      values.set(key, sampleValue("BIGINT"));
+      if (!paged) optional.push(key);
+    } else {
+      values.set(
+        key,
+        parameter === undefined ? sampleValue(name === "authenticated" ? "BOOLEAN" : "VARCHAR") : firstValue(parameter),
+      );
+      if (parameter === undefined || !(parameter.required || parameter.default !== undefined)) optional.push(key);
+    }
+  }
+  const least = new Map([...values].filter(([key]) => !optional.includes(key)));
+  const samples: Sample[] = [
+    { kind: "least", note: "", values: least, optional },
+    { kind: "all", note: optional.join(", "), values, optional },
+  ];
+  for (const key of inlinedEnums(template.pieces)) {
+    const allowed = declared
+      .get(key.slice("params.".length))
+      ?.validators.find(({ allowedValues }) => allowedValues)?.allowedValues;
+    for (const text of allowed?.slice(1) ?? []) {
+      const value: ParamValue = { text, type: "VARCHAR", value: text };
+      samples.push({ kind: "value", note: `${key} is '${text}'`, values: new Map(values).set(key, value), optional });
+    }
+  }
+  return samples;
+}
+
+/** From the full sample: what is always set, and one optional value. `auth` variables come together. */
+export function singleSamples({ values, optional }: Sample): readonly Sample[] {
+  const isAuth = (key: string): boolean => authVariables.some((name) => key === `auth.${name}`);
+  const groups = [...optional.filter((key) => !isAuth(key)).map((key) => [key]), optional.filter(isAuth)];
+  return groups
+    .filter((group) => group.length > 0)
+    .map((group) => ({
+      kind: "single",
+      note: group.join(", "),
+      values: new Map([...values].filter(([key]) => group.includes(key) || !optional.includes(key))),
+      optional,
+    }));
+}
+
+function firstValue({ validators }: Parameter): ParamValue {
+  const allowed = validators.find(({ allowedValues }) => allowedValues !== undefined)?.allowedValues?.[0];
+  if (allowed !== undefined) return { text: allowed, type: "VARCHAR", value: allowed };
+  return sampleValue(validators[0]?.databaseType("0") ?? "VARCHAR");
+}
+
+function sampleValue(type: SqlType): ParamValue {
+  const value = SAMPLE_TEXTS[type];
+  return { text: String(value), type, value };
+}
+
+/** The enum parameters whose text becomes part of the SQL. */
+function inlinedEnums(pieces: readonly Piece[]): ReadonlySet<string> {
+  const found = new Set<string>();
+  const ofParts = (parts: readonly LiteralPart[]): void => {
+    for (const part of parts) {
+      if (part.kind === "value" && part.ref.traits === "enum") found.add(`${part.ref.scope}.${part.ref.name}`);
+      if (part.kind === "section") ofParts(part.parts);
+    }
+  };
+  for (const piece of pieces) {
+    if (piece.kind === "inline") found.add(`${piece.ref.scope}.${piece.ref.name}`);
+    if (piece.kind === "identifier" || (piece.kind === "literal" && (piece.quoted || piece.allEnums)))
+      ofParts(piece.parts);
+    if (piece.kind === "section") for (const key of inlinedEnums(piece.pieces)) found.add(key);
+  }
+  return found;
+}

@@ -1,0 +1,170 @@
+import type { Problem } from "../config/problem.ts";
+import type { Engine, StatementProblem } from "../engines/engine.ts";
+import { effectsOf } from "../sql/classify.ts";
+import type { Dialect } from "../sql/dialect.ts";
+import { type Lookup, render } from "../sql/render.ts";
+import type { Statement } from "../sql/statement.ts";
+import type { Template } from "../sql/template.ts";
+import { locationAt } from "./compile-endpoint.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { type Sample, sampleLookup, samplesOf, singleSamples } from "./samples.ts";
+
+/** How far an endpoint can be verified: against its tables, or its grammar alone. */
+export type Depth = "plan" | "parse";
+
+/** An endpoint as it will be served, and what the database says of its template. Runs nothing of the template. */
+export async function verifyEndpoint(
+  endpoint: Endpoint,
+  engine: Engine,
+  depth: Depth,
+): Promise<{ readonly endpoint: Endpoint; readonly problems: readonly Problem[] }> {
+  const { template, source } = endpoint;
+  if (template === undefined || source === undefined || endpoint.notActive === "cache")
+    return { endpoint, problems: [] };
+  const trial = (inline: boolean): Trial => ({ endpoint, template, source, engine, depth, inline });
+  const samples = samplesOf(endpoint, template);
+  const words = effectProblems(trial(false), samples);
+  if (words.length > 0) return { endpoint, problems: words };
+  const bound = await tryAll(trial(false), samples);
+  if (bound.length === 0) return { endpoint, problems: [] };
+  // A whole number or a fixed list may stand where SQL takes no parameter: then its text is inlined; decisions 4.
+  const inlined = await tryAll(trial(true), samples);
+  const isBetter = inlined.filter(isError).length < bound.filter(isError).length || inlined.length < bound.length;
+  return isBetter ? { endpoint: { ...endpoint, inline: true }, problems: inlined } : { endpoint, problems: bound };
+}
+
+interface Trial {
+  readonly endpoint: Endpoint;
+  readonly template: Template;
+  readonly source: { readonly file: string; readonly text: string };
+  readonly engine: Engine;
+  readonly depth: Depth;
+  readonly inline: boolean;
+}
+
+function isError({ severity }: Problem): boolean {
+  return severity === "error";
+}
+
+/** A rendered sample, with the way back from its SQL to the template. */
+interface Rendered {
+  readonly statements: readonly Statement[];
+  /** The template's offset for a place in a statement. */
+  origin(statement: number, at: number): number;
+}
+
+function renderSample({ engine, template, inline }: Trial, lookup: Lookup): Rendered {
+  const traces: { statement: number; at: number; offset: number }[] = [];
+  const statements = render(template, lookup, {
+    dialect: engine.dialect,
+    inline,
+    trace: (statement, at, offset) => traces.push({ statement, at, offset }),
+  });
+  return {
+    // Values are unknown at load: NULL of the right type stands for any of them.
+    statements: statements.map(({ sql, values }) => ({
+      sql,
+      values: values.map(({ type }) => ({ type, value: null })),
+    })),
+    origin(statement, at) {
+      const piece = traces.findLast((trace) => trace.statement === statement && trace.at <= at);
+      return piece === undefined ? 0 : piece.offset + (at - piece.at);
+    },
+  };
+}
+
+/** Reads that would change data. */
+function effectProblems(trial: Trial, samples: readonly Sample[]): readonly Problem[] {
+  const { endpoint, engine, source } = trial;
+  const problems = new Map<number, Problem>();
+  for (const sample of samples) {
+    const rendered = renderSample(trial, sampleLookup(sample));
+    if (rendered.statements.length === 0 && sample.kind === "all") {
+      problems.set(0, problemAt(source, 0, "error", "the template holds no SQL statement"));
+    }
+    if (endpoint.operation.kind === "write") continue;
+    statementEffects(rendered.statements, engine.dialect).forEach((effect, index) => {
+      if (effect.kind === "reads") return;
+      const offset = startOf(source.text, rendered.origin(index, 0));
+      const message = `a read endpoint must not change anything, and this statement does (${effect.verb}); set operation.type: Write, or make it a temporary table`;
+      problems.set(offset, problemAt(source, offset, "error", message));
+    });
+  }
+  return [...problems.values()];
+}
+
+function statementEffects(statements: readonly Statement[], dialect: Dialect) {
+  return effectsOf(
+    statements.map(({ sql }) => sql),
+    dialect,
+  );
+}
+
+function startOf(text: string, offset: number): number {
+  return offset + (/^\s*/.exec(text.slice(offset))?.[0].length ?? 0);
+}
+
+/**
+ * Tries the template with its optional parameters set and not set, and with every allowed value of an enum that becomes
+ * SQL text. What fails in every way is an error; what only some combinations do is a warning, since their author may
+ * know that they never come together.
+ */
+async function tryAll(trial: Trial, samples: readonly Sample[]): Promise<readonly Problem[]> {
+  const [least, all, ...values] = samples;
+  if (least === undefined || all === undefined) throw new Error("there is always a least and a full sample");
+  const leastProblem = await tryOne(trial, least);
+  const allProblem = await tryOne(trial, all);
+  if (allProblem !== undefined) {
+    if (leastProblem !== undefined) return [leastProblem];
+    for (const single of singleSamples(all)) {
+      const problem = await tryOne(trial, single);
+      if (problem !== undefined) return [withNote(problem, "error", `when ${single.note} is set`)];
+    }
+    return [withNote(allProblem, "warning", `when ${all.note} are all set`)];
+  }
+  const problems: Problem[] = [];
+  if (leastProblem !== undefined) problems.push(withNote(leastProblem, "warning", "when no optional parameter is set"));
+  for (const value of values) {
+    const problem = await tryOne(trial, value);
+    if (problem !== undefined) problems.push(withNote(problem, "error", `when ${value.note}`));
+  }
+  return problems;
+}
+
+async function tryOne(trial: Trial, sample: Sample): Promise<Problem | undefined> {
+  const { engine, depth, source } = trial;
+  const rendered = renderSample(trial, sampleLookup(sample));
+  if (depth === "parse") {
+    for (const [index, { sql }] of rendered.statements.entries()) {
+      const problem = await engine.parse(sql);
+      if (problem !== undefined)
+        return databaseProblem(trial, source, problem, rendered.origin(index, problem.offset ?? 0));
+    }
+    return undefined;
+  }
+  const problem = await engine.plan(rendered.statements);
+  if (problem === undefined || problem.kind === "other") return undefined;
+  return databaseProblem(trial, source, problem, rendered.origin(problem.statement, problem.offset ?? 0));
+}
+
+function databaseProblem(trial: Trial, source: Trial["source"], problem: StatementProblem, offset: number): Problem {
+  const message =
+    problem.kind === "parameter"
+      ? "SQL takes no value at this place, only the author's own text; give the parameter an enum validator with the allowedValues"
+      : problem.message;
+  const place = problem.offset === undefined ? startOf(source.text, offset) : offset;
+  return problemAt(trial.source, place, "error", message);
+}
+
+function problemAt(source: Trial["source"], offset: number, severity: Problem["severity"], message: string): Problem {
+  return {
+    severity,
+    location: locationAt(source.file, source.text, Math.min(offset, source.text.length)),
+    path: "",
+    message,
+  };
+}
+
+function withNote(problem: Problem, severity: Problem["severity"], note: string): Problem {
+  return { ...problem, severity, message: `${problem.message} (${note})` };
+}

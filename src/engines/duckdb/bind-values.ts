@@ -1,0 +1,82 @@
+import duckdb from "@duckdb/node-bindings";
+import type { BoundValue } from "../../sql/statement.ts";
+
+/** Binds values to the parameters `$1`, `$2`, ... of a prepared statement. */
+export function bindValues(statement: duckdb.PreparedStatement, values: readonly BoundValue[]): void {
+  values.forEach((bound, index) => {
+    bindValue(statement, index + 1, bound);
+  });
+}
+
+function bindValue(statement: duckdb.PreparedStatement, index: number, { type, value }: BoundValue): void {
+  if (value === null) {
+    duckdb.bind_null(statement, index);
+    return;
+  }
+  const text = String(value);
+  switch (type) {
+    case "BIGINT":
+      duckdb.bind_int64(statement, index, BigInt(value));
+      break;
+    case "BOOLEAN":
+      duckdb.bind_boolean(statement, index, text === "true");
+      break;
+    case "DOUBLE":
+      duckdb.bind_double(statement, index, Number(value));
+      break;
+    case "DATE":
+      bindParsed(statement, index, { text, parsed: daysOf(text), bind: duckdb.bind_date });
+      break;
+    case "TIME":
+      bindParsed(statement, index, { text, parsed: microsOf(text), bind: duckdb.bind_time });
+      break;
+    case "DECIMAL":
+      bindParsed(statement, index, { text, parsed: decimalOf(text), bind: duckdb.bind_decimal });
+      break;
+    case "VARCHAR":
+      duckdb.bind_varchar(statement, index, text);
+      break;
+  }
+}
+
+interface Parsed<T> {
+  readonly text: string;
+  readonly parsed: T | undefined;
+  readonly bind: (statement: duckdb.PreparedStatement, index: number, value: T) => void;
+}
+
+/** A text that is not of the plain form is left to DuckDB, which reads it as it reads a literal. */
+function bindParsed<T>(statement: duckdb.PreparedStatement, index: number, { text, parsed, bind }: Parsed<T>): void {
+  if (parsed === undefined) duckdb.bind_varchar(statement, index, text);
+  else bind(statement, index, parsed);
+}
+
+const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
+
+function daysOf(text: string): duckdb.Date_ | undefined {
+  const [, year, month, day] = DATE.exec(text) ?? [];
+  if (year === undefined) return undefined;
+  // setUTCFullYear and not Date.UTC: the latter takes the years 0 to 99 for 1900 to 1999.
+  const time = new Date(0).setUTCFullYear(Number(year), Number(month) - 1, Number(day));
+  return new Date(time).toISOString().startsWith(text) ? { days: time / 86_400_000 } : undefined;
+}
+
+const TIME = /^([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,6}))?$/;
+
+function microsOf(text: string): duckdb.Time | undefined {
+  const [, hours, minutes, seconds, fraction = ""] = TIME.exec(text) ?? [];
+  if (hours === undefined) return undefined;
+  const whole = (Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds);
+  return { micros: BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, "0")) };
+}
+
+const DECIMAL = /^([+-]?)(\d*)(?:\.(\d*))?$/;
+const MAX_DECIMAL_DIGITS = 38;
+
+function decimalOf(text: string): duckdb.Decimal | undefined {
+  const [, sign, whole = "", fraction = ""] = DECIMAL.exec(text) ?? [];
+  const digits = whole.replace(/^0+/, "") + fraction;
+  if (sign === undefined || whole + fraction === "" || digits.length > MAX_DECIMAL_DIGITS) return undefined;
+  const unscaled = BigInt(digits === "" ? "0" : digits);
+  return { width: Math.max(digits.length, 1), scale: fraction.length, value: sign === "-" ? -unscaled : unscaled };
+}

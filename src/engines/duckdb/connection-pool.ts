@@ -1,0 +1,104 @@
+import duckdb from "@duckdb/node-bindings";
+import { type RecentMap, recentMap } from "./recent-map.ts";
+import { remoteLiteralMacros } from "./remote-literals.ts";
+import type { SessionSettings } from "./session-settings.ts";
+
+/** One connection of DuckDB, for one user at a time, with the statements that it has prepared. */
+export interface PooledConnection {
+  readonly native: duckdb.Connection;
+  /** By SQL text. DuckDB re-binds them by itself when tables or files change. */
+  readonly statements: RecentMap<string, duckdb.PreparedStatement>;
+}
+
+export interface ConnectionPool {
+  take(): Promise<PooledConnection>;
+  /** Takes back a connection without an open transaction. */
+  giveBack(connection: PooledConnection): void;
+  /** Takes back a connection that nobody must use again. */
+  discard(connection: PooledConnection): void;
+  /** Drops every prepared statement: needed after DDL, because DuckDB does not see that a view or macro was replaced. */
+  forgetStatements(): void;
+  /** Waits for all connections to come back and closes them. */
+  close(): Promise<void>;
+}
+
+export interface PoolOptions {
+  readonly database: duckdb.Database;
+  readonly settings: SessionSettings;
+  readonly maxIdle: number;
+}
+
+const STATEMENTS_PER_CONNECTION = 256;
+
+interface Connection extends PooledConnection {
+  appliedSettings: number;
+  generation: number;
+}
+
+export function openConnectionPool({ database, settings, maxIdle }: PoolOptions): ConnectionPool {
+  // The one used last is taken first: its statements are warm, and spare ones stay out of the way.
+  const idle: Connection[] = [];
+  const lent = new Set<PooledConnection>();
+  let generation = 0;
+  let closed: (() => void) | undefined;
+
+  async function connect(): Promise<Connection> {
+    const native = await duckdb.connect(database);
+    try {
+      await duckdb.query(native, remoteLiteralMacros);
+    } catch (error) {
+      duckdb.disconnect_sync(native);
+      throw error;
+    }
+    const statements = recentMap<string, duckdb.PreparedStatement>(
+      STATEMENTS_PER_CONNECTION,
+      duckdb.destroy_prepare_sync,
+    );
+    return { native, statements, appliedSettings: 0, generation };
+  }
+
+  function disconnect(connection: PooledConnection): void {
+    connection.statements.clear();
+    duckdb.disconnect_sync(connection.native);
+  }
+
+  function removeLent(connection: PooledConnection): void {
+    lent.delete(connection);
+    if (lent.size === 0) closed?.();
+  }
+
+  return {
+    async take() {
+      const connection = idle.pop() ?? (await connect());
+      lent.add(connection);
+      if (connection.generation !== generation) {
+        connection.statements.clear();
+        connection.generation = generation;
+      }
+      if (connection.appliedSettings !== settings.count()) {
+        connection.appliedSettings = await settings.apply(connection.native, connection.appliedSettings);
+      }
+      return connection;
+    },
+    giveBack(connection) {
+      // Only this pool makes connections.
+      if (closed === undefined && idle.length < maxIdle) idle.push(connection as Connection);
+      else disconnect(connection);
+      removeLent(connection);
+    },
+    discard(connection) {
+      disconnect(connection);
+      removeLent(connection);
+    },
+    forgetStatements() {
+      generation++;
+    },
+    async close() {
+      await new Promise<void>((resolve) => {
+        closed = resolve;
+        if (lent.size === 0) resolve();
+      });
+      for (const connection of idle.splice(0)) disconnect(connection);
+    },
+  };
+}

@@ -1,0 +1,14 @@
+import { quoteText } from "../sql-text.ts";
+import { type ConnectionType, given, view } from "./connection-type.ts";
+
+/** CSV files as a view with the connection's name. */
+export const csv: ConnectionType = {
+  type: "csv",
+  options: ["path", "delimiter", "header"],
+  required: [["path"]],
+  expand(options, context) {
+    const { path = "" } = options;
+    const settings = given(options, { delimiter: "delim", header: "header" }).map((setting) => setting.join(" = "));
+    return view(context, `read_csv(${[quoteText(path), ...settings].join(", ")})`);
+  },
+};

@@ -1,0 +1,11 @@
+import { quoteText } from "../sql-text.ts";
+import { type ConnectionType, extension, statements, view } from "./connection-type.ts";
+
+/** An Iceberg table as a view with the connection's name. */
+export const iceberg: ConnectionType = {
+  type: "iceberg",
+  options: ["path"],
+  required: [["path"]],
+  expand: ({ path = "" }, context) =>
+    statements(extension("iceberg"), view(context, `iceberg_scan(${quoteText(path)})`)),
+};

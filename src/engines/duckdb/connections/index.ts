@@ -1,0 +1,34 @@
+import type { ConnectionContext, ConnectionType, Options } from "./connection-type.ts";
+import { csv } from "./csv.ts";
+import { duckdbFile } from "./duckdb.ts";
+import { ducklake } from "./ducklake.ts";
+import { iceberg } from "./iceberg.ts";
+import { json } from "./json.ts";
+import { mysql } from "./mysql.ts";
+import { parquet } from "./parquet.ts";
+import { postgres } from "./postgres.ts";
+import { s3Secret } from "./s3-secret.ts";
+import { sqlite } from "./sqlite.ts";
+
+/** The types that a connection may name. To add one, write its file and list it here. decisions.md 7. */
+export const connectionTypes: readonly ConnectionType[] = [
+  duckdbFile,
+  sqlite,
+  postgres,
+  mysql,
+  parquet,
+  csv,
+  json,
+  ducklake,
+  iceberg,
+  s3Secret,
+];
+
+/** The `init` SQL of a typed connection. Which types and options there are has been checked when the YAML was read. */
+export function expandConnection(type: string, options: Options, context: ConnectionContext): string {
+  const found = connectionTypes.find((candidate) => candidate.type === type);
+  if (found === undefined) {
+    throw new Error(`unknown connection type '${type}' (${connectionTypes.map((known) => known.type).join(", ")})`);
+  }
+  return found.expand(options, context);
+}

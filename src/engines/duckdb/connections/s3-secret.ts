@@ -1,0 +1,31 @@
+import { type ConnectionType, extension, given, secret, statements } from "./connection-type.ts";
+
+const SETTINGS = {
+  "key-id": "KEY_ID",
+  secret: "SECRET",
+  "session-token": "SESSION_TOKEN",
+  region: "REGION",
+  endpoint: "ENDPOINT",
+  "url-style": "URL_STYLE",
+  "use-ssl": "USE_SSL",
+  scope: "SCOPE",
+};
+
+/** Credentials for `s3://` addresses; without a key those of the environment (AWS's credential chain). */
+export const s3Secret: ConnectionType = {
+  type: "s3-secret",
+  options: Object.keys(SETTINGS),
+  required: [],
+  expand(options, { name }) {
+    const chain = options["key-id"] === undefined;
+    return statements(
+      extension("httpfs"),
+      chain ? extension("aws") : [],
+      secret(name, [
+        ["TYPE", "s3"],
+        ...(chain ? [["PROVIDER", "credential_chain"] as const] : []),
+        ...given(options, SETTINGS),
+      ]),
+    );
+  },
+};

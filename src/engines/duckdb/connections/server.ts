@@ -1,0 +1,29 @@
+import { quoteName, quoteText } from "../sql-text.ts";
+import { attach, type ConnectionType, extension, given, secret, statements } from "./connection-type.ts";
+
+const ADDRESS = { host: "HOST", port: "PORT", database: "DATABASE", user: "USER", password: "PASSWORD" };
+
+/** A database server that DuckDB attaches, by its own connection string (`dsn`) or by host, port and so on. */
+export function server(type: "postgres" | "mysql"): ConnectionType {
+  return {
+    type,
+    options: ["dsn", ...Object.keys(ADDRESS), "schema"],
+    required: [["dsn", "host"]],
+    expand(options, context) {
+      const { dsn, schema } = options;
+      const secretName = `${context.name}_${type}`;
+      const schemas = schema === undefined ? [] : [["SCHEMA", quoteText(schema)] as const];
+      if (dsn !== undefined) {
+        return statements(extension(type), attach(context, { address: dsn, settings: [["TYPE", type], ...schemas] }));
+      }
+      return statements(
+        extension(type),
+        secret(secretName, [["TYPE", type], ...given(options, ADDRESS)]),
+        attach(context, {
+          address: "",
+          settings: [["TYPE", type], ["SECRET", quoteName(secretName)], ...schemas],
+        }),
+      );
+    },
+  };
+}

@@ -1,0 +1,52 @@
+const SHOWN = /\nLINE (\d+): ([^\n]*)\n( *)\^/;
+const LEFT_OUT = "...";
+
+/**
+ * Where DuckDB's message points to, in UTF-16 units of `sql`. `linesBefore`: lines that stood before it in what DuckDB
+ * was given. Undefined when the message shows no place in it.
+ */
+export function errorPosition(message: string, sql: string, linesBefore = 0): number | undefined {
+  if (/^Parser Error: syntax error at end of input/.test(message)) return sql.trimEnd().length;
+  const [, number, shown, blanks] = SHOWN.exec(message) ?? [];
+  if (number === undefined || shown === undefined || blanks === undefined) return undefined;
+  const lines = sql.split("\n");
+  const index = Number(number) - 1 - linesBefore;
+  const line = lines[index];
+  if (line === undefined) return undefined;
+  const lineStart = lines.slice(0, index).reduce((sum, before) => sum + before.length + 1, 0);
+  const column = columnOf(line, shown, blanks.length - `LINE ${number}: `.length);
+  return column === undefined ? undefined : lineStart + column;
+}
+
+/** DuckDB shows a piece of a long line, and places its caret by the width of what it shows. */
+function columnOf(line: string, shown: string, width: number): number | undefined {
+  const within = atWidth(shown, width);
+  if (line.startsWith(shown)) return within;
+  const cutLeft = shown.startsWith(LEFT_OUT);
+  const piece = shown.slice(cutLeft ? LEFT_OUT.length : 0, shown.endsWith(LEFT_OUT) ? -LEFT_OUT.length : undefined);
+  const at = cutLeft ? line.indexOf(piece) : 0;
+  // A piece that stands in several places points nowhere.
+  if (at < 0 || (cutLeft && line.indexOf(piece, at + 1) >= 0) || !line.startsWith(piece, at)) return undefined;
+  return at + within - (cutLeft ? LEFT_OUT.length : 0);
+}
+
+function atWidth(text: string, width: number): number {
+  let seen = 0;
+  let index = 0;
+  for (const character of text) {
+    const next = seen + widthOf(character);
+    if (next > width) break;
+    seen = next;
+    index += character.length;
+  }
+  return index;
+}
+
+const NO_WIDTH = /^[\p{Cc}\p{Mn}\p{Me}\p{Cf}]$/u;
+const WIDE =
+  /^(?:\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}])$/u;
+
+function widthOf(character: string): number {
+  if (character >= " " && character <= "~") return 1;
+  return NO_WIDTH.test(character) ? 0 : WIDE.test(character) ? 2 : 1;
+}

@@ -1,0 +1,56 @@
+import { RequestFailure } from "../../failure.ts";
+import type { ConnectionDefinition } from "../engine.ts";
+
+/** What DuckDB says, without the piece of SQL that it shows below: `LINE 1: ...` and a caret. */
+export function withoutSql(message: string): string {
+  const at = message.search(/\n+LINE \d+:/);
+  return (at < 0 ? message : message.slice(0, at)).trimEnd();
+}
+
+const CREDENTIAL =
+  /\b(password|passwd|passphrase|pwd|secret|token|bearer_token|session_token|key_id|api_?key|access_?key|account_key|connection_string)(\s*[=:]\s*|\s+(?='))('(?:[^']|'')*'|"[^"]*"|[^\s,;)'"]+)/gi;
+const URL_PASSWORD = /(\w:\/\/[^\s:/@]*:)[^\s/@]+(?=@)/g;
+
+/** A message that may leave the engine: the texts in `secrets`, and whatever looks like a credential, are gone. */
+export function redacted(message: string, secrets: readonly string[]): string {
+  // The longest first: one secret may be a part of another.
+  return [...secrets]
+    .filter((secret) => secret !== "")
+    .sort((a, b) => b.length - a.length)
+    .reduce((text, secret) => text.replaceAll(secret, "***"), message)
+    .replace(CREDENTIAL, "$1$2***")
+    .replace(URL_PASSWORD, "$1***");
+}
+
+const REFUSED = /^Invalid Input Error: (4\d\d): ?([\s\S]*)$/;
+
+const UNREACHABLE =
+  /connection refused|could ?n[o']t connect|unable to connect|failed to connect|can't connect|connection (?:was |has been )?(?:reset|closed|lost|timed out)|server closed the connection|lost connection to|server has gone away|timed? ?out|timeout|could not (?:resolve|translate) host|host is unreachable|no route to host|network is unreachable|could not establish connection|connection error for http|http[^\n]*(?:error|code|status)[^\n]*\b50[234]\b|missing extension error|could not be autoloaded|extension "[^"]*" not found/i;
+
+const REMOTE =
+  /\b(postgres(?:ql)?|mysql|mssql|odbc|bigquery|snowflake|clickhouse|motherduck|httpfs|iceberg|delta|ducklake|quack|aws|azure|unity_catalog)\b|\b(?:https?|s3|s3a|gs|gcs|r2|az|azure|abfss|hf|md):/i;
+
+/** The failure that an error of DuckDB means for a read over these connections. */
+export function failureOf(error: unknown, connections: readonly ConnectionDefinition[]): RequestFailure {
+  if (error instanceof RequestFailure) return error;
+  const secrets = connections.flatMap((connection) => connection.secrets);
+  const message = redacted(withoutSql(messageOf(error)), secrets);
+  const refused = REFUSED.exec(message);
+  if (refused !== null) {
+    return new RequestFailure({
+      kind: "refused-by-template",
+      status: Number(refused[1]),
+      message: (refused[2] ?? "").trim(),
+    });
+  }
+  // The original error still holds secrets: it is not handed on.
+  const cause = new Error(message);
+  const remote = connections.find((connection) => connection.init !== undefined && REMOTE.test(connection.init));
+  return remote !== undefined && UNREACHABLE.test(message)
+    ? new RequestFailure({ kind: "source-down", connection: remote.name }, { cause })
+    : new RequestFailure({ kind: "query-failed", message }, { cause });
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,116 @@
+import duckdb from "@duckdb/node-bindings";
+import { RequestFailure } from "../../failure.ts";
+import type { ConnectionDefinition, Engine, StatementProblem } from "../engine.ts";
+import { type Cancellation, cancellationOf } from "./cancellation.ts";
+import { openConnectionPool } from "./connection-pool.ts";
+import { duckdbDialect } from "./dialect.ts";
+import { failureOf, redacted } from "./messages.ts";
+import { type OpenDatabase, openDatabase } from "./open-database.ts";
+import { parseStatement, planStatements } from "./plan.ts";
+import { readRows } from "./read.ts";
+import { readMemory } from "./read-memory.ts";
+import { openSession, type Session } from "./session.ts";
+import { openSlots } from "./slots.ts";
+import { openSources } from "./sources.ts";
+
+export interface EngineOptions {
+  readonly connections: readonly ConnectionDefinition[];
+  /** Native work at once. The thread pool of Node must be larger (UV_THREADPOOL_SIZE). */
+  readonly maxConcurrentQueries: number;
+  /** Reads that wait for it; beyond, they are `overloaded`. */
+  readonly maxQueued: number;
+}
+
+export interface DuckDbOptions extends EngineOptions {
+  /** In memory when absent. */
+  readonly path: string | undefined;
+  /** DuckDB's settings by name. */
+  readonly settings: ReadonlyMap<string, string>;
+}
+
+/** The embedded engine. Rejects with an EngineOpenError. */
+export async function openDuckDb(options: DuckDbOptions): Promise<Engine> {
+  return engineOver(await openDatabase(options.path, options.settings), options);
+}
+
+const SOURCES_OPENED_AT_ONCE = 4;
+
+/** The engine over a database that is open; it closes it. */
+export function engineOver({ database, settings }: OpenDatabase, options: EngineOptions): Engine {
+  const slots = openSlots(options.maxConcurrentQueries, options.maxQueued);
+  const pool = openConnectionPool({ database, settings, maxIdle: options.maxConcurrentQueries * 2 });
+  const sources = openSources({
+    database,
+    settings,
+    definitions: options.connections,
+    slots: openSlots(SOURCES_OPENED_AT_ONCE, 0),
+    opened: pool.forgetStatements,
+  });
+  const secrets = options.connections.flatMap((connection) => connection.secrets);
+  const memory = readMemory();
+  const active = new Set<Cancellation>();
+  let closing: Promise<void> | undefined;
+
+  function cancellable(signal: AbortSignal): Cancellation {
+    if (closing !== undefined) throw new RequestFailure({ kind: "draining" });
+    const cancellation: Cancellation = cancellationOf(signal, () => active.delete(cancellation));
+    active.add(cancellation);
+    return cancellation;
+  }
+
+  /** Work at load, which no queue turns away. */
+  async function examine(
+    work: (session: Session) => Promise<StatementProblem | undefined>,
+  ): Promise<StatementProblem | undefined> {
+    const cancellation = cancellable(new AbortController().signal);
+    let session: Session | undefined;
+    try {
+      await slots.reenter(cancellation);
+      session = await openSession(pool, slots, cancellation);
+      const problem = await work(session);
+      return problem && { ...problem, message: redacted(problem.message, secrets) };
+    } finally {
+      await session?.end();
+      cancellation.end();
+    }
+  }
+
+  async function close(): Promise<void> {
+    for (const cancellation of [...active]) cancellation.cancel(new RequestFailure({ kind: "draining" }));
+    await pool.close();
+    // An `init` may hang on a server that does not answer, and nothing can interrupt that: nobody waits for it here.
+    if (sources.idle()) duckdb.close_sync(database);
+  }
+
+  return {
+    dialect: duckdbDialect,
+    openConnection: sources.open,
+    plan: (statements) => examine((session) => planStatements(session, statements)),
+    parse: (sql) => examine((session) => parseStatement(session, sql)),
+    async read(read) {
+      const definitions = sources.definitionsOf(read.connections);
+      const fail = (error: unknown): RequestFailure => failureOf(error, definitions);
+      const cancellation = cancellable(read.signal);
+      let session: Session | undefined;
+      try {
+        await sources.openAll(read.connections, cancellation);
+        await slots.enter(cancellation);
+        session = await openSession(pool, slots, cancellation);
+        return await readRows(read, {
+          session,
+          memory,
+          stream: { crowded: () => slots.waiting() > 0, failureOf: fail },
+        });
+      } catch (error) {
+        await session?.end();
+        cancellation.end();
+        throw fail(error);
+      }
+    },
+    activity: () => ({ running: slots.running(), waiting: slots.waiting() }),
+    close() {
+      closing ??= close();
+      return closing;
+    },
+  };
+}

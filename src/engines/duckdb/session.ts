@@ -1,0 +1,188 @@
+import duckdb from "@duckdb/node-bindings";
+import type { Statement } from "../../sql/statement.ts";
+import { bindValues } from "./bind-values.ts";
+import { type Cancellation, interruptible } from "./cancellation.ts";
+import type { ConnectionPool } from "./connection-pool.ts";
+import { type ExtractedStatements, extractStatements } from "./extract-statements.ts";
+import { messageOf } from "./messages.ts";
+import type { Slots } from "./slots.ts";
+
+/** One read at work: a connection of its own, a slot while native code runs, and a way to stop. */
+export interface Session {
+  readonly cancellation: Cancellation;
+  prepare(sql: string): Promise<duckdb.PreparedStatement>;
+  /** Runs to the end and holds all rows. */
+  execute(statement: Statement): Promise<duckdb.Result>;
+  /** Runs a statement that will not come again, and does not expand it. */
+  runOnce(statement: Statement): Promise<void>;
+  typeOf(sql: string): Promise<duckdb.StatementType>;
+  extract(sql: string): Promise<ExtractedStatements>;
+  /** Runs until the first rows are there. */
+  stream(statement: Statement): Promise<duckdb.Result>;
+  fetch(result: duckdb.Result): Promise<duckdb.DataChunk | undefined>;
+  /** Whether a stream of this transaction ended with an error: DuckDB tells nobody, but refuses whatever comes next. */
+  failed(): Promise<boolean>;
+  /** Everything from here on sees one snapshot. Nothing of it is ever committed. */
+  begin(): Promise<void>;
+  rollback(): Promise<void>;
+  inTransaction(): boolean;
+  /** Gives the slot away while the consumer is busy with what it has. */
+  pause(): void;
+  resume(): Promise<void>;
+  /** Gives back everything. Never rejects; what comes after the first call does nothing. */
+  end(): Promise<void>;
+  ended(): boolean;
+}
+
+/** Kinds of statements that leave nothing behind on their connection once the transaction is rolled back. */
+const LEAVES_NOTHING: ReadonlySet<duckdb.StatementType> = new Set([
+  duckdb.StatementType.SELECT,
+  duckdb.StatementType.EXPLAIN,
+  duckdb.StatementType.CREATE,
+  duckdb.StatementType.DROP,
+  duckdb.StatementType.ALTER,
+  duckdb.StatementType.INSERT,
+  duckdb.StatementType.UPDATE,
+  duckdb.StatementType.DELETE,
+  duckdb.StatementType.MERGE_INTO,
+]);
+
+/** The caller has entered the slots; the session leaves them, and ends the cancellation. */
+export async function openSession(pool: ConnectionPool, slots: Slots, cancellation: Cancellation): Promise<Session> {
+  const connection = await pool.take().catch((error: unknown) => {
+    slots.leave();
+    throw error;
+  });
+  const { native, statements } = connection;
+  let holdsSlot = true;
+  let inTransaction = false;
+  let clean = true;
+  let ended: Promise<void> | undefined;
+
+  async function prepare(sql: string): Promise<duckdb.PreparedStatement> {
+    const known = statements.get(sql);
+    if (known !== undefined) return known;
+    try {
+      const statement = await interruptible(native, cancellation, () => duckdb.prepare(native, sql));
+      statements.set(sql, statement);
+      clean &&= LEAVES_NOTHING.has(duckdb.prepared_statement_type(statement));
+      return statement;
+    } catch (error) {
+      if (!messageOf(error).includes("Cannot prepare multiple statements")) throw error;
+      return await prepareExpanded(sql);
+    }
+  }
+
+  /** DuckDB makes several statements of some, such as PIVOT: a temporary type from the data, then the query. */
+  async function prepareExpanded(sql: string): Promise<duckdb.PreparedStatement> {
+    await begin();
+    const parts = await extractStatements(native, sql);
+    for (let index = 0; index < parts.count - 1; index++) {
+      const statement = await parts.prepare(index);
+      await interruptible(native, cancellation, () => duckdb.execute_prepared(statement));
+    }
+    return await parts.prepare(parts.count - 1);
+  }
+
+  async function once<T>(sql: string, use: (statement: duckdb.PreparedStatement) => T): Promise<Awaited<T>> {
+    const statement = await interruptible(native, cancellation, () => duckdb.prepare(native, sql));
+    try {
+      return await use(statement);
+    } finally {
+      duckdb.destroy_prepare_sync(statement);
+    }
+  }
+
+  async function run(
+    { sql, values }: Statement,
+    execute: (statement: duckdb.PreparedStatement) => Promise<duckdb.Result>,
+  ): Promise<duckdb.Result> {
+    const statement = statements.get(sql) ?? (await prepare(sql));
+    try {
+      bindValues(statement, values);
+      return await interruptible(native, cancellation, () => execute(statement));
+    } catch (error) {
+      statements.delete(sql);
+      throw error;
+    }
+  }
+
+  /** For our own statements: quick, and not interruptible, because the state of the transaction hangs on them. */
+  async function control(sql: "BEGIN" | "ROLLBACK" | "SELECT 1"): Promise<void> {
+    let statement = statements.get(sql);
+    if (statement === undefined) {
+      statement = await duckdb.prepare(native, sql);
+      statements.set(sql, statement);
+    }
+    await duckdb.execute_prepared(statement);
+  }
+
+  async function begin(): Promise<void> {
+    if (inTransaction) return;
+    cancellation.check();
+    inTransaction = true;
+    await control("BEGIN");
+  }
+
+  async function rollback(): Promise<void> {
+    if (!inTransaction) return;
+    inTransaction = false;
+    try {
+      await control("ROLLBACK");
+    } catch {
+      clean = false;
+    }
+  }
+
+  async function failed(): Promise<boolean> {
+    return await control("SELECT 1").then(
+      () => false,
+      () => true,
+    );
+  }
+
+  async function finish(): Promise<void> {
+    cancellation.end();
+    await rollback();
+    if (clean) pool.giveBack(connection);
+    else pool.discard(connection);
+    pause();
+  }
+
+  function pause(): void {
+    if (holdsSlot) slots.leave();
+    holdsSlot = false;
+  }
+
+  return {
+    cancellation,
+    prepare,
+    execute: (statement) => run(statement, duckdb.execute_prepared),
+    runOnce: ({ sql, values }) =>
+      once(sql, async (statement) => {
+        bindValues(statement, values);
+        await interruptible(native, cancellation, () => duckdb.execute_prepared(statement));
+      }),
+    typeOf: (sql) => once(sql, duckdb.prepared_statement_type),
+    extract: (sql) => extractStatements(native, sql),
+    stream: (statement) => run(statement, duckdb.execute_prepared_streaming),
+    async fetch(result) {
+      const chunk = await interruptible(native, cancellation, () => duckdb.fetch_chunk(result));
+      return chunk === null || duckdb.data_chunk_get_size(chunk) === 0 ? undefined : chunk;
+    },
+    failed,
+    begin,
+    rollback,
+    inTransaction: () => inTransaction,
+    pause,
+    async resume() {
+      await slots.reenter(cancellation);
+      holdsSlot = true;
+    },
+    end() {
+      ended ??= finish();
+      return ended;
+    },
+    ended: () => ended !== undefined,
+  };
+}

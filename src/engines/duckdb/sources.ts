@@ -1,0 +1,111 @@
+import duckdb from "@duckdb/node-bindings";
+import { RequestFailure } from "../../failure.ts";
+import type { ConnectionDefinition } from "../engine.ts";
+import { abandonable, type Cancellation } from "./cancellation.ts";
+import { extractStatements } from "./extract-statements.ts";
+import { messageOf, redacted, withoutSql } from "./messages.ts";
+import type { SessionSettings } from "./session-settings.ts";
+import type { Slots } from "./slots.ts";
+
+/** The connections of the configuration: each runs its `init` once, before its first use. decisions.md 1 and 7. */
+export interface Sources {
+  /** Rejects with a `source-down` failure; the next use tries again. */
+  open(name: string): Promise<void>;
+  /** Undefined when all are open: the common case costs no promise. */
+  openAll(names: readonly string[], cancellation: Cancellation): Promise<void> | undefined;
+  /** No `init` runs. */
+  idle(): boolean;
+  definitionsOf(names: readonly string[]): readonly ConnectionDefinition[];
+}
+
+export interface SourcesOptions {
+  readonly database: duckdb.Database;
+  readonly definitions: readonly ConnectionDefinition[];
+  readonly settings: SessionSettings;
+  /** An `init` may wait long for a server, so these are not the slots of the queries. */
+  readonly slots: Slots;
+  /** Called when an `init` has run: it may have replaced what statements were prepared for. */
+  readonly opened: () => void;
+}
+
+interface Source {
+  readonly definition: ConnectionDefinition;
+  /** Statements of `init` that are done. A later try goes on from there: an ATTACH that worked would fail the second time. */
+  done: number;
+  state: "closed" | Promise<void> | "open";
+}
+
+export function openSources({ database, definitions, settings, slots, opened }: SourcesOptions): Sources {
+  const sources = new Map<string, Source>(
+    definitions.map((definition) => [
+      definition.name,
+      { definition, done: 0, state: definition.init === undefined ? "open" : "closed" },
+    ]),
+  );
+
+  function sourceOf(name: string): Source {
+    const source = sources.get(name);
+    if (source === undefined) throw new Error(`The engine was opened without a connection named '${name}'.`);
+    return source;
+  }
+
+  /** One try at a time: whoever comes meanwhile waits for the same one. */
+  async function open(name: string): Promise<void> {
+    const source = sourceOf(name);
+    if (source.state === "open") return;
+    if (source.state === "closed") source.state = attempt(source);
+    await source.state;
+  }
+
+  async function attempt(source: Source): Promise<void> {
+    await slots.reenter(NEVER_CANCELLED);
+    try {
+      await runInit(source);
+      source.state = "open";
+    } catch (error) {
+      source.state = "closed";
+      const { name, secrets } = source.definition;
+      const cause = new Error(redacted(withoutSql(messageOf(error)), secrets));
+      throw new RequestFailure({ kind: "source-down", connection: name }, { cause });
+    } finally {
+      slots.leave();
+      opened();
+    }
+  }
+
+  async function runInit(source: Source): Promise<void> {
+    const sql = source.definition.init ?? "";
+    const connection = await duckdb.connect(database);
+    try {
+      const statements = await extractStatements(connection, sql);
+      let transactionFrom: number | undefined;
+      for (let index = source.done; index < statements.count; index++) {
+        const statement = await statements.prepare(index);
+        const type = duckdb.prepared_statement_type(statement);
+        await duckdb.execute_prepared(statement);
+        if (type === duckdb.StatementType.SET) settings.add(sql, index);
+        if (type === duckdb.StatementType.TRANSACTION)
+          transactionFrom = transactionFrom === undefined ? index : undefined;
+        // What a transaction has not committed is gone with the connection and must be done again.
+        source.done = transactionFrom ?? index + 1;
+      }
+    } finally {
+      duckdb.disconnect_sync(connection);
+    }
+  }
+
+  return {
+    open,
+    openAll(names, cancellation) {
+      if (names.every((name) => sourceOf(name).state === "open")) return undefined;
+      return abandonable(
+        cancellation,
+        Promise.all(names.map(open)).then(() => {}),
+      );
+    },
+    idle: () => [...sources.values()].every((source) => typeof source.state === "string"),
+    definitionsOf: (names) => names.map((name) => sourceOf(name).definition),
+  };
+}
+
+const NEVER_CANCELLED: Cancellation = { check() {}, listen() {}, cancel() {}, end() {} };

@@ -1,0 +1,95 @@
+import type duckdb from "@duckdb/node-bindings";
+import { RequestFailure } from "../../failure.ts";
+import type { Chunk } from "../../result/chunk.ts";
+import type { Rows, Window } from "../engine.ts";
+import { cutTo } from "./held-rows.ts";
+import { resultColumns } from "./result-columns.ts";
+import type { Session } from "./session.ts";
+
+/** A query that failed after its first rows. DuckDB keeps the reason to itself. */
+export class StreamFailed extends Error {
+  constructor() {
+    super("The query failed while its rows were read.");
+    this.name = "StreamFailed";
+  }
+}
+
+export interface StreamOptions {
+  readonly total: number | undefined;
+  readonly window: Window;
+  readonly signal: AbortSignal;
+  /** True while others wait for a slot. */
+  readonly crowded: () => boolean;
+  /** Translates what went wrong. */
+  readonly failureOf: (error: unknown) => RequestFailure;
+}
+
+/** Fetched before anything is handed out: a small result that fails on its way still fails as a whole. */
+const CHUNKS_AHEAD = 2;
+/** Fetched in one turn when others wait for theirs. */
+const CHUNKS_PER_TURN = 8;
+
+/** Rows while DuckDB still finds them. The session has an open transaction, which ends with the rows. */
+export async function streamRows(session: Session, result: duckdb.Result, options: StreamOptions): Promise<Rows> {
+  const columns = resultColumns(result);
+  const cut = cutTo(options.window, columns);
+  const ahead: Chunk[] = [];
+  let atEnd = false;
+  let busy: Promise<unknown> | undefined;
+
+  /** Fetches until `count` chunks are there or nothing is left. */
+  async function fetchAhead(count: number): Promise<void> {
+    while (!atEnd && ahead.length < count) {
+      const native = cut.full() ? undefined : await session.fetch(result);
+      const chunk = native === undefined ? undefined : cut.take(native);
+      if (chunk !== undefined) ahead.push(chunk);
+      else if (native === undefined) await finish();
+    }
+  }
+
+  async function finish(): Promise<void> {
+    if (!cut.full() && (await session.failed())) throw new StreamFailed();
+    atEnd = true;
+    await session.end();
+  }
+
+  /** The consumer is busy: it holds no slot, and when the read is cancelled meanwhile nobody else cleans up. */
+  function rest(): void {
+    if (atEnd) return;
+    session.pause();
+    session.cancellation.listen(() => void session.end());
+  }
+
+  async function fetchTurn(): Promise<void> {
+    try {
+      await session.resume();
+      await fetchAhead(options.crowded() ? CHUNKS_PER_TURN : 1);
+      rest();
+    } catch (error) {
+      await session.end();
+      throw options.failureOf(error);
+    }
+  }
+
+  await fetchAhead(CHUNKS_AHEAD);
+  rest();
+  return {
+    columns,
+    total: options.total,
+    async next() {
+      if (options.signal.aborted) throw options.signal.reason;
+      if (ahead.length === 0 && !atEnd) {
+        busy = fetchTurn();
+        await busy;
+      }
+      return ahead.shift();
+    },
+    async close() {
+      session.cancellation.cancel(new RequestFailure({ kind: "cancelled" }));
+      await busy?.catch(() => {});
+      ahead.length = 0;
+      atEnd = true;
+      await session.end();
+    },
+  };
+}

@@ -1,0 +1,17 @@
+import type { Failure } from "./failure.ts";
+
+/** Everything that the service reports of itself. Log, metrics and audit listen. */
+export type ServiceEvent =
+  | {
+      readonly kind: "call-failed";
+      readonly requestId: string;
+      readonly endpoint: string;
+      readonly failure: Failure;
+      readonly cause: unknown;
+    }
+  | { readonly kind: "call-cut"; readonly requestId: string; readonly endpoint: string; readonly failure: Failure }
+  | { readonly kind: "source-down"; readonly connection: string; readonly message: string }
+  | { readonly kind: "source-up"; readonly connection: string }
+  | { readonly kind: "unexpected"; readonly requestId: string; readonly error: unknown };
+
+export type Report = (event: ServiceEvent) => void;

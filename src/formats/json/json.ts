@@ -1,0 +1,55 @@
+import type { Column } from "../../result/column.ts";
+import type { Encoder, Format, Frame } from "../format.ts";
+import { openRows } from "./rows.ts";
+
+/** Rows as objects in one array, alone or in the envelope of a page. Spec 4.3. */
+export const json: Format = {
+  name: "json",
+  mediaType: "application/json",
+  open: openJson,
+};
+
+function openJson(columns: readonly Column[], frame: Frame): Encoder {
+  const rows = openRows(columns);
+  const head = Buffer.from(headOf(frame));
+  let begun = false;
+  return {
+    encode(chunk) {
+      if (chunk.rows === 0) return EMPTY;
+      if (begun) return rows.encode(chunk, 0);
+      begun = true;
+      // Every row begins with a comma; the bracket at the end of the head takes the place of the first one.
+      const bytes = rows.encode(chunk, head.length - 1);
+      bytes.set(head);
+      return bytes;
+    },
+    end() {
+      const tail = Buffer.from(tailOf(frame));
+      return begun ? tail : Buffer.concat([head, tail]);
+    },
+  };
+}
+
+const EMPTY = new Uint8Array(0);
+
+function headOf(frame: Frame): string {
+  switch (frame.kind) {
+    case "rows":
+      return "[";
+    case "page":
+      return '{"data":[';
+    case "write":
+      return `{"rows_affected":${frame.rowsAffected},"data":[`;
+  }
+}
+
+function tailOf(frame: Frame): string {
+  switch (frame.kind) {
+    case "rows":
+      return "]";
+    case "page":
+      return `],"next":${JSON.stringify(frame.next)},"total_count":${frame.total}}`;
+    case "write":
+      return "]}";
+  }
+}

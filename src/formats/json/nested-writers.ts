@@ -1,0 +1,165 @@
+import { isValid, type Validity } from "../../result/chunk.ts";
+import type { ColumnType } from "../../result/column.ts";
+import { literal, paddedLength, writeLiteral } from "./literal.ts";
+import { reserve, type Sink, viewOf } from "./sink.ts";
+import { writeString } from "./string.ts";
+import { bindAll, inLayout, type Writer, writeNull } from "./writer.ts";
+import { writerOf } from "./writer-of.ts";
+
+type Of<Kind extends ColumnType["kind"]> = Extract<ColumnType, { kind: Kind }>;
+
+export type NestedType = Of<"list" | "array" | "struct" | "map" | "union">;
+
+export function nestedWriter(type: NestedType, sink: Sink): Writer {
+  switch (type.kind) {
+    case "list":
+      return listWriter(type, sink);
+    case "array":
+      return arrayWriter(type, sink);
+    case "struct":
+      return structWriter(type, sink);
+    case "map":
+      return mapWriter(type, sink);
+    case "union":
+      return unionWriter(type, sink);
+  }
+}
+
+/** A writer that knows which of its rows are NULL. */
+function nullable(type: ColumnType, sink: Sink): Writer {
+  const writer = writerOf(type, sink);
+  let validity: Validity;
+  return {
+    width: writer.width,
+    bind(vector) {
+      validity = vector.validity;
+      writer.bind(vector);
+    },
+    write(row, at) {
+      return isValid(validity, row) ? writer.write(row, at) : writeNull(sink.view, at);
+    },
+  };
+}
+
+function put(sink: Sink, at: number, character: string): number {
+  sink.view.setUint8(at, character.charCodeAt(0));
+  return at + 1;
+}
+
+/** The items of rows `from` to `to` of a list's child. */
+function writeItems(sink: Sink, at: number, item: Writer, from: number, to: number): number {
+  let end = put(sink, at, "[");
+  for (let row = from; row < to; row++) {
+    reserve(sink, end, 0);
+    if (row > from) end = put(sink, end, ",");
+    end = item.write(row, end);
+  }
+  return put(sink, end, "]");
+}
+
+function listWriter(type: Of<"list">, sink: Sink): Writer {
+  const item = nullable(type.item, sink);
+  let starts: Uint32Array = new Uint32Array(0);
+  let lengths = starts;
+  return {
+    width: item.width + 4,
+    bind(vector) {
+      const list = inLayout(vector, "list");
+      starts = list.starts;
+      lengths = list.lengths;
+      item.bind(list.child);
+    },
+    write(row, at) {
+      const start = starts[row] ?? 0;
+      return writeItems(sink, at, item, start, start + (lengths[row] ?? 0));
+    },
+  };
+}
+
+function arrayWriter(type: Of<"array">, sink: Sink): Writer {
+  const item = nullable(type.item, sink);
+  return {
+    width: item.width + 4,
+    bind(vector) {
+      item.bind(inLayout(vector, "array").child);
+    },
+    write(row, at) {
+      return writeItems(sink, at, item, row * type.size, (row + 1) * type.size);
+    },
+  };
+}
+
+function structWriter(type: Of<"struct">, sink: Sink): Writer {
+  const names = type.fields.map((field, index) => literal(`${index === 0 ? "{" : ","}${JSON.stringify(field.name)}:`));
+  const writers = type.fields.map((field) => nullable(field.type, sink));
+  return {
+    width:
+      writers.reduce((sum, writer) => sum + writer.width, 4) + names.reduce((sum, name) => sum + paddedLength(name), 0),
+    bind(vector) {
+      bindAll(writers, inLayout(vector, "struct").children);
+    },
+    write(row, at) {
+      let end = at;
+      for (let index = 0; index < writers.length; index++) {
+        const name = names[index];
+        const writer = writers[index];
+        if (name === undefined || writer === undefined) continue;
+        end = writer.write(row, writeLiteral(sink.view, end, name));
+      }
+      return put(sink, end, "}");
+    },
+  };
+}
+
+/** Keys of any type become the text that the value would have. */
+function mapWriter(type: Of<"map">, sink: Sink): Writer {
+  const key = nullable(type.key, sink);
+  const value = nullable(type.value, sink);
+  let starts: Uint32Array = new Uint32Array(0);
+  let lengths = starts;
+  return {
+    width: key.width + value.width + 8,
+    bind(vector) {
+      const map = inLayout(vector, "list");
+      starts = map.starts;
+      lengths = map.lengths;
+      bindAll([key, value], inLayout(map.child, "struct").children);
+    },
+    write(row, at) {
+      const start = starts[row] ?? 0;
+      const stop = start + (lengths[row] ?? 0);
+      let end = put(sink, at, "{");
+      for (let entry = start; entry < stop; entry++) {
+        reserve(sink, end, 0);
+        if (entry > start) end = put(sink, end, ",");
+        end = put(sink, asString(sink, end, key.write(entry, end)), ":");
+        end = value.write(entry, end);
+      }
+      return put(sink, end, "}");
+    },
+  };
+}
+
+/** Makes a JSON string of the value that stands from `from` to `to`, unless it is one. */
+function asString(sink: Sink, from: number, to: number): number {
+  if (sink.view.getUint8(from) === 0x22) return to;
+  const text = Buffer.from(sink.bytes.subarray(from, to));
+  return writeString(sink, from, viewOf(text), 0, text.length);
+}
+
+/** The value alone: which member it is does not show. */
+function unionWriter(type: Of<"union">, sink: Sink): Writer {
+  const members = type.members.map((member) => nullable(member.type, sink));
+  let tags: Uint8Array = new Uint8Array(0);
+  return {
+    width: members.reduce((widest, member) => Math.max(widest, member.width), 4),
+    bind(vector) {
+      const union = inLayout(vector, "union");
+      tags = union.tags;
+      bindAll(members, union.children);
+    },
+    write(row, at) {
+      return members[tags[row] ?? 0]?.write(row, at) ?? writeNull(sink.view, at);
+    },
+  };
+}

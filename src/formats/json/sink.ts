@@ -1,0 +1,46 @@
+/** Where a writer puts its bytes. `view` and `bytes` are the same memory and change when it grows. */
+export interface Sink {
+  bytes: Buffer;
+  view: DataView;
+  /**
+   * Room that is always kept behind what is reserved: enough for one value of every column and of every nested type.
+   * So a value of bounded width needs no check of its own; lists reserve before each item, strings their length.
+   */
+  slack: number;
+}
+
+export function createSink(): Sink {
+  return { bytes: NOTHING, view: NOTHING_VIEW, slack: 0 };
+}
+
+/** Fresh memory: what was handed out before stays as it is. */
+export function renew(sink: Sink, size: number): void {
+  sink.bytes = Buffer.allocUnsafeSlow(size + sink.slack);
+  sink.view = viewOf(sink.bytes);
+}
+
+/** Hands out what is written; the sink forgets it. */
+export function release(sink: Sink, end: number): Buffer {
+  const written = sink.bytes.subarray(0, end);
+  sink.bytes = NOTHING;
+  sink.view = NOTHING_VIEW;
+  return written;
+}
+
+/** Makes sure that `size` bytes and the slack fit behind `at`. */
+export function reserve(sink: Sink, at: number, size: number): void {
+  if (at + size + sink.slack > sink.bytes.length) grow(sink, at, size);
+}
+
+function grow(sink: Sink, at: number, size: number): void {
+  const old = sink.bytes;
+  renew(sink, Math.max(old.length * 2, at + size + sink.slack));
+  old.copy(sink.bytes, 0, 0, at);
+}
+
+export function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+const NOTHING = Buffer.alloc(0);
+const NOTHING_VIEW = viewOf(NOTHING);

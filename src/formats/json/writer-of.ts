@@ -1,0 +1,39 @@
+import type { ColumnType } from "../../result/column.ts";
+import { nestedWriter } from "./nested-writers.ts";
+import { scalarWriter } from "./scalar-writers.ts";
+import type { Sink } from "./sink.ts";
+import { textWriter } from "./text-writers.ts";
+import { type Writer, writeNull } from "./writer.ts";
+
+/** The writer for a type. Decisions 5. */
+export function writerOf(type: ColumnType, sink: Sink): Writer {
+  switch (type.kind) {
+    case "null":
+      return { width: 4, bind() {}, write: (_, at) => writeNull(sink.view, at) };
+    case "boolean":
+    case "integer":
+    case "float":
+    case "decimal":
+    case "uuid":
+    case "enum":
+    case "date":
+    case "time":
+    case "timetz":
+    case "timestamp":
+    case "interval":
+      return scalarWriter(type, sink);
+    case "text":
+    case "json":
+    case "blob":
+    case "bit":
+    case "bignum":
+    case "geometry":
+      return textWriter(type, sink);
+    case "list":
+    case "array":
+    case "struct":
+    case "map":
+    case "union":
+      return nestedWriter(type, sink);
+  }
+}

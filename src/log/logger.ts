@@ -1,0 +1,74 @@
+import type { LogLevel } from "../config/project.ts";
+import type { ServiceEvent } from "../events.ts";
+
+export interface Logger {
+  readonly report: (event: ServiceEvent) => void;
+}
+
+const LEVELS: Readonly<Record<LogLevel, number>> = {
+  trace: 10,
+  debug: 20,
+  info: 30,
+  warn: 40,
+  error: 50,
+  fatal: 60,
+  silent: 100,
+};
+
+/** Events become lines: JSON for machines, short sentences for people. */
+export function openLogger(options: {
+  readonly level: LogLevel;
+  readonly format: "json" | "pretty";
+  readonly write: (line: string) => void;
+  readonly now: () => Date;
+}): Logger {
+  const threshold = LEVELS[options.level];
+  return {
+    report(event) {
+      const { level, message, fields } = describe(event);
+      if (LEVELS[level] < threshold) return;
+      const time = options.now().toISOString();
+      if (options.format === "json") {
+        options.write(`${JSON.stringify({ time, level, message, ...fields })}\n`);
+        return;
+      }
+      const details = Object.entries(fields).map(([name, value]) => ` ${name}=${value}`);
+      options.write(`${time.slice(11, 19)} ${level.padEnd(5)} ${message}${details.join("")}\n`);
+    },
+  };
+}
+
+interface Line {
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+function describe(event: ServiceEvent): Line {
+  switch (event.kind) {
+    case "call-failed": {
+      const { failure, requestId, endpoint } = event;
+      const isOurs = ["query-failed", "source-down", "overloaded", "query-timeout", "internal"].includes(failure.kind);
+      const message = failure.kind === "query-failed" ? `query failed: ${failure.message}` : failure.kind;
+      return { level: isOurs ? "warn" : "debug", message, fields: { endpoint, requestId } };
+    }
+    case "call-cut":
+      return {
+        level: "warn",
+        message: `answer cut off: ${event.failure.kind}`,
+        fields: { endpoint: event.endpoint, requestId: event.requestId },
+      };
+    case "source-down":
+      return {
+        level: "warn",
+        message: `connection '${event.connection}' cannot be reached: ${event.message}`,
+        fields: {},
+      };
+    case "source-up":
+      return { level: "info", message: `connection '${event.connection}' is back`, fields: {} };
+    case "unexpected": {
+      const text = event.error instanceof Error ? (event.error.stack ?? event.error.message) : String(event.error);
+      return { level: "error", message: `unexpected error: ${text}`, fields: { requestId: event.requestId } };
+    }
+  }
+}

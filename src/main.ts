@@ -1,0 +1,25 @@
+import type { Output, Runtime } from "./cli/command.ts";
+import { runCommandLine } from "./cli/run.ts";
+
+/** The program: the only file that touches `process`. */
+export async function main(args: readonly string[]): Promise<void> {
+  const runtime: Runtime = {
+    cwd: process.cwd(),
+    env: process.env,
+    stdout: outputOf(process.stdout),
+    stderr: outputOf(process.stderr),
+    now: () => new Date(),
+    onStop(listener) {
+      process.on("SIGTERM", listener);
+      process.on("SIGINT", listener);
+    },
+    exit: (code) => process.exit(code),
+  };
+  // A reader that went away (`eider check | head`) is no reason for a stack trace.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+  process.exitCode = await runCommandLine(args, runtime);
+}
+
+function outputOf(stream: NodeJS.WriteStream): Output {
+  return { isTerminal: stream.isTTY === true, write: (text) => void stream.write(text) };
+}

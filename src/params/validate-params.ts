@@ -1,0 +1,99 @@
+import type { FieldError } from "../failure.ts";
+import { bindText, type CheckedText, checkText } from "./check-text.ts";
+import { isPageField, type Page, type PageField, type PageRules, pageFields, pageProblem, readPage } from "./page.ts";
+import {
+  headerName,
+  type Parameter,
+  type Params,
+  type ParamValue,
+  type RawParams,
+  type RawValue,
+} from "./parameter.ts";
+
+/** What an endpoint asks of its parameters beyond their own rules. */
+export interface ParamRules {
+  /** `request-fields-validation: true`, and every MCP tool. */
+  readonly refusesUnknown: boolean;
+  /** `validate-before-write: false`. */
+  readonly skipValidators: boolean;
+  /** Absent for a write: there `limit` and `offset` are names like any other. */
+  readonly page: PageRules | undefined;
+}
+
+export type Validated =
+  | { readonly ok: true; readonly params: Params; readonly page: Page }
+  | { readonly ok: false; readonly errors: readonly FieldError[] };
+
+const ALL_ROWS: Page = { limit: undefined, offset: 0 };
+const MISSING: CheckedText = { ok: false, message: "Required field is missing" };
+const WRONG_KIND: CheckedText = { ok: false, message: "Invalid string format" };
+const UNKNOWN = "Unknown parameter not defined in endpoint configuration";
+
+/** Query parameters that need no declaration. decisions.md 3. */
+const ALWAYS_ALLOWED: ReadonlySet<string> = new Set([...pageFields, "format"]);
+
+/**
+ * Raw input to typed values, or every field that is wrong: declared ones in their order, then `limit` and `offset`
+ * where they are not declared, then names that nobody declared. Spec 2.2, 2.3, 7.
+ */
+export function validateParams(declared: readonly Parameter[], raw: RawParams, rules: ParamRules): Validated {
+  const params = new Map<string, ParamValue>();
+  const errors: FieldError[] = [];
+  for (const parameter of declared) {
+    const checked = checkParameter(parameter, raw, rules);
+    if (checked === undefined) continue;
+    if (checked.ok) params.set(parameter.name, checked.param);
+    else errors.push({ field: parameter.name, message: checked.message });
+  }
+  let page = ALL_ROWS;
+  if (rules.page !== undefined) {
+    const limit = undeclaredText("limit", declared, raw);
+    const offset = undeclaredText("offset", declared, raw);
+    if (limit !== undefined) addPageProblem(errors, pageProblem("limit", limit, rules.page), "limit");
+    if (offset !== undefined) addPageProblem(errors, pageProblem("offset", offset, rules.page), "offset");
+    page = readPage(limit ?? params.get("limit")?.text, offset ?? params.get("offset")?.text, rules.page);
+  }
+  if (rules.refusesUnknown) addUnknown(errors, declared, raw);
+  return errors.length > 0 ? { ok: false, errors } : { ok: true, params, page };
+}
+
+/** Undefined when the parameter is not set and need not be. */
+function checkParameter(parameter: Parameter, raw: RawParams, rules: ParamRules): CheckedText | undefined {
+  const sent = sentValue(parameter, raw);
+  if (sent?.kind === "json" && parameter.in !== "body") return WRONG_KIND;
+  const text = sent?.text ?? parameter.default;
+  if (text === undefined) return parameter.required ? MISSING : undefined;
+  const checked = rules.skipValidators ? bindText(parameter, text) : checkText(parameter, text);
+  if (!checked.ok || rules.page === undefined || !isPageField(parameter.name)) return checked;
+  const message = pageProblem(parameter.name, text, rules.page);
+  return message === undefined ? checked : { ok: false, message };
+}
+
+function sentValue({ name, in: location }: Parameter, raw: RawParams): RawValue | undefined {
+  return raw[location].get(location === "header" ? headerName(name) : name);
+}
+
+/** What the query says for a page field that the endpoint does not declare, wherever it would stand. */
+function undeclaredText(field: PageField, declared: readonly Parameter[], raw: RawParams): string | undefined {
+  const sent = raw.query.get(field);
+  return sent === undefined || declared.some(({ name }) => name === field) ? undefined : sent.text;
+}
+
+function addPageProblem(errors: FieldError[], message: string | undefined, field: PageField): void {
+  if (message !== undefined) errors.push({ field, message });
+}
+
+/** Headers and path segments are never unknown: a client does not choose them one by one. */
+function addUnknown(errors: FieldError[], declared: readonly Parameter[], raw: RawParams): void {
+  const wrong = new Set(errors.map(({ field }) => field));
+  for (const location of ["query", "body"] as const) {
+    if (raw[location].size === 0) continue;
+    const known = new Set(declared.filter((parameter) => parameter.in === location).map(({ name }) => name));
+    for (const field of raw[location].keys()) {
+      if (known.has(field) || wrong.has(field)) continue;
+      if (location === "query" && ALWAYS_ALLOWED.has(field)) continue;
+      wrong.add(field);
+      errors.push({ field, message: UNKNOWN });
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import { z } from "zod";
+import type { Validator } from "../parameter.ts";
+import { invalid, valid } from "./checked.ts";
+import { jsonSchema, refuseCrossedBounds, sharedOptions } from "./options.ts";
+import { found, text } from "./scalars.ts";
+
+const DATE = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/;
+const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
+
+const NOT_A_DATE = invalid("Invalid date format");
+const TOO_EARLY = invalid("Date is before the minimum allowed date");
+const TOO_LATE = invalid("Date is after the maximum allowed date");
+
+const bound = text.refine(isCalendarDate, {
+  error: ({ input }) => `expected a date YYYY-MM-DD, found ${found(input)}`,
+});
+
+/** A day of the calendar, year 0001 to 9999. Spec 2.3. */
+export const date = z
+  .strictObject({ type: z.literal("date"), min: bound.optional(), max: bound.optional(), ...sharedOptions })
+  .transform(({ min, max }, context): Validator => {
+    if (min !== undefined && max !== undefined && min > max) refuseCrossedBounds(min, max, context);
+    const from = [min && `from ${min}`, max && `to ${max}`].filter(Boolean).join(" ");
+    return {
+      type: "date",
+      databaseType: () => "DATE",
+      // JSON Schema has no bounds for dates, so that they can only be told.
+      jsonSchema: jsonSchema({ type: "string", format: "date", description: from || undefined }),
+      scansForInjection: false,
+      check(value) {
+        if (!isCalendarDate(value)) return NOT_A_DATE;
+        // The form has a fixed width: its order as text is the order in time.
+        if (min !== undefined && value < min) return TOO_EARLY;
+        return max !== undefined && value > max ? TOO_LATE : valid(value);
+      },
+    };
+  });
+
+function isCalendarDate(value: string): boolean {
+  const match = DATE.exec(value);
+  if (match === null) return false;
+  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
+  const days = month === 2 && isLeapYear(year) ? 29 : (DAYS[month - 1] ?? 0);
+  return year >= 1 && day >= 1 && day <= days;
+}
+
+function isLeapYear(year: number): boolean {
+  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+}

@@ -1,0 +1,24 @@
+import { z } from "zod";
+import type { Validator } from "../parameter.ts";
+import { invalid, valid } from "./checked.ts";
+import { sharedOptions } from "./options.ts";
+
+const WRONG_FORMAT = invalid("Invalid email format");
+
+/** RFC 5321: 64 octets before the `@`, 254 in all. */
+const MAX_LENGTH = 254;
+
+// Words joined by single dots, an `@`, and a host name of at least two labels. Letters of any script, as mail allows today.
+const ADDRESS =
+  /^(?=[^@]{1,64}@)[\p{L}\p{M}\p{N}!#$%&'*+/=?^_`{|}~-]+(?:\.[\p{L}\p{M}\p{N}!#$%&'*+/=?^_`{|}~-]+)*@(?:[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])?\.)+(?!\p{N}+$)[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])$/u;
+
+/** An e-mail address in the form that people really have. Spec 2.3. */
+export const email = z.strictObject({ type: z.literal("email"), ...sharedOptions }).transform(
+  ({ preventSqlInjection }): Validator => ({
+    type: "email",
+    databaseType: () => "VARCHAR",
+    jsonSchema: { type: "string", format: "email" },
+    scansForInjection: preventSqlInjection,
+    check: (text) => (text.length <= MAX_LENGTH && ADDRESS.test(text) ? valid(text) : WRONG_FORMAT),
+  }),
+);

@@ -1,0 +1,56 @@
+import { z } from "zod";
+import type { Validator } from "../parameter.ts";
+import { invalid, valid } from "./checked.ts";
+import { jsonSchema, refuseCrossedBounds, sharedOptions } from "./options.ts";
+import { integer } from "./scalars.ts";
+
+const LEAST_INT = -(2n ** 63n);
+const GREATEST_INT = 2n ** 63n - 1n;
+
+/** Sign, and at most 19 significant digits: no text of a megabyte ever becomes a bigint. */
+const INTEGER = /^([+-]?)0*([0-9]{1,19})$/;
+
+const NOT_AN_INTEGER = invalid("Invalid integer value");
+const TOO_SMALL = invalid("Integer is less than the minimum allowed value");
+const TOO_LARGE = invalid("Integer is greater than the maximum allowed value");
+
+const bound = integer.refine((value) => value >= LEAST_INT && value <= GREATEST_INT, "outside the 64-bit range");
+
+/** Whole numbers of 64 bits. Spec 2.3. */
+export const int = z
+  .strictObject({ type: z.literal("int"), min: bound.optional(), max: bound.optional(), ...sharedOptions })
+  .transform(({ min = LEAST_INT, max = GREATEST_INT }, context): Validator => {
+    if (min > max) refuseCrossedBounds(min, max, context);
+    return {
+      type: "int",
+      databaseType: () => "BIGINT",
+      jsonSchema: jsonSchema({
+        type: "integer",
+        format: "int64",
+        minimum: exactNumber(min),
+        maximum: exactNumber(max),
+      }),
+      scansForInjection: false,
+      check(text) {
+        const value = parseInt64(text);
+        if (value === undefined) return NOT_AN_INTEGER;
+        if (value < min) return TOO_SMALL;
+        return value > max ? TOO_LARGE : valid(value);
+      },
+    };
+  });
+
+/** The number that a text of sign and digits stands for, or undefined when it is none or needs more than 64 bits. */
+export function parseInt64(text: string): bigint | undefined {
+  const match = INTEGER.exec(text);
+  if (match === null) return undefined;
+  const digits = BigInt(match[2] ?? "");
+  const value = match[1] === "-" ? -digits : digits;
+  return value < LEAST_INT || value > GREATEST_INT ? undefined : value;
+}
+
+/** A bound that a JSON number cannot hold to the last digit is left out: a schema must not say something else. */
+function exactNumber(value: bigint): number | undefined {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : undefined;
+}

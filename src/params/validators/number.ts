@@ -1,0 +1,48 @@
+import { z } from "zod";
+import type { Validator } from "../parameter.ts";
+import { invalid, valid } from "./checked.ts";
+import { compareDecimals, parseDecimal } from "./decimal.ts";
+import { jsonSchema, refuseCrossedBounds, sharedOptions } from "./options.ts";
+import { DECIMAL, decimalText } from "./scalars.ts";
+
+/** What a database holds exactly: up to 38 digits without an exponent. */
+const EXACT = /^[+-]?0*(?=[0-9.]{0,39}$)(?:[0-9]{0,38}|[0-9]*\.[0-9]*)$/;
+const PLAIN = /^-?[0-9]+(?:\.[0-9]+)?(?:[eE]|$)/;
+
+const NOT_A_NUMBER = invalid("Invalid number value");
+const TOO_SMALL = invalid("Number is less than the minimum allowed value");
+const TOO_LARGE = invalid("Number is greater than the maximum allowed value");
+
+/** Decimal numbers, with all their digits. decisions.md 3. */
+export const number = z
+  .strictObject({
+    type: z.literal("number"),
+    min: decimalText.optional(),
+    max: decimalText.optional(),
+    ...sharedOptions,
+  })
+  .transform(({ min, max }, context): Validator => {
+    const least = min === undefined ? undefined : parseDecimal(min);
+    const greatest = max === undefined ? undefined : parseDecimal(max);
+    if (least && greatest && compareDecimals(least, greatest) > 0) refuseCrossedBounds(min, max, context);
+    return {
+      type: "number",
+      databaseType: (text) => (EXACT.test(text) ? "DECIMAL" : "DOUBLE"),
+      jsonSchema: jsonSchema({ type: "number", minimum: min && Number(min), maximum: max && Number(max) }),
+      scansForInjection: false,
+      check(text) {
+        // No database number holds what overflows a double and has too many digits for a decimal.
+        if (!DECIMAL.test(text) || !Number.isFinite(Number(text))) return NOT_A_NUMBER;
+        if (least !== undefined && compareDecimals(parseDecimal(text), least) < 0) return TOO_SMALL;
+        if (greatest !== undefined && compareDecimals(parseDecimal(text), greatest) > 0) return TOO_LARGE;
+        return valid(plain(text));
+      },
+    };
+  });
+
+/** The same number in the form that every database reads: a digit before the point and after it, no plus sign. */
+function plain(text: string): string {
+  if (PLAIN.test(text)) return text;
+  const [, sign = "", whole = "", fraction = "", exponent = ""] = /^([+-]?)([0-9]*)\.?([0-9]*)(.*)$/.exec(text) ?? [];
+  return `${sign === "-" ? "-" : ""}${whole || "0"}${fraction && `.${fraction}`}${exponent}`;
+}

@@ -1,0 +1,17 @@
+import type { z } from "zod";
+import { boolean } from "./scalars.ts";
+
+/** Options of every validator type. Spec 2.3. */
+export const sharedOptions = { preventSqlInjection: boolean.default(true) };
+
+type Context = z.core.$RefinementCtx;
+
+/** A JSON Schema without the keywords whose option was not given. */
+export function jsonSchema(keywords: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(keywords).filter(([, value]) => value !== undefined));
+}
+
+/** Bounds that no value can satisfy are a mistake of the author. */
+export function refuseCrossedBounds(min: unknown, max: unknown, context: Context): void {
+  context.addIssue({ code: "custom", path: ["max"], message: `max ${max} is less than min ${min}` });
+}

@@ -1,0 +1,47 @@
+import { RE2JS } from "re2js";
+
+/** A compiled pattern; it matches whole values only, in time linear in their length. */
+interface Regex {
+  matches(text: string): boolean;
+}
+
+/** What backtracking engines offer and a linear-time one cannot. */
+const UNSUPPORTED: readonly (readonly [RegExp, string])[] = [
+  [/\(\?<?[=!]/, "lookahead and lookbehind are"],
+  [/\\[1-9]|\\k<|\(\?P=/, "a backreference is"],
+  [/\(\?>|[*+?}]\+/, "an atomic group or possessive quantifier is"],
+];
+
+/** The compiled pattern, or what is wrong with it. */
+export function compileRegex(source: string): Regex | string {
+  const compiled = compileRe2(source);
+  if (typeof compiled !== "string") return compiled;
+  // Escapes that JavaScript and C++ know but RE2 does not, such as \u00e9.
+  const translated = compileRe2(RE2JS.translateRegExp(source));
+  return typeof translated === "string" ? explain(source, compiled) : translated;
+}
+
+/** The pattern as JSON Schema has it (ECMA-262, found anywhere in the value), or undefined when it cannot be said so. */
+export function jsonSchemaPattern(source: string): string | undefined {
+  const anchored = /^\^[^|]*[^|\\]\$$/.test(source) ? source : `^(?:${source})$`;
+  try {
+    new RegExp(anchored, "u");
+    return anchored;
+  } catch {
+    return undefined;
+  }
+}
+
+function compileRe2(source: string): Regex | string {
+  try {
+    return RE2JS.compile(source);
+  } catch (error) {
+    return error instanceof Error ? error.message.replace("error parsing regexp: ", "") : String(error);
+  }
+}
+
+function explain(source: string, message: string): string {
+  const known = UNSUPPORTED.find(([shape]) => shape.test(source));
+  if (known === undefined) return `bad regular expression: ${message}`;
+  return `bad regular expression: ${known[1]} not supported, since patterns run in linear time (RE2 syntax): ${message}`;
+}

@@ -1,0 +1,68 @@
+import { z } from "zod";
+
+/**
+ * A scalar that YAML reads as something other than text, with the characters it was written in: `1.10` must stay
+ * `1.10` in a list of allowed values, and 9007199254740993 must keep its last digit.
+ */
+export class PlainScalar {
+  readonly value: number | bigint | boolean | null;
+  readonly source: string;
+
+  constructor(value: number | bigint | boolean | null, source: string) {
+    this.value = value;
+    this.source = source;
+  }
+}
+
+const INTEGER = /^[+-]?[0-9]+$/;
+/** Decimal or exponent notation, ASCII digits only: what both YAML and requests may write for a number. */
+export const DECIMAL = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
+
+/** What stands in the file, as a message shows it. */
+export function found(input: unknown): string {
+  if (typeof input === "string") return `'${input}'`;
+  if (input instanceof PlainScalar) return input.source === "" ? "nothing" : `'${input.source}'`;
+  if (input === undefined || input === null) return "nothing";
+  return Array.isArray(input) ? "a list" : "a mapping";
+}
+
+function scalar<Output>(expected: string, read: (input: string | PlainScalar) => Output | undefined) {
+  return z.unknown().transform((input, context): Output => {
+    const output = typeof input === "string" || input instanceof PlainScalar ? read(input) : undefined;
+    if (output !== undefined) return output;
+    context.addIssue({ code: "custom", message: `expected ${expected}, found ${found(input)}` });
+    return z.NEVER;
+  });
+}
+
+/** Text; a plain number, boolean or `null` counts as the characters it was written in. */
+export const text = scalar("text", (input) => {
+  if (typeof input === "string") return input;
+  return input.source === "" ? undefined : input.source;
+});
+
+/** A whole number with all its digits, plain or in quotes. */
+export const integer = scalar("a whole number", (input): bigint | undefined => {
+  if (typeof input === "string") return INTEGER.test(input) ? BigInt(unsigned(input)) : undefined;
+  if (INTEGER.test(input.source)) return BigInt(unsigned(input.source));
+  if (typeof input.value === "bigint") return input.value;
+  return Number.isInteger(input.value) ? BigInt(Number(input.value)) : undefined;
+});
+
+/** A decimal number as its own text, so that no digit is lost. */
+export const decimalText = scalar("a number", (input): string | undefined => {
+  if (typeof input === "string") return DECIMAL.test(input) ? input : undefined;
+  if (DECIMAL.test(input.source)) return input.source;
+  return typeof input.value === "bigint" || Number.isInteger(input.value) ? String(input.value) : undefined;
+});
+
+export const boolean = scalar("true or false", (input): boolean | undefined => {
+  if (input instanceof PlainScalar) return typeof input.value === "boolean" ? input.value : undefined;
+  if (input === "true") return true;
+  return input === "false" ? false : undefined;
+});
+
+/** `BigInt` reads no plus sign. */
+function unsigned(digits: string): string {
+  return digits.startsWith("+") ? digits.slice(1) : digits;
+}

@@ -1,0 +1,80 @@
+import { z } from "zod";
+import type { Validator } from "../parameter.ts";
+import { invalid, valid } from "./checked.ts";
+import { jsonSchema, refuseCrossedBounds, sharedOptions } from "./options.ts";
+import { compileRegex, jsonSchemaPattern } from "./regex.ts";
+import { integer, text } from "./scalars.ts";
+
+const TOO_SHORT = invalid("String is shorter than the minimum allowed length");
+const TOO_LONG = invalid("String is longer than the maximum allowed length");
+const WRONG_FORMAT = invalid("Invalid string format");
+
+const length = integer
+  .refine((value) => value >= 0n && value <= Number.MAX_SAFE_INTEGER, "expected a length of 0 or more")
+  .transform(Number);
+
+const regex = text.transform((source, context) => {
+  const compiled = compileRegex(source);
+  if (typeof compiled !== "string") return { source, matches: (value: string) => compiled.matches(value) };
+  context.addIssue({ code: "custom", message: compiled });
+  return z.NEVER;
+});
+
+/** Text of a length, of a form, or any. Spec 2.3. */
+export const string = z
+  .strictObject({
+    type: z.literal("string"),
+    min: length.optional(),
+    max: length.optional(),
+    "min-length": length.optional(),
+    "max-length": length.optional(),
+    regex: regex.optional(),
+    ...sharedOptions,
+  })
+  .transform(({ regex, preventSqlInjection, ...options }, context): Validator => {
+    for (const bound of ["min", "max"] as const) {
+      if (options[bound] === undefined || options[`${bound}-length`] === undefined) continue;
+      context.addIssue({ code: "custom", path: [`${bound}-length`], message: `means the same as ${bound}; give one` });
+    }
+    const min = options.min ?? options["min-length"] ?? 0;
+    const max = options.max ?? options["max-length"];
+    if (max !== undefined && min > max) refuseCrossedBounds(min, max, context);
+    return {
+      type: "string",
+      databaseType: () => "VARCHAR",
+      jsonSchema: jsonSchema({
+        type: "string",
+        minLength: min === 0 ? undefined : min,
+        maxLength: max,
+        pattern: regex === undefined ? undefined : jsonSchemaPattern(regex.source),
+      }),
+      scansForInjection: preventSqlInjection,
+      check(value) {
+        if (min > 0 && isShorter(value, min)) return TOO_SHORT;
+        if (max !== undefined && isLonger(value, max)) return TOO_LONG;
+        // After the lengths, which cost less.
+        return regex === undefined || regex.matches(value) ? valid(value) : WRONG_FORMAT;
+      },
+    };
+  });
+
+/** A character takes one or two UTF-16 units, so most texts are decided by their number of units alone. */
+function isShorter(value: string, min: number): boolean {
+  return value.length < min || (value.length < 2 * min && countCharacters(value) < min);
+}
+
+function isLonger(value: string, max: number): boolean {
+  return value.length > 2 * max || (value.length > max && countCharacters(value) > max);
+}
+
+/** Unicode characters, as a database counts them. */
+function countCharacters(value: string): number {
+  let count = value.length;
+  for (let index = 0; index < value.length - 1; index++) {
+    if ((value.charCodeAt(index) & 0xfc00) !== 0xd800) continue;
+    if ((value.charCodeAt(index + 1) & 0xfc00) !== 0xdc00) continue;
+    count--;
+    index++;
+  }
+  return count;
+}

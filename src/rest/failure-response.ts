@@ -1,0 +1,63 @@
+import type { Failure } from "../failure.ts";
+
+/** A failure as HTTP tells it. Spec 7, decisions 10. */
+export interface FailureResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
+}
+
+/** A source or a queue may be free again within seconds. */
+const RETRY_AFTER_SECONDS = "1";
+
+export function failureResponse(failure: Failure): FailureResponse {
+  switch (failure.kind) {
+    case "invalid-params":
+      return { status: 400, headers: {}, body: { errors: failure.errors } };
+    case "body-too-large":
+      return {
+        status: 413,
+        headers: { Connection: "close" },
+        body: { errors: [{ field: "body", message: "Request body is too large" }] },
+      };
+    case "unsupported-body-type":
+      return {
+        status: 415,
+        headers: {},
+        body: { errors: [{ field: "body", message: "Content-Type must be application/json" }] },
+      };
+    case "malformed-request":
+      return { status: 400, headers: {}, body: { error: failure.message } };
+    case "not-found":
+      return { status: 404, headers: {}, body: { error: "Not Found" } };
+    case "method-not-allowed":
+      return { status: 405, headers: { Allow: failure.allow.join(", ") }, body: { error: "Method Not Allowed" } };
+    case "refused-by-template":
+      return { status: failure.status, headers: {}, body: { error: failure.message } };
+    case "query-failed":
+      return { status: 500, headers: {}, body: { error: `Internal Server Error: ${failure.message}` } };
+    case "query-timeout":
+      return { status: 504, headers: {}, body: { error: "Gateway Timeout: the query took too long" } };
+    case "source-down":
+      return unavailable(`connection '${failure.connection}' cannot be reached`);
+    case "overloaded":
+      return unavailable("too many requests are waiting");
+    case "draining":
+      return unavailable("the service is stopping", { Connection: "close" });
+    case "cancelled":
+      // Nobody reads it; the status is the one that proxies log for a client that left.
+      return { status: 499, headers: { Connection: "close" }, body: { error: "Client Closed Request" } };
+    case "not-active":
+      return { status: 501, headers: {}, body: { error: `Not Implemented: ${failure.feature} is not active yet` } };
+    case "internal":
+      return { status: 500, headers: {}, body: { error: "Internal Server Error" } };
+  }
+}
+
+function unavailable(why: string, headers: Readonly<Record<string, string>> = {}): FailureResponse {
+  return {
+    status: 503,
+    headers: { "Retry-After": RETRY_AFTER_SECONDS, ...headers },
+    body: { error: `Service Unavailable: ${why}` },
+  };
+}

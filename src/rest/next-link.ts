@@ -1,0 +1,38 @@
+import { decodeQueryPart } from "./read-params/parse-query.ts";
+
+/** Scheme and host, which a client behind a proxy may send along. */
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
+
+/** What RFC 3986 does not allow in a path or a query, and a percent sign that starts no escape. */
+const ILLEGAL = /[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%]|%(?![0-9A-Fa-f]{2})/gu;
+
+/**
+ * Path and query of a request with another `offset`, all else as it was sent: the first `offset`, which is the one that
+ * counts, is replaced where it stands, or one is added at the end. Spec 4.3.
+ */
+export function nextLink(rawUrl: string, offset: number): string {
+  const url = rawUrl.startsWith("/") ? rawUrl : rawUrl.replace(ORIGIN, "");
+  const mark = url.indexOf("?");
+  const path = mark === -1 ? url : url.slice(0, mark);
+  const query = mark === -1 ? "" : url.slice(mark + 1);
+  return `${path || "/"}?${withOffset(query, offset)}`.replace(ILLEGAL, encodeIllegal);
+}
+
+function withOffset(query: string, offset: number): string {
+  const pairs = query.split("&");
+  const place = pairs.findIndex(isOffset);
+  if (place !== -1) return pairs.with(place, `offset=${offset}`).join("&");
+  const before = query === "" || query.endsWith("&") ? query : `${query}&`;
+  return `${before}offset=${offset}`;
+}
+
+function isOffset(pair: string): boolean {
+  const equals = pair.indexOf("=");
+  return decodeQueryPart(equals === -1 ? pair : pair.slice(0, equals)) === "offset";
+}
+
+/** Node hands over bytes beyond ASCII as one character each. */
+function encodeIllegal(character: string): string {
+  const code = character.charCodeAt(0);
+  return code > 0xff ? encodeURIComponent(character) : `%${code.toString(16).toUpperCase().padStart(2, "0")}`;
+}

@@ -1,0 +1,58 @@
+import type { IncomingMessage } from "node:http";
+import type { Endpoint } from "../../endpoint/endpoint.ts";
+import { RequestFailure } from "../../failure.ts";
+import type { RawParams } from "../../params/parameter.ts";
+import { readBody } from "./body-stream.ts";
+import { isJsonContentType } from "./content-type.ts";
+import { parseBody } from "./parse-body.ts";
+import { parsePath } from "./parse-path.ts";
+import { parseQuery } from "./parse-query.ts";
+import { readHeaders } from "./read-headers.ts";
+import { NO_ERRORS, NO_VALUES, type ReadValues } from "./read-values.ts";
+
+/** The address of a request, not yet decoded. */
+export interface Target {
+  readonly path: string;
+  readonly query: string;
+}
+
+/** Splits a request's target. One in absolute form (from a proxy) means its path. */
+export function splitTarget({ url = "/" }: IncomingMessage): Target {
+  const target = url.startsWith("/") ? url : url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, "") || "/";
+  const mark = target.indexOf("?");
+  return mark < 0 ? { path: target, query: "" } : { path: target.slice(0, mark), query: target.slice(mark + 1) };
+}
+
+/** What an endpoint's request carries, by location. Rejects with a RequestFailure when a part is malformed. */
+export async function readParams(
+  request: IncomingMessage,
+  target: Target,
+  options: {
+    readonly endpoint: Endpoint;
+    readonly pathParams: ReadonlyMap<string, string>;
+    readonly headers: readonly string[];
+    readonly maxBodyBytes: number;
+  },
+): Promise<RawParams> {
+  const path = parsePath(options.pathParams);
+  const query = parseQuery(target.query);
+  const takesBody = options.endpoint.route?.method !== "GET";
+  const body = takesBody ? await readJsonBody(request, options.maxBodyBytes) : NOTHING;
+  const errors = [...path.errors, ...query.errors, ...body.errors];
+  if (errors.length > 0) throw new RequestFailure({ kind: "invalid-params", errors });
+  const header = readHeaders(request.headers, options.headers);
+  return { query: query.values, path: path.values, header, body: body.values };
+}
+
+const NOTHING: ReadValues = { values: NO_VALUES, errors: NO_ERRORS };
+
+async function readJsonBody(request: IncomingMessage, maxBytes: number): Promise<ReadValues> {
+  const { "content-length": length, "transfer-encoding": encoding, "content-type": type } = request.headers;
+  const hasBody = encoding !== undefined || (length !== undefined && length !== "0");
+  if (!hasBody) return NOTHING;
+  if (type !== undefined && !isJsonContentType(type)) throw new RequestFailure({ kind: "unsupported-body-type" });
+  const bytes = await readBody(request, length, maxBytes);
+  // Chunked and empty is no body; anything else must say what it is.
+  if (bytes.length > 0 && type === undefined) throw new RequestFailure({ kind: "unsupported-body-type" });
+  return parseBody(bytes);
+}

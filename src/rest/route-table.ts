@@ -1,0 +1,112 @@
+import type { Endpoint } from "../endpoint/endpoint.ts";
+import { headersOf } from "./read-params/read-headers.ts";
+
+/** What a path leads to. Parameters are as they stand in the URL, not yet decoded. */
+export type Match =
+  | {
+      readonly kind: "endpoint";
+      readonly endpoint: Endpoint;
+      readonly pathParams: ReadonlyMap<string, string>;
+      /** Names of the headers that it reads, in lower case. */
+      readonly headers: readonly string[];
+    }
+  /** The path is known, the method is not. */
+  | { readonly kind: "other-methods"; readonly methods: readonly string[] }
+  | { readonly kind: "none" };
+
+export interface RouteTable {
+  match(method: string, path: string): Match;
+}
+
+interface Node {
+  readonly texts: Map<string, Node>;
+  param: Node | undefined;
+  readonly endpoints: Map<string, Routed>;
+}
+
+interface Routed {
+  readonly endpoint: Endpoint;
+  readonly headers: readonly string[];
+}
+
+const newNode = (): Node => ({ texts: new Map(), param: undefined, endpoints: new Map() });
+
+/** All REST endpoints, found by path. A fixed text wins over a parameter; a trailing slash makes no difference. */
+export function buildRouteTable(endpoints: readonly Endpoint[]): RouteTable {
+  const root = newNode();
+  for (const endpoint of endpoints) if (endpoint.route !== undefined) add(root, endpoint);
+  return {
+    match(method, path) {
+      const segments = path.split("/").slice(1);
+      if (segments.at(-1) === "") segments.pop();
+      const methods = new Set<string>();
+      const values: string[] = [];
+      const found = find(root, segments, 0, method, values, methods);
+      if (found !== undefined) return { kind: "endpoint", ...found, pathParams: nameValues(found.endpoint, values) };
+      return methods.size > 0 ? { kind: "other-methods", methods: [...methods] } : { kind: "none" };
+    },
+  };
+}
+
+function add(root: Node, endpoint: Endpoint): void {
+  let node = root;
+  for (const segment of endpoint.route?.segments ?? []) {
+    if (segment.kind === "param") {
+      node.param ??= newNode();
+      node = node.param;
+    } else {
+      let next = node.texts.get(segment.text);
+      if (next === undefined) {
+        next = newNode();
+        node.texts.set(segment.text, next);
+      }
+      node = next;
+    }
+  }
+  if (endpoint.route !== undefined) {
+    node.endpoints.set(endpoint.route.method, { endpoint, headers: headersOf(endpoint.parameters) });
+  }
+}
+
+function find(
+  node: Node,
+  segments: readonly string[],
+  at: number,
+  method: string,
+  values: string[],
+  methods: Set<string>,
+): Routed | undefined {
+  const segment = segments[at];
+  if (segment === undefined) {
+    const found = node.endpoints.get(method);
+    if (found === undefined) for (const known of node.endpoints.keys()) methods.add(known);
+    return found;
+  }
+  const fixed = node.texts.get(segment.includes("%") ? decoded(segment) : segment);
+  if (fixed !== undefined) {
+    const found = find(fixed, segments, at + 1, method, values, methods);
+    if (found !== undefined) return found;
+  }
+  if (node.param === undefined || segment === "") return undefined;
+  values.push(segment);
+  const found = find(node.param, segments, at + 1, method, values, methods);
+  if (found === undefined) values.pop();
+  return found;
+}
+
+/** A segment that cannot be decoded matches no fixed text. */
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return "";
+  }
+}
+
+function nameValues(endpoint: Endpoint, values: readonly string[]): ReadonlyMap<string, string> {
+  const named = new Map<string, string>();
+  for (const segment of endpoint.route?.segments ?? []) {
+    if (segment.kind === "param") named.set(segment.name, values[named.size] ?? "");
+  }
+  return named;
+}

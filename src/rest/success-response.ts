@@ -1,0 +1,96 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { Deadline } from "../calls/deadline.ts";
+import type { Outcome } from "../calls/run-endpoint.ts";
+import type { Limits } from "../config/project.ts";
+import { RequestFailure } from "../failure.ts";
+import type { Encoder, Format, Frame } from "../formats/format.ts";
+import { nextLink } from "./next-link.ts";
+
+/** An answer up to this size is sent in one piece, with its length; a larger one is streamed. */
+const WHOLE_ANSWER_BYTES = 256 * 1024;
+
+export interface Reply {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly format: Format;
+  readonly deadline: Deadline;
+  readonly limits: Limits;
+}
+
+/** Rows become the response: never all of them in memory, and cut off, not closed, when they break off. */
+export async function sendOutcome({ rows, page }: Outcome, reply: Reply): Promise<void> {
+  const { request, response, format } = reply;
+  try {
+    const next = page === undefined ? "" : nextPage(page, request);
+    const headers: OutgoingHttpHeaders = { "Content-Type": format.mediaType };
+    let frame: Frame = { kind: "rows" };
+    if (page !== undefined) {
+      frame = { kind: "page", next, total: page.total };
+      headers["X-Total-Count"] = page.total;
+      headers["X-Offset"] = page.offset;
+      headers["X-Limit"] = page.limit;
+      headers["X-Next"] = next;
+    }
+    if (request.method === "HEAD" && page === undefined) {
+      response.writeHead(200, headers).end();
+      return;
+    }
+    await sendRows(rows, format.open(rows.columns, frame), headers, reply);
+  } finally {
+    await rows.close();
+  }
+}
+
+function nextPage({ limit, offset, total }: Outcome["page"] & object, request: IncomingMessage): string {
+  const next = offset + limit;
+  return limit > 0 && next < total ? nextLink(request.url ?? "/", next) : "";
+}
+
+async function sendRows(
+  rows: Outcome["rows"],
+  encoder: Encoder,
+  headers: OutgoingHttpHeaders,
+  reply: Reply,
+): Promise<void> {
+  const { response, deadline } = reply;
+  const waiting: Uint8Array[] = [];
+  let size = 0;
+  for (;;) {
+    const chunk = await deadline.spend(() => rows.next());
+    const bytes = chunk === undefined ? encoder.end() : encoder.encode(chunk);
+    waiting.push(bytes);
+    size += bytes.length;
+    if (chunk === undefined) break;
+    if (response.headersSent || size > WHOLE_ANSWER_BYTES) {
+      if (!response.headersSent) response.writeHead(200, headers);
+      await writeAll(waiting.splice(0), reply);
+    }
+  }
+  const rest = waiting.length === 1 && waiting[0] !== undefined ? waiting[0] : Buffer.concat(waiting);
+  if (!response.headersSent) response.writeHead(200, { ...headers, "Content-Length": rest.length });
+  response.end(rest);
+}
+
+async function writeAll(pieces: readonly Uint8Array[], reply: Reply): Promise<void> {
+  let flows = true;
+  for (const piece of pieces) flows = reply.response.write(piece);
+  if (!flows) await drained(reply);
+}
+
+/** Waits until the client has read on. One that never does is cut off. */
+function drained({ response, deadline, limits }: Reply): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = (done: () => void): void => {
+      clearTimeout(timer);
+      response.off("drain", onDrain).off("close", onClose);
+      deadline.signal.removeEventListener("abort", onClose);
+      done();
+    };
+    const onDrain = (): void => settle(resolve);
+    const onClose = (): void =>
+      settle(() => reject(deadline.signal.reason ?? new RequestFailure({ kind: "cancelled" })));
+    const timer = setTimeout(onClose, limits.stalledClientTimeoutMs);
+    response.on("drain", onDrain).on("close", onClose);
+    deadline.signal.addEventListener("abort", onClose);
+  });
+}

@@ -1,0 +1,18 @@
+import type { Column } from "./column.ts";
+
+/** The names of the columns, made unique: the second `a` is `a_1`, the third `a_2`, past names that are there already. */
+export function uniqueNames(columns: readonly Column[]): readonly string[] {
+  const taken = new Set(columns.map((column) => column.name));
+  const seen = new Set<string>();
+  return columns.map(({ name }) => {
+    if (!seen.has(name)) {
+      seen.add(name);
+      return name;
+    }
+    let number = 1;
+    while (taken.has(`${name}_${number}`)) number += 1;
+    const unique = `${name}_${number}`;
+    taken.add(unique);
+    return unique;
+  });
+}

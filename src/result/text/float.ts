@@ -1,0 +1,178 @@
+/** Binary floating point as the shortest decimal that reads back as the same number; writers as in digits.ts. */
+
+import { writeFour, writeInteger, writeNatural, writeText } from "./digits.ts";
+
+export const FLOAT_WIDTH = 28;
+
+const ZERO = 48;
+const MINUS = 45;
+const POINT = 46;
+const BILLION = 1_000_000_000;
+
+/** Those that a double holds exactly. */
+const POWERS_OF_TEN = Float64Array.from({ length: 23 }, (_, power) => Number(`1e${power}`));
+
+/** Upper half (26 bits) of each power of ten, so that products of halves are exact. */
+const POWERS_UPPER = POWERS_OF_TEN.map(upperHalf);
+
+/** Half the distance from a double to its neighbours, by its biased exponent. */
+const HALF_STEP = Float64Array.from({ length: 2048 }, (_, exponent) => 2 ** (exponent - 1023 - 53));
+
+/** The decimal exponent of the smallest double with this biased exponent, and where the next one begins. */
+const EXPONENT = Int16Array.from({ length: 2048 }, (_, exponent) => Math.floor(Math.log10(2 ** (exponent - 1023))));
+const NEXT_EXPONENT_FROM = Float64Array.from(EXPONENT, (exponent) => Number(`1e${exponent + 1}`));
+
+/** Closer than this to a border, our arithmetic may mislead and V8's own conversion decides. */
+const DOUBT = 1e-6;
+
+function upperHalf(value: number): number {
+  const scaled = value * 134_217_729;
+  return scaled - (scaled - value);
+}
+
+/** How many zeros a group of four digits ends with. */
+const ZEROS_AT_END = Uint8Array.from({ length: 10_000 }, (_, value) => {
+  if (value === 0) return 4;
+  return value % 1000 === 0 ? 3 : value % 100 === 0 ? 2 : value % 10 === 0 ? 1 : 0;
+});
+
+/** For a look at a double's own bits. */
+const double = new Float64Array(1);
+const words = new Int32Array(double.buffer);
+const UPPER_WORD = new Uint8Array(Float64Array.of(-1).buffer)[7] === 0xbf ? 1 : 0;
+
+/** A finite double: the digits that JavaScript prints, except that negative zero keeps its sign (`-0.0`). */
+export function writeDouble(out: DataView, at: number, value: number): number {
+  if (value === (value | 0) && (value !== 0 || 1 / value > 0)) return writeInteger(out, at, value);
+  if (value > 0) return writePositive(out, at, value);
+  if (value === 0) return writeText(out, at, "-0.0");
+  out.setUint8(at, MINUS);
+  return writePositive(out, at + 1, -value);
+}
+
+/** A finite single: the shortest decimal that is nearer to it than to any other single. */
+export function writeSingle(out: DataView, at: number, value: number): number {
+  return writeDouble(out, at, nearestDouble(value));
+}
+
+/**
+ * The number is scaled to 17 digits before the point, exactly, as a sum of two doubles. There the borders halfway to its
+ * neighbours are 1 to 22 apart: the multiple of 100 between them, if any, is the shortest decimal (15 digits or fewer),
+ * else the nearest multiple of 10, else the nearest whole number.
+ */
+function writePositive(out: DataView, at: number, value: number): number {
+  if (value < 1e-6 || value >= 1e15) return writeText(out, at, String(value));
+  if (value === Math.floor(value)) return writeNatural(out, at, value);
+  double[0] = value;
+  const word = words[UPPER_WORD] ?? 0;
+  // A power of two has a nearer neighbour below than above.
+  if ((word & 0xf_ffff) === 0 && words[1 - UPPER_WORD] === 0) return writeText(out, at, String(value));
+  const biased = word >>> 20;
+  const exponent = (EXPONENT[biased] ?? 0) + (value >= (NEXT_EXPONENT_FROM[biased] ?? 0) ? 1 : 0);
+  const power = POWERS_OF_TEN[16 - exponent] ?? 0;
+
+  const scaled = value * power;
+  const valueUpper = upperHalf(value);
+  const valueLower = value - valueUpper;
+  const powerUpper = POWERS_UPPER[16 - exponent] ?? 0;
+  const powerLower = power - powerUpper;
+  const error =
+    valueUpper * powerUpper - scaled + valueUpper * powerLower + valueLower * powerUpper + valueLower * powerLower;
+
+  let top = Math.floor(scaled * 1e-9);
+  let low = scaled - top * BILLION + error;
+  if (low < 0) {
+    top -= 1;
+    low += BILLION;
+  }
+  let rest = shortestNear(low, (HALF_STEP[biased] ?? 0) * power);
+  if (rest >= BILLION) {
+    top += 1;
+    rest -= BILLION;
+  }
+  if (rest < 0 || top < 10_000_000 || top > 99_999_999) return writeText(out, at, String(value));
+  return exponent < 0 ? writeBelowOne(out, at, -exponent, top, rest) : writeAboveOne(out, at, exponent, top, rest);
+}
+
+/** The roundest whole number less than `half` away from `value`; -1 when that is too close to call. */
+function shortestNear(value: number, half: number): number {
+  const hundreds = Math.floor(value * 0.01 + 0.5) * 100;
+  const fromHundreds = Math.abs(value - hundreds);
+  if (fromHundreds < half - DOUBT) return hundreds;
+  if (fromHundreds < half + DOUBT) return -1;
+  const tens = Math.floor(value * 0.1 + 0.5) * 10;
+  const fromTens = Math.abs(value - tens);
+  if (fromTens < half - DOUBT) return fromTens > 5 - DOUBT ? -1 : tens;
+  if (fromTens < half + DOUBT) return -1;
+  const ones = Math.floor(value + 0.5);
+  return Math.abs(value - ones) > 0.5 - DOUBT ? -1 : ones;
+}
+
+/** `0.00ddd`: the digits of `top` (8) and `rest` (9) after `places` places. */
+function writeBelowOne(out: DataView, at: number, places: number, top: number, rest: number): number {
+  writeText(out, at, "0.00000");
+  return writeSeventeen(out, at + 1 + places, top, rest);
+}
+
+/** `ddd.ddd`: the digits of `top` (8) and `rest` (9) with a point after the first `exponent` + 1. */
+function writeAboveOne(out: DataView, at: number, exponent: number, top: number, rest: number): number {
+  // Written one place to the right; then the whole part moves left to let the point in.
+  const end = writeSeventeen(out, at + 1, top, rest);
+  const point = at + exponent + 1;
+  for (let place = at; place < point; place++) out.setUint8(place, out.getUint8(place + 1));
+  out.setUint8(point, POINT);
+  return end;
+}
+
+/** All digits; returns the position after the last that is not a zero. */
+function writeSeventeen(out: DataView, at: number, top: number, rest: number): number {
+  const first = (top / 10_000) | 0;
+  const second = top - first * 10_000;
+  const third = (rest / 100_000) | 0;
+  const tail = rest - third * 100_000;
+  const fourth = (tail / 10) | 0;
+  const last = tail - fourth * 10;
+  writeFour(out, at, first);
+  writeFour(out, at + 4, second);
+  writeFour(out, at + 8, third);
+  writeFour(out, at + 12, fourth);
+  out.setUint8(at + 16, ZERO + last);
+  if (last !== 0) return at + 17;
+  if (fourth !== 0) return at + 16 - (ZEROS_AT_END[fourth] ?? 0);
+  if (third !== 0) return at + 12 - (ZEROS_AT_END[third] ?? 0);
+  if (second !== 0) return at + 8 - (ZEROS_AT_END[second] ?? 0);
+  return at + 4 - (ZEROS_AT_END[first] ?? 0);
+}
+
+/** The double whose shortest decimal is the shortest decimal of the single. */
+function nearestDouble(value: number): number {
+  const size = Math.abs(value);
+  if (size === Math.floor(size) && size < 0x100_0000) return value;
+  double[0] = size;
+  const word = words[UPPER_WORD] ?? 0;
+  if (size < 1e-6 || size >= 1e15 || (word & 0xf_ffff) === 0) return nearestDoubleBySearch(value);
+  const biased = word >>> 20;
+  const exponent = (EXPONENT[biased] ?? 0) + (size >= (NEXT_EXPONENT_FROM[biased] ?? 0) ? 1 : 0);
+  const up = exponent <= 8;
+  const power = POWERS_OF_TEN[Math.abs(8 - exponent)] ?? 0;
+  // Nine digits before the point; the borders are 3 to 60 away.
+  const scaled = up ? size * power : size / power;
+  const halfStep = (HALF_STEP[biased + 29] ?? 0) * (up ? power : 1 / power);
+  for (let step = 1000; step >= 1; step /= 10) {
+    const candidate = Math.round(scaled / step) * step;
+    const distance = Math.abs(scaled - candidate);
+    if (distance > halfStep + DOUBT) continue;
+    if (distance > halfStep - DOUBT || Math.abs(distance - step / 2) < DOUBT) break;
+    const nearest = up ? candidate / power : candidate * power;
+    return value < 0 ? -nearest : nearest;
+  }
+  return nearestDoubleBySearch(value);
+}
+
+function nearestDoubleBySearch(value: number): number {
+  for (let digits = 1; digits < 9; digits++) {
+    const candidate = Number(value.toPrecision(digits));
+    if (Math.fround(candidate) === value) return candidate;
+  }
+  return Number(value.toPrecision(9));
+}

@@ -1,0 +1,209 @@
+import type { Callee } from "./calls/run-endpoint.ts";
+import { openSources, reasonOf, type Sources } from "./calls/sources.ts";
+import type { Problem } from "./config/problem.ts";
+import type { MainConfig, Project } from "./config/project.ts";
+import { compileEndpoint } from "./endpoint/compile-endpoint.ts";
+import type { Endpoint } from "./endpoint/endpoint.ts";
+import { type Depth, verifyEndpoint } from "./endpoint/verify-endpoint.ts";
+import { expandConnection } from "./engines/duckdb/connections/index.ts";
+import { duckdbDialect } from "./engines/duckdb/dialect.ts";
+import { openDuckDb } from "./engines/duckdb/open-duckdb.ts";
+import { type Engine, EngineOpenError } from "./engines/engine.ts";
+import type { Report } from "./events.ts";
+import { RequestFailure } from "./failure.ts";
+import { buildRouteTable, type RouteTable } from "./rest/route-table.ts";
+
+/** A project that is open: endpoints compiled and verified, the database open, no port. */
+export interface Service extends Callee {
+  readonly project: Project;
+  readonly endpoints: readonly Endpoint[];
+  readonly routes: RouteTable;
+  readonly sources: Sources;
+  close(): Promise<void>;
+}
+
+/** What became of opening a project. `unreachable` is what a start cannot do without. */
+export interface OpenedService {
+  readonly service: Service | undefined;
+  readonly problems: readonly Problem[];
+  readonly unreachable: string | undefined;
+}
+
+export interface OpenOptions {
+  readonly report: Report;
+  /** False leaves the connections alone: templates are parsed, not planned. */
+  readonly connect: boolean;
+}
+
+/** How long a start waits for its sources before it goes on without them. */
+const SOURCE_PATIENCE_MS = 5_000;
+const VERIFIED_AT_ONCE = 4;
+/** More than the cores can work on, so that a few slow queries do not keep the quick ones waiting. */
+const DEFAULT_CONCURRENT_QUERIES = 16;
+const DEFAULT_QUEUED_REQUESTS = 1_000;
+
+/** Compiles and verifies every endpoint, against the connections that can be reached. */
+export async function openService(project: Project, options: OpenOptions): Promise<OpenedService> {
+  const compiled = project.endpoints.map((config) => compileEndpoint(config, project, duckdbDialect));
+  const problems = compiled.flatMap((each) => each.problems);
+  let engine: Engine;
+  try {
+    engine = await openEngine(project.main);
+  } catch (error) {
+    return failedOpen(error, project.main, problems);
+  }
+  const sources = openSources(engine, options.report);
+  problems.push(...(await parseInits(project.main, engine)));
+  const unreachable = options.connect ? await connect(project, sources, problems) : undefined;
+  const verified = await verifyAll(compiled, engine, sources);
+  problems.push(...verified.problems);
+  if (unreachable !== undefined || problems.some(({ severity }) => severity === "error")) {
+    await engine.close();
+    return { service: undefined, problems, unreachable };
+  }
+  const service = serviceOf(project, engine, sources, verified.endpoints);
+  return { service, problems, unreachable: undefined };
+}
+
+function serviceOf(project: Project, engine: Engine, sources: Sources, verified: readonly Verified[]): Service {
+  const endpoints = verified.map(({ endpoint }) => endpoint);
+  const late = new Map<Endpoint, Promise<Endpoint> | undefined>();
+  for (const { endpoint, depth } of verified) if (depth === "parse") late.set(endpoint, undefined);
+  return {
+    project,
+    engine,
+    endpoints,
+    routes: buildRouteTable(endpoints),
+    sources,
+    limits: project.main.limits,
+    ready(endpoint) {
+      if (!late.has(endpoint)) return endpoint;
+      const known = late.get(endpoint) ?? verifyLate(endpoint, engine, sources);
+      late.set(endpoint, known);
+      // What fails now may work next time: the source may be back.
+      known.catch(() => late.set(endpoint, undefined));
+      return known;
+    },
+    close: () => engine.close(),
+  };
+}
+
+/** An endpoint whose connections could not be reached at start is verified when they can. */
+async function verifyLate(endpoint: Endpoint, engine: Engine, sources: Sources): Promise<Endpoint> {
+  await sources.open(endpoint.connections);
+  const { endpoint: verified, problems } = await verifyEndpoint(endpoint, engine, "plan");
+  const error = problems.find(({ severity }) => severity === "error");
+  if (error !== undefined) throw new RequestFailure({ kind: "query-failed", message: error.message });
+  return verified;
+}
+
+function openEngine(main: MainConfig): Promise<Engine> {
+  return openDuckDb({
+    path: main.duckdb.path,
+    settings: main.duckdb.settings,
+    connections: [...main.connections.values()].map((connection) => ({
+      name: connection.name,
+      init: initOf(connection),
+      secrets: connection.secrets,
+    })),
+    maxConcurrentQueries: main.limits.maxConcurrentQueries ?? DEFAULT_CONCURRENT_QUERIES,
+    maxQueued: main.limits.maxQueuedRequests ?? DEFAULT_QUEUED_REQUESTS,
+  });
+}
+
+function initOf({
+  name,
+  type,
+  options,
+  readOnly,
+  init,
+}: ReturnType<MainConfig["connections"]["get"]> & object): string | undefined {
+  const expanded = type === undefined ? undefined : expandConnection(type, options, { name, readOnly });
+  return [expanded, init].filter((sql) => sql !== undefined).join(";\n") || undefined;
+}
+
+function failedOpen(error: unknown, main: MainConfig, problems: readonly Problem[]): OpenedService {
+  if (!(error instanceof EngineOpenError)) throw error;
+  const { setting, message } = error;
+  if (setting === undefined) return { service: undefined, problems, unreachable: message };
+  const problem: Problem = {
+    severity: "error",
+    location: main.locate(["duckdb", setting]),
+    path: `duckdb.${setting}`,
+    message,
+  };
+  return { service: undefined, problems: [...problems, problem], unreachable: undefined };
+}
+
+/** SQL that is no SQL is found without reaching anything. */
+async function parseInits(main: MainConfig, engine: Engine): Promise<readonly Problem[]> {
+  const problems: Problem[] = [];
+  for (const { name, init } of main.connections.values()) {
+    const problem = init === undefined ? undefined : await engine.parse(init);
+    if (problem === undefined) continue;
+    const location = main.locate(["connections", name, "init"]);
+    problems.push({ severity: "error", location, path: `connections.${name}.init`, message: problem.message });
+  }
+  return problems;
+}
+
+/** Opens every connection. One that is down is a warning; one that must not be (`lazy: false`) stops the start. */
+async function connect({ main }: Project, sources: Sources, problems: Problem[]): Promise<string | undefined> {
+  const needed: string[] = [];
+  await Promise.all(
+    [...main.connections.values()].map(async ({ name, lazy }) => {
+      try {
+        await inTime(sources.open([name]), lazy ? SOURCE_PATIENCE_MS : undefined);
+      } catch (error) {
+        const message = `connection '${name}' cannot be reached: ${reasonOf(error)}`;
+        if (!lazy) needed.push(message);
+        else {
+          problems.push({
+            severity: "warning",
+            location: main.locate(["connections", name]),
+            path: `connections.${name}`,
+            message: `${message}; its endpoints answer 503 until it is back, and their templates were only parsed`,
+          });
+        }
+      }
+    }),
+  );
+  return needed[0];
+}
+
+function inTime<T>(work: Promise<T>, ms: number | undefined): Promise<T> {
+  if (ms === undefined) return work;
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`no answer within ${ms / 1000} s`)), ms);
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+interface Verified {
+  readonly endpoint: Endpoint;
+  readonly depth: Depth;
+}
+
+async function verifyAll(
+  compiled: readonly { readonly endpoint: Endpoint; readonly problems: readonly Problem[] }[],
+  engine: Engine,
+  sources: Sources,
+): Promise<{ endpoints: readonly Verified[]; problems: readonly Problem[] }> {
+  const results: { verified: Verified; problems: readonly Problem[] }[] = [];
+  let next = 0;
+  const work = async (): Promise<void> => {
+    for (let index = next++; index < compiled.length; index = next++) {
+      const { endpoint, problems } = compiled[index] as (typeof compiled)[number];
+      const depth: Depth = endpoint.connections.every(sources.isOpen) ? "plan" : "parse";
+      // A template with problems of its own gives the database only nonsense to complain about.
+      const broken = problems.some(({ severity }) => severity === "error");
+      const result = broken ? { endpoint, problems: [] } : await verifyEndpoint(endpoint, engine, depth);
+      results[index] = { verified: { endpoint: result.endpoint, depth }, problems: result.problems };
+    }
+  };
+  await Promise.all(Array.from({ length: VERIFIED_AT_ONCE }, work));
+  return {
+    endpoints: results.map(({ verified }) => verified),
+    problems: results.flatMap(({ problems }) => problems),
+  };
+}

@@ -1,0 +1,92 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { loadProject } from "../src/config/load-project.ts";
+import { formatProblem } from "../src/config/problem.ts";
+import type { ServiceEvent } from "../src/events.ts";
+import { type Listener, listen } from "../src/http/listen.ts";
+import { openRestApp, type RestApp } from "../src/rest/rest-app.ts";
+import { openService, type Service } from "../src/service.ts";
+
+/** A project's files by name. `eider.yaml` is made up when it is missing. */
+export type Files = Readonly<Record<string, string>>;
+
+export interface TestService extends AsyncDisposable {
+  readonly url: string;
+  readonly folder: string;
+  readonly service: Service;
+  readonly app: RestApp;
+  readonly listener: Listener;
+  readonly events: readonly ServiceEvent[];
+  get(path: string, headers?: Record<string, string>): Promise<Response>;
+  request(path: string, init: RequestInit): Promise<Response>;
+  json(path: string): Promise<unknown>;
+}
+
+const MAIN = "connections:\n  memory: {}\n";
+
+export async function writeFiles(files: Files): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "eider-test-"));
+  for (const [name, text] of Object.entries({ "eider.yaml": MAIN, ...files })) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), text);
+  }
+  return folder;
+}
+
+/** The whole service on a free port, from files in a temporary folder that goes with it. */
+export async function serviceFrom(files: Files, env: Record<string, string> = {}): Promise<TestService> {
+  const folder = await writeFiles(files);
+  const events: ServiceEvent[] = [];
+  const loaded = await loadProject({ file: undefined, cwd: folder, env, overrides: { port: 0 } });
+  const opened =
+    loaded.project && (await openService(loaded.project, { report: (event) => events.push(event), connect: true }));
+  const service = opened?.service;
+  if (service === undefined) {
+    await rm(folder, { recursive: true });
+    const problems = [...loaded.problems, ...(opened?.problems ?? [])].map(formatProblem);
+    throw new Error([...problems, opened?.unreachable].join("\n"));
+  }
+  const app = openRestApp(service, (event) => events.push(event));
+  const listener = await listen({ host: "127.0.0.1", port: 0, handle: app.handle });
+  const request = (path: string, init: RequestInit): Promise<Response> => fetch(listener.url + path, init);
+  return {
+    url: listener.url,
+    folder,
+    service,
+    app,
+    listener,
+    events,
+    request,
+    get: (path, headers = {}) => request(path, { headers }),
+    json: async (path) => (await request(path, {})).json(),
+    async [Symbol.asyncDispose]() {
+      app.cancelAll();
+      listener.destroy();
+      await listener.close();
+      await app.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** The problems that a start would print. */
+export async function problemsFrom(files: Files, env: Record<string, string> = {}): Promise<string[]> {
+  const folder = await writeFiles(files);
+  try {
+    const loaded = await loadProject({ file: undefined, cwd: folder, env, overrides: {} });
+    const opened = loaded.project && (await openService(loaded.project, { report: () => {}, connect: true }));
+    await opened?.service?.close();
+    return [...loaded.problems, ...(opened?.problems ?? [])].map(formatProblem);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** An endpoint at `/x` over the connection `memory`, from its SQL and further YAML. */
+export function endpoint(sql: string, yaml = ""): Files {
+  return {
+    "x.yaml": `url-path: /x\ntemplate-source: x.sql\nconnection: [memory]\n${yaml}`,
+    "x.sql": sql,
+  };
+}
