@@ -1,7 +1,7 @@
 import type { Callee } from "./calls/run-endpoint.ts";
 import { openSources, reasonOf, type Sources } from "./calls/sources.ts";
 import type { Problem } from "./config/problem.ts";
-import type { MainConfig, Project } from "./config/project.ts";
+import type { ConnectionConfig, MainConfig, Project } from "./config/project.ts";
 import { compileEndpoint } from "./endpoint/compile-endpoint.ts";
 import type { Endpoint } from "./endpoint/endpoint.ts";
 import { type Depth, verifyEndpoint } from "./endpoint/verify-endpoint.ts";
@@ -53,8 +53,8 @@ export async function openService(project: Project, options: OpenOptions): Promi
     return failedOpen(error, project.main, problems);
   }
   const sources = openSources(engine, options.report);
-  problems.push(...(await parseInits(project.main, engine)));
-  const unreachable = options.connect ? await connect(project, sources, problems) : undefined;
+  const sound = await parseInits(project.main, engine, problems);
+  const unreachable = options.connect ? await connect(project.main, { sound, sources, problems }) : undefined;
   const verified = await verifyAll(compiled, engine, sources);
   problems.push(...verified.problems);
   if (unreachable !== undefined || problems.some(({ severity }) => severity === "error")) {
@@ -111,13 +111,7 @@ function openEngine(main: MainConfig): Promise<Engine> {
   });
 }
 
-function initOf({
-  name,
-  type,
-  options,
-  readOnly,
-  init,
-}: ReturnType<MainConfig["connections"]["get"]> & object): string | undefined {
+function initOf({ name, type, options, readOnly, init }: ConnectionConfig): string | undefined {
   const expanded = type === undefined ? undefined : expandConnection(type, options, { name, readOnly });
   return [expanded, init].filter((sql) => sql !== undefined).join(";\n") || undefined;
 }
@@ -135,23 +129,33 @@ function failedOpen(error: unknown, main: MainConfig, problems: readonly Problem
   return { service: undefined, problems: [...problems, problem], unreachable: undefined };
 }
 
-/** SQL that is no SQL is found without reaching anything. */
-async function parseInits(main: MainConfig, engine: Engine): Promise<readonly Problem[]> {
-  const problems: Problem[] = [];
-  for (const { name, init } of main.connections.values()) {
+/** Connections whose `init` is SQL: what is not is found without reaching anything. */
+async function parseInits(main: MainConfig, engine: Engine, problems: Problem[]): Promise<readonly ConnectionConfig[]> {
+  const sound: ConnectionConfig[] = [];
+  for (const connection of main.connections.values()) {
+    const { name, init } = connection;
     const problem = init === undefined ? undefined : await engine.parse(init);
-    if (problem === undefined) continue;
+    if (problem === undefined) {
+      sound.push(connection);
+      continue;
+    }
     const location = main.locate(["connections", name, "init"]);
     problems.push({ severity: "error", location, path: `connections.${name}.init`, message: problem.message });
   }
-  return problems;
+  return sound;
+}
+
+interface Connecting {
+  readonly sound: readonly ConnectionConfig[];
+  readonly sources: Sources;
+  readonly problems: Problem[];
 }
 
 /** Opens every connection. One that is down is a warning; one that must not be (`lazy: false`) stops the start. */
-async function connect({ main }: Project, sources: Sources, problems: Problem[]): Promise<string | undefined> {
+async function connect(main: MainConfig, { sound, sources, problems }: Connecting): Promise<string | undefined> {
   const needed: string[] = [];
   await Promise.all(
-    [...main.connections.values()].map(async ({ name, lazy }) => {
+    sound.map(async ({ name, lazy }) => {
       try {
         await inTime(sources.open([name]), lazy ? SOURCE_PATIENCE_MS : undefined);
       } catch (error) {

@@ -1,5 +1,5 @@
 import type { EndpointConfig } from "./project.ts";
-import { errorAt, type Report, type Spot, valueLocation } from "./tree.ts";
+import { errorAt, partLocation, type Report, type Spot } from "./tree.ts";
 import { parseUrlPath, shapeOf } from "./url-path.ts";
 
 /** Two endpoints that answer the same request, or two MCP entries of a kind with one name. Reported at the later file. */
@@ -14,7 +14,7 @@ export function refuseDuplicates(
       const owner = owners.get(key);
       if (owner === undefined) owners.set(key, file);
       else
-        report(errorAt(valueLocation(spot, path), path, `${what} is declared by ${owner} already; change one of them`));
+        report(errorAt(partLocation(spot, path), path, `${what} is declared by ${owner} already; change one of them`));
     };
     const urlPath = rest === undefined ? undefined : parseUrlPath(rest.urlPath);
     if (rest !== undefined && typeof urlPath === "object") {

@@ -11,7 +11,7 @@ import type {
 import type { EndpointInput } from "./schema/endpoint.ts";
 import { unknown } from "./suggest.ts";
 import type { FindTemplate } from "./template-file.ts";
-import { errorAt, keyLocation, type Report, type Spot, valueLocation } from "./tree.ts";
+import { errorAt, keyLocation, partLocation, type Report, type Spot } from "./tree.ts";
 import { parseUrlPath, type UrlPath } from "./url-path.ts";
 
 export interface EndpointSource {
@@ -35,7 +35,7 @@ export interface EndpointContext {
 /** One endpoint file, with every rule that concerns more than one key. What has a problem is left out. */
 export function compileEndpoint(source: EndpointSource, context: EndpointContext): EndpointConfig {
   const { input, spot, broken } = source;
-  const complain: Complain = (path, message) => context.report(errorAt(valueLocation(spot, path), path, message));
+  const complain: Complain = (path, message) => context.report(errorAt(partLocation(spot, path), path, message));
   checkKinds(source, complain);
 
   const urlPath = input["url-path"] === undefined ? undefined : parseUrlPath(input["url-path"]);

@@ -8,7 +8,7 @@ import type { ParsedEndpoint } from "./not-active.ts";
 import { parseTree } from "./parse-tree.ts";
 import { endpointSchema, kindKeys } from "./schema/endpoint.ts";
 import { mcpKeys } from "./schema/mcp.ts";
-import { suggestion } from "./suggest.ts";
+import { nearest, suggestion } from "./suggest.ts";
 import { errorAt, isMapping, keyLocation, locationOf, type Report, type Tree, warningAt } from "./tree.ts";
 import type { OpenYaml, YamlFile } from "./yaml-file.ts";
 
@@ -53,7 +53,7 @@ function isFragment({ root, source }: YamlFile, report: Report): boolean {
   );
   if (keys.some(({ name }) => kindKeys.some((kind) => kind === name))) return false;
   for (const { name, offset } of keys) {
-    const near = suggestion(name, kindKeys);
+    const near = nearest(name, kindKeys);
     if (near !== undefined) {
       report(errorAt(locationOf({ source, offset }), [name], `unknown key '${name}'; did you mean '${near}'?`));
     }

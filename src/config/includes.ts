@@ -50,6 +50,12 @@ export function openIncludes(context: IncludeContext): ReadDocument {
     context.report(errorAt(locationOf(at), path, message));
   }
 
+  /** True when the variable may be read and the condition does not hold. */
+  function isSwitchedOff({ condition }: Include): boolean {
+    if (condition === undefined || !environment.allows(condition.name)) return false;
+    return ((environment.values.get(condition.name) ?? "") !== "") !== condition.wanted;
+  }
+
   /** The keys of a file's top level, its own and those it includes. `chain` are the files on the way to it. */
   function sectionsOf(file: YamlFile, chain: readonly string[]): Sections {
     const sections = new Map<string, Section>();
@@ -81,6 +87,7 @@ export function openIncludes(context: IncludeContext): ReadDocument {
       if (entry.kind === "key") add(entry.name, { ...entry, included: false });
       else {
         const { include, at } = entry;
+        if (isSwitchedOff(include)) continue;
         const { section } = include;
         const base = section === undefined ? undefined : baseOf(section);
         if (section === undefined) for (const [name, found] of wholeFile(include, at, here)) add(name, found);
@@ -148,14 +155,11 @@ export function openIncludes(context: IncludeContext): ReadDocument {
 
   function openTarget(include: Include, { at, path, chain }: Site): YamlFile | typeof SKIPPED | undefined {
     const { condition } = include;
-    if (condition !== undefined) {
-      if (!environment.allows(condition.name)) {
-        const found = environment.lookUp(condition.name);
-        if (!found.ok) problem(at, path, found.message);
-        return undefined;
-      }
-      const holds = (environment.values.get(condition.name) ?? "") !== "";
-      if (holds !== condition.wanted) return SKIPPED;
+    if (isSwitchedOff(include)) return SKIPPED;
+    if (condition !== undefined && !environment.allows(condition.name)) {
+      const found = environment.lookUp(condition.name);
+      if (!found.ok) problem(at, path, found.message);
+      return undefined;
     }
     const written = substitute(splitReferences(include.path), environment);
     if (written.kind === "broken") {
@@ -166,7 +170,11 @@ export function openIncludes(context: IncludeContext): ReadDocument {
     const target = resolve(dirname(from), String(written.data));
     const standing = files.standing(target, context.roots);
     if (standing === "outside") {
-      problem(at, path, `the include '${written.data}' leaves the project; it must stay in ${folders()}`);
+      problem(
+        at,
+        path,
+        `the include '${written.data}' leaves the project; it must stay in the folder of the main file or in template.path`,
+      );
       return undefined;
     }
     const opened = context.open(target);
@@ -176,10 +184,6 @@ export function openIncludes(context: IncludeContext): ReadDocument {
     const circle = [...chain.slice(chain.indexOf(target)), target].map(files.display).join(" -> ");
     problem(at, path, `the include leads in a circle: ${circle}`);
     return undefined;
-  }
-
-  function folders(): string {
-    return [...new Set(context.roots)].map((root) => `${files.display(root)}/`).join(" or ");
   }
 
   return (file) => {

@@ -3,12 +3,12 @@ import { readEndpointFiles } from "./endpoint-files.ts";
 import { type Files, openFiles } from "./files.ts";
 import { openIncludes } from "./includes.ts";
 import { compileMain, type Overrides } from "./main-config.ts";
-import { readMainFile } from "./main-file.ts";
+import { type MainFile, readMainFile } from "./main-file.ts";
 import { inactiveFeatures, refuseProtections } from "./not-active.ts";
 import { formatProblem, type Problem } from "./problem.ts";
-import type { LoadedProject, MainConfig, Project } from "./project.ts";
-import { openTemplates } from "./template-file.ts";
-import { errorAt, type Report } from "./tree.ts";
+import type { LoadedProject, Project } from "./project.ts";
+import { isRemote, openTemplates } from "./template-file.ts";
+import { errorAt, partLocation, type Report } from "./tree.ts";
 import { openYamlFiles } from "./yaml-file.ts";
 
 export interface LoadOptions {
@@ -38,7 +38,7 @@ function readProject({ file, cwd, env, overrides }: LoadOptions, report: Report)
   const parsedMain = { file: files.display(path), input, spot };
   refuseProtections(parsedMain, report);
 
-  const paths = mainFile.broken.has("template") ? [] : endpointPaths(main, files, report);
+  const paths = mainFile.broken.has("template") ? [] : endpointPaths(mainFile, main.templatePath, { files, report });
   const endpoints = readEndpointFiles(paths, {
     files,
     open,
@@ -63,12 +63,22 @@ function readProject({ file, cwd, env, overrides }: LoadOptions, report: Report)
   };
 }
 
-function endpointPaths({ file, templatePath, locate }: MainConfig, files: Files, report: Report): readonly string[] {
+interface Reading {
+  readonly files: Files;
+  readonly report: Report;
+}
+
+function endpointPaths(main: MainFile, templatePath: string, { files, report }: Reading): readonly string[] {
   const path = ["template", "path"];
+  const problem = (message: string) => report(errorAt(partLocation(main.spot, path), path, message));
+  const written = main.input.template?.path ?? ".";
+  if (isRemote(written)) {
+    problem(`'${written}' is remote, and remote folders are not supported yet; copy it beside the main file`);
+    return [];
+  }
   const listing = files.list(templatePath, (name) => /\.ya?ml$/i.test(name));
-  if (listing.ok) return listing.files.filter((found) => found !== file);
-  const folder = files.display(listing.folder);
-  report(errorAt(locate(path), path, `the folder ${folder} cannot be read: ${listing.reason}`));
+  if (listing.ok) return listing.files.filter((found) => found !== main.path);
+  problem(`the folder ${files.display(listing.folder)} cannot be read: ${listing.reason}`);
   return [];
 }
 

@@ -2,7 +2,7 @@ import { basename, dirname, extname, resolve } from "node:path";
 import type { ConnectionConfig, Limits, LogLevel, MainConfig } from "./project.ts";
 import type { ConnectionInput } from "./schema/connections.ts";
 import type { MainInput } from "./schema/main.ts";
-import { errorAt, keyLocation, type Report, type Spot, secretsIn, spotAt } from "./tree.ts";
+import { errorAt, keyLocation, partLocation, type Report, type Spot, secretsIn, spotAt } from "./tree.ts";
 
 /** What the command line says; it wins over the environment and the file. */
 export interface Overrides {
@@ -90,7 +90,7 @@ function compileLimits(
   if (wanted !== undefined && wanted > maxPageSize) {
     const path = ["limits", "default-page-size"];
     report(
-      errorAt(keyLocation(spot, path), path, `${wanted} is more than max-page-size, ${maxPageSize}; make it smaller`),
+      errorAt(partLocation(spot, path), path, `${wanted} is more than max-page-size, ${maxPageSize}; make it smaller`),
     );
   }
   return {

@@ -1,7 +1,7 @@
 import type { EndpointConfig, KeyPath } from "./project.ts";
 import type { EndpointInput } from "./schema/endpoint.ts";
 import type { MainInput } from "./schema/main.ts";
-import { errorAt, type Report, type Spot, valueLocation } from "./tree.ts";
+import { errorAt, keyLocation, type Report, type Spot } from "./tree.ts";
 
 /**
  * Parts of the contract whose issue has not landed. Each issue removes its line. What protects data is refused; what adds
@@ -48,7 +48,7 @@ export function refuseProtections({ input, spot }: ParsedInput<MainInput | Endpo
   for (const path of protections) {
     if (!isOn(at(input, path))) continue;
     const why = "not active yet in this version: refusing to start rather than serve it open";
-    report(errorAt(valueLocation(spot, path), path, `${why}; remove it or say enabled: false`));
+    report(errorAt(keyLocation(spot, path), path, `${why}; remove it or say enabled: false`));
   }
 }
 

@@ -66,9 +66,9 @@ export function readEntries(file: YamlFile, context: ReadContext): readonly Entr
   }
 
   function readAlias(node: Alias.Parsed, key: Place, path: KeyPath): Tree {
-    const tree = aliases.follow(node, (target) => readNode(target, key, path));
-    if (typeof tree !== "string") return tree;
-    problem(node.range[0], path, tree);
+    const followed = aliases.follow(node, (target) => readNode(target, key, path));
+    if (followed.ok) return followed.result;
+    if (followed.why !== undefined) problem(node.range[0], path, followed.why);
     return leaf(BROKEN, key, place(node.range[0]));
   }
 
@@ -101,7 +101,9 @@ export function readEntries(file: YamlFile, context: ReadContext): readonly Entr
         children.set(entry.name, tree.spot);
       }
     }
-    return { data, spot: { key, value: place(node.range[0]), children, secrets: [] } };
+    // A key that is no name makes it unclear what the mapping is.
+    const named = node.items.every((pair) => isScalar(pair.key));
+    return { data: named ? data : BROKEN, spot: { key, value: place(node.range[0]), children, secrets: [] } };
   }
 
   function entriesOf(node: YAMLMap.Parsed, path: KeyPath): readonly Entry[] {
@@ -121,7 +123,8 @@ export function readEntries(file: YamlFile, context: ReadContext): readonly Entr
     const { key, value } = pair;
     const at = place(key.range[0]);
     if (!isScalar(key)) {
-      problem(at.offset, path, "expected a name as the key");
+      const braces = file.text.startsWith("{{", at.offset - 1);
+      problem(at.offset, path, braces ? "put quotes around a value with {{...}}" : "expected a name as the key");
       return undefined;
     }
     const raw = typeof key.value === "string" ? key.value : (key.source ?? "");

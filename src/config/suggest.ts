@@ -1,5 +1,16 @@
-/** `; did you mean 'int'?`, or nothing when no word is near. */
+/** The known word that was probably meant: a near one, or one that the word begins with or abbreviates. */
 export function suggestion(word: string, known: readonly string[]): string | undefined {
+  return (
+    nearest(word, known) ?? known.find((candidate) => isShortened(word, candidate) || isShortened(candidate, word))
+  );
+}
+
+function isShortened(short: string, long: string): boolean {
+  return short.length >= 3 && long.startsWith(short);
+}
+
+/** The known word with the fewest slips of the keyboard between, when they are few. */
+export function nearest(word: string, known: readonly string[]): string | undefined {
   const limit = Math.max(1, Math.floor(word.length / 3));
   let best: { readonly word: string; readonly distance: number } | undefined;
   for (const candidate of known) {

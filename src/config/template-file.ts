@@ -22,8 +22,8 @@ export function openTemplates(templatePath: string, files: Files): FindTemplate 
   }
 
   return (name, yamlFile) => {
-    if (/^[a-z][a-z0-9+.-]*:\/\//i.test(name)) {
-      return `'${name}' is a remote template, which are not supported yet; copy it into ${files.display(templatePath)}`;
+    if (isRemote(name)) {
+      return `'${name}' is remote, and remote templates are not supported yet; copy it into ${files.display(templatePath)}`;
     }
     const notFound = `Template file not found: ${name}`;
     if (isAbsolute(name)) return read(name, name) ?? notFound;
@@ -40,4 +40,9 @@ export function openTemplates(templatePath: string, files: Files): FindTemplate 
       ? `the template '${name}' leaves template.path and the folder of its YAML file; keep it inside`
       : notFound;
   };
+}
+
+/** `s3://...`, `https://...` and their like. */
+export function isRemote(path: string): boolean {
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(path);
 }

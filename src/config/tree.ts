@@ -67,6 +67,12 @@ export function valueLocation(root: Spot, path: KeyPath): Location {
   return locationOf(spotAt(root, path).value);
 }
 
+/** A block is found by its key, a scalar by itself. */
+export function partLocation(root: Spot, path: KeyPath): Location {
+  const spot = spotAt(root, path);
+  return locationOf(spot.children === undefined ? spot.value : spot.key);
+}
+
 export function dataAt(data: unknown, path: KeyPath): unknown {
   let value = data;
   for (const step of path) {

@@ -1,5 +1,14 @@
-import { type Document, isMap, LineCounter, type ParsedNode, parseAllDocuments, Schema, type YAMLMap } from "yaml";
-import { type Directive, maskDirectives } from "./directives.ts";
+import {
+  type Document,
+  isMap,
+  isScalar,
+  LineCounter,
+  type ParsedNode,
+  parseAllDocuments,
+  Schema,
+  type YAMLMap,
+} from "yaml";
+import { type Directive, holdsToken, maskDirectives } from "./directives.ts";
 import type { Files } from "./files.ts";
 import { errorAt, locationOf, type Report, type Source } from "./tree.ts";
 
@@ -60,26 +69,29 @@ function parseYaml(path: string, original: string, files: Files, report: Report)
     return undefined;
   }
   const documents = parseDocuments(text, lines);
-  if (documents === undefined) {
-    countLines(original, lines);
+  const [document, second] = documents ?? [];
+  const errors = document?.errors ?? [];
+  if (documents === undefined || errors.some(({ message }) => message.includes("call stack"))) {
     problem(0, "nested too deeply to be read; use fewer levels");
     return undefined;
   }
-  const [document, second] = documents;
   if (second !== undefined) {
     problem(second.range[0], "a second YAML document; write one document per file");
     return undefined;
   }
-  const root = document?.contents ?? undefined;
   let sound = true;
-  for (const error of document?.errors ?? []) {
+  let previous = -1;
+  for (const { code, message, pos } of errors) {
     // A key that is there twice leaves a mapping that can be read on, for the problems after it.
-    if (error.code !== "DUPLICATE_KEY") sound = false;
-    problem(error.pos[0], messageOf(error.code, error.message, { text, offset: error.pos[0] }));
+    if (code !== "DUPLICATE_KEY") sound = false;
+    // What follows at the same place is a consequence.
+    if (pos[0] !== previous) problem(pos[0], messageOf({ code, message, text, offset: pos[0] }));
+    previous = pos[0];
   }
   if (!sound) return undefined;
-  if (root === undefined || isEmptyScalar(root)) {
-    problem(0, "the file is empty; an endpoint needs url-path, mcp-tool, mcp-resource or mcp-prompt");
+  const root = document?.contents ?? undefined;
+  if (root === undefined || (isScalar(root) && root.value === null)) {
+    problem(0, "the file is empty; write at least one key");
     return undefined;
   }
   if (!isMap(root)) {
@@ -105,20 +117,26 @@ function parseDocuments(text: string, lineCounter: LineCounter): readonly Docume
   }
 }
 
-function isEmptyScalar(node: ParsedNode): boolean {
-  return "value" in node && node.value === null;
+interface SyntaxError {
+  readonly code: string;
+  readonly message: string;
+  readonly text: string;
+  readonly offset: number;
 }
 
-function messageOf(code: string, message: string, at: { readonly text: string; readonly offset: number }): string {
-  const start = at.text.lastIndexOf("\n", at.offset - 1) + 1;
-  const line = at.text.slice(start, at.text.indexOf("\n", at.offset) >>> 0);
-  if (/^[ ]*\t/.test(line)) return "a tab in the indentation; YAML takes spaces only";
-  if (code === "DUPLICATE_KEY") return "the key is there twice; keep one of them";
-  if (line.includes("\uFDD0")) {
-    return `${sentence(message)}; a directive stands on a line of its own at the top level, or as the value of a key`;
-  }
-  if (line.includes("{{")) return `${sentence(message)}; put quotes around a value with {{...}}`;
-  return `not valid YAML: ${sentence(message)}`;
+const INDENTATION = ["BAD_INDENT", "BLOCK_AS_IMPLICIT_KEY", "MULTILINE_IMPLICIT_KEY"];
+
+function messageOf({ code, message, text, offset }: SyntaxError): string {
+  const start = text.lastIndexOf("\n", offset - 1) + 1;
+  const [line = ""] = text.slice(start).split("\n", 1);
+  if (/^ *\t/.test(line)) return "a tab in the indentation; YAML takes spaces only";
+  if (code === "DUPLICATE_KEY")
+    return `the key '${line.slice(offset - start).split(":", 1)[0]}' is there twice; keep one`;
+  const said = `not valid YAML: ${sentence(message)}`;
+  if (holdsToken(line))
+    return `${said}; an include stands on a line of its own at the top level, or as the value of a key`;
+  if (line.includes("{{")) return `${said}; put quotes around a value with {{...}}`;
+  return INDENTATION.includes(code) ? `${said}; check the indentation of this line and the next` : said;
 }
 
 function sentence(message: string): string {

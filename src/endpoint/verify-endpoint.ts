@@ -4,7 +4,7 @@ import { effectsOf } from "../sql/classify.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import { type Lookup, render } from "../sql/render.ts";
 import type { Statement } from "../sql/statement.ts";
-import type { Template } from "../sql/template.ts";
+import type { Piece, Template } from "../sql/template.ts";
 import { locationAt } from "./compile-endpoint.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { type Sample, sampleLookup, samplesOf, singleSamples } from "./samples.ts";
@@ -61,10 +61,10 @@ function renderSample({ engine, template, inline }: Trial, lookup: Lookup): Rend
     trace: (statement, at, offset) => traces.push({ statement, at, offset }),
   });
   return {
-    // Values are unknown at load: NULL of the right type stands for any of them.
+    // What a text will hold is unknown at load: NULL stands for any, since it can be converted to everything.
     statements: statements.map(({ sql, values }) => ({
       sql,
-      values: values.map(({ type }) => ({ type, value: null })),
+      values: values.map((bound) => (bound.type === "VARCHAR" ? { ...bound, value: null } : bound)),
     })),
     origin(statement, at) {
       const piece = traces.findLast((trace) => trace.statement === statement && trace.at <= at);
@@ -115,7 +115,7 @@ async function tryAll(trial: Trial, samples: readonly Sample[]): Promise<readonl
   const leastProblem = await tryOne(trial, least);
   const allProblem = await tryOne(trial, all);
   if (allProblem !== undefined) {
-    if (leastProblem !== undefined) return [leastProblem];
+    if (leastProblem !== undefined) return [allProblem];
     for (const single of singleSamples(all)) {
       const problem = await tryOne(trial, single);
       if (problem !== undefined) return [withNote(problem, "error", `when ${single.note} is set`)];
@@ -152,8 +152,19 @@ function databaseProblem(trial: Trial, source: Trial["source"], problem: Stateme
     problem.kind === "parameter"
       ? "SQL takes no value at this place, only the author's own text; give the parameter an enum validator with the allowedValues"
       : problem.message;
-  const place = problem.offset === undefined ? startOf(source.text, offset) : offset;
-  return problemAt(trial.source, place, "error", message);
+  const guess = problem.kind === "parameter" ? firstBareValue(trial.template.pieces) : undefined;
+  const place = problem.offset === undefined ? guess : offset;
+  return problemAt(source, place ?? startOf(source.text, offset), "error", message);
+}
+
+/** The database does not say where; the first bare text is the likeliest. */
+function firstBareValue(pieces: readonly Piece[]): number | undefined {
+  for (const piece of pieces) {
+    if (piece.kind === "value" && piece.ref.traits !== "scalar") return piece.offset;
+    const inner = piece.kind === "section" ? firstBareValue(piece.pieces) : undefined;
+    if (inner !== undefined) return inner;
+  }
+  return undefined;
 }
 
 function problemAt(source: Trial["source"], offset: number, severity: Problem["severity"], message: string): Problem {

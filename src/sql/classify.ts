@@ -1,21 +1,13 @@
 import type { Dialect } from "./dialect.ts";
 import { BARE, type Mode, readBareToken, readComment, readQuoted, readString } from "./sql-lexer.ts";
 
-const READ_VERBS = new Set([
-  "SELECT",
-  "FROM",
-  "VALUES",
-  "TABLE",
-  "DESCRIBE",
-  "DESC",
-  "SHOW",
-  "SUMMARIZE",
-  "PIVOT",
-  "PIVOT_WIDER",
-  "UNPIVOT",
-  "PRAGMA",
-  "CALL",
-]);
+/** Statements that change data, the catalog, files or the session. Whatever is no statement at all is for the parser to refuse. */
+const CHANGING_VERBS = new Set(
+  (
+    "INSERT UPDATE DELETE MERGE TRUNCATE CREATE DROP ALTER COMMENT COPY EXPORT IMPORT ATTACH DETACH INSTALL LOAD " +
+    "SET RESET USE BEGIN START COMMIT ROLLBACK ABORT END PREPARE EXECUTE DEALLOCATE VACUUM CHECKPOINT FORCE REINDEX"
+  ).split(" "),
+);
 const WITH_VERBS = new Set([
   "SELECT",
   "FROM",
@@ -44,7 +36,6 @@ function effectOf(words: readonly string[], temporary: Set<string>): StatementEf
   const [first = ""] = words;
   const verb = first === "WITH" ? (words.find((word) => WITH_VERBS.has(word)) ?? first) : first;
   if (verb === "CALL" && words[1]?.endsWith("_EXECUTE")) return { kind: "changes", verb: words[1] };
-  if (READ_VERBS.has(verb)) return READS;
   if (verb === "EXPLAIN") {
     const rest = words.slice(1);
     return rest[0] === "ANALYZE" ? effectOf(rest.slice(1), temporary) : READS;
@@ -59,7 +50,7 @@ function effectOf(words: readonly string[], temporary: Set<string>): StatementEf
     }
   }
   if (changesTemporary(verb, words, temporary)) return READS;
-  return { kind: "changes", verb };
+  return CHANGING_VERBS.has(verb) ? { kind: "changes", verb } : READS;
 }
 
 /** `INSERT INTO x`, `UPDATE x`, `DELETE FROM x`, `DROP TABLE x` on what the template itself created as temporary. */

@@ -98,10 +98,14 @@ function renderValue(
     return;
   }
   if (remote !== undefined) checkRemote(value.text, remote, ref);
-  // With a space, so that a minus sign before it does not become a comment. Text that no validator saw is never inlined.
-  if (options.inline && ref.traits === "scalar" && typeof value.value !== "string")
-    draft.sql += ` ${String(value.value)} `;
+  // Text that no validator saw is never inlined.
+  if (options.inline && ref.traits === "scalar" && typeof value.value !== "string") draft.sql += inlined(value.value);
   else bind({ type: value.type, value: value.value }, draft, options.dialect);
+}
+
+/** In parentheses, so that a minus sign before it does not make a comment of its own. */
+function inlined(value: bigint | boolean): string {
+  return typeof value === "bigint" && value < 0n ? `(${value})` : String(value);
 }
 
 function bind(value: BoundValue, draft: Draft, dialect: Dialect): void {

@@ -134,7 +134,7 @@ describe("where a tag stands decides what becomes of it", () => {
 
   test("inline: whole numbers as digits with room for a sign, literals of enums quoted", () => {
     expect(rendered("select 1 -{{params.id}} as '{{params.sort}}'", { ...params, "params.id": int(-5) }, true)).toBe(
-      "select 1 - -5  as 'created_at'",
+      "select 1 -(-5) as 'created_at'",
     );
   });
 

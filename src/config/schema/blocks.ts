@@ -134,6 +134,7 @@ export function record<Value extends z.ZodType>(value: Value) {
 
 /** zod takes every object for a mapping, a PlainScalar too. */
 function plain(input: unknown): unknown {
+  if (isNothing(input)) return undefined;
   return input instanceof PlainScalar ? input.source : input;
 }
 

@@ -17,7 +17,8 @@ const validator = z.unknown().transform((input, context): Validator => {
     refuse([], `expected a mapping with a type, found ${found(input)}`);
     return z.NEVER;
   }
-  const type = input["type"] instanceof PlainScalar ? input["type"].source : input["type"];
+  const { type: written } = input;
+  const type = written instanceof PlainScalar ? written.source : written;
   const schema = typeof type === "string" ? byType.get(type) : undefined;
   if (schema === undefined) {
     const known = `(${validatorTypes.join(", ")})`;

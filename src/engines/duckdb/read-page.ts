@@ -1,9 +1,8 @@
 import duckdb from "@duckdb/node-bindings";
-import type { Statement } from "../../sql/statement.ts";
-import type { Rows, Window } from "../engine.ts";
+import type { Rows } from "../engine.ts";
 import { EVERYTHING, heldRows } from "./held-rows.ts";
 import { countRows, type Reading } from "./read.ts";
-import { wrapQuery } from "./wrap-query.ts";
+import { windowedQuery } from "./windowed-query.ts";
 
 /**
  * A page of at most `limit` rows, held as a whole. A page that is not full tells the total by itself: then there is
@@ -13,7 +12,7 @@ export async function readPage(reading: Reading, limit: number): Promise<Rows | 
   const { session, memory, last, window, signal, total } = reading;
   const counts = total.kind === "own";
   if (counts && (limit === 0 || memory.fullPages.get(last.sql) === true)) await reading.start();
-  const page = await wrap(reading, window);
+  const page = await windowedQuery(last, window, reading);
   if (page === undefined) return undefined;
 
   let result = await session.execute(page);
@@ -35,19 +34,4 @@ export async function readPage(reading: Reading, limit: number): Promise<Rows | 
   }
   await session.end();
   return heldRows(result, { total: rows, window: EVERYTHING, signal });
-}
-
-/** The wanted part of the last statement, prepared; undefined when it cannot stand in a sub-query. */
-export async function wrap({ session, memory, last }: Reading, window: Window): Promise<Statement | undefined> {
-  if (memory.standsAlone.get(last.sql) === true) return undefined;
-  const wrapped = wrapQuery(last, window);
-  try {
-    await session.prepare(wrapped.sql);
-    return wrapped;
-  } catch {
-    // When the statement as it was written fails too, its own error is the one to show.
-    await session.prepare(last.sql);
-    memory.standsAlone.set(last.sql, true);
-    return undefined;
-  }
 }

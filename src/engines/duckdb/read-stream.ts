@@ -2,8 +2,8 @@ import duckdb from "@duckdb/node-bindings";
 import type { Rows } from "../engine.ts";
 import { EVERYTHING, heldRows } from "./held-rows.ts";
 import { countRows, type Reading } from "./read.ts";
-import { wrap } from "./read-page.ts";
 import { StreamFailed, streamRows } from "./streamed-rows.ts";
+import { windowedQuery } from "./windowed-query.ts";
 
 const CHUNK_ROWS = duckdb.vector_size();
 
@@ -16,7 +16,7 @@ export async function readStream(reading: Reading): Promise<Rows | undefined> {
     if (rows !== undefined) return rows;
   }
   // The limit is kept by us: DuckDB would hold everything below it before the first row comes out.
-  const query = await wrap(reading, { limit: undefined, offset: window.offset });
+  const query = await windowedQuery(last, { limit: undefined, offset: window.offset }, reading);
   if (query === undefined) return undefined;
   await reading.start();
   const result = await session.stream(query);
@@ -44,7 +44,7 @@ async function totalOf(reading: Reading): Promise<number | undefined> {
       return total.rows;
     case "own": {
       // A statement that stands alone is counted when it has run.
-      if ((await wrap(reading, EVERYTHING)) === undefined) return undefined;
+      if ((await windowedQuery(last, EVERYTHING, reading)) === undefined) return undefined;
       await reading.start();
       return await countRows(session, last);
     }
@@ -54,7 +54,7 @@ async function totalOf(reading: Reading): Promise<number | undefined> {
 /** For a query that was small before: in one native call, without a transaction. Undefined when it has grown. */
 async function readSmall(reading: Reading, total: number | undefined): Promise<Rows | undefined> {
   const { session, memory, last, window, signal } = reading;
-  const query = await wrap(reading, { limit: CHUNK_ROWS + 1, offset: window.offset });
+  const query = await windowedQuery(last, { limit: CHUNK_ROWS + 1, offset: window.offset }, reading);
   if (query === undefined) return undefined;
   const result = await session.execute(query);
   if (duckdb.row_count(result) > CHUNK_ROWS) {

@@ -149,8 +149,23 @@ function putInteger({ bits, signed }: Of<"integer">): Put {
 }
 
 function putDecimal({ bits, scale }: Of<"decimal">): Put {
-  const whole = putInteger({ kind: "integer", bits, signed: true });
-  return (out, at, data, offset) => digits.insertPoint(out, at, whole(out, at, data, offset), scale);
+  switch (bits) {
+    case 16:
+      return (out, at, data, offset) => {
+        const value = data.getInt16(offset, true);
+        return digits.writeDecimal64(out, at, value >> 31, value >>> 0, scale);
+      };
+    case 32:
+      return (out, at, data, offset) => {
+        const value = data.getInt32(offset, true);
+        return digits.writeDecimal64(out, at, value >> 31, value >>> 0, scale);
+      };
+    case 64:
+      return (out, at, data, offset) =>
+        digits.writeDecimal64(out, at, data.getInt32(offset + 4, true), data.getUint32(offset, true), scale);
+    case 128:
+      return (out, at, data, offset) => digits.writeDecimal128(out, at, data, offset, scale);
+  }
 }
 
 /** Values are encoded when they first occur. */

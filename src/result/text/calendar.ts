@@ -12,7 +12,6 @@ export const INTERVAL_WIDTH = 64;
 const TWO_32 = 0x1_0000_0000;
 const DASH = 45;
 const PLUS = 43;
-const COLON = 58;
 const POINT = 46;
 const ZED = 90;
 const TEE = 84;
@@ -28,23 +27,55 @@ const FRACTION: Readonly<Record<Unit, number>> = { s: 0, ms: 3, us: 6, ns: 9 };
 
 /** `2024-02-29`, `-0043-03-15` (44 BC), `+10000-01-01`, `infinity`. */
 export function writeDate(out: DataView, at: number, days: number): number {
+  if (days >= 0 && days < KNOWN_DAYS.length) {
+    const civil = KNOWN_DAYS[days] || (KNOWN_DAYS[days] = civilOf(days));
+    return writeMonthAndDay(out, writeFour(out, at, civil >> 9), civil);
+  }
   if (days === INFINITE_DAYS) return writeText(out, at, "infinity");
   if (days === -INFINITE_DAYS) return writeText(out, at, "-infinity");
+  const civil = civilOf(days);
+  const year = civil >> 9;
+  return writeMonthAndDay(
+    out,
+    year >= 0 && year <= 9999 ? writeFour(out, at, year) : writeFarYear(out, at, year),
+    civil,
+  );
+}
+
+/** Day, month and year in one number, filled in as they occur: 1970 to 2149. Halves the cost of a timestamp. */
+const KNOWN_DAYS = new Int32Array(0x1_0000);
+
+/** Year, month (4 bits) and day (5 bits) of the proleptic Gregorian calendar. */
+function civilOf(days: number): number {
   // Eras of 400 years (146,097 days) that begin on 1 March, so that the leap day is the last of its year.
   const shifted = days + 719_468;
   const era = Math.floor(shifted / 146_097);
-  const dayOfEra = (shifted - era * 146_097) | 0;
-  const yearOfEra =
-    ((dayOfEra - ((dayOfEra / 1460) | 0) + ((dayOfEra / 36_524) | 0) - ((dayOfEra / 146_096) | 0)) / 365) | 0;
-  const dayOfYear = dayOfEra - (365 * yearOfEra + (yearOfEra >> 2) - ((yearOfEra / 100) | 0));
-  const monthFromMarch = ((5 * dayOfYear + 2) / 153) | 0;
+  const dayOfEra = shifted - era * 146_097;
+  const yearOfEra = Math.trunc(
+    (dayOfEra - Math.trunc(dayOfEra / 1460) + Math.trunc(dayOfEra / 36_524) - Math.trunc(dayOfEra / 146_096)) / 365,
+  );
+  const dayOfYear = dayOfEra - (365 * yearOfEra + Math.trunc(yearOfEra / 4) - Math.trunc(yearOfEra / 100));
+  const monthFromMarch = Math.trunc((5 * dayOfYear + 2) / 153);
   const month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9;
   const year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0);
-  const end = year >= 0 && year <= 9999 ? writeFour(out, at, year) : writeFarYear(out, at, year);
-  out.setUint8(end, DASH);
-  writeTwo(out, end + 1, month);
-  out.setUint8(end + 3, DASH);
-  return writeTwo(out, end + 4, dayOfYear - (((153 * monthFromMarch + 2) / 5) | 0) + 1);
+  return (year << 9) | (month << 5) | (dayOfYear - Math.trunc((153 * monthFromMarch + 2) / 5) + 1);
+}
+
+/** `-02-` for each month, four characters in one number. */
+const DASHED_MONTHS = Uint32Array.from({ length: 13 }, (_, month) => fourCharacters(`-${twoDigits(month)}-`));
+const COLONED_MINUTES = Uint32Array.from({ length: 60 }, (_, minute) => fourCharacters(`:${twoDigits(minute)}:`));
+
+function fourCharacters(text: string): number {
+  return Buffer.from(text).readUInt32LE(0);
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, "0");
+}
+
+function writeMonthAndDay(out: DataView, at: number, civil: number): number {
+  out.setUint32(at, DASHED_MONTHS[(civil >> 5) & 15] ?? 0, true);
+  return writeTwo(out, at + 4, civil & 31);
 }
 
 function writeFarYear(out: DataView, at: number, year: number): number {
@@ -59,9 +90,7 @@ function writeClock(out: DataView, at: number, secondOfDay: number): number {
   const rest = secondOfDay - hours * 3600;
   const minutes = (rest / 60) | 0;
   writeTwo(out, at, hours);
-  out.setUint8(at + 2, COLON);
-  writeTwo(out, at + 3, minutes);
-  out.setUint8(at + 5, COLON);
+  out.setUint32(at + 2, COLONED_MINUTES[minutes] ?? 0, true);
   return writeTwo(out, at + 6, rest - minutes * 60);
 }
 

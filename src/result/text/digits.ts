@@ -129,7 +129,7 @@ export function writeText(out: DataView, at: number, text: string): number {
   return at + text.length;
 }
 
-/** A whole number below 10^15 with leading zeros. */
+/** A whole number up to 2^53 with leading zeros. */
 export function writePadded(out: DataView, at: number, value: number, width: number): number {
   let rest = value;
   let place = at + width;
@@ -139,17 +139,47 @@ export function writePadded(out: DataView, at: number, value: number, width: num
     writeFour(out, place, rest - next * 10_000);
     rest = next;
   }
-  while (place > at) {
-    place -= 1;
-    const next = Math.floor(rest / 10);
-    out.setUint8(place, ZERO + rest - next * 10);
+  if (place - at >= 2) {
+    place -= 2;
+    const next = (rest / 100) | 0;
+    writeTwo(out, place, rest - next * 100);
     rest = next;
   }
+  if (place > at) out.setUint8(at, ZERO + rest);
   return at + width;
 }
 
+const LARGEST_EXACT = 2 ** 53;
+
+/** A signed 64-bit number of which `scale` digits stand behind the point. */
+export function writeDecimal64(out: DataView, at: number, high: number, low: number, scale: number): number {
+  const value = high * TWO_32 + low;
+  const size = Math.abs(value);
+  if (scale > 15 || size >= LARGEST_EXACT) return insertPoint(out, at, writeInt64(out, at, high, low), scale);
+  const power = POWERS_OF_TEN[scale] ?? 1;
+  let whole = Math.floor(size / power);
+  let part = size - whole * power;
+  // The quotient may have been rounded up to the next whole number.
+  if (part < 0) {
+    whole -= 1;
+    part += power;
+  }
+  if (value < 0) out.setUint8(at, MINUS);
+  const end = writeNatural(out, value < 0 ? at + 1 : at, whole);
+  if (scale === 0) return end;
+  out.setUint8(end, POINT);
+  return writePadded(out, end + 1, part, scale);
+}
+
+const POWERS_OF_TEN = Float64Array.from({ length: 16 }, (_, power) => 10 ** power);
+
+/** 128 bits as in `writeInt128`, of which `scale` digits stand behind the point. */
+export function writeDecimal128(out: DataView, at: number, data: DataView, offset: number, scale: number): number {
+  return insertPoint(out, at, writeInt128(out, at, data, offset), scale);
+}
+
 /** Makes `1.10` of the whole number `110` that stands from `from` to `to`; zeros are put in front where digits lack. */
-export function insertPoint(out: DataView, from: number, to: number, scale: number): number {
+function insertPoint(out: DataView, from: number, to: number, scale: number): number {
   if (scale === 0) return to;
   const first = out.getUint8(from) === MINUS ? from + 1 : from;
   const missing = Math.max(0, scale + 1 - (to - first));

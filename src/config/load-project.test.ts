@@ -1,0 +1,196 @@
+import { chmodSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { projectFolder } from "../../test/project-folder.ts";
+import { type LoadOptions, loadProject } from "./load-project.ts";
+import { formatProblem } from "./problem.ts";
+import type { Project } from "./project.ts";
+
+const MAIN = "connections:\n  db: {}\n";
+const ENDPOINT = "url-path: /a\ntemplate-source: a.sql\nconnection: [db]\n";
+const SQL = "SELECT 1 AS n\n";
+
+type Files = Readonly<Record<string, string | Uint8Array>>;
+
+async function load(files: Files, options: Partial<LoadOptions> = {}) {
+  using folder = projectFolder({ "eider.yaml": MAIN, "a.sql": SQL, ...files });
+  const { project, problems } = await loadProject({ cwd: folder.path, env: {}, overrides: {}, ...options });
+  return { project, problems: problems.map(formatProblem), folder: folder.path };
+}
+
+async function loaded(files: Files, options: Partial<LoadOptions> = {}): Promise<Project> {
+  const { project, problems } = await load(files, options);
+  expect(problems).toEqual([]);
+  if (project === undefined) throw new Error("no project");
+  return project;
+}
+
+test("defaults of the main file", async () => {
+  const { main } = await loaded({});
+  expect(main).toMatchObject({
+    name: "eider",
+    description: "",
+    version: "1.0.0",
+    http: { host: "127.0.0.1", port: 8080 },
+    log: { level: "info", format: undefined },
+    limits: { maxBodyBytes: 1_048_576, maxPageSize: 10_000, defaultPageSize: 100, queryTimeoutMs: 30_000 },
+  });
+  expect(main.templatePath).toBe(main.folder);
+});
+
+test("flapi.yaml is taken when there is no eider.yaml, and eider.yaml wins", async () => {
+  using folder = projectFolder({ "flapi.yaml": "project-name: relative\n" });
+  const options = { cwd: folder.path, env: {}, overrides: {} };
+  expect((await loadProject(options)).project?.main.name).toBe("relative");
+  using both = projectFolder({ "flapi.yaml": "project-name: relative\n", "eider.yaml": "project-name: own\n" });
+  const { project } = await loadProject({ ...options, cwd: both.path });
+  expect(project?.main.name).toBe("own");
+  expect(project?.endpoints).toEqual([]);
+});
+
+test("flag beats environment, environment beats file", async () => {
+  const files = { "eider.yaml": `http-port: 1111\nhttp-host: file\n${MAIN}` };
+  const env = { EIDER_PORT: "2222", EIDER_HOST: "env" };
+  expect((await loaded(files)).main.http).toEqual({ port: 1111, host: "file" });
+  expect((await loaded(files, { env })).main.http).toEqual({ port: 2222, host: "env" });
+  const overrides = { port: 0, host: "flag" };
+  expect((await loaded(files, { env, overrides })).main.http).toEqual({ port: 0, host: "flag" });
+});
+
+test("plain scalars keep their source where text is wanted", async () => {
+  const { main, endpoints } = await loaded({
+    "eider.yaml": "project-version: 1.10\nconnections:\n  db:\n    properties: {zip: 01234, on: true, nil: ~}\n",
+    "a.yaml": `${ENDPOINT}request: [{field-name: q, field-in: query, default: 007, required: "true"}]\n`,
+  });
+  expect(main.version).toBe("1.10");
+  expect([...(main.connections.get("db")?.properties ?? [])]).toEqual([
+    ["zip", "01234"],
+    ["on", "true"],
+    ["nil", "~"],
+  ]);
+  expect(endpoints[0]?.parameters[0]).toMatchObject({ default: "007", required: true });
+});
+
+test("property paths and db_path are meant from the main file", async () => {
+  const { main } = await loaded({
+    "eider.yaml":
+      "duckdb: {db_path: data/x.db, threads: 2, allowed_directories: [/a, /b]}\nconnections:\n  db: {properties: {a: ./a.csv, b: ../b.csv, c: c.csv}}\n",
+  });
+  expect(main.duckdb.path).toBe(join(main.folder, "data/x.db"));
+  expect(Object.fromEntries(main.duckdb.settings)).toEqual({ threads: "2", allowed_directories: "['/a', '/b']" });
+  const properties = Object.fromEntries(main.connections.get("db")?.properties ?? []);
+  expect(properties).toEqual({ a: join(main.folder, "a.csv"), b: join(main.folder, "../b.csv"), c: "c.csv" });
+});
+
+test("options of a typed connection are kept as written", async () => {
+  const { main } = await loaded({
+    "eider.yaml": "connections:\n  db: {type: postgres, host: h, port: 05432, lazy: false, read-only: true}\n",
+  });
+  const db = main.connections.get("db");
+  expect(db).toMatchObject({ type: "postgres", lazy: false, readOnly: true });
+  expect({ ...db?.options }).toEqual({ host: "h", port: "05432" });
+});
+
+test("an endpoint with everything", async () => {
+  const { endpoints } = await loaded({
+    "v1/x.yml": `url-path: /x/:id/\nmethod: put\nsummary: S\ndescription: D\ntags: one\ndeprecated: true
+template-source: x.sql\nconnection: db\nwith-pagination: false\nrequest-fields-validation: true
+operation: {type: READ, returns-data: true, transaction: false, validate-before-write: false}
+request:\n  - {field-name: id, field-in: path, required: true, validators: [{type: int, min: 1}]}
+mcp-tool: {name: get_x, description: Gets x}\n`,
+    "v1/x.sql": SQL,
+  });
+  expect(endpoints[0]).toMatchObject({
+    file: "v1/x.yml",
+    rest: { method: "PUT", urlPath: "/x/:id" },
+    mcp: { kind: "tool", name: "get_x", mimeType: "application/json" },
+    tags: ["one"],
+    deprecated: true,
+    template: { file: "v1/x.sql", text: SQL },
+    paginated: false,
+    refusesUnknownParams: true,
+    operation: { kind: "read", returnsData: true, transaction: false, validateBeforeWrite: false },
+  });
+  expect(endpoints[0]?.locate(["request", 0, "validators"])).toEqual({ file: "v1/x.yml", line: 13, column: 54 });
+});
+
+test("a template is looked for in template.path first, then beside its YAML", async () => {
+  const main = `template: {path: sqls}\n${MAIN}`;
+  const files = { "eider.yaml": main, "sqls/sub/a.yaml": ENDPOINT, "sqls/sub/a.sql": "SELECT 'beside'" };
+  expect((await loaded(files)).endpoints[0]?.template?.text).toBe("SELECT 'beside'");
+  const both = { ...files, "sqls/a.sql": "SELECT 'first'" };
+  expect((await loaded(both)).endpoints[0]?.template?.text).toBe("SELECT 'first'");
+});
+
+test("'..' may lead from a sub-folder into template.path", async () => {
+  const files = { "sub/a.yaml": ENDPOINT.replace("a.sql", "../a.sql") };
+  expect((await loaded(files)).endpoints[0]?.template?.file).toBe("a.sql");
+});
+
+test("dot folders, node_modules, other files and fragments are no endpoints; the order is that of the names", async () => {
+  const at = (path: string) => ENDPOINT.replace("/a", path);
+  const { endpoints } = await loaded({
+    "b.yaml": at("/b"),
+    "a/z.yml": at("/z"),
+    ".git/x.yaml": at("/no"),
+    "node_modules/y.yaml": at("/no"),
+    "c.yaml.bak": at("/no"),
+    "shared.yaml": "auth: {enabled: true}\nauth-dev: {password: '${NOT_SET}'}\n",
+  });
+  expect(endpoints.map(({ file }) => file)).toEqual(["a/z.yml", "b.yaml"]);
+});
+
+test("names with a prototype's names are names", async () => {
+  const { main } = await loaded({
+    "eider.yaml": "connections: {constructor: {}, toString: {properties: {valueOf: x}}}\n",
+  });
+  expect([...main.connections.keys()]).toEqual(["constructor", "toString"]);
+  expect(main.connections.get("toString")?.properties.get("valueOf")).toBe("x");
+  expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
+});
+
+test("what is not active yet is listed, once per feature", async () => {
+  const tool = (name: string) => `mcp-tool: {name: ${name}, description: D}\ntemplate-source: a.sql\nconnection: db\n`;
+  const { inactive } = await loaded({
+    "eider.yaml": `${MAIN}mcp: {enabled: true}\ncors: {enabled: false}\naudit: {sink: stdout}\ndocs: {auth: true}\n`,
+    "a.yaml": tool("a"),
+    "b.yaml": `${tool("b")}cache: {table: t}\n`,
+    "c.yaml": `${ENDPOINT}method: POST\ncache: {enabled: false}\n`,
+  });
+  expect(inactive).toEqual([
+    "mcp (eider.yaml)",
+    "docs.auth (eider.yaml)",
+    "audit (eider.yaml)",
+    "writing (c.yaml)",
+    "mcp-tool (a.yaml and 1 more)",
+    "cache (b.yaml)",
+  ]);
+});
+
+test("two endpoints may share a template, which is read once", async () => {
+  const { endpoints } = await loaded({ "a.yaml": ENDPOINT, "b.yaml": ENDPOINT.replace("/a", "/b") });
+  expect(endpoints[0]?.template).toBe(endpoints[1]?.template);
+});
+
+test("--config may name a file elsewhere; its own paths count from there", async () => {
+  using folder = projectFolder({ "conf/my.yaml": MAIN, "conf/a.yaml": ENDPOINT, "conf/a.sql": SQL, "cwd/keep": "" });
+  const cwd = join(folder.path, "cwd");
+  const { project, problems } = await loadProject({ cwd, file: "../conf/my.yaml", env: {}, overrides: {} });
+  expect(problems).toEqual([]);
+  expect(project?.endpoints[0]?.file).toBe(join(folder.path, "conf/a.yaml"));
+});
+
+test("a template may be a link that stays inside", async () => {
+  using folder = projectFolder({ "eider.yaml": MAIN, "a.yaml": ENDPOINT, "real.sql": SQL });
+  symlinkSync("real.sql", join(folder.path, "a.sql"));
+  const { project } = await loadProject({ cwd: folder.path, env: {}, overrides: {} });
+  expect(project?.endpoints[0]?.template?.text).toBe(SQL);
+});
+
+// The superuser reads everything, so that there is nothing to see.
+test.skipIf(process.getuid?.() === 0)("a file without permission is a problem of its own", async () => {
+  using folder = projectFolder({ "eider.yaml": MAIN, "a.yaml": ENDPOINT });
+  chmodSync(join(folder.path, "a.yaml"), 0);
+  const { problems } = await loadProject({ cwd: folder.path, env: {}, overrides: {} });
+  expect(problems.map(formatProblem)).toEqual(["a.yaml:1:1: cannot be read: permission denied"]);
+});
