@@ -1,8 +1,8 @@
-/** Runs two variants in turning order, `rounds` times after warm-up; medians, and the median of the ratios per round. */
+/** Runs two variants in turning order, `rounds` times after four to warm up; medians, and the median of the ratios per round. */
 export async function compare({ base, own }, rounds) {
   const samples = { base: [], own: [] };
   const variants = { base, own };
-  for (let round = -2; round < rounds; round++) {
+  for (let round = -4; round < rounds; round++) {
     for (const name of round % 2 === 0 ? ["base", "own"] : ["own", "base"]) {
       globalThis.gc?.();
       const cpuBefore = process.cpuUsage();

@@ -70,7 +70,7 @@ for (const rows of [100, 10_000, 200_000]) {
   const columns = columnsOf(result);
   const names = columns.map((column) => column.name);
   const bytes = byWriter(columns, chunks);
-  const repeat = Math.max(1, Math.round(20_000 / rows));
+  const repeat = Math.max(1, Math.round(40_000 / rows));
   const serialised = await compare(
     {
       base: async () => {

@@ -13,7 +13,8 @@ export async function main(args: readonly string[]): Promise<void> {
       process.on("SIGTERM", listener);
       process.on("SIGINT", listener);
     },
-    exit: (code) => process.exit(code),
+    // Not `process.exit`: that waits until every query on another thread has come to its end.
+    kill: () => void process.kill(process.pid, "SIGKILL"),
   };
   // A reader that went away (`eider check | head`) is no reason for a stack trace.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});

@@ -52,9 +52,12 @@ export async function openService(project: Project, options: OpenOptions): Promi
   } catch (error) {
     return failedOpen(error, project.main, problems);
   }
-  const sources = openSources(engine, options.report);
+  // What cannot be reached now is a problem of the start, and is told as one.
+  let starting = true;
+  const sources = openSources(engine, (event) => starting || options.report(event));
   const sound = await parseInits(project.main, engine, problems);
   const unreachable = options.connect ? await connect(project.main, { sound, sources, problems }) : undefined;
+  starting = false;
   const verified = await verifyAll(compiled, engine, sources);
   problems.push(...verified.problems);
   if (unreachable !== undefined || problems.some(({ severity }) => severity === "error")) {

@@ -5,10 +5,10 @@ export interface Runtime {
   readonly stdout: Output;
   readonly stderr: Output;
   readonly now: () => Date;
-  /** Hears of SIGTERM and SIGINT. */
+  /** Hears of every SIGTERM and SIGINT. */
   onStop(listener: () => void): void;
-  /** Ends the process at once. */
-  exit(code: number): never;
+  /** Ends the process now, whatever its threads are busy with. */
+  kill(): void;
 }
 
 export interface Output {

@@ -60,7 +60,7 @@ async function serveApp(app: RestApp, main: MainConfig, runtime: Runtime): Promi
   const stopped = new Promise<void>((resolve) => {
     let asked = false;
     runtime.onStop(() => {
-      if (asked) runtime.exit(exitCodes.done);
+      if (asked) stopNow(app, listener, runtime);
       asked = true;
       resolve();
     });
@@ -68,18 +68,35 @@ async function serveApp(app: RestApp, main: MainConfig, runtime: Runtime): Promi
   runtime.stdout.write(`REST listening on ${listener.url}\n`);
   await stopped;
   await drain(app, listener, main.limits.shutdownGraceMs);
+  holdNoLonger(runtime);
   return exitCodes.done;
 }
+
+/** For clients that do not read what is left of their answer. */
+const UNREAD_MS = 2_000;
+/** For work on other threads to hear that it is interrupted. */
+const INTERRUPT_MS = 500;
 
 /** Calls in flight get the grace, then their queries are interrupted. */
 async function drain(app: RestApp, listener: Listener, graceMs: number): Promise<void> {
   app.drain();
   const closed = listener.close();
   const timer = setTimeout(() => app.cancelAll(), graceMs);
-  // Whoever does not read what is left of an answer does not hold the process.
-  const lastResort = setTimeout(() => listener.destroy(), graceMs + 2_000);
+  const lastResort = setTimeout(() => listener.destroy(), graceMs + UNREAD_MS);
   await closed;
   clearTimeout(timer);
   clearTimeout(lastResort);
-  await app.close();
+  await Promise.race([app.close(), new Promise((resolve) => setTimeout(resolve, INTERRUPT_MS).unref())]);
+}
+
+/** A second signal: no grace for anybody. */
+function stopNow(app: RestApp, listener: Listener, runtime: Runtime): void {
+  app.cancelAll();
+  listener.destroy();
+  holdNoLonger(runtime);
+}
+
+/** Nothing can interrupt a source that waits for its server; a process that is done does not wait with it. */
+function holdNoLonger(runtime: Runtime): void {
+  setTimeout(() => runtime.kill(), INTERRUPT_MS).unref();
 }

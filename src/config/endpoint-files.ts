@@ -1,4 +1,3 @@
-import { isScalar } from "yaml";
 import { endpointRules } from "./dialect.ts";
 import { compileEndpoint, type EndpointContext } from "./endpoint-config.ts";
 import type { Files } from "./files.ts";
@@ -10,11 +9,11 @@ import { endpointSchema, kindKeys } from "./schema/endpoint.ts";
 import { mcpKeys } from "./schema/mcp.ts";
 import { nearest, suggestion } from "./suggest.ts";
 import { errorAt, isMapping, keyLocation, locationOf, type Report, type Tree, warningAt } from "./tree.ts";
-import type { OpenYaml, YamlFile } from "./yaml-file.ts";
+import type { YamlFile, YamlFiles } from "./yaml-file.ts";
 
 export interface EndpointFilesContext {
   readonly files: Files;
-  readonly open: OpenYaml;
+  readonly yaml: YamlFiles;
   readonly read: ReadDocument;
   readonly endpoints: EndpointContext;
   readonly report: Report;
@@ -23,12 +22,13 @@ export interface EndpointFilesContext {
 /** Every endpoint below a folder, in the order of their files. */
 export function readEndpointFiles(paths: readonly string[], context: EndpointFilesContext): readonly ParsedEndpoint[] {
   return paths.flatMap((path) => {
-    const opened = context.open(path);
+    const opened = context.yaml.open(path);
     if (opened.kind === "absent") {
       const location = { file: context.files.display(path), line: 1, column: 1 };
       context.report(errorAt(location, [], "cannot be read: it is a symbolic link to nowhere"));
     }
     if (opened.kind !== "parsed" || isFragment(opened.file, context.report)) return [];
+    context.yaml.forget(path);
     return readEndpoint(opened.file, context) ?? [];
   });
 }
@@ -48,8 +48,8 @@ function readEndpoint(file: YamlFile, context: EndpointFilesContext): ParsedEndp
 
 /** A file without any of the four keys is there to be included. Spec 1. A key that is nearly one of them is a slip. */
 function isFragment({ root, source }: YamlFile, report: Report): boolean {
-  const keys = root.items.flatMap(({ key }) =>
-    isScalar(key) && typeof key.value === "string" ? [{ name: key.value, offset: key.range[0] }] : [],
+  const keys = root.pairs.flatMap(({ key }) =>
+    key.kind === "scalar" && typeof key.value === "string" ? [{ name: key.value, offset: key.start }] : [],
   );
   if (keys.some(({ name }) => kindKeys.some((kind) => kind === name))) return false;
   for (const { name, offset } of keys) {

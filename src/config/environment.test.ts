@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are references in YAML, not in TypeScript
 import { expect, test } from "vitest";
 import { projectFolder } from "../../test/project-folder.ts";
 import { compilePattern, openEnvironment } from "./environment.ts";
@@ -35,7 +36,7 @@ test.each([
   ["'x{1,3}$'", "x{1,3}$"],
   ["${EMPTY}x", "x"],
   ["${LOOP}", "${NAME}"],
-  ["|\n  a ${HOST}\n  b", "a db.example.com\nb"],
+  ["|\n  a ${HOST}\n  b", "a db.example.com\nb\n"],
   [">-\n  a\n  {{env.HOST}}", "a db.example.com"],
 ])("project-description: %s", async (written, expected) => {
   expect((await mainOf(`project-description: ${written}\n`))?.description).toBe(expected);

@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync, realpathSync } from "node:fs";
-import { isAbsolute, join, relative, sep } from "node:path";
+import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats } from "node:fs";
+import { basename, dirname, join, resolve, sep } from "node:path";
 
 export type FileText = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly why: ReadFailure };
 
@@ -37,6 +37,7 @@ const REASONS: Readonly<Record<string, string>> = {
  * the state that is being loaded.
  */
 export function openFiles(cwd: string): Files {
+  const here = resolve(cwd);
   const realFolders = new Map<string, string | undefined>();
 
   function realFolder(folder: string): string | undefined {
@@ -45,27 +46,42 @@ export function openFiles(cwd: string): Files {
   }
 
   return {
-    display: (file) => displayPath(file, cwd),
+    display: (file) => displayPath(file, here),
     read: readText,
     list: (folder, wanted) => listFiles(folder, wanted),
     standing(file, folders) {
       if (!folders.some((folder) => contains(folder, file))) return "outside";
-      const real = realPath(file);
+      const entry = entryOf(file);
+      if (entry === undefined) return "absent";
+      // Most files are no links: then only their folder needs to be followed, once for all of its files.
+      const folder = entry.isSymbolicLink() ? undefined : realFolder(dirname(file));
+      const real = folder === undefined ? realPath(file) : join(folder, basename(file));
       if (real === undefined) return "absent";
       return folders.some((folder) => contains(realFolder(folder) ?? folder, real)) ? "inside" : "outside";
     },
   };
 }
 
-/** True when the path, as text, is the folder or below it. */
-export function contains(folder: string, path: string): boolean {
-  const way = relative(folder, path);
-  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+/** True when a path is the folder or below it, both absolute and without dots. */
+function contains(folder: string, path: string): boolean {
+  return (
+    path.startsWith(folder) && (path.length === folder.length || folder.endsWith(sep) || path[folder.length] === sep)
+  );
 }
 
 function displayPath(file: string, cwd: string): string {
-  const way = relative(cwd, file);
-  return way !== "" && contains(cwd, file) ? way.split(sep).join("/") : file;
+  if (file.length <= cwd.length || !contains(cwd, file)) return file;
+  const way = file.slice(cwd.endsWith(sep) ? cwd.length : cwd.length + 1);
+  return sep === "/" ? way : way.split(sep).join("/");
+}
+
+function entryOf(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    // Something on the way is no folder, or may not be looked into.
+    return undefined;
+  }
 }
 
 function realPath(path: string): string | undefined {

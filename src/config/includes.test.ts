@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are references in YAML, not in TypeScript
 import { expect, test } from "vitest";
 import { projectFolder } from "../../test/project-folder.ts";
 import { loadProject } from "./load-project.ts";

@@ -17,14 +17,14 @@ import {
   type Spot,
   type Tree,
 } from "./tree.ts";
-import type { OpenYaml, YamlFile } from "./yaml-file.ts";
+import type { YamlFile, YamlFiles } from "./yaml-file.ts";
 
 /** What another file may bring in. Spec 2.8. */
 const includable = ["request", "auth", "rate-limit", "connection", "template-source", "cache", "heartbeat"] as const;
 
 export interface IncludeContext {
   readonly files: Files;
-  readonly open: OpenYaml;
+  readonly yaml: YamlFiles;
   readonly environment: Environment;
   readonly report: Report;
   /** Folders that no include may leave. */
@@ -177,7 +177,7 @@ export function openIncludes(context: IncludeContext): ReadDocument {
       );
       return undefined;
     }
-    const opened = context.open(target);
+    const opened = context.yaml.open(target);
     if (opened.kind === "absent") problem(at, path, `Include file not found: ${written.data}`);
     if (opened.kind !== "parsed") return undefined;
     if (!chain.includes(target)) return opened.file;

@@ -13,11 +13,23 @@ export type KeyRule =
 /** Takes the keys of the rules out of the tree, or renames them, and reports each. */
 export function applyKeyRules(tree: Tree, rules: readonly KeyRule[], report: Report): void {
   for (const rule of rules) {
-    const steps = rule.at.split(".");
+    const steps = stepsOf(rule);
+    if (tree.spot.children?.has(steps[0] ?? "") !== true) continue;
     visit(tree, { steps, path: [] }, (parent, spot, path) =>
       applyRule(rule, { parent, spot, path, root: tree.spot }, report),
     );
   }
+}
+
+const splitPaths = new WeakMap<KeyRule, readonly string[]>();
+
+/** Split once, not once per file. */
+function stepsOf(rule: KeyRule): readonly string[] {
+  const known = splitPaths.get(rule);
+  if (known !== undefined) return known;
+  const steps = rule.at.split(".");
+  splitPaths.set(rule, steps);
+  return steps;
 }
 
 interface Match {

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are references in YAML, not in TypeScript
 import { chmodSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -88,7 +89,12 @@ test("options of a typed connection are kept as written", async () => {
   });
   const db = main.connections.get("db");
   expect(db).toMatchObject({ type: "postgres", lazy: false, readOnly: true });
-  expect({ ...db?.options }).toEqual({ host: "h", port: "05432" });
+  expect(db?.options).toEqual({ host: "h", port: "05432" });
+});
+
+test("paths in options of a typed connection are meant from the main file", async () => {
+  const { main } = await loaded({ "eider.yaml": "connections:\n  db: {type: sqlite, path: ./x.db}\n" });
+  expect(main.connections.get("db")?.options).toEqual({ path: join(main.folder, "x.db") });
 });
 
 test("an endpoint with everything", async () => {

@@ -30,8 +30,8 @@ export async function loadProject(options: LoadOptions): Promise<LoadedProject> 
 
 function readProject({ file, cwd, env, overrides }: LoadOptions, report: Report): Project | undefined {
   const files = openFiles(cwd);
-  const open = openYamlFiles(files, report);
-  const mainFile = readMainFile(file, { cwd, env, files, open, report });
+  const yaml = openYamlFiles(files, report);
+  const mainFile = readMainFile(file, { cwd, env, files, yaml, report });
   if (mainFile === undefined) return undefined;
   const { path, input, spot, environment } = mainFile;
   const main = compileMain({ file: path, input, spot, env, overrides }, report);
@@ -41,8 +41,8 @@ function readProject({ file, cwd, env, overrides }: LoadOptions, report: Report)
   const paths = mainFile.broken.has("template") ? [] : endpointPaths(mainFile, main.templatePath, { files, report });
   const endpoints = readEndpointFiles(paths, {
     files,
-    open,
-    read: openIncludes({ files, open, environment, report, roots: [main.folder, main.templatePath] }),
+    yaml,
+    read: openIncludes({ files, yaml, environment, report, roots: [main.folder, main.templatePath] }),
     endpoints: {
       connections: main.connections,
       connectionsAreSound: !mainFile.broken.has("connections"),

@@ -37,7 +37,7 @@ export function compileMain(source: MainSource, report: Report): MainConfig {
     description: input["project-description"] ?? "",
     version: input["project-version"] ?? "1.0.0",
     http: {
-      host: overrides.host ?? set(source.env["EIDER_HOST"]) ?? input["http-host"] ?? "127.0.0.1",
+      host: overrides.host ?? set(source.env, "EIDER_HOST") ?? input["http-host"] ?? "127.0.0.1",
       port: overrides.port ?? environmentPort(source, report) ?? input["http-port"] ?? 8080,
     },
     templatePath: resolve(folder, input.template?.path ?? "."),
@@ -57,15 +57,13 @@ function compileConnection(
   input: ConnectionInput,
   { folder, spot }: { readonly folder: string; readonly spot: Spot },
 ): ConnectionConfig {
-  const properties = Object.entries(input.properties ?? {}).map(
-    ([key, value]) => [key, absolute(value, folder)] as const,
-  );
+  const properties = mapValues(input.properties ?? {}, (value) => absolute(value, folder));
   return {
     name,
     init: input.init,
     type: input.type,
-    options: input.options,
-    properties: new Map(properties),
+    options: mapValues(input.options, (value) => absolute(value, folder)),
+    properties: new Map(Object.entries(properties)),
     readOnly: input["read-only"] ?? false,
     lazy: input.lazy ?? true,
     maxConcurrency: input["max-concurrency"],
@@ -107,7 +105,7 @@ function compileLimits(
 }
 
 function environmentPort({ env, spot }: MainSource, report: Report): number | undefined {
-  const text = set(env["EIDER_PORT"]);
+  const text = set(env, "EIDER_PORT");
   if (text === undefined) return undefined;
   const port = /^[0-9]{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (port <= 65_535) return port;
@@ -116,11 +114,19 @@ function environmentPort({ env, spot }: MainSource, report: Report): number | un
   return undefined;
 }
 
-/** Paths in properties are meant from the main file, wherever the service was started. */
+function mapValues(
+  record: Readonly<Record<string, string>>,
+  map: (value: string) => string,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
+}
+
+/** Paths in properties and options are meant from the main file, wherever the service was started. */
 function absolute(value: string, folder: string): string {
   return value.startsWith("./") || value.startsWith("../") ? resolve(folder, value) : value;
 }
 
-function set(value: string | undefined): string | undefined {
-  return value === "" ? undefined : value;
+/** A variable that is set to nothing counts as not set. */
+function set(env: MainSource["env"], name: string): string | undefined {
+  return env[name] === "" ? undefined : env[name];
 }

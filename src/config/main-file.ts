@@ -7,8 +7,8 @@ import { applyKeyRules } from "./key-rules.ts";
 import { parseTree } from "./parse-tree.ts";
 import { leaf, readEntries } from "./read-tree.ts";
 import { type MainInput, mainSchema } from "./schema/main.ts";
-import { BROKEN, dataAt, errorAt, type Mapping, type Report, type Spot, valueLocation } from "./tree.ts";
-import type { OpenYaml, YamlFile } from "./yaml-file.ts";
+import { BROKEN, dataAt, errorAt, type Report, type Spot, valueLocation } from "./tree.ts";
+import type { YamlFile, YamlFiles } from "./yaml-file.ts";
 
 const names = ["eider.yaml", "flapi.yaml"] as const;
 
@@ -24,7 +24,7 @@ export interface MainFileContext {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly files: Files;
-  readonly open: OpenYaml;
+  readonly yaml: YamlFiles;
   readonly report: Report;
 }
 
@@ -33,7 +33,7 @@ export function readMainFile(named: string | undefined, context: MainFileContext
   const { files, report } = context;
   const candidates = (named === undefined ? names : [named]).map((name) => resolve(context.cwd, name));
   for (const path of candidates) {
-    const opened = context.open(path);
+    const opened = context.yaml.open(path);
     if (opened.kind === "broken") return undefined;
     if (opened.kind === "parsed") return parseMainFile(opened.file, context);
   }
@@ -67,7 +67,7 @@ function readWhitelist(file: YamlFile, report: Report): readonly Pattern[] {
     if (entry.kind !== "key" || (entry.name !== "template" && entry.name !== "environment-whitelist")) continue;
     const path = entry.name === "template" ? ["environment-whitelist"] : [];
     const { data, spot } = entry.read([entry.name]);
-    const list = dataAt(data as Mapping, path);
+    const list = dataAt(data, path);
     for (const [index, pattern] of (Array.isArray(list) ? list : [list]).entries()) {
       if (typeof pattern !== "string") continue;
       const compiled = compilePattern(pattern);

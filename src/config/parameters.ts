@@ -1,4 +1,5 @@
-import type { Parameter } from "../params/parameter.ts";
+import { checkText } from "../params/check-text.ts";
+import { headerName, type Parameter } from "../params/parameter.ts";
 import type { KeyPath, Method } from "./project.ts";
 import type { EndpointInput } from "./schema/endpoint.ts";
 import type { UrlPath } from "./url-path.ts";
@@ -24,10 +25,13 @@ export function compileParameters(
     const parameter = compileParameter(entry);
     const at = (key: string): KeyPath => ["request", index, key];
     const { name } = parameter;
-    const first = seen.get(name);
+    // Two spellings of one header are one parameter.
+    const identity = parameter.in === "header" ? headerName(name) : name;
+    const first = seen.get(name) ?? seen.get(identity);
     if (first !== undefined)
       complain(at("field-name"), `'${name}' is declared twice, first as request[${first}]; keep one`);
     seen.set(name, first ?? index);
+    seen.set(identity, first ?? index);
     const badName = nameProblem(parameter);
     if (badName !== undefined) complain(at("field-name"), badName);
     if (rest !== undefined) {
@@ -69,11 +73,9 @@ function nameProblem({ name, in: location }: Parameter): string | undefined {
   return undefined;
 }
 
-function defaultProblem({ default: value, validators }: Parameter): string | undefined {
+function defaultProblem(parameter: Parameter): string | undefined {
+  const { default: value } = parameter;
   if (value === undefined) return undefined;
-  for (const validator of validators) {
-    const checked = validator.check(value);
-    if (!checked.ok) return `the default '${value}' fails its own validator (${validator.type}): ${checked.message}`;
-  }
-  return undefined;
+  const checked = checkText(parameter, value);
+  return checked.ok ? undefined : `the default '${value}' fails its own validators: ${checked.message}`;
 }

@@ -25,12 +25,13 @@ export function parseTree<Schema extends z.ZodType>(
   schema: Schema,
   report: Report,
 ): ParsedTree<z.output<Schema>> {
-  const broken = brokenKeys(tree.data);
   const first = schema.safeParse(tree.data);
-  if (first.success && broken.size === 0) return { value: first.data, broken };
+  // No schema takes a BROKEN value.
+  if (first.success) return { value: first.data, broken: new Set() };
 
+  const broken = brokenKeys(tree.data);
   const rest: Mapping = Object.assign(Object.create(null), tree.data);
-  for (const issue of first.error?.issues ?? []) {
+  for (const issue of first.error.issues) {
     const path = issue.path.filter((step) => typeof step !== "symbol");
     if (issue.code === "unrecognized_keys") {
       const messages = issue.message.split("\n");

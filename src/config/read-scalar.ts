@@ -1,8 +1,8 @@
-import type { Scalar } from "yaml";
 import { PlainScalar } from "../params/validators/scalars.ts";
 import { countReserved, holdsToken, type Include, type Part, RESERVED_MESSAGE, splitText } from "./directives.ts";
 import type { Environment } from "./environment.ts";
 import type { YamlFile } from "./yaml-file.ts";
+import type { YamlScalar } from "./yaml-node.ts";
 
 /** A scalar with its directives: its value, an include in its place, or why it has none. */
 export type ScalarReading =
@@ -10,11 +10,11 @@ export type ScalarReading =
   | { readonly kind: "include"; readonly include: Include }
   | { readonly kind: "broken"; readonly messages: readonly string[] };
 
-export function readScalar(node: Scalar.Parsed, file: YamlFile, environment: Environment): ScalarReading {
+export function readScalar(node: YamlScalar, file: YamlFile, environment: Environment): ScalarReading {
   const { value } = node;
-  if (typeof value !== "string") return { kind: "value", data: plainScalar(node), secrets: [] };
+  if (typeof value !== "string") return { kind: "value", data: new PlainScalar(value, node.source), secrets: [] };
   // Only double quotes have escapes, and only an escape can make a token that is not in the text.
-  if (node.type === "QUOTE_DOUBLE" && countReserved(value) !== countReserved(textOf(node, file))) {
+  if (node.style === "double" && countReserved(value) !== countReserved(textOf(node, file))) {
     return { kind: "broken", messages: [RESERVED_MESSAGE] };
   }
   if (!holdsToken(value)) return { kind: "value", data: value, secrets: [] };
@@ -63,14 +63,6 @@ export function malformed(text: string): string {
     : `cannot read '${text}'; write {{env.NAME}}`;
 }
 
-function plainScalar(node: Scalar.Parsed): PlainScalar {
-  const { value, source = "" } = node;
-  if (typeof value === "number" || typeof value === "bigint" || typeof value === "boolean") {
-    return new PlainScalar(value, source);
-  }
-  return new PlainScalar(null, source);
-}
-
-function textOf(node: Scalar.Parsed, file: YamlFile): string {
-  return file.text.slice(node.range[0], node.range[1]);
+function textOf(node: YamlScalar, file: YamlFile): string {
+  return file.source.text.slice(node.start, node.end);
 }

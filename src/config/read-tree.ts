@@ -1,5 +1,3 @@
-import { type Alias, isAlias, isMap, isScalar, type Pair, type ParsedNode, type Scalar, type YAMLMap } from "yaml";
-import { PlainScalar } from "../params/validators/scalars.ts";
 import { openAliases } from "./aliases.ts";
 import { holdsToken, type Include, splitText, unmask } from "./directives.ts";
 import type { Environment } from "./environment.ts";
@@ -18,6 +16,7 @@ import {
   type Tree,
 } from "./tree.ts";
 import type { YamlFile } from "./yaml-file.ts";
+import type { YamlAlias, YamlList, YamlMap, YamlNode, YamlPair, YamlScalar } from "./yaml-node.ts";
 
 const MAX_DEPTH = 64;
 
@@ -37,133 +36,175 @@ export type Entry =
 export function readEntries(file: YamlFile, context: ReadContext): readonly Entry[] {
   const { source, directives } = file;
   const aliases = openAliases(file.root);
+  /** The path of the node that is being read. */
+  let path: (string | number)[] = [];
+
   const place = (offset: number): Place => ({ source, offset });
 
-  function problem(offset: number, path: KeyPath, message: string): void {
+  function problem(offset: number, message: string): void {
     context.report(errorAt(locationOf(place(offset)), path, message));
   }
 
-  function readNode(node: ParsedNode | null, key: Place, path: KeyPath): Tree {
-    if (node === null) return leaf(new PlainScalar(null, ""), key, key);
-    const offset = node.range[0];
+  /** An entry of a list has no key: it is its own. */
+  function readNode(node: YamlNode, keyPlace: Place | undefined): Tree {
+    const value = place(node.start);
+    const key = keyPlace ?? value;
     if (path.length > MAX_DEPTH) {
-      problem(offset, path.slice(0, 1), `nested more than ${MAX_DEPTH} levels deep; use fewer levels`);
-      return leaf(BROKEN, key, place(offset));
+      const message = `nested more than ${MAX_DEPTH} levels deep; use fewer levels`;
+      context.report(errorAt(locationOf(value), path.slice(0, 1), message));
+      return leaf(BROKEN, key, value);
     }
-    if (!aliases.count()) return leaf(BROKEN, key, place(offset));
-    if (isAlias(node)) return readAlias(node, key, path);
-    if (isScalar(node)) return readLeaf(node, key, path);
-    if (isMap(node)) return readMap(node, key, path);
+    if (!aliases.count()) return leaf(BROKEN, key, value);
+    switch (node.kind) {
+      case "scalar":
+        return readLeaf(node, key, value);
+      case "alias":
+        return readAlias(node, key, value);
+      case "map":
+        return readMap(node, key, value);
+      case "list":
+        return readList(node, key, value);
+    }
+  }
+
+  function readStep(step: string | number, node: YamlNode, key: Place | undefined): Tree {
+    const depth = path.length;
+    path.push(step);
+    const tree = readNode(node, key);
+    path.length = depth;
+    return tree;
+  }
+
+  function readList({ items }: YamlList, key: Place, value: Place): Tree {
     const data: unknown[] = [];
     const children = new Map<string | number, Spot>();
-    for (const [index, item] of node.items.entries()) {
-      const tree = readNode(item, place(item?.range[0] ?? offset), [...path, index]);
+    for (const item of items) {
+      const tree = readStep(data.length, item, undefined);
       if (tree.data === SKIPPED) continue;
       children.set(data.length, tree.spot);
       data.push(tree.data);
     }
-    return { data, spot: { key, value: place(offset), children, secrets: [] } };
+    return { data, spot: { key, value, children, secrets: NONE } };
   }
 
-  function readAlias(node: Alias.Parsed, key: Place, path: KeyPath): Tree {
-    const followed = aliases.follow(node, (target) => readNode(target, key, path));
+  function readAlias(node: YamlAlias, key: Place, value: Place): Tree {
+    const followed = aliases.follow(node, (target) => readNode(target, key));
     if (followed.ok) return followed.result;
-    if (followed.why !== undefined) problem(node.range[0], path, followed.why);
-    return leaf(BROKEN, key, place(node.range[0]));
+    if (followed.why !== undefined) problem(node.start, followed.why);
+    return leaf(BROKEN, key, value);
   }
 
-  function readLeaf(node: Scalar.Parsed, key: Place, path: KeyPath): Tree {
-    const value = place(node.range[0]);
+  function readLeaf(node: YamlScalar, key: Place, value: Place): Tree {
     const reading = readScalar(node, file, context.environment);
     switch (reading.kind) {
       case "value":
         return { data: reading.data, spot: { key, value, children: undefined, secrets: reading.secrets } };
       case "include": {
-        const { data, spot } = context.include(reading.include, value, path);
+        const { data, spot } = context.include(reading.include, value, [...path]);
         return { data, spot: { ...spot, key } };
       }
       case "broken":
-        for (const message of reading.messages) problem(value.offset, path, message);
+        for (const message of reading.messages) problem(value.offset, message);
         return leaf(BROKEN, key, value);
     }
   }
 
-  function readMap(node: YAMLMap.Parsed, key: Place, path: KeyPath): Tree {
+  function readMap(node: YamlMap, key: Place, value: Place): Tree {
     const data: Mapping = Object.create(null);
     const children = new Map<string | number, Spot>();
-    for (const entry of entriesOf(node, path)) {
-      if (entry.kind === "include") {
-        problem(entry.at.offset, path, "misplaced include; it stands at the top level, or as the value of a key");
-      } else if (!children.has(entry.name)) {
-        const tree = entry.read([...path, entry.name]);
-        if (tree.data === SKIPPED) continue;
-        data[entry.name] = tree.data;
-        children.set(entry.name, tree.spot);
-      }
-    }
-    // A key that is no name makes it unclear what the mapping is.
-    const named = node.items.every((pair) => isScalar(pair.key));
-    return { data: named ? data : BROKEN, spot: { key, value: place(node.range[0]), children, secrets: [] } };
-  }
-
-  function entriesOf(node: YAMLMap.Parsed, path: KeyPath): readonly Entry[] {
-    const written: Entry[] = [];
-    const merged: Entry[] = [];
-    for (const pair of node.items) {
-      if (isMergeKey(pair)) merged.push(...mergedEntries(pair, path));
+    const add = (name: string, tree: Tree) => {
+      if (tree.data === SKIPPED || children.has(name)) return;
+      data[name] = tree.data;
+      children.set(name, tree.spot);
+    };
+    let merged: readonly MergedEntry[] = [];
+    for (const pair of node.pairs) {
+      if (isMergeKey(pair)) merged = [...merged, ...mergedEntries(pair)];
       else {
-        const entry = readEntry(pair, path);
-        if (entry !== undefined) written.push(entry);
+        const found = readKey(pair.key);
+        if (found?.kind === "name") add(found.name, readStep(found.name, pair.value, place(pair.key.start)));
+        else if (found?.kind === "include") {
+          problem(pair.key.start, "misplaced include; it stands at the top level, or as the value of a key");
+        }
       }
     }
-    return merged.length === 0 ? written : [...written, ...merged];
+    for (const { name, tree } of merged) add(name, tree);
+    // A key that is no name makes it unclear what the mapping is.
+    const named = node.pairs.every((pair) => pair.key.kind === "scalar");
+    return { data: named ? data : BROKEN, spot: { key, value, children, secrets: NONE } };
   }
 
-  function readEntry(pair: Pair<ParsedNode, ParsedNode | null>, path: KeyPath): Entry | undefined {
-    const { key, value } = pair;
-    const at = place(key.range[0]);
-    if (!isScalar(key)) {
-      const braces = file.text.startsWith("{{", at.offset - 1);
-      problem(at.offset, path, braces ? "put quotes around a value with {{...}}" : "expected a name as the key");
+  function readKey(key: YamlNode): Key | undefined {
+    if (key.kind !== "scalar") {
+      const braces = source.text.startsWith("{{", key.start - 1);
+      problem(key.start, braces ? "put quotes around a value with {{...}}" : "expected a name as the key");
       return undefined;
     }
-    const raw = typeof key.value === "string" ? key.value : (key.source ?? "");
-    const [first] = holdsToken(raw) ? splitText(raw, directives) : [];
-    if (first?.kind === "include") return { kind: "include", include: first.include, at };
+    const raw = typeof key.value === "string" ? key.value : key.source;
+    if (!holdsToken(raw) && raw !== "__proto__") return { kind: "name", name: raw };
+    const [first] = splitText(raw, directives);
+    if (first?.kind === "include") return { kind: "include", include: first.include };
     const name = unmask(raw, directives);
-    if (first?.kind === "malformed") problem(at.offset, path, malformed(name));
-    else if (name === "__proto__") problem(at.offset, [...path, name], "unknown key '__proto__'; remove it");
-    else return { kind: "key", name, at, read: (whole) => readNode(value, at, whole) };
+    if (name !== "__proto__" && first?.kind !== "malformed") return { kind: "name", name };
+    if (first?.kind === "malformed") problem(key.start, malformed(name));
+    else {
+      path.push(name);
+      problem(key.start, "unknown key '__proto__'; remove it");
+      path.pop();
+    }
     return undefined;
   }
 
   /** `<<: *name`, or a list of such: of two sources the first wins. */
-  function mergedEntries(pair: Pair<ParsedNode, ParsedNode | null>, path: KeyPath): readonly Entry[] {
-    const at = place(pair.key.range[0]);
-    const { data, spot } = readNode(pair.value, at, path);
+  function mergedEntries(pair: YamlPair): readonly MergedEntry[] {
+    const { data, spot } = readNode(pair.value, place(pair.key.start));
     if (data === BROKEN) return [];
     const sources = Array.isArray(data)
-      ? data.map((item, index) => ({ item, spot: spot.children?.get(index) }))
-      : [{ item: data, spot }];
+      ? data.map((item, index) => ({ item, from: spot.children?.get(index) }))
+      : [{ item: data, from: spot }];
     if (sources.some(({ item }) => !isMapping(item))) {
-      problem(at.offset, path, "the merge key '<<' takes an alias of a mapping, or a list of them");
+      problem(pair.key.start, "the merge key '<<' takes an alias of a mapping, or a list of them");
     }
-    return sources.flatMap(({ item, spot: from }) =>
-      [...(from?.children ?? [])].flatMap(([name, child]): Entry[] =>
-        isMapping(item) && typeof name === "string"
-          ? [{ kind: "key", name, at: child.key, read: () => ({ data: item[name], spot: child }) }]
-          : [],
+    return sources.flatMap(({ item, from }) =>
+      [...(from?.children ?? [])].flatMap(([name, child]): MergedEntry[] =>
+        isMapping(item) && typeof name === "string" ? [{ name, tree: { data: item[name], spot: child } }] : [],
       ),
     );
   }
 
-  return entriesOf(file.root, []);
+  const written: Entry[] = [];
+  const merged: Entry[] = [];
+  for (const pair of file.root.pairs) {
+    const at = place(pair.key.start);
+    const found = isMergeKey(pair) ? undefined : readKey(pair.key);
+    if (isMergeKey(pair)) {
+      for (const { name, tree } of mergedEntries(pair))
+        merged.push({ kind: "key", name, at: tree.spot.key, read: () => tree });
+    } else if (found?.kind === "include") written.push({ kind: "include", include: found.include, at });
+    else if (found?.kind === "name") {
+      const read = (whole: KeyPath) => {
+        path = [...whole];
+        return readNode(pair.value, at);
+      };
+      written.push({ kind: "key", name: found.name, at, read });
+    }
+  }
+  return [...written, ...merged];
 }
 
-function isMergeKey({ key }: Pair<ParsedNode, ParsedNode | null>): boolean {
-  return isScalar(key) && key.type === "PLAIN" && key.source === "<<";
+type Key = { readonly kind: "name"; readonly name: string } | { readonly kind: "include"; readonly include: Include };
+
+interface MergedEntry {
+  readonly name: string;
+  readonly tree: Tree;
+}
+
+const NONE: readonly string[] = [];
+
+function isMergeKey({ key }: YamlPair): boolean {
+  return key.kind === "scalar" && key.style === "plain" && key.source === "<<";
 }
 
 export function leaf(data: unknown, key: Place, value: Place): Tree {
-  return { data, spot: { key, value, children: undefined, secrets: [] } };
+  return { data, spot: { key, value, children: undefined, secrets: NONE } };
 }

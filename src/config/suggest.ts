@@ -29,7 +29,7 @@ export function unknown(what: string, word: string, known: readonly string[]): s
 }
 
 /** Insertions, deletions, substitutions and swaps of neighbours; anything from `limit` on counts as `limit`. */
-export function editDistance(left: string, right: string, limit = Number.POSITIVE_INFINITY): number {
+function editDistance(left: string, right: string, limit = Number.POSITIVE_INFINITY): number {
   if (Math.abs(left.length - right.length) >= limit) return limit;
   let beforePrevious: number[] = [];
   let previous = Array.from({ length: right.length + 1 }, (_, index) => index);

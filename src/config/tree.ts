@@ -1,11 +1,11 @@
-import type { LineCounter } from "yaml";
 import type { Location, Problem } from "./problem.ts";
 import type { KeyPath } from "./project.ts";
 
-/** A file whose text was read, as problems name it. */
+/** A file that was read, as problems name it. */
 export interface Source {
   readonly file: string;
-  readonly lines: LineCounter;
+  /** Line by line as long as the file. */
+  readonly text: string;
 }
 
 export interface Place {
@@ -44,8 +44,13 @@ export function isMapping(data: unknown): data is Mapping {
 }
 
 export function locationOf({ source, offset }: Place): Location {
-  const { line, col } = source.lines.linePos(offset);
-  return { file: source.file, line: Math.max(line, 1), column: Math.max(col, 1) };
+  let line = 1;
+  let start = 0;
+  for (let end = source.text.indexOf("\n"); end >= 0 && end < offset; end = source.text.indexOf("\n", start)) {
+    line++;
+    start = end + 1;
+  }
+  return { file: source.file, line, column: offset - start + 1 };
 }
 
 /** The spot of a path, or of its nearest parent. */
@@ -83,7 +88,7 @@ export function dataAt(data: unknown, path: KeyPath): unknown {
 }
 
 /** `request[0].field-name` */
-export function formatPath(path: KeyPath): string {
+function formatPath(path: KeyPath): string {
   return path.map((step, index) => (typeof step === "number" ? `[${step}]` : index === 0 ? step : `.${step}`)).join("");
 }
 

@@ -19,6 +19,8 @@ export class ListenError extends Error {}
 
 /** Room for one header block. What is larger is answered with 431. */
 const MAX_HEADER_BYTES = 16 * 1024;
+/** Node drops what comes after its two thousandth header and tells nobody. */
+const MAX_HEADERS = 1_000;
 /** Longer than the idle time of common load balancers, so that it is they who close first. */
 const KEEP_ALIVE_MS = 75_000;
 const HEADERS_TIMEOUT_MS = 30_000;
@@ -30,7 +32,8 @@ export async function listen(options: {
   readonly port: number;
   readonly handle: RequestHandler;
 }): Promise<Listener> {
-  const answering = new WeakMap<Duplex, ServerResponse>();
+  const open = new Set<ServerResponse>();
+  let closing = false;
   const server = createServer(
     {
       maxHeaderSize: MAX_HEADER_BYTES,
@@ -42,31 +45,62 @@ export async function listen(options: {
       requireHostHeader: false,
     },
     (request, response) => {
-      answering.set(request.socket, response);
-      options.handle(request, response);
+      open.add(response);
+      response.once("close", () => {
+        open.delete(response);
+        // Its connection becomes idle in this turn of the event loop.
+        if (closing) setImmediate(() => server.closeIdleConnections());
+      });
+      if (closing) response.shouldKeepAlive = false;
+      const status = statusOfHead(request);
+      if (status === undefined) options.handle(request, response);
+      else response.writeHead(status, errorHeaders(status)).end(errorBody(status));
     },
   );
+  const refused = new WeakSet<Duplex>();
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    const response = answering.get(socket);
-    // In the middle of an answer another one would look like a part of it.
-    if (!socket.writable || (response !== undefined && response.headersSent && !response.writableFinished)) {
-      socket.destroy();
-      return;
-    }
-    refuse(socket, statusOf(error.code));
+    // Whatever follows what was malformed is malformed as well, and is heard of here.
+    if (refused.has(socket)) return;
+    refused.add(socket);
+    refuseAfter([...open], socket, statusOf(error.code));
   });
-  server.on("connect", (_request, socket) => refuse(socket, 405));
+  server.on("connect", (_request, socket) => {
+    // Node has let go of this connection: nobody else hears its errors.
+    socket.on("error", () => {});
+    refuse(socket, 405);
+  });
   server.on("checkExpectation", (_request, response) => {
-    response.writeHead(417, errorHeaders()).end(errorBody(417));
+    response.writeHead(417, errorHeaders(417)).end(errorBody(417));
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => reject(new ListenError(whyNot(error, options))));
     server.listen(options.port, options.host, resolve);
   });
-  return listenerOf(server);
+  return listenerOf(server, () => {
+    closing = true;
+    // Whoever is told so opens a new connection next time, elsewhere.
+    for (const response of open) response.shouldKeepAlive = false;
+  });
 }
 
-function listenerOf(server: Server): Listener {
+/** What is wrong with a head that Node lets through, if anything. */
+function statusOfHead({ rawHeaders, headers, httpVersion }: IncomingMessage): number | undefined {
+  if (rawHeaders.length > 2 * MAX_HEADERS) return 431;
+  if (httpVersion !== "1.1") return undefined;
+  return headers.host !== undefined && hostHeaders(rawHeaders) === 1 ? undefined : 400;
+}
+
+/** Node keeps the first of several; a proxy in front may have meant the last. */
+function hostHeaders(rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    if (name?.length === 4 && name.toLowerCase() === "host") count++;
+  }
+  return count;
+}
+
+function listenerOf(server: Server, beginClosing: () => void): Listener {
   // A server that listens on a TCP port has an address of this form.
   const { address, family, port } = server.address() as AddressInfo;
   const host = family === "IPv6" ? `[${address}]` : address;
@@ -74,6 +108,7 @@ function listenerOf(server: Server): Listener {
     url: `http://${host}:${port}`,
     close: () =>
       new Promise((resolve) => {
+        beginClosing();
         server.close(() => resolve());
         server.closeIdleConnections();
       }),
@@ -96,19 +131,34 @@ function errorBody(status: number): string {
   return JSON.stringify({ error: STATUS_CODES[status] ?? "Bad Request" });
 }
 
-function errorHeaders(): Record<string, string> {
+function errorHeaders(status: number): Record<string, string> {
   return {
     "Content-Type": "application/json",
     "Cache-Control": "no-store",
     "X-Request-Id": requestIdOf(undefined),
+    ...(status === 405 ? { Allow: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS" } : {}),
     Connection: "close",
   };
 }
 
+/** Refuses what came after the requests that are still being answered, when they have been. */
+function refuseAfter(open: readonly ServerResponse[], socket: Duplex, status: number): void {
+  const pending = open.filter(({ req, writableFinished }) => req.socket === socket && !writableFinished);
+  const last = pending.at(-1);
+  if (last?.req.complete === true) last.once("finish", () => socket.writable && refuse(socket, status));
+  // The body of a request that is being answered already: another answer would look like a part of it.
+  else if (pending.length > 1 || last?.headersSent === true) socket.destroy();
+  else refuse(socket, status);
+}
+
 /** Answers what never became a request, and closes. */
 function refuse(socket: Duplex | Socket, status: number): void {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
   const body = errorBody(status);
-  const headers = { ...errorHeaders(), "Content-Length": String(Buffer.byteLength(body)) };
+  const headers = { ...errorHeaders(status), "Content-Length": String(Buffer.byteLength(body)) };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("\r\n")}\r\n\r\n${body}`);
 }

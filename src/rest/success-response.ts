@@ -90,6 +90,8 @@ function drained({ response, deadline, limits }: Reply): Promise<void> {
     const onClose = (): void =>
       settle(() => reject(deadline.signal.reason ?? new RequestFailure({ kind: "cancelled" })));
     const timer = setTimeout(onClose, limits.stalledClientTimeoutMs);
+    // The client may have left while the last rows came; there is nothing more to hear then.
+    if (deadline.signal.aborted || response.destroyed) return onClose();
     response.on("drain", onDrain).on("close", onClose);
     deadline.signal.addEventListener("abort", onClose);
   });

@@ -13,7 +13,7 @@ const token = block({
   roles: texts.optional().describe("Readable in SQL as auth.roles."),
 });
 
-export const providers = ["google", "microsoft", "keycloak", "auth0", "okta", "github", "generic"] as const;
+const providers = ["google", "microsoft", "keycloak", "auth0", "okta", "github", "generic"] as const;
 
 const oidc = block({
   "issuer-url": filledText.optional().describe("Discovery base URL; wins over what the provider's preset says."),

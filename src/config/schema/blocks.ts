@@ -113,10 +113,16 @@ export function block<Shape extends z.ZodRawShape>(shape: Shape) {
     z.strictObject(shape, {
       error: (issue) =>
         issue.code === "unrecognized_keys"
-          ? (issue["keys"] as readonly string[]).map((key) => unknown("key", key, known)).join("\n")
+          ? keysOf(issue)
+              .map((key) => unknown("key", key, known))
+              .join("\n")
           : `expected a mapping, found ${found(issue.input)}`,
     }),
   );
+}
+
+function keysOf(issue: { readonly keys?: unknown }): readonly string[] {
+  return Array.isArray(issue.keys) ? issue.keys.map(String) : [];
 }
 
 /** A mapping whose other keys are left alone. */

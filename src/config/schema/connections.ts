@@ -1,12 +1,16 @@
 import { z } from "zod";
+import type { ConnectionType } from "../../engines/duckdb/connections/connection-type.ts";
+import { connectionTypes } from "../../engines/duckdb/connections/index.ts";
 import { found, PlainScalar } from "../../params/validators/scalars.ts";
 import { unknown } from "../suggest.ts";
 import { isMapping, type Mapping } from "../tree.ts";
-import { block, filledText, flag, record, text, whole } from "./blocks.ts";
+import { block, choice, flag, record, text, whole } from "./blocks.ts";
 
 const keys = {
   init: text.optional().describe("SQL that runs once before the first use."),
-  type: filledText.optional().describe("Short form of init, with options of its own beside it."),
+  type: choice(connectionTypes.map(({ type }) => type))
+    .optional()
+    .describe("Short form of init, with options of its own beside it."),
   properties: record(text).optional().describe("Readable in templates as conn.<key>."),
   "read-only": flag.optional().describe("False when absent."),
   lazy: flag.optional().describe("True when absent: a source that is down does not stop the service."),
@@ -16,27 +20,58 @@ const keys = {
 };
 const own = block(keys);
 
-/** One data source. Beside `type` stand options that the type knows; without it nothing else may. */
+type Refuse = (path: PropertyKey[], message: string) => void;
+
+/** One data source. Beside `type` stand the options that the type knows; without it nothing else may. */
 export const connection = z.unknown().transform((input, context) => {
-  const isOption = (key: string) => isMapping(input) && "type" in input && !Object.hasOwn(keys, key);
-  const rest: Mapping = Object.create(null);
-  const options: Record<string, string> = Object.create(null);
-  const refuse = (path: PropertyKey[], message: string) => context.addIssue({ code: "custom", path, message });
-  for (const [key, value] of Object.entries(isMapping(input) ? input : {})) {
-    if (!isOption(key)) rest[key] = value;
-    else if (typeof value === "string") options[key] = value;
-    else if (value instanceof PlainScalar && value.source !== "") options[key] = value.source;
-    else refuse([key], `expected text, found ${found(value)}`);
-  }
+  const refuse: Refuse = (path, message) => context.addIssue({ code: "custom", path, message });
   // `name:` with nothing after it is a source that needs no set-up.
   const nothing = input instanceof PlainScalar && input.value === null;
-  const result = own.safeParse(isMapping(input) ? rest : nothing ? Object.create(null) : input);
+  const written: unknown = nothing ? Object.create(null) : input;
+  const { rest, options, known } = isMapping(written)
+    ? splitOptions(written, refuse)
+    : { rest: written, options: {}, known: [] };
+  const result = own.safeParse(rest);
   if (result.success) return { ...result.data, options };
   for (const issue of result.error.issues) {
     if (issue.code !== "unrecognized_keys") refuse([...issue.path], issue.message);
-    else for (const key of issue.keys) refuse([...issue.path, key], unknown("key", key, Object.keys(keys)));
+    else {
+      const all = [...Object.keys(keys), ...known];
+      for (const key of issue.keys) refuse([...issue.path, key], unknown("key", key, all));
+    }
   }
   return z.NEVER;
 });
 
 export type ConnectionInput = z.output<typeof connection>;
+
+interface Split {
+  readonly rest: unknown;
+  readonly options: Readonly<Record<string, string>>;
+  readonly known: readonly string[];
+}
+
+function splitOptions(input: Mapping, refuse: Refuse): Split {
+  const { type: written } = input;
+  const type = connectionTypes.find((candidate) => candidate.type === written);
+  const rest: Mapping = Object.create(null);
+  const options: Record<string, string> = {};
+  for (const [key, value] of Object.entries(input)) {
+    // Of a type that does not exist nobody knows the options.
+    if (Object.hasOwn(keys, key)) rest[key] = value;
+    else if (type?.options.includes(key) !== true) {
+      if (type !== undefined || written === undefined) rest[key] = value;
+    } else if (typeof value === "string") options[key] = value;
+    else if (value instanceof PlainScalar && value.source !== "") options[key] = value.source;
+    else refuse([key], `expected text, found ${found(value)}`);
+  }
+  if (type !== undefined) refuseMissing(type, input, refuse);
+  return { rest, options, known: type?.options ?? [] };
+}
+
+function refuseMissing({ type, required }: ConnectionType, input: Mapping, refuse: Refuse): void {
+  for (const group of required) {
+    if (group.some((option) => Object.hasOwn(input, option))) continue;
+    refuse([], `the type '${type}' needs ${group.map((option) => `'${option}'`).join(" or ")}`);
+  }
+}

@@ -13,11 +13,12 @@ function bindValue(statement: duckdb.PreparedStatement, index: number, { type, v
     duckdb.bind_null(statement, index);
     return;
   }
+  if (type === "BIGINT") {
+    duckdb.bind_int64(statement, index, BigInt(value));
+    return;
+  }
   const text = String(value);
   switch (type) {
-    case "BIGINT":
-      duckdb.bind_int64(statement, index, BigInt(value));
-      break;
     case "BOOLEAN":
       duckdb.bind_boolean(statement, index, text === "true");
       break;
@@ -78,5 +79,7 @@ function decimalOf(text: string): duckdb.Decimal | undefined {
   const digits = whole.replace(/^0+/, "") + fraction;
   if (sign === undefined || whole + fraction === "" || digits.length > MAX_DECIMAL_DIGITS) return undefined;
   const unscaled = BigInt(digits === "" ? "0" : digits);
-  return { width: Math.max(digits.length, 1), scale: fraction.length, value: sign === "-" ? -unscaled : unscaled };
+  // One digit before the point where there is room: DuckDB shows a DECIMAL(1,1) as `.5`.
+  const width = Math.min(Math.max(digits.length, fraction.length + 1), MAX_DECIMAL_DIGITS);
+  return { width, scale: fraction.length, value: sign === "-" ? -unscaled : unscaled };
 }

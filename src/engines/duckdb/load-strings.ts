@@ -85,8 +85,10 @@ function merged(runs: readonly Run[]): readonly Run[] {
   const segments: Run[] = [];
   let last: Run | undefined;
   for (const run of sorted) {
-    if (last === undefined || run.from - last.to >= MAX_GAP) segments.push((last = run));
-    else if (run.to > last.to) last.to = run.to;
+    if (last === undefined || run.from - last.to >= MAX_GAP) {
+      segments.push(run);
+      last = run;
+    } else if (run.to > last.to) last.to = run.to;
   }
   return segments;
 }

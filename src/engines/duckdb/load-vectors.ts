@@ -3,7 +3,7 @@ import { type Chunk, isValid, type Validity, type Vector } from "../../result/ch
 import type { Column, ColumnType } from "../../result/column.ts";
 import { loadBignums, loadBits, loadTimesWithZone, loadUuids } from "./load-converted.ts";
 import { loadStrings } from "./load-strings.ts";
-import { variantText, variantType } from "./load-variant.ts";
+import { variantFields, variantText } from "./load-variant.ts";
 
 export { columnsOf } from "./logical-type.ts";
 
@@ -63,7 +63,7 @@ function loadVector(vector: duckdb.Vector, type: ColumnType, extent: Extent): Ve
       return loadBignums(loadStrings(vector, rows, validity));
     case "json":
       return isVariant(vector)
-        ? variantText(loadStruct(vector, variantType.fields, { rows, reachable: validity }), rows)
+        ? variantText(loadStruct(vector, variantFields, { rows, reachable: validity }), rows)
         : loadStrings(vector, rows, validity);
     case "list":
       return loadList(vector, type.item, { rows, reachable: validity });

@@ -1,9 +1,9 @@
 import { RequestFailure } from "../../failure.ts";
 import type { ConnectionDefinition } from "../engine.ts";
 
-/** What DuckDB says, without the piece of SQL that it shows below: `LINE 1: ...` and a caret. */
+/** What DuckDB says, without what it shows below: a piece of the SQL (`LINE 1: ...` and a caret), its own stack. */
 export function withoutSql(message: string): string {
-  const at = message.search(/\n+LINE \d+:/);
+  const at = message.search(/\n+(?:LINE \d+:|Stack Trace:)/);
   return (at < 0 ? message : message.slice(0, at)).trimEnd();
 }
 

@@ -10,53 +10,77 @@ export interface OpenDatabase {
   readonly settings: SessionSettings;
 }
 
+/** What DuckDB takes only while it opens. All else is set afterwards, when it tells what is wrong with a value. */
+const AT_OPENING: ReadonlySet<string> = new Set([
+  "access_mode",
+  "allow_community_extensions",
+  "allow_unsigned_extensions",
+  "custom_user_agent",
+  "disable_database_invalidation",
+  "duckdb_api",
+  "enable_external_access",
+  "vacuum_rebuild_indexes",
+]);
+
 /** Opens the one database of the process; in memory without a path. Rejects with an EngineOpenError. decisions.md 1. */
 export async function openDatabase(
   path: string | undefined,
   options: ReadonlyMap<string, string>,
 ): Promise<OpenDatabase> {
-  const config = duckdb.create_config();
-  const later = [...options].filter(([name, value]) => !setAtOpening(config, name, value));
-  const database = await duckdb.open(path ?? ":memory:", config).catch((error: unknown) => {
-    const message = messageOf(error);
-    const named = [...options.keys()].find((name) => message.toLowerCase().includes(name.toLowerCase()));
-    throw new EngineOpenError(message, named, { cause: error });
+  const database = await duckdb.open(path ?? ":memory:", configOf(options)).catch((error: unknown) => {
+    throw new EngineOpenError(messageOf(error), undefined, { cause: error });
   });
-  const settings = sessionSettings();
   const connection = await duckdb.connect(database);
   try {
-    for (const [name, value] of later) {
-      const sql = `SET ${quoteName(name)} = ${quoteText(value)}`;
-      await duckdb.query(connection, sql).catch((error: unknown) => {
-        throw new EngineOpenError(messageOf(error), name, { cause: error });
-      });
-      settings.add(sql, 0);
-    }
+    const settings = sessionSettings();
+    for (const [name, value] of inOrder(options)) await applySetting(connection, { name, value }, settings);
+    duckdb.disconnect_sync(connection);
+    return { database, settings };
   } catch (error) {
     duckdb.disconnect_sync(connection);
     duckdb.close_sync(database);
     throw error;
   }
-  duckdb.disconnect_sync(connection);
-  return { database, settings };
 }
 
-/**
- * False for what DuckDB does not take before it is open: settings of a connection or an extension, and wrong values,
- * whose reason it only tells later.
- */
-function setAtOpening(config: duckdb.Config, name: string, value: string): boolean {
-  if (!flagNames().has(name.toLowerCase())) return false;
-  try {
-    duckdb.set_config(config, name, value);
-    return true;
-  } catch {
-    return false;
+function configOf(options: ReadonlyMap<string, string>): duckdb.Config {
+  const config = duckdb.create_config();
+  for (const [name, value] of options) {
+    if (!AT_OPENING.has(name.toLowerCase())) continue;
+    try {
+      duckdb.set_config(config, name, value);
+    } catch (error) {
+      throw new EngineOpenError(`'${value}' is not a value of ${name}`, name, { cause: error });
+    }
   }
+  return config;
 }
 
-function flagNames(): ReadonlySet<string> {
-  return new Set(
-    Array.from({ length: duckdb.config_count() }, (_, index) => duckdb.get_config_flag(index).name.toLowerCase()),
-  );
+/** After `lock_configuration` nothing more can be set. */
+function inOrder(options: ReadonlyMap<string, string>): readonly (readonly [string, string])[] {
+  const later = [...options].filter(([name]) => !AT_OPENING.has(name.toLowerCase()));
+  const locks = ([name]: readonly [string, string]): number => Number(name.toLowerCase() === "lock_configuration");
+  return later.sort((a, b) => locks(a) - locks(b));
+}
+
+interface Setting {
+  readonly name: string;
+  readonly value: string;
+}
+
+async function applySetting(
+  connection: duckdb.Connection,
+  { name, value }: Setting,
+  settings: SessionSettings,
+): Promise<void> {
+  const assignment = `${quoteName(name)} = ${quoteText(value)}`;
+  try {
+    await duckdb.query(connection, `SET GLOBAL ${assignment}`);
+  } catch {
+    // Some settings belong to a connection, such as search_path.
+    await duckdb.query(connection, `SET ${assignment}`).catch((error: unknown) => {
+      throw new EngineOpenError(messageOf(error), name, { cause: error });
+    });
+    settings.add(`SET ${assignment}`, 0);
+  }
 }

@@ -1,7 +1,7 @@
 import duckdb from "@duckdb/node-bindings";
 import type { Rows } from "../engine.ts";
 import { EVERYTHING, heldRows } from "./held-rows.ts";
-import { countRows, type Reading } from "./read.ts";
+import { countRows, type Reading } from "./reading.ts";
 import { StreamFailed, streamRows } from "./streamed-rows.ts";
 import { windowedQuery } from "./windowed-query.ts";
 

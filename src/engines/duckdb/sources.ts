@@ -65,7 +65,7 @@ export function openSources({ database, definitions, settings, slots, opened }: 
     } catch (error) {
       source.state = "closed";
       const { name, secrets } = source.definition;
-      const cause = new Error(redacted(withoutSql(messageOf(error)), secrets));
+      const cause = new Error(redacted(explained(withoutSql(messageOf(error))), secrets));
       throw new RequestFailure({ kind: "source-down", connection: name }, { cause });
     } finally {
       slots.leave();
@@ -83,12 +83,17 @@ export function openSources({ database, definitions, settings, slots, opened }: 
         const statement = await statements.prepare(index);
         const type = duckdb.prepared_statement_type(statement);
         await duckdb.execute_prepared(statement);
+        duckdb.destroy_prepare_sync(statement);
         if (type === duckdb.StatementType.SET) settings.add(sql, index);
         if (type === duckdb.StatementType.TRANSACTION)
           transactionFrom = transactionFrom === undefined ? index : undefined;
         // What a transaction has not committed is gone with the connection and must be done again.
         source.done = transactionFrom ?? index + 1;
       }
+    } catch (error) {
+      // A transaction of the `init` would live on with the objects that still know the connection.
+      await duckdb.query(connection, "ROLLBACK").catch(() => {});
+      throw error;
     } finally {
       duckdb.disconnect_sync(connection);
     }
@@ -109,3 +114,10 @@ export function openSources({ database, definitions, settings, slots, opened }: 
 }
 
 const NEVER_CANCELLED: Cancellation = { check() {}, listen() {}, cancel() {}, end() {} };
+
+/** decisions.md 7: an extension that cannot be had gives a message that says so. */
+function explained(message: string): string {
+  return /(?:download|install|load)\w*(?: local)? extension|extension "?\S+"? (?:not found|could not)/i.test(message)
+    ? `${message}\nPut the extension into the folder of duckdb.extension_directory, or let the service reach DuckDB's repository.`
+    : message;
+}

@@ -1,4 +1,4 @@
-import type duckdb from "@duckdb/node-bindings";
+import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../failure.ts";
 import type { Chunk } from "../../result/chunk.ts";
 import type { Rows, Window } from "../engine.ts";
@@ -24,8 +24,7 @@ export interface StreamOptions {
   readonly failureOf: (error: unknown) => RequestFailure;
 }
 
-/** Fetched before anything is handed out: a small result that fails on its way still fails as a whole. */
-const CHUNKS_AHEAD = 2;
+const FULL_CHUNK = duckdb.vector_size();
 /** Fetched in one turn when others wait for theirs. */
 const CHUNKS_PER_TURN = 8;
 
@@ -71,7 +70,9 @@ export async function streamRows(session: Session, result: duckdb.Result, option
     }
   }
 
-  await fetchAhead(CHUNKS_AHEAD);
+  await fetchAhead(1);
+  // A result of few rows is read to its end before anything is handed out: when it fails, it fails as a whole.
+  if ((ahead[0]?.rows ?? 0) < FULL_CHUNK) await fetchAhead(2);
   rest();
   return {
     columns,

@@ -1,3 +1,4 @@
+import duckdb from "@duckdb/node-bindings";
 import type { Statement } from "../../sql/statement.ts";
 import type { Window } from "../engine.ts";
 import type { ReadMemory } from "./read-memory.ts";
@@ -27,8 +28,8 @@ export async function windowedQuery(
 
 async function isPrepared({ sql }: Statement, session: Session): Promise<boolean> {
   try {
-    await session.prepare(sql);
-    return true;
+    // `WITH ... INSERT ... SELECT` takes a LIMIT as well, and is not to be run outside of a transaction.
+    return duckdb.prepared_statement_type(await session.prepare(sql)) === duckdb.StatementType.SELECT;
   } catch {
     session.cancellation.check();
     return false;

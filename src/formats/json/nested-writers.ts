@@ -1,9 +1,10 @@
-import { isValid, type Validity } from "../../result/chunk.ts";
 import type { ColumnType } from "../../result/column.ts";
+import { writeText } from "../../result/text/digits.ts";
+import { bindAll, type Cell, cellOf, widthOf, writeCell } from "./cell.ts";
 import { literal, paddedLength, writeLiteral } from "./literal.ts";
 import { reserve, type Sink, viewOf } from "./sink.ts";
 import { writeString } from "./string.ts";
-import { bindAll, inLayout, type Writer, writeNull } from "./writer.ts";
+import { inLayout, type Writer, writeNull } from "./writer.ts";
 import { writerOf } from "./writer-of.ts";
 
 type Of<Kind extends ColumnType["kind"]> = Extract<ColumnType, { kind: Kind }>;
@@ -25,20 +26,8 @@ export function nestedWriter(type: NestedType, sink: Sink): Writer {
   }
 }
 
-/** A writer that knows which of its rows are NULL. */
-function nullable(type: ColumnType, sink: Sink): Writer {
-  const writer = writerOf(type, sink);
-  let validity: Validity;
-  return {
-    width: writer.width,
-    bind(vector) {
-      validity = vector.validity;
-      writer.bind(vector);
-    },
-    write(row, at) {
-      return isValid(validity, row) ? writer.write(row, at) : writeNull(sink.view, at);
-    },
-  };
+function openCell(type: ColumnType, sink: Sink): Cell {
+  return cellOf(writerOf(type, sink));
 }
 
 function put(sink: Sink, at: number, character: string): number {
@@ -47,21 +36,22 @@ function put(sink: Sink, at: number, character: string): number {
 }
 
 /** The items of rows `from` to `to` of a list's child. */
-function writeItems(sink: Sink, at: number, item: Writer, from: number, to: number): number {
+function writeItems(sink: Sink, at: number, item: Cell, from: number, to: number): number {
   let end = put(sink, at, "[");
   for (let row = from; row < to; row++) {
     reserve(sink, end, 0);
     if (row > from) end = put(sink, end, ",");
-    end = item.write(row, end);
+    end = writeCell(sink, end, item, row);
   }
   return put(sink, end, "]");
 }
 
 function listWriter(type: Of<"list">, sink: Sink): Writer {
-  const item = nullable(type.item, sink);
+  const item = openCell(type.item, sink);
   let starts: Uint32Array = new Uint32Array(0);
   let lengths = starts;
   return {
+    kind: "bound",
     width: item.width + 4,
     bind(vector) {
       const list = inLayout(vector, "list");
@@ -77,8 +67,9 @@ function listWriter(type: Of<"list">, sink: Sink): Writer {
 }
 
 function arrayWriter(type: Of<"array">, sink: Sink): Writer {
-  const item = nullable(type.item, sink);
+  const item = openCell(type.item, sink);
   return {
+    kind: "bound",
     width: item.width + 4,
     bind(vector) {
       item.bind(inLayout(vector, "array").child);
@@ -91,21 +82,17 @@ function arrayWriter(type: Of<"array">, sink: Sink): Writer {
 
 function structWriter(type: Of<"struct">, sink: Sink): Writer {
   const names = type.fields.map((field, index) => literal(`${index === 0 ? "{" : ","}${JSON.stringify(field.name)}:`));
-  const writers = type.fields.map((field) => nullable(field.type, sink));
+  const cells = type.fields.map((field) => openCell(field.type, sink));
+  const fields = cells.map((cell, index) => ({ name: names[index] ?? literal("{"), cell }));
   return {
-    width:
-      writers.reduce((sum, writer) => sum + writer.width, 4) + names.reduce((sum, name) => sum + paddedLength(name), 0),
+    kind: "bound",
+    width: widthOf(cells) + names.reduce((sum, name) => sum + paddedLength(name), 4),
     bind(vector) {
-      bindAll(writers, inLayout(vector, "struct").children);
+      bindAll(cells, inLayout(vector, "struct").children);
     },
     write(row, at) {
       let end = at;
-      for (let index = 0; index < writers.length; index++) {
-        const name = names[index];
-        const writer = writers[index];
-        if (name === undefined || writer === undefined) continue;
-        end = writer.write(row, writeLiteral(sink.view, end, name));
-      }
+      for (const { name, cell } of fields) end = writeCell(sink, writeLiteral(sink.view, end, name), cell, row);
       return put(sink, end, "}");
     },
   };
@@ -113,11 +100,12 @@ function structWriter(type: Of<"struct">, sink: Sink): Writer {
 
 /** Keys of any type become the text that the value would have. */
 function mapWriter(type: Of<"map">, sink: Sink): Writer {
-  const key = nullable(type.key, sink);
-  const value = nullable(type.value, sink);
+  const key = cellOf(keyWriterOf(type.key, sink));
+  const value = openCell(type.value, sink);
   let starts: Uint32Array = new Uint32Array(0);
   let lengths = starts;
   return {
+    kind: "bound",
     width: key.width + value.width + 8,
     bind(vector) {
       const map = inLayout(vector, "list");
@@ -132,13 +120,30 @@ function mapWriter(type: Of<"map">, sink: Sink): Writer {
       for (let entry = start; entry < stop; entry++) {
         reserve(sink, end, 0);
         if (entry > start) end = put(sink, end, ",");
-        end = put(sink, asString(sink, end, key.write(entry, end)), ":");
-        end = value.write(entry, end);
+        end = put(sink, asString(sink, end, writeCell(sink, end, key, entry)), ":");
+        end = writeCell(sink, end, value, entry);
       }
       return put(sink, end, "}");
     },
   };
 }
+
+/** NaN and the infinities are null as values; as keys they must stay apart. */
+function keyWriterOf(type: ColumnType, sink: Sink): Writer {
+  const writer = writerOf(type, sink);
+  if (type.kind !== "float" || writer.kind !== "fixed") return writer;
+  const read = type.bits === 32 ? floatAt : doubleAt;
+  return {
+    ...writer,
+    put(out, at, data, offset) {
+      const value = read(data, offset);
+      return Number.isFinite(value) ? writer.put(out, at, data, offset) : writeText(out, at, `"${value}"`);
+    },
+  };
+}
+
+const floatAt = (data: DataView, offset: number): number => data.getFloat32(offset, true);
+const doubleAt = (data: DataView, offset: number): number => data.getFloat64(offset, true);
 
 /** Makes a JSON string of the value that stands from `from` to `to`, unless it is one. */
 function asString(sink: Sink, from: number, to: number): number {
@@ -149,9 +154,10 @@ function asString(sink: Sink, from: number, to: number): number {
 
 /** The value alone: which member it is does not show. */
 function unionWriter(type: Of<"union">, sink: Sink): Writer {
-  const members = type.members.map((member) => nullable(member.type, sink));
+  const members = type.members.map((member) => openCell(member.type, sink));
   let tags: Uint8Array = new Uint8Array(0);
   return {
+    kind: "bound",
     width: members.reduce((widest, member) => Math.max(widest, member.width), 4),
     bind(vector) {
       const union = inLayout(vector, "union");
@@ -159,7 +165,8 @@ function unionWriter(type: Of<"union">, sink: Sink): Writer {
       bindAll(members, union.children);
     },
     write(row, at) {
-      return members[tags[row] ?? 0]?.write(row, at) ?? writeNull(sink.view, at);
+      const member = members[tags[row] ?? 0];
+      return member === undefined ? writeNull(sink.view, at) : writeCell(sink, at, member, row);
     },
   };
 }

@@ -1,9 +1,9 @@
-import { type Chunk, isValid, type Validity, type Vector } from "../../result/chunk.ts";
+import type { Chunk, Vector } from "../../result/chunk.ts";
 import type { Column } from "../../result/column.ts";
 import { uniqueNames } from "../../result/column-names.ts";
+import { bindAll, cellOf, widthOf, writeCell } from "./cell.ts";
 import { literal, paddedLength, writeLiteral } from "./literal.ts";
 import { createSink, release, renew, reserve } from "./sink.ts";
-import { bindAll, type Write, writeNull } from "./writer.ts";
 import { writerOf } from "./writer-of.ts";
 
 export interface RowsEncoder {
@@ -11,39 +11,25 @@ export interface RowsEncoder {
   encode(chunk: Chunk, head: number): Buffer;
 }
 
-interface Field {
-  readonly name: ReturnType<typeof literal>;
-  readonly write: Write;
-  validity: Validity;
-}
-
 const CLOSE = 0x7d;
 
 export function openRows(columns: readonly Column[]): RowsEncoder {
   const sink = createSink();
+  const cells = columns.map((column) => cellOf(writerOf(column.type, sink)));
   const names = uniqueNames(columns).map((name, index) =>
     literal(`${index === 0 ? ",{" : ","}${JSON.stringify(name)}:`),
   );
-  const writers = columns.map((column) => writerOf(column.type, sink));
-  const fields = writers.map(({ write }, index): Field => ({ name: names[index] ?? NO_NAME, write, validity: undefined }));
-  sink.slack =
-    writers.reduce((sum, writer) => sum + writer.width, 1) + names.reduce((sum, name) => sum + paddedLength(name), 0);
+  const fields = cells.map((cell, index) => ({ name: names[index] ?? literal(""), cell }));
+  sink.slack = widthOf(cells) + names.reduce((sum, name) => sum + paddedLength(name), 1);
   const namesLength = names.reduce((sum, name) => sum + name.length, 1);
-
   return {
     encode({ rows, vectors }, head) {
       renew(sink, head + vectors.reduce((sum, vector) => sum + sizeGuess(vector, rows), rows * namesLength));
-      bindAll(writers, vectors);
-      fields.forEach((field, index) => {
-        field.validity = vectors[index]?.validity;
-      });
+      bindAll(cells, vectors);
       let at = head;
       for (let row = 0; row < rows; row++) {
         reserve(sink, at, 0);
-        for (const field of fields) {
-          at = writeLiteral(sink.view, at, field.name);
-          at = isValid(field.validity, row) ? field.write(row, at) : writeNull(sink.view, at);
-        }
+        for (const { name, cell } of fields) at = writeCell(sink, writeLiteral(sink.view, at, name), cell, row);
         sink.view.setUint8(at, CLOSE);
         at += 1;
       }
@@ -51,8 +37,6 @@ export function openRows(columns: readonly Column[]): RowsEncoder {
     },
   };
 }
-
-const NO_NAME = literal("");
 
 /** About how many bytes of JSON a vector becomes. Too small a guess costs a copy. */
 function sizeGuess(vector: Vector, rows: number): number {

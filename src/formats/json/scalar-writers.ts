@@ -5,24 +5,7 @@ import { FLOAT_WIDTH, writeDouble, writeSingle } from "../../result/text/float.t
 import { UUID_WIDTH, writeUuid } from "../../result/text/uuid.ts";
 import { type Literal, literal, paddedLength, writeLiteral } from "./literal.ts";
 import { reserve, type Sink, viewOf } from "./sink.ts";
-import { inLayout, type Writer, writeNull } from "./writer.ts";
-
-/** Writes the value at `offset` of `data`. */
-type Put = (out: DataView, at: number, data: DataView, offset: number) => number;
-
-/** What has layout `fixed`: `bytes` per value, at most `width` bytes of text. */
-function fixedWriter(sink: Sink, { bytes, width, put }: { bytes: number; width: number; put: Put }): Writer {
-  let data = sink.view;
-  return {
-    width: Math.max(width, 4),
-    bind(vector) {
-      data = viewOf(inLayout(vector, "fixed").data);
-    },
-    write(row, at) {
-      return put(sink.view, at, data, row * bytes);
-    },
-  };
-}
+import { inLayout, type Put, type Writer, writeNull } from "./writer.ts";
 
 const QUOTE = 0x22;
 
@@ -79,55 +62,38 @@ const putDate: Put = (out, at, data, offset) => {
 type Of<Kind extends ColumnType["kind"]> = Extract<ColumnType, { kind: Kind }>;
 
 export type ScalarType = Of<
-  | "boolean"
-  | "integer"
-  | "float"
-  | "decimal"
-  | "uuid"
-  | "enum"
-  | "date"
-  | "time"
-  | "timetz"
-  | "timestamp"
-  | "interval"
+  "boolean" | "integer" | "float" | "decimal" | "uuid" | "enum" | "date" | "time" | "timetz" | "timestamp" | "interval"
 >;
 
 export function scalarWriter(type: ScalarType, sink: Sink): Writer {
   switch (type.kind) {
     case "boolean":
-      return fixedWriter(sink, { bytes: 1, width: 5, put: putBoolean });
+      return { kind: "fixed", bytes: 1, width: 5, put: putBoolean };
     case "integer":
-      return fixedWriter(sink, { bytes: type.bits >> 3, width: digits.INT128_WIDTH, put: putInteger(type) });
+      return { kind: "fixed", bytes: type.bits >> 3, width: digits.INT128_WIDTH, put: putInteger(type) };
     case "decimal":
-      return fixedWriter(sink, { bytes: type.bits >> 3, width: digits.INT128_WIDTH + 3, put: putDecimal(type) });
+      return { kind: "fixed", bytes: type.bits >> 3, width: digits.INT128_WIDTH + 3, put: putDecimal(type) };
     case "float":
       return type.bits === 32
-        ? fixedWriter(sink, { bytes: 4, width: FLOAT_WIDTH, put: putSingle })
-        : fixedWriter(sink, { bytes: 8, width: FLOAT_WIDTH, put: putDouble });
+        ? { kind: "fixed", bytes: 4, width: FLOAT_WIDTH, put: putSingle }
+        : { kind: "fixed", bytes: 8, width: FLOAT_WIDTH, put: putDouble };
     case "date":
-      return fixedWriter(sink, { bytes: 4, width: calendar.DATE_WIDTH + 2, put: putDate });
+      return { kind: "fixed", bytes: 4, width: calendar.DATE_WIDTH + 2, put: putDate };
     case "time":
-      return fixedWriter(sink, { bytes: 8, width: calendar.TIME_WIDTH + 2, put: quoted(calendar.timeWriter(type.unit)) });
+      return { kind: "fixed", bytes: 8, width: calendar.TIME_WIDTH + 2, put: quoted(calendar.timeWriter(type.unit)) };
     case "timetz":
-      return fixedWriter(sink, {
-        bytes: 16,
-        width: calendar.TIMETZ_WIDTH + 2,
-        put: quoted(calendar.writeTimeWithZone),
-      });
+      return { kind: "fixed", bytes: 16, width: calendar.TIMETZ_WIDTH + 2, put: quoted(calendar.writeTimeWithZone) };
     case "timestamp":
-      return fixedWriter(sink, {
+      return {
+        kind: "fixed",
         bytes: 8,
         width: calendar.TIMESTAMP_WIDTH + 2,
         put: quoted(calendar.timestampWriter(type.unit, type.zoned ? "zoned" : "local")),
-      });
+      };
     case "interval":
-      return fixedWriter(sink, {
-        bytes: 16,
-        width: calendar.INTERVAL_WIDTH + 2,
-        put: quoted(calendar.writeInterval),
-      });
+      return { kind: "fixed", bytes: 16, width: calendar.INTERVAL_WIDTH + 2, put: quoted(calendar.writeInterval) };
     case "uuid":
-      return fixedWriter(sink, { bytes: 16, width: UUID_WIDTH + 2, put: quoted(writeUuid) });
+      return { kind: "fixed", bytes: 16, width: UUID_WIDTH + 2, put: quoted(writeUuid) };
     case "enum":
       return enumWriter(type, sink);
   }
@@ -174,6 +140,7 @@ function enumWriter({ bits, values }: Of<"enum">, sink: Sink): Writer {
   const bytes = bits >> 3;
   let data = sink.view;
   return {
+    kind: "bound",
     width: 4,
     bind(vector) {
       data = viewOf(inLayout(vector, "fixed").data);
@@ -182,7 +149,8 @@ function enumWriter({ bits, values }: Of<"enum">, sink: Sink): Writer {
       const offset = row * bytes;
       const index =
         bits === 8 ? data.getUint8(offset) : bits === 16 ? data.getUint16(offset, true) : data.getUint32(offset, true);
-      const value = (known[index] ??= literal(JSON.stringify(values.at(index) ?? "")));
+      const value = known[index] ?? literal(JSON.stringify(values.at(index) ?? ""));
+      known[index] = value;
       reserve(sink, at, paddedLength(value));
       return writeLiteral(sink.view, at, value);
     },

@@ -29,6 +29,7 @@ function stringWriter(sink: Sink): Writer {
   let starts: Uint32Array = new Uint32Array(0);
   let lengths = starts;
   return {
+    kind: "bound",
     width: 4,
     bind(vector) {
       const text = inLayout(vector, "bytes");
@@ -48,6 +49,7 @@ function convertedWriter(sink: Sink, convert: (bytes: Buffer) => string): Writer
   let starts: Uint32Array = new Uint32Array(0);
   let lengths = starts;
   return {
+    kind: "bound",
     width: 4,
     bind(vector) {
       const stored = inLayout(vector, "bytes");

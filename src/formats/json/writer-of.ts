@@ -9,7 +9,7 @@ import { type Writer, writeNull } from "./writer.ts";
 export function writerOf(type: ColumnType, sink: Sink): Writer {
   switch (type.kind) {
     case "null":
-      return { width: 4, bind() {}, write: (_, at) => writeNull(sink.view, at) };
+      return { kind: "fixed", width: 4, bytes: 1, put: writeNull };
     case "boolean":
     case "integer":
     case "float":

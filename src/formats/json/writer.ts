@@ -1,15 +1,16 @@
 import type { Vector } from "../../result/chunk.ts";
 
-/** Writes the values of one column (or of one nested type), as JSON. */
-export interface Writer {
-  /** The most bytes that a value takes beyond those that the writer reserves itself, `null` included. */
-  readonly width: number;
-  /** The vector that the rows of the next calls are in. */
-  bind(vector: Vector): void;
-  readonly write: Write;
-}
+/** Writes the values of one type as JSON. */
+export type Writer =
+  /** Values of `bytes` bytes each; writes the one at `offset` of `data`, in at most `width` bytes. */
+  | { readonly kind: "fixed"; readonly width: number; readonly bytes: number; readonly put: Put }
+  /** Everything else; `width` is what a value takes beyond the bytes that `write` reserves itself. */
+  | { readonly kind: "bound"; readonly width: number; bind(vector: Vector): void; readonly write: Write };
 
-/** Writes the value of a valid row at a position of the sink and returns the position after it. */
+/** Writes the value at `offset` of `data` into `out` from `at` and returns the position after it. */
+export type Put = (out: DataView, at: number, data: DataView, offset: number) => number;
+
+/** Writes a valid row of the bound vector from `at` of the sink and returns the position after it. */
 export type Write = (row: number, at: number) => number;
 
 /** `null` as four bytes in one number. */
@@ -28,12 +29,4 @@ export function inLayout<Layout extends Vector["layout"]>(
   if (vector.layout !== layout) throw new Error(`Expected a vector of layout ${layout}, got ${vector.layout}`);
   // TypeScript does not narrow by a type parameter; the line above has checked it.
   return vector as Extract<Vector, { layout: Layout }>;
-}
-
-export function bindAll(writers: readonly Writer[], vectors: readonly Vector[]): void {
-  writers.forEach((writer, index) => {
-    const vector = vectors[index];
-    if (vector === undefined) throw new Error(`Expected ${writers.length} vectors, got ${vectors.length}`);
-    writer.bind(vector);
-  });
 }

@@ -4,7 +4,7 @@
  * may scribble over a few bytes behind it). Some take four arguments: an object per value would cost more than the work.
  */
 
-export const INT64_WIDTH = 20;
+/** The widest whole number of 128 bits, with its sign. */
 export const INT128_WIDTH = 40;
 
 const ZERO = 48;

@@ -89,7 +89,16 @@ function readPoint(reader: Reader, { littleEndian, dimensions }: Shape): string 
     reader.view.getFloat64(reader.at + index * 8, littleEndian),
   );
   reader.at += dimensions * 8;
-  return coordinates.every(Number.isNaN) ? undefined : coordinates.join(" ");
+  return coordinates.every(Number.isNaN) ? undefined : coordinates.map(coordinateText).join(" ");
+}
+
+/** As DuckDB prints it: shortest digits, an exponent of two digits or more outside 0.0001 to 10^16. */
+function coordinateText(value: number): string {
+  const size = Math.abs(value);
+  if (size === 0) return Object.is(value, -0) ? "-0" : "0";
+  if (size >= 1e-4 && size < 1e16) return String(value);
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? "nan" : value < 0 ? "-inf" : "inf";
+  return value.toExponential().replace(/e([+-])(\d)$/, "e$10$2");
 }
 
 function withoutBrackets(body: string): string {

@@ -1,0 +1,106 @@
+// What the benchmarks share: child processes with their CPU and memory, and a small HTTP load generator.
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import net from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+
+/** A temporary folder with these files; it goes when the process does. */
+export function folderOf(files) {
+  const folder = mkdtempSync(join(tmpdir(), "eider-bench-"));
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  return folder;
+}
+
+/** Starts a Node program and waits for the address that it prints. */
+export async function start(args, options = {}) {
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"], ...options });
+  process.on("exit", () => child.kill("SIGKILL"));
+  const url = await new Promise((resolve, reject) => {
+    let text = "";
+    child.stdout.on("data", (bytes) => {
+      text += bytes;
+      const found = /http:\/\/[\d.]+:\d+/.exec(text);
+      if (found) resolve(found[0]);
+    });
+    child.on("exit", (code) => reject(new Error(`ended with ${code}: ${text}`)));
+  });
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  return {
+    url,
+    pid: child.pid,
+    /** CPU time so far, in ms. */
+    cpu: () => cpuOf(child.pid),
+    stop: async () => {
+      child.kill("SIGTERM");
+      await ended;
+    },
+  };
+}
+
+/** The service itself on a free port. */
+export const startEider = (folder) =>
+  start([join(root, "bin/eider.cjs"), "serve", "--config", join(folder, "eider.yaml"), "--port", "0"]);
+
+export function cpuOf(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+/** Resident memory in MiB: now, and the most since the last reset. */
+export function memoryOf(pid) {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  const mib = (name) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)[1]) / 1024;
+  return { now: mib("VmRSS"), most: mib("VmHWM") };
+}
+
+export const resetPeak = (pid) => writeFileSync(`/proc/${pid}/clear_refs`, "5");
+
+/** Sends GET requests over kept-alive connections, each as soon as the last is answered. Every answer must be 200. */
+export async function load(url, { clients, requests, path }) {
+  const { hostname, port } = new URL(url);
+  let sent = 0;
+  const began = performance.now();
+  const client = () =>
+    new Promise((resolve, reject) => {
+      const socket = net.connect({ host: hostname, port: Number(port), noDelay: true });
+      let received = Buffer.alloc(0);
+      const ask = () => {
+        if (sent >= requests) {
+          socket.end();
+          resolve();
+          return;
+        }
+        socket.write(`GET ${path(sent++)} HTTP/1.1\r\nHost: bench\r\n\r\n`);
+      };
+      socket.on("connect", ask).on("error", reject);
+      socket.on("data", (bytes) => {
+        received = received.length === 0 ? bytes : Buffer.concat([received, bytes]);
+        const head = received.indexOf("\r\n\r\n");
+        if (head < 0) return;
+        const text = received.latin1Slice(0, head);
+        if (!text.startsWith("HTTP/1.1 200")) reject(new Error(received.toString()));
+        const length = Number(/content-length: (\d+)/i.exec(text)?.[1]);
+        if (received.length < head + 4 + length) return;
+        received = received.subarray(head + 4 + length);
+        ask();
+      });
+    });
+  await Promise.all(Array.from({ length: clients }, client));
+  return { perSecond: (requests / (performance.now() - began)) * 1000 };
+}
+
+export const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+
+/** One million rows of eight columns: what every table of the benchmarks holds. */
+export const tableSql = `CREATE TABLE t AS SELECT range::BIGINT AS id, (range * 1.37)::DECIMAL(18, 2) AS amount,
+  range / 7.3 AS ratio, 'customer number ' || range AS name, DATE '2020-01-01' + (range % 1500)::INT AS day,
+  TIMESTAMP '2020-01-01 00:00:00.123456' + INTERVAL (range) SECOND AS at, range % 3 = 0 AS flag,
+  CASE WHEN range % 4 = 0 THEN NULL ELSE 'note ' || range END AS note FROM range(1000000)`;

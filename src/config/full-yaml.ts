@@ -1,0 +1,119 @@
+import { type Document, isAlias, isMap, isScalar, type ParsedNode, parseAllDocuments, Schema } from "yaml";
+import { holdsToken } from "./directives.ts";
+import type { YamlNode, YamlScalar } from "./yaml-node.ts";
+
+/** A node of the whole language, or what is wrong with the text, each with its offset. `root` may stand beside problems. */
+export interface FullYaml {
+  readonly root: YamlNode | undefined;
+  readonly problems: readonly { readonly offset: number; readonly message: string }[];
+}
+
+/** One schema for all files: making one per document costs as much as parsing it. */
+const schema = new Schema({ schema: "core", merge: true });
+
+const TOO_DEEP: FullYaml = {
+  root: undefined,
+  problems: [{ offset: 0, message: "nested too deeply to be read; use fewer levels" }],
+};
+
+export function parseFullYaml(text: string): FullYaml {
+  try {
+    return readDocuments(text);
+  } catch (error) {
+    // The parser descends by recursion: a file of brackets exhausts the stack.
+    if (error instanceof RangeError) return TOO_DEEP;
+    throw error;
+  }
+}
+
+function readDocuments(text: string): FullYaml {
+  const parsed = parseAllDocuments<ParsedNode>(text, { schema, prettyErrors: false, logLevel: "silent" });
+  const documents: readonly Document.Parsed<ParsedNode>[] = "empty" in parsed ? [] : parsed;
+  const [document, second] = documents;
+  const errors = document?.errors ?? [];
+  if (errors.some(({ message }) => message.includes("call stack"))) return TOO_DEEP;
+  if (second !== undefined) {
+    const message = "a second YAML document; write one document per file";
+    return { root: undefined, problems: [{ offset: second.range[0], message }] };
+  }
+  const problems = errors
+    // What follows at the same place is a consequence.
+    .filter(({ pos }, index) => errors[index - 1]?.pos[0] !== pos[0])
+    .map(({ code, message, pos }) => ({ offset: pos[0], message: messageOf({ code, message, text, offset: pos[0] }) }));
+  // A key that is there twice leaves a mapping that can be read on, for the problems after it.
+  const readable = errors.every(({ code }) => code === "DUPLICATE_KEY");
+  const contents = document?.contents ?? undefined;
+  return { root: readable && contents !== undefined ? fromLibrary(contents) : undefined, problems };
+}
+
+function fromLibrary(node: ParsedNode): YamlNode {
+  const start = node.range[0];
+  if (isAlias(node)) return { kind: "alias", name: node.source, start };
+  const { anchor } = node;
+  if (isScalar(node)) {
+    const { value, source = "" } = node;
+    return {
+      kind: "scalar",
+      value: plainValue(value),
+      source,
+      style: styleOf(node.type),
+      start,
+      end: node.range[1],
+      anchor,
+    };
+  }
+  if (isMap(node)) {
+    const pairs = node.items.map(({ key, value }) => ({ key: fromLibrary(key), value: orNothing(value, key) }));
+    return { kind: "map", pairs, start, anchor };
+  }
+  const items = node.items.map((item) => ("range" in item ? fromLibrary(item) : nothing(start)));
+  return { kind: "list", items, start, anchor };
+}
+
+function orNothing(value: ParsedNode | null, key: ParsedNode): YamlNode {
+  return value === null ? nothing(key.range[1]) : fromLibrary(value);
+}
+
+function nothing(start: number): YamlScalar {
+  return { kind: "scalar", value: null, source: "", style: "plain", start, end: start };
+}
+
+function plainValue(value: unknown): YamlScalar["value"] {
+  switch (typeof value) {
+    case "string":
+    case "number":
+    case "bigint":
+    case "boolean":
+      return value;
+    default:
+      return null;
+  }
+}
+
+function styleOf(type: string | null | undefined): YamlScalar["style"] {
+  if (type === "QUOTE_DOUBLE") return "double";
+  if (type === "QUOTE_SINGLE") return "single";
+  return type === "BLOCK_LITERAL" || type === "BLOCK_FOLDED" ? "block" : "plain";
+}
+
+interface SyntaxError {
+  readonly code: string;
+  readonly message: string;
+  readonly text: string;
+  readonly offset: number;
+}
+
+const INDENTATION = ["BAD_INDENT", "BLOCK_AS_IMPLICIT_KEY", "MULTILINE_IMPLICIT_KEY"];
+
+function messageOf({ code, message, text, offset }: SyntaxError): string {
+  const start = text.lastIndexOf("\n", offset - 1) + 1;
+  const [line = ""] = text.slice(start).split("\n", 1);
+  if (/^ *\t/.test(line)) return "a tab in the indentation; YAML takes spaces only";
+  if (code === "DUPLICATE_KEY")
+    return `the key '${line.slice(offset - start).split(":", 1)[0]}' is there twice; keep one`;
+  const said = `not valid YAML: ${message.charAt(0).toLowerCase()}${message.slice(1)}`;
+  if (holdsToken(line))
+    return `${said}; an include stands on a line of its own at the top level, or as the value of a key`;
+  if (line.includes("{{")) return `${said}; put quotes around a value with {{...}}`;
+  return INDENTATION.includes(code) ? `${said}; check the indentation of this line and the next` : said;
+}

@@ -1,0 +1,163 @@
+import type { YamlMap, YamlNode, YamlPair, YamlScalar } from "./yaml-node.ts";
+
+/**
+ * Reads the plain part of YAML that nearly every endpoint file keeps to: block mappings and lists, scalars on one line, short
+ * flow lists, comments. Undefined: something else is in the text, and the real parser reads it. A thousand endpoint files take
+ * that one half a second, which is what a start may take as a whole. A test holds the two to the same answers.
+ */
+export function parseSimpleYaml(text: string): YamlMap | undefined {
+  if (OUTSIDE.test(text)) return undefined;
+  const lines = splitLines(text);
+  const cursor: Cursor = { lines, next: 0 };
+  const [first] = lines;
+  if (first === undefined || first.indent !== 0) return undefined;
+  const root = readMap(cursor, 0);
+  return root === undefined || cursor.next < lines.length ? undefined : root;
+}
+
+/** Tabs, carriage returns and other control characters, document markers. */
+const OUTSIDE = /[^\P{Cc}\n]|[\u2028\u2029\uFEFF]|^(?:---|\.\.\.|%)/mu;
+const KEY = /^([A-Za-z][A-Za-z0-9_-]*|[\uFDD0-\uFDEF]+):(?= |$)/;
+const CONSTANT = /^(?:~|null|true|false)$/i;
+const INTEGER = /^-?(?:0|[1-9][0-9]{0,14})$/;
+const NUMBER_LIKE = /^[-+.]?[0-9.]/;
+const PLAIN_START = /^[A-Za-z0-9_/.$(<+~^;=\u00A1-\u1FFF\uFDD0-\uFDEF-]/;
+const PLAIN_IN_LIST = /^[A-Za-z0-9_/.+$-][A-Za-z0-9_/. +$-]*$/;
+
+interface Line {
+  readonly indent: number;
+  /** Without indentation, and without blanks at the end. */
+  readonly content: string;
+  /** Of the content in the text. */
+  readonly start: number;
+}
+
+interface Cursor {
+  readonly lines: readonly Line[];
+  next: number;
+}
+
+function splitLines(text: string): readonly Line[] {
+  const lines: Line[] = [];
+  let start = 0;
+  while (start < text.length) {
+    const newline = text.indexOf("\n", start);
+    const end = newline < 0 ? text.length : newline;
+    let indent = 0;
+    while (text.charCodeAt(start + indent) === 32) indent++;
+    const content = text.slice(start + indent, end).trimEnd();
+    if (content !== "" && !content.startsWith("#")) lines.push({ indent, content, start: start + indent });
+    start = end + 1;
+  }
+  return lines;
+}
+
+function readMap(cursor: Cursor, indent: number, head?: Line): YamlMap | undefined {
+  const pairs: YamlPair[] = [];
+  const names = new Set<string>();
+  const start = head?.start ?? cursor.lines[cursor.next]?.start ?? 0;
+  for (let line = head ?? cursor.lines[cursor.next]; line?.indent === indent; line = cursor.lines[cursor.next]) {
+    if (line !== head) cursor.next++;
+    head = undefined;
+    const name = KEY.exec(line.content)?.[1];
+    if (name === undefined || CONSTANT.test(name) || names.has(name)) return undefined;
+    names.add(name);
+    const rest = { indent, content: line.content.slice(name.length + 1), start: line.start + name.length + 1 };
+    const value = rest.content === "" ? readBelow(cursor, rest) : readOnLine(cursor, rest);
+    if (value === undefined) return undefined;
+    pairs.push({ key: scalar(name, line.start), value });
+  }
+  return { kind: "map", pairs, start };
+}
+
+function readList(cursor: Cursor, indent: number): YamlNode | undefined {
+  const items: YamlNode[] = [];
+  const start = cursor.lines[cursor.next]?.start ?? 0;
+  for (let line = cursor.lines[cursor.next]; line?.indent === indent; line = cursor.lines[cursor.next]) {
+    if (!line.content.startsWith("- ")) break;
+    cursor.next++;
+    const blanks = line.content.length - line.content.slice(1).trimStart().length;
+    const content = line.content.slice(blanks);
+    const inner = { indent: indent + blanks, content, start: line.start + blanks };
+    const item = KEY.test(content) ? readMap(cursor, inner.indent, inner) : readOnLine(cursor, { ...inner, indent });
+    if (item === undefined) return undefined;
+    items.push(item);
+  }
+  return { kind: "list", items, start };
+}
+
+/** The block under `key:`, or nothing. A list may stand as far left as the key. */
+function readBelow(cursor: Cursor, { indent, start }: Line): YamlNode | undefined {
+  const below = cursor.lines[cursor.next];
+  if (below === undefined || below.indent < indent) return nothing(start);
+  if (below.content.startsWith("- ")) return readList(cursor, below.indent);
+  return below.indent === indent ? nothing(start) : readMap(cursor, below.indent);
+}
+
+/** What stands behind `key:` or `-`. It may not go on in the lines below. */
+function readOnLine(cursor: Cursor, line: Line): YamlNode | undefined {
+  const below = cursor.lines[cursor.next];
+  if (below !== undefined && below.indent > line.indent) return undefined;
+  const content = line.content.trimStart();
+  return readInline(content, line.start + line.content.length - content.length);
+}
+
+function readInline(content: string, start: number): YamlNode | undefined {
+  switch (content[0]) {
+    case '"':
+    case "'":
+      return readQuoted(content, start);
+    case "[":
+      return readFlowList(content, start);
+    default: {
+      const comment = content.indexOf(" #");
+      return readPlain(comment < 0 ? content : content.slice(0, comment).trimEnd(), start);
+    }
+  }
+}
+
+function readQuoted(content: string, start: number): YamlScalar | undefined {
+  const quote = content.charAt(0);
+  const close = content.indexOf(quote, 1);
+  // A quote inside single quotes is written twice, and an escape is outside this part of YAML.
+  if (close < 0 || content[close + 1] === quote || !/^(?: +#.*)?$/.test(content.slice(close + 1))) return undefined;
+  const value = content.slice(1, close);
+  if (quote === '"' && value.includes("\\")) return undefined;
+  const style = quote === '"' ? "double" : "single";
+  return { kind: "scalar", value, source: value, style, start, end: start + close + 1 };
+}
+
+function readPlain(value: string, start: number): YamlScalar | undefined {
+  if (!PLAIN_START.test(value) || value === "-" || value.startsWith("- ")) return undefined;
+  if (value.includes(": ") || value.endsWith(":")) return undefined;
+  if (INTEGER.test(value) && value !== "-0") return { ...scalar(value, start), value: Number(value) };
+  if (value === "true" || value === "false") return { ...scalar(value, start), value: value === "true" };
+  return CONSTANT.test(value) || NUMBER_LIKE.test(value) ? undefined : scalar(value, start);
+}
+
+function readFlowList(content: string, start: number): YamlNode | undefined {
+  const close = content.indexOf("]");
+  if (close < 0 || !/^(?: +#.*)?$/.test(content.slice(close + 1))) return undefined;
+  const inside = content.slice(1, close);
+  const items: YamlNode[] = [];
+  let at = start + 1;
+  for (const piece of inside.trim() === "" ? [] : inside.split(",")) {
+    const written = piece.trim();
+    const offset = at + piece.length - piece.trimStart().length;
+    const quoted = written.startsWith('"') || written.startsWith("'");
+    if (!quoted && !PLAIN_IN_LIST.test(written)) return undefined;
+    const item = quoted ? readQuoted(written, offset) : readPlain(written, offset);
+    if (item === undefined) return undefined;
+    items.push(item);
+    at += piece.length + 1;
+  }
+  return { kind: "list", items, start };
+}
+
+function scalar(value: string, start: number): YamlScalar {
+  return { kind: "scalar", value, source: value, style: "plain", start, end: start + value.length };
+}
+
+function nothing(start: number): YamlScalar {
+  return { kind: "scalar", value: null, source: "", style: "plain", start, end: start };
+}

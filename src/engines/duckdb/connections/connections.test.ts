@@ -1,0 +1,71 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { failureOf, testEngine } from "../../../../test/suites/duckdb-engine.ts";
+import { connectionTypes, expandConnection } from "./index.ts";
+
+let folder = "";
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "eider's-connections-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const quoted = (path: string): string => path.replaceAll("'", "''");
+
+test("a DuckDB file is attached under the connection's name, read-only when it says so", async () => {
+  const path = join(folder, "shop.db");
+  const context = { name: 'my "shop"', readOnly: true };
+  const init = expandConnection("duckdb", { path }, context);
+  await using t = await testEngine(`ATTACH '${quoted(path)}' AS w; CREATE TABLE w.x AS SELECT 1 AS n; DETACH w`, {
+    connections: [{ name: context.name, init, secrets: [] }],
+  });
+  const connections = [context.name];
+  expect((await t.read({ connections, statements: 'FROM "my ""shop""".x' })).rows).toEqual([[1]]);
+  const { failure } = await failureOf(t.read({ connections, statements: 'INSERT INTO "my ""shop""".x VALUES (2)' }));
+  expect(failure).toMatchObject({ kind: "query-failed", message: expect.stringContaining("read-only") });
+});
+
+test.each([
+  ["parquet", {}, ""],
+  ["csv", { delimiter: ";", header: "true" }, "(DELIMITER ';')"],
+  ["json", {}, ""],
+])("%s files are a view with the connection's name", async (type, options, copyOptions) => {
+  const path = join(folder, `data.${type}`);
+  const init = expandConnection(type, { path, ...options }, { name: "sales", readOnly: false });
+  await using t = await testEngine(`COPY (SELECT 1 AS a, 'x' AS b) TO '${quoted(path)}' ${copyOptions}`, {
+    connections: [{ name: "sales", init, secrets: [] }],
+  });
+  const answer = await t.read({ connections: ["sales"], statements: "SELECT b, a::VARCHAR FROM sales" });
+  expect(answer.rows).toEqual([["x", "1"]]);
+});
+
+test.each(connectionTypes.map((type) => ({ type })))(
+  "$type.type becomes SQL that parses, whatever the options hold",
+  async ({ type }) => {
+    await using t = await testEngine();
+    const options = Object.fromEntries(type.options.map((name) => [name, `it's "${name}"; --`]));
+    for (const given of [options, { ...options, dsn: undefined, "key-id": undefined }]) {
+      const sql = type.expand(given, { name: `o'"n`, readOnly: true });
+      expect(await t.engine.parse(sql)).toBeUndefined();
+      expect(sql).not.toMatch(/;\s*$/);
+    }
+  },
+);
+
+test("an extension that cannot be had is said to be missing", async () => {
+  const init = expandConnection(
+    "postgres",
+    { host: "localhost", password: "pw-4711" },
+    { name: "pg", readOnly: false },
+  );
+  await using t = await testEngine(
+    "SET GLOBAL extension_directory = '/nowhere'; SET GLOBAL custom_extension_repository = '/nowhere'",
+    {
+      connections: [{ name: "pg", init, secrets: ["pw-4711"] }],
+    },
+  );
+  const failed = await failureOf(t.engine.openConnection("pg"));
+  expect(failed.failure).toEqual({ kind: "source-down", connection: "pg" });
+  expect(String(failed.cause)).toMatch(/postgres[\s\S]*duckdb\.extension_directory/);
+});

@@ -1,0 +1,27 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { Endpoint } from "../src/endpoint/endpoint.ts";
+import { serveFolder } from "./serve-folder.ts";
+
+const root = join(import.meta.dirname, "..", "examples");
+
+/** The path with 1 in the place of each parameter: an example must know what that is. */
+const pathOf = (endpoint: Endpoint): string =>
+  `/${(endpoint.route?.segments ?? []).map((segment) => (segment.kind === "text" ? segment.text : "1")).join("/")}`;
+
+describe.each(readdirSync(root))("examples/%s", (name) => {
+  test("loads without problems, and every endpoint answers with its defaults", async () => {
+    await using example = await serveFolder(join(root, name));
+    expect(example.problems).toEqual([]);
+    const paths = example.endpoints.filter(({ route }) => route?.method === "GET").map(pathOf);
+    expect(paths).not.toEqual([]);
+    for (const path of paths) {
+      const answer = await fetch(example.url + path);
+      expect([path, answer.status]).toEqual([path, 200]);
+      const body: unknown = await answer.json();
+      const rows = Array.isArray(body) ? body : (body as { data: unknown[] }).data;
+      expect([path, rows.length > 0]).toEqual([path, true]);
+    }
+  });
+});

@@ -1,0 +1,316 @@
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { commands } from "../../src/cli/index.ts";
+import { type Files, run, start } from "./program.ts";
+
+const MAIN = "connections: { memory: {} }\nhttp-port: 0\n";
+const hello: Files = {
+  "eider.yaml": MAIN,
+  "hello.yaml": "url-path: /hello\ntemplate-source: hello.sql\nconnection: memory\nwith-pagination: false\n",
+  "hello.sql": "SELECT 'hello' AS say",
+};
+
+describe("help and version", () => {
+  test.each([[["--help"]], [["-h"]], [["help"]]])("eider %j lists the commands", async (args) => {
+    const { code, stdout, stderr } = await run({}, { args });
+    expect([code, stderr]).toEqual([0, ""]);
+    for (const { name, summary } of commands) expect(stdout).toContain(`  ${name.padEnd(8)} ${summary}\n`);
+  });
+
+  test.each(commands.map(({ name, help }) => [name, help]))("eider %s --help", async (name, help) => {
+    expect(await run({}, { args: [name, "--help"] })).toEqual({ code: 0, stdout: `${help}\n`, stderr: "" });
+    expect(help).toMatch(/^Usage: eider /);
+    expect(help).toContain("Example:\n");
+  });
+
+  test("--version is the version of the package", async () => {
+    const manifest = await readFile(join(import.meta.dirname, "../../package.json"), "utf8");
+    const { code, stdout } = await run({}, { args: ["--version"] });
+    expect([code, stdout]).toEqual([0, `eider ${JSON.parse(manifest).version}\n`]);
+  });
+});
+
+describe("exit code 2: wrong usage", () => {
+  test.each([
+    [["nonsense"], "unknown command 'nonsense'"],
+    [["--nonsense"], "--nonsense"],
+    [["check", "--nonsense"], "--nonsense"],
+    [["check", "extra"], "extra"],
+    [["serve", "--offline"], "--offline"],
+    [["--port", "many"], "--port: 'many' is no port"],
+    [["--port", "65536"], "--port: '65536' is no port"],
+    [["--port=-1"], "--port: '-1' is no port"],
+    [["--port"], "port"],
+    [["--log-level", "loud"], "--log-level: 'loud' is unknown"],
+    [["--log-format", "xml"], "--log-format: 'xml' is unknown"],
+  ])("%j", async (args, message) => {
+    const { code, stdout, stderr } = await run(hello, { args });
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(/^eider: .*\nTry: eider --help\n$/s);
+    expect(stderr).toContain(message);
+  });
+});
+
+describe("exit code 1: a problem in the project", () => {
+  test.each([
+    ["no main file", {}, [], /^eider\.yaml:1:1: not found, and neither is flapi\.yaml; .*\n$/],
+    ["a main file that is not there", hello, ["-c", "other.yaml"], /^other\.yaml:1:1: not found; .*\n$/],
+    [
+      "two problems, a line each",
+      { ...hello, "eider.yaml": `${MAIN}nonsense: 1\n`, "hello.sql": "SELECT {{params.x}}" },
+      [],
+      /^eider\.yaml:3:1: nonsense: [^\n]*\n$/,
+    ],
+    [
+      "SQL that names a missing table",
+      { ...hello, "hello.sql": "SELECT *\nFROM nowhere" },
+      [],
+      /^hello\.sql:2:6: [^\n]*nowhere[^\n]*\n$/,
+    ],
+    [
+      "a bad setting of DuckDB",
+      { ...hello, "eider.yaml": `${MAIN}duckdb:\n  threads: 2\n  no_such_setting: 1\n` },
+      [],
+      /^eider\.yaml:5:3: duckdb\.no_such_setting: [^\n]*\n$/,
+    ],
+    [
+      "a bad value for a setting of DuckDB",
+      { ...hello, "eider.yaml": `${MAIN}duckdb:\n  max_memory: plenty\n` },
+      [],
+      /^eider\.yaml:4:3: duckdb\.max_memory: [^\n]*\n$/,
+    ],
+  ])("%s", async (_, files: Files, args, stderr) => {
+    const result = await run(files, { args });
+    expect(result).toEqual({ code: 1, stdout: "", stderr: expect.stringMatching(stderr) });
+  });
+
+  test("a bad EIDER_PORT", async () => {
+    const { code, stderr } = await run(hello, { env: { EIDER_PORT: "http" } });
+    expect([code, stderr]).toEqual([1, expect.stringContaining("EIDER_PORT is 'http'")]);
+  });
+});
+
+describe("exit code 3: could not listen, open or reach", () => {
+  test("the port is in use", async () => {
+    const taken = createServer().listen(0, "127.0.0.1");
+    try {
+      await new Promise((resolve) => taken.once("listening", resolve));
+      const { port } = taken.address() as { port: number };
+      const { code, stdout, stderr } = await run(hello, { args: ["--port", String(port)] });
+      expect([code, stdout]).toEqual([3, ""]);
+      const place = `127.0.0.1:${port}`;
+      expect(stderr).toBe(
+        `cannot listen on ${place}: the port is in use; stop what uses it or choose another with --port\n`,
+      );
+    } finally {
+      taken.close();
+    }
+  });
+
+  test.each([
+    ["192.0.2.1", "this machine has no such address"],
+    ["no-such-host.invalid", "the host name is unknown"],
+  ])("the host is %s", async (host, why) => {
+    const { code, stdout, stderr } = await run(hello, { args: ["--host", host] });
+    // A machine without a name server may say that it could not ask.
+    expect([code, stdout, stderr.split("\n").length]).toEqual([3, "", 2]);
+    expect(stderr).toMatch(`cannot listen on ${host}:0: `);
+    if (!stderr.includes("EAI_AGAIN")) expect(stderr).toContain(why);
+  });
+
+  test.each(["serve", "check"])("%s: a file that is no database", async (command) => {
+    const files = { ...hello, "eider.yaml": `${MAIN}duckdb: { db_path: not-a-database.txt }\n` };
+    const result = await run({ ...files, "not-a-database.txt": "text ".repeat(4_000) }, { args: [command] });
+    expect([result.code, result.stdout]).toEqual([3, ""]);
+    expect(result.stderr).toContain("not-a-database.txt");
+    expect(result.stderr).not.toMatch(/^\s+at /m);
+  });
+
+  test.each(["serve", "check"])("%s: a connection that must not be lazy is down", async (command) => {
+    const main = `${MAIN.replace("{ memory: {} }", "\n  memory: {}\n  files: { init: \"ATTACH 'gone.duckdb' AS gone (READ_ONLY)\", lazy: false }")}`;
+    const { code, stdout, stderr } = await run({ ...hello, "eider.yaml": main }, { args: [command] });
+    expect([code, stdout]).toEqual([3, ""]);
+    expect(stderr).toMatch(/^connection 'files' cannot be reached: /);
+  });
+});
+
+describe("check", () => {
+  const wrong: Files = { ...hello, "hello.sql": "SELECT {{params.x}}, {{id}}", "eider.yaml": `${MAIN}project-nam: x\n` };
+
+  test("a sound project: a summary on stdout", async () => {
+    expect(await run(hello, { args: ["check"] })).toEqual({
+      code: 0,
+      stdout: "1 endpoints, no problems\n",
+      stderr: "",
+    });
+  });
+
+  test("a warning does not fail it", async () => {
+    const files = { ...hello, "eider.yaml": `${MAIN}telemetry: { enabled: false }\n` };
+    const { code, stdout, stderr } = await run(files, { args: ["check"] });
+    expect([code, stdout]).toEqual([0, "1 endpoints, no errors, 1 warnings\n"]);
+    expect(stderr).toMatch(/^eider\.yaml:3:1: warning: telemetry: [^\n]*\n$/);
+  });
+
+  test("problems on stderr, a line each, plain in a pipe", async () => {
+    const { code, stdout, stderr } = await run(wrong, { args: ["check"] });
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(/^eider\.yaml:3:1: project-nam: [^\n]*did you mean 'project-name'\?[^\n]*\n$/);
+    expect(stderr).not.toContain("\u001b");
+  });
+
+  test("--json is one document", async () => {
+    const { code, stdout, stderr } = await run(wrong, { args: ["check", "--json"] });
+    expect([code, stderr]).toEqual([1, ""]);
+    expect(JSON.parse(stdout)).toEqual({
+      problems: [
+        {
+          severity: "error",
+          file: "eider.yaml",
+          line: 3,
+          column: 1,
+          path: "project-nam",
+          message: expect.stringContaining("did you mean 'project-name'?"),
+        },
+      ],
+      notActive: [],
+      endpoints: 0,
+    });
+    const sound = await run(hello, { args: ["check", "--json"] });
+    expect([sound.code, JSON.parse(sound.stdout)]).toEqual([0, { problems: [], notActive: [], endpoints: 1 }]);
+  });
+
+  test("--json names a connection that cannot be reached", async () => {
+    const main =
+      "connections:\n  memory: { init: \"ATTACH 'gone.duckdb' AS gone (READ_ONLY)\", lazy: false }\nhttp-port: 0\n";
+    const { code, stdout } = await run({ ...hello, "eider.yaml": main }, { args: ["check", "--json"] });
+    expect([code, JSON.parse(stdout).unreachable]).toEqual([3, expect.stringContaining("connection 'memory'")]);
+  });
+
+  test("--offline leaves the connections alone", async () => {
+    const files = {
+      ...hello,
+      "eider.yaml": "connections:\n  memory: { init: \"COPY (SELECT 1) TO 'ran.csv'\", lazy: false }\n",
+      "hello.sql": "SELECT * FROM nowhere",
+    };
+    expect(await run(files, { args: ["check", "--offline"] })).toEqual({
+      code: 0,
+      stdout: "1 endpoints, no problems\n",
+      stderr: "",
+    });
+    const syntax = await run({ ...files, "hello.sql": "SELEC 1" }, { args: ["check", "--offline"] });
+    expect([syntax.code, syntax.stderr]).toEqual([1, expect.stringMatching(/^hello\.sql:1:1: /)]);
+    await using online = await start(files, { args: ["check"] });
+    expect((await online.exited).code).toBe(1);
+    // Online the init did run, so the first half of this test says something.
+    expect(await readFile(join(online.folder, "ran.csv"), "utf8")).toContain("1");
+  });
+
+  test("runs no template, opens no port, and changes nothing", async () => {
+    const taken = createServer().listen(0, "127.0.0.1");
+    try {
+      await new Promise((resolve) => taken.once("listening", resolve));
+      const { port } = taken.address() as { port: number };
+      const files: Files = {
+        "eider.yaml": `http-port: ${port}\nduckdb: { db_path: data.duckdb }\nconnections:\n  memory: { init: "CREATE SEQUENCE IF NOT EXISTS s" }\n`,
+        "next.yaml":
+          "url-path: /next\ntemplate-source: next.sql\nconnection: memory\nwith-pagination: false\nrequest:\n  - { field-name: way, field-in: query, validators: [{ type: enum, allowedValues: [ASC, DESC] }] }\n",
+        "next.sql": "SELECT nextval('s') AS n ORDER BY 1 {{params.way}}",
+        "copy.yaml":
+          "url-path: /copy\nmethod: POST\ntemplate-source: copy.sql\nconnection: memory\nwith-pagination: false\n",
+        "copy.sql": "CREATE TABLE written AS SELECT 1 AS n",
+      };
+      await using program = await start(files, { args: ["check"] });
+      expect((await program.exited).code, program.stderr()).toBe(0);
+      const { cwd } = { cwd: program.folder };
+      await using served = await start({}, { args: ["--port", "0"], cwd });
+      const url = await served.url();
+      expect(await (await fetch(`${url}/next`)).json()).toEqual([{ n: 1 }]);
+    } finally {
+      taken.close();
+    }
+  });
+
+  test("flags of the relative", async () => {
+    const validated = await run(wrong, { args: ["--validate-config"] });
+    expect([validated.code, validated.stderr]).toEqual([1, expect.stringContaining("project-nam")]);
+    const sound = await run(hello, { args: ["-c", "eider.yaml", "--validate-config", "--no-telemetry"] });
+    expect([sound.code, sound.stdout]).toEqual([0, "1 endpoints, no problems\n"]);
+  });
+});
+
+describe("which file, which address", () => {
+  test("eider.yaml, else flapi.yaml, else the one that is named", async () => {
+    const both = { ...hello, "flapi.yaml": `${MAIN}nonsense: 1\n`, "other.yaml": `${MAIN}otherwise: 1\n` };
+    expect((await run(both, { args: ["check"] })).code).toBe(0);
+    const { "eider.yaml": _, ...without } = both;
+    expect((await run(without, { args: ["check"] })).stderr).toContain("flapi.yaml:3:1: nonsense");
+    expect((await run(both, { args: ["check", "--config=other.yaml"] })).stderr).toContain("other.yaml:3:1: otherwise");
+  });
+
+  test("flag, else environment, else file, else default", async () => {
+    const [one, two, three] = await freePorts(3);
+    const files = { ...hello, "eider.yaml": `connections: { memory: {} }\nhttp-port: ${three}\nhttp-host: 127.0.0.3\n` };
+    const env = { EIDER_PORT: String(two), EIDER_HOST: "127.0.0.2" };
+    const addresses = await Promise.all(
+      [
+        { args: ["--port", String(one), "--host", "127.0.0.4"], env },
+        { env },
+        {},
+        { env: { EIDER_PORT: "", EIDER_HOST: "" } },
+      ].map(async (options, index) => {
+        // The last two would take the same port.
+        const own = index === 3 ? { ...files, "eider.yaml": files["eider.yaml"].replace(String(three), "0") } : files;
+        await using program = await start(own, options);
+        return program.url();
+      }),
+    );
+    expect(addresses).toEqual([
+      `http://127.0.0.4:${one}`,
+      `http://127.0.0.2:${two}`,
+      `http://127.0.0.3:${three}`,
+      expect.stringMatching(/^http:\/\/127\.0\.0\.3:\d+$/),
+    ]);
+  });
+
+  test("without any: 127.0.0.1:8080", async () => {
+    const files = { ...hello, "eider.yaml": "connections: { memory: {} }\n" };
+    await using program = await start(files);
+    // Whether the port is free here or not, it is named.
+    await Promise.race([program.exited, program.url().catch(() => {})]);
+    expect(program.stdout() + program.stderr()).toContain("127.0.0.1:8080");
+  });
+});
+
+test("serve without a word: one plain line when it is ready, and it serves", async () => {
+  await using program = await start(hello, { args: ["--no-telemetry"] });
+  const url = await program.url();
+  expect(await (await fetch(`${url}/hello`)).json()).toEqual([{ say: "hello" }]);
+  expect([program.stdout(), program.stderr()]).toEqual([`REST listening on ${url}\n`, ""]);
+});
+
+test("what goes wrong is logged as JSON in a pipe, as sentences when asked", async () => {
+  const files = { ...hello, "hello.sql": "SELECT error('broken')" };
+  for (const [args, shape] of [
+    [[], /^\{"time":"[^"]+","level":"warn","message":"query failed: [^\n]*broken[^\n]*\}\n$/],
+    [["--log-format", "pretty"], /^\d\d:\d\d:\d\d warn {2}query failed: [^\n]*broken[^\n]*\n$/],
+    [["--log-level", "silent"], /^$/],
+  ] as const) {
+    await using program = await start(files, { args });
+    expect((await fetch(`${await program.url()}/hello`)).status).toBe(500);
+    program.signal("SIGTERM");
+    expect(await program.exited).toEqual({ code: 0, signal: null });
+    expect(program.stderr()).toMatch(shape);
+    expect(program.stderr()).not.toContain("\u001b");
+  }
+});
+
+async function freePorts(count: number): Promise<readonly number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.once("listening", resolve))));
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}

@@ -1,0 +1,105 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { until } from "../until.ts";
+
+/** What a program left behind. */
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** The real program, as a shell would start it. */
+export interface Program extends AsyncDisposable {
+  readonly folder: string;
+  readonly exited: Promise<Exit>;
+  stdout(): string;
+  stderr(): string;
+  signal(name: NodeJS.Signals): void;
+  hasExited(): boolean;
+  /** The address that it prints when it is ready; what it said instead when it ends before. */
+  url(): Promise<string>;
+}
+
+/** A project's files by name. */
+export type Files = Readonly<Record<string, string>>;
+
+export interface StartOptions {
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Default: the folder of the files. */
+  readonly cwd?: string;
+}
+
+const PROGRAM = resolve(import.meta.dirname, "../../bin/eider.cjs");
+
+/** A folder with files. It goes with whoever disposes of it. */
+export async function folderWith(files: Files): Promise<{ readonly path: string } & AsyncDisposable> {
+  const path = await mkdtemp(join(tmpdir(), "eider-process-"));
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(path, name)), { recursive: true });
+    await writeFile(join(path, name), text);
+  }
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
+
+/** Starts `eider` in a folder with these files. Disposing of it kills what still runs. */
+export async function start(files: Files, { args = [], env = {}, cwd }: StartOptions = {}): Promise<Program> {
+  const folder = await folderWith(files);
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
+    cwd: cwd ?? folder.path,
+    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const output = outputOf(child);
+  let ended: Exit | undefined;
+  const exited = new Promise<Exit>((done) => {
+    child.once("close", (code, signal) => {
+      ended = { code, signal };
+      done(ended);
+    });
+  });
+  return {
+    folder: folder.path,
+    exited,
+    stdout: output.stdout,
+    stderr: output.stderr,
+    signal: (name) => void child.kill(name),
+    hasExited: () => ended !== undefined,
+    async url() {
+      const line = await until(
+        "the line of the listener",
+        () => /^REST listening on (http:\/\/\S+)\n/m.exec(output.stdout())?.[1] ?? (ended && "none"),
+        20_000,
+      );
+      if (line === "none") throw new Error(`ended with ${ended?.code}:\n${output.stderr()}`);
+      return line;
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGKILL");
+      await exited;
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Runs `eider` to its end. */
+export async function run(
+  files: Files,
+  options: StartOptions = {},
+): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }> {
+  await using program = await start(files, options);
+  const { code } = await program.exited;
+  return { code, stdout: program.stdout(), stderr: program.stderr() };
+}
+
+function outputOf(child: ChildProcess): { stdout(): string; stderr(): string } {
+  const texts = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name]?.setEncoding("utf8").on("data", (text: string) => {
+      texts[name] += text;
+    });
+  }
+  return { stdout: () => texts.stdout, stderr: () => texts.stderr };
+}

@@ -1,0 +1,232 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { describe, expect, test } from "vitest";
+
+/** Rules about the tree itself. Each is a function of a file's name and text, and is tried on a made-up violation too. */
+type Rule = (file: string, text: string) => readonly string[];
+
+const root = join(import.meta.dirname, "..");
+
+function filesBelow(folder: string, ending: RegExp): readonly string[] {
+  if (!existsSync(join(root, folder))) return [];
+  return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+    .filter((name) => ending.test(name) && !name.includes("node_modules"))
+    .map((name) => `${folder}/${name.replaceAll("\\", "/")}`)
+    .sort();
+}
+
+const read = (file: string): string => readFileSync(join(root, file), "utf8");
+const isTest = (file: string): boolean => file.endsWith(".test.ts");
+const allSources = filesBelow("src", /\.ts$/);
+const sources = allSources.filter((file) => !isTest(file));
+const tests = [...allSources.filter(isTest), ...filesBelow("test", /\.ts$/)];
+const scripts = [...filesBelow("bench", /\.mjs$/), ...filesBelow("bin", /\.cjs$/), ...filesBelow(".ci", /run$/)];
+
+/** The tree that ARCHITECTURE.md shows: paths in their order, folders with a slash at the end. */
+function treeOf(document: string): readonly string[] {
+  const lines = document.split("```")[1]?.split("\n").slice(1, -1) ?? [];
+  const parents: string[] = [];
+  return lines.map((line) => {
+    const [, indent = "", name = ""] = /^( *)(\S+)/.exec(line) ?? [];
+    const depth = indent.length / 2;
+    parents.length = depth;
+    parents.push(name);
+    return parents.join("");
+  });
+}
+
+const tree = treeOf(read("ARCHITECTURE.md"));
+
+/** What stands directly in src/, in the order in which it may import. */
+const order = tree.filter((path) => /^src\/[^/]+\/?$/.test(path)).map((path) => path.replace(/^src\/|\/$/g, ""));
+
+/** Imports against the order: of types only, because two folders speak of the same thing. */
+const typesFromBelow: ReadonlySet<string> = new Set([
+  "src/params/parameter.ts -> src/sql/statement.ts",
+  "src/rest/rest-app.ts -> src/service.ts",
+]);
+
+interface Import {
+  readonly from: string;
+  readonly typesOnly: boolean;
+}
+
+function importsOf(text: string): readonly Import[] {
+  const found = [
+    ...text.matchAll(/^(?:import|export)\s+(?:(type)\s+)?(?:[\w*\s{},]+?\s+from\s+)?"([^"]+)"/gm),
+    ...text.matchAll(/\bimport\((?:()")([^"]+)"\)/g),
+  ];
+  return found.map(([, type, from = ""]) => ({ from, typesOnly: type === "type" }));
+}
+
+const homeOf = (file: string): string => file.split("/")[1] ?? "";
+
+const importOrder: Rule = (file, text) =>
+  importsOf(text).flatMap(({ from, typesOnly }) => {
+    if (!from.startsWith(".")) return [];
+    const target = normalize(join(dirname(file), from)).replaceAll("\\", "/");
+    const edge = `${file} -> ${target}`;
+    if (!target.startsWith("src/")) return [`${edge} leaves src/`];
+    if (typesOnly && typesFromBelow.has(edge)) return [];
+    const [mine, other] = [order.indexOf(homeOf(file)), order.indexOf(homeOf(target))];
+    if (mine < 0 || other < 0) return [`${edge}: not in the tree of ARCHITECTURE.md`];
+    return other > mine ? [`${edge}: ${homeOf(target)} comes after ${homeOf(file)}`] : [];
+  });
+
+/** Where each outside thing may be imported. What is not listed may not be imported at all. */
+const homes: readonly (readonly [dependency: RegExp, home: RegExp])[] = [
+  [/^@duckdb\//, /^src\/engines\/duckdb\//],
+  [/^yaml$/, /^src\/config\//],
+  [/^zod$/, /^src\/(config|params)\//],
+  [/^mustache$/, /^src\/sql\//],
+  // The whitelist of environment variables takes regular expressions too.
+  [/^re2js$/, /^src\/(params\/validators\/|config\/environment\.ts$)/],
+  [/^node:(http|net)$/, /^src\/(http|rest)\//],
+  [/^node:stream$/, /^src\/(http|rest)\//],
+  // `run.ts` reads the version of the package.
+  [/^node:fs(\/promises)?$/, /^src\/(config\/files|cli\/run)\.ts$/],
+  [/^node:path$/, /^src\/config\//],
+  [/^node:buffer$/, /^src\/rest\//],
+  [/^node:crypto$/, /^src\/http\//],
+  [/^node:util$/, /^src\/cli\//],
+];
+
+const oneHome: Rule = (file, text) =>
+  importsOf(text).flatMap(({ from }) => {
+    if (from.startsWith(".")) return [];
+    const allowed = homes.some(([dependency, home]) => dependency.test(from) && home.test(file));
+    return allowed ? [] : [`${file} imports ${from}`];
+  });
+
+const COMMENTS_AND_TEXTS = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`/g;
+
+const processOnlyInMain: Rule = (file, text) =>
+  file !== "src/main.ts" && /\bprocess\b/.test(text.replace(COMMENTS_AND_TEXTS, '""'))
+    ? [`${file} touches process`]
+    : [];
+
+const shortFiles: Rule = (file, text) => {
+  const lines = text.split("\n").length - 1;
+  return lines > 300 ? [`${file} has ${lines} lines`] : [];
+};
+
+const tellingNames: Rule = (file, text) => [
+  ...(/(^|[/-])(utils?|helpers?|common|misc|managers?)(?=[/.-])/i.test(file)
+    ? [`${file} says nothing of its purpose`]
+    : []),
+  ...[
+    ...text.matchAll(/\b(?:class|interface|type|function|const) (\w*(?:(?<!ecrets)Manager|Helper|Impl|Utils?)|Base[A-Z]\w*)\b/g),
+  ].map(([, name]) => `${file}: ${name}`),
+];
+
+const nothingLeftForLater: Rule = (file, text) =>
+  [...text.matchAll(/\b(?:TO[D]O|FIX[M]E|XX[X])\b/g)].map(([word]) => `${file}: ${word}`);
+
+const LEFT_OUT = /\b(?:test|it|describe|suite)(?:\.\w+)*\.(only|skip|skipIf|runIf|todo|fails)\b/;
+
+/** `.only` never; `.skip` and its like with a comment on their line or on the one before. */
+const everyTestRuns: Rule = (file, text) => {
+  const lines = text.split("\n");
+  return lines.flatMap((line, index) => {
+    const word = LEFT_OUT.exec(line.replace(/"(?:\\.|[^"\\])*"/g, '""'))?.[1];
+    if (word === undefined) return [];
+    const hasReason = /\/\/|\*\//.test(line) || /\/\/|\*\/|^\s*\*/.test(lines[index - 1] ?? "");
+    return word !== "only" && hasReason ? [] : [`${file}:${index + 1}: .${word}`];
+  });
+};
+
+const violations = (rule: Rule, files: readonly string[]): readonly string[] =>
+  files.flatMap((file) => rule(file, read(file)));
+
+describe("the tree keeps its rules", () => {
+  test.each<[string, Rule, readonly string[]]>([
+    ["folders import only from those above them", importOrder, sources],
+    ["each outside thing has one home", oneHome, sources],
+    ["only main.ts touches process", processOnlyInMain, sources],
+    ["no file is long", shortFiles, [...sources, ...tests.filter((file) => !isTest(file)), ...scripts]],
+    ["names say what something is for", tellingNames, [...sources, ...tests, ...scripts]],
+    ["nothing is left for later", nothingLeftForLater, [...sources, ...tests, ...scripts]],
+    ["every test runs, or says why not", everyTestRuns, tests],
+  ])("%s", (_, rule, files) => {
+    expect(files.length).toBeGreaterThan(0);
+    expect(violations(rule, files)).toEqual([]);
+  });
+
+  test("ARCHITECTURE.md lists every folder of src/, and nothing that is gone", () => {
+    const folders = new Set(allSources.map((file) => `${dirname(file)}/`).filter((folder) => folder !== "src/"));
+    const listed = tree.filter((path) => path.startsWith("src/") && path.endsWith("/") && path !== "src/");
+    expect([...folders].sort()).toEqual([...listed].sort());
+    const files = sources.filter((file) => dirname(file) === "src");
+    expect(files).toEqual(tree.filter((path) => /^src\/[^/]+\.ts$/.test(path)).sort());
+    expect(tree.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+
+  test("the imports from below that are excused are still there", () => {
+    const edges = sources.flatMap((file) =>
+      importsOf(read(file)).map(
+        ({ from }) => `${file} -> ${normalize(join(dirname(file), from)).replaceAll("\\", "/")}`,
+      ),
+    );
+    expect([...typesFromBelow].filter((edge) => !edges.includes(edge))).toEqual([]);
+  });
+
+  test("every home is lived in", () => {
+    const imports = sources.flatMap((file) => importsOf(read(file)).map(({ from }) => from));
+    expect(homes.filter(([dependency]) => !imports.some((from) => dependency.test(from)))).toEqual([]);
+  });
+});
+
+describe("the rules find what breaks them", () => {
+  const made = (...words: readonly string[]): string => words.join("");
+  test.each<[string, Rule, string, string]>([
+    ["upwards", importOrder, "src/params/x.ts", 'import { a } from "../rest/rest-app.ts";\n'],
+    [
+      "upwards in several lines",
+      importOrder,
+      "src/sql/x.ts",
+      'import {\n  a,\n  type B,\n} from "../engines/engine.ts";\n',
+    ],
+    ["upwards by a type", importOrder, "src/params/x.ts", 'import type { A } from "../sql/template.ts";\n'],
+    ["upwards by export", importOrder, "src/params/x.ts", 'export { a } from "../config/problem.ts";\n'],
+    ["upwards by import()", importOrder, "src/params/x.ts", 'const a = import("../config/problem.ts");\n'],
+    ["a value where a type is excused", importOrder, "src/rest/rest-app.ts", 'import { a } from "../service.ts";\n'],
+    ["out of src/", importOrder, "src/cli/x.ts", 'import { a } from "../../test/service.ts";\n'],
+    ["an unknown folder", importOrder, "src/cache/x.ts", 'import { a } from "../failure.ts";\n'],
+    ["DuckDB elsewhere", oneHome, "src/rest/x.ts", 'import duckdb from "@duckdb/node-api";\n'],
+    ["a new dependency", oneHome, "src/rest/x.ts", 'import "left-pad";\n'],
+    ["files elsewhere", oneHome, "src/service.ts", 'import { readFileSync } from "node:fs";\n'],
+    ["process", processOnlyInMain, "src/cli/x.ts", 'const port = process.env["PORT"]; // process\n'],
+    ["a long file", shortFiles, "src/x.ts", "\n".repeat(301)],
+    ["a file for anything", tellingNames, "src/params/utils.ts", ""],
+    ["a folder for anything", tellingNames, "src/helpers/x.ts", ""],
+    ["a manager", tellingNames, "src/x.ts", made("class Cache", "Manager {}")],
+    ["a base", tellingNames, "src/x.ts", made("interface Base", "Engine {}")],
+    ["work left over", nothingLeftForLater, "src/x.ts", made("// TO", "DO: more")],
+    ["a test alone", everyTestRuns, "test/x.test.ts", made("test.", "only('x', () => {}); // reason")],
+    ["a test left out", everyTestRuns, "test/x.test.ts", made("test.", "skip('x', () => {});")],
+    ["a table left out", everyTestRuns, "test/x.test.ts", made("describe.skipIf", "(true)('x', () => {});")],
+  ])("%s", (_, rule, file, text) => {
+    expect(rule(file, text)).toHaveLength(1);
+  });
+
+  test.each<[string, Rule, string, string]>([
+    ["downwards", importOrder, "src/rest/x.ts", 'import { a } from "../params/page.ts";\n'],
+    ["in the same folder", importOrder, "src/rest/x.ts", 'import { a } from "./rest-app.ts";\n'],
+    ["the word process", processOnlyInMain, "src/x.ts", '/** Ends the process. */\nconst a = "process"; // process\n'],
+    ["a reason", everyTestRuns, "test/x.test.ts", made("// Needs a server.\ntest.skipIf", "(true)('x', () => {});")],
+    ["a name in a text", everyTestRuns, "test/x.test.ts", made('test("test.', 'only", () => {});')],
+  ])("%s is fine", (_, rule, file, text) => {
+    expect(rule(file, text)).toEqual([]);
+  });
+
+  test("the tree is read by its indentation", () => {
+    expect(treeOf("```\nsrc/\n  a.ts  x\n  b/    y\n    c/  z\n  d/    w\ntest/\n```")).toEqual([
+      "src/",
+      "src/a.ts",
+      "src/b/",
+      "src/b/c/",
+      "src/d/",
+      "test/",
+    ]);
+  });
+});
