@@ -3,7 +3,7 @@ import type { Problem } from "../config/problem.ts";
 import { openService } from "../service.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime } from "./command.ts";
 import { type ProjectOptions, projectOptionsHelp, readOptions } from "./options.ts";
-import { hasErrors, inOrder, printProblems } from "./print-problems.ts";
+import { hasErrors, inOrder, oneLine, printProblems } from "./print-problems.ts";
 
 /** Everything that is wrong with a project, without serving it. */
 export const check: Command = {
@@ -29,15 +29,19 @@ Example:
     } else {
       printProblems(found.problems, runtime.stderr);
       for (const line of found.inactive) runtime.stderr.write(`not active yet: ${line}\n`);
-      if (found.unreachable !== undefined) runtime.stderr.write(`${found.unreachable}\n`);
+      if (found.unreachable !== undefined) runtime.stderr.write(`${oneLine(found.unreachable)}\n`);
       if (exitCodeOf(found) === exitCodes.done) {
-        const warnings = found.problems.length === 0 ? "no problems" : `no errors, ${found.problems.length} warnings`;
-        runtime.stdout.write(`${found.endpoints} endpoints, ${warnings}\n`);
+        const warnings = found.problems.length === 0 ? "no problems" : `no errors, ${count(found.problems.length, "warning")}`;
+        runtime.stdout.write(`${count(found.endpoints, "endpoint")}, ${warnings}\n`);
       }
     }
     return exitCodeOf(found);
   },
 };
+
+function count(number: number, thing: string): string {
+  return `${number} ${thing}${number === 1 ? "" : "s"}`;
+}
 
 interface Found {
   readonly problems: readonly Problem[];

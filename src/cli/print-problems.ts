@@ -8,10 +8,15 @@ const RESET = "\u001b[0m";
 /** Every problem on its own line: in order of file and line, in colour on a terminal. */
 export function printProblems(problems: readonly Problem[], output: Output): void {
   for (const problem of inOrder(problems)) {
-    const line = formatProblem(problem);
+    const line = oneLine(formatProblem(problem));
     const colour = problem.severity === "error" ? RED : YELLOW;
     output.write(output.isTerminal ? `${colour}${line}${RESET}\n` : `${line}\n`);
   }
+}
+
+/** What a database says may have several lines; whoever reads what we print counts on one for each problem. */
+export function oneLine(message: string): string {
+  return message.trim().replace(/\s*\n\s*/g, " ");
 }
 
 export function inOrder(problems: readonly Problem[]): readonly Problem[] {

@@ -6,7 +6,7 @@ import { openRestApp, type RestApp } from "../rest/rest-app.ts";
 import { openService } from "../service.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime } from "./command.ts";
 import { projectOptionsHelp, readOptions } from "./options.ts";
-import { hasErrors, printProblems } from "./print-problems.ts";
+import { hasErrors, oneLine, printProblems } from "./print-problems.ts";
 
 /** Serves a project until it is told to stop. */
 export const serve: Command = {
@@ -39,7 +39,7 @@ Example:
     printProblems(opened.problems, runtime.stderr);
     if (hasErrors(opened.problems)) return exitCodes.problem;
     if (opened.service === undefined) {
-      runtime.stderr.write(`${opened.unreachable}\n`);
+      runtime.stderr.write(`${oneLine(opened.unreachable ?? "the project could not be opened")}\n`);
       return exitCodes.unavailable;
     }
     const app = openRestApp(opened.service, report);

@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { commands } from "../../src/cli/index.ts";
+import { runCommandLine } from "../../src/cli/run.ts";
 import { type Files, run, start } from "./program.ts";
 
 const MAIN = "connections: { memory: {} }\nhttp-port: 0\n";
@@ -12,9 +13,9 @@ const hello: Files = {
   "hello.sql": "SELECT 'hello' AS say",
 };
 
-describe("help and version", () => {
-  test.each([[["--help"]], [["-h"]], [["help"]]])("eider %j lists the commands", async (args) => {
-    const { code, stdout, stderr } = await run({}, { args });
+describe.concurrent("help and version", () => {
+  test("--help lists the commands", async () => {
+    const { code, stdout, stderr } = await run({}, { args: ["--help"] });
     expect([code, stderr]).toEqual([0, ""]);
     for (const { name, summary } of commands) expect(stdout).toContain(`  ${name.padEnd(8)} ${summary}\n`);
   });
@@ -33,7 +34,7 @@ describe("help and version", () => {
 });
 
 describe("exit code 2: wrong usage", () => {
-  test.each([
+  const usage = [
     [["nonsense"], "unknown command 'nonsense'"],
     [["--nonsense"], "--nonsense"],
     [["check", "--nonsense"], "--nonsense"],
@@ -45,20 +46,43 @@ describe("exit code 2: wrong usage", () => {
     [["--port"], "port"],
     [["--log-level", "loud"], "--log-level: 'loud' is unknown"],
     [["--log-format", "xml"], "--log-format: 'xml' is unknown"],
-  ])("%j", async (args, message) => {
-    const { code, stdout, stderr } = await run(hello, { args });
+  ] as const;
+
+  test.each(usage)("%j", async (args, message) => {
+    const said = { stdout: "", stderr: "" };
+    const output = (name: keyof typeof said) => ({
+      isTerminal: true,
+      write(text: string) {
+        said[name] += text;
+      },
+    });
+    const code = await runCommandLine(args, {
+      cwd: import.meta.dirname,
+      env: {},
+      stdout: output("stdout"),
+      stderr: output("stderr"),
+      now: () => new Date(0),
+      onStop: () => {},
+      kill: () => {},
+    });
+    expect([code, said.stdout]).toEqual([2, ""]);
+    expect(said.stderr).toMatch(/^eider: .*\nTry: eider --help\n$/s);
+    expect(said.stderr).toContain(message);
+  });
+
+  test("the process says so too", async () => {
+    const { code, stdout, stderr } = await run(hello, { args: ["--port", "many"] });
     expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toMatch(/^eider: .*\nTry: eider --help\n$/s);
-    expect(stderr).toContain(message);
+    expect(stderr).toMatch(/^eider: --port: 'many' is no port; [^\n]*\nTry: eider --help\n$/);
   });
 });
 
-describe("exit code 1: a problem in the project", () => {
+describe.concurrent("exit code 1: a problem in the project", () => {
   test.each([
     ["no main file", {}, [], /^eider\.yaml:1:1: not found, and neither is flapi\.yaml; .*\n$/],
     ["a main file that is not there", hello, ["-c", "other.yaml"], /^other\.yaml:1:1: not found; .*\n$/],
     [
-      "two problems, a line each",
+      "an unknown key",
       { ...hello, "eider.yaml": `${MAIN}nonsense: 1\n`, "hello.sql": "SELECT {{params.x}}" },
       [],
       /^eider\.yaml:3:1: nonsense: [^\n]*\n$/,
@@ -67,7 +91,7 @@ describe("exit code 1: a problem in the project", () => {
       "SQL that names a missing table",
       { ...hello, "hello.sql": "SELECT *\nFROM nowhere" },
       [],
-      /^hello\.sql:2:6: [^\n]*nowhere[^\n]*\n$/,
+      /^hello\.sql:2:6: [^\n]*nowhere does not exist![^\n]*\n$/,
     ],
     [
       "a bad setting of DuckDB",
@@ -92,7 +116,7 @@ describe("exit code 1: a problem in the project", () => {
   });
 });
 
-describe("exit code 3: could not listen, open or reach", () => {
+describe.concurrent("exit code 3: could not listen, open or reach", () => {
   test("the port is in use", async () => {
     const taken = createServer().listen(0, "127.0.0.1");
     try {
@@ -136,13 +160,13 @@ describe("exit code 3: could not listen, open or reach", () => {
   });
 });
 
-describe("check", () => {
+describe.concurrent("check", () => {
   const wrong: Files = { ...hello, "hello.sql": "SELECT {{params.x}}, {{id}}", "eider.yaml": `${MAIN}project-nam: x\n` };
 
   test("a sound project: a summary on stdout", async () => {
     expect(await run(hello, { args: ["check"] })).toEqual({
       code: 0,
-      stdout: "1 endpoints, no problems\n",
+      stdout: "1 endpoint, no problems\n",
       stderr: "",
     });
   });
@@ -150,7 +174,7 @@ describe("check", () => {
   test("a warning does not fail it", async () => {
     const files = { ...hello, "eider.yaml": `${MAIN}telemetry: { enabled: false }\n` };
     const { code, stdout, stderr } = await run(files, { args: ["check"] });
-    expect([code, stdout]).toEqual([0, "1 endpoints, no errors, 1 warnings\n"]);
+    expect([code, stdout]).toEqual([0, "1 endpoint, no errors, 1 warning\n"]);
     expect(stderr).toMatch(/^eider\.yaml:3:1: warning: telemetry: [^\n]*\n$/);
   });
 
@@ -197,7 +221,7 @@ describe("check", () => {
     };
     expect(await run(files, { args: ["check", "--offline"] })).toEqual({
       code: 0,
-      stdout: "1 endpoints, no problems\n",
+      stdout: "1 endpoint, no problems\n",
       stderr: "",
     });
     const syntax = await run({ ...files, "hello.sql": "SELEC 1" }, { args: ["check", "--offline"] });
@@ -216,7 +240,7 @@ describe("check", () => {
       const files: Files = {
         "eider.yaml": `http-port: ${port}\nduckdb: { db_path: data.duckdb }\nconnections:\n  memory: { init: "CREATE SEQUENCE IF NOT EXISTS s" }\n`,
         "next.yaml":
-          "url-path: /next\ntemplate-source: next.sql\nconnection: memory\nwith-pagination: false\nrequest:\n  - { field-name: way, field-in: query, validators: [{ type: enum, allowedValues: [ASC, DESC] }] }\n",
+          "url-path: /next\ntemplate-source: next.sql\nconnection: memory\nwith-pagination: false\nrequest:\n  - { field-name: way, field-in: query, validators: [{ type: enum, allowedValues: [ASC, DESC] }], default: ASC }\n",
         "next.sql": "SELECT nextval('s') AS n ORDER BY 1 {{params.way}}",
         "copy.yaml":
           "url-path: /copy\nmethod: POST\ntemplate-source: copy.sql\nconnection: memory\nwith-pagination: false\n",
@@ -224,8 +248,7 @@ describe("check", () => {
       };
       await using program = await start(files, { args: ["check"] });
       expect((await program.exited).code, program.stderr()).toBe(0);
-      const { cwd } = { cwd: program.folder };
-      await using served = await start({}, { args: ["--port", "0"], cwd });
+      await using served = await start({}, { args: ["--port", "0"], cwd: program.folder });
       const url = await served.url();
       expect(await (await fetch(`${url}/next`)).json()).toEqual([{ n: 1 }]);
     } finally {
@@ -237,7 +260,7 @@ describe("check", () => {
     const validated = await run(wrong, { args: ["--validate-config"] });
     expect([validated.code, validated.stderr]).toEqual([1, expect.stringContaining("project-nam")]);
     const sound = await run(hello, { args: ["-c", "eider.yaml", "--validate-config", "--no-telemetry"] });
-    expect([sound.code, sound.stdout]).toEqual([0, "1 endpoints, no problems\n"]);
+    expect([sound.code, sound.stdout]).toEqual([0, "1 endpoint, no problems\n"]);
   });
 });
 
@@ -245,7 +268,7 @@ describe("which file, which address", () => {
   test("eider.yaml, else flapi.yaml, else the one that is named", async () => {
     const both = { ...hello, "flapi.yaml": `${MAIN}nonsense: 1\n`, "other.yaml": `${MAIN}otherwise: 1\n` };
     expect((await run(both, { args: ["check"] })).code).toBe(0);
-    const { "eider.yaml": _, ...without } = both;
+    const without = { ...both, "eider.yaml": undefined };
     expect((await run(without, { args: ["check"] })).stderr).toContain("flapi.yaml:3:1: nonsense");
     expect((await run(both, { args: ["check", "--config=other.yaml"] })).stderr).toContain("other.yaml:3:1: otherwise");
   });
@@ -264,7 +287,7 @@ describe("which file, which address", () => {
         // The last two would take the same port.
         const own = index === 3 ? { ...files, "eider.yaml": files["eider.yaml"].replace(String(three), "0") } : files;
         await using program = await start(own, options);
-        return program.url();
+        return await program.url();
       }),
     );
     expect(addresses).toEqual([

@@ -23,7 +23,7 @@ export interface Program extends AsyncDisposable {
 }
 
 /** A project's files by name. */
-export type Files = Readonly<Record<string, string>>;
+export type Files = Readonly<Record<string, string | undefined>>;
 
 export interface StartOptions {
   readonly args?: readonly string[];
@@ -38,6 +38,7 @@ const PROGRAM = resolve(import.meta.dirname, "../../bin/eider.cjs");
 export async function folderWith(files: Files): Promise<{ readonly path: string } & AsyncDisposable> {
   const path = await mkdtemp(join(tmpdir(), "eider-process-"));
   for (const [name, text] of Object.entries(files)) {
+    if (text === undefined) continue;
     await mkdir(dirname(join(path, name)), { recursive: true });
     await writeFile(join(path, name), text);
   }
