@@ -1,32 +1,59 @@
-/** Runs two variants in turning order, `rounds` times after four to warm up; medians, and the median of the ratios per round. */
-export async function compare({ base, own }, rounds) {
-  const samples = { base: [], own: [] };
-  const variants = { base, own };
-  for (let round = -4; round < rounds; round++) {
-    for (const name of round % 2 === 0 ? ["base", "own"] : ["own", "base"]) {
-      globalThis.gc?.();
-      const cpuBefore = process.cpuUsage();
-      const before = performance.now();
-      await variants[name]();
-      const wall = performance.now() - before;
-      const { user, system } = process.cpuUsage(cpuBefore);
-      if (round >= 0) samples[name].push({ wall, cpu: (user + system) / 1000 });
-    }
+import { fork } from "node:child_process";
+import { once } from "node:events";
+
+/**
+ * Runs variants of the same work against each other. Each has a process of its own, so that none pays for the garbage
+ * of another; they take turns, in turning order, so that all meet the same noise.
+ */
+export async function openContest(file, names) {
+  const players = [];
+  for (const name of names) {
+    const child = fork(file, [name]);
+    const [message] = await once(child, "message");
+    if (message !== "ready") throw new Error(`${name}: ${message}`);
+    players.push({ name, child });
   }
-  const medianOf = (name, key) => median(samples[name].map((sample) => sample[key]));
-  const ratioOf = (key) => median(samples.base.map((sample, round) => sample[key] / samples.own[round][key]));
   return {
-    wall: { base: medianOf("base", "wall"), own: medianOf("own", "wall") },
-    cpu: { base: medianOf("base", "cpu"), own: medianOf("own", "cpu") },
-    ratio: ratioOf("wall"),
-    cpuRatio: ratioOf("cpu"),
+    /** Medians of wall and CPU milliseconds per variant, and the medians of the first one's ratios to the others. */
+    async compare(task, rounds) {
+      const samples = new Map(names.map((name) => [name, []]));
+      const warmUp = 4;
+      for (let round = 0; round < rounds + warmUp; round++) {
+        for (const { name, child } of round % 2 === 0 ? players : players.toReversed()) {
+          child.send(task);
+          const [sample] = await once(child, "message");
+          if (round >= warmUp) samples.get(name).push(sample);
+        }
+      }
+      return { samples, ratio: (key, name) => ratioOf(samples.get(names[0]), samples.get(name), key) };
+    },
+    close() {
+      for (const { child } of players) child.disconnect();
+    },
   };
+}
+
+/** The other side: `work(task)` is what is measured. */
+export function play(work) {
+  process.on("message", async (task) => {
+    const cpuBefore = process.cpuUsage();
+    const before = performance.now();
+    const result = await work(task);
+    const wall = performance.now() - before;
+    const { user, system } = process.cpuUsage(cpuBefore);
+    process.send({ wall, cpu: (user + system) / 1000, result });
+  });
+  process.send("ready");
 }
 
 export function median(numbers) {
   const sorted = [...numbers].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+function ratioOf(first, other, key) {
+  return median(first.map((sample, round) => sample[key] / other[round][key]));
 }
 
 export function printTable(lines) {

@@ -1,15 +1,13 @@
 // The JSON writer against what a Node program does without it: getRowObjectsJson + JSON.stringify.
-// npm run build && node bench/json.mjs [rounds]
-//
-// Ratios are taken within one round (the variants run one after the other, in turning order) and the median is shown.
+// npm run build && node bench/json.mjs
+// EIDER_BENCH_ROUNDS (default 9) sets the rounds after warm-up.
 
+import { fileURLToPath } from "node:url";
 import { DuckDBDataChunk, JsonDuckDBValueConverter } from "@duckdb/node-api";
 import duckdb from "@duckdb/node-bindings";
 import { columnsOf, loadChunk } from "../dist/engines/duckdb/load-vectors.js";
 import { json } from "../dist/formats/json/json.js";
-import { compare, printTable } from "./compare.mjs";
-
-const ROUNDS = Number(process.argv[2] ?? 9);
+import { median, openContest, play, printTable } from "./compare.mjs";
 
 const TABLE = `
   CREATE TABLE t AS SELECT
@@ -23,24 +21,8 @@ const TABLE = `
     CASE WHEN i % 4 = 0 THEN NULL ELSE 'tag' || (i % 100) END AS tag
   FROM range(200000) r(i)`;
 
-const database = await duckdb.open(":memory:");
-const connection = await duckdb.connect(database);
-await duckdb.query(connection, "SELECT setseed(0.5)");
-await duckdb.query(connection, TABLE);
-
-async function fetchAll(sql) {
-  const result = await duckdb.query(connection, sql);
-  const chunks = [];
-  for (;;) {
-    const chunk = await duckdb.fetch_chunk(result);
-    if (!chunk || duckdb.data_chunk_get_size(chunk) === 0) break;
-    chunks.push(chunk);
-  }
-  return { result, chunks };
-}
-
-/** The loop of getRowObjectsJson over chunks that are fetched already; fresh wrappers, since they keep what they read. */
-function byRowObjects(names, chunks) {
+/** The loop of getRowObjectsJson over fetched chunks; fresh wrappers each time, since they keep what they have read. */
+function byRowObjects({ columns, chunks }) {
   const rows = [];
   for (const raw of chunks) {
     const chunk = new DuckDBDataChunk(raw);
@@ -48,71 +30,75 @@ function byRowObjects(names, chunks) {
     for (let row = 0; row < count; row++) {
       const object = {};
       chunk.visitRowValues(row, (value, _row, column, type) => {
-        object[names[column]] = JsonDuckDBValueConverter(value, type, JsonDuckDBValueConverter);
+        object[columns[column].name] = JsonDuckDBValueConverter(value, type, JsonDuckDBValueConverter);
       });
       rows.push(object);
     }
   }
-  return Buffer.from(JSON.stringify(rows));
+  return Buffer.from(JSON.stringify(rows)).length;
 }
 
-function byWriter(columns, chunks) {
+function byWriter({ columns, chunks }) {
   const encoder = json.open(columns, { kind: "rows" });
   let bytes = 0;
   for (const chunk of chunks) bytes += encoder.encode(loadChunk(chunk, columns)).length;
   return bytes + encoder.end().length;
 }
 
-const lines = [];
-for (const rows of [100, 10_000, 200_000]) {
-  const sql = `SELECT * FROM t LIMIT ${rows}`;
-  const { result, chunks } = await fetchAll(sql);
-  const columns = columnsOf(result);
-  const names = columns.map((column) => column.name);
-  const bytes = byWriter(columns, chunks);
-  const repeat = Math.max(1, Math.round(40_000 / rows));
-  const serialised = await compare(
-    {
-      base: async () => {
-        for (let count = 0; count < repeat; count++) byRowObjects(names, chunks);
-      },
-      own: async () => {
-        for (let count = 0; count < repeat; count++) byWriter(columns, chunks);
-      },
-    },
-    ROUNDS,
-  );
-  lines.push(line("serialise", rows, serialised, { repeat, bytes }));
-  const whole = await compare(
-    {
-      base: async () => {
-        for (let count = 0; count < repeat; count++) {
-          const fetched = await fetchAll(sql);
-          byRowObjects(names, fetched.chunks);
-        }
-      },
-      own: async () => {
-        for (let count = 0; count < repeat; count++) {
-          const fetched = await fetchAll(sql);
-          byWriter(columnsOf(fetched.result), fetched.chunks);
-        }
-      },
-    },
-    ROUNDS,
-  );
-  lines.push(line("query to bytes", rows, whole, { repeat, bytes }));
-}
-printTable(lines);
+async function playVariant(serialise) {
+  const connection = await duckdb.connect(await duckdb.open(":memory:"));
+  await duckdb.query(connection, "SELECT setseed(0.5)");
+  await duckdb.query(connection, TABLE);
 
-function line(what, rows, { wall, cpu, ratio, cpuRatio }, { repeat, bytes }) {
-  return {
-    what,
-    rows,
-    "base ms": (wall.base / repeat).toFixed(3),
-    "own ms": (wall.own / repeat).toFixed(3),
-    "own CPU ms": (cpu.own / repeat).toFixed(3),
-    "own MB/s": ((bytes / wall.own / 1000) * repeat).toFixed(0),
-    "x wall": ratio.toFixed(1),
-    "x CPU": cpuRatio.toFixed(1),
-  };
+  async function fetchRows(rows) {
+    const result = await duckdb.query(connection, `SELECT * FROM t LIMIT ${rows}`);
+    const chunks = [];
+    for (;;) {
+      const chunk = await duckdb.fetch_chunk(result);
+      if (!chunk || duckdb.data_chunk_get_size(chunk) === 0) return { columns: columnsOf(result), chunks };
+      chunks.push(chunk);
+    }
+  }
+
+  const fetched = new Map();
+  for (const rows of [100, 10_000, 200_000]) fetched.set(rows, await fetchRows(rows));
+  play(async ({ what, rows, repeat }) => {
+    let bytes = 0;
+    for (let count = 0; count < repeat; count++) {
+      bytes = serialise(what === "serialise" ? fetched.get(rows) : await fetchRows(rows));
+    }
+    return bytes;
+  });
 }
+
+async function main() {
+  const rounds = Number(process.env.EIDER_BENCH_ROUNDS ?? 9);
+  const contest = await openContest(fileURLToPath(import.meta.url), ["base", "own"]);
+  const lines = [];
+  for (const what of ["serialise", "query to bytes"]) {
+    for (const rows of [100, 10_000, 200_000]) {
+      const repeat = Math.max(1, Math.round(40_000 / rows));
+      const { samples, ratio } = await contest.compare({ what, rows, repeat }, rounds);
+      const each = (name, key) => median(samples.get(name).map((sample) => sample[key])) / repeat;
+      const bytes = samples.get("own")[0].result;
+      lines.push({
+        what,
+        rows,
+        "base ms": each("base", "wall").toFixed(3),
+        "own ms": each("own", "wall").toFixed(3),
+        "base CPU ms": each("base", "cpu").toFixed(3),
+        "own CPU ms": each("own", "cpu").toFixed(3),
+        "own MB/s": (bytes / each("own", "wall") / 1000).toFixed(0),
+        "x wall": ratio("wall", "own").toFixed(1),
+        "x CPU": ratio("cpu", "own").toFixed(1),
+      });
+    }
+  }
+  contest.close();
+  printTable(lines);
+}
+
+const variants = { base: byRowObjects, own: byWriter };
+const variant = variants[process.argv[2]];
+if (variant === undefined) await main();
+else await playVariant(variant);

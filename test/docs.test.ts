@@ -1,7 +1,8 @@
-import { execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { exitCodes } from "../src/cli/command.ts";
 import { commands } from "../src/cli/index.ts";
@@ -404,8 +405,9 @@ describe("README", () => {
     blocks[blocks.findIndex(({ text }) => text === command) + 1]?.text ?? "";
   const hasCurl = existsSync("/usr/bin/curl");
 
-  const run = (command: string, folder: string): string =>
-    execFileSync("sh", ["-c", command], { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+  // Not in step with the service, which runs in this very process.
+  const run = async (command: string, folder: string): Promise<string> =>
+    (await promisify(execFile)("sh", ["-c", command], { cwd: folder })).stdout;
 
   /** As a person would: in the root of a clone, with nothing changed but the port. */
   async function ask(command: string, folder: string, url: string): Promise<string> {
@@ -427,13 +429,13 @@ describe("README", () => {
         shell.filter((text) => !text.startsWith("cat ")),
       ];
       expect(files).toHaveLength(2);
-      for (const command of files) expect(run(command, folder)).toBe("");
+      for (const command of files) expect(await run(command, folder)).toBe("");
       await using served = await serveFolder(join(folder, "examples/quickstart"));
       const curls = others.filter((text) => text.startsWith("curl "));
       expect(curls.length).toBeGreaterThan(4);
       for (const command of curls) expect(`${await ask(command, folder, served.url)}\n`).toBe(outputOf(command));
       const programs = others.filter((text) => text.startsWith("node "));
-      for (const command of programs) expect(run(command, folder)).toBe(outputOf(command));
+      for (const command of programs) expect(await run(command, folder)).toBe(outputOf(command));
       expect(others.filter((text) => !/^(curl|node) /.test(text))).toEqual(["npm ci && npm start\n"]);
     } finally {
       rmSync(folder, { recursive: true });
@@ -441,8 +443,8 @@ describe("README", () => {
   });
 
   test("the commands are those of package.json", () => {
-    const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
-    expect(scripts["start"]).toContain("serve --config examples/quickstart/eider.yaml");
+    const { scripts } = JSON.parse(read("package.json")) as { scripts: { start: string; test: string } };
+    expect(scripts.start).toContain("serve --config examples/quickstart/eider.yaml");
     expect(page).toContain("`npm ci && npm start`");
     expect(page).toContain("`npm ci && npm test`");
     expect(scripts).toHaveProperty("test");

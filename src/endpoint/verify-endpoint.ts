@@ -53,11 +53,12 @@ interface Rendered {
   origin(statement: number, at: number): number;
 }
 
-function renderSample({ engine, template, inline }: Trial, lookup: Lookup): Rendered {
+function renderSample({ engine, template, inline }: Trial, lookup: Lookup, typedNulls = false): Rendered {
   const traces: { statement: number; at: number; offset: number }[] = [];
   const statements = render(template, lookup, {
     dialect: engine.dialect,
     inline,
+    typedNulls,
     trace: (statement, at, offset) => traces.push({ statement, at, offset }),
   });
   return {
@@ -132,22 +133,29 @@ async function tryAll(trial: Trial, samples: readonly Sample[]): Promise<readonl
 }
 
 async function tryOne(trial: Trial, sample: Sample): Promise<Problem | undefined> {
-  const { engine, depth, source } = trial;
+  const { engine, depth } = trial;
   const rendered = renderSample(trial, sampleLookup(sample));
   if (depth === "parse") {
     for (const [index, { sql }] of rendered.statements.entries()) {
       const problem = await engine.parse(sql);
-      if (problem !== undefined)
-        return databaseProblem(trial, source, problem, rendered.origin(index, problem.offset ?? 0));
+      if (problem !== undefined) return databaseProblem(trial, problem, rendered.origin(index, problem.offset ?? 0));
     }
     return undefined;
   }
-  const problem = await engine.plan(rendered.statements);
-  if (problem === undefined || problem.kind === "other") return undefined;
-  return databaseProblem(trial, source, problem, rendered.origin(problem.statement, problem.offset ?? 0));
+  const problem = await planned(rendered, trial);
+  const typed = rendered.statements.some(({ values }) => values.some(({ type }) => type !== "VARCHAR"));
+  if (problem !== undefined || !typed || sample.kind === "value") return problem;
+  return planned(renderSample(trial, sampleLookup(sample), true), trial);
 }
 
-function databaseProblem(trial: Trial, source: Trial["source"], problem: StatementProblem, offset: number): Problem {
+async function planned(rendered: Rendered, trial: Trial): Promise<Problem | undefined> {
+  const problem = await trial.engine.plan(rendered.statements);
+  if (problem === undefined || problem.kind === "other") return undefined;
+  return databaseProblem(trial, problem, rendered.origin(problem.statement, problem.offset ?? 0));
+}
+
+function databaseProblem(trial: Trial, problem: StatementProblem, offset: number): Problem {
+  const { source } = trial;
   const message =
     problem.kind === "parameter"
       ? "SQL takes no value at this place, only the author's own text; give the parameter an enum validator with the allowedValues"

@@ -45,7 +45,7 @@ export interface Engine {
   readonly dialect: Dialect;
   /** Opens a connection now (runs its `init` once). Rejects with a RequestFailure `source-down`, its cause the database's error without secrets. */
   openConnection(name: string): Promise<void>;
-  /** Plans statements in order, without running them, binding each value as it is. Undefined: all is well. */
+  /** Prepares statements in order, without running them: values are only bound to those that later ones need. Undefined: all is well. */
   plan(statements: readonly Statement[]): Promise<StatementProblem | undefined>;
   /** Parses a statement: needs no table and no connection. */
   parse(sql: string): Promise<StatementProblem | undefined>;

@@ -11,6 +11,8 @@ export interface RenderOptions {
   readonly dialect: Dialect;
   /** Whole numbers, booleans and literals of enums become text: for places where SQL takes no parameter. */
   readonly inline: boolean;
+  /** Values that are no text become NULLs of their type, in the SQL: so that the database can tell at load whether the types fit. */
+  readonly typedNulls?: boolean;
   /** Hears where in a statement's SQL each piece of the template begins: to give the database's errors their line. */
   readonly trace?: (statement: number, at: number, offset: number) => void;
 }
@@ -100,6 +102,7 @@ function renderValue(
   if (remote !== undefined) checkRemote(value.text, remote, ref);
   // Text that no validator saw is never inlined.
   if (options.inline && ref.traits === "scalar" && typeof value.value !== "string") draft.sql += inlined(value.value);
+  else if (options.typedNulls === true && value.type !== "VARCHAR") draft.sql += `CAST(NULL AS ${value.type})`;
   else bind({ type: value.type, value: value.value }, draft, options.dialect);
 }
 

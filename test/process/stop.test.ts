@@ -5,7 +5,7 @@ import { type Files, type Program, start } from "./program.ts";
 
 /** Some tenths of a second of work, and more than anybody waits for. */
 const WORK = "SELECT sum(a.range * b.range) AS s FROM range({{params.n}}) a, range({{params.n}}) b";
-const SOME = "/work?n=20000";
+const SOME = "/work?n=10000";
 const ENDLESS = "/work?n=1000000";
 
 function project(grace: string): Files {
@@ -57,7 +57,7 @@ describe.each(["SIGTERM", "SIGINT"] as const)("%s", (signal) => {
     await refusesConnections(url);
     const [answer] = await socket.take(1, 25_000);
     expect(answer?.status).toBe(200);
-    expect(JSON.parse(answer?.body ?? "")).toEqual([{ s: 39996000100000000 }]);
+    expect(JSON.parse(answer?.body ?? "")).toEqual([{ s: 2499500025000000 }]);
     expect(answer?.headers.get("connection")).toBe("close");
     expect(await timeToExit(program)).toBeLessThan(1_500);
   });
@@ -89,8 +89,8 @@ test("after the grace the query is interrupted, and its client is told", async (
 test("after the grace a stream is cut, not closed as if it were complete", async () => {
   const { program, socket } = await busy("1s", "/rows");
   await using _ = program;
+  await until("the first rows", () => socket.received().length > 1_000);
   socket.pause();
-  await until("the head of the answer", () => socket.answers().length > 0 && socket.received().length > 100);
   program.signal("SIGTERM");
   await program.exited;
   socket.resume();
@@ -159,8 +159,8 @@ async function refusesConnections(url: string): Promise<void> {
     try {
       (await openSocket(url)).close();
     } catch (error) {
-      expect((error as NodeJS.ErrnoException).code).toBe("ECONNREFUSED");
-      return;
+      // A connection that the port had not yet accepted when it was closed is reset.
+      if ((error as NodeJS.ErrnoException).code === "ECONNREFUSED") return;
     }
   }
   throw new Error("it still takes connections");

@@ -2,15 +2,14 @@ const SHOWN = /\nLINE (\d+): ([^\n]*)\n( *)\^/;
 const LEFT_OUT = "...";
 
 /**
- * Where DuckDB's message points to, in UTF-16 units of `sql`. `linesBefore`: lines that stood before it in what DuckDB
- * was given. Undefined when the message shows no place in it.
+ * Where DuckDB's message points to, in UTF-16 units of `sql`. Undefined when the message shows no place in it.
  */
-export function errorPosition(message: string, sql: string, linesBefore = 0): number | undefined {
+export function errorPosition(message: string, sql: string): number | undefined {
   if (/^Parser Error: syntax error at end of input/.test(message)) return sql.trimEnd().length;
   const [, number, shown, blanks] = SHOWN.exec(message) ?? [];
   if (number === undefined || shown === undefined || blanks === undefined) return undefined;
   const lines = sql.split("\n");
-  const index = Number(number) - 1 - linesBefore;
+  const index = Number(number) - 1;
   const line = lines[index];
   if (line === undefined) return undefined;
   const lineStart = lines.slice(0, index).reduce((sum, before) => sum + before.length + 1, 0);

@@ -10,7 +10,7 @@ export function columnsOf(result: duckdb.Result): readonly Column[] {
 }
 
 /** DuckDB's type in neutral terms. A type that we do not know is an error, not a guess. */
-export function columnTypeOf(type: duckdb.LogicalType): ColumnType {
+function columnTypeOf(type: duckdb.LogicalType): ColumnType {
   const { Type } = duckdb;
   const id = duckdb.get_type_id(type);
   switch (id) {

@@ -1,4 +1,3 @@
-import duckdb from "@duckdb/node-bindings";
 import type { Statement } from "../../sql/statement.ts";
 import type { StatementProblem } from "../engine.ts";
 import { errorPosition } from "./error-position.ts";
@@ -23,7 +22,7 @@ export async function planStatements(
   if (statements.length > 1) await session.begin();
   let skipped = false;
   for (const [index, statement] of statements.entries()) {
-    const problem = await planStatement(session, statement);
+    const problem = await planStatement(session, statement.sql);
     // A name may be missing because a statement before, which was not run, would have made it.
     if (problem?.kind === "names" && skipped) return undefined;
     if (problem !== undefined) return { ...problem, statement: index };
@@ -32,31 +31,15 @@ export async function planStatements(
   return undefined;
 }
 
-/** Kinds that EXPLAIN plans with their values, without running them. */
-const EXPLAINED: ReadonlySet<duckdb.StatementType> = new Set([
-  duckdb.StatementType.INSERT,
-  duckdb.StatementType.UPDATE,
-  duckdb.StatementType.DELETE,
-  duckdb.StatementType.MERGE_INTO,
-  duckdb.StatementType.CREATE,
-]);
-
-async function planStatement(session: Session, { sql, values }: Statement): Promise<StatementProblem | undefined> {
-  const described = await errorOf(session.runOnce({ sql: `DESCRIBE SELECT * FROM (\n${sql}\n) q`, values }));
-  if (described === undefined) return undefined;
-  let type: duckdb.StatementType;
+/** Preparing finds what does not parse, and names that are not there. */
+async function planStatement(session: Session, sql: string): Promise<StatementProblem | undefined> {
   try {
-    type = await session.typeOf(sql);
+    await session.typeOf(sql);
+    return undefined;
   } catch (error) {
     // Several statements at once: what DuckDB makes of PIVOT, which can only be planned with the data.
     return messageOf(error).includes("Cannot prepare multiple statements") ? undefined : problemOf(error, sql);
   }
-  // Fine by itself but not in a sub-query: PRAGMA and the like.
-  const parsed = !isSyntax(described);
-  if (type === duckdb.StatementType.SELECT) return parsed ? problemOf(described, sql, 1) : undefined;
-  if (!EXPLAINED.has(type)) return undefined;
-  const explained = await errorOf(session.runOnce({ sql: `EXPLAIN\n${sql}`, values }));
-  return explained === undefined || isSyntax(explained) ? undefined : problemOf(explained, sql, 1);
 }
 
 const MAKES_TEMPORARY =
@@ -83,9 +66,9 @@ function isSyntax(error: unknown): boolean {
   return messageOf(error).startsWith("Parser Error");
 }
 
-function problemOf(error: unknown, sql: string, linesBefore = 0): StatementProblem {
+function problemOf(error: unknown, sql: string): StatementProblem {
   const message = messageOf(error);
-  const offset = errorPosition(message, sql, linesBefore);
+  const offset = errorPosition(message, sql);
   return { kind: kindOf(message), message: withoutSql(message), statement: 0, offset };
 }
 

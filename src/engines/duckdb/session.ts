@@ -47,6 +47,13 @@ const LEAVES_NOTHING: ReadonlySet<duckdb.StatementType> = new Set([
   duckdb.StatementType.MERGE_INTO,
 ]);
 
+/** Kinds after whose rollback a statement that was prepared before may mean another table of the same name. */
+const CHANGES_NAMES: ReadonlySet<duckdb.StatementType> = new Set([
+  duckdb.StatementType.CREATE,
+  duckdb.StatementType.DROP,
+  duckdb.StatementType.ALTER,
+]);
+
 /** The caller has entered the slots; the session leaves them, and ends the cancellation. */
 export async function openSession(pool: ConnectionPool, slots: Slots, cancellation: Cancellation): Promise<Session> {
   const connection = await pool.take().catch((error: unknown) => {
@@ -57,6 +64,7 @@ export async function openSession(pool: ConnectionPool, slots: Slots, cancellati
   let holdsSlot = true;
   let inTransaction = false;
   let clean = true;
+  let changesNames = false;
   let ended: Promise<void> | undefined;
 
   async function prepare(sql: string): Promise<duckdb.PreparedStatement> {
@@ -65,7 +73,9 @@ export async function openSession(pool: ConnectionPool, slots: Slots, cancellati
     try {
       const statement = await interruptible(native, cancellation, () => duckdb.prepare(native, sql));
       statements.set(sql, statement);
-      clean &&= LEAVES_NOTHING.has(duckdb.prepared_statement_type(statement));
+      const type = duckdb.prepared_statement_type(statement);
+      clean &&= LEAVES_NOTHING.has(type);
+      changesNames ||= CHANGES_NAMES.has(type);
       return statement;
     } catch (error) {
       if (!messageOf(error).includes("Cannot prepare multiple statements")) throw error;
@@ -76,6 +86,7 @@ export async function openSession(pool: ConnectionPool, slots: Slots, cancellati
   /** DuckDB makes several statements of some, such as PIVOT: a temporary type from the data, then the query. */
   async function prepareExpanded(sql: string): Promise<duckdb.PreparedStatement> {
     await begin();
+    changesNames = true;
     const parts = await extractStatements(native, sql);
     for (let index = 0; index < parts.count - 1; index++) {
       const statement = await parts.prepare(index);
@@ -129,6 +140,9 @@ export async function openSession(pool: ConnectionPool, slots: Slots, cancellati
     inTransaction = false;
     try {
       await control("ROLLBACK");
+      // DuckDB does not notice that a temporary table went and came again.
+      if (changesNames) statements.clear();
+      changesNames = false;
     } catch {
       clean = false;
     }

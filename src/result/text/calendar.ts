@@ -140,10 +140,10 @@ export function timestampWriter(unit: Unit, zone: "zoned" | "local"): ValueWrite
       seconds += 1;
       rest -= perSecond;
     }
-    const day = Math.floor(seconds / DAY_SECONDS);
+    const day = Math.floor(seconds / DAY_SECONDS) | 0;
     const dateEnd = writeDate(out, at, day);
     out.setUint8(dateEnd, TEE);
-    const clockEnd = writeClock(out, dateEnd + 1, seconds - day * DAY_SECONDS);
+    const clockEnd = writeClock(out, dateEnd + 1, (seconds - day * DAY_SECONDS) | 0);
     const end = rest === 0 ? clockEnd : writeFraction(out, clockEnd, rest, width);
     if (zone === "local") return end;
     out.setUint8(end, ZED);

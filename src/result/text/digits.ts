@@ -34,14 +34,14 @@ export function writeFour(out: DataView, at: number, value: number): number {
 }
 
 /** A number below 10^8 as eight digits. */
-export function writeEight(out: DataView, at: number, value: number): number {
+function writeEight(out: DataView, at: number, value: number): number {
   const high = (value / 10_000) | 0;
   writeFour(out, at, high);
   return writeFour(out, at + 4, value - high * 10_000);
 }
 
 /** A number below 10^9 as nine digits. */
-export function writeNine(out: DataView, at: number, value: number): number {
+function writeNine(out: DataView, at: number, value: number): number {
   const high = (value / 100_000_000) | 0;
   out.setUint8(at, ZERO + high);
   return writeEight(out, at + 1, value - high * 100_000_000);

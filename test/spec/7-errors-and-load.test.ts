@@ -1,0 +1,366 @@
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DuckDBInstance } from "@duckdb/node-api";
+import { describe, expect, test } from "vitest";
+import { type Files, serviceFrom, type TestService } from "../service.ts";
+import { openSocket } from "../socket.ts";
+import { until } from "../until.ts";
+
+/** More work than anybody waits for. */
+const ENDLESS = "SELECT sum(a.range * b.range) AS s FROM range(1000000) a, range(1000000) b";
+/** The bound of the contract is 50 ms; the rest is for a machine that others use as well. */
+const SOON_MS = 250;
+
+function read(path: string, sql: string, yaml = ""): Files {
+  return {
+    [`${path}.yaml`]: `url-path: /${path}\ntemplate-source: ${path}.sql\nconnection: memory\nwith-pagination: false\n${yaml}`,
+    [`${path}.sql`]: sql,
+  };
+}
+
+function main(limits: string): Files {
+  return { "eider.yaml": `connections: { memory: {} }\nlimits: { ${limits} }\n` };
+}
+
+const request = (path: string, version = "1.1"): string => `GET ${path} HTTP/${version}\r\nHost: x\r\n\r\n`;
+
+const running = (service: TestService): number => service.service.engine.activity().running;
+const isIdle = (service: TestService): boolean => {
+  const { running, waiting } = service.service.engine.activity();
+  return running === 0 && waiting === 0;
+};
+
+/** How long the engine takes from here to have nothing to do. */
+async function timeToIdle(service: TestService): Promise<number> {
+  const from = performance.now();
+  await until("an idle engine", () => isIdle(service));
+  return performance.now() - from;
+}
+
+describe("whoever leaves ends the query", () => {
+  test.each(["close", "reset", "half"] as const)("a client that leaves: %s", async (leave) => {
+    await using service = await serviceFrom({ ...read("endless", ENDLESS), ...read("quick", "SELECT 1 AS n") });
+    using socket = await openSocket(service.url);
+    socket.send(request("/endless"));
+    await until("the query", () => running(service) === 1);
+    socket[leave]();
+    expect(await timeToIdle(service)).toBeLessThan(SOON_MS);
+    expect(await service.json("/quick")).toEqual([{ n: 1 }]);
+    expect(service.events.filter(({ kind }) => kind === "unexpected")).toEqual([]);
+  });
+
+  test("in the middle of a stream", async () => {
+    await using service = await serviceFrom(read("rows", "SELECT range AS n FROM range(100000000)"));
+    using socket = await openSocket(service.url);
+    socket.send(request("/rows"));
+    await until("rows", () => socket.received().length > 100_000);
+    socket.close();
+    expect(await timeToIdle(service)).toBeLessThan(SOON_MS);
+    // Nothing runs on: it is idle for good, not between two pieces.
+    expect((await service.get("/health")).status).toBe(200);
+    expect(isIdle(service)).toBe(true);
+    await service.service.close();
+  });
+
+  test("while it waits in the queue", async () => {
+    await using service = await serviceFrom({ ...main("max-concurrent-queries: 1"), ...read("endless", ENDLESS) });
+    using first = await openSocket(service.url);
+    using second = await openSocket(service.url);
+    first.send(request("/endless"));
+    await until("the query", () => running(service) === 1);
+    second.send(request("/endless"));
+    await until("the queue", () => service.service.engine.activity().waiting === 1);
+    second.close();
+    await until("the queue", () => service.service.engine.activity().waiting === 0, SOON_MS);
+    expect(running(service)).toBe(1);
+  });
+});
+
+describe("limits.query-timeout", () => {
+  test("504 when the time is up, and the database is idle", async () => {
+    await using service = await serviceFrom({ ...main("query-timeout: 1s"), ...read("endless", ENDLESS) });
+    const from = performance.now();
+    const answer = await service.get("/endless");
+    const took = performance.now() - from;
+    expect(answer.status).toBe(504);
+    expect(await answer.json()).toEqual({ error: "Gateway Timeout: the query took too long" });
+    expect(answer.headers.get("cache-control")).toBe("no-store");
+    expect(took).toBeGreaterThan(950);
+    expect(took).toBeLessThan(1_000 + SOON_MS);
+    expect(isIdle(service)).toBe(true);
+  });
+
+  test("waiting for a slot counts", async () => {
+    await using service = await serviceFrom({
+      ...main("query-timeout: 1s, max-concurrent-queries: 1"),
+      ...read("endless", ENDLESS),
+    });
+    const answers = await Promise.all([service.get("/endless"), service.get("/endless")]);
+    expect(answers.map(({ status }) => status)).toEqual([504, 504]);
+    expect(isIdle(service)).toBe(true);
+  });
+
+  test("a slow client does not count", async () => {
+    await using service = await serviceFrom({
+      ...main("query-timeout: 1s"),
+      ...read("rows", "SELECT range AS n FROM range(2000000)"),
+    });
+    using socket = await openSocket(service.url);
+    socket.send(request("/rows"));
+    await until("rows", () => socket.received().length > 1_000);
+    socket.pause();
+    const paused = performance.now();
+    await until("more than the time of a query", () => performance.now() - paused > 1_300);
+    socket.resume();
+    const [answer] = await socket.take(1, 20_000);
+    expect([answer?.complete, answer?.body.endsWith('{"n":1999999}]')]).toEqual([true, true]);
+  });
+});
+
+describe("a stream that breaks off is cut, never closed as if it were complete", () => {
+  const streams: Files = {
+    ...main("query-timeout: 1s"),
+    ...read("fails", "SELECT CASE WHEN range = 900000 THEN error('broken') ELSE range::VARCHAR END AS n FROM range(1000000)"),
+    ...read(
+      "stops",
+      `SELECT range AS n FROM range(300000) UNION ALL SELECT s::BIGINT FROM (${ENDLESS})`,
+    ),
+    ...read("rows", "SELECT range AS n FROM range(100000000)"),
+  };
+
+  test.each([
+    ["an error of the query", "/fails", "query-failed"],
+    ["a timeout", "/stops", "query-timeout"],
+  ])("%s", async (_, path, failure) => {
+    await using service = await serviceFrom(streams);
+    using socket = await openSocket(service.url);
+    socket.send(request(path));
+    await socket.closed();
+    const [answer] = socket.answers();
+    expect(answer?.status).toBe(200);
+    expect(answer?.headers.get("transfer-encoding")).toBe("chunked");
+    expect(answer?.complete).toBe(false);
+    expect(answer?.body.length).toBeGreaterThan(1_000_000);
+    await until("an idle engine", () => isIdle(service), SOON_MS);
+    expect(service.events.at(-1)).toMatchObject({ kind: "call-cut", failure: { kind: failure } });
+    await expect(service.get(path).then((response) => response.text())).rejects.toThrow();
+  });
+
+  test.each(["/fails", "/stops"])("HTTP/1.0 has no chunks, so %s ends with a reset", async (path) => {
+    await using service = await serviceFrom(streams);
+    using socket = await openSocket(service.url);
+    socket.send(request(path, "1.0"));
+    await socket.closed();
+    const [answer] = socket.answers();
+    expect([answer?.status, answer?.headers.has("content-length")]).toEqual([200, false]);
+    expect(socket.wasReset()).toBe(true);
+  });
+
+  test("an engine that closes", async () => {
+    await using service = await serviceFrom(streams);
+    using socket = await openSocket(service.url);
+    socket.send(request("/rows"));
+    await until("rows", () => socket.received().length > 100_000);
+    const from = performance.now();
+    await service.service.engine.close();
+    expect(performance.now() - from).toBeLessThan(SOON_MS);
+    await socket.closed();
+    expect(socket.answers()[0]).toMatchObject({ status: 200, complete: false });
+    expect((await service.get("/rows")).status).toBe(503);
+  });
+
+  test("all calls that are ended", async () => {
+    await using service = await serviceFrom(streams);
+    using socket = await openSocket(service.url);
+    socket.send(request("/rows"));
+    await until("rows", () => socket.received().length > 100_000);
+    service.app.cancelAll();
+    expect(await timeToIdle(service)).toBeLessThan(SOON_MS);
+    await socket.closed();
+    expect(socket.answers()[0]).toMatchObject({ status: 200, complete: false });
+  });
+
+  test("what fails before its first rows is an answer", async () => {
+    await using service = await serviceFrom(read("x", "SELECT error('broken') AS n FROM range(1000000)"));
+    const answer = await service.get("/x");
+    expect([answer.status, await answer.json()]).toEqual([
+      500,
+      { error: "Internal Server Error: Invalid Input Error: broken" },
+    ]);
+  });
+});
+
+test("a client that does not read is cut off, and its query ends (limits.stalled-client-timeout)", async () => {
+  await using service = await serviceFrom({
+    ...main("stalled-client-timeout: 1s"),
+    ...read("rows", "SELECT range AS n FROM range(100000000)"),
+    ...read("quick", "SELECT 1 AS n"),
+  });
+  using socket = await openSocket(service.url);
+  socket.send(request("/rows"));
+  await until("rows", () => socket.received().length > 1_000);
+  socket.pause();
+  const from = performance.now();
+  // While it is stalled it holds no slot, and nobody waits for it.
+  await until("a stalled client", () => running(service) === 0);
+  expect(await service.json("/quick")).toEqual([{ n: 1 }]);
+  await until("a closed connection", () => openConnections(service) === 0, 5_000);
+  expect(performance.now() - from).toBeGreaterThan(900);
+  expect(isIdle(service)).toBe(true);
+  socket.resume();
+  await socket.closed();
+  expect(socket.answers()[0]?.complete).toBe(false);
+});
+
+describe("too many at once", () => {
+  test("503 with Retry-After when the queue is full", async () => {
+    await using service = await serviceFrom({
+      ...main("max-concurrent-queries: 1, max-queued-requests: 1"),
+      ...read("endless", ENDLESS),
+      ...read("quick", "SELECT 1 AS n"),
+    });
+    using first = await openSocket(service.url);
+    using second = await openSocket(service.url);
+    first.send(request("/endless"));
+    await until("the query", () => running(service) === 1);
+    second.send(request("/quick"));
+    await until("the queue", () => service.service.engine.activity().waiting === 1);
+    const answer = await service.get("/quick");
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get("retry-after")).toBe("1");
+    expect(await answer.json()).toEqual({ error: "Service Unavailable: too many requests are waiting" });
+    expect(await service.json("/health")).toEqual({ status: "ok" });
+    // Whoever waited has its turn.
+    first.close();
+    expect((await second.take(1))[0]?.body).toBe('[{"n":1}]');
+    expect((await service.get("/quick")).status).toBe(200);
+  });
+
+  test("slow queries in all slots but one delay neither /health nor others", async () => {
+    await using service = await serviceFrom({
+      ...main("max-concurrent-queries: 3"),
+      ...read("endless", ENDLESS),
+      ...read("quick", "SELECT 1 AS n"),
+    });
+    await service.json("/quick");
+    const slow = await Promise.all([openSocket(service.url), openSocket(service.url)]);
+    for (const socket of slow) socket.send(request("/endless"));
+    await until("the queries", () => running(service) === 2);
+    const from = performance.now();
+    for (let count = 0; count < 10; count++) {
+      expect(await service.json("/health")).toEqual({ status: "ok" });
+      expect(await service.json("/quick")).toEqual([{ n: 1 }]);
+    }
+    expect(performance.now() - from).toBeLessThan(2_000);
+    expect(running(service)).toBe(2);
+    for (const socket of slow) socket.close();
+  });
+
+  test("clients that stall hold no slots", async () => {
+    await using service = await serviceFrom({
+      ...main("max-concurrent-queries: 1, max-queued-requests: 1"),
+      ...read("rows", "SELECT range AS n FROM range(100000000)"),
+      ...read("quick", "SELECT 1 AS n"),
+    });
+    for (let count = 0; count < 3; count++) {
+      const socket = await openSocket(service.url);
+      socket.send(request("/rows"));
+      await until("rows", () => socket.received().length > 1_000);
+      socket.pause();
+      await until("a stalled client", () => isIdle(service));
+    }
+    expect(await service.json("/quick")).toEqual([{ n: 1 }]);
+  });
+});
+
+describe("sources", () => {
+  test("one that is missing: its endpoints answer 503, the others work, and it works as soon as it is there", async () => {
+    await using service = await serviceFrom({
+      "eider.yaml":
+        "connections:\n  memory: {}\n  files:\n    properties: { path: ./late.duckdb }\n    init: \"ATTACH '{{conn.path}}' AS late (READ_ONLY)\"\n".replace(
+          "{{conn.path}}",
+          "${LATE}",
+        ) + "template: { environment-whitelist: [LATE] }\n",
+      ...read("quick", "SELECT 1 AS n"),
+      "late.yaml":
+        "url-path: /late\ntemplate-source: late.sql\nconnection: [files]\nwith-pagination: false\nrequest:\n  - { field-name: n, field-in: query, validators: [{ type: int, min: 1 }] }\n",
+      "late.sql": "SELECT n FROM late.t WHERE n >= {{params.n}} ORDER BY n",
+    }, { LATE: join(import.meta.dirname, `late-${process.pid}.duckdb`) });
+    const file = join(import.meta.dirname, `late-${process.pid}.duckdb`);
+    const answer = await service.get("/late?n=2");
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(await answer.json()).toEqual({ error: "Service Unavailable: connection 'files' cannot be reached" });
+    expect(await service.json("/quick")).toEqual([{ n: 1 }]);
+    expect(await service.json("/health")).toEqual({ status: "ok" });
+    expect(await service.json("/health/ready")).toEqual({ status: "degraded", connections: ["files"] });
+    // What is wrong with the request itself is told all the same.
+    expect((await service.get("/late?n=0")).status).toBe(400);
+    try {
+      const instance = await DuckDBInstance.create(file);
+      const connection = await instance.connect();
+      await connection.run("CREATE TABLE t AS SELECT range AS n FROM range(4)");
+      connection.closeSync();
+      instance.closeSync();
+      expect(await service.json("/late?n=2")).toEqual([{ n: 2 }, { n: 3 }]);
+      expect(await service.json("/health/ready")).toEqual({ status: "ok" });
+      expect(service.events.map(({ kind }) => kind)).toContain("source-up");
+    } finally {
+      await rm(file, { force: true });
+    }
+  });
+
+  test("readiness alone notices that a source is back", async () => {
+    await using service = await serviceFrom({
+      "eider.yaml": "connections:\n  memory: {}\n  files: { type: csv, path: ./late.csv }\n",
+      ...read("quick", "SELECT 1 AS n"),
+    });
+    expect(await service.json("/health/ready")).toEqual({ status: "degraded", connections: ["files"] });
+    await writeFile(join(service.folder, "late.csv"), "a,b\n1,2\n");
+    const from = performance.now();
+    while ((await service.json("/health/ready") as { status: string }).status !== "ok") {
+      expect(performance.now() - from).toBeLessThan(5_000);
+    }
+  });
+
+  test("two connections in one query", async () => {
+    await using service = await serviceFrom({
+      "eider.yaml":
+        "connections:\n" +
+        "  one: { init: \"ATTACH ':memory:' AS one; CREATE TABLE one.a AS SELECT range AS id, 'a' || range AS a FROM range(3)\" }\n" +
+        "  two: { init: \"ATTACH ':memory:' AS two; CREATE TABLE two.b AS SELECT range + 1 AS id, 'b' || range AS b FROM range(3)\" }\n",
+      "both.yaml": "url-path: /both\ntemplate-source: both.sql\nconnection: [one, two]\nwith-pagination: false\n",
+      "both.sql": "SELECT id, a, b FROM one.a JOIN two.b USING (id) ORDER BY id",
+    });
+    expect(await service.json("/both")).toEqual([
+      { id: 1, a: "a1", b: "b0" },
+      { id: 2, a: "a2", b: "b1" },
+    ]);
+  });
+
+  test("fifty first calls at once run the init once", async () => {
+    const file = join(import.meta.dirname, `once-${process.pid}.csv`);
+    await using service = await serviceFrom(
+      {
+        "eider.yaml":
+          "connections:\n  memory: {}\n  late: { init: \"CREATE TABLE started AS SELECT * FROM '${FILE}'; INSERT INTO runs VALUES (1)\" }\n  runs: { init: \"CREATE TABLE runs (n int)\", lazy: false }\ntemplate: { environment-whitelist: [FILE] }\n",
+        "late.yaml": "url-path: /late\ntemplate-source: late.sql\nconnection: [late]\nwith-pagination: false\n",
+        "late.sql": "SELECT count(*) AS runs FROM runs",
+      },
+      { FILE: file },
+    );
+    expect((await service.get("/late")).status).toBe(503);
+    try {
+      await writeFile(file, "a\n1\n");
+      const answers = await Promise.all(Array.from({ length: 50 }, () => service.get("/late")));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+      for (const answer of answers) expect(await answer.json()).toEqual([{ runs: 1 }]);
+    } finally {
+      await rm(file, { force: true });
+    }
+  });
+});
+
+function openConnections({ service, listener }: TestService): number {
+  void service;
+  return listener.connections();
+}
