@@ -1,6 +1,6 @@
 // The JSON writer against what a Node program does without it: getRowObjectsJson + JSON.stringify.
 // npm run build && node bench/json.mjs
-// EIDER_BENCH_ROUNDS (default 9) sets the rounds after warm-up.
+// EIDER_BENCH_ROUNDS (default 7) sets the rounds after warm-up.
 
 import { fileURLToPath } from "node:url";
 import { DuckDBDataChunk, JsonDuckDBValueConverter } from "@duckdb/node-api";
@@ -72,12 +72,12 @@ async function playVariant(serialise) {
 }
 
 async function main() {
-  const rounds = Number(process.env.EIDER_BENCH_ROUNDS ?? 9);
+  const rounds = Number(process.env.EIDER_BENCH_ROUNDS ?? 7);
   const contest = await openContest(fileURLToPath(import.meta.url), ["base", "own"]);
   const lines = [];
   for (const what of ["serialise", "query to bytes"]) {
     for (const rows of [100, 10_000, 200_000]) {
-      const repeat = Math.max(1, Math.round(40_000 / rows));
+      const repeat = 200_000 / rows;
       const { samples, ratio } = await contest.compare({ what, rows, repeat }, rounds);
       const each = (name, key) => median(samples.get(name).map((sample) => sample[key])) / repeat;
       const bytes = samples.get("own")[0].result;

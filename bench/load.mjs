@@ -22,7 +22,9 @@ export function folderOf(files) {
 /** Starts a Node program and waits for the address that it prints. */
 export async function start(args, options = {}) {
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"], ...options });
-  process.on("exit", () => child.kill("SIGKILL"));
+  const end = () => child.kill("SIGKILL");
+  process.once("exit", end);
+  child.once("exit", () => process.off("exit", end));
   const url = await new Promise((resolve, reject) => {
     let text = "";
     child.stdout.on("data", (bytes) => {

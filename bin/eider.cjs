@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 // Queries run on libuv's threads. Their number is only read before the first import of an ES module,
-// so it is set here, in CommonJS, and nowhere else.
-process.env.UV_THREADPOOL_SIZE ??= "40";
-import("../dist/main.js").then(
-  ({ main }) => main(process.argv.slice(2)),
-  (error) => {
-    console.error(error instanceof Error ? error.message : error);
+// so it is set here, in CommonJS, and nowhere else. It leaves room beside the most queries that may run at once.
+process.env.UV_THREADPOOL_SIZE ??= "72";
+import("../dist/main.js")
+  .then(({ main }) => main(process.argv.slice(2)))
+  .catch((error) => {
+    console.error("eider: this is a mistake of Eider itself, please report it with these lines");
+    console.error(error instanceof Error ? error.stack : error);
     process.exitCode = 1;
-  },
-);
+  });

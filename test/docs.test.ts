@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -403,7 +403,7 @@ describe("README", () => {
   const shell = blocks.map(({ text }) => text).filter((_, index) => blocks[index]?.language === "sh");
   const outputOf = (command: string): string =>
     blocks[blocks.findIndex(({ text }) => text === command) + 1]?.text ?? "";
-  const hasCurl = existsSync("/usr/bin/curl");
+  const hasCurl = spawnSync("curl", ["--version"]).status === 0;
 
   // Not in step with the service, which runs in this very process.
   const run = async (command: string, folder: string): Promise<string> =>

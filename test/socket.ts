@@ -27,6 +27,8 @@ export interface RawSocket extends Disposable {
   answers(): readonly RawAnswer[];
   /** Whether the other side, or an error, has ended the connection. */
   isClosed(): boolean;
+  /** Whether it ended with an error instead of in order. */
+  wasReset(): boolean;
   /** The first `count` answers, each complete or cut off by the end of the connection. */
   take(count: number, withinMs?: number): Promise<readonly RawAnswer[]>;
   closed(withinMs?: number): Promise<void>;
@@ -38,9 +40,12 @@ export async function openSocket(url: string): Promise<RawSocket> {
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
   const chunks: Buffer[] = [];
   let closed = false;
+  let reset = false;
   await new Promise<void>((resolve, reject) => socket.once("connect", resolve).once("error", reject));
   // A reset is one of the ways in which a connection ends.
-  socket.on("error", () => {});
+  socket.on("error", () => {
+    reset = true;
+  });
   socket.on("data", (chunk) => chunks.push(chunk));
   socket.on("end", () => {
     closed = true;
@@ -59,6 +64,7 @@ export async function openSocket(url: string): Promise<RawSocket> {
     received,
     answers: () => parseAnswers(received()),
     isClosed: () => closed,
+    wasReset: () => reset,
     take: (count, withinMs) =>
       until(
         `${count} answers, so far: ${received().toString("latin1").slice(0, 500)}`,
@@ -76,7 +82,7 @@ export async function openSocket(url: string): Promise<RawSocket> {
 }
 
 /** Every answer in a stream of bytes; interim ones (100 Continue) are left out. */
-export function parseAnswers(bytes: Buffer): readonly RawAnswer[] {
+function parseAnswers(bytes: Buffer): readonly RawAnswer[] {
   const answers: RawAnswer[] = [];
   let at = 0;
   while (at < bytes.length) {

@@ -115,7 +115,9 @@ const tellingNames: Rule = (file, text) => [
     ? [`${file} says nothing of its purpose`]
     : []),
   ...[
-    ...text.matchAll(/\b(?:class|interface|type|function|const) (\w*(?:(?<!ecrets)Manager|Helper|Impl|Utils?)|Base[A-Z]\w*)\b/g),
+    ...text.matchAll(
+      /\b(?:class|interface|type|function|const) (\w*(?:(?<!ecrets)Manager|Helper|Impl|Utils?)|Base[A-Z]\w*)\b/g,
+    ),
   ].map(([, name]) => `${file}: ${name}`),
 ];
 

@@ -36,8 +36,8 @@ export function openSources(engine: Engine, report: Report): Sources {
   };
 }
 
-/** What the database said; the failure itself carries only the connection's name. */
+/** What the database said, on one line; the failure itself carries only the connection's name. */
 export function reasonOf(error: unknown): string {
   const cause = error instanceof RequestFailure ? error.cause : error;
-  return cause instanceof Error ? cause.message : String(cause);
+  return (cause instanceof Error ? cause.message : String(cause)).trim().replace(/\s*\n\s*/g, " ");
 }

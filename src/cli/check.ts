@@ -1,6 +1,7 @@
 import { loadProject } from "../config/load-project.ts";
 import type { Problem } from "../config/problem.ts";
-import { openService } from "../service.ts";
+import type { Project } from "../config/project.ts";
+import { type OpenedService, openService } from "../service.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime } from "./command.ts";
 import { type ProjectOptions, projectOptionsHelp, readOptions } from "./options.ts";
 import { hasErrors, inOrder, oneLine, printProblems } from "./print-problems.ts";
@@ -31,7 +32,8 @@ Example:
       for (const line of found.inactive) runtime.stderr.write(`not active yet: ${line}\n`);
       if (found.unreachable !== undefined) runtime.stderr.write(`${oneLine(found.unreachable)}\n`);
       if (exitCodeOf(found) === exitCodes.done) {
-        const warnings = found.problems.length === 0 ? "no problems" : `no errors, ${count(found.problems.length, "warning")}`;
+        const warnings =
+          found.problems.length === 0 ? "no problems" : `no errors, ${count(found.problems.length, "warning")}`;
         runtime.stdout.write(`${count(found.endpoints, "endpoint")}, ${warnings}\n`);
       }
     }
@@ -53,17 +55,21 @@ interface Found {
 async function findProblems(options: ProjectOptions, offline: boolean, runtime: Runtime): Promise<Found> {
   const { config: file, port, host, logLevel, logFormat } = options;
   const overrides = { port, host, logLevel, logFormat };
-  const { project, problems } = await loadProject({ file, cwd: runtime.cwd, env: runtime.env, overrides });
-  if (project === undefined) return { problems, inactive: [], endpoints: 0, unreachable: undefined };
-  // What is wrong is printed once, as problems: nothing is logged beside them.
-  const opened = await openService(project, { report: () => {}, connect: !offline });
-  await opened.service?.close();
+  const { project, sound, problems } = await loadProject({ file, cwd: runtime.cwd, env: runtime.env, overrides });
+  const opened = sound && (await tryProject(sound, !offline));
   return {
-    problems: [...problems, ...opened.problems],
-    inactive: project.inactive,
-    endpoints: project.endpoints.length,
-    unreachable: opened.unreachable,
+    problems: [...problems, ...(opened?.problems ?? [])],
+    inactive: project?.inactive ?? [],
+    endpoints: project?.endpoints.length ?? 0,
+    unreachable: opened?.unreachable,
   };
+}
+
+/** Opens a project only to hear what is wrong with it. Nothing is logged beside that. */
+export async function tryProject(project: Project, connect: boolean): Promise<OpenedService> {
+  const opened = await openService(project, { report: () => {}, connect });
+  await opened.service?.close();
+  return opened;
 }
 
 function exitCodeOf({ problems, unreachable }: Found): ExitCode {

@@ -4,6 +4,7 @@ import { ListenError, type Listener, listen } from "../http/listen.ts";
 import { openLogger } from "../log/logger.ts";
 import { openRestApp, type RestApp } from "../rest/rest-app.ts";
 import { openService } from "../service.ts";
+import { tryProject } from "./check.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime } from "./command.ts";
 import { projectOptionsHelp, readOptions } from "./options.ts";
 import { hasErrors, oneLine, printProblems } from "./print-problems.ts";
@@ -25,8 +26,13 @@ Example:
     const { config: file, port, host, logLevel, logFormat } = readOptions(args, []);
     const overrides = { port, host, logLevel, logFormat };
     const loaded = await loadProject({ file, cwd: runtime.cwd, env: runtime.env, overrides });
+    if (loaded.project === undefined) {
+      // Everything at once: what is wrong with the SQL of the rest is told as well.
+      const rest = loaded.sound && (await tryProject(loaded.sound, true));
+      printProblems([...loaded.problems, ...(rest?.problems ?? [])], runtime.stderr);
+      return exitCodes.problem;
+    }
     printProblems(loaded.problems, runtime.stderr);
-    if (loaded.project === undefined) return exitCodes.problem;
     const { main, inactive } = loaded.project;
     for (const line of inactive) runtime.stderr.write(`not active yet: ${line}\n`);
     const { report } = openLogger({

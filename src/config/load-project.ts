@@ -24,8 +24,27 @@ export async function loadProject(options: LoadOptions): Promise<LoadedProject> 
   const problems: Problem[] = [];
   const project = readProject(options, (problem) => problems.push(problem));
   const sorted = inOrder(problems);
-  const failed = sorted.some(({ severity }) => severity === "error");
-  return { project: failed ? undefined : project, problems: sorted };
+  const errors = sorted.filter(({ severity }) => severity === "error");
+  return {
+    project: errors.length > 0 ? undefined : project,
+    sound: project && soundPart(project, errors),
+    problems: sorted,
+  };
+}
+
+/** Blocks of the main file that every endpoint hangs on. */
+const FOUNDATIONS = /^(?:connections|duckdb|template)\b/;
+
+/** The endpoints that no error touches. An error in an included file may touch any of them: then there are none. */
+function soundPart(project: Project, errors: readonly Problem[]): Project | undefined {
+  const files = new Set(project.endpoints.map(({ file }) => file));
+  const mainFile = project.main.locate([]).file;
+  const spreads = errors.some(({ location: { file }, path }) =>
+    file === mainFile ? FOUNDATIONS.test(path) : !files.has(file),
+  );
+  if (spreads) return undefined;
+  const broken = new Set(errors.map(({ location }) => location.file));
+  return { ...project, endpoints: project.endpoints.filter(({ file }) => !broken.has(file)) };
 }
 
 function readProject({ file, cwd, env, overrides }: LoadOptions, report: Report): Project | undefined {

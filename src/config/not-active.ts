@@ -15,13 +15,18 @@ const mainFeatures: readonly KeyPath[] = [
   ["cache"],
   ["ducklake"],
   ["heartbeat"],
-  ["docs", "auth"],
+  ["docs"],
   ["trusted-proxies"],
   ["audit"],
   ["metrics"],
   ["tracing"],
   ["admin"],
+  ["log", "slow-query"],
+  ["limits", "max-buffered-bytes"],
 ];
+
+/** Keys of every connection. */
+const connectionFeatures = ["max-concurrency", "log-queries", "log-parameters"] as const;
 
 const endpointFeatures: readonly (readonly [string, (input: EndpointInput, config: EndpointConfig) => boolean])[] = [
   ["writing", (_, config) => config.operation.kind === "write"],
@@ -60,6 +65,10 @@ export function inactiveFeatures(
   const lines = mainFeatures
     .filter((path) => isOn(at(main.input, path)))
     .map((path) => `${path.join(".")} (${main.file})`);
+  for (const key of connectionFeatures) {
+    const connections = Object.values(main.input.connections ?? {});
+    if (connections.some((connection) => isOn(connection[key]))) lines.push(`connections.*.${key} (${main.file})`);
+  }
   for (const [name, uses] of endpointFeatures) {
     const files = endpoints.filter(({ input, config }) => uses(input, config)).map(({ file }) => file);
     const [first, ...rest] = files;

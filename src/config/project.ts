@@ -125,8 +125,11 @@ export interface Project {
   readonly inactive: readonly string[];
 }
 
-/** Either a project (and warnings), or problems of which at least one is an error. */
+/** What loading found. */
 export interface LoadedProject {
+  /** Undefined when at least one problem is an error. */
   readonly project: Project | undefined;
+  /** The parts without an error, so that what is wrong with their SQL can be told at the same time. */
+  readonly sound: Project | undefined;
   readonly problems: readonly Problem[];
 }

@@ -107,7 +107,7 @@ function cacheVariables({ cacheTable }: EndpointConfig): ReadonlyMap<string, str
 }
 
 /** What may be done with a parameter's value in SQL, as its validators allow. */
-export function traitsOf({ validators }: Parameter): ValueTraits {
+function traitsOf({ validators }: Parameter): ValueTraits {
   if (validators.some(({ allowedValues }) => allowedValues !== undefined)) return "enum";
   const [first] = validators;
   if (first === undefined) return "text";

@@ -113,8 +113,8 @@ function startOf(text: string, offset: number): number {
 async function tryAll(trial: Trial, samples: readonly Sample[]): Promise<readonly Problem[]> {
   const [least, all, ...values] = samples;
   if (least === undefined || all === undefined) throw new Error("there is always a least and a full sample");
-  const leastProblem = await tryOne(trial, least);
   const allProblem = await tryOne(trial, all);
+  const leastProblem = all.optional.length === 0 ? allProblem : await tryOne(trial, least);
   if (allProblem !== undefined) {
     if (leastProblem !== undefined) return [allProblem];
     for (const single of singleSamples(all)) {
@@ -159,7 +159,7 @@ function databaseProblem(trial: Trial, problem: StatementProblem, offset: number
   const message =
     problem.kind === "parameter"
       ? "SQL takes no value at this place, only the author's own text; give the parameter an enum validator with the allowedValues"
-      : problem.message;
+      : oneLine(problem.message);
   const guess = problem.kind === "parameter" ? firstBareValue(trial.template.pieces) : undefined;
   const place = problem.offset === undefined ? guess : offset;
   return problemAt(source, place ?? startOf(source.text, offset), "error", message);
@@ -173,6 +173,11 @@ function firstBareValue(pieces: readonly Piece[]): number | undefined {
     if (inner !== undefined) return inner;
   }
   return undefined;
+}
+
+/** The database adds candidates and hints on lines of their own. */
+function oneLine(message: string): string {
+  return message.trim().replace(/\s*\n\s*/g, " ");
 }
 
 function problemAt(source: Trial["source"], offset: number, severity: Problem["severity"], message: string): Problem {

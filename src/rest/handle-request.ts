@@ -116,10 +116,9 @@ function sendFailure(
   const failure = error instanceof RequestFailure ? error.failure : ({ kind: "internal" } as const);
   if (failure.kind === "internal") report({ kind: "unexpected", requestId, error });
   if (response.headersSent || response.destroyed) {
-    // Half an answer must not look like a whole one: the connection is cut.
     if (!response.writableFinished) {
       if (failure.kind !== "cancelled") report({ kind: "call-cut", requestId, endpoint, failure });
-      response.destroy();
+      cut(request, response);
     }
     return;
   }
@@ -133,6 +132,12 @@ function sendFailure(
   const { status, headers, body } = failureResponse(failure);
   sendJson(response, status, { "Cache-Control": "no-store", ...headers }, body);
   discardBody(request, response);
+}
+
+/** Half an answer must not look like a whole one: its last chunk never comes. HTTP/1.0 has no chunks, only the reset. */
+function cut({ httpVersion, socket }: IncomingMessage, response: ServerResponse): void {
+  if (httpVersion === "1.0" && !socket.destroyed) socket.resetAndDestroy();
+  response.destroy();
 }
 
 /** A body that is still coming is read and dropped for a moment, so that the client gets to see the answer. */

@@ -69,30 +69,31 @@ async function sendRows(
   const rest = waiting.length === 1 && waiting[0] !== undefined ? waiting[0] : Buffer.concat(waiting);
   if (!response.headersSent) response.writeHead(200, { ...headers, "Content-Length": rest.length });
   response.end(rest);
+  if (response.writableLength > 0) await taken("finish", reply);
 }
 
 async function writeAll(pieces: readonly Uint8Array[], reply: Reply): Promise<void> {
   let flows = true;
   for (const piece of pieces) flows = reply.response.write(piece);
-  if (!flows) await drained(reply);
+  if (!flows) await taken("drain", reply);
 }
 
-/** Waits until the client has read on. One that never does is cut off. */
-function drained({ response, deadline, limits }: Reply): Promise<void> {
+/** Waits until the client has taken what it was sent. One that never does is cut off. */
+function taken(event: "drain" | "finish", { response, deadline, limits }: Reply): Promise<void> {
   return new Promise((resolve, reject) => {
     const settle = (done: () => void): void => {
       clearTimeout(timer);
-      response.off("drain", onDrain).off("close", onClose);
+      response.off(event, onTaken).off("close", onClose);
       deadline.signal.removeEventListener("abort", onClose);
       done();
     };
-    const onDrain = (): void => settle(resolve);
+    const onTaken = (): void => settle(resolve);
     const onClose = (): void =>
       settle(() => reject(deadline.signal.reason ?? new RequestFailure({ kind: "cancelled" })));
     const timer = setTimeout(onClose, limits.stalledClientTimeoutMs);
     // The client may have left while the last rows came; there is nothing more to hear then.
     if (deadline.signal.aborted || response.destroyed) return onClose();
-    response.on("drain", onDrain).on("close", onClose);
+    response.on(event, onTaken).on("close", onClose);
     deadline.signal.addEventListener("abort", onClose);
   });
 }

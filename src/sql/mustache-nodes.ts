@@ -1,4 +1,5 @@
 import mustache from "mustache";
+import { handlebarsHint } from "./scope.ts";
 import type { TemplateProblem } from "./template.ts";
 
 /** Mustache, parsed: text, tags and sections. Double braces, triple braces and `{{&x}}` mean the same here. */
@@ -25,6 +26,11 @@ export function parseMustache(text: string): { nodes: readonly MustacheNode[]; p
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     const at = /^(.*?) at (\d+)$/s.exec(message);
+    const opened = /\{\{[~\s]*#[~\s]*((?:if|unless|each|with)\s[^}]*)\}\}/.exec(text);
+    if (opened?.[1] !== undefined) {
+      problems.push({ severity: "error", offset: opened.index, message: handlebarsHint(opened[1].trim()) ?? message });
+      return { nodes: [], problems };
+    }
     problems.push({
       severity: "error",
       offset: at ? Number(at[2]) : 0,

@@ -137,7 +137,7 @@ function compose(parts: readonly LiteralPart[], lookup: Lookup): string {
   return text;
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: a NUL would end the other side's SQL
+/** A NUL would end the other side's SQL. */
 const BREAKS_OUT = /['"`\\;\0]|--|\/\*/;
 const ONE_WORD = /^(?:[\w.\u0080-\uffff]*|[+-]\d+(?:\.\d+)?)$/;
 

@@ -90,15 +90,21 @@ function resolveEnvironment(name: string, scope: TemplateScope): Resolved {
   return { kind: "trusted", text: found.value };
 }
 
-function unknownName(name: string, root: string, rest: string, scope: TemplateScope): string {
-  const word = name.split(/\s+/)[0] ?? name;
-  if (["if", "unless", "each", "with"].includes(word) && name !== word) {
-    const inner = name.slice(word.length).trim();
-    const section = word === "unless" ? `{{^${inner}}}...{{/${inner}}}` : `{{#${inner}}}...{{/${inner}}}`;
-    return `'{{#${word}}}' is Handlebars, templates are Mustache; write ${section}`;
-  }
-  if (name === "else")
+/** Handlebars is what many expect; undefined when a name is none of it. */
+export function handlebarsHint(name: string): string | undefined {
+  const [word = "", ...rest] = name.split(/\s+/);
+  if (name === "else") {
     return "'{{else}}' is Handlebars, templates are Mustache; write a second, inverted section {{^name}}...{{/name}}";
+  }
+  if (!["if", "unless", "each", "with"].includes(word) || rest.length === 0) return undefined;
+  const inner = rest.join(" ");
+  const section = word === "unless" ? `{{^${inner}}}...{{/${inner}}}` : `{{#${inner}}}...{{/${inner}}}`;
+  return `'{{#${word}}}' is Handlebars, templates are Mustache; write ${section}`;
+}
+
+function unknownName(name: string, root: string, rest: string, scope: TemplateScope): string {
+  const hint = handlebarsHint(name);
+  if (hint !== undefined) return hint;
   if (root === "request" && rest !== "") return `unknown variable '${name}'; write params.${rest}`;
   if (scope.params.has(name)) return `unknown variable '${name}'; write params.${name}`;
   if (name === ".") return "'{{.}}' has no meaning here; write the whole name, for example {{params.id}}";

@@ -3,8 +3,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { commands } from "../../src/cli/index.ts";
-import { runCommandLine } from "../../src/cli/run.ts";
-import { type Files, run, start } from "./program.ts";
+import { type Files, run, runHere, start } from "./program.ts";
 
 const MAIN = "connections: { memory: {} }\nhttp-port: 0\n";
 const hello: Files = {
@@ -13,7 +12,7 @@ const hello: Files = {
   "hello.sql": "SELECT 'hello' AS say",
 };
 
-describe.concurrent("help and version", () => {
+describe("help and version", () => {
   test("--help lists the commands", async () => {
     const { code, stdout, stderr } = await run({}, { args: ["--help"] });
     expect([code, stderr]).toEqual([0, ""]);
@@ -21,7 +20,7 @@ describe.concurrent("help and version", () => {
   });
 
   test.each(commands.map(({ name, help }) => [name, help]))("eider %s --help", async (name, help) => {
-    expect(await run({}, { args: [name, "--help"] })).toEqual({ code: 0, stdout: `${help}\n`, stderr: "" });
+    expect(await runHere({}, { args: [name, "--help"] })).toEqual({ code: 0, stdout: `${help}\n`, stderr: "" });
     expect(help).toMatch(/^Usage: eider /);
     expect(help).toContain("Example:\n");
   });
@@ -49,25 +48,10 @@ describe("exit code 2: wrong usage", () => {
   ] as const;
 
   test.each(usage)("%j", async (args, message) => {
-    const said = { stdout: "", stderr: "" };
-    const output = (name: keyof typeof said) => ({
-      isTerminal: true,
-      write(text: string) {
-        said[name] += text;
-      },
-    });
-    const code = await runCommandLine(args, {
-      cwd: import.meta.dirname,
-      env: {},
-      stdout: output("stdout"),
-      stderr: output("stderr"),
-      now: () => new Date(0),
-      onStop: () => {},
-      kill: () => {},
-    });
-    expect([code, said.stdout]).toEqual([2, ""]);
-    expect(said.stderr).toMatch(/^eider: .*\nTry: eider --help\n$/s);
-    expect(said.stderr).toContain(message);
+    const { code, stdout, stderr } = await runHere(hello, { args });
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(/^eider: .*\nTry: eider --help\n$/s);
+    expect(stderr).toContain(message);
   });
 
   test("the process says so too", async () => {
@@ -77,7 +61,7 @@ describe("exit code 2: wrong usage", () => {
   });
 });
 
-describe.concurrent("exit code 1: a problem in the project", () => {
+describe("exit code 1: a problem in the project", () => {
   test.each([
     ["no main file", {}, [], /^eider\.yaml:1:1: not found, and neither is flapi\.yaml; .*\n$/],
     ["a main file that is not there", hello, ["-c", "other.yaml"], /^other\.yaml:1:1: not found; .*\n$/],
@@ -106,17 +90,22 @@ describe.concurrent("exit code 1: a problem in the project", () => {
       /^eider\.yaml:4:3: duckdb\.max_memory: [^\n]*\n$/,
     ],
   ])("%s", async (_, files: Files, args, stderr) => {
-    const result = await run(files, { args });
+    const result = await runHere(files, { args });
     expect(result).toEqual({ code: 1, stdout: "", stderr: expect.stringMatching(stderr) });
   });
 
+  test("the process says so too", async () => {
+    const { code, stdout, stderr } = await run({ ...hello, "hello.sql": "SELEC 1" });
+    expect([code, stdout, stderr]).toEqual([1, "", expect.stringMatching(/^hello\.sql:1:1: [^\n]*\n$/)]);
+  });
+
   test("a bad EIDER_PORT", async () => {
-    const { code, stderr } = await run(hello, { env: { EIDER_PORT: "http" } });
+    const { code, stderr } = await runHere(hello, { env: { EIDER_PORT: "http" } });
     expect([code, stderr]).toEqual([1, expect.stringContaining("EIDER_PORT is 'http'")]);
   });
 });
 
-describe.concurrent("exit code 3: could not listen, open or reach", () => {
+describe("exit code 3: could not listen, open or reach", () => {
   test("the port is in use", async () => {
     const taken = createServer().listen(0, "127.0.0.1");
     try {
@@ -137,14 +126,17 @@ describe.concurrent("exit code 3: could not listen, open or reach", () => {
     ["192.0.2.1", "this machine has no such address"],
     ["no-such-host.invalid", "the host name is unknown"],
   ])("the host is %s", async (host, why) => {
-    const { code, stdout, stderr } = await run(hello, { args: ["--host", host] });
+    const { code, stdout, stderr } = await runHere(hello, { args: ["--host", host] });
     // A machine without a name server may say that it could not ask.
     expect([code, stdout, stderr.split("\n").length]).toEqual([3, "", 2]);
     expect(stderr).toMatch(`cannot listen on ${host}:0: `);
     if (!stderr.includes("EAI_AGAIN")) expect(stderr).toContain(why);
   });
 
-  test.each(["serve", "check"])("%s: a file that is no database", async (command) => {
+  test.each([
+    ["serve", run],
+    ["check", runHere],
+  ])("%s: a file that is no database", async (command, run) => {
     const files = { ...hello, "eider.yaml": `${MAIN}duckdb: { db_path: not-a-database.txt }\n` };
     const result = await run({ ...files, "not-a-database.txt": "text ".repeat(4_000) }, { args: [command] });
     expect([result.code, result.stdout]).toEqual([3, ""]);
@@ -152,7 +144,10 @@ describe.concurrent("exit code 3: could not listen, open or reach", () => {
     expect(result.stderr).not.toMatch(/^\s+at /m);
   });
 
-  test.each(["serve", "check"])("%s: a connection that must not be lazy is down", async (command) => {
+  test.each([
+    ["serve", run],
+    ["check", runHere],
+  ])("%s: a connection that must not be lazy is down", async (command, run) => {
     const main = `${MAIN.replace("{ memory: {} }", "\n  memory: {}\n  files: { init: \"ATTACH 'gone.duckdb' AS gone (READ_ONLY)\", lazy: false }")}`;
     const { code, stdout, stderr } = await run({ ...hello, "eider.yaml": main }, { args: [command] });
     expect([code, stdout]).toEqual([3, ""]);
@@ -160,11 +155,15 @@ describe.concurrent("exit code 3: could not listen, open or reach", () => {
   });
 });
 
-describe.concurrent("check", () => {
-  const wrong: Files = { ...hello, "hello.sql": "SELECT {{params.x}}, {{id}}", "eider.yaml": `${MAIN}project-nam: x\n` };
+describe("check", () => {
+  const wrong: Files = {
+    ...hello,
+    "hello.sql": "SELECT {{params.x}}, {{id}}",
+    "eider.yaml": `${MAIN}project-nam: x\n`,
+  };
 
   test("a sound project: a summary on stdout", async () => {
-    expect(await run(hello, { args: ["check"] })).toEqual({
+    expect(await runHere(hello, { args: ["check"] })).toEqual({
       code: 0,
       stdout: "1 endpoint, no problems\n",
       stderr: "",
@@ -173,7 +172,7 @@ describe.concurrent("check", () => {
 
   test("a warning does not fail it", async () => {
     const files = { ...hello, "eider.yaml": `${MAIN}telemetry: { enabled: false }\n` };
-    const { code, stdout, stderr } = await run(files, { args: ["check"] });
+    const { code, stdout, stderr } = await runHere(files, { args: ["check"] });
     expect([code, stdout]).toEqual([0, "1 endpoint, no errors, 1 warning\n"]);
     expect(stderr).toMatch(/^eider\.yaml:3:1: warning: telemetry: [^\n]*\n$/);
   });
@@ -186,7 +185,7 @@ describe.concurrent("check", () => {
   });
 
   test("--json is one document", async () => {
-    const { code, stdout, stderr } = await run(wrong, { args: ["check", "--json"] });
+    const { code, stdout, stderr } = await runHere(wrong, { args: ["check", "--json"] });
     expect([code, stderr]).toEqual([1, ""]);
     expect(JSON.parse(stdout)).toEqual({
       problems: [
@@ -202,14 +201,14 @@ describe.concurrent("check", () => {
       notActive: [],
       endpoints: 0,
     });
-    const sound = await run(hello, { args: ["check", "--json"] });
+    const sound = await runHere(hello, { args: ["check", "--json"] });
     expect([sound.code, JSON.parse(sound.stdout)]).toEqual([0, { problems: [], notActive: [], endpoints: 1 }]);
   });
 
   test("--json names a connection that cannot be reached", async () => {
     const main =
       "connections:\n  memory: { init: \"ATTACH 'gone.duckdb' AS gone (READ_ONLY)\", lazy: false }\nhttp-port: 0\n";
-    const { code, stdout } = await run({ ...hello, "eider.yaml": main }, { args: ["check", "--json"] });
+    const { code, stdout } = await runHere({ ...hello, "eider.yaml": main }, { args: ["check", "--json"] });
     expect([code, JSON.parse(stdout).unreachable]).toEqual([3, expect.stringContaining("connection 'memory'")]);
   });
 
@@ -219,12 +218,12 @@ describe.concurrent("check", () => {
       "eider.yaml": "connections:\n  memory: { init: \"COPY (SELECT 1) TO 'ran.csv'\", lazy: false }\n",
       "hello.sql": "SELECT * FROM nowhere",
     };
-    expect(await run(files, { args: ["check", "--offline"] })).toEqual({
+    expect(await runHere(files, { args: ["check", "--offline"] })).toEqual({
       code: 0,
       stdout: "1 endpoint, no problems\n",
       stderr: "",
     });
-    const syntax = await run({ ...files, "hello.sql": "SELEC 1" }, { args: ["check", "--offline"] });
+    const syntax = await runHere({ ...files, "hello.sql": "SELEC 1" }, { args: ["check", "--offline"] });
     expect([syntax.code, syntax.stderr]).toEqual([1, expect.stringMatching(/^hello\.sql:1:1: /)]);
     await using online = await start(files, { args: ["check"] });
     expect((await online.exited).code).toBe(1);
@@ -259,7 +258,7 @@ describe.concurrent("check", () => {
   test("flags of the relative", async () => {
     const validated = await run(wrong, { args: ["--validate-config"] });
     expect([validated.code, validated.stderr]).toEqual([1, expect.stringContaining("project-nam")]);
-    const sound = await run(hello, { args: ["-c", "eider.yaml", "--validate-config", "--no-telemetry"] });
+    const sound = await runHere(hello, { args: ["-c", "eider.yaml", "--validate-config", "--no-telemetry"] });
     expect([sound.code, sound.stdout]).toEqual([0, "1 endpoint, no problems\n"]);
   });
 });
@@ -267,15 +266,20 @@ describe.concurrent("check", () => {
 describe("which file, which address", () => {
   test("eider.yaml, else flapi.yaml, else the one that is named", async () => {
     const both = { ...hello, "flapi.yaml": `${MAIN}nonsense: 1\n`, "other.yaml": `${MAIN}otherwise: 1\n` };
-    expect((await run(both, { args: ["check"] })).code).toBe(0);
+    expect((await runHere(both, { args: ["check"] })).code).toBe(0);
     const without = { ...both, "eider.yaml": undefined };
-    expect((await run(without, { args: ["check"] })).stderr).toContain("flapi.yaml:3:1: nonsense");
-    expect((await run(both, { args: ["check", "--config=other.yaml"] })).stderr).toContain("other.yaml:3:1: otherwise");
+    expect((await runHere(without, { args: ["check"] })).stderr).toContain("flapi.yaml:3:1: nonsense");
+    expect((await runHere(both, { args: ["check", "--config=other.yaml"] })).stderr).toContain(
+      "other.yaml:3:1: otherwise",
+    );
   });
 
   test("flag, else environment, else file, else default", async () => {
     const [one, two, three] = await freePorts(3);
-    const files = { ...hello, "eider.yaml": `connections: { memory: {} }\nhttp-port: ${three}\nhttp-host: 127.0.0.3\n` };
+    const files = {
+      ...hello,
+      "eider.yaml": `connections: { memory: {} }\nhttp-port: ${three}\nhttp-host: 127.0.0.3\n`,
+    };
     const env = { EIDER_PORT: String(two), EIDER_HOST: "127.0.0.2" };
     const addresses = await Promise.all(
       [
@@ -314,20 +318,16 @@ test("serve without a word: one plain line when it is ready, and it serves", asy
   expect([program.stdout(), program.stderr()]).toEqual([`REST listening on ${url}\n`, ""]);
 });
 
-test("what goes wrong is logged as JSON in a pipe, as sentences when asked", async () => {
-  const files = { ...hello, "hello.sql": "SELECT error('broken')" };
-  for (const [args, shape] of [
-    [[], /^\{"time":"[^"]+","level":"warn","message":"query failed: [^\n]*broken[^\n]*\}\n$/],
-    [["--log-format", "pretty"], /^\d\d:\d\d:\d\d warn {2}query failed: [^\n]*broken[^\n]*\n$/],
-    [["--log-level", "silent"], /^$/],
-  ] as const) {
-    await using program = await start(files, { args });
-    expect((await fetch(`${await program.url()}/hello`)).status).toBe(500);
-    program.signal("SIGTERM");
-    expect(await program.exited).toEqual({ code: 0, signal: null });
-    expect(program.stderr()).toMatch(shape);
-    expect(program.stderr()).not.toContain("\u001b");
-  }
+test.each([
+  [[], /^\{"time":"[^"]+","level":"warn","message":"query failed: [^\n]*broken[^\n]*\}\n$/],
+  [["--log-format", "pretty"], /^\d\d:\d\d:\d\d warn {2}query failed: [^\n]*broken[^\n]*\n$/],
+])("what goes wrong is logged, plainly in a pipe: %j", async (args, shape) => {
+  await using program = await start({ ...hello, "hello.sql": "SELECT error('broken')" }, { args });
+  expect((await fetch(`${await program.url()}/hello`)).status).toBe(500);
+  program.signal("SIGTERM");
+  expect(await program.exited).toEqual({ code: 0, signal: null });
+  expect(program.stderr()).toMatch(shape);
+  expect(program.stderr()).not.toContain("\u001b");
 });
 
 async function freePorts(count: number): Promise<readonly number[]> {

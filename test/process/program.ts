@@ -2,6 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { runCommandLine } from "../../src/cli/run.ts";
+import { testRuntime } from "../runtime.ts";
 import { until } from "../until.ts";
 
 /** What a program left behind. */
@@ -27,7 +29,7 @@ export type Files = Readonly<Record<string, string | undefined>>;
 
 export interface StartOptions {
   readonly args?: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: Record<string, string>;
   /** Default: the folder of the files. */
   readonly cwd?: string;
 }
@@ -93,6 +95,14 @@ export async function run(
   await using program = await start(files, options);
   const { code } = await program.exited;
   return { code, stdout: program.stdout(), stderr: program.stderr() };
+}
+
+/** The same without a process: for what only depends on the arguments and the files. */
+export async function runHere(files: Files, { args = [], env = {} }: StartOptions = {}): ReturnType<typeof run> {
+  await using folder = await folderWith(files);
+  const runtime = testRuntime({ cwd: folder.path, env });
+  const code = await runCommandLine(args, runtime);
+  return { code, stdout: runtime.stdoutText(), stderr: runtime.stderrText() };
 }
 
 function outputOf(child: ChildProcess): { stdout(): string; stderr(): string } {

@@ -253,6 +253,14 @@ describe("names", () => {
       ["0: '{{#if}}' is Handlebars, templates are Mustache; write {{#params.id}}...{{/params.id}}"],
     ],
     [
+      "select 1 {{#if params.id}}, 2{{else}}, 3{{/if}}",
+      ["9: '{{#if}}' is Handlebars, templates are Mustache; write {{#params.id}}...{{/params.id}}"],
+    ],
+    [
+      "{{#each params.id}}x{{/each}}",
+      ["0: '{{#each}}' is Handlebars, templates are Mustache; write {{#params.id}}...{{/params.id}}"],
+    ],
+    [
       "{{else}}",
       ["0: '{{else}}' is Handlebars, templates are Mustache; write a second, inverted section {{^name}}...{{/name}}"],
     ],

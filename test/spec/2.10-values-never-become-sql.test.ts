@@ -12,6 +12,7 @@ const places: Readonly<Record<string, string>> = {
   "section in a literal": "SELECT '{{#params.v}}{{{params.v}}}{{/params.v}}' AS v",
   "part of a literal": "SELECT substr(x, 4, length(x) - 6) AS v FROM (SELECT 'a''b{{{params.v}}}''--' AS x)",
   "escape literal": "SELECT substr(E'\\n\\'{{{params.v}}}', 3) AS v",
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: a dollar quote beside a tag
   "dollar literal": "SELECT $q${{{params.v}}}$q$ AS v",
   "plain dollar literal": "SELECT $${{{params.v}}}$$ AS v",
   where: "SELECT v FROM (SELECT {{params.v}} AS v) WHERE v = '{{{params.v}}}'",

@@ -331,9 +331,7 @@ describe("names", () => {
   test("names that every object has are absent until they are sent", async () => {
     expect((await answerTo(get("/names"))).body).toBe(`[{${NAMES.map((name) => `"${name}":null`)}}]`);
     expect((await answerTo(posted("{}", "/names-body"))).body).toBe(`[{${NAMES.map((name) => `"${name}":null`)}}]`);
-    expect((await answerTo(get("/names-header"))).body).toBe(
-      `[{${NAMES.slice(1).map((name) => `"${name}":null`)}}]`,
-    );
+    expect((await answerTo(get("/names-header"))).body).toBe(`[{${NAMES.slice(1).map((name) => `"${name}":null`)}}]`);
   });
 
   test("and are values like any other when they are", async () => {

@@ -1,7 +1,10 @@
-import { rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
+import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { describe, expect, test } from "vitest";
+import { listen, type RequestHandler } from "../../src/http/listen.ts";
+import { folderWith } from "../process/program.ts";
 import { type Files, serviceFrom, type TestService } from "../service.ts";
 import { openSocket } from "../socket.ts";
 import { until } from "../until.ts";
@@ -9,7 +12,9 @@ import { until } from "../until.ts";
 /** More work than anybody waits for. */
 const ENDLESS = "SELECT sum(a.range * b.range) AS s FROM range(1000000) a, range(1000000) b";
 /** The bound of the contract is 50 ms; the rest is for a machine that others use as well. */
-const SOON_MS = 250;
+const SOON_MS = 500;
+/** For the best of several tries, which has no such excuse. */
+const AT_BEST_MS = 100;
 
 function read(path: string, sql: string, yaml = ""): Files {
   return {
@@ -40,11 +45,16 @@ async function timeToIdle(service: TestService): Promise<number> {
 describe("whoever leaves ends the query", () => {
   test.each(["close", "reset", "half"] as const)("a client that leaves: %s", async (leave) => {
     await using service = await serviceFrom({ ...read("endless", ENDLESS), ...read("quick", "SELECT 1 AS n") });
-    using socket = await openSocket(service.url);
-    socket.send(request("/endless"));
-    await until("the query", () => running(service) === 1);
-    socket[leave]();
-    expect(await timeToIdle(service)).toBeLessThan(SOON_MS);
+    const times: number[] = [];
+    for (let count = 0; count < 5; count++) {
+      using socket = await openSocket(service.url);
+      socket.send(request("/endless"));
+      await until("the query", () => running(service) === 1);
+      socket[leave]();
+      times.push(await timeToIdle(service));
+    }
+    expect(Math.max(...times)).toBeLessThan(SOON_MS);
+    expect(Math.min(...times)).toBeLessThan(AT_BEST_MS);
     expect(await service.json("/quick")).toEqual([{ n: 1 }]);
     expect(service.events.filter(({ kind }) => kind === "unexpected")).toEqual([]);
   });
@@ -79,6 +89,7 @@ describe("whoever leaves ends the query", () => {
 describe("limits.query-timeout", () => {
   test("504 when the time is up, and the database is idle", async () => {
     await using service = await serviceFrom({ ...main("query-timeout: 1s"), ...read("endless", ENDLESS) });
+    expect((await service.get("/health")).status).toBe(200);
     const from = performance.now();
     const answer = await service.get("/endless");
     const took = performance.now() - from;
@@ -106,13 +117,14 @@ describe("limits.query-timeout", () => {
       ...read("rows", "SELECT range AS n FROM range(2000000)"),
     });
     using socket = await openSocket(service.url);
-    socket.send(request("/rows"));
+    socket.send(request("/rows").replace("Host", "Connection: close\r\nHost"));
     await until("rows", () => socket.received().length > 1_000);
     socket.pause();
     const paused = performance.now();
     await until("more than the time of a query", () => performance.now() - paused > 1_300);
     socket.resume();
-    const [answer] = await socket.take(1, 20_000);
+    await socket.closed(20_000);
+    const [answer] = socket.answers();
     expect([answer?.complete, answer?.body.endsWith('{"n":1999999}]')]).toEqual([true, true]);
   });
 });
@@ -120,11 +132,11 @@ describe("limits.query-timeout", () => {
 describe("a stream that breaks off is cut, never closed as if it were complete", () => {
   const streams: Files = {
     ...main("query-timeout: 1s"),
-    ...read("fails", "SELECT CASE WHEN range = 900000 THEN error('broken') ELSE range::VARCHAR END AS n FROM range(1000000)"),
     ...read(
-      "stops",
-      `SELECT range AS n FROM range(300000) UNION ALL SELECT s::BIGINT FROM (${ENDLESS})`,
+      "fails",
+      "SELECT CASE WHEN range = 900000 THEN error('broken') ELSE range::VARCHAR END AS n FROM range(1000000)",
     ),
+    ...read("stops", "SELECT range AS n, list_sum(range(range, range + 500)) AS s FROM range(100000000)"),
     ...read("rows", "SELECT range AS n FROM range(100000000)"),
   };
 
@@ -190,26 +202,40 @@ describe("a stream that breaks off is cut, never closed as if it were complete",
   });
 });
 
-test("a client that does not read is cut off, and its query ends (limits.stalled-client-timeout)", async () => {
-  await using service = await serviceFrom({
+describe("limits.stalled-client-timeout", () => {
+  const files: Files = {
     ...main("stalled-client-timeout: 1s"),
     ...read("rows", "SELECT range AS n FROM range(100000000)"),
+    ...read("whole", "SELECT repeat('x', 250000) AS text"),
     ...read("quick", "SELECT 1 AS n"),
+  };
+
+  test.each([
+    ["in the middle of a stream", request("/rows")],
+    ["with answers that were sent in one piece", request("/whole").repeat(60)],
+  ])("a client that does not read is cut off %s, and holds nothing meanwhile", async (_, bytes) => {
+    await using service = await serviceFrom(files);
+    const responses: ServerResponse[] = [];
+    const handle: RequestHandler = (request, response) => {
+      responses.push(response);
+      service.app.handle(request, response);
+    };
+    const listener = await listen({ host: "127.0.0.1", port: 0, handle });
+    using socket = await openSocket(listener.url);
+    socket.pause();
+    socket.send(bytes);
+    await until("the call", () => responses[0]?.headersSent);
+    const from = performance.now();
+    await until("a stalled client", () => running(service) === 0);
+    expect(await service.json("/quick")).toEqual([{ n: 1 }]);
+    await until("a closed connection", () => responses.at(-1)?.destroyed, 8_000);
+    expect(performance.now() - from).toBeGreaterThan(900);
+    expect(isIdle(service)).toBe(true);
+    socket.resume();
+    await socket.closed();
+    expect(socket.answers().at(-1)?.complete).toBe(false);
+    await listener.close();
   });
-  using socket = await openSocket(service.url);
-  socket.send(request("/rows"));
-  await until("rows", () => socket.received().length > 1_000);
-  socket.pause();
-  const from = performance.now();
-  // While it is stalled it holds no slot, and nobody waits for it.
-  await until("a stalled client", () => running(service) === 0);
-  expect(await service.json("/quick")).toEqual([{ n: 1 }]);
-  await until("a closed connection", () => openConnections(service) === 0, 5_000);
-  expect(performance.now() - from).toBeGreaterThan(900);
-  expect(isIdle(service)).toBe(true);
-  socket.resume();
-  await socket.closed();
-  expect(socket.answers()[0]?.complete).toBe(false);
 });
 
 describe("too many at once", () => {
@@ -274,50 +300,51 @@ describe("too many at once", () => {
 });
 
 describe("sources", () => {
-  test("one that is missing: its endpoints answer 503, the others work, and it works as soon as it is there", async () => {
-    await using service = await serviceFrom({
-      "eider.yaml":
-        "connections:\n  memory: {}\n  files:\n    properties: { path: ./late.duckdb }\n    init: \"ATTACH '{{conn.path}}' AS late (READ_ONLY)\"\n".replace(
-          "{{conn.path}}",
-          "${LATE}",
-        ) + "template: { environment-whitelist: [LATE] }\n",
-      ...read("quick", "SELECT 1 AS n"),
-      "late.yaml":
-        "url-path: /late\ntemplate-source: late.sql\nconnection: [files]\nwith-pagination: false\nrequest:\n  - { field-name: n, field-in: query, validators: [{ type: int, min: 1 }] }\n",
-      "late.sql": "SELECT n FROM late.t WHERE n >= {{params.n}} ORDER BY n",
-    }, { LATE: join(import.meta.dirname, `late-${process.pid}.duckdb`) });
-    const file = join(import.meta.dirname, `late-${process.pid}.duckdb`);
+  const ALLOWED = "template: { environment-whitelist: [FILE] }\n";
+
+  test("one that is missing: 503, the others work, and it works as soon as it is there", async () => {
+    await using folder = await folderWith({});
+    const file = join(folder.path, "late.duckdb");
+    await using service = await serviceFrom(
+      {
+        "eider.yaml": `connections:\n  memory: {}\n  files: { init: "ATTACH '\${FILE}' AS late (READ_ONLY)" }\n${ALLOWED}`,
+        ...read("quick", "SELECT 1 AS n"),
+        "late.yaml":
+          "url-path: /late\ntemplate-source: late.sql\nconnection: [files]\nwith-pagination: false\nrequest:\n  - { field-name: n, field-in: query, validators: [{ type: int, min: 1 }] }\n",
+        "late.sql": "SELECT n FROM late.t WHERE n >= {{params.n}} ORDER BY n",
+      },
+      { FILE: file },
+    );
     const answer = await service.get("/late?n=2");
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
     expect(await answer.json()).toEqual({ error: "Service Unavailable: connection 'files' cannot be reached" });
     expect(await service.json("/quick")).toEqual([{ n: 1 }]);
     expect(await service.json("/health")).toEqual({ status: "ok" });
-    expect(await service.json("/health/ready")).toEqual({ status: "degraded", connections: ["files"] });
+    const ready = await service.get("/health/ready");
+    expect([ready.status, await ready.json()]).toEqual([200, { status: "degraded", connections: ["files"] }]);
     // What is wrong with the request itself is told all the same.
     expect((await service.get("/late?n=0")).status).toBe(400);
-    try {
-      const instance = await DuckDBInstance.create(file);
-      const connection = await instance.connect();
-      await connection.run("CREATE TABLE t AS SELECT range AS n FROM range(4)");
-      connection.closeSync();
-      instance.closeSync();
-      expect(await service.json("/late?n=2")).toEqual([{ n: 2 }, { n: 3 }]);
-      expect(await service.json("/health/ready")).toEqual({ status: "ok" });
-      expect(service.events.map(({ kind }) => kind)).toContain("source-up");
-    } finally {
-      await rm(file, { force: true });
-    }
+    await makeDatabase(file, "CREATE TABLE t AS SELECT range AS n FROM range(4)");
+    expect(await service.json("/late?n=2")).toEqual([{ n: 2 }, { n: 3 }]);
+    expect(await service.json("/health/ready")).toEqual({ status: "ok" });
+    expect(service.events.map(({ kind }) => kind)).toContain("source-up");
   });
 
   test("readiness alone notices that a source is back", async () => {
-    await using service = await serviceFrom({
-      "eider.yaml": "connections:\n  memory: {}\n  files: { type: csv, path: ./late.csv }\n",
-      ...read("quick", "SELECT 1 AS n"),
-    });
+    await using folder = await folderWith({});
+    const file = join(folder.path, "late.csv");
+    await using service = await serviceFrom(
+      {
+        "eider.yaml": `connections:\n  memory: {}\n  files: { type: csv, path: "\${FILE}" }\n${ALLOWED}`,
+        ...read("quick", "SELECT 1 AS n"),
+      },
+      { FILE: file },
+    );
     expect(await service.json("/health/ready")).toEqual({ status: "degraded", connections: ["files"] });
-    await writeFile(join(service.folder, "late.csv"), "a,b\n1,2\n");
+    await writeFile(file, "a,b\n1,2\n");
     const from = performance.now();
-    while ((await service.json("/health/ready") as { status: string }).status !== "ok") {
+    for (let status = ""; status !== "ok"; ) {
+      ({ status } = (await service.json("/health/ready")) as { status: string });
       expect(performance.now() - from).toBeLessThan(5_000);
     }
   });
@@ -338,29 +365,28 @@ describe("sources", () => {
   });
 
   test("fifty first calls at once run the init once", async () => {
-    const file = join(import.meta.dirname, `once-${process.pid}.csv`);
+    await using folder = await folderWith({});
+    const file = join(folder.path, "late.csv");
     await using service = await serviceFrom(
       {
-        "eider.yaml":
-          "connections:\n  memory: {}\n  late: { init: \"CREATE TABLE started AS SELECT * FROM '${FILE}'; INSERT INTO runs VALUES (1)\" }\n  runs: { init: \"CREATE TABLE runs (n int)\", lazy: false }\ntemplate: { environment-whitelist: [FILE] }\n",
-        "late.yaml": "url-path: /late\ntemplate-source: late.sql\nconnection: [late]\nwith-pagination: false\n",
+        "eider.yaml": `connections:\n  runs: { init: "CREATE TABLE runs (n int)", lazy: false }\n  late: { init: "CREATE TABLE started AS FROM '\${FILE}'; INSERT INTO runs VALUES (1)" }\n${ALLOWED}`,
+        "late.yaml": "url-path: /late\ntemplate-source: late.sql\nconnection: [runs, late]\nwith-pagination: false\n",
         "late.sql": "SELECT count(*) AS runs FROM runs",
       },
       { FILE: file },
     );
     expect((await service.get("/late")).status).toBe(503);
-    try {
-      await writeFile(file, "a\n1\n");
-      const answers = await Promise.all(Array.from({ length: 50 }, () => service.get("/late")));
-      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-      for (const answer of answers) expect(await answer.json()).toEqual([{ runs: 1 }]);
-    } finally {
-      await rm(file, { force: true });
-    }
+    await writeFile(file, "a\n1\n");
+    const answers = await Promise.all(Array.from({ length: 50 }, () => service.get("/late")));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    for (const answer of answers) expect(await answer.json()).toEqual([{ runs: 1 }]);
   });
 });
 
-function openConnections({ service, listener }: TestService): number {
-  void service;
-  return listener.connections();
+async function makeDatabase(file: string, sql: string): Promise<void> {
+  const instance = await DuckDBInstance.create(file);
+  const connection = await instance.connect();
+  await connection.run(sql);
+  connection.closeSync();
+  instance.closeSync();
 }

@@ -24,7 +24,7 @@ const limits = block({
   "max-page-size": whole({ min: 1 }).optional().describe("Largest limit; 10000 when absent."),
   "default-page-size": whole({ min: 1 }).optional().describe("Rows of a page without limit; 100 when absent."),
   "query-timeout": fineDuration.optional().describe("30s when absent."),
-  "max-concurrent-queries": whole({ min: 1 }).optional(),
+  "max-concurrent-queries": whole({ min: 1, max: 64 }).optional(),
   "max-queued-requests": whole().optional(),
   "max-buffered-bytes": bytes.optional().describe("64 MiB when absent."),
   "stalled-client-timeout": fineDuration.optional().describe("60s when absent."),

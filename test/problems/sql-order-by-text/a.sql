@@ -1,0 +1,2 @@
+SELECT * FROM t
+ORDER BY {{{params.x}}}

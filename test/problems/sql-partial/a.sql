@@ -1,0 +1,2 @@
+{{> header}}
+SELECT 1

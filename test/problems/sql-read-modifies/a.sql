@@ -1,0 +1,2 @@
+UPDATE t SET name = 'x';
+SELECT * FROM t

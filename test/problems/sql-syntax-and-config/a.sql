@@ -1,0 +1,2 @@
+SELECT id
+FORM t

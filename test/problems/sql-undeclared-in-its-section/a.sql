@@ -1,0 +1,1 @@
+SELECT * FROM t {{#params.y}}WHERE id = {{params.y}}{{/params.y}}

@@ -1,0 +1,25 @@
+import type { Runtime } from "../src/cli/command.ts";
+
+export interface TestRuntime extends Runtime {
+  stdoutText(): string;
+  stderrText(): string;
+}
+
+/** The world outside, for commands that run inside the test: what they print is kept. */
+export function testRuntime(options: { readonly cwd: string; readonly env?: Record<string, string> }): TestRuntime {
+  const out: string[] = [];
+  const err: string[] = [];
+  return {
+    cwd: options.cwd,
+    env: options.env ?? {},
+    stdout: { isTerminal: false, write: (text) => out.push(text) },
+    stderr: { isTerminal: false, write: (text) => err.push(text) },
+    now: () => new Date(0),
+    onStop() {},
+    kill() {
+      throw new Error("killed");
+    },
+    stdoutText: () => out.join(""),
+    stderrText: () => err.join(""),
+  };
+}
