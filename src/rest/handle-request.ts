@@ -71,8 +71,11 @@ function answerHealth(
   if (!target.path.startsWith("/health")) return false;
   const answer = healthAnswer(target.path, context.service.sources, context.isDraining());
   if (answer === undefined) return false;
-  if (request.method !== "GET" && request.method !== "HEAD") {
-    throw new RequestFailure({ kind: "method-not-allowed", allow: ["GET", "HEAD", "OPTIONS"] });
+  const allow = ["GET", "HEAD", "OPTIONS"];
+  if (!allow.includes(request.method ?? "")) throw new RequestFailure({ kind: "method-not-allowed", allow });
+  if (request.method === "OPTIONS") {
+    sendOptions(response, allow);
+    return true;
   }
   sendJson(response, answer.status, { "Cache-Control": "no-store" }, answer.body);
   return true;
@@ -95,10 +98,14 @@ function findEndpoint(
     case "other-methods": {
       const allow = [...match.methods, ...(match.methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"];
       if (method !== "OPTIONS") throw new RequestFailure({ kind: "method-not-allowed", allow });
-      response.writeHead(204, { Allow: allow.join(", ") }).end();
+      sendOptions(response, allow);
       return undefined;
     }
   }
+}
+
+function sendOptions(response: ServerResponse, allow: readonly string[]): void {
+  response.writeHead(204, { Allow: allow.join(", ") }).end();
 }
 
 interface Failed {

@@ -66,10 +66,10 @@ describe("exit code 1: a problem in the project", () => {
     ["no main file", {}, [], /^eider\.yaml:1:1: not found, and neither is flapi\.yaml; .*\n$/],
     ["a main file that is not there", hello, ["-c", "other.yaml"], /^other\.yaml:1:1: not found; .*\n$/],
     [
-      "an unknown key",
+      "problems of two files, a line each",
       { ...hello, "eider.yaml": `${MAIN}nonsense: 1\n`, "hello.sql": "SELECT {{params.x}}" },
       [],
-      /^eider\.yaml:3:1: nonsense: [^\n]*\n$/,
+      /^eider\.yaml:3:1: nonsense: [^\n]*\nhello\.sql:1:8: params\.x [^\n]*\n$/,
     ],
     [
       "SQL that names a missing table",
@@ -180,27 +180,32 @@ describe("check", () => {
   test("problems on stderr, a line each, plain in a pipe", async () => {
     const { code, stdout, stderr } = await run(wrong, { args: ["check"] });
     expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toMatch(/^eider\.yaml:3:1: project-nam: [^\n]*did you mean 'project-name'\?[^\n]*\n$/);
+    expect(stderr.split("\n")).toEqual([
+      expect.stringMatching(/^eider\.yaml:3:1: project-nam: .*did you mean 'project-name'\?/),
+      expect.stringMatching(/^hello\.sql:1:8: params\.x is not declared/),
+      expect.stringMatching(/^hello\.sql:1:22: unknown variable 'id'/),
+      "",
+    ]);
     expect(stderr).not.toContain("\u001b");
   });
 
   test("--json is one document", async () => {
     const { code, stdout, stderr } = await runHere(wrong, { args: ["check", "--json"] });
     expect([code, stderr]).toEqual([1, ""]);
-    expect(JSON.parse(stdout)).toEqual({
-      problems: [
-        {
-          severity: "error",
-          file: "eider.yaml",
-          line: 3,
-          column: 1,
-          path: "project-nam",
-          message: expect.stringContaining("did you mean 'project-name'?"),
-        },
-      ],
-      notActive: [],
-      endpoints: 0,
-    });
+    const { problems, ...rest } = JSON.parse(stdout);
+    expect(rest).toMatchObject({ notActive: [] });
+    expect(problems).toEqual([
+      {
+        severity: "error",
+        file: "eider.yaml",
+        line: 3,
+        column: 1,
+        path: "project-nam",
+        message: expect.stringContaining("did you mean 'project-name'?"),
+      },
+      expect.objectContaining({ severity: "error", file: "hello.sql", line: 1, column: 8 }),
+      expect.objectContaining({ severity: "error", file: "hello.sql", line: 1, column: 22 }),
+    ]);
     const sound = await runHere(hello, { args: ["check", "--json"] });
     expect([sound.code, JSON.parse(sound.stdout)]).toEqual([0, { problems: [], notActive: [], endpoints: 1 }]);
   });

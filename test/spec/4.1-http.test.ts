@@ -90,6 +90,7 @@ describe("methods", () => {
     const answer = await service.request("/hello", { method: "OPTIONS" });
     expect([answer.status, answer.headers.get("allow")]).toEqual([204, "GET, HEAD, OPTIONS"]);
     expect((await service.request("/nothing", { method: "OPTIONS" })).status).toBe(404);
+    expect((await service.request("/health", { method: "OPTIONS" })).headers.get("allow")).toBe("GET, HEAD, OPTIONS");
   });
 
   test.each([

@@ -44,7 +44,7 @@ export function cancellationOf(signal: AbortSignal, ended: () => void = () => {}
 }
 
 /** DuckDB forgets an interrupt that arrives before the query has started on its thread, so it is repeated. */
-const INTERRUPT_AGAIN_MS = 5;
+export const INTERRUPT_AGAIN_MS = 5;
 
 /**
  * One native call on a connection, interrupted when the read is cancelled. It settles only when the call has: an

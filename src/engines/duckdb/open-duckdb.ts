@@ -77,6 +77,7 @@ export function engineOver({ database, settings }: OpenDatabase, options: Engine
 
   async function close(): Promise<void> {
     for (const cancellation of [...active]) cancellation.cancel(new RequestFailure({ kind: "draining" }));
+    await sources.stop();
     await pool.close();
     // An `init` may hang on a server that does not answer, and nothing can interrupt that: nobody waits for it here.
     if (sources.idle()) duckdb.close_sync(database);

@@ -1,7 +1,7 @@
 import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../failure.ts";
 import type { ConnectionDefinition } from "../engine.ts";
-import { abandonable, type Cancellation } from "./cancellation.ts";
+import { abandonable, type Cancellation, INTERRUPT_AGAIN_MS } from "./cancellation.ts";
 import { extractStatements } from "./extract-statements.ts";
 import { messageOf, redacted, withoutSql } from "./messages.ts";
 import type { SessionSettings } from "./session-settings.ts";
@@ -15,6 +15,8 @@ export interface Sources {
   openAll(names: readonly string[], cancellation: Cancellation): Promise<void> | undefined;
   /** No `init` runs. */
   idle(): boolean;
+  /** Interrupts every `init` that runs. */
+  stop(): Promise<void>;
   definitionsOf(names: readonly string[]): readonly ConnectionDefinition[];
 }
 
@@ -33,13 +35,15 @@ interface Source {
   /** Statements of `init` that are done. A later try goes on from there: an ATTACH that worked would fail the second time. */
   done: number;
   state: "closed" | Promise<void> | "open";
+  /** What its `init` runs on, while it runs. */
+  connection: duckdb.Connection | undefined;
 }
 
 export function openSources({ database, definitions, settings, slots, opened }: SourcesOptions): Sources {
   const sources = new Map<string, Source>(
     definitions.map((definition) => [
       definition.name,
-      { definition, done: 0, state: definition.init === undefined ? "open" : "closed" },
+      { definition, done: 0, state: definition.init === undefined ? "open" : "closed", connection: undefined },
     ]),
   );
 
@@ -76,6 +80,7 @@ export function openSources({ database, definitions, settings, slots, opened }: 
   async function runInit(source: Source): Promise<void> {
     const sql = source.definition.init ?? "";
     const connection = await duckdb.connect(database);
+    source.connection = connection;
     try {
       const statements = await extractStatements(connection, sql);
       let transactionFrom: number | undefined;
@@ -95,8 +100,22 @@ export function openSources({ database, definitions, settings, slots, opened }: 
       await duckdb.query(connection, "ROLLBACK").catch(() => {});
       throw error;
     } finally {
+      source.connection = undefined;
       duckdb.disconnect_sync(connection);
     }
+  }
+
+  /** An `init` that hangs on a server which does not answer cannot be interrupted: nobody waits for it for long. */
+  async function stop(): Promise<void> {
+    const giveUp = performance.now() + STOP_WITHIN_MS;
+    while (running().length > 0 && performance.now() < giveUp) {
+      for (const { connection } of running()) if (connection !== undefined) duckdb.interrupt(connection);
+      await new Promise((resolve) => setTimeout(resolve, INTERRUPT_AGAIN_MS));
+    }
+  }
+
+  function running(): readonly Source[] {
+    return [...sources.values()].filter((source) => typeof source.state !== "string");
   }
 
   return {
@@ -108,10 +127,13 @@ export function openSources({ database, definitions, settings, slots, opened }: 
         Promise.all(names.map(open)).then(() => {}),
       );
     },
-    idle: () => [...sources.values()].every((source) => typeof source.state === "string"),
+    idle: () => running().length === 0,
+    stop,
     definitionsOf: (names) => names.map((name) => sourceOf(name).definition),
   };
 }
+
+const STOP_WITHIN_MS = 250;
 
 const NEVER_CANCELLED: Cancellation = { check() {}, listen() {}, cancel() {}, end() {} };
 
