@@ -16,9 +16,22 @@ description: Endpoint number ${i}
 template-source: e${i % 20}/e${i}.sql
 connection: [t]
 request:
-  - { field-name: id, field-in: query, validators: [{ type: int, min: 0 }] }
-  - { field-name: name, field-in: query, validators: [{ type: string, max: 50 }] }
-  - { field-name: sort, field-in: query, default: id, validators: [{ type: enum, allowedValues: [id, name] }] }
+  - field-name: id
+    field-in: query
+    validators:
+      - type: int
+        min: 0
+  - field-name: name
+    field-in: query
+    validators:
+      - type: string
+        max: 50
+  - field-name: sort
+    field-in: query
+    default: id
+    validators:
+      - type: enum
+        allowedValues: [id, name]
 `;
     files[`e${i % 20}/e${i}.sql`] = `SELECT id, name, ${i} AS n FROM t WHERE true
 {{#params.id}} AND id = {{params.id}}{{/params.id}}

@@ -39,6 +39,14 @@ export interface SeenToken {
   readonly end: number;
 }
 
+/** The author's SQL that is still growing. */
+interface SqlPiece {
+  readonly kind: "sql";
+  text: string;
+  readonly offset: number;
+  blank: boolean;
+}
+
 /** A compilation under way: where in SQL we are, what was emitted, what was found wrong. */
 export interface Compilation {
   readonly scope: TemplateScope;
@@ -46,6 +54,8 @@ export interface Compilation {
   readonly problems: TemplateProblem[];
   readonly reads: Map<string, ClientRef>;
   out: Piece[];
+  /** The piece that more text may be added to, when it is the last one. */
+  open: SqlPiece | undefined;
   mode: Mode;
   string: OpenString | undefined;
   identifier: OpenQuotes | undefined;
@@ -65,6 +75,7 @@ export function openCompilation(scope: TemplateScope, dialect: Dialect, problems
     problems,
     reads: new Map(),
     out: [],
+    open: undefined,
     mode: BARE,
     string: undefined,
     identifier: undefined,
@@ -79,16 +90,15 @@ export function openCompilation(scope: TemplateScope, dialect: Dialect, problems
 /** Emits the author's own SQL. */
 export function emitSql(text: string, offset: number, compilation: Compilation, blank = false): void {
   if (text === "") return;
-  const last = compilation.out.at(-1);
-  if (last?.kind === "sql" && last.offset + last.text.length === offset) {
-    compilation.out[compilation.out.length - 1] = {
-      ...last,
-      text: last.text + text,
-      blank: last.blank && blank,
-    };
-  } else {
-    compilation.out.push({ kind: "sql", text, offset, blank });
+  const { open } = compilation;
+  if (open !== undefined && open === compilation.out.at(-1) && open.offset + open.text.length === offset) {
+    open.text += text;
+    open.blank &&= blank;
+    return;
   }
+  const piece: SqlPiece = { kind: "sql", text, offset, blank };
+  compilation.out.push(piece);
+  compilation.open = piece;
 }
 
 /** True when a tag at this place would continue a word: `sales_{{params.year}}`. */

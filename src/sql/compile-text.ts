@@ -6,12 +6,17 @@ import { literalMacro } from "./template.ts";
 
 /** Reads a piece of the template's own text. */
 export function compileText(text: string, offset: number, compilation: Compilation): void {
-  compilation.seen = compilation.seen.map((token) => ({ ...token, start: -1 }));
-  compilation.calls = compilation.calls.map((call) => ({ ...call, start: -1 }));
+  forgetPlaces(compilation);
   // What came before may have been left out (a section): two dashes or two quotes must not meet here and change meaning.
   if (compilation.mode.kind === "bare" && /^[-/*'"]/.test(text)) emitSql(" ", offset, compilation, true);
   let at = 0;
   while (at < text.length) at = compileNext(text, at, offset, compilation);
+}
+
+/** Places in an earlier text mean nothing in this one. */
+function forgetPlaces(compilation: Compilation): void {
+  if (compilation.seen.length > 0) compilation.seen = compilation.seen.map((token) => ({ ...token, start: -1 }));
+  if (compilation.calls.length > 0) compilation.calls = compilation.calls.map((call) => ({ ...call, start: -1 }));
 }
 
 function compileNext(text: string, at: number, offset: number, compilation: Compilation): number {

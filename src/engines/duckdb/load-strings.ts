@@ -1,6 +1,7 @@
 import duckdb from "@duckdb/node-bindings";
 import type { Validity, Vector } from "../../result/chunk.ts";
 import { isValid } from "../../result/chunk.ts";
+import { zeros } from "./load-slab.ts";
 
 type BytesVector = Extract<Vector, { layout: "bytes" }>;
 
@@ -21,9 +22,8 @@ const MAX_UNSORTED_RUNS = 16;
 export function loadStrings(vector: duckdb.Vector, rows: number, validity: Validity): BytesVector {
   const slots = duckdb.vector_get_data(vector, rows * SLOT);
   const view = new DataView(slots.buffer, slots.byteOffset, slots.byteLength);
-  const starts = new Uint32Array(rows);
-  const lengths = new Uint32Array(rows);
-  const addresses = new Float64Array(rows);
+  const starts = zeros(rows);
+  const lengths = zeros(rows);
   const runs: Run[] = [];
   let run: Run | undefined;
   let inline = false;
@@ -38,8 +38,7 @@ export function loadStrings(vector: duckdb.Vector, rows: number, validity: Valid
       inline = true;
       continue;
     }
-    const address = view.getUint32(slot + 12, true) * 0x1_0000_0000 + view.getUint32(slot + 8, true);
-    addresses[row] = address;
+    const address = addressAt(view, slot);
     if (run === undefined || !joins(run, address, length)) {
       run = { from: address, to: address + length, slot, start: 0 };
       runs.push(run);
@@ -56,8 +55,8 @@ export function loadStrings(vector: duckdb.Vector, rows: number, validity: Valid
   const bytes = fetched(segments, slots, inline);
   let index = 0;
   for (let row = 0; row < rows; row++) {
-    const address = addresses[row] ?? 0;
-    if (address === 0) continue;
+    if ((lengths[row] ?? 0) <= INLINE) continue;
+    const address = addressAt(view, row * SLOT);
     let segment = segments[index];
     if (segment === undefined || address < segment.from || address >= segment.to) {
       index = segments === runs ? indexOf(segments, address) : search(segments, address);
@@ -66,6 +65,10 @@ export function loadStrings(vector: duckdb.Vector, rows: number, validity: Valid
     if (segment !== undefined) starts[row] = segment.start + (address - segment.from);
   }
   return { layout: "bytes", validity, starts, lengths, bytes };
+}
+
+function addressAt(view: DataView, slot: number): number {
+  return view.getUint32(slot + 12, true) * 0x1_0000_0000 + view.getUint32(slot + 8, true);
 }
 
 /** Neighbouring strings: addresses `from` to `to`, the slot that points at `from`, and where they stand in the copy. */

@@ -2,6 +2,7 @@ import duckdb from "@duckdb/node-bindings";
 import { type Chunk, isValid, type Validity, type Vector } from "../../result/chunk.ts";
 import type { Column, ColumnType } from "../../result/column.ts";
 import { loadBignums, loadBits, loadTimesWithZone, loadUuids } from "./load-converted.ts";
+import { zeros } from "./load-slab.ts";
 import { loadStrings } from "./load-strings.ts";
 import { variantFields, variantText } from "./load-variant.ts";
 
@@ -125,8 +126,8 @@ function loadList(vector: duckdb.Vector, item: ColumnType, { rows, reachable }: 
   const data = duckdb.vector_get_data(vector, rows * 16);
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
   const childRows = duckdb.list_vector_get_size(vector);
-  const starts = new Uint32Array(rows);
-  const lengths = new Uint32Array(rows);
+  const starts = zeros(rows);
+  const lengths = zeros(rows);
   let used = 0;
   for (let row = 0; row < rows; row++) {
     if (!isValid(reachable, row)) continue;

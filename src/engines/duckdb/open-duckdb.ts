@@ -1,12 +1,12 @@
 import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../failure.ts";
-import type { ConnectionDefinition, Engine, StatementProblem } from "../engine.ts";
+import type { ConnectionDefinition, Engine } from "../engine.ts";
 import { type Cancellation, cancellationOf } from "./cancellation.ts";
 import { openConnectionPool } from "./connection-pool.ts";
 import { duckdbDialect } from "./dialect.ts";
-import { failureOf, redacted } from "./messages.ts";
+import { failureOf } from "./messages.ts";
 import { type OpenDatabase, openDatabase } from "./open-database.ts";
-import { parseStatement, planStatements } from "./plan.ts";
+import { openPlanner } from "./plan.ts";
 import { readRows } from "./read.ts";
 import { readMemory } from "./read-memory.ts";
 import { openSession, type Session } from "./session.ts";
@@ -47,6 +47,7 @@ export function engineOver({ database, settings }: OpenDatabase, options: Engine
     opened: pool.forgetStatements,
   });
   const secrets = options.connections.flatMap((connection) => connection.secrets);
+  const planner = openPlanner({ database, settings, secrets });
   const memory = readMemory();
   const active = new Set<Cancellation>();
   let closing: Promise<void> | undefined;
@@ -58,26 +59,10 @@ export function engineOver({ database, settings }: OpenDatabase, options: Engine
     return cancellation;
   }
 
-  /** Work at load, which no queue turns away. */
-  async function examine(
-    work: (session: Session) => Promise<StatementProblem | undefined>,
-  ): Promise<StatementProblem | undefined> {
-    const cancellation = cancellable(new AbortController().signal);
-    let session: Session | undefined;
-    try {
-      await slots.reenter(cancellation);
-      session = await openSession(pool, slots, cancellation);
-      const problem = await work(session);
-      return problem && { ...problem, message: redacted(problem.message, secrets) };
-    } finally {
-      await session?.end();
-      cancellation.end();
-    }
-  }
-
   async function close(): Promise<void> {
     for (const cancellation of [...active]) cancellation.cancel(new RequestFailure({ kind: "draining" }));
     await sources.stop();
+    await planner.close();
     await pool.close();
     // An `init` may hang on a server that does not answer, and nothing can interrupt that: nobody waits for it here.
     if (sources.idle()) duckdb.close_sync(database);
@@ -86,8 +71,8 @@ export function engineOver({ database, settings }: OpenDatabase, options: Engine
   return {
     dialect: duckdbDialect,
     openConnection: sources.open,
-    plan: (statements) => examine((session) => planStatements(session, statements)),
-    parse: (sql) => examine((session) => parseStatement(session, sql)),
+    plan: planner.plan,
+    parse: planner.parse,
     async read(read) {
       const definitions = sources.definitionsOf(read.connections);
       const fail = (error: unknown): RequestFailure => failureOf(error, definitions);

@@ -1,13 +1,79 @@
+import duckdb from "@duckdb/node-bindings";
 import type { Statement } from "../../sql/statement.ts";
 import type { StatementProblem } from "../engine.ts";
+import { bindValues } from "./bind-values.ts";
 import { errorPosition } from "./error-position.ts";
-import { messageOf, withoutSql } from "./messages.ts";
-import type { Session } from "./session.ts";
+import { extractStatements } from "./extract-statements.ts";
+import { messageOf, redacted, withoutSql } from "./messages.ts";
+import { remoteLiteralMacros } from "./remote-literals.ts";
+import type { SessionSettings } from "./session-settings.ts";
 
-/** Parses only. */
-export async function parseStatement(session: Session, sql: string): Promise<StatementProblem | undefined> {
+/** Looks at statements without running them, at load: beside the queries, and without their limits. */
+export interface Planner {
+  plan(statements: readonly Statement[]): Promise<StatementProblem | undefined>;
+  parse(sql: string): Promise<StatementProblem | undefined>;
+  /** Waits for what is under way. */
+  close(): Promise<void>;
+}
+
+export interface PlannerOptions {
+  readonly database: duckdb.Database;
+  readonly settings: SessionSettings;
+  /** Texts that never appear in a message. */
+  readonly secrets: readonly string[];
+}
+
+interface PlanningConnection {
+  readonly native: duckdb.Connection;
+  appliedSettings: number;
+}
+
+export function openPlanner({ database, settings, secrets }: PlannerOptions): Planner {
+  const idle: PlanningConnection[] = [];
+  const busy = new Set<Promise<unknown>>();
+
+  async function connect(): Promise<PlanningConnection> {
+    const native = await duckdb.connect(database);
+    await duckdb.query(native, remoteLiteralMacros);
+    // Whether names and types fit is known before the optimizer; without it a plan costs a third.
+    await duckdb.query(native, "PRAGMA disable_optimizer");
+    return { native, appliedSettings: 0 };
+  }
+
+  async function onConnection(
+    work: (native: duckdb.Connection) => Promise<StatementProblem | undefined>,
+  ): Promise<StatementProblem | undefined> {
+    const connection = idle.pop() ?? (await connect());
+    const { native } = connection;
+    try {
+      if (connection.appliedSettings !== settings.count()) {
+        connection.appliedSettings = await settings.apply(native, connection.appliedSettings);
+      }
+      const problem = await work(native);
+      return problem && { ...problem, message: redacted(problem.message, secrets) };
+    } finally {
+      idle.push(connection);
+    }
+  }
+
+  function counted<T>(work: Promise<T>): Promise<T> {
+    busy.add(work);
+    return work.finally(() => busy.delete(work));
+  }
+
+  return {
+    plan: (statements) => counted(onConnection((native) => planStatements(native, statements))),
+    parse: (sql) => counted(onConnection((native) => parseStatement(native, sql))),
+    async close() {
+      await Promise.allSettled(busy);
+      for (const { native } of idle.splice(0)) duckdb.disconnect_sync(native);
+    },
+  };
+}
+
+async function parseStatement(native: duckdb.Connection, sql: string): Promise<StatementProblem | undefined> {
   try {
-    await session.extract(sql);
+    await extractStatements(native, sql);
     return undefined;
   } catch (error) {
     return problemOf(error, sql);
@@ -15,26 +81,32 @@ export async function parseStatement(session: Session, sql: string): Promise<Sta
 }
 
 /** Plans statements in order. What changes data is never run; what makes temporary tables is run without data. */
-export async function planStatements(
-  session: Session,
+async function planStatements(
+  native: duckdb.Connection,
   statements: readonly Statement[],
 ): Promise<StatementProblem | undefined> {
-  if (statements.length > 1) await session.begin();
-  let skipped = false;
-  for (const [index, statement] of statements.entries()) {
-    const problem = await planStatement(session, statement.sql);
-    // A name may be missing because a statement before, which was not run, would have made it.
-    if (problem?.kind === "names" && skipped) return undefined;
-    if (problem !== undefined) return { ...problem, statement: index };
-    if (statements.length > 1 && !(await rehearse(session, statement))) skipped = true;
+  const [only] = statements;
+  if (only !== undefined && statements.length === 1) return planStatement(native, only.sql);
+  await duckdb.query(native, "BEGIN");
+  try {
+    let skipped = false;
+    for (const [index, statement] of statements.entries()) {
+      const problem = await planStatement(native, statement.sql);
+      // A name may be missing because a statement before, which was not run, would have made it.
+      if (problem?.kind === "names" && skipped) return undefined;
+      if (problem !== undefined) return { ...problem, statement: index };
+      if (!(await rehearse(native, statement))) skipped = true;
+    }
+    return undefined;
+  } finally {
+    await duckdb.query(native, "ROLLBACK");
   }
-  return undefined;
 }
 
 /** Preparing finds what does not parse, and names that are not there. */
-async function planStatement(session: Session, sql: string): Promise<StatementProblem | undefined> {
+async function planStatement(native: duckdb.Connection, sql: string): Promise<StatementProblem | undefined> {
   try {
-    await session.typeOf(sql);
+    duckdb.destroy_prepare_sync(await duckdb.prepare(native, sql));
     return undefined;
   } catch (error) {
     // Several statements at once: what DuckDB makes of PIVOT, which can only be planned with the data.
@@ -46,11 +118,21 @@ const MAKES_TEMPORARY =
   /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*create\s+(?:or\s+replace\s+)?(?:local\s+)?temp(?:orary)?\b/i;
 
 /** Runs what later statements may need. False when it was left alone. */
-async function rehearse(session: Session, { sql, values }: Statement): Promise<boolean> {
+async function rehearse(native: duckdb.Connection, { sql, values }: Statement): Promise<boolean> {
   if (!MAKES_TEMPORARY.test(sql)) return false;
-  const empty = await errorOf(session.runOnce({ sql: `${sql}\nWITH NO DATA`, values }));
+  const empty = await errorOf(runOnce(native, { sql: `${sql}\nWITH NO DATA`, values }));
   // Views, macros and tables without a query do not know WITH NO DATA, and cost nothing.
-  return empty === undefined || (isSyntax(empty) && (await errorOf(session.runOnce({ sql, values }))) === undefined);
+  return empty === undefined || (isSyntax(empty) && (await errorOf(runOnce(native, { sql, values }))) === undefined);
+}
+
+async function runOnce(native: duckdb.Connection, { sql, values }: Statement): Promise<void> {
+  const statement = await duckdb.prepare(native, sql);
+  try {
+    bindValues(statement, values);
+    await duckdb.execute_prepared(statement);
+  } finally {
+    duckdb.destroy_prepare_sync(statement);
+  }
 }
 
 async function errorOf(work: Promise<unknown>): Promise<unknown> {

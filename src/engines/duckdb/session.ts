@@ -3,7 +3,7 @@ import type { Statement } from "../../sql/statement.ts";
 import { bindValues } from "./bind-values.ts";
 import { type Cancellation, interruptible } from "./cancellation.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
-import { type ExtractedStatements, extractStatements } from "./extract-statements.ts";
+import { extractStatements } from "./extract-statements.ts";
 import { messageOf } from "./messages.ts";
 import type { Slots } from "./slots.ts";
 
@@ -13,10 +13,6 @@ export interface Session {
   prepare(sql: string): Promise<duckdb.PreparedStatement>;
   /** Runs to the end and holds all rows. */
   execute(statement: Statement): Promise<duckdb.Result>;
-  /** Runs a statement that will not come again, and does not expand it. */
-  runOnce(statement: Statement): Promise<void>;
-  typeOf(sql: string): Promise<duckdb.StatementType>;
-  extract(sql: string): Promise<ExtractedStatements>;
   /** Runs until the first rows are there. */
   stream(statement: Statement): Promise<duckdb.Result>;
   fetch(result: duckdb.Result): Promise<duckdb.DataChunk | undefined>;
@@ -95,15 +91,6 @@ export async function openSession(pool: ConnectionPool, slots: Slots, cancellati
     return await parts.prepare(parts.count - 1);
   }
 
-  async function once<T>(sql: string, use: (statement: duckdb.PreparedStatement) => T): Promise<Awaited<T>> {
-    const statement = await interruptible(native, cancellation, () => duckdb.prepare(native, sql));
-    try {
-      return await use(statement);
-    } finally {
-      duckdb.destroy_prepare_sync(statement);
-    }
-  }
-
   async function run(
     { sql, values }: Statement,
     execute: (statement: duckdb.PreparedStatement) => Promise<duckdb.Result>,
@@ -172,13 +159,6 @@ export async function openSession(pool: ConnectionPool, slots: Slots, cancellati
     cancellation,
     prepare,
     execute: (statement) => run(statement, duckdb.execute_prepared),
-    runOnce: ({ sql, values }) =>
-      once(sql, async (statement) => {
-        bindValues(statement, values);
-        await interruptible(native, cancellation, () => duckdb.execute_prepared(statement));
-      }),
-    typeOf: (sql) => once(sql, duckdb.prepared_statement_type),
-    extract: (sql) => extractStatements(native, sql),
     stream: (statement) => run(statement, duckdb.execute_prepared_streaming),
     async fetch(result) {
       const chunk = await interruptible(native, cancellation, () => duckdb.fetch_chunk(result));
