@@ -5,10 +5,8 @@ import type { ConnectionConfig, MainConfig, Project } from "./config/project.ts"
 import { compileEndpoint } from "./endpoint/compile-endpoint.ts";
 import type { Endpoint } from "./endpoint/endpoint.ts";
 import { type Depth, verifyEndpoint } from "./endpoint/verify-endpoint.ts";
-import { expandConnection } from "./engines/duckdb/connections/index.ts";
-import { duckdbDialect } from "./engines/duckdb/dialect.ts";
-import { openDuckDb } from "./engines/duckdb/open-duckdb.ts";
 import { type Engine, EngineOpenError } from "./engines/engine.ts";
+import { engine as engineType } from "./engines/index.ts";
 import type { Report } from "./events.ts";
 import { RequestFailure } from "./failure.ts";
 import { buildRouteTable, type RouteTable } from "./rest/route-table.ts";
@@ -44,7 +42,7 @@ const DEFAULT_QUEUED_REQUESTS = 1_000;
 
 /** Compiles and verifies every endpoint, against the connections that can be reached. */
 export async function openService(project: Project, options: OpenOptions): Promise<OpenedService> {
-  const compiled = project.endpoints.map((config) => compileEndpoint(config, project, duckdbDialect));
+  const compiled = project.endpoints.map((config) => compileEndpoint(config, project, engineType.dialect));
   const problems = compiled.flatMap((each) => each.problems);
   let engine: Engine;
   try {
@@ -101,7 +99,7 @@ async function verifyLate(endpoint: Endpoint, engine: Engine, sources: Sources):
 }
 
 function openEngine(main: MainConfig): Promise<Engine> {
-  return openDuckDb({
+  return engineType.open({
     path: main.duckdb.path,
     settings: main.duckdb.settings,
     connections: [...main.connections.values()].map((connection) => ({
@@ -115,7 +113,7 @@ function openEngine(main: MainConfig): Promise<Engine> {
 }
 
 function initOf({ name, type, options, readOnly, init }: ConnectionConfig): string | undefined {
-  const expanded = type === undefined ? undefined : expandConnection(type, options, { name, readOnly });
+  const expanded = engineType.connectionTypes.find((known) => known.type === type)?.expand(options, { name, readOnly });
   return [expanded, init].filter((sql) => sql !== undefined).join(";\n") || undefined;
 }
 

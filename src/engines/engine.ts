@@ -76,4 +76,33 @@ export interface ConnectionDefinition {
   readonly secrets: readonly string[];
 }
 
-export type { Dialect };
+/** Options of a typed connection, as written in the YAML. */
+export type ConnectionOptions = Readonly<Record<string, string | undefined>>;
+
+/** A short form of `init`: it says which options it knows and makes the SQL of them. decisions.md 7. */
+export interface ConnectionType {
+  readonly type: string;
+  readonly options: readonly string[];
+  /** Of each group at least one must be given. */
+  readonly required: readonly (readonly string[])[];
+  /** `name` becomes the name of the catalog, view or secret. */
+  expand(options: ConnectionOptions, context: { readonly name: string; readonly readOnly: boolean }): string;
+}
+
+export interface EngineOptions {
+  readonly connections: readonly ConnectionDefinition[];
+  /** Queries at once. */
+  readonly maxConcurrentQueries: number;
+  /** Reads that wait for their turn; beyond, they are `overloaded`. */
+  readonly maxQueued: number;
+}
+
+/** An engine that a project may run on. */
+export interface EngineType {
+  readonly dialect: Dialect;
+  readonly connectionTypes: readonly ConnectionType[];
+  /** In memory without a path; settings by name. Rejects with an EngineOpenError. */
+  open(
+    options: EngineOptions & { readonly path: string | undefined; readonly settings: ReadonlyMap<string, string> },
+  ): Promise<Engine>;
+}

@@ -1,7 +1,7 @@
 import duckdb from "@duckdb/node-bindings";
 import { openDatabase } from "../../src/engines/duckdb/open-database.ts";
-import { type EngineOptions, engineOver } from "../../src/engines/duckdb/open-duckdb.ts";
-import type { Engine, Read, Rows } from "../../src/engines/engine.ts";
+import { engineOver } from "../../src/engines/duckdb/open-duckdb.ts";
+import type { Engine, EngineOptions, Read, Rows } from "../../src/engines/engine.ts";
 import { RequestFailure } from "../../src/failure.ts";
 import type { Chunk, Vector } from "../../src/result/chunk.ts";
 import type { ColumnType } from "../../src/result/column.ts";

@@ -1,10 +1,12 @@
 import { z } from "zod";
-import type { ConnectionType } from "../../engines/duckdb/connections/connection-type.ts";
-import { connectionTypes } from "../../engines/duckdb/connections/index.ts";
+import type { ConnectionType } from "../../engines/engine.ts";
+import { engine } from "../../engines/index.ts";
 import { found, PlainScalar } from "../../params/validators/scalars.ts";
 import { unknown } from "../suggest.ts";
 import { isMapping, type Mapping } from "../tree.ts";
 import { block, choice, flag, record, text, whole } from "./blocks.ts";
+
+const { connectionTypes } = engine;
 
 const keys = {
   init: text.optional().describe("SQL that runs once before the first use."),

@@ -1,6 +1,6 @@
 import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../failure.ts";
-import type { ConnectionDefinition, Engine } from "../engine.ts";
+import type { Engine, EngineOptions } from "../engine.ts";
 import { type Cancellation, cancellationOf } from "./cancellation.ts";
 import { openConnectionPool } from "./connection-pool.ts";
 import { duckdbDialect } from "./dialect.ts";
@@ -12,14 +12,6 @@ import { readMemory } from "./read-memory.ts";
 import { openSession, type Session } from "./session.ts";
 import { openSlots } from "./slots.ts";
 import { openSources } from "./sources.ts";
-
-export interface EngineOptions {
-  readonly connections: readonly ConnectionDefinition[];
-  /** Native work at once. The thread pool of Node must be larger (UV_THREADPOOL_SIZE). */
-  readonly maxConcurrentQueries: number;
-  /** Reads that wait for it; beyond, they are `overloaded`. */
-  readonly maxQueued: number;
-}
 
 export interface DuckDbOptions extends EngineOptions {
   /** In memory when absent. */

@@ -1,22 +1,9 @@
+import type { ConnectionOptions, ConnectionType } from "../../engine.ts";
 import { quoteName, quoteText } from "../sql-text.ts";
 
-/** Options of a connection, as written in the YAML. */
-export type Options = Readonly<Record<string, string | undefined>>;
-
-export interface ConnectionContext {
-  /** The connection's name, which becomes the name of the catalog, view or secret. */
-  readonly name: string;
-  readonly readOnly: boolean;
-}
-
-/** A short form of `init`: it says which options it knows and makes the SQL of them. */
-export interface ConnectionType {
-  readonly type: string;
-  readonly options: readonly string[];
-  /** Of each group at least one must be given. */
-  readonly required: readonly (readonly string[])[];
-  expand(options: Options, context: ConnectionContext): string;
-}
+export type Options = ConnectionOptions;
+export type ConnectionContext = Parameters<ConnectionType["expand"]>[1];
+export type { ConnectionType };
 
 /** INSTALL does nothing when the extension lies in the extension directory; else it asks DuckDB's repository. */
 export function extension(name: string): readonly string[] {

@@ -3,7 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { failureOf, testEngine } from "../../../../test/suites/duckdb-engine.ts";
-import { connectionTypes, expandConnection } from "./index.ts";
+import type { ConnectionOptions, ConnectionType } from "../../engine.ts";
+import { connectionTypes } from "./index.ts";
+
+function expandConnection(type: string, options: ConnectionOptions, context: Parameters<ConnectionType["expand"]>[1]) {
+  return connectionTypes.find((known) => known.type === type)?.expand(options, context);
+}
 
 let folder = "";
 beforeAll(async () => {

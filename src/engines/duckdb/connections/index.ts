@@ -1,4 +1,4 @@
-import type { ConnectionContext, ConnectionType, Options } from "./connection-type.ts";
+import type { ConnectionType } from "./connection-type.ts";
 import { csv } from "./csv.ts";
 import { duckdbFile } from "./duckdb.ts";
 import { ducklake } from "./ducklake.ts";
@@ -23,12 +23,3 @@ export const connectionTypes: readonly ConnectionType[] = [
   iceberg,
   s3Secret,
 ];
-
-/** The `init` SQL of a typed connection. Which types and options there are has been checked when the YAML was read. */
-export function expandConnection(type: string, options: Options, context: ConnectionContext): string {
-  const found = connectionTypes.find((candidate) => candidate.type === type);
-  if (found === undefined) {
-    throw new Error(`unknown connection type '${type}' (${connectionTypes.map((known) => known.type).join(", ")})`);
-  }
-  return found.expand(options, context);
-}
