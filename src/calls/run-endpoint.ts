@@ -1,7 +1,7 @@
 import type { Identity } from "../auth/identity.ts";
 import type { Limits } from "../config/project.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
-import type { Engine, Rows } from "../engines/engine.ts";
+import type { Engine, Rows, StopSignal } from "../engines/engine.ts";
 import { RequestFailure } from "../failure.ts";
 import type { Page } from "../params/page.ts";
 import type { Params, ParamValue, RawParams } from "../params/parameter.ts";
@@ -98,12 +98,12 @@ function wholeNumber(value: number): ParamValue {
 }
 
 /** Stops waiting when the call ends; what is waited for goes on for others. */
-function untilAborted<T>(waited: Promise<T> | T, signal: AbortSignal): Promise<T> | T {
+function untilAborted<T>(waited: Promise<T> | T, signal: StopSignal): Promise<T> | T {
   if (!(waited instanceof Promise)) return waited;
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason);
     if (signal.aborted) return abort();
-    signal.addEventListener("abort", abort, { once: true });
+    signal.addEventListener("abort", abort);
     waited.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
   });
 }

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { suggestion } from "../config/suggest.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime, UsageError } from "./command.ts";
 import { commands } from "./index.ts";
 
@@ -16,7 +17,7 @@ export async function runCommandLine(args: readonly string[], runtime: Runtime):
   const named = commands.find(({ name }) => name === first);
   try {
     if (named !== undefined) return await runCommand(named, rest, runtime);
-    if (first !== undefined && !first.startsWith("-")) throw new UsageError(`unknown command '${first}'`);
+    if (first !== undefined && !first.startsWith("-")) throw new UsageError(unknownCommand(first));
     // The relative's way of saying `check`.
     const checks = args.includes("--validate-config");
     const others = args.filter((arg) => arg !== "--validate-config");
@@ -34,6 +35,14 @@ async function runCommand(command: Command, args: readonly string[], runtime: Ru
     return exitCodes.done;
   }
   return command.run(args, runtime);
+}
+
+function unknownCommand(name: string): string {
+  const near = suggestion(
+    name,
+    commands.map((command) => command.name),
+  );
+  return `unknown command '${name}'${near === undefined ? "" : `; did you mean '${near}'?`}`;
 }
 
 function commandNamed(name: string): Command {

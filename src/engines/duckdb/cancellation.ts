@@ -1,4 +1,5 @@
 import duckdb from "@duckdb/node-bindings";
+import type { StopSignal } from "../engine.ts";
 
 /**
  * The ways out of a read before its end: the caller's signal, or the engine that closes. A read does one thing at a
@@ -14,7 +15,7 @@ export interface Cancellation {
   end(): void;
 }
 
-export function cancellationOf(signal: AbortSignal, ended: () => void = () => {}): Cancellation {
+export function cancellationOf(signal: StopSignal, ended: () => void = () => {}): Cancellation {
   let cancelled: { readonly reason: unknown } | undefined = signal.aborted ? { reason: signal.reason } : undefined;
   let listener: (() => void) | undefined;
 
@@ -24,7 +25,7 @@ export function cancellationOf(signal: AbortSignal, ended: () => void = () => {}
     listener?.();
   }
   const aborted = (): void => cancel(signal.reason);
-  if (cancelled === undefined) signal.addEventListener("abort", aborted, { once: true });
+  if (cancelled === undefined) signal.addEventListener("abort", aborted);
 
   return {
     check() {

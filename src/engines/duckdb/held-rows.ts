@@ -2,7 +2,7 @@ import duckdb from "@duckdb/node-bindings";
 import type { Chunk } from "../../result/chunk.ts";
 import type { Column } from "../../result/column.ts";
 import { sliceChunk } from "../../result/slice-chunk.ts";
-import type { Rows, Window } from "../engine.ts";
+import type { Rows, StopSignal, Window } from "../engine.ts";
 import { loadChunk } from "./load-vectors.ts";
 import { resultColumns } from "./result-columns.ts";
 
@@ -10,7 +10,7 @@ export interface HeldOptions {
   readonly total: number | undefined;
   /** The part of the result that is wanted. */
   readonly window: Window;
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
 }
 
 export const EVERYTHING: Window = { limit: undefined, offset: 0 };

@@ -1,6 +1,6 @@
 import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../failure.ts";
-import type { Engine, EngineOptions } from "../engine.ts";
+import type { Engine, EngineOptions, StopSignal } from "../engine.ts";
 import { type Cancellation, cancellationOf } from "./cancellation.ts";
 import { openConnectionPool } from "./connection-pool.ts";
 import { duckdbDialect } from "./dialect.ts";
@@ -44,7 +44,7 @@ export function engineOver({ database, settings }: OpenDatabase, options: Engine
   const active = new Set<Cancellation>();
   let closing: Promise<void> | undefined;
 
-  function cancellable(signal: AbortSignal): Cancellation {
+  function cancellable(signal: StopSignal): Cancellation {
     if (closing !== undefined) throw new RequestFailure({ kind: "draining" });
     const cancellation: Cancellation = cancellationOf(signal, () => active.delete(cancellation));
     active.add(cancellation);

@@ -1,6 +1,6 @@
 import duckdb from "@duckdb/node-bindings";
 import type { Statement } from "../../sql/statement.ts";
-import type { Window } from "../engine.ts";
+import type { StopSignal, Window } from "../engine.ts";
 import type { ReadMemory } from "./read-memory.ts";
 import type { Session } from "./session.ts";
 import type { StreamOptions } from "./streamed-rows.ts";
@@ -13,7 +13,7 @@ export interface Reading {
   readonly last: Statement;
   readonly window: Window;
   readonly total: Total;
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   readonly stream: Pick<StreamOptions, "crowded" | "failureOf">;
   /** Opens the snapshot and runs the leading statements in it, if that has not been done. */
   start(): Promise<void>;

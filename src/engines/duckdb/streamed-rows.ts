@@ -1,7 +1,7 @@
 import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../failure.ts";
 import type { Chunk } from "../../result/chunk.ts";
-import type { Rows, Window } from "../engine.ts";
+import type { Rows, StopSignal, Window } from "../engine.ts";
 import { cutTo } from "./held-rows.ts";
 import { resultColumns } from "./result-columns.ts";
 import type { Session } from "./session.ts";
@@ -17,7 +17,7 @@ export class StreamFailed extends Error {
 export interface StreamOptions {
   readonly total: number | undefined;
   readonly window: Window;
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   /** True while others wait for a slot. */
   readonly crowded: () => boolean;
   /** Translates what went wrong. */
