@@ -142,10 +142,12 @@ async function tryOne(trial: Trial, sample: Sample): Promise<Problem | undefined
     }
     return undefined;
   }
-  const problem = await planned(rendered, trial);
   const typed = rendered.statements.some(({ values }) => values.some(({ type }) => type !== "VARCHAR"));
-  if (problem !== undefined || !typed || sample.kind === "value") return problem;
-  return planned(renderSample(trial, sampleLookup(sample), true), trial);
+  if (!typed || sample.kind === "value") return planned(rendered, trial);
+  // Whether types fit is tried with NULLs of their type. Where SQL takes one of those it takes a parameter too, save after BY.
+  const misfit = await planned(renderSample(trial, sampleLookup(sample), true), trial);
+  if (misfit === undefined && !trial.template.scalarAfterBy) return undefined;
+  return (await planned(rendered, trial)) ?? misfit;
 }
 
 async function planned(rendered: Rendered, trial: Trial): Promise<Problem | undefined> {

@@ -4,10 +4,15 @@ import type { Outcome } from "../calls/run-endpoint.ts";
 import type { Limits } from "../config/project.ts";
 import { RequestFailure } from "../failure.ts";
 import type { Encoder, Format, Frame } from "../formats/format.ts";
+import type { Chunk } from "../result/chunk.ts";
+import type { Column } from "../result/column.ts";
+import { sliceChunk } from "../result/slice-chunk.ts";
 import { nextLink } from "./next-link.ts";
 
 /** An answer up to this size is sent in one piece, with its length; a larger one is streamed. */
-const WHOLE_ANSWER_BYTES = 256 * 1024;
+const WHOLE_ANSWER_BYTES = 64 * 1024;
+/** A long answer begins with so few rows that its first bytes do not wait for the encoding of thousands. */
+const FIRST_ROWS = 512;
 
 export interface Reply {
   readonly request: IncomingMessage;
@@ -35,7 +40,7 @@ export async function sendOutcome({ rows, page }: Outcome, reply: Reply): Promis
       response.writeHead(200, headers).end();
       return;
     }
-    await sendRows(rows, format.open(rows.columns, frame), headers, reply);
+    await sendRows(rows, format.open(rows.columns, frame), { headers, reply });
   } finally {
     await rows.close();
   }
@@ -49,27 +54,34 @@ function nextPage({ limit, offset, total }: Outcome["page"] & object, request: I
 async function sendRows(
   rows: Outcome["rows"],
   encoder: Encoder,
-  headers: OutgoingHttpHeaders,
-  reply: Reply,
+  { headers, reply }: { readonly headers: OutgoingHttpHeaders; readonly reply: Reply },
 ): Promise<void> {
   const { response, deadline } = reply;
   const waiting: Uint8Array[] = [];
   let size = 0;
   for (;;) {
     const chunk = await deadline.spend(() => rows.next());
-    const bytes = chunk === undefined ? encoder.end() : encoder.encode(chunk);
-    waiting.push(bytes);
-    size += bytes.length;
     if (chunk === undefined) break;
-    if (response.headersSent || size > WHOLE_ANSWER_BYTES) {
+    for (const piece of response.headersSent ? [chunk] : firstRows(chunk, rows.columns)) {
+      const bytes = encoder.encode(piece);
+      waiting.push(bytes);
+      size += bytes.length;
+      if (size <= WHOLE_ANSWER_BYTES) continue;
       if (!response.headersSent) response.writeHead(200, headers);
       await writeAll(waiting.splice(0), reply);
     }
   }
+  waiting.push(encoder.end());
   const rest = waiting.length === 1 && waiting[0] !== undefined ? waiting[0] : Buffer.concat(waiting);
   if (!response.headersSent) response.writeHead(200, { ...headers, "Content-Length": rest.length });
   response.end(rest);
   if (response.writableLength > 0) await taken("finish", reply);
+}
+
+function firstRows(chunk: Chunk, columns: readonly Column[]): readonly Chunk[] {
+  if (chunk.rows <= FIRST_ROWS) return [chunk];
+  const first = sliceChunk(chunk, columns, { from: 0, to: FIRST_ROWS });
+  return [first, sliceChunk(chunk, columns, { from: FIRST_ROWS, to: chunk.rows })];
 }
 
 async function writeAll(pieces: readonly Uint8Array[], reply: Reply): Promise<void> {

@@ -62,6 +62,9 @@ export interface Compilation {
   /** Quotes that a section stands in: they must not be closed inside it. */
   guarded: OpenQuotes | undefined;
   calls: OpenCall[];
+  /** The statement has had a BY (ORDER BY, GROUP BY). */
+  afterBy: boolean;
+  scalarAfterBy: boolean;
   /** Bare tokens of the statement, upper case, the latest last; comments are not among them. */
   seen: SeenToken[];
   problem(offset: number, message: string): void;
@@ -81,6 +84,8 @@ export function openCompilation(scope: TemplateScope, dialect: Dialect, problems
     identifier: undefined,
     guarded: undefined,
     calls: [],
+    afterBy: false,
+    scalarAfterBy: false,
     seen: [],
     problem: (offset, message) => problems.push({ severity: "error", offset, message }),
     warning: (offset, message) => problems.push({ severity: "warning", offset, message }),

@@ -102,6 +102,7 @@ function compileSymbol(symbol: string, at: number, offset: number, compilation: 
     compilation.out.push({ kind: "separator" });
     compilation.calls = [];
     compilation.seen = [];
+    compilation.afterBy = false;
     return;
   }
   if (symbol === "(") {
@@ -181,6 +182,7 @@ function dropEmitted(length: number, compilation: Compilation): void {
 }
 
 function note(token: SeenToken, compilation: Compilation): void {
+  if (token.text === "BY") compilation.afterBy = true;
   compilation.seen.push(token);
   // The first token tells the kind of statement, the last ones what stands before a tag.
   if (compilation.seen.length > 12) compilation.seen.splice(1, 1);

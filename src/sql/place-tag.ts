@@ -43,6 +43,7 @@ export function placeTag(ref: ClientRef, offset: number, touchesNext: boolean, c
       `{{${name}}} would choose the file or address that is read here; give the parameter an enum validator with the allowedValues`,
     );
   }
+  if (ref.traits === "scalar" && compilation.afterBy) compilation.scalarAfterBy = true;
   const remote = ref.traits === "text" ? remoteAround(compilation) : undefined;
   if (remote?.wrapped === false) {
     compilation.warning(

@@ -71,6 +71,8 @@ export interface Template {
   readonly pieces: readonly Piece[];
   /** Every client value that it reads, `params.id` and so on. */
   readonly reads: ReadonlyMap<string, ClientRef>;
+  /** A bare whole number or boolean stands somewhere after a BY: there SQL may take a typed value and no parameter. */
+  readonly scalarAfterBy: boolean;
 }
 
 /** Something wrong in a template. `offset` counts characters of its text. */
