@@ -9,18 +9,38 @@ export interface Deadline {
   cancel(failure: Failure): void;
   /** Runs work on the clock. Waiting for a slow client does not count: it is not the query that is slow. */
   spend<T>(work: () => Promise<T>): Promise<T>;
+  /** The call is over. */
+  close(): void;
 }
 
 /** Opens the clock of one call. */
 export function openDeadline(timeoutMs: number): Deadline {
   const listeners = new Set<() => void>();
   let reason: RequestFailure | undefined;
-  let left = timeoutMs;
-  const cancel = (failure: Failure): void => {
+  let spent = 0;
+  /** When the work that runs now began. */
+  let since: number | undefined;
+  // One timer for the whole call: a call spends its time in several pieces, most of them shorter than a timer costs.
+  let timer: NodeJS.Timeout | undefined;
+
+  function cancel(failure: Failure): void {
     if (reason !== undefined) return;
     reason = new RequestFailure(failure);
     for (const listener of [...listeners]) listener();
-  };
+  }
+
+  function arm(): void {
+    timer = setTimeout(expire, Math.max(1, timeoutMs - spent));
+  }
+
+  function expire(): void {
+    timer = undefined;
+    if (since === undefined) return;
+    const left = timeoutMs - spent - (performance.now() - since);
+    if (left > 0) timer = setTimeout(expire, left);
+    else cancel({ kind: "query-timeout" });
+  }
+
   return {
     signal: {
       get aborted() {
@@ -34,14 +54,18 @@ export function openDeadline(timeoutMs: number): Deadline {
     },
     cancel,
     async spend(work) {
-      const started = performance.now();
-      const timer = setTimeout(() => cancel({ kind: "query-timeout" }), left);
+      since = performance.now();
+      if (timer === undefined) arm();
       try {
         return await work();
       } finally {
-        clearTimeout(timer);
-        left = Math.max(1, left - (performance.now() - started));
+        spent += performance.now() - since;
+        since = undefined;
       }
+    },
+    close() {
+      clearTimeout(timer);
+      timer = undefined;
     },
   };
 }

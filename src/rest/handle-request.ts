@@ -58,6 +58,7 @@ async function answerCall(found: Found, { request, response, target }: Exchange,
     await sendOutcome(outcome, { request, response, format, deadline, limits });
   } finally {
     context.deadlines.delete(deadline);
+    deadline.close();
     response.off("close", leave);
   }
 }
