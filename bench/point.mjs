@@ -1,5 +1,5 @@
 // Un-cached look-up by key: the service, a bare loop over the same statement, and a plain express service.
-//   npm run build && node bench/point.mjs
+//   npm run build && node bench/point.mjs [threads of DuckDB in the service and the loop; default: one per core]
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { folderOf, load, median, root, start, startEider, tableSql } from "./load.mjs";
@@ -8,6 +8,7 @@ const QUERY = "SELECT * FROM t WHERE id = ";
 const ROUNDS = 7;
 const REQUESTS = 2000;
 const CLIENTS = 32;
+const THREADS = /^\d+$/.test(process.argv.at(-1)) ? process.argv.at(-1) : undefined;
 const key = (n) => (n * 7919) % 1_000_000;
 
 if (process.argv[2] === "loop") await bareLoop();
@@ -17,7 +18,9 @@ else await compare();
 /** The statement and nothing else: bind, execute, take the chunk; as many connections as the service runs queries. */
 async function bareLoop() {
   const { default: duckdb } = await import("@duckdb/node-bindings");
-  const database = await duckdb.open(":memory:", duckdb.create_config());
+  const config = duckdb.create_config();
+  if (THREADS) duckdb.set_config(config, "threads", THREADS);
+  const database = await duckdb.open(":memory:", config);
   const setup = await duckdb.connect(database);
   await duckdb.query(setup, tableSql);
   const texts = { statement: `${QUERY}$1`, page: `SELECT * FROM (${QUERY}$1\n) q LIMIT $2 OFFSET $3` };
@@ -64,13 +67,16 @@ async function plainExpress() {
 
 async function compare() {
   const folder = folderOf({
-    "eider.yaml": `connections:\n  t:\n    init: |\n      ${tableSql.replaceAll("\n", "\n      ")}\n`,
+    "eider.yaml": `${THREADS ? `duckdb:\n  threads: ${THREADS}\n` : ""}connections:\n  t:\n    init: |\n      ${tableSql.replaceAll("\n", "\n      ")}\n`,
     "t.yaml":
       "url-path: /t/:id\ntemplate-source: t.sql\nconnection: [t]\nrequest:\n  - { field-name: id, field-in: path, required: true, validators: [{ type: int }] }\n",
     "t.sql": `${QUERY}{{params.id}}`,
   });
   const self = fileURLToPath(import.meta.url);
-  const loop = fork(self, ["loop"], { execArgv: [], env: { ...process.env, UV_THREADPOOL_SIZE: "40" } });
+  const loop = fork(self, ["loop", ...(THREADS ? [THREADS] : [])], {
+    execArgv: [],
+    env: { ...process.env, UV_THREADPOOL_SIZE: "40" },
+  });
   process.on("exit", () => loop.kill("SIGKILL"));
   await new Promise((resolve) => loop.once("message", resolve));
   const runLoop = (name) =>
@@ -97,7 +103,7 @@ async function compare() {
   }
   const of = (pick) => median(rounds.map(pick));
   console.log(
-    `point look-up, 1,000,000 rows x 8 columns, ${CLIENTS} clients, median of ${ROUNDS} interleaved rounds of ${REQUESTS}`,
+    `point look-up, 1,000,000 rows x 8 columns, ${CLIENTS} clients, ${THREADS ?? "all"} threads, median of ${ROUNDS} interleaved rounds of ${REQUESTS}`,
   );
   console.table({
     eider: { "CPU us": of((r) => r.eider.cpu) | 0, "req/s": of((r) => r.eider.perSecond) | 0 },
