@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { rename, writeFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
@@ -206,14 +206,14 @@ describe("limits.stalled-client-timeout", () => {
   const files: Files = {
     ...main("stalled-client-timeout: 1s"),
     ...read("rows", "SELECT range AS n FROM range(100000000)"),
-    ...read("whole", "SELECT repeat('x', 250000) AS text"),
+    ...read("whole", "SELECT repeat('x', 60000) AS text"),
     ...read("quick", "SELECT 1 AS n"),
   };
 
   test.each([
-    ["in the middle of a stream", request("/rows")],
-    ["with answers that were sent in one piece", request("/whole").repeat(60)],
-  ])("a client that does not read is cut off %s, and holds nothing meanwhile", async (_, bytes) => {
+    ["in the middle of a stream", "/rows", 1],
+    ["with answers that were sent in one piece", "/whole", 300],
+  ])("a client that does not read is cut off %s, and holds nothing meanwhile", async (_, path, times) => {
     await using service = await serviceFrom(files);
     const responses: ServerResponse[] = [];
     const handle: RequestHandler = (request, response) => {
@@ -223,7 +223,7 @@ describe("limits.stalled-client-timeout", () => {
     const listener = await listen({ host: "127.0.0.1", port: 0, handle });
     using socket = await openSocket(listener.url);
     socket.pause();
-    socket.send(bytes);
+    socket.send(request(path).repeat(times));
     await until("the call", () => responses[0]?.headersSent);
     const from = performance.now();
     await until("a stalled client", () => running(service) === 0);
@@ -233,7 +233,8 @@ describe("limits.stalled-client-timeout", () => {
     expect(isIdle(service)).toBe(true);
     socket.resume();
     await socket.closed();
-    expect(socket.answers().at(-1)?.complete).toBe(false);
+    // What the sockets held is there; the rest never came.
+    expect(socket.answers().filter(({ complete }) => complete).length).toBeLessThan(times);
     await listener.close();
   });
 });
@@ -384,9 +385,11 @@ describe("sources", () => {
 });
 
 async function makeDatabase(file: string, sql: string): Promise<void> {
-  const instance = await DuckDBInstance.create(file);
+  // Written elsewhere and moved: half a database is not what the service should meet.
+  const instance = await DuckDBInstance.create(`${file}.new`);
   const connection = await instance.connect();
   await connection.run(sql);
   connection.closeSync();
   instance.closeSync();
+  await rename(`${file}.new`, file);
 }
