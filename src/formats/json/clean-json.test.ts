@@ -22,8 +22,10 @@ test.each([
 test("any JSON keeps its meaning, on one line", () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.constantFrom(0, 2), (value, indent) => {
-      const clean = cleanJson(JSON.stringify(value, undefined, indent));
-      expect(JSON.parse(clean)).toEqual(value);
+      const text = JSON.stringify(value, undefined, indent);
+      const clean = cleanJson(text);
+      // Against what the text means, not against the value: JSON text has no minus zero of its own.
+      expect(JSON.parse(clean)).toEqual(JSON.parse(text));
       expect(clean).not.toMatch(/[\n\r]/);
     }),
   );
