@@ -11,11 +11,14 @@ const CREDENTIAL =
   /\b(password|passwd|passphrase|pwd|secret|token|bearer_token|session_token|key_id|api_?key|access_?key|account_key|connection_string)(\s*[=:]\s*|\s+(?='))('(?:[^']|'')*'|"[^"]*"|[^\s,;)'"]+)/gi;
 const URL_PASSWORD = /(\w:\/\/[^\s:/@]*:)[^\s/@]+(?=@)/g;
 
+/** A value like `1` or `EU` also comes from the environment; without it no message could be read. */
+const SHORTEST_SECRET = 4;
+
 /** A message that may leave the engine: the texts in `secrets`, and whatever looks like a credential, are gone. */
 export function redacted(message: string, secrets: readonly string[]): string {
   // The longest first: one secret may be a part of another.
   return [...secrets]
-    .filter((secret) => secret !== "")
+    .filter((secret) => secret.length >= SHORTEST_SECRET)
     .sort((a, b) => b.length - a.length)
     .reduce((text, secret) => text.replaceAll(secret, "***"), message)
     .replace(CREDENTIAL, "$1$2***")

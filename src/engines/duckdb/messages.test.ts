@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { redacted, withoutSql } from "./messages.ts";
+
+test.each([
+  ["host=db password=hunter2 port=1", [], "host=db password=*** port=1"],
+  ["postgres://me:hunter2@db/x", [], "postgres://me:***@db/x"],
+  ["cannot open sesame-4711 here", ["sesame-4711"], "cannot open *** here"],
+  ["abcd and abcdef", ["abcd", "abcdef"], "*** and ***"],
+  ["line 1 of EU", ["1", "EU", ""], "line 1 of EU"],
+])("%s with %j", (message, secrets, expected) => {
+  expect(redacted(message, secrets)).toBe(expected);
+});
+
+test.each([
+  ["Binder Error: no column\n\nLINE 1: SELECT x\n               ^", "Binder Error: no column"],
+  ["INTERNAL Error: odd\n\nStack Trace:\n\n/somewhere/lib.so(a)", "INTERNAL Error: odd"],
+])("%j loses what follows", (message, expected) => {
+  expect(withoutSql(message)).toBe(expected);
+});
