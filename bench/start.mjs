@@ -4,18 +4,7 @@ import { join } from "node:path";
 import { folderOf, median, root, startEider } from "./load.mjs";
 
 const ROUNDS = 5;
-
-/** A project of n endpoints with parameters, sections and an enum each, over one table. */
-function project(n) {
-  const files = {
-    "eider.yaml": "connections:\n  t:\n    init: CREATE TABLE t AS SELECT range AS id, 'x' AS name FROM range(1000)\n",
-  };
-  for (let i = 0; i < n; i++) {
-    files[`e${i % 20}/e${i}.yaml`] = `url-path: /e${i}
-description: Endpoint number ${i}
-template-source: e${i % 20}/e${i}.sql
-connection: [t]
-request:
+const BLOCK = `request:
   - field-name: id
     field-in: query
     validators:
@@ -33,6 +22,23 @@ request:
       - type: enum
         allowedValues: [id, name]
 `;
+const FLOW = `request:
+  - { field-name: id, field-in: query, validators: [{ type: int, min: 0 }] }
+  - { field-name: name, field-in: query, validators: [{ type: string, max: 50 }] }
+  - { field-name: sort, field-in: query, default: id, validators: [{ type: enum, allowedValues: [id, name] }] }
+`;
+
+/** A project of n endpoints with parameters, sections and an enum each, over one table. */
+function project(n, request = BLOCK) {
+  const files = {
+    "eider.yaml": "connections:\n  t:\n    init: CREATE TABLE t AS SELECT range AS id, 'x' AS name FROM range(1000)\n",
+  };
+  for (let i = 0; i < n; i++) {
+    files[`e${i % 20}/e${i}.yaml`] = `url-path: /e${i}
+description: Endpoint number ${i}
+template-source: e${i % 20}/e${i}.sql
+connection: [t]
+${request}`;
     files[`e${i % 20}/e${i}.sql`] = `SELECT id, name, ${i} AS n FROM t WHERE true
 {{#params.id}} AND id = {{params.id}}{{/params.id}}
 {{#params.name}} AND name LIKE '%{{{params.name}}}%'{{/params.name}}
@@ -59,6 +65,7 @@ const cases = {
   "100 endpoints": [project(100), "/e99"],
   "500 endpoints": [project(500), "/e499"],
   "1,000 endpoints": [project(1000), "/e999"],
+  "1,000 endpoints, flow style": [project(1000, FLOW), "/e999"],
 };
 const times = Object.fromEntries(Object.keys(cases).map((name) => [name, []]));
 for (let round = 0; round < ROUNDS; round++) {

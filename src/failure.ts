@@ -9,7 +9,6 @@ export type Failure =
   | { readonly kind: "invalid-params"; readonly errors: readonly FieldError[] }
   | { readonly kind: "body-too-large" }
   | { readonly kind: "unsupported-body-type" }
-  | { readonly kind: "malformed-request"; readonly message: string }
   | { readonly kind: "not-found" }
   | { readonly kind: "method-not-allowed"; readonly allow: readonly string[] }
   /** The template itself refused, with `error('403: not yours')`. */

@@ -218,7 +218,6 @@ describe("parameters", () => {
 describe("HTTP", () => {
   const examples: { readonly [Kind in Failure["kind"]]: Extract<Failure, { kind: Kind }> } = {
     "invalid-params": { kind: "invalid-params", errors: [{ field: "id", message: "Invalid integer value" }] },
-    "malformed-request": { kind: "malformed-request", message: "Bad Request" },
     "not-found": { kind: "not-found" },
     "method-not-allowed": { kind: "method-not-allowed", allow: ["GET"] },
     "body-too-large": { kind: "body-too-large" },

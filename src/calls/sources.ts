@@ -1,3 +1,4 @@
+import { oneLine } from "../config/problem.ts";
 import type { Engine } from "../engines/engine.ts";
 import type { Report } from "../events.ts";
 import { RequestFailure } from "../failure.ts";
@@ -39,5 +40,5 @@ export function openSources(engine: Engine, report: Report): Sources {
 /** What the database said, on one line; the failure itself carries only the connection's name. */
 export function reasonOf(error: unknown): string {
   const cause = error instanceof RequestFailure ? error.cause : error;
-  return (cause instanceof Error ? cause.message : String(cause)).trim().replace(/\s*\n\s*/g, " ");
+  return oneLine(cause instanceof Error ? cause.message : String(cause));
 }

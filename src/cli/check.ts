@@ -1,10 +1,10 @@
 import { loadProject } from "../config/load-project.ts";
-import type { Problem } from "../config/problem.ts";
+import { inOrder, oneLine, type Problem } from "../config/problem.ts";
 import type { Project } from "../config/project.ts";
 import { type OpenedService, openService } from "../service.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime } from "./command.ts";
 import { type ProjectOptions, projectOptionsHelp, readOptions } from "./options.ts";
-import { hasErrors, inOrder, oneLine, printProblems } from "./print-problems.ts";
+import { hasErrors, printProblems } from "./print-problems.ts";
 
 /** Everything that is wrong with a project, without serving it. */
 export const check: Command = {

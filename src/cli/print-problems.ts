@@ -1,4 +1,4 @@
-import { formatProblem, type Problem } from "../config/problem.ts";
+import { formatProblem, inOrder, oneLine, type Problem } from "../config/problem.ts";
 import type { Output } from "./command.ts";
 
 const RED = "\u001b[31m";
@@ -12,18 +12,6 @@ export function printProblems(problems: readonly Problem[], output: Output): voi
     const colour = problem.severity === "error" ? RED : YELLOW;
     output.write(output.isTerminal ? `${colour}${line}${RESET}\n` : `${line}\n`);
   }
-}
-
-/** What a database says may have several lines; whoever reads what we print counts on one for each problem. */
-export function oneLine(message: string): string {
-  return message.trim().replace(/\s*\n\s*/g, " ");
-}
-
-export function inOrder(problems: readonly Problem[]): readonly Problem[] {
-  return problems.toSorted(
-    ({ location: a }, { location: b }) =>
-      Number(a.file > b.file) - Number(a.file < b.file) || a.line - b.line || a.column - b.column,
-  );
 }
 
 export function hasErrors(problems: readonly Problem[]): boolean {

@@ -1,4 +1,5 @@
 import { loadProject } from "../config/load-project.ts";
+import { oneLine } from "../config/problem.ts";
 import type { MainConfig } from "../config/project.ts";
 import { ListenError, type Listener, listen } from "../http/listen.ts";
 import { openLogger } from "../log/logger.ts";
@@ -7,7 +8,7 @@ import { openService } from "../service.ts";
 import { tryProject } from "./check.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime } from "./command.ts";
 import { projectOptionsHelp, readOptions } from "./options.ts";
-import { hasErrors, oneLine, printProblems } from "./print-problems.ts";
+import { hasErrors, printProblems } from "./print-problems.ts";
 
 /** Serves a project until it is told to stop. */
 export const serve: Command = {

@@ -33,8 +33,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads are synchronous: a thousand small files are read several times faster that way, and nothing is served from
- * the state that is being loaded.
+ * Reads are synchronous: nothing is served from the state that is being loaded, and there is no other work to do meanwhile.
  */
 export function openFiles(cwd: string): Files {
   const here = resolve(cwd);

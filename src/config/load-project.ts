@@ -5,7 +5,7 @@ import { openIncludes } from "./includes.ts";
 import { compileMain, type Overrides } from "./main-config.ts";
 import { type MainFile, readMainFile } from "./main-file.ts";
 import { inactiveFeatures, refuseProtections } from "./not-active.ts";
-import { formatProblem, type Problem } from "./problem.ts";
+import { formatProblem, inOrder, type Problem } from "./problem.ts";
 import type { LoadedProject, Project } from "./project.ts";
 import { isRemote, openTemplates } from "./template-file.ts";
 import { errorAt, partLocation, type Report } from "./tree.ts";
@@ -23,7 +23,7 @@ export interface LoadOptions {
 export async function loadProject(options: LoadOptions): Promise<LoadedProject> {
   const problems: Problem[] = [];
   const project = readProject(options, (problem) => problems.push(problem));
-  const sorted = inOrder(problems);
+  const sorted = inOrder(once(problems));
   const errors = sorted.filter(({ severity }) => severity === "error");
   return {
     project: errors.length > 0 ? undefined : project,
@@ -101,15 +101,7 @@ function endpointPaths(main: MainFile, templatePath: string, { files, report }: 
   return [];
 }
 
-/** By file and place, the same thing once: what is included by many is wrong once. */
-function inOrder(problems: readonly Problem[]): readonly Problem[] {
-  const once = new Map(problems.map((problem) => [formatProblem(problem), problem]));
-  return [...once.values()].sort(
-    ({ location: left }, { location: right }) =>
-      compare(left.file, right.file) || left.line - right.line || left.column - right.column,
-  );
-}
-
-function compare(left: string, right: string): number {
-  return left < right ? -1 : left > right ? 1 : 0;
+/** What is included by many is wrong once. */
+function once(problems: readonly Problem[]): readonly Problem[] {
+  return [...new Map(problems.map((problem) => [formatProblem(problem), problem])).values()];
 }

@@ -22,3 +22,16 @@ export function formatProblem({ severity, location, path, message }: Problem): s
   const word = severity === "warning" ? " warning:" : "";
   return path === "" ? `${place}:${word} ${message}` : `${place}:${word} ${path}: ${message}`;
 }
+
+/** What a database says may have several lines; a problem has one. */
+export function oneLine(message: string): string {
+  return message.trim().replace(/\s*\n\s*/g, " ");
+}
+
+/** By file and place. */
+export function inOrder(problems: readonly Problem[]): readonly Problem[] {
+  return problems.toSorted(
+    ({ location: a }, { location: b }) =>
+      Number(a.file > b.file) - Number(a.file < b.file) || a.line - b.line || a.column - b.column,
+  );
+}

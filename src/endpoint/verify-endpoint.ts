@@ -1,4 +1,4 @@
-import type { Problem } from "../config/problem.ts";
+import { oneLine, type Problem } from "../config/problem.ts";
 import type { Engine, StatementProblem } from "../engines/engine.ts";
 import { effectsOf } from "../sql/classify.ts";
 import type { Dialect } from "../sql/dialect.ts";
@@ -175,11 +175,6 @@ function firstBareValue(pieces: readonly Piece[]): number | undefined {
     if (inner !== undefined) return inner;
   }
   return undefined;
-}
-
-/** The database adds candidates and hints on lines of their own. */
-function oneLine(message: string): string {
-  return message.trim().replace(/\s*\n\s*/g, " ");
 }
 
 function problemAt(source: Trial["source"], offset: number, severity: Problem["severity"], message: string): Problem {

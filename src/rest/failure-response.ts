@@ -26,8 +26,6 @@ export function failureResponse(failure: Failure): FailureResponse {
         headers: {},
         body: { errors: [{ field: "body", message: "Content-Type must be application/json" }] },
       };
-    case "malformed-request":
-      return { status: 400, headers: {}, body: { error: failure.message } };
     case "not-found":
       return { status: 404, headers: {}, body: { error: "Not Found" } };
     case "method-not-allowed":

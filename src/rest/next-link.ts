@@ -1,7 +1,5 @@
 import { decodeQueryPart } from "./read-params/parse-query.ts";
-
-/** Scheme and host, which a client behind a proxy may send along. */
-const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
+import { withoutOrigin } from "./read-params/target.ts";
 
 /** What RFC 3986 does not allow in a path or a query, and a percent sign that starts no escape. */
 const ILLEGAL = /[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%]|%(?![0-9A-Fa-f]{2})/gu;
@@ -11,7 +9,7 @@ const ILLEGAL = /[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%]|%(?![0-9A-Fa-f]{2})/gu;
  * counts, is replaced where it stands, or one is added at the end. Spec 4.3.
  */
 export function nextLink(rawUrl: string, offset: number): string {
-  const url = rawUrl.startsWith("/") ? rawUrl : rawUrl.replace(ORIGIN, "");
+  const url = withoutOrigin(rawUrl);
   const mark = url.indexOf("?");
   const path = mark === -1 ? url : url.slice(0, mark);
   const query = mark === -1 ? "" : url.slice(mark + 1);

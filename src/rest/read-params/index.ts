@@ -9,19 +9,7 @@ import { parsePath } from "./parse-path.ts";
 import { parseQuery } from "./parse-query.ts";
 import { readHeaders } from "./read-headers.ts";
 import { NO_ERRORS, NO_VALUES, type ReadValues } from "./read-values.ts";
-
-/** The address of a request, not yet decoded. */
-export interface Target {
-  readonly path: string;
-  readonly query: string;
-}
-
-/** Splits a request's target. One in absolute form (from a proxy) means its path. */
-export function splitTarget({ url = "/" }: IncomingMessage): Target {
-  const target = url.startsWith("/") ? url : url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, "") || "/";
-  const mark = target.indexOf("?");
-  return mark < 0 ? { path: target, query: "" } : { path: target.slice(0, mark), query: target.slice(mark + 1) };
-}
+import type { Target } from "./target.ts";
 
 /** What an endpoint's request carries, by location. Rejects with a RequestFailure when a part is malformed. */
 export async function readParams(
