@@ -14,7 +14,7 @@ describe.each(readdirSync(root))("examples/%s", (name) => {
   test("loads without problems, and every endpoint answers with its defaults", async () => {
     await using example = await serveFolder(join(root, name));
     expect(example.problems).toEqual([]);
-    const paths = example.endpoints.filter(({ route }) => route?.method === "GET").map(pathOf);
+    const paths = example.service.endpoints.filter(({ route }) => route?.method === "GET").map(pathOf);
     expect(paths).not.toEqual([]);
     for (const path of paths) {
       const answer = await fetch(example.url + path);

@@ -1,32 +1,41 @@
 import { join } from "node:path";
 import { loadProject } from "../src/config/load-project.ts";
 import { formatProblem } from "../src/config/problem.ts";
-import type { Endpoint } from "../src/endpoint/endpoint.ts";
-import { listen } from "../src/http/listen.ts";
-import { openRestApp } from "../src/rest/rest-app.ts";
-import { openService } from "../src/service.ts";
+import type { ServiceEvent } from "../src/events.ts";
+import { type Listener, listen } from "../src/http/listen.ts";
+import { openRestApp, type RestApp } from "../src/rest/rest-app.ts";
+import { openService, type Service } from "../src/service.ts";
 
 export interface ServedFolder extends AsyncDisposable {
   readonly url: string;
-  readonly endpoints: readonly Endpoint[];
+  readonly service: Service;
+  readonly app: RestApp;
+  readonly listener: Listener;
+  readonly events: readonly ServiceEvent[];
   /** Warnings, as a start prints them. */
   readonly problems: readonly string[];
 }
 
 /** A project that lies in a folder, served on a free port as `eider serve` does. */
 export async function serveFolder(folder: string, env: Record<string, string> = {}): Promise<ServedFolder> {
+  const events: ServiceEvent[] = [];
+  const report = (event: ServiceEvent) => events.push(event);
   const loaded = await loadProject({ file: join(folder, "eider.yaml"), cwd: folder, env, overrides: { port: 0 } });
-  const opened = loaded.project && (await openService(loaded.project, { report: () => {}, connect: true }));
+  const opened = loaded.project && (await openService(loaded.project, { report, connect: true }));
   const problems = [...loaded.problems, ...(opened?.problems ?? [])].map(formatProblem);
   const service = opened?.service;
   if (service === undefined) throw new Error([...problems, opened?.unreachable].join("\n"));
-  const app = openRestApp(service, () => {});
+  const app = openRestApp(service, report);
   const listener = await listen({ host: "127.0.0.1", port: 0, handle: app.handle });
   return {
     url: listener.url,
-    endpoints: service.endpoints,
+    service,
+    app,
+    listener,
+    events,
     problems,
     async [Symbol.asyncDispose]() {
+      app.cancelAll();
       listener.destroy();
       await listener.close();
       await app.close();

@@ -3,21 +3,14 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { loadProject } from "../src/config/load-project.ts";
 import { formatProblem } from "../src/config/problem.ts";
-import type { ServiceEvent } from "../src/events.ts";
-import { type Listener, listen } from "../src/http/listen.ts";
-import { openRestApp, type RestApp } from "../src/rest/rest-app.ts";
-import { openService, type Service } from "../src/service.ts";
+import { openService } from "../src/service.ts";
+import { type ServedFolder, serveFolder } from "./serve-folder.ts";
 
 /** A project's files by name. `eider.yaml` is made up when it is missing. */
 export type Files = Readonly<Record<string, string>>;
 
-export interface TestService extends AsyncDisposable {
-  readonly url: string;
+export interface TestService extends ServedFolder {
   readonly folder: string;
-  readonly service: Service;
-  readonly app: RestApp;
-  readonly listener: Listener;
-  readonly events: readonly ServiceEvent[];
   get(path: string, headers?: Record<string, string>): Promise<Response>;
   request(path: string, init: RequestInit): Promise<Response>;
   json(path: string): Promise<unknown>;
@@ -37,35 +30,21 @@ export async function writeFiles(files: Files): Promise<string> {
 /** The whole service on a free port, from files in a temporary folder that goes with it. */
 export async function serviceFrom(files: Files, env: Record<string, string> = {}): Promise<TestService> {
   const folder = await writeFiles(files);
-  const events: ServiceEvent[] = [];
-  const loaded = await loadProject({ file: undefined, cwd: folder, env, overrides: { port: 0 } });
-  const opened =
-    loaded.project && (await openService(loaded.project, { report: (event) => events.push(event), connect: true }));
-  const service = opened?.service;
-  if (service === undefined) {
-    await rm(folder, { recursive: true });
-    const problems = [...loaded.problems, ...(opened?.problems ?? [])].map(formatProblem);
-    throw new Error([...problems, opened?.unreachable].join("\n"));
-  }
-  const app = openRestApp(service, (event) => events.push(event));
-  const listener = await listen({ host: "127.0.0.1", port: 0, handle: app.handle });
-  const request = (path: string, init: RequestInit): Promise<Response> => fetch(listener.url + path, init);
+  const remove = (): Promise<void> => rm(folder, { recursive: true });
+  const served = await serveFolder(folder, env).catch(async (error: unknown) => {
+    await remove();
+    throw error;
+  });
+  const request = (path: string, init: RequestInit): Promise<Response> => fetch(served.url + path, init);
   return {
-    url: listener.url,
+    ...served,
     folder,
-    service,
-    app,
-    listener,
-    events,
     request,
     get: (path, headers = {}) => request(path, { headers }),
     json: async (path) => (await request(path, {})).json(),
     async [Symbol.asyncDispose]() {
-      app.cancelAll();
-      listener.destroy();
-      await listener.close();
-      await app.close();
-      await rm(folder, { recursive: true });
+      await served[Symbol.asyncDispose]();
+      await remove();
     },
   };
 }
