@@ -250,7 +250,7 @@ describe("HTTP", () => {
 
   test("every format", () => {
     const rows = rowsOf("docs/http.md", "Format").map(([name = "", type = ""]) => [codesOf(name)[0], codesOf(type)[0]]);
-    expect(rows).toEqual(formats.map(({ name, mediaType }) => [name, mediaType]));
+    expect(rows).toEqual(formats.map(({ name, contentType }) => [name, contentType]));
   });
 
   test("every type is written as the table says", async () => {

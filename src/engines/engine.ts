@@ -38,6 +38,14 @@ export interface Rows {
   close(): Promise<void>;
 }
 
+/** A file format that the engine itself can write. */
+export type FileKind = "parquet";
+
+/** Rows that were written into a file. */
+export interface FileRows {
+  readonly total: number | undefined;
+}
+
 /** Why the engine refuses a statement at load. `offset` counts characters (UTF-16) in the statement's SQL. */
 export interface StatementProblem {
   /** syntax: no table could make it right. names: a table, column, function or type is missing or does not fit. other: depends on the values. */
@@ -59,6 +67,8 @@ export interface Engine {
   parse(sql: string): Promise<StatementProblem | undefined>;
   /** Rejects with a RequestFailure. */
   read(read: Read): Promise<Rows>;
+  /** Writes the rows of a read into a new file. Rejects with a RequestFailure; what it has written by then is the caller's to remove. */
+  readIntoFile(read: Read, file: { readonly kind: FileKind; readonly path: string }): Promise<FileRows>;
   /** Queries that run or wait. */
   activity(): { readonly running: number; readonly waiting: number };
   close(): Promise<void>;

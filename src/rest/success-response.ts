@@ -27,7 +27,7 @@ export async function sendOutcome({ rows, page }: Outcome, reply: Reply): Promis
   const { request, response, format } = reply;
   try {
     const next = page === undefined ? "" : nextPage(page, request);
-    const headers: OutgoingHttpHeaders = { "Content-Type": format.mediaType };
+    const headers: OutgoingHttpHeaders = { "Content-Type": format.contentType };
     let frame: Frame = { kind: "rows" };
     if (page !== undefined) {
       frame = { kind: "page", next, total: page.total };
@@ -40,6 +40,7 @@ export async function sendOutcome({ rows, page }: Outcome, reply: Reply): Promis
       response.writeHead(200, headers).end();
       return;
     }
+    if (format.kind === "file") throw new Error("not yet");
     await sendRows(rows, format.open(rows.columns, frame), { headers, reply });
   } finally {
     await rows.close();

@@ -85,6 +85,9 @@ export function engineOver({ database, settings }: OpenDatabase, options: Engine
         throw fail(error);
       }
     },
+    async readIntoFile() {
+      throw new RequestFailure({ kind: "not-active", feature: "parquet" });
+    },
     activity: () => ({ running: slots.running(), waiting: slots.waiting() }),
     close() {
       closing ??= close();

@@ -1,11 +1,16 @@
 import type { Column } from "../../result/column.ts";
-import type { Encoder, Format, Frame } from "../format.ts";
+import type { Encoder, Frame, RowFormat } from "../format.ts";
 import { openRows } from "./rows.ts";
 
 /** Rows as objects in one array, alone or in the envelope of a page. Spec 4.3. */
-export const json: Format = {
+export const json: RowFormat = {
+  kind: "rows",
   name: "json",
-  mediaType: "application/json",
+  mediaTypes: ["application/json"],
+  contentType: "application/json",
+  codecs: [],
+  compressible: true,
+  tellsLength: "small",
   open: openJson,
 };
 
