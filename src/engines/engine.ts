@@ -33,10 +33,18 @@ export interface Window {
 export interface Rows {
   readonly columns: readonly Column[];
   readonly total: number | undefined;
+  /**
+   * A way to ask later whether the same read would still give the same rows: true as long as nobody can have changed
+   * them. Undefined when nobody can know: files, other databases, the time.
+   */
+  watch(): Promise<(() => boolean) | undefined>;
   /** The next rows, undefined after the last. Rejects when the query failed on the way: what came before is then incomplete. */
   next(): Promise<Chunk | undefined>;
   close(): Promise<void>;
 }
+
+/** For rows that may change without our knowing. */
+export const NOT_WATCHED: Rows["watch"] = () => Promise.resolve(undefined);
 
 /** A file format that the engine itself can write. */
 export type FileKind = "parquet";
@@ -121,6 +129,11 @@ export interface EngineType {
   readonly connectionTypes: readonly ConnectionType[];
   /** In memory without a path; settings by name. Rejects with an EngineOpenError. */
   open(
-    options: EngineOptions & { readonly path: string | undefined; readonly settings: ReadonlyMap<string, string> },
+    options: EngineOptions & {
+      readonly path: string | undefined;
+      readonly settings: ReadonlyMap<string, string>;
+      /** The one folder for `readIntoFile`: it may write there even where the settings forbid files. */
+      readonly fileFolder?: string | undefined;
+    },
   ): Promise<Engine>;
 }

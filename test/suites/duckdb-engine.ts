@@ -1,4 +1,5 @@
 import duckdb from "@duckdb/node-bindings";
+import type { DataVersions } from "../../src/engines/duckdb/data-versions.ts";
 import { openDatabase } from "../../src/engines/duckdb/open-database.ts";
 import { engineOver } from "../../src/engines/duckdb/open-duckdb.ts";
 import type { Engine, EngineOptions, Read, Rows } from "../../src/engines/engine.ts";
@@ -9,8 +10,11 @@ import type { BoundValue, Statement } from "../../src/sql/statement.ts";
 
 export interface TestEngine extends AsyncDisposable {
   readonly engine: Engine;
-  /** Runs SQL beside the engine, on a connection of its own. */
-  sql(text: string): Promise<void>;
+  readonly versions: DataVersions;
+  /** Runs SQL on a connection of its own; the engine is told that everything may have changed, or which tables have. */
+  sql(text: string, tables?: readonly string[]): Promise<void>;
+  /** The same behind the engine's back: what it remembers does not notice. */
+  secretly(text: string): Promise<void>;
   /** Reads and gives the rows as arrays. */
   read(
     read: Partial<Omit<Read, "statements">> & { readonly statements: readonly Statement[] | string },
@@ -27,14 +31,19 @@ export interface Answer {
 export async function testEngine(setup = "", options: Partial<EngineOptions> = {}): Promise<TestEngine> {
   const opened = await openDatabase(undefined, new Map([["threads", "2"]]));
   const connection = await duckdb.connect(opened.database);
-  const sql = async (text: string): Promise<void> => {
+  const secretly = async (text: string): Promise<void> => {
     await duckdb.query(connection, text);
+  };
+  const sql = async (text: string, tables?: readonly string[]): Promise<void> => {
+    await secretly(text).finally(opened.versions.writing(tables ?? "all"));
   };
   if (setup !== "") await sql(setup);
   const engine = engineOver(opened, { connections: [], maxConcurrentQueries: 4, maxQueued: 1000, ...options });
   return {
     engine,
+    versions: opened.versions,
     sql,
+    secretly,
     async read(read) {
       return await answerOf(await engine.read(readOf(read)));
     },

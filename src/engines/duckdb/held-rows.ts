@@ -11,31 +11,55 @@ export interface HeldOptions {
   /** The part of the result that is wanted. */
   readonly window: Window;
   readonly signal: StopSignal;
+  readonly watch: Rows["watch"];
+}
+
+/** Rows of a result that is complete: several readers can have them. */
+export interface HeldRows extends Rows {
+  /** The same rows from the start, for another reader. */
+  again(signal: StopSignal): HeldRows;
+}
+
+export function isHeld(rows: Rows): rows is HeldRows {
+  return "again" in rows;
 }
 
 export const EVERYTHING: Window = { limit: undefined, offset: 0 };
 
 /** The rows of a result that is complete: it needs its connection no more. */
-export function heldRows(result: duckdb.Result, { total, window, signal }: HeldOptions): Rows {
+export function heldRows(result: duckdb.Result, { total, window, signal, watch }: HeldOptions): HeldRows {
   const columns = resultColumns(result);
   const cut = cutTo(window, columns);
   const chunks = duckdb.result_chunk_count(result);
-  let index = 0;
-  return {
-    columns,
-    total,
-    async next() {
-      if (signal.aborted) throw signal.reason;
-      while (index < chunks) {
-        const chunk = cut.take(duckdb.result_get_chunk(result, index++));
-        if (chunk !== undefined) return chunk;
-      }
-      return undefined;
-    },
-    async close() {
-      index = chunks;
-    },
-  };
+  const loaded: Chunk[] = [];
+  let fetched = 0;
+
+  /** Chunk number `index` of those that are wanted; each is loaded once, whoever asks first. */
+  function chunkAt(index: number): Chunk | undefined {
+    while (loaded.length <= index && fetched < chunks) {
+      const chunk = cut.take(duckdb.result_get_chunk(result, fetched++));
+      if (chunk !== undefined) loaded.push(chunk);
+    }
+    return loaded[index];
+  }
+
+  function readFor(reader: StopSignal): HeldRows {
+    let index = 0;
+    return {
+      columns,
+      total,
+      watch,
+      async next() {
+        if (reader.aborted) throw reader.reason;
+        return chunkAt(index++);
+      },
+      async close() {
+        index = Number.POSITIVE_INFINITY;
+      },
+      again: readFor,
+    };
+  }
+  return readFor(signal);
 }
 
 /** Loads the wanted part of the chunks that go by. */

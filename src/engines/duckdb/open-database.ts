@@ -1,5 +1,7 @@
 import duckdb from "@duckdb/node-bindings";
 import { EngineOpenError } from "../engine.ts";
+import { type DataVersions, dataVersions } from "./data-versions.ts";
+import { inspect } from "./inspect.ts";
 import { messageOf } from "./messages.ts";
 import { type SessionSettings, sessionSettings } from "./session-settings.ts";
 import { quoteName, quoteText } from "./sql-text.ts";
@@ -8,6 +10,9 @@ export interface OpenDatabase {
   readonly database: duckdb.Database;
   /** Settings that each connection must make for itself. */
   readonly settings: SessionSettings;
+  /** The name of its catalog. */
+  readonly catalog: string;
+  readonly versions: DataVersions;
 }
 
 /** What DuckDB takes only while it opens. All else is set afterwards, when it tells what is wrong with a value. */
@@ -26,6 +31,7 @@ const AT_OPENING: ReadonlySet<string> = new Set([
 export async function openDatabase(
   path: string | undefined,
   options: ReadonlyMap<string, string>,
+  fileFolder?: string,
 ): Promise<OpenDatabase> {
   const database = await duckdb.open(path ?? ":memory:", configOf(options)).catch((error: unknown) => {
     throw new EngineOpenError(messageOf(error), undefined, { cause: error });
@@ -33,9 +39,13 @@ export async function openDatabase(
   const connection = await duckdb.connect(database);
   try {
     const settings = sessionSettings();
-    for (const [name, value] of inOrder(options)) await applySetting(connection, { name, value }, settings);
+    const [[catalog] = []] = await inspect(connection, { sql: "SELECT current_database()", values: [] });
+    const [open, closing] = inOrder(options);
+    for (const [name, value] of open) await applySetting(connection, { name, value }, settings);
+    if (fileFolder !== undefined) await allowFolder(connection, fileFolder);
+    for (const [name, value] of closing) await applySetting(connection, { name, value }, settings);
     duckdb.disconnect_sync(connection);
-    return { database, settings };
+    return { database, settings, catalog: catalog ?? "", versions: dataVersions() };
   } catch (error) {
     duckdb.disconnect_sync(connection);
     duckdb.close_sync(database);
@@ -46,7 +56,7 @@ export async function openDatabase(
 function configOf(options: ReadonlyMap<string, string>): duckdb.Config {
   const config = duckdb.create_config();
   for (const [name, value] of options) {
-    if (!AT_OPENING.has(name.toLowerCase())) continue;
+    if (!isSetAtOpening(name, value)) continue;
     try {
       duckdb.set_config(config, name, value);
     } catch (error) {
@@ -56,11 +66,31 @@ function configOf(options: ReadonlyMap<string, string>): duckdb.Config {
   return config;
 }
 
-/** After `lock_configuration` nothing more can be set. */
-function inOrder(options: ReadonlyMap<string, string>): readonly (readonly [string, string])[] {
-  const later = [...options].filter(([name]) => !AT_OPENING.has(name.toLowerCase()));
-  const locks = ([name]: readonly [string, string]): number => Number(name.toLowerCase() === "lock_configuration");
-  return later.sort((a, b) => locks(a) - locks(b));
+/** Without external access no folder can be allowed any more, and after `lock_configuration` nothing can be set. */
+const CLOSING: readonly string[] = ["enable_external_access", "lock_configuration"];
+
+type Settings = readonly (readonly [name: string, value: string])[];
+
+/** External access can be switched on only at opening, and off at any time. */
+function isSetAtOpening(name: string, value: string): boolean {
+  const setting = name.toLowerCase();
+  return AT_OPENING.has(setting) && !(setting === "enable_external_access" && value.toLowerCase() === "false");
+}
+
+/** What is set first, and what closes doors. */
+function inOrder(options: ReadonlyMap<string, string>): readonly [open: Settings, closing: Settings] {
+  const rank = ([name]: Settings[number]): number => CLOSING.indexOf(name.toLowerCase());
+  const later = [...options].filter(([name, value]) => !isSetAtOpening(name, value));
+  const closing = later.filter((setting) => rank(setting) >= 0).sort((a, b) => rank(a) - rank(b));
+  return [later.filter((setting) => rank(setting) < 0), closing];
+}
+
+/** Beside those that the project allows. It matters only where external access is off. */
+async function allowFolder(connection: duckdb.Connection, folder: string): Promise<void> {
+  const allowed = "current_setting('allowed_directories')";
+  const sql = `SET GLOBAL allowed_directories = list_append(${allowed}, ${quoteText(folder)})`;
+  // Nothing but Parquet needs it, and that says what is wrong when it is asked for.
+  await duckdb.query(connection, sql).catch(() => {});
 }
 
 interface Setting {

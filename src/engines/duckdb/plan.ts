@@ -1,9 +1,11 @@
 import duckdb from "@duckdb/node-bindings";
+import { RequestFailure } from "../../failure.ts";
 import type { Statement } from "../../sql/statement.ts";
 import type { StatementProblem } from "../engine.ts";
 import { bindValues } from "./bind-values.ts";
 import { errorPosition } from "./error-position.ts";
 import { extractStatements } from "./extract-statements.ts";
+import { inspect, type TextRows } from "./inspect.ts";
 import { messageOf, redacted, withoutSql } from "./messages.ts";
 import { remoteLiteralMacros } from "./remote-literals.ts";
 import type { SessionSettings } from "./session-settings.ts";
@@ -12,6 +14,8 @@ import type { SessionSettings } from "./session-settings.ts";
 export interface Planner {
   plan(statements: readonly Statement[]): Promise<StatementProblem | undefined>;
   parse(sql: string): Promise<StatementProblem | undefined>;
+  /** Runs a statement of ours that reads about the database, and gives its rows, all of them text. */
+  inspect(statement: Statement): Promise<TextRows>;
   /** Waits for what is under way. */
   close(): Promise<void>;
 }
@@ -31,6 +35,7 @@ interface PlanningConnection {
 export function openPlanner({ database, settings, secrets }: PlannerOptions): Planner {
   const idle: PlanningConnection[] = [];
   const busy = new Set<Promise<unknown>>();
+  let closed = false;
 
   async function connect(): Promise<PlanningConnection> {
     const native = await duckdb.connect(database);
@@ -40,17 +45,16 @@ export function openPlanner({ database, settings, secrets }: PlannerOptions): Pl
     return { native, appliedSettings: 0 };
   }
 
-  async function onConnection(
-    work: (native: duckdb.Connection) => Promise<StatementProblem | undefined>,
-  ): Promise<StatementProblem | undefined> {
+  async function onConnection<T>(work: (native: duckdb.Connection) => Promise<T>): Promise<T> {
+    // A connection to a database that is closed ends the process.
+    if (closed) throw new RequestFailure({ kind: "draining" });
     const connection = idle.pop() ?? (await connect());
     const { native } = connection;
     try {
       if (connection.appliedSettings !== settings.count()) {
         connection.appliedSettings = await settings.apply(native, connection.appliedSettings);
       }
-      const problem = await work(native);
-      return problem && { ...problem, message: redacted(problem.message, secrets) };
+      return await work(native);
     } finally {
       idle.push(connection);
     }
@@ -61,10 +65,19 @@ export function openPlanner({ database, settings, secrets }: PlannerOptions): Pl
     return work.finally(() => busy.delete(work));
   }
 
+  async function problemOn(
+    look: (native: duckdb.Connection) => Promise<StatementProblem | undefined>,
+  ): Promise<StatementProblem | undefined> {
+    const problem = await onConnection(look);
+    return problem && { ...problem, message: redacted(problem.message, secrets) };
+  }
+
   return {
-    plan: (statements) => counted(onConnection((native) => planStatements(native, statements))),
-    parse: (sql) => counted(onConnection((native) => parseStatement(native, sql))),
+    plan: (statements) => counted(problemOn((native) => planStatements(native, statements))),
+    parse: (sql) => counted(problemOn((native) => parseStatement(native, sql))),
+    inspect: (statement) => counted(onConnection((native) => inspect(native, statement))),
     async close() {
+      closed = true;
       await Promise.allSettled(busy);
       for (const { native } of idle.splice(0)) duckdb.disconnect_sync(native);
     },

@@ -3,6 +3,7 @@ import { RequestFailure } from "../../failure.ts";
 import type { Statement } from "../../sql/statement.ts";
 import type { Read, Rows } from "../engine.ts";
 import { EVERYTHING, heldRows } from "./held-rows.ts";
+import type { ReadMemory } from "./read-memory.ts";
 import { readPage } from "./read-page.ts";
 import { readStream } from "./read-stream.ts";
 import { countRows, type Reading, type Total } from "./reading.ts";
@@ -10,23 +11,28 @@ import { countRows, type Reading, type Total } from "./reading.ts";
 /** Larger pages are streamed: DuckDB holds all of what a LIMIT lets through. */
 const LARGEST_HELD_PAGE = 20_000;
 
+/** Whether the rows will be held as a whole, as far as that is known before they are read. */
+export function willBeHeld({ statements, window }: Read, memory: ReadMemory): boolean {
+  if (window?.limit !== undefined && window.limit <= LARGEST_HELD_PAGE) return true;
+  return memory.small.get(statements.at(-1)?.sql ?? "") === true;
+}
+
 /** Reads with the fewest native calls: a look-up that fits its page is one. */
 export async function readRows(
   read: Read,
-  { session, memory, stream }: Pick<Reading, "session" | "memory" | "stream">,
+  surroundings: Pick<Reading, "session" | "memory" | "stream" | "totals" | "watch" | "sibling">,
 ): Promise<Rows> {
   const last = read.statements.at(-1);
   if (last === undefined)
     throw new RequestFailure({ kind: "query-failed", message: "The template holds no statement." });
+  const { session } = surroundings;
   const leading = read.statements.slice(0, -1);
   let started = false;
   const reading: Omit<Reading, "total"> = {
-    session,
-    memory,
+    ...surroundings,
     last,
     window: read.window ?? EVERYTHING,
     signal: read.signal,
-    stream,
     async start() {
       if (started) return;
       started = true;
@@ -82,10 +88,10 @@ function sameStatement(one: Statement, other: Statement | undefined): boolean {
 
 /** For statements that cannot stand in a sub-query. Their results are small; we cut them ourselves. */
 async function readAlone(reading: Reading): Promise<Rows> {
-  const { session, last, total, window, signal } = reading;
+  const { session, last, total, window, signal, watch } = reading;
   await reading.start();
   const result = await session.execute(last);
   await session.end();
   const rows = total.kind === "own" ? duckdb.row_count(result) : total.kind === "known" ? total.rows : undefined;
-  return heldRows(result, { total: rows, window, signal });
+  return heldRows(result, { total: rows, window, signal, watch });
 }

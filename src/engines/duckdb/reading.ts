@@ -1,7 +1,8 @@
 import duckdb from "@duckdb/node-bindings";
 import type { Statement } from "../../sql/statement.ts";
-import type { StopSignal, Window } from "../engine.ts";
+import type { Rows, StopSignal, Window } from "../engine.ts";
 import type { ReadMemory } from "./read-memory.ts";
+import type { RememberedTotals } from "./remembered-totals.ts";
 import type { Session } from "./session.ts";
 import type { StreamOptions } from "./streamed-rows.ts";
 import { countQuery } from "./wrap-query.ts";
@@ -15,6 +16,10 @@ export interface Reading {
   readonly total: Total;
   readonly signal: StopSignal;
   readonly stream: Pick<StreamOptions, "crowded" | "failureOf">;
+  readonly totals: RememberedTotals;
+  readonly watch: Rows["watch"];
+  /** A second session beside this one, when there is room for it. */
+  readonly sibling: () => Promise<Session> | undefined;
   /** Opens the snapshot and runs the leading statements in it, if that has not been done. */
   start(): Promise<void>;
   /** Throws the snapshot away and takes a new one. */

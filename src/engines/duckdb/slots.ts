@@ -7,6 +7,8 @@ export interface Slots {
   enter(cancellation: Cancellation): Promise<void> | undefined;
   /** Like `enter`, for work that has begun already and is never turned away. */
   reenter(cancellation: Cancellation): Promise<void> | undefined;
+  /** Takes a slot when one is free and nobody waits. */
+  tryEnter(): boolean;
   leave(): void;
   running(): number;
   waiting(): number;
@@ -66,6 +68,11 @@ export function openSlots(size: number, maxWaiting: number): Slots {
       return reenter(cancellation);
     },
     reenter,
+    tryEnter() {
+      if (running >= size || queue.size > 0) return false;
+      running++;
+      return true;
+    },
     leave,
     running: () => running,
     waiting: () => queue.size,

@@ -26,8 +26,8 @@ export interface SourcesOptions {
   readonly settings: SessionSettings;
   /** An `init` may wait long for a server, so these are not the slots of the queries. */
   readonly slots: Slots;
-  /** Called when an `init` has run: it may have replaced what statements were prepared for. */
-  readonly opened: () => void;
+  /** Called when an `init` begins, and what it returns when it has run: it may change any table, view or macro. */
+  readonly opening: () => () => void;
 }
 
 interface Source {
@@ -39,7 +39,7 @@ interface Source {
   connection: duckdb.Connection | undefined;
 }
 
-export function openSources({ database, definitions, settings, slots, opened }: SourcesOptions): Sources {
+export function openSources({ database, definitions, settings, slots, opening }: SourcesOptions): Sources {
   const sources = new Map<string, Source>(
     definitions.map((definition) => [
       definition.name,
@@ -63,6 +63,7 @@ export function openSources({ database, definitions, settings, slots, opened }: 
 
   async function attempt(source: Source): Promise<void> {
     await slots.reenter(NEVER_CANCELLED);
+    const opened = opening();
     try {
       await runInit(source);
       source.state = "open";

@@ -1,7 +1,7 @@
 import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../failure.ts";
 import type { Chunk } from "../../result/chunk.ts";
-import type { Rows, StopSignal, Window } from "../engine.ts";
+import { NOT_WATCHED, type Rows, type StopSignal, type Window } from "../engine.ts";
 import { cutTo } from "./held-rows.ts";
 import { resultColumns } from "./result-columns.ts";
 import type { Session } from "./session.ts";
@@ -77,6 +77,7 @@ export async function streamRows(session: Session, result: duckdb.Result, option
   return {
     columns,
     total: options.total,
+    watch: NOT_WATCHED,
     async next() {
       if (options.signal.aborted) throw options.signal.reason;
       if (ahead.length === 0 && !atEnd) {

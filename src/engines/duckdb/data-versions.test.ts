@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { dataVersions } from "./data-versions.ts";
+
+test("a table that nobody writes to is unchanged, whatever happens to others", () => {
+  const versions = dataVersions();
+  const moment = versions.now();
+  versions.writing(["b"])();
+  expect(versions.unchangedSince(moment, ["a"])).toBe(true);
+  expect(versions.unchangedSince(moment, ["a", "b"])).toBe(false);
+  expect(versions.unchangedSince(versions.now(), ["a", "b"])).toBe(true);
+});
+
+test("while somebody writes, nothing is known; a moment taken meanwhile is over when the write is", () => {
+  const versions = dataVersions();
+  const before = versions.now();
+  const written = versions.writing(["a"]);
+  const meanwhile = versions.now();
+  expect(versions.unchangedSince(before, ["a"])).toBe(false);
+  expect(versions.unchangedSince(meanwhile, ["a"])).toBe(false);
+  expect(versions.unchangedSince(meanwhile, ["b"])).toBe(true);
+  written();
+  expect(versions.unchangedSince(meanwhile, ["a"])).toBe(false);
+  expect(versions.unchangedSince(versions.now(), ["a"])).toBe(true);
+});
+
+test("a write of unknown extent changes everything, queries without tables too", () => {
+  const versions = dataVersions();
+  const moment = versions.now();
+  const written = versions.writing("all");
+  expect(versions.unchangedSince(moment, [])).toBe(false);
+  written();
+  expect(versions.unchangedSince(moment, ["a"])).toBe(false);
+  expect(versions.unchangedSince(moment, [])).toBe(false);
+});

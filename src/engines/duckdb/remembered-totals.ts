@@ -1,0 +1,53 @@
+import type { Statement } from "../../sql/statement.ts";
+import type { DataVersions } from "./data-versions.ts";
+import type { DependencyFinder } from "./dependencies.ts";
+import { recentMap } from "./recent-map.ts";
+import { statementKey } from "./statement-key.ts";
+
+/** How many rows queries have, for as long as nobody can have changed that. */
+export interface RememberedTotals {
+  /** The same object as long as it holds: one that is kept anew is another. */
+  get(query: Statement): RememberedTotal | undefined;
+  /** Keeps what was counted in a snapshot that was taken after `moment`, if the query is one to remember. */
+  keep(query: Statement, rows: number, moment: number): void;
+  now(): number;
+  /** Whether what a query reads is known to be as it was at a moment. */
+  unchangedSince(moment: number, query: Statement): boolean;
+}
+
+export interface RememberedTotal {
+  readonly rows: number;
+}
+
+interface Kept extends RememberedTotal {
+  readonly moment: number;
+  readonly tables: readonly string[];
+}
+
+const KEPT_TOTALS = 10_000;
+
+export function rememberedTotals(versions: DataVersions, dependencies: DependencyFinder): RememberedTotals {
+  const totals = recentMap<string, Kept>(KEPT_TOTALS);
+  return {
+    get(query) {
+      const key = statementKey(query);
+      const kept = totals.get(key);
+      if (kept === undefined) return undefined;
+      if (versions.unchangedSince(kept.moment, kept.tables)) return kept;
+      totals.delete(key);
+      return undefined;
+    },
+    keep(query, rows, moment) {
+      // What a query depends on is found out once, beside the answer that is on its way.
+      void dependencies.of(query).then(({ tables }) => {
+        if (tables === undefined || !versions.unchangedSince(moment, tables)) return;
+        totals.set(statementKey(query), { rows, moment, tables });
+      });
+    },
+    now: versions.now,
+    unchangedSince(moment, query) {
+      const tables = dependencies.known(query.sql)?.tables;
+      return tables !== undefined && versions.unchangedSince(moment, tables);
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import type { StopSignal } from "../engine.ts";
+
+/** A signal together with the way to give it. */
+export interface Stop {
+  readonly signal: StopSignal;
+  abort(reason: unknown): void;
+}
+
+export function openStop(): Stop {
+  const listeners = new Set<() => void>();
+  let aborted: { readonly reason: unknown } | undefined;
+  return {
+    signal: {
+      get aborted() {
+        return aborted !== undefined;
+      },
+      get reason() {
+        return aborted?.reason;
+      },
+      addEventListener: (_type, listener) => listeners.add(listener),
+      removeEventListener: (_type, listener) => listeners.delete(listener),
+    },
+    abort(reason) {
+      if (aborted !== undefined) return;
+      aborted = { reason };
+      for (const listener of [...listeners]) listener();
+    },
+  };
+}
