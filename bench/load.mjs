@@ -20,24 +20,35 @@ export function folderOf(files) {
 }
 
 /** Starts a Node program and waits for the address that it prints. */
-export async function start(args, options = {}) {
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"], ...options });
+export const start = (args, options) => startProgram(process.execPath, args, options);
+
+/** Starts a program and waits for the address that it prints: the first group of `address`, looked for in both outputs. */
+export async function startProgram(command, args, options = {}, address = /http:\/\/([\d.]+:\d+)/) {
+  const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"], ...options });
   const end = () => child.kill("SIGKILL");
   process.once("exit", end);
-  child.once("exit", () => process.off("exit", end));
-  const url = await new Promise((resolve, reject) => {
+  const ended = new Promise((resolve) => child.once("exit", (code, signal) => resolve(signal ?? code)));
+  ended.then(() => process.off("exit", end));
+  const host = await new Promise((resolve, reject) => {
     let text = "";
-    child.stdout.on("data", (bytes) => {
+    const look = (bytes) => {
       text += bytes;
-      const found = /http:\/\/[\d.]+:\d+/.exec(text);
-      if (found) resolve(found[0]);
-    });
-    child.on("exit", (code) => reject(new Error(`ended with ${code}: ${text}`)));
+      const found = address.exec(text);
+      if (found) resolve(found[1]);
+    };
+    child.stdout.on("data", look);
+    child.stderr.on("data", look);
+    child.on("error", reject);
+    ended.then((code) => reject(new Error(`${command} ended with ${code}: ${text}`)));
   });
-  const ended = new Promise((resolve) => child.once("exit", resolve));
+  child.stdout.removeAllListeners("data").resume();
+  // What it complains about from now on is for the reader.
+  child.stderr.removeAllListeners("data").pipe(process.stderr);
   return {
-    url,
+    url: `http://${host}`,
     pid: child.pid,
+    /** Resolves with its exit code, or with the signal that ended it. */
+    ended,
     /** CPU time so far, in ms. */
     cpu: () => cpuOf(child.pid),
     stop: async () => {
@@ -65,12 +76,15 @@ export function memoryOf(pid) {
 
 export const resetPeak = (pid) => writeFileSync(`/proc/${pid}/clear_refs`, "5");
 
-/** Sends GET requests over kept-alive connections, each as soon as the last is answered. Every answer must be 200. */
+/**
+ * Sends GET requests over kept-alive connections, each as soon as the last is answered. Every answer must be 200, and its
+ * length known. `path` is given the number of the request and that of the client.
+ */
 export async function load(url, { clients, requests, path }) {
   const { hostname, port } = new URL(url);
   let sent = 0;
   const began = performance.now();
-  const client = () =>
+  const client = (_, number) =>
     new Promise((resolve, reject) => {
       const socket = net.connect({ host: hostname, port: Number(port), noDelay: true });
       let received = Buffer.alloc(0);
@@ -80,7 +94,7 @@ export async function load(url, { clients, requests, path }) {
           resolve();
           return;
         }
-        socket.write(`GET ${path(sent++)} HTTP/1.1\r\nHost: bench\r\n\r\n`);
+        socket.write(`GET ${path(sent++, number)} HTTP/1.1\r\nHost: bench\r\n\r\n`);
       };
       socket.on("connect", ask).on("error", reject);
       socket.on("data", (bytes) => {

@@ -11,6 +11,8 @@ export type Failure =
   | { readonly kind: "unsupported-body-type" }
   | { readonly kind: "not-found" }
   | { readonly kind: "method-not-allowed"; readonly allow: readonly string[] }
+  /** None of the media types that are offered is one that the client takes. */
+  | { readonly kind: "not-acceptable"; readonly offered: readonly string[] }
   /** The template itself refused, with `error('403: not yours')`. */
   | { readonly kind: "refused-by-template"; readonly status: number; readonly message: string }
   | { readonly kind: "query-failed"; readonly message: string }

@@ -1,3 +1,4 @@
+import { tmpdir } from "node:os";
 import type { Output, Runtime } from "./cli/command.ts";
 import { runCommandLine } from "./cli/run.ts";
 
@@ -9,6 +10,8 @@ export async function main(args: readonly string[]): Promise<void> {
     stdout: outputOf(process.stdout),
     stderr: outputOf(process.stderr),
     now: () => new Date(),
+    temporary: tmpdir(),
+    self: { pid: process.pid, startedAt: performance.timeOrigin, isRunning },
     onStop(listener) {
       process.on("SIGTERM", listener);
       process.on("SIGINT", listener);
@@ -19,6 +22,15 @@ export async function main(args: readonly string[]): Promise<void> {
   // A reader that went away (`eider check | head`) is no reason for a stack trace.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   process.exitCode = await runCommandLine(args, runtime);
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // It is there, and somebody else's.
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
 }
 
 function outputOf(stream: NodeJS.WriteStream): Output {

@@ -10,6 +10,8 @@ import { engine as engineType } from "./engines/index.ts";
 import type { Report } from "./events.ts";
 import { RequestFailure } from "./failure.ts";
 import { buildRouteTable, type RouteTable } from "./rest/route-table.ts";
+import { openSpool, type Spool } from "./spool/spool.ts";
+import type { Self } from "./spool/sweep.ts";
 
 /** A project that is open: endpoints compiled and verified, the database open, no port. */
 export interface Service extends Callee {
@@ -31,6 +33,9 @@ export interface OpenOptions {
   readonly report: Report;
   /** False leaves the connections alone: templates are parsed, not planned. */
   readonly connect: boolean;
+  /** The system's folder for temporary files, used unless the project names one. */
+  readonly temporary: string;
+  readonly self: Self;
 }
 
 /** How long a start waits for its sources before it goes on without them. */
@@ -44,9 +49,11 @@ const DEFAULT_QUEUED_REQUESTS = 1_000;
 export async function openService(project: Project, options: OpenOptions): Promise<OpenedService> {
   const compiled = project.endpoints.map((config) => compileEndpoint(config, project, engineType.dialect));
   const problems = compiled.flatMap((each) => each.problems);
+  const parent = project.main.duckdb.settings.get("temp_directory") || options.temporary;
+  const spool = openSpool({ parent, self: options.self });
   let engine: Engine;
   try {
-    engine = await openEngine(project.main);
+    engine = await openEngine(project.main, spool.folder);
   } catch (error) {
     return failedOpen(error, project.main, problems);
   }
@@ -62,17 +69,22 @@ export async function openService(project: Project, options: OpenOptions): Promi
     await engine.close();
     return { service: undefined, problems, unreachable };
   }
-  const service = serviceOf(project, engine, sources, verified.endpoints);
+  const service = serviceOf(project, { engine, spool, sources }, verified.endpoints);
   return { service, problems, unreachable: undefined };
 }
 
-function serviceOf(project: Project, engine: Engine, sources: Sources, verified: readonly Verified[]): Service {
+function serviceOf(
+  project: Project,
+  { engine, spool, sources }: { engine: Engine; spool: Spool; sources: Sources },
+  verified: readonly Verified[],
+): Service {
   const endpoints = verified.map(({ endpoint }) => endpoint);
   const late = new Map<Endpoint, Promise<Endpoint> | undefined>();
   for (const { endpoint, depth } of verified) if (depth === "parse") late.set(endpoint, undefined);
   return {
     project,
     engine,
+    spool,
     endpoints,
     routes: buildRouteTable(endpoints),
     sources,
@@ -85,7 +97,10 @@ function serviceOf(project: Project, engine: Engine, sources: Sources, verified:
       known.catch(() => late.set(endpoint, undefined));
       return known;
     },
-    close: () => engine.close(),
+    async close() {
+      await engine.close();
+      await spool.close();
+    },
   };
 }
 
@@ -98,8 +113,9 @@ async function verifyLate(endpoint: Endpoint, engine: Engine, sources: Sources):
   return verified;
 }
 
-function openEngine(main: MainConfig): Promise<Engine> {
+function openEngine(main: MainConfig, fileFolder: string): Promise<Engine> {
   return engineType.open({
+    fileFolder,
     path: main.duckdb.path,
     settings: main.duckdb.settings,
     connections: [...main.connections.values()].map((connection) => ({

@@ -220,6 +220,7 @@ describe("HTTP", () => {
     "invalid-params": { kind: "invalid-params", errors: [{ field: "id", message: "Invalid integer value" }] },
     "not-found": { kind: "not-found" },
     "method-not-allowed": { kind: "method-not-allowed", allow: ["GET"] },
+    "not-acceptable": { kind: "not-acceptable", offered: formats.map(({ mediaTypes }) => mediaTypes[0]) },
     "body-too-large": { kind: "body-too-large" },
     "unsupported-body-type": { kind: "unsupported-body-type" },
     "refused-by-template": { kind: "refused-by-template", status: 403, message: "not yours" },
@@ -249,8 +250,8 @@ describe("HTTP", () => {
   });
 
   test("every format", () => {
-    const rows = rowsOf("docs/http.md", "Format").map(([name = "", type = ""]) => [codesOf(name)[0], codesOf(type)[0]]);
-    expect(rows).toEqual(formats.map(({ name, contentType }) => [name, contentType]));
+    const rows = rowsOf("docs/http.md", "Format").map((cells) => cells.map(codesOf));
+    expect(rows).toEqual(formats.map(({ name, contentType, mediaTypes }) => [[name], [contentType], mediaTypes]));
   });
 
   test("every type is written as the table says", async () => {

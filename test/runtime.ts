@@ -1,4 +1,5 @@
 import type { Runtime } from "../src/cli/command.ts";
+import { testSelf } from "./self.ts";
 
 export interface TestRuntime extends Runtime {
   stdoutText(): string;
@@ -15,6 +16,7 @@ export function testRuntime(options: { readonly cwd: string; readonly env?: Reco
     stdout: { isTerminal: false, write: (text) => out.push(text) },
     stderr: { isTerminal: false, write: (text) => err.push(text) },
     now: () => new Date(0),
+    ...testSelf,
     onStop() {},
     kill() {
       throw new Error("killed");

@@ -5,6 +5,7 @@ import type { ServiceEvent } from "../src/events.ts";
 import { type Listener, listen } from "../src/http/listen.ts";
 import { openRestApp, type RestApp } from "../src/rest/rest-app.ts";
 import { openService, type Service } from "../src/service.ts";
+import { testSelf } from "./self.ts";
 
 export interface ServedFolder extends AsyncDisposable {
   readonly url: string;
@@ -21,7 +22,7 @@ export async function serveFolder(folder: string, env: Record<string, string> = 
   const events: ServiceEvent[] = [];
   const report = (event: ServiceEvent) => events.push(event);
   const loaded = await loadProject({ file: join(folder, "eider.yaml"), cwd: folder, env, overrides: { port: 0 } });
-  const opened = loaded.project && (await openService(loaded.project, { report, connect: true }));
+  const opened = loaded.project && (await openService(loaded.project, { report, connect: true, ...testSelf }));
   const problems = [...loaded.problems, ...(opened?.problems ?? [])].map(formatProblem);
   const service = opened?.service;
   if (service === undefined) throw new Error([...problems, opened?.unreachable].join("\n"));

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { loadProject } from "../src/config/load-project.ts";
 import { formatProblem } from "../src/config/problem.ts";
 import { openService } from "../src/service.ts";
+import { testSelf } from "./self.ts";
 import { type ServedFolder, serveFolder } from "./serve-folder.ts";
 
 /** A project's files by name. `eider.yaml` is made up when it is missing. */
@@ -54,7 +55,8 @@ export async function problemsFrom(files: Files, env: Record<string, string> = {
   const folder = await writeFiles(files);
   try {
     const loaded = await loadProject({ file: undefined, cwd: folder, env, overrides: {} });
-    const opened = loaded.project && (await openService(loaded.project, { report: () => {}, connect: true }));
+    const opened =
+      loaded.project && (await openService(loaded.project, { report: () => {}, connect: true, ...testSelf }));
     await opened?.service?.close();
     return [...loaded.problems, ...(opened?.problems ?? [])].map(formatProblem);
   } finally {

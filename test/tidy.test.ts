@@ -86,11 +86,13 @@ const homes: readonly (readonly [dependency: RegExp, home: RegExp])[] = [
   [/^node:(http|net)$/, /^src\/(http|rest)\//],
   [/^node:stream$/, /^src\/(http|rest)\//],
   // `run.ts` reads the version of the package.
-  [/^node:fs(\/promises)?$/, /^src\/(config\/files|cli\/run)\.ts$/],
-  [/^node:path$/, /^src\/config\//],
+  [/^node:fs(\/promises)?$/, /^src\/(config\/files\.ts$|cli\/run\.ts$|spool\/)/],
+  [/^node:path$/, /^src\/(config|spool)\//],
   [/^node:buffer$/, /^src\/rest\//],
-  [/^node:crypto$/, /^src\/http\//],
-  [/^node:util$/, /^src\/cli\//],
+  [/^node:crypto$/, /^src\/(http|rest\/answer)\//],
+  [/^node:zlib$/, /^src\/rest\/answer\//],
+  [/^node:os$/, /^src\/main\.ts$/],
+  [/^node:util$/, /^src\/(cli|rest\/answer)\//],
 ];
 
 const oneHome: Rule = (file, text) =>

@@ -5,3 +5,8 @@ export type Identity = ReadonlyMap<string, ParamValue>;
 
 /** Without authentication all of `auth.*` is unset; decisions 9. */
 export const anonymous: Identity = new Map();
+
+/** The same text for two callers only when templates see the same of them. */
+export function identityKey(identity: Identity): string {
+  return identity.size === 0 ? "" : JSON.stringify([...identity].map(([name, { text }]) => [name, text]));
+}

@@ -1,11 +1,13 @@
 import type { Identity } from "../auth/identity.ts";
 import type { Limits } from "../config/project.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
-import type { Engine, Rows, StopSignal } from "../engines/engine.ts";
-import { RequestFailure } from "../failure.ts";
+import type { Engine, FileKind, Read, Rows, StopSignal } from "../engines/engine.ts";
+import { type FieldError, RequestFailure } from "../failure.ts";
 import type { Page } from "../params/page.ts";
 import type { Params, ParamValue, RawParams } from "../params/parameter.ts";
 import { validateParams } from "../params/validate-params.ts";
+import type { Spool } from "../spool/spool.ts";
+import type { SpooledFile } from "../spool/spooled-file.ts";
 import { type Lookup, render } from "../sql/render.ts";
 import type { Statement } from "../sql/statement.ts";
 import type { Deadline } from "./deadline.ts";
@@ -13,6 +15,8 @@ import type { Deadline } from "./deadline.ts";
 /** One call of an endpoint, whoever makes it. */
 export interface Call {
   readonly raw: RawParams;
+  /** What the surface itself found wrong, in fields of its own. */
+  readonly errors: readonly FieldError[];
   readonly identity: Identity;
   readonly deadline: Deadline;
 }
@@ -20,49 +24,91 @@ export interface Call {
 /** What a call has to work with. */
 export interface Callee {
   readonly engine: Engine;
+  readonly spool: Spool;
   readonly limits: Limits;
   /** The endpoint as verified against its connections, which are open then. */
   ready(endpoint: Endpoint): Promise<Endpoint> | Endpoint;
 }
 
+/** What part of all rows an answer is. */
+export interface PageOfRows {
+  readonly limit: number;
+  readonly offset: number;
+  readonly total: number;
+}
+
 /** Rows on their way to whoever called. `page` is there when the answer is a page with a total. */
 export interface Outcome {
   readonly rows: Rows;
-  readonly page: { readonly limit: number; readonly offset: number; readonly total: number } | undefined;
+  readonly page: PageOfRows | undefined;
+}
+
+/** Rows in a file; whoever has it closes it. */
+export interface FileOutcome {
+  readonly file: SpooledFile;
+  readonly page: PageOfRows | undefined;
 }
 
 /** Validates, renders and runs. Rejects with a RequestFailure. */
-export async function runEndpoint(endpoint: Endpoint, call: Call, callee: Callee): Promise<Outcome> {
-  if (endpoint.notActive !== undefined) throw new RequestFailure({ kind: "not-active", feature: endpoint.notActive });
-  const { params, page } = validateCall(endpoint, call.raw, callee.limits);
-  const { deadline } = call;
-  return deadline.spend(async () => {
-    const verified = await untilAborted(callee.ready(endpoint), deadline.signal);
-    return runRead(verified, { params, page, identity: call.identity, deadline }, callee.engine);
+export function runEndpoint(endpoint: Endpoint, call: Call, callee: Callee): Promise<Outcome> {
+  return runRead(endpoint, call, callee, async (read, pageOf) => {
+    const rows = await callee.engine.read(read);
+    return { rows, page: pageOf(rows.total) };
   });
 }
 
-function validateCall(endpoint: Endpoint, raw: RawParams, limits: Limits): { params: Params; page: Page } {
+/** The same, into a file that the engine writes. */
+export function runIntoFile(
+  endpoint: Endpoint,
+  call: Call,
+  callee: Callee & { readonly kind: FileKind },
+): Promise<FileOutcome> {
+  const { engine, spool, kind } = callee;
+  return runRead(endpoint, call, callee, async (read, pageOf) => {
+    const { file, value } = await spool.write((path) => engine.readIntoFile(read, { kind, path }));
+    return { file, page: pageOf(value.total) };
+  });
+}
+
+type Run<T> = (read: Read, pageOf: (total: number | undefined) => PageOfRows | undefined) => Promise<T>;
+
+async function runRead<T>(endpoint: Endpoint, call: Call, callee: Callee, run: Run<T>): Promise<T> {
+  if (endpoint.notActive !== undefined) throw new RequestFailure({ kind: "not-active", feature: endpoint.notActive });
+  const { params, page } = validateCall(endpoint, call, callee.limits);
+  const { deadline } = call;
+  return deadline.spend(async () => {
+    const verified = await untilAborted(callee.ready(endpoint), deadline.signal);
+    const read = readOf(verified, { params, page, identity: call.identity, deadline }, callee.engine);
+    return run(read, (total) => {
+      if (read.totalOf === undefined) return undefined;
+      if (total === undefined || page.limit === undefined) throw new Error("a page has a limit and a total");
+      return { limit: page.limit, offset: page.offset, total };
+    });
+  });
+}
+
+function validateCall(endpoint: Endpoint, { raw, errors }: Call, limits: Limits): { params: Params; page: Page } {
   const { parameters, refusesUnknownParams, operation } = endpoint;
   const checked = validateParams(parameters, raw, {
     refusesUnknown: refusesUnknownParams,
     skipValidators: operation.kind === "write" && !operation.validateBeforeWrite,
     page: operation.kind === "read" ? { ...limits, paginated: operation.paginated } : undefined,
+    found: errors,
   });
   if (!checked.ok) throw new RequestFailure({ kind: "invalid-params", errors: checked.errors });
   return checked;
 }
 
-async function runRead(
+function readOf(
   endpoint: Endpoint,
   { params, page, identity, deadline }: { params: Params; page: Page; identity: Identity; deadline: Deadline },
   engine: Engine,
-): Promise<Outcome> {
+): Read {
   const { pagesItself, operation } = endpoint;
   const paginated = operation.kind === "read" && operation.paginated;
   const statements = statementsOf(endpoint, lookupOf(params, page, identity), engine);
   const windowed = !pagesItself && (page.limit !== undefined || page.offset > 0);
-  const rows = await engine.read({
+  return {
     connections: endpoint.connections,
     statements,
     window: windowed ? page : undefined,
@@ -72,10 +118,7 @@ async function runRead(
         : statements
       : undefined,
     signal: deadline.signal,
-  });
-  if (!paginated) return { rows, page: undefined };
-  if (rows.total === undefined || page.limit === undefined) throw new Error("a page has a limit and a total");
-  return { rows, page: { limit: page.limit, offset: page.offset, total: rows.total } };
+  };
 }
 
 function statementsOf({ template, inline }: Endpoint, lookup: Lookup, engine: Engine): readonly Statement[] {

@@ -56,7 +56,7 @@ async function findProblems(options: ProjectOptions, offline: boolean, runtime: 
   const { config: file, port, host, logLevel, logFormat } = options;
   const overrides = { port, host, logLevel, logFormat };
   const { project, sound, problems } = await loadProject({ file, cwd: runtime.cwd, env: runtime.env, overrides });
-  const opened = sound && (await tryProject(sound, !offline));
+  const opened = sound && (await tryProject(sound, !offline, runtime));
   return {
     problems: [...problems, ...(opened?.problems ?? [])],
     inactive: project?.inactive ?? [],
@@ -66,8 +66,12 @@ async function findProblems(options: ProjectOptions, offline: boolean, runtime: 
 }
 
 /** Opens a project only to hear what is wrong with it. Nothing is logged beside that. */
-export async function tryProject(project: Project, connect: boolean): Promise<OpenedService> {
-  const opened = await openService(project, { report: () => {}, connect });
+export async function tryProject(
+  project: Project,
+  connect: boolean,
+  { temporary, self }: Pick<Runtime, "temporary" | "self">,
+): Promise<OpenedService> {
+  const opened = await openService(project, { report: () => {}, connect, temporary, self });
   await opened.service?.close();
   return opened;
 }

@@ -1,3 +1,5 @@
+import type { Self } from "../spool/sweep.ts";
+
 /** What a command sees of the world outside. Only `main.ts` makes one from the real process. */
 export interface Runtime {
   readonly cwd: string;
@@ -5,6 +7,9 @@ export interface Runtime {
   readonly stdout: Output;
   readonly stderr: Output;
   readonly now: () => Date;
+  /** The system's folder for temporary files. */
+  readonly temporary: string;
+  readonly self: Self;
   /** Hears of every SIGTERM and SIGINT. */
   onStop(listener: () => void): void;
   /** Ends the process now, whatever its threads are busy with. */

@@ -29,12 +29,13 @@ Example:
     const loaded = await loadProject({ file, cwd: runtime.cwd, env: runtime.env, overrides });
     if (loaded.project === undefined) {
       // Everything at once: what is wrong with the SQL of the rest is told as well.
-      const rest = loaded.sound && (await tryProject(loaded.sound, true));
+      const rest = loaded.sound && (await tryProject(loaded.sound, true, runtime));
       printProblems([...loaded.problems, ...(rest?.problems ?? [])], runtime.stderr);
       return exitCodes.problem;
     }
     printProblems(loaded.problems, runtime.stderr);
     const { main, inactive } = loaded.project;
+    const { temporary, self } = runtime;
     for (const line of inactive) runtime.stderr.write(`not active yet: ${line}\n`);
     const { report } = openLogger({
       level: main.log.level,
@@ -42,7 +43,7 @@ Example:
       write: (line) => runtime.stderr.write(line),
       now: runtime.now,
     });
-    const opened = await openService(loaded.project, { report, connect: true });
+    const opened = await openService(loaded.project, { report, connect: true, temporary, self });
     printProblems(opened.problems, runtime.stderr);
     if (hasErrors(opened.problems)) return exitCodes.problem;
     if (opened.service === undefined) {

@@ -22,7 +22,6 @@ const mainFeatures: readonly KeyPath[] = [
   ["tracing"],
   ["admin"],
   ["log", "slow-query"],
-  ["limits", "max-buffered-bytes"],
 ];
 
 /** Keys of every connection. */

@@ -23,6 +23,8 @@ export interface RowFormat extends Described {
   readonly compressible: boolean;
   /** `small`: the length is told when the whole answer is small. `buffered`: up to `limits.max-buffered-bytes`. */
   readonly tellsLength: "small" | "buffered";
+  /** To be awaited before `open` is called with a codec: loads what it needs. */
+  prepare?(codec: string): Promise<void>;
   /** Begins the encoding of one result. `codec` is one of `codecs`. */
   open(columns: readonly Column[], frame: Frame, codec?: string): Encoder;
 }

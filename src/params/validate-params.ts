@@ -18,6 +18,8 @@ export interface ParamRules {
   readonly skipValidators: boolean;
   /** Absent for a write: there `limit` and `offset` are names like any other. */
   readonly page: PageRules | undefined;
+  /** Errors that were found before, in fields that need no declaration (`format`). */
+  readonly found?: readonly FieldError[];
 }
 
 export type Validated =
@@ -34,7 +36,7 @@ const ALWAYS_ALLOWED: ReadonlySet<string> = new Set([...pageFields, "format"]);
 
 /**
  * Raw input to typed values, or every field that is wrong: declared ones in their order, then `limit` and `offset`
- * where they are not declared, then names that nobody declared. Spec 2.2, 2.3, 7.
+ * where they are not declared, then what was found before, then names that nobody declared. Spec 2.2, 2.3, 7.
  */
 export function validateParams(declared: readonly Parameter[], raw: RawParams, rules: ParamRules): Validated {
   const params = new Map<string, ParamValue>();
@@ -53,6 +55,7 @@ export function validateParams(declared: readonly Parameter[], raw: RawParams, r
     if (offset !== undefined) addPageProblem(errors, pageProblem("offset", offset, rules.page), "offset");
     page = readPage(limit ?? params.get("limit")?.text, offset ?? params.get("offset")?.text, rules.page);
   }
+  for (const found of rules.found ?? []) if (!errors.some(({ field }) => field === found.field)) errors.push(found);
   if (rules.refusesUnknown) addUnknown(errors, declared, raw);
   return errors.length > 0 ? { ok: false, errors } : { ok: true, params, page };
 }

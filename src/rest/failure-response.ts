@@ -30,6 +30,12 @@ export function failureResponse(failure: Failure): FailureResponse {
       return { status: 404, headers: {}, body: { error: "Not Found" } };
     case "method-not-allowed":
       return { status: 405, headers: { Allow: failure.allow.join(", ") }, body: { error: "Method Not Allowed" } };
+    case "not-acceptable":
+      return {
+        status: 406,
+        headers: {},
+        body: { error: `Not Acceptable: offered are ${failure.offered.join(", ")}` },
+      };
     case "refused-by-template":
       return { status: failure.status, headers: {}, body: { error: failure.message } };
     case "query-failed":

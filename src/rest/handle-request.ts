@@ -1,17 +1,22 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { healthAnswer } from "../admin/health.ts";
-import { anonymous } from "../auth/identity.ts";
+import { anonymous, type Identity, identityKey } from "../auth/identity.ts";
 import { openDeadline } from "../calls/deadline.ts";
-import { runEndpoint } from "../calls/run-endpoint.ts";
+import { type Call, runEndpoint, runIntoFile } from "../calls/run-endpoint.ts";
 import { RequestFailure } from "../failure.ts";
 import { requestIdOf } from "../http/request-id.ts";
+import { beginAnswer } from "./answer/begin-answer.ts";
+import { answerHeaders, nextPage } from "./answer/headers.ts";
+import { fileNameOf, sendFile } from "./answer/send-file.ts";
+import { sendLong } from "./answer/send-long.ts";
+import { sendWhole } from "./answer/send-whole.ts";
+import { type Exchange, VARY } from "./exchange.ts";
 import { failureResponse } from "./failure-response.ts";
-import { negotiateFormat } from "./negotiate-format.ts";
+import { negotiationFor } from "./negotiation/negotiate-format.ts";
 import { readParams } from "./read-params/index.ts";
 import { splitTarget, type Target } from "./read-params/target.ts";
 import type { RestContext } from "./rest-app.ts";
 import type { Match } from "./route-table.ts";
-import { sendOutcome } from "./success-response.ts";
 
 /** One REST request, from headers in to response out. What throws on the way ends in `sendFailure`. READ THIS FIRST. */
 export async function handleRequest(
@@ -19,32 +24,31 @@ export async function handleRequest(
   response: ServerResponse,
   context: RestContext,
 ): Promise<void> {
-  const requestId = requestIdOf(request.headers["x-request-id"]);
-  response.setHeader("X-Request-Id", requestId);
+  const asked: Asked = { request, response, requestId: requestIdOf(request.headers["x-request-id"]) };
   let name = "";
   try {
     const target = splitTarget(request);
-    if (answerHealth(target, request, response, context)) return;
+    if (answerHealth(target, asked, context)) return;
     if (context.isDraining()) throw new RequestFailure({ kind: "draining" });
-    const found = findEndpoint(target, request, response, context);
+    const found = findEndpoint(target, asked, context);
     if (found === undefined) return;
     name = found.endpoint.name;
-    await answerCall(found, { request, response, target }, context);
+    await answerCall(found, target, asked, context);
   } catch (error) {
-    sendFailure(error, { request, response, requestId, endpoint: name }, context);
+    sendFailure(error, asked, name, context);
   }
 }
 
 type Found = Extract<Match, { kind: "endpoint" }>;
 
-interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly target: Target;
-}
+/** Who asks, before it is known what for. */
+type Asked = Pick<Exchange, "request" | "response" | "requestId">;
 
-async function answerCall(found: Found, { request, response, target }: Exchange, context: RestContext): Promise<void> {
+async function answerCall(found: Found, target: Target, asked: Asked, context: RestContext): Promise<void> {
   const { endpoint, pathParams, headers } = found;
+  const { request, response, requestId } = asked;
+  const { remembered } = context;
+  const key = requestKey(found, request, anonymous);
   const { limits } = context.service;
   const deadline = openDeadline(limits.queryTimeoutMs);
   const leave = (): void => {
@@ -53,10 +57,28 @@ async function answerCall(found: Found, { request, response, target }: Exchange,
   context.deadlines.add(deadline);
   response.once("close", leave);
   try {
+    const exchange: Exchange = { request, response, requestId, deadline, limits };
+    const known = key === undefined ? undefined : remembered.find(key);
+    if (known !== undefined) {
+      await sendWhole(known, exchange);
+      return;
+    }
     const raw = await readParams(request, target, { endpoint, pathParams, headers, maxBodyBytes: limits.maxBodyBytes });
-    const format = negotiateFormat(raw);
-    const outcome = await runEndpoint(endpoint, { raw, identity: anonymous, deadline }, context.service);
-    await sendOutcome(outcome, { request, response, format, deadline, limits });
+    const negotiate = negotiationFor(endpoint.operation);
+    const { format, codec, errors } = negotiate(raw.query.get("format")?.text, request.headers.accept);
+    const call: Call = { raw, errors, identity: anonymous, deadline };
+    const url = request.url ?? "/";
+    if (format.kind === "file") {
+      const { file, page } = await runIntoFile(endpoint, call, { ...context.service, kind: format.file });
+      const headers = answerHeaders(page, nextPage(page, url));
+      await sendFile({ file, format, headers, name: fileNameOf(endpoint) }, exchange);
+      return;
+    }
+    const outcome = await runEndpoint(endpoint, call, context.service);
+    const answer = await beginAnswer(outcome, { format, codec, url, deadline, limits });
+    if (answer.kind === "whole" && key !== undefined) remembered.offer(key, answer, outcome.rows.watch);
+    if (answer.kind === "whole") await sendWhole(answer, exchange);
+    else await sendLong(answer, exchange);
   } finally {
     context.deadlines.delete(deadline);
     deadline.close();
@@ -64,33 +86,28 @@ async function answerCall(found: Found, { request, response, target }: Exchange,
   }
 }
 
-function answerHealth(
-  target: Target,
-  request: IncomingMessage,
-  response: ServerResponse,
-  context: RestContext,
-): boolean {
+/** Everything that an answer to a GET can depend on, besides the data. Undefined: it may depend on more. */
+function requestKey({ endpoint, headers }: Found, request: IncomingMessage, identity: Identity): string | undefined {
+  if (endpoint.route?.method !== "GET") return undefined;
+  let key = `${identityKey(identity)}\n${request.headers.accept ?? ""}\n${request.url}`;
+  for (const name of headers) key += `\n${request.headers[name] ?? ""}`;
+  return key;
+}
+
+function answerHealth(target: Target, asked: Asked, context: RestContext): boolean {
   if (!target.path.startsWith("/health")) return false;
   const answer = healthAnswer(target.path, context.service.sources, context.isDraining());
   if (answer === undefined) return false;
   const allow = ["GET", "HEAD", "OPTIONS"];
-  if (!allow.includes(request.method ?? "")) throw new RequestFailure({ kind: "method-not-allowed", allow });
-  if (request.method === "OPTIONS") {
-    sendOptions(response, allow);
-    return true;
-  }
-  sendJson(response, answer.status, { "Cache-Control": "no-store" }, answer.body);
+  if (!allow.includes(asked.request.method ?? "")) throw new RequestFailure({ kind: "method-not-allowed", allow });
+  if (asked.request.method === "OPTIONS") sendOptions(asked, allow);
+  else sendJson(asked, answer.status, { "Cache-Control": "no-store" }, answer.body);
   return true;
 }
 
 /** The endpoint that a request means, or undefined when it has been answered here (OPTIONS). */
-function findEndpoint(
-  target: Target,
-  request: IncomingMessage,
-  response: ServerResponse,
-  context: RestContext,
-): Found | undefined {
-  const method = request.method ?? "GET";
+function findEndpoint(target: Target, asked: Asked, context: RestContext): Found | undefined {
+  const method = asked.request.method ?? "GET";
   const match = context.service.routes.match(method === "HEAD" ? "GET" : method, target.path);
   switch (match.kind) {
     case "endpoint":
@@ -100,28 +117,19 @@ function findEndpoint(
     case "other-methods": {
       const allow = [...match.methods, ...(match.methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"];
       if (method !== "OPTIONS") throw new RequestFailure({ kind: "method-not-allowed", allow });
-      sendOptions(response, allow);
+      sendOptions(asked, allow);
       return undefined;
     }
   }
 }
 
-function sendOptions(response: ServerResponse, allow: readonly string[]): void {
-  response.writeHead(204, { Allow: allow.join(", ") }).end();
+function sendOptions({ response, requestId }: Asked, allow: readonly string[]): void {
+  response.writeHead(204, { Allow: allow.join(", "), "X-Request-Id": requestId }).end();
 }
 
-interface Failed {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly requestId: string;
-  readonly endpoint: string;
-}
-
-function sendFailure(
-  error: unknown,
-  { request, response, requestId, endpoint }: Failed,
-  { report }: RestContext,
-): void {
+/** `endpoint` is empty when the request did not get that far. */
+function sendFailure(error: unknown, asked: Asked, endpoint: string, { report }: RestContext): void {
+  const { request, response, requestId } = asked;
   const failure = error instanceof RequestFailure ? error.failure : ({ kind: "internal" } as const);
   if (failure.kind === "internal") report({ kind: "unexpected", requestId, error });
   if (response.headersSent || response.destroyed) {
@@ -139,8 +147,9 @@ function sendFailure(
     cause: error instanceof Error ? error.cause : undefined,
   });
   const { status, headers, body } = failureResponse(failure);
-  sendJson(response, status, { "Cache-Control": "no-store", ...headers }, body);
-  discardBody(request, response);
+  const vary = endpoint === "" ? {} : { Vary: VARY };
+  sendJson(asked, status, { "Cache-Control": "no-store", ...vary, ...headers }, body);
+  if (!request.complete) discardBody(request, headers);
 }
 
 /** Half an answer must not look like a whole one: its last chunk never comes. HTTP/1.0 has no chunks, only the reset. */
@@ -150,19 +159,23 @@ function cut({ httpVersion, socket }: IncomingMessage, response: ServerResponse)
 }
 
 /** A body that is still coming is read and dropped for a moment, so that the client gets to see the answer. */
-function discardBody(request: IncomingMessage, response: ServerResponse): void {
-  if (request.complete) return;
+function discardBody(request: IncomingMessage, { Connection }: Readonly<Record<string, string>>): void {
   request.resume();
-  if (response.getHeader("connection") === "close") setTimeout(() => request.destroy(), 1_000).unref();
+  if (Connection === "close") setTimeout(() => request.destroy(), 1_000).unref();
 }
 
 function sendJson(
-  response: ServerResponse,
+  { response, requestId }: Asked,
   status: number,
   headers: Readonly<Record<string, string>>,
   body: unknown,
 ): void {
   const bytes = Buffer.from(JSON.stringify(body));
-  response.writeHead(status, { "Content-Type": "application/json", "Content-Length": bytes.length, ...headers });
+  response.writeHead(status, {
+    "Content-Type": "application/json",
+    "Content-Length": bytes.length,
+    "X-Request-Id": requestId,
+    ...headers,
+  });
   response.end(bytes);
 }

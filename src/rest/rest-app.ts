@@ -3,6 +3,7 @@ import type { Deadline } from "../calls/deadline.ts";
 import type { Report } from "../events.ts";
 import type { RequestHandler } from "../http/listen.ts";
 import type { Service } from "../service.ts";
+import { openRememberedAnswers, type RememberedAnswers } from "./answer/remembered-answers.ts";
 import { handleRequest } from "./handle-request.ts";
 
 /** The REST surface of a service: what a listener calls, and how it is brought to rest. */
@@ -22,12 +23,19 @@ export interface RestContext {
   readonly isDraining: () => boolean;
   /** Calls in flight. */
   readonly deadlines: Set<Deadline>;
+  readonly remembered: RememberedAnswers;
 }
 
 export function openRestApp(service: Service, report: Report): RestApp {
   let draining = false;
   const deadlines = new Set<Deadline>();
-  const context: RestContext = { service, report, isDraining: () => draining, deadlines };
+  const context: RestContext = {
+    service,
+    report,
+    isDraining: () => draining,
+    deadlines,
+    remembered: openRememberedAnswers(),
+  };
   return {
     handle: (request: IncomingMessage, response: ServerResponse) => void handleRequest(request, response, context),
     drain() {

@@ -4,13 +4,17 @@ export type Validity = Uint8Array | undefined;
 /** The values of one column in one chunk. What the bytes mean stands beside each type in column.ts. */
 export type Vector =
   | { readonly layout: "fixed"; readonly validity: Validity; readonly data: Uint8Array }
-  /** Row r is `bytes` from `starts[r]`, `lengths[r]` long; rows may overlap and stand in any order. Undefined where invalid. */
+  /**
+   * Row r is `bytes` from `starts[r]`, `lengths[r]` long; rows may overlap and stand in any order. Undefined where invalid.
+   * When they are `packed`, each begins where the one before it ends, and an invalid one is empty.
+   */
   | {
       readonly layout: "bytes";
       readonly validity: Validity;
       readonly starts: Uint32Array;
       readonly lengths: Uint32Array;
       readonly bytes: Uint8Array;
+      readonly packed?: boolean;
     }
   | {
       readonly layout: "list";

@@ -80,5 +80,5 @@ export function textVector(texts: readonly string[], validity: BytesVector["vali
     lengths[row] = Buffer.byteLength(text);
     start += Buffer.byteLength(text);
   });
-  return { layout: "bytes", validity, starts, lengths, bytes };
+  return { layout: "bytes", validity, starts, lengths, bytes, packed: true };
 }

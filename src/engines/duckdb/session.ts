@@ -41,6 +41,7 @@ const LEAVES_NOTHING: ReadonlySet<duckdb.StatementType> = new Set([
   duckdb.StatementType.UPDATE,
   duckdb.StatementType.DELETE,
   duckdb.StatementType.MERGE_INTO,
+  duckdb.StatementType.COPY,
 ]);
 
 /** Kinds after whose rollback a statement that was prepared before may mean another table of the same name. */
@@ -84,11 +85,16 @@ export async function openSession(pool: ConnectionPool, slots: Slots, cancellati
     await begin();
     changesNames = true;
     const parts = await extractStatements(native, sql);
-    for (let index = 0; index < parts.count - 1; index++) {
-      const statement = await parts.prepare(index);
-      await interruptible(native, cancellation, () => duckdb.execute_prepared(statement));
+    let statement = await parts.prepare(0);
+    // Around what is more than a query it sets how errors end the transaction, and sets that back; ours ends by any.
+    const wrapped = duckdb.prepared_statement_type(statement) === duckdb.StatementType.SET;
+    if (wrapped) statement = await parts.prepare(1);
+    for (let index = wrapped ? 2 : 1; index < parts.count - (wrapped ? 1 : 0); index++) {
+      const before = statement;
+      await interruptible(native, cancellation, () => duckdb.execute_prepared(before));
+      statement = await parts.prepare(index);
     }
-    return await parts.prepare(parts.count - 1);
+    return statement;
   }
 
   async function run(

@@ -1,36 +1,12 @@
-import type { Validity, Vector } from "../../result/chunk.ts";
-import { type Sink, viewOf } from "./sink.ts";
-import { inLayout, type Put, type Write, type Writer, writeNull } from "./writer.ts";
+import type { Cell } from "../values/cell.ts";
+import type { Sink } from "../values/sink.ts";
 
-/** A writer together with the vector that it reads: a column, a struct's field, a list's item. Knows NULL. */
-export interface Cell {
-  readonly width: number;
-  bind(vector: Vector): void;
-  validity: Validity;
-  data: DataView;
-  readonly bytes: number;
-  /** For values of fixed size. They are most of what is written, and one call per value less is 13 % of the time. */
-  readonly put: Put | undefined;
-  readonly write: Write;
-}
+/** `null` as four bytes in one number. */
+const NULL = 0x6c6c_756e;
 
-const NO_DATA = new DataView(new ArrayBuffer(0));
-
-export function cellOf(writer: Writer): Cell {
-  const cell: Cell = {
-    width: Math.max(writer.width, 4),
-    bind(vector) {
-      cell.validity = vector.validity;
-      if (writer.kind === "fixed") cell.data = viewOf(inLayout(vector, "fixed").data);
-      else writer.bind(vector);
-    },
-    validity: undefined,
-    data: NO_DATA,
-    bytes: writer.kind === "fixed" ? writer.bytes : 0,
-    put: writer.kind === "fixed" ? writer.put : undefined,
-    write: writer.kind === "fixed" ? (_, at) => at : writer.write,
-  };
-  return cell;
+export function writeNull(out: DataView, at: number): number {
+  out.setUint32(at, NULL, true);
+  return at + 4;
 }
 
 /** Writes a row, `null` where it has no value. */
@@ -38,16 +14,4 @@ export function writeCell(sink: Sink, at: number, cell: Cell, row: number): numb
   const { validity, put } = cell;
   if (validity !== undefined && ((validity[row >> 3] ?? 0) & (1 << (row & 7))) === 0) return writeNull(sink.view, at);
   return put === undefined ? cell.write(row, at) : put(sink.view, at, cell.data, row * cell.bytes);
-}
-
-export function bindAll(cells: readonly Cell[], vectors: readonly Vector[]): void {
-  cells.forEach((cell, index) => {
-    const vector = vectors[index];
-    if (vector === undefined) throw new Error(`Expected ${cells.length} vectors, got ${vectors.length}`);
-    cell.bind(vector);
-  });
-}
-
-export function widthOf(cells: readonly Cell[]): number {
-  return cells.reduce((sum, cell) => sum + cell.width, 0);
 }

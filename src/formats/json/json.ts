@@ -15,7 +15,7 @@ export const json: RowFormat = {
 };
 
 function openJson(columns: readonly Column[], frame: Frame): Encoder {
-  const rows = openRows(columns);
+  const rows = openRows(columns, { before: ",", after: "" });
   const head = Buffer.from(headOf(frame));
   let begun = false;
   return {

@@ -1,10 +1,12 @@
 import type { ColumnType } from "../../result/column.ts";
 import { writeText } from "../../result/text/digits.ts";
-import { bindAll, type Cell, cellOf, widthOf, writeCell } from "./cell.ts";
-import { literal, paddedLength, writeLiteral } from "./literal.ts";
-import { reserve, type Sink, viewOf } from "./sink.ts";
+import { bindAll, type Cell, cellOf, widthOf } from "../values/cell.ts";
+import { floatText } from "../values/float-text.ts";
+import { literal, paddedLength, writeLiteral } from "../values/literal.ts";
+import { reserve, type Sink, viewOf } from "../values/sink.ts";
+import { inLayout, type Writer } from "../values/writer.ts";
+import { writeCell, writeNull } from "./cell.ts";
 import { writeString } from "./string.ts";
-import { inLayout, type Writer, writeNull } from "./writer.ts";
 import { writerOf } from "./writer-of.ts";
 
 type Of<Kind extends ColumnType["kind"]> = Extract<ColumnType, { kind: Kind }>;
@@ -130,20 +132,9 @@ function mapWriter(type: Of<"map">, sink: Sink): Writer {
 
 /** NaN and the infinities are null as values; as keys they must stay apart. */
 function keyWriterOf(type: ColumnType, sink: Sink): Writer {
-  const writer = writerOf(type, sink);
-  if (type.kind !== "float" || writer.kind !== "fixed") return writer;
-  const read = type.bits === 32 ? floatAt : doubleAt;
-  return {
-    ...writer,
-    put(out, at, data, offset) {
-      const value = read(data, offset);
-      return Number.isFinite(value) ? writer.put(out, at, data, offset) : writeText(out, at, `"${value}"`);
-    },
-  };
+  if (type.kind !== "float") return writerOf(type, sink);
+  return floatText(type, (out, at, value) => writeText(out, at, `"${value}"`));
 }
-
-const floatAt = (data: DataView, offset: number): number => data.getFloat32(offset, true);
-const doubleAt = (data: DataView, offset: number): number => data.getFloat64(offset, true);
 
 /** Makes a JSON string of the value that stands from `from` to `to`, unless it is one. */
 function asString(sink: Sink, from: number, to: number): number {

@@ -1,5 +1,5 @@
 import { writeTwo } from "../../result/text/digits.ts";
-import { reserve, type Sink } from "./sink.ts";
+import { reserve, type Sink } from "../values/sink.ts";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

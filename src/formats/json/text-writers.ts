@@ -1,9 +1,10 @@
 import type { ColumnType } from "../../result/column.ts";
 import { wktOf } from "../../result/text/wkt.ts";
+import { convertedText } from "../values/converted-text.ts";
+import { type Sink, viewOf } from "../values/sink.ts";
+import { inLayout, type Writer } from "../values/writer.ts";
 import { cleanJson } from "./clean-json.ts";
-import { reserve, type Sink, viewOf } from "./sink.ts";
 import { writeString } from "./string.ts";
-import { inLayout, type Writer } from "./writer.ts";
 
 export type TextType = Extract<ColumnType, { kind: "text" | "json" | "blob" | "bit" | "bignum" | "geometry" }>;
 
@@ -14,13 +15,13 @@ export function textWriter(type: TextType, sink: Sink): Writer {
     case "bit":
       return stringWriter(sink);
     case "bignum":
-      return convertedWriter(sink, (bytes) => bytes.toString("latin1"));
+      return convertedText(sink, (bytes) => bytes.toString("latin1"));
     case "json":
-      return convertedWriter(sink, (bytes) => cleanJson(bytes.toString()));
+      return convertedText(sink, (bytes) => cleanJson(bytes.toString()));
     case "blob":
-      return convertedWriter(sink, (bytes) => `"${bytes.toString("base64")}"`);
+      return convertedText(sink, (bytes) => `"${bytes.toString("base64")}"`);
     case "geometry":
-      return convertedWriter(sink, (bytes) => `"${wktOf(bytes)}"`);
+      return convertedText(sink, (bytes) => `"${wktOf(bytes)}"`);
   }
 }
 
@@ -39,30 +40,6 @@ function stringWriter(sink: Sink): Writer {
     },
     write(row, at) {
       return writeString(sink, at, bytes, starts[row] ?? 0, lengths[row] ?? 0);
-    },
-  };
-}
-
-/** `convert` gives the JSON text of a value. */
-function convertedWriter(sink: Sink, convert: (bytes: Buffer) => string): Writer {
-  let bytes: Buffer = Buffer.alloc(0);
-  let starts: Uint32Array = new Uint32Array(0);
-  let lengths = starts;
-  return {
-    kind: "bound",
-    width: 4,
-    bind(vector) {
-      const stored = inLayout(vector, "bytes");
-      bytes = Buffer.from(stored.bytes.buffer, stored.bytes.byteOffset, stored.bytes.byteLength);
-      starts = stored.starts;
-      lengths = stored.lengths;
-    },
-    write(row, at) {
-      const start = starts[row] ?? 0;
-      const text = convert(bytes.subarray(start, start + (lengths[row] ?? 0)));
-      // A UTF-16 unit takes at most three bytes of UTF-8.
-      reserve(sink, at, text.length * 3);
-      return at + sink.bytes.write(text, at);
     },
   };
 }

@@ -1,9 +1,10 @@
 import type { ColumnType } from "../../result/column.ts";
+import type { Sink } from "../values/sink.ts";
+import type { Writer } from "../values/writer.ts";
+import { writeNull } from "./cell.ts";
 import { nestedWriter } from "./nested-writers.ts";
 import { scalarWriter } from "./scalar-writers.ts";
-import type { Sink } from "./sink.ts";
 import { textWriter } from "./text-writers.ts";
-import { type Writer, writeNull } from "./writer.ts";
 
 /** The writer for a type. Decisions 5. */
 export function writerOf(type: ColumnType, sink: Sink): Writer {

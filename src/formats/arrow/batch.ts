@@ -1,0 +1,99 @@
+import { type Body, BUFFER_MARGIN, endBuffer, openBody } from "./body.ts";
+import type { Codec } from "./codec.ts";
+import type { EnumType } from "./field.ts";
+import { type BatchLayout, batchHead, dictionaryHead, END_OF_STREAM } from "./message.ts";
+import { strings } from "./strings.ts";
+import type { FieldWriter, Span } from "./writer.ts";
+
+/** Rows that become one record batch. */
+export interface Gathered {
+  /** Of each column. */
+  readonly spans: readonly (readonly Span[])[];
+  readonly rows: number;
+  /** What their writers measured. */
+  readonly size: number;
+}
+
+/** A record batch as one message, and room behind it for the end of the stream. */
+export function batchMessage(writers: readonly FieldWriter[], gathered: Gathered, codec: Codec | undefined): Buffer {
+  const { spans, rows, size } = gathered;
+  const body = openBody(headRoom(writers), size + marginOf(writers) + END_OF_STREAM.length);
+  writers.forEach((writer, column) => {
+    writer.write(body, spans[column] ?? [], rows);
+  });
+  return finish(body, rows, codec, batchHead);
+}
+
+/** The values of an enum. */
+export function dictionaryMessage({ values }: EnumType, id: number, codec: Codec | undefined): Buffer {
+  const texts = Array.from({ length: values.length }, (_, index) => values.at(index) ?? "");
+  const lengths = Uint32Array.from(texts, (text) => Buffer.byteLength(text));
+  const starts = new Uint32Array(texts.length);
+  for (let row = 1; row < starts.length; row++) starts[row] = (starts[row - 1] ?? 0) + (lengths[row - 1] ?? 0);
+  const bytes = Buffer.from(texts.join(""));
+  const span: Span = {
+    vector: { layout: "bytes", validity: undefined, starts, lengths, bytes },
+    from: 0,
+    to: texts.length,
+  };
+  const body = openBody(headRoom([strings]), strings.measure(span) + marginOf([strings]));
+  strings.write(body, [span], texts.length);
+  return finish(body, texts.length, codec, (layout) => dictionaryHead(layout, id));
+}
+
+/** The head holds a pair of numbers per node and per buffer, and little else. */
+function headRoom(writers: readonly FieldWriter[]): number {
+  return writers.reduce((sum, { nodes, buffers }) => sum + (nodes + buffers) * 16, 256);
+}
+
+function marginOf(writers: readonly FieldWriter[]): number {
+  return writers.reduce((sum, writer) => sum + writer.buffers * BUFFER_MARGIN, 0);
+}
+
+function finish(
+  written: Body,
+  rows: number,
+  codec: Codec | undefined,
+  headOf: (layout: BatchLayout) => Uint8Array,
+): Buffer {
+  const body = codec === undefined ? written : packed(written, codec);
+  const { nodes, buffers, start, at: end } = body;
+  const head = headOf({ rows, nodes, buffers, bodyLength: end - start, codec: codec?.number });
+  body.bytes.set(head, start - head.length);
+  return body.bytes.subarray(start - head.length, end);
+}
+
+/** Before a buffer stands its unpacked length, or this when it is not packed. */
+const UNPACKED = -1n;
+const LENGTH_BYTES = 8;
+
+/** The same body with every buffer packed, where that makes it smaller. */
+function packed(body: Body, codec: Codec): Body {
+  const pieces: { readonly length: bigint; readonly bytes: Uint8Array }[] = [];
+  for (let index = 0; index < body.buffers.length; index += 2) {
+    const from = body.start + (body.buffers[index] ?? 0);
+    const bytes = body.bytes.subarray(from, from + (body.buffers[index + 1] ?? 0));
+    const smaller = bytes.length > 0 ? codec.pack(bytes) : bytes;
+    pieces.push(
+      smaller.length < bytes.length ? { length: BigInt(bytes.length), bytes: smaller } : { length: UNPACKED, bytes },
+    );
+  }
+  const size = pieces.reduce((sum, { bytes }) => sum + LENGTH_BYTES + bytes.length + BUFFER_MARGIN, 0);
+  const result: Body = { ...openBody(body.start, size + END_OF_STREAM.length), nodes: body.nodes };
+  for (const { length, bytes } of pieces) {
+    // An empty buffer stays empty.
+    if (bytes.length > 0) {
+      result.view.setBigInt64(result.at, length, true);
+      result.bytes.set(bytes, result.at + LENGTH_BYTES);
+    }
+    endBuffer(result, bytes.length === 0 ? 0 : LENGTH_BYTES + bytes.length);
+  }
+  return result;
+}
+
+/** The message with the end of the stream behind it, in the room that it has for that. */
+export function withEnd(message: Buffer): Uint8Array {
+  const whole = new Uint8Array(message.buffer, message.byteOffset, message.length + END_OF_STREAM.length);
+  whole.set(END_OF_STREAM, message.length);
+  return whole;
+}

@@ -1,0 +1,153 @@
+import type { Column, ColumnType } from "../../result/column.ts";
+import { uniqueNames } from "../../result/column-names.ts";
+import { bool, byte, int, long, short, type Table, table, text, type Value } from "./flatbuffer.ts";
+
+/** Arrow's numbers for its types, units and headers: format/Schema.fbs. */
+const TYPE = {
+  null: 1,
+  int: 2,
+  float: 3,
+  binary: 4,
+  utf8: 5,
+  bool: 6,
+  decimal: 7,
+  date: 8,
+  time: 9,
+  timestamp: 10,
+  interval: 11,
+  list: 12,
+  struct: 13,
+  union: 14,
+  fixedSizeList: 16,
+  map: 17,
+} as const;
+const UNIT = { s: 0, ms: 1, us: 2, ns: 3 } as const;
+const SINGLE = 1;
+const DOUBLE = 2;
+const DAY = 0;
+const MONTH_DAY_NANO = 2;
+const SPARSE = 0;
+const NULLABLE = bool(true);
+
+export type EnumType = Extract<ColumnType, { kind: "enum" }>;
+
+/** Gives every enum of a schema, in the order of its fields, a number: that of its dictionary. */
+export type NumberOf = (type: EnumType) => number;
+
+/** The fields of a schema, one table each. Spec 4.5, decisions 5. */
+export function fieldsOf(columns: readonly Column[], numberOf: NumberOf): readonly Table[] {
+  const names = uniqueNames(columns);
+  return columns.map((column, index) => fieldOf(names[index] ?? column.name, column.type, numberOf));
+}
+
+interface Described {
+  readonly type: number;
+  readonly options: Table;
+  readonly children?: readonly Table[];
+  readonly extension?: string;
+}
+
+function fieldOf(name: string, type: ColumnType, numberOf: NumberOf): Table {
+  const { type: id, options, children = [], extension } = describe(type, numberOf);
+  const dictionary =
+    type.kind === "enum" ? table(long(numberOf(type)), table(...intOptions(indexOf(type)))) : undefined;
+  return [
+    text(name),
+    NULLABLE,
+    byte(id),
+    table(...options),
+    dictionary,
+    { kind: "tables", tables: children },
+    extension === undefined ? undefined : { kind: "tables", tables: extensionOf(extension) },
+  ];
+}
+
+function extensionOf(name: string): readonly Table[] {
+  return [
+    [text("ARROW:extension:name"), text(name)],
+    [text("ARROW:extension:metadata"), text("{}")],
+  ];
+}
+
+function describe(type: ColumnType, numberOf: NumberOf): Described {
+  switch (type.kind) {
+    case "null":
+      return { type: TYPE.null, options: [] };
+    case "boolean":
+      return { type: TYPE.bool, options: [] };
+    case "integer":
+      if (type.bits < 128) return { type: TYPE.int, options: intOptions(type) };
+      return type.signed ? decimal(38, 0, 128) : decimal(39, 0, 256);
+    case "float":
+      return { type: TYPE.float, options: [short(type.bits === 32 ? SINGLE : DOUBLE)] };
+    case "decimal":
+      return decimal(type.precision, type.scale, 128);
+    case "text":
+    case "bignum":
+    case "bit":
+    case "uuid":
+    case "timetz":
+    case "enum":
+      return { type: TYPE.utf8, options: [] };
+    case "json":
+      return { type: TYPE.utf8, options: [], extension: "arrow.json" };
+    case "blob":
+      return { type: TYPE.binary, options: [] };
+    case "geometry":
+      return { type: TYPE.binary, options: [], extension: "geoarrow.wkb" };
+    case "date":
+      return { type: TYPE.date, options: [short(DAY)] };
+    case "time":
+      return { type: TYPE.time, options: [short(UNIT[type.unit]), int(64)] };
+    case "timestamp":
+      return { type: TYPE.timestamp, options: [short(UNIT[type.unit]), type.zoned ? text("UTC") : undefined] };
+    case "interval":
+      return { type: TYPE.interval, options: [short(MONTH_DAY_NANO)] };
+    case "list":
+      return { type: TYPE.list, options: [], children: [fieldOf("item", type.item, numberOf)] };
+    case "array":
+      return {
+        type: TYPE.fixedSizeList,
+        options: [int(type.size)],
+        children: [fieldOf("item", type.item, numberOf)],
+      };
+    case "struct":
+      return { type: TYPE.struct, options: [], children: fieldsOf(type.fields, numberOf) };
+    case "map":
+      return { type: TYPE.map, options: [bool(false)], children: [entries(type, numberOf)] };
+    case "union":
+      return {
+        type: TYPE.union,
+        options: [short(SPARSE), { kind: "ints", values: type.members.map((_, index) => index) }],
+        children: fieldsOf(type.members, numberOf),
+      };
+  }
+}
+
+function intOptions({ bits, signed }: { readonly bits: number; readonly signed: boolean }): Table {
+  return [int(bits), bool(signed)];
+}
+
+function decimal(precision: number, scale: number, bits: number): Described {
+  return { type: TYPE.decimal, options: [int(precision), int(scale), int(bits)] };
+}
+
+/** A map is a list of entries: a struct of a key, which is never NULL, and a value. */
+function entries(type: Extract<ColumnType, { kind: "map" }>, numberOf: NumberOf): Table {
+  const key = required(fieldOf("key", type.key, numberOf));
+  const children: Value = { kind: "tables", tables: [key, fieldOf("value", type.value, numberOf)] };
+  return required([text("entries"), NULLABLE, byte(TYPE.struct), table(), undefined, children, undefined]);
+}
+
+function required(field: Table): Table {
+  return field.with(1, bool(false));
+}
+
+/**
+ * The integer type of an enum's indexes: signed, as Arrow recommends (some readers know no other), and of the stored
+ * width where that has room.
+ */
+export function indexOf({ bits, values }: EnumType): { readonly bits: 8 | 16 | 32; readonly signed: true } {
+  const fits = values.length <= 2 ** (bits - 1);
+  return { bits: fits || bits === 32 ? bits : bits === 16 ? 32 : 16, signed: true };
+}

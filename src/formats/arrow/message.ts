@@ -1,0 +1,71 @@
+import { byte, flatbuffer, long, short, type Table, table, type Value } from "./flatbuffer.ts";
+
+/** Messages of an IPC stream: a marker, the length of the metadata, the metadata, the body. format/Message.fbs. */
+
+/** What stands before the metadata. */
+const PREFIX = 8;
+const MARKER = 0xffff_ffff;
+/** MetadataVersion.V5. */
+const VERSION = 4;
+const HEADER = { schema: 1, dictionary: 2, batch: 3 } as const;
+
+/** An empty message. */
+export const END_OF_STREAM: Uint8Array = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
+
+export function schemaMessage(fields: readonly Table[]): Uint8Array {
+  const littleEndian = short(0);
+  const metadata = messageOf(HEADER.schema, [littleEndian, { kind: "tables", tables: fields }], 0);
+  const message = new Uint8Array(PREFIX + metadata.length);
+  writeHead(message, metadata);
+  return message;
+}
+
+/** What a record batch holds. */
+export interface BatchLayout {
+  readonly rows: number;
+  /** Length and count of NULLs of every field, parents before their children. */
+  readonly nodes: readonly number[];
+  /** Offset and length of every buffer. */
+  readonly buffers: readonly number[];
+  readonly bodyLength: number;
+  /** Arrow's number of the codec that the buffers are packed with. */
+  readonly codec: number | undefined;
+}
+
+/** The head of a batch; how long it is depends on the counts of nodes and buffers and on the codec, not on their values. */
+export function batchHead(layout: BatchLayout): Uint8Array {
+  return headOf(messageOf(HEADER.batch, batchTable(layout), layout.bodyLength));
+}
+
+/** The same for the values of a dictionary, which are a batch of one column. */
+export function dictionaryHead(layout: BatchLayout, id: number): Uint8Array {
+  const fields = [long(id), table(...batchTable(layout))];
+  return headOf(messageOf(HEADER.dictionary, fields, layout.bodyLength));
+}
+
+function headOf(metadata: Uint8Array): Uint8Array {
+  const head = new Uint8Array(PREFIX + metadata.length);
+  writeHead(head, metadata);
+  return head;
+}
+
+function writeHead(message: Uint8Array, metadata: Uint8Array): void {
+  const view = new DataView(message.buffer, message.byteOffset, PREFIX);
+  view.setUint32(0, MARKER, true);
+  view.setUint32(4, metadata.length, true);
+  message.set(metadata, PREFIX);
+}
+
+function messageOf(header: number, fields: Table, bodyLength: number): Uint8Array {
+  return flatbuffer([short(VERSION), byte(header), table(...fields), long(bodyLength)]);
+}
+
+function batchTable({ rows, nodes, buffers, codec }: BatchLayout): readonly (Value | undefined)[] {
+  const perBuffer = byte(0);
+  return [
+    long(rows),
+    { kind: "pairs", values: nodes },
+    { kind: "pairs", values: buffers },
+    codec === undefined ? undefined : table(byte(codec), perBuffer),
+  ];
+}

@@ -1,0 +1,51 @@
+import { countOnes, putBits } from "./bits.ts";
+import { type Body, endBuffer } from "./body.ts";
+import type { Span } from "./writer.ts";
+
+/** At most so many bytes of validity. */
+export function validitySize({ from, to }: Span): number {
+  return (to - from + 7) >> 3;
+}
+
+/**
+ * Writes the node of a field and its validity, which is left out when every row holds a value. Returns the bits where
+ * some do not.
+ */
+export function writeValidity(body: Body, spans: readonly Span[], rows: number): Uint8Array | undefined {
+  const bits = spans.some(({ vector }) => vector.validity !== undefined) ? gathered(body, spans, rows) : undefined;
+  const nulls = bits === undefined ? 0 : rows - countOnes(bits);
+  body.nodes.push(rows, nulls);
+  endBuffer(body, nulls === 0 || bits === undefined ? 0 : bits.length);
+  return nulls === 0 ? undefined : bits;
+}
+
+function gathered(body: Body, spans: readonly Span[], rows: number): Uint8Array {
+  const bits = new Uint8Array(body.bytes.buffer, body.at, (rows + 7) >> 3);
+  let at = 0;
+  for (const { vector, from, to } of spans) {
+    putBits(bits, at, { bits: vector.validity, from, count: to - from });
+    at += to - from;
+  }
+  return bits;
+}
+
+/**
+ * Values where there are none become zero: the database leaves there what the memory held before, which may be of
+ * another query and is none of the client's business.
+ */
+export function clearNulls(valid: Uint8Array | undefined, values: Lanes, perRow: number): void {
+  if (valid === undefined) return;
+  const rows = values.length / perRow;
+  for (let byte = 0; byte < valid.length; byte++) {
+    const bits = valid[byte] ?? 0;
+    if (bits === 0xff) continue;
+    const end = Math.min(rows, byte * 8 + 8);
+    for (let row = byte * 8; row < end; row++) {
+      if ((bits & (1 << (row & 7))) !== 0) continue;
+      for (let lane = row * perRow; lane < (row + 1) * perRow; lane++) values[lane] = 0;
+    }
+  }
+}
+
+/** The same memory in the widest lanes that a value has. */
+export type Lanes = Uint8Array | Uint16Array | Int32Array;

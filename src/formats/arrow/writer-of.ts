@@ -1,0 +1,77 @@
+import type { Column, ColumnType } from "../../result/column.ts";
+import { indexOf } from "./field.ts";
+import { boolean, copied, interval, widenedDecimal, widenedHuge, widenedIndex } from "./fixed.ts";
+import { array, list, nothing, struct, union } from "./nested.ts";
+import { strings, timeWithZone, uuid } from "./strings.ts";
+import type { FieldWriter } from "./writer.ts";
+
+/** Type ids are signed bytes. */
+const MAX_MEMBERS = 128;
+
+/** The writer for a type, to match its field in field.ts. */
+export function writerOf(type: ColumnType): FieldWriter {
+  switch (type.kind) {
+    case "null":
+      return nothing;
+    case "boolean":
+      return boolean;
+    case "integer":
+      return type.bits === 128 && !type.signed ? widenedHuge : copied(bytesIn(type.bits));
+    case "float":
+      return copied(bytesIn(type.bits));
+    case "decimal":
+      return type.bits === 128 ? copied(16) : widenedDecimal(type.bits);
+    case "enum":
+      return type.bits === 32 || indexOf(type).bits === type.bits
+        ? copied(bytesIn(type.bits))
+        : widenedIndex(type.bits);
+    case "date":
+      return copied(4);
+    case "time":
+    case "timestamp":
+      return copied(8);
+    case "interval":
+      return interval;
+    case "uuid":
+      return uuid;
+    case "timetz":
+      return timeWithZone;
+    case "text":
+    case "json":
+    case "blob":
+    case "bit":
+    case "bignum":
+    case "geometry":
+      return strings;
+    case "list":
+      return list(writerOf(type.item));
+    case "map":
+      return list(struct([writerOf(type.key), writerOf(type.value)]));
+    case "array":
+      return array(writerOf(type.item), type.size);
+    case "struct":
+      return struct(writersOf(type.fields));
+    case "union":
+      if (type.members.length > MAX_MEMBERS) throw new Error(`Arrow has no union of ${type.members.length} members.`);
+      return union(writersOf(type.members));
+  }
+}
+
+export function writersOf(columns: readonly Column[]): readonly FieldWriter[] {
+  return columns.map((column) => writerOf(column.type));
+}
+
+function bytesIn(bits: 8 | 16 | 32 | 64 | 128): 1 | 2 | 4 | 8 | 16 {
+  switch (bits) {
+    case 8:
+      return 1;
+    case 16:
+      return 2;
+    case 32:
+      return 4;
+    case 64:
+      return 8;
+    case 128:
+      return 16;
+  }
+}

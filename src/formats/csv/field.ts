@@ -1,0 +1,122 @@
+import { reserve, type Sink } from "../values/sink.ts";
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const CR = 0x0d;
+const LF = 0x0a;
+/** Stands for the last bytes, where there are less than four: they are taken one by one, like a word with quotes. */
+const ALL_QUOTES = 0x2222_2222;
+
+/** Text as a field, by way of strings: for names and for types that are rare. */
+export function fieldOf(text: string): string {
+  return text === "" || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/**
+ * UTF-8 bytes from `start`, `length` long, as a field. They are copied and searched in one pass, four at a time; a field
+ * that turns out to need quotes is begun again. Empty text has quotes, NULL has none.
+ */
+export function writeField(sink: Sink, at: number, from: DataView, start: number, length: number): number {
+  reserve(sink, at, length + 2);
+  const out = sink.view;
+  if (length < 4) {
+    if (length === 0) return writeQuoted(sink, at, from, start, length);
+    for (let index = 0; index < length; index++) {
+      const byte = from.getUint8(start + index);
+      if (isSpecial(byte)) return writeQuoted(sink, at, from, start, length);
+      out.setUint8(at + index, byte);
+    }
+    return at + length;
+  }
+  const lastWord = length - 4;
+  for (let index = 0; index < lastWord; index += 4) {
+    const word = from.getInt32(start + index, true);
+    if (hasSpecial(word)) return writeQuoted(sink, at, from, start, length);
+    out.setInt32(at + index, word, true);
+  }
+  // The last four bytes, some of them for the second time.
+  const word = from.getInt32(start + lastWord, true);
+  if (hasSpecial(word)) return writeQuoted(sink, at, from, start, length);
+  out.setInt32(at + lastWord, word, true);
+  return at + length;
+}
+
+function isSpecial(byte: number): boolean {
+  return byte === COMMA || byte === QUOTE || byte === CR || byte === LF;
+}
+
+/** Whether one of four bytes is special: a byte of `word ^ (four times b)` is zero where the word has b. */
+function hasSpecial(word: number): boolean {
+  const quote = word ^ 0x2222_2222;
+  const comma = word ^ 0x2c2c_2c2c;
+  const cr = word ^ 0x0d0d_0d0d;
+  const lf = word ^ 0x0a0a_0a0a;
+  return (
+    ((((quote - 0x0101_0101) & ~quote) |
+      ((comma - 0x0101_0101) & ~comma) |
+      ((cr - 0x0101_0101) & ~cr) |
+      ((lf - 0x0101_0101) & ~lf)) &
+      0x8080_8080) !==
+    0
+  );
+}
+
+function hasQuote(word: number): boolean {
+  const quote = word ^ 0x2222_2222;
+  return ((quote - 0x0101_0101) & ~quote & 0x8080_8080) !== 0;
+}
+
+function writeQuoted(sink: Sink, at: number, from: DataView, start: number, length: number): number {
+  reserve(sink, at, length * 2 + 2);
+  const out = sink.view;
+  out.setUint8(at, QUOTE);
+  let to = at + 1;
+  const end = start + length;
+  for (let index = start; index < end; ) {
+    const word = end - index >= 4 ? from.getInt32(index, true) : ALL_QUOTES;
+    if (!hasQuote(word)) {
+      out.setInt32(to, word, true);
+      to += 4;
+      index += 4;
+      continue;
+    }
+    for (const stop = Math.min(index + 4, end); index < stop; index++) {
+      const byte = from.getUint8(index);
+      out.setUint8(to, byte);
+      to += 1;
+      if (byte !== QUOTE) continue;
+      out.setUint8(to, QUOTE);
+      to += 1;
+    }
+  }
+  out.setUint8(to, QUOTE);
+  return to + 1;
+}
+
+/** Makes a field of the text that already stands from `from` to `to`. */
+export function quoteInPlace(sink: Sink, from: number, to: number): number {
+  let quotes = 0;
+  let special = false;
+  for (let place = from; place < to; place++) {
+    const byte = sink.view.getUint8(place);
+    if (byte === QUOTE) quotes += 1;
+    else if (isSpecial(byte)) special = true;
+  }
+  if (quotes === 0 && !special) return to;
+  reserve(sink, to, quotes + 2);
+  const { view } = sink;
+  const end = to + quotes + 2;
+  let place = end - 1;
+  view.setUint8(place, QUOTE);
+  // From the right, since every byte moves to the right.
+  for (let source = to - 1; source >= from; source--) {
+    const byte = view.getUint8(source);
+    place -= 1;
+    view.setUint8(place, byte);
+    if (byte !== QUOTE) continue;
+    place -= 1;
+    view.setUint8(place, QUOTE);
+  }
+  view.setUint8(from, QUOTE);
+  return end;
+}

@@ -1,0 +1,112 @@
+import type { ColumnType } from "../../result/column.ts";
+import { writeText } from "../../result/text/digits.ts";
+import { wktOf } from "../../result/text/wkt.ts";
+import { cleanJson } from "../json/clean-json.ts";
+import { writerOf as jsonWriterOf } from "../json/writer-of.ts";
+import { bindAll, type Cell, cellOf } from "../values/cell.ts";
+import { convertedText, enumText } from "../values/converted-text.ts";
+import { fixedText } from "../values/fixed-text.ts";
+import { floatText } from "../values/float-text.ts";
+import { type Sink, viewOf } from "../values/sink.ts";
+import { inLayout, type Writer } from "../values/writer.ts";
+import { fieldOf, quoteInPlace, writeField } from "./field.ts";
+
+/** The writer of a type's fields: the text that JSON has, without JSON's quotes. Decisions 5. */
+export function writerOf(type: ColumnType, sink: Sink): Writer {
+  switch (type.kind) {
+    case "null":
+      return { kind: "fixed", width: 0, bytes: 1, put: (_, at) => at };
+    case "boolean":
+    case "integer":
+    case "decimal":
+    case "uuid":
+    case "date":
+    case "time":
+    case "timetz":
+    case "timestamp":
+    case "interval":
+      return fixedText(type);
+    case "float":
+      // NaN, Infinity and -Infinity: what JSON has no number for is not lost here.
+      return floatText(type, (out, at, value) => writeText(out, at, String(value)));
+    case "enum":
+      return enumText(type, sink, fieldOf);
+    case "text":
+    case "bit":
+    case "bignum":
+      return textWriter(sink);
+    case "json":
+      return convertedText(sink, (bytes) => fieldOf(cleanJson(bytes.toString())));
+    case "blob":
+      return convertedText(sink, (bytes) => fieldOf(bytes.toString("base64")));
+    case "geometry":
+      return convertedText(sink, (bytes) => fieldOf(wktOf(bytes)));
+    case "list":
+    case "array":
+    case "struct":
+    case "map":
+      return jsonTextWriter(type, sink);
+    case "union":
+      return unionWriter(type, sink);
+  }
+}
+
+/** Writes the field of a row, nothing where it has no value. */
+export function writeCell(sink: Sink, at: number, cell: Cell, row: number): number {
+  const { validity, put } = cell;
+  if (validity !== undefined && ((validity[row >> 3] ?? 0) & (1 << (row & 7))) === 0) return at;
+  return put === undefined ? cell.write(row, at) : put(sink.view, at, cell.data, row * cell.bytes);
+}
+
+function textWriter(sink: Sink): Writer {
+  let bytes = sink.view;
+  let starts: Uint32Array = new Uint32Array(0);
+  let lengths = starts;
+  return {
+    kind: "bound",
+    width: 4,
+    bind(vector) {
+      const text = inLayout(vector, "bytes");
+      bytes = viewOf(text.bytes);
+      starts = text.starts;
+      lengths = text.lengths;
+    },
+    write(row, at) {
+      return writeField(sink, at, bytes, starts[row] ?? 0, lengths[row] ?? 0);
+    },
+  };
+}
+
+/** Nested values are their JSON text. */
+function jsonTextWriter(type: ColumnType, sink: Sink): Writer {
+  const json = cellOf(jsonWriterOf(type, sink));
+  return {
+    kind: "bound",
+    width: json.width,
+    bind(vector) {
+      json.bind(vector);
+    },
+    write(row, at) {
+      return quoteInPlace(sink, at, json.write(row, at));
+    },
+  };
+}
+
+/** The value alone, as a field of its own type. */
+function unionWriter(type: Extract<ColumnType, { kind: "union" }>, sink: Sink): Writer {
+  const members = type.members.map((member) => cellOf(writerOf(member.type, sink)));
+  let tags: Uint8Array = new Uint8Array(0);
+  return {
+    kind: "bound",
+    width: members.reduce((widest, member) => Math.max(widest, member.width), 4),
+    bind(vector) {
+      const union = inLayout(vector, "union");
+      tags = union.tags;
+      bindAll(members, union.children);
+    },
+    write(row, at) {
+      const member = members[tags[row] ?? 0];
+      return member === undefined ? at : writeCell(sink, at, member, row);
+    },
+  };
+}

@@ -1,0 +1,25 @@
+import type { Column } from "../../result/column.ts";
+import type { Encoder, RowFormat } from "../format.ts";
+import { openRows } from "../json/rows.ts";
+
+/** One JSON object per line. An extension of the specification: for clients that read rows as they come. */
+export const ndjson: RowFormat = {
+  kind: "rows",
+  name: "ndjson",
+  mediaTypes: ["application/x-ndjson", "application/ndjson", "application/jsonl"],
+  contentType: "application/x-ndjson",
+  codecs: [],
+  compressible: true,
+  tellsLength: "small",
+  open: openNdjson,
+};
+
+function openNdjson(columns: readonly Column[]): Encoder {
+  const rows = openRows(columns, { before: "", after: "\n" });
+  return {
+    encode: (chunk) => rows.encode(chunk, 0),
+    end: () => EMPTY,
+  };
+}
+
+const EMPTY = new Uint8Array(0);

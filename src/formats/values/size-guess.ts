@@ -1,0 +1,18 @@
+import type { Vector } from "../../result/chunk.ts";
+
+/** About how many bytes of text a vector becomes. Too small a guess costs a copy. */
+export function sizeGuess(vector: Vector, rows: number): number {
+  switch (vector.layout) {
+    case "fixed":
+      return rows * 18;
+    case "bytes":
+      return rows * 3 + Math.ceil(vector.bytes.length * 1.05);
+    case "list":
+      return rows * 3 + sizeGuess(vector.child, vector.childRows);
+    case "array":
+      return rows * 3 + sizeGuess(vector.child, rows);
+    case "struct":
+    case "union":
+      return vector.children.reduce((sum, child) => sum + sizeGuess(child, rows), rows * 3);
+  }
+}

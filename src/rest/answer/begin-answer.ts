@@ -1,0 +1,101 @@
+import type { Deadline } from "../../calls/deadline.ts";
+import type { Outcome } from "../../calls/run-endpoint.ts";
+import type { Limits } from "../../config/project.ts";
+import type { Encoder, Frame, RowFormat } from "../../formats/format.ts";
+import type { Chunk } from "../../result/chunk.ts";
+import type { Column } from "../../result/column.ts";
+import { sliceChunk } from "../../result/slice-chunk.ts";
+import { answerHeaders, type HeaderList, nextPage } from "./headers.ts";
+import { type WholeAnswer, wholeAnswer } from "./whole-answer.ts";
+
+/** An answer of which more is held than may be: it is streamed. Whoever has it closes its rows. */
+export interface LongAnswer {
+  readonly kind: "long";
+  readonly headers: HeaderList;
+  readonly format: RowFormat;
+  /** Bytes that are there already, taken out as they are sent. */
+  readonly begun: Uint8Array[];
+  readonly rows: Outcome["rows"];
+  /** What makes bytes of the rows that follow; absent: all are there. */
+  readonly rest: { readonly encoder: Encoder; readonly chunk: Chunk | undefined } | undefined;
+}
+
+export type Answer = WholeAnswer | LongAnswer;
+
+/** What an answer depends on. */
+export interface Recipe {
+  readonly format: RowFormat;
+  readonly codec: string | undefined;
+  /** Of the request: the next page's address is made of it. */
+  readonly url: string;
+  readonly deadline: Deadline;
+  readonly limits: Pick<Limits, "maxBufferedBytes">;
+}
+
+/** Where a format does not ask for more, an answer up to this size is sent with its length. */
+const SMALL_BYTES = 64 * 1024;
+/** A long answer begins with so few rows that its first bytes do not wait for the encoding of thousands. */
+const FIRST_ROWS = 512;
+
+/** Makes bytes of rows until they end or are too many to be held. Rows of a whole answer are closed. */
+export async function beginAnswer({ rows, page }: Outcome, recipe: Recipe): Promise<Answer> {
+  let isLong = false;
+  try {
+    const next = nextPage(page, recipe.url);
+    const headers = answerHeaders(page, next);
+    const { format, codec } = recipe;
+    if (codec !== undefined) await format.prepare?.(codec);
+    const encoder = format.open(rows.columns, frameOf(page, next), codec);
+    const { pieces, size, rest, fits } = await gather(rows, encoder, recipe);
+    if (fits) return await wholeAnswer(pieces, size, { headers, format });
+    isLong = true;
+    return { kind: "long", headers, format, begun: pieces, rows, rest };
+  } finally {
+    if (!isLong) await rows.close();
+  }
+}
+
+function frameOf(page: Outcome["page"], next: string): Frame {
+  return page === undefined ? { kind: "rows" } : { kind: "page", next, total: page.total };
+}
+
+interface Gathered {
+  readonly pieces: Uint8Array[];
+  readonly size: number;
+  readonly rest: LongAnswer["rest"];
+  readonly fits: boolean;
+}
+
+async function gather(
+  rows: Outcome["rows"],
+  encoder: Encoder,
+  { format, deadline, limits }: Recipe,
+): Promise<Gathered> {
+  const isSmall = format.tellsLength === "small";
+  const room = isSmall ? SMALL_BYTES : limits.maxBufferedBytes;
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  const add = (bytes: Uint8Array): boolean => {
+    if (bytes.length > 0) pieces.push(bytes);
+    size += bytes.length;
+    return size <= room;
+  };
+  const next = (): Promise<Chunk | undefined> => rows.next();
+  for (let isFirst = true; ; isFirst = false) {
+    const chunk = await deadline.spend(next);
+    if (chunk === undefined) {
+      const fits = add(encoder.end());
+      return { pieces, size, rest: undefined, fits };
+    }
+    const [first, rest] = isFirst && isSmall ? firstRows(chunk, rows.columns) : [chunk, undefined];
+    if (!add(encoder.encode(first))) return { pieces, size, rest: { encoder, chunk: rest }, fits: false };
+    if (rest === undefined) continue;
+    if (!add(encoder.encode(rest))) return { pieces, size, rest: { encoder, chunk: undefined }, fits: false };
+  }
+}
+
+function firstRows(chunk: Chunk, columns: readonly Column[]): readonly [Chunk, Chunk | undefined] {
+  if (chunk.rows <= FIRST_ROWS) return [chunk, undefined];
+  const first = sliceChunk(chunk, columns, { from: 0, to: FIRST_ROWS });
+  return [first, sliceChunk(chunk, columns, { from: FIRST_ROWS, to: chunk.rows })];
+}

@@ -1,0 +1,43 @@
+import type { Exchange } from "../exchange.ts";
+import { negotiateCoding } from "../negotiation/negotiate-coding.ts";
+import type { LongAnswer } from "./begin-answer.ts";
+import { type BodyWriter, openBody } from "./body-writer.ts";
+
+const NOTHING = new Uint8Array(0);
+
+/** Sends what is there and then the rest, as it comes: never all of it in memory. Closes the rows. */
+export async function sendLong(answer: LongAnswer, exchange: Exchange): Promise<void> {
+  const { request, response, requestId } = exchange;
+  const { format, rows } = answer;
+  try {
+    const compressor = format.compressible ? negotiateCoding(request.headers["accept-encoding"]) : undefined;
+    const headers = [...answer.headers, "X-Request-Id", requestId, "Content-Type", format.contentType];
+    if (compressor !== undefined) headers.push("Content-Encoding", compressor.coding);
+    response.writeHead(200, headers);
+    if (request.method === "HEAD") {
+      response.end();
+      return;
+    }
+    const body = openBody(exchange, compressor);
+    try {
+      await writeAll(answer, body, exchange);
+    } catch (error) {
+      body.abort();
+      throw error;
+    }
+  } finally {
+    await rows.close();
+  }
+}
+
+async function writeAll({ begun, rows, rest }: LongAnswer, body: BodyWriter, { deadline }: Exchange): Promise<void> {
+  for (let piece = begun.shift(); piece !== undefined; piece = begun.shift()) await body.write(piece);
+  if (rest === undefined) return body.end(NOTHING);
+  const { encoder } = rest;
+  if (rest.chunk !== undefined) await body.write(encoder.encode(rest.chunk));
+  const next = () => rows.next();
+  for (let chunk = await deadline.spend(next); chunk !== undefined; chunk = await deadline.spend(next)) {
+    await body.write(encoder.encode(chunk));
+  }
+  await body.end(encoder.end());
+}

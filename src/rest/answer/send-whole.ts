@@ -1,0 +1,54 @@
+import { RequestFailure } from "../../failure.ts";
+import type { Exchange } from "../exchange.ts";
+import { negotiateCoding } from "../negotiation/negotiate-coding.ts";
+import { plainBody, sendText } from "./body-writer.ts";
+import type { HeaderList } from "./headers.ts";
+import { hasCurrent } from "./if-none-match.ts";
+import { packBody, type WholeAnswer } from "./whole-answer.ts";
+
+const NOTHING = new Uint8Array(0);
+
+/** Sends an answer, or says that the client has it already. */
+export async function sendWhole(answer: WholeAnswer, exchange: Exchange): Promise<void> {
+  const { request, response, requestId } = exchange;
+  const compressor = answer.packed === undefined ? undefined : negotiateCoding(request.headers["accept-encoding"]);
+  const headers = [...answer.headers, "X-Request-Id", requestId];
+  // What a POST reads has no address under which a client could keep it.
+  if (request.method === "GET" || request.method === "HEAD") {
+    const tag = `"${answer.tag}"`;
+    // Packed bytes may differ between versions of a compressor; what is inside does not.
+    headers.push("ETag", compressor === undefined ? tag : `W/${tag}`);
+    if (hasCurrent(request.headers["if-none-match"], answer.tag)) {
+      response.writeHead(304, headers).end();
+      return;
+    }
+  }
+  headers.push("Content-Type", answer.contentType);
+  if (compressor === undefined) await sendBody(answer, headers, exchange);
+  else
+    await sendPacked(await packBody(answer, compressor), [...headers, "Content-Encoding", compressor.coding], exchange);
+}
+
+async function sendPacked(bytes: Uint8Array, headers: HeaderList, exchange: Exchange): Promise<void> {
+  // The client may have left meanwhile.
+  if (exchange.response.destroyed) throw new RequestFailure({ kind: "cancelled" });
+  await sendBody({ body: [bytes], size: bytes.length }, headers, exchange);
+}
+
+async function sendBody(
+  { body, text, size }: Pick<WholeAnswer, "body" | "text" | "size">,
+  headers: HeaderList,
+  exchange: Exchange,
+): Promise<void> {
+  const { request, response } = exchange;
+  response.writeHead(200, [...headers, "Content-Length", String(size)]);
+  if (request.method === "HEAD") {
+    response.end();
+    return;
+  }
+  if (text !== undefined) return sendText(text, exchange);
+  const writer = plainBody(exchange);
+  const last = body.length - 1;
+  for (let index = 0; index < last; index++) await writer.write(body[index] ?? NOTHING);
+  await writer.end(body[last] ?? NOTHING);
+}

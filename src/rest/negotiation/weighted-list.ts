@@ -1,0 +1,69 @@
+/** One member of a header like `Accept`. Texts are in lower case, values of parameters as they were sent. */
+export interface Weighted {
+  readonly value: string;
+  /** 0 to 1; 1 when it is not told, or cannot be read. */
+  readonly q: number;
+  /** All but `q`. */
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+const NO_PARAMETERS: ReadonlyMap<string, string> = new Map();
+/** Old clients write `.2`, and some have more decimals than the three that are allowed. */
+const WEIGHT = /^(?:[01](?:\.\d*)?|\.\d+)$/;
+
+/** The members of a list with weights (RFC 9110, 12.4), in its order. Linear in its length, and forgiving: a header is no reason to fail. */
+export function parseWeightedList(header: string): readonly Weighted[] {
+  const members: Weighted[] = [];
+  for (const member of splitOutsideQuotes(header, ",")) {
+    const [value = "", ...parameters] = splitOutsideQuotes(member, ";");
+    const name = value.trim().toLowerCase();
+    if (name !== "") members.push(weighted(name, parameters));
+  }
+  return members;
+}
+
+function weighted(value: string, texts: readonly string[]): Weighted {
+  let q = 1;
+  let parameters: Map<string, string> | undefined;
+  for (const text of texts) {
+    const equals = text.indexOf("=");
+    if (equals === -1) continue;
+    const name = text.slice(0, equals).trim().toLowerCase();
+    const sent = unquoted(text.slice(equals + 1).trim());
+    if (name === "q") q = weightOf(sent);
+    else {
+      parameters ??= new Map();
+      if (!parameters.has(name)) parameters.set(name, sent);
+    }
+  }
+  return { value, q, parameters: parameters ?? NO_PARAMETERS };
+}
+
+function weightOf(text: string): number {
+  return WEIGHT.test(text) ? Math.min(Number(text), 1) : 1;
+}
+
+function unquoted(text: string): string {
+  if (!text.startsWith('"')) return text;
+  const inside = text.length > 1 && text.endsWith('"') ? text.slice(1, -1) : text.slice(1);
+  return inside.replace(/\\(.)/g, "$1");
+}
+
+/** A quoted text may hold any separator. One that never ends takes the rest. */
+function splitOutsideQuotes(text: string, separator: string): readonly string[] {
+  if (!text.includes('"')) return text.split(separator);
+  const parts: string[] = [];
+  let from = 0;
+  let quoted = false;
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at];
+    if (quoted && character === "\\") at++;
+    else if (character === '"') quoted = !quoted;
+    else if (character === separator && !quoted) {
+      parts.push(text.slice(from, at));
+      from = at + 1;
+    }
+  }
+  parts.push(text.slice(from));
+  return parts;
+}

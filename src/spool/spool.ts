@@ -1,0 +1,100 @@
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { RequestFailure } from "../failure.ts";
+import { openNameless, type SpooledFile } from "./spooled-file.ts";
+import { folderName, type Self, sweep } from "./sweep.ts";
+
+/** Where answers lie that must be complete before they are sent. Nothing stays: no file, and at the end no folder. */
+export interface Spool {
+  /** Where the files lie; made when the first one is. The engine must be allowed to write here. */
+  readonly folder: string;
+  /** Gives `work` the path of a new file to write. Rejects with what `work` rejects with, or with a RequestFailure. */
+  write<T>(work: (path: string) => Promise<T>): Promise<Spooled<T>>;
+  /** After the last `write` has settled. */
+  close(): Promise<void>;
+}
+
+export interface Spooled<T> {
+  readonly file: SpooledFile;
+  readonly value: T;
+}
+
+export interface SpoolOptions {
+  /** The folder for temporary files, of the system or of the database. */
+  readonly parent: string;
+  readonly self: Self;
+}
+
+/** Touches no file yet. */
+export function openSpool({ parent, self }: SpoolOptions): Spool {
+  const folder = join(parent, folderName(self.pid));
+  let swept: Promise<void> | undefined;
+  let making: Promise<void> | undefined;
+  let made = false;
+  let closed = false;
+
+  /** For each file anew: somebody may tidy up among temporary files while the service runs for weeks. */
+  async function makeFolder(): Promise<void> {
+    swept ??= mkdir(parent, { recursive: true }).then(() => sweep(parent, self));
+    try {
+      await swept;
+      await mkdir(folder, { mode: 0o700 });
+      made = true;
+    } catch (error) {
+      // Only the one that we made: others could look into theirs.
+      if (made && codeOf(error) === "EEXIST") return;
+      swept = undefined;
+      throw spoolFailure(error);
+    }
+  }
+
+  return {
+    folder,
+    async write(work) {
+      if (closed) throw new RequestFailure({ kind: "draining" });
+      making ??= makeFolder().finally(() => {
+        making = undefined;
+      });
+      await making;
+      const path = join(folder, crypto.randomUUID());
+      try {
+        const value = await work(path);
+        const file = await openNameless(path).catch((error: unknown) => {
+          throw spoolFailure(error);
+        });
+        return { file, value };
+      } catch (error) {
+        await rm(path, { force: true }).catch(() => {});
+        throw error;
+      }
+    },
+    async close() {
+      closed = true;
+      if (made) await rm(folder, { recursive: true, force: true }).catch(() => {});
+    },
+  };
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+  EROFS: "the file system is read-only",
+  ENOSPC: "no space is left",
+  EDQUOT: "no space is left",
+  EMFILE: "too many files are open",
+  ENFILE: "too many files are open",
+  ENOENT: "the file is gone",
+  ENOTDIR: "it is not a folder",
+  EEXIST: "it is not a folder",
+};
+
+/** Says what to look at, and not where it lies. */
+function spoolFailure(error: unknown): RequestFailure {
+  const code = codeOf(error);
+  const message = `the spool (duckdb.temp_directory, or the system's folder for temporary files) cannot be used: ${REASONS[code] ?? code}`;
+  return new RequestFailure({ kind: "query-failed", message }, { cause: error });
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+}

@@ -1,0 +1,49 @@
+import { type FileHandle, open, rm } from "node:fs/promises";
+
+/** A file that is complete and has no name any more: it is gone when it is closed, and when the process dies. */
+export interface SpooledFile {
+  readonly size: number;
+  /** Its bytes from the beginning, read as they are asked for. Each piece belongs to the caller. */
+  pieces(): AsyncIterable<Uint8Array>;
+  /** Whoever holds it calls this, whatever happened; a second call does nothing. */
+  close(): Promise<void>;
+}
+
+/** Large enough that reading is no work, small enough to wait in a socket's queue. */
+const PIECE_BYTES = 256 * 1024;
+
+/** Opens a file and takes its name away. */
+export async function openNameless(path: string): Promise<SpooledFile> {
+  const handle = await open(path, "r");
+  try {
+    await rm(path);
+    return spooledFile(handle, (await handle.stat()).size);
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+function spooledFile(handle: FileHandle, size: number): SpooledFile {
+  let closed: Promise<void> | undefined;
+  return {
+    size,
+    async *pieces() {
+      let at = 0;
+      while (at < size) {
+        const { buffer, bytesRead } = await handle.read({
+          buffer: Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, size - at)),
+          position: at,
+        });
+        // The length has been announced: what is short must not look complete.
+        if (bytesRead === 0) throw new Error("a spooled file has become shorter");
+        at += bytesRead;
+        yield buffer.subarray(0, bytesRead);
+      }
+    },
+    close() {
+      closed ??= handle.close();
+      return closed;
+    },
+  };
+}

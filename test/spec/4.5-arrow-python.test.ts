@@ -1,0 +1,159 @@
+import { beforeAll, describe, expect } from "vitest";
+import { python, testWithPython } from "../python.ts";
+import { type ArrowDatabase, type ArrowOptions, openArrowDatabase, SHAPES } from "./arrow-rows.ts";
+
+let database: ArrowDatabase;
+beforeAll(async () => {
+  database = await openArrowDatabase();
+});
+
+const withPyarrow = testWithPython("pyarrow");
+
+/** Reads a stream and compares every value with the JSON of the same rows. Prints the rows and the types. */
+const COMPARE = String.raw`
+import base64, json, struct, sys
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+import pyarrow as pa
+from pyarrow import types as T
+
+data = sys.stdin.buffer.read()
+size = int.from_bytes(data[:4], "little")
+rows = json.loads(data[4:4 + size], parse_int=str, parse_float=str)
+table = pa.ipc.open_stream(data[4 + size:]).read_all()
+table.validate(full=True)
+
+PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+WIDTH = {"s": 0, "ms": 3, "us": 6, "ns": 9}
+
+def fraction(rest, unit):
+    return "" if rest == 0 else "." + str(rest).zfill(WIDTH[unit])
+
+def text(s):
+    t = s.type
+    if T.is_date32(t):
+        return (date(1970, 1, 1) + timedelta(days=s.value)).isoformat()
+    seconds, rest = divmod(s.value, PER_SECOND[t.unit])
+    if T.is_time64(t):
+        return (datetime(1970, 1, 1) + timedelta(seconds=seconds)).strftime("%H:%M:%S") + fraction(rest, t.unit)
+    return (datetime(1970, 1, 1) + timedelta(seconds=seconds)).isoformat() + fraction(rest, t.unit) + ("Z" if t.tz == "UTC" else "")
+
+def same(s, j):
+    if isinstance(s, pa.UnionScalar):
+        return j is None if s.value is None else same(s.value, j)
+    if not s.is_valid or j is None:
+        return j is None and (not s.is_valid or (T.is_floating(s.type)))
+    t = s.type
+    if isinstance(s, pa.ExtensionScalar):
+        assert t.extension_name == "arrow.json", t
+        return json.loads(s.value.as_py(), parse_int=str, parse_float=str) == j
+    if T.is_dictionary(t):
+        return s.as_py() == j
+    if T.is_boolean(t):
+        return s.as_py() is j
+    if T.is_integer(t):
+        return str(s.as_py()) == j
+    if T.is_float32(t):
+        return struct.pack("f", s.as_py()) == struct.pack("f", float(j))
+    if T.is_float64(t):
+        return s.as_py() == float(j)
+    if T.is_decimal(t):
+        return format(s.as_py(), "f") == j
+    if T.is_temporal(t):
+        return text(s) == j
+    if T.is_string(t):
+        return s.as_py() == j
+    if T.is_binary(t):
+        return s.as_py() == base64.b64decode(j)
+    if T.is_struct(t):
+        return list(j) == [f.name for f in t] and all(same(s[k], j[k]) for k in j)
+    if T.is_map(t):
+        entries = s.values
+        return [e["key"].as_py() for e in entries] == list(j) and all(same(e["value"], j[e["key"].as_py()]) for e in entries)
+    if T.is_list(t) or T.is_fixed_size_list(t):
+        return len(s.values) == len(j) and all(same(a, b) for a, b in zip(s.values, j))
+    raise Exception(f"no comparison for {t}")
+
+assert table.num_rows == len(rows), (table.num_rows, len(rows))
+for name in table.schema.names:
+    for index, scalar in enumerate(table.column(name)):
+        if not same(scalar, rows[index][name]):
+            raise Exception(f"row {index} of {name}: {scalar!r} is not {rows[index][name]!r}")
+print(table.num_rows)
+`;
+
+async function compare(sql: string, options: ArrowOptions = {}): Promise<number> {
+  const json = await database.json(sql);
+  const size = Buffer.alloc(4);
+  size.writeUInt32LE(json.length);
+  return Number(python(COMPARE, Buffer.concat([size, json, await database.arrow(sql, options)])));
+}
+
+const atSize = (sql: string, rows: number): string => sql.replaceAll("$ROWS", String(rows));
+
+describe.each(Object.entries(SHAPES))("pyarrow reads %s", (_, sql) => {
+  withPyarrow("no row, one, and more than a chunk", async () => {
+    for (const rows of [0, 1, 2049]) await expect(compare(atSize(sql, rows))).resolves.toBeLessThanOrEqual(rows);
+  });
+
+  withPyarrow("in slices, and packed with either codec", async () => {
+    for (const options of [{ slice: 13 }, { slice: 100, codec: "lz4" }, { codec: "zstd" }]) {
+      expect(await compare(atSize(sql, 1000), options)).toBeGreaterThan(0);
+    }
+  });
+});
+
+describe("pyarrow reads 200,000 rows", () => {
+  const sql = `SELECT i AS id, i::DECIMAL(18,2) / 4 AS amount, 'customer name number ' || i AS name, i % 3 = 0 AS active,
+    CASE WHEN i % 4 > 0 THEN 'tag' || (i % 100) END AS tag FROM range(200000) r(i)`;
+  const check = String.raw`
+import sys, decimal, pyarrow as pa
+table = pa.ipc.open_stream(sys.stdin.buffer.read()).read_all()
+table.validate(full=True)
+n = range(200000)
+assert table.column("id").to_pylist() == list(n)
+assert table.column("amount").to_pylist() == [decimal.Decimal(i) / 4 for i in n]
+assert table.column("name").to_pylist() == [f"customer name number {i}" for i in n]
+assert table.column("active").to_pylist() == [i % 3 == 0 for i in n]
+assert table.column("tag").to_pylist() == [f"tag{i % 100}" if i % 4 else None for i in n]
+print(table.column("tag").null_count)
+`;
+  for (const codec of [undefined, "lz4", "zstd"]) {
+    withPyarrow(codec ?? "not packed", async () => {
+      expect(python(check, await database.arrow(sql, codec === undefined ? {} : { codec })).trim()).toBe("50000");
+    });
+  }
+});
+
+describe("pyarrow reads test_all_types()", () => {
+  /** Prints the type and the three values of every column, temporal ones as the numbers that they are made of. */
+  const print = String.raw`
+import sys, json, pyarrow as pa
+from pyarrow import types as T
+table = pa.ipc.open_stream(sys.stdin.buffer.read()).read_all()
+def plain(s):
+    if isinstance(s, pa.UnionScalar): return None if s.value is None else plain(s.value)
+    if not s.is_valid: return None
+    t = s.type
+    if T.is_interval(t): return list(s.as_py())
+    if T.is_temporal(t): return s.value
+    if T.is_decimal(t): return format(s.as_py(), "f")
+    if T.is_floating(t): return repr(s.as_py())
+    if T.is_binary(t): return s.as_py().hex()
+    if T.is_struct(t): return {f.name: plain(s[f.name]) for f in t}
+    if T.is_map(t): return [[plain(e["key"]), plain(e["value"])] for e in s.values]
+    if T.is_list(t) or T.is_fixed_size_list(t): return [plain(v) for v in s.values]
+    return s.as_py()
+invalid = []
+for name in table.schema.names:
+    try: table.column(name).validate(full=True)
+    except pa.ArrowInvalid: invalid.append(name)
+columns = {f.name: [str(f.type), *(plain(v) for v in table.column(f.name))] for f in table.schema}
+print(json.dumps({"columns": columns, "invalid": invalid, "metadata": {f.name: {k.decode(): v.decode() for k, v in f.metadata.items()} for f in table.schema if f.metadata}}, ensure_ascii=False))
+`;
+
+  withPyarrow("its types, smallest and largest values", async () => {
+    const read: unknown = JSON.parse(python(print, await database.arrow("SELECT * FROM test_all_types()")));
+    expect(read).toMatchSnapshot();
+  });
+});
