@@ -54,10 +54,15 @@ async function compare() {
   let page = 0;
   const results = [
     await contest({
-      what: "page of 100 of 210,000 rows with its total, 16 clients",
-      // Another page each time: the total is remembered, the page is not.
-      first: { name: "Eider", server: eider, clients: 16, requests: 1500, path: () => `/pages?offset=${page++}` },
+      what: "page of 100 of 210,000 rows with its total, another page each time, 16 clients",
+      first: { name: "Eider", server: eider, clients: 16, requests: 1000, path: () => `/pages?offset=${page++}` },
       second: { name: "express", server: express, clients: 16, requests: 150, path: () => `/pages?offset=${page++}` },
+      goal: 12,
+    }),
+    await contest({
+      what: "the same, 50 pages again and again",
+      first: { name: "Eider", server: eider, clients: 16, requests: 4000, path: (n) => `/pages?offset=${(n % 50) * 100}` },
+      second: { name: "express", server: express, clients: 16, requests: 150, path: (n) => `/pages?offset=${(n % 50) * 100}` },
       goal: 12,
     }),
     await contest({

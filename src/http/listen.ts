@@ -34,6 +34,11 @@ export async function listen(options: {
 }): Promise<Listener> {
   const open = new Set<ServerResponse>();
   let closing = false;
+  function answered(this: ServerResponse): void {
+    open.delete(this);
+    // Its connection becomes idle in this turn of the event loop.
+    if (closing) setImmediate(() => server.closeIdleConnections());
+  }
   const server = createServer(
     {
       maxHeaderSize: MAX_HEADER_BYTES,
@@ -46,11 +51,7 @@ export async function listen(options: {
     },
     (request, response) => {
       open.add(response);
-      response.once("close", () => {
-        open.delete(response);
-        // Its connection becomes idle in this turn of the event loop.
-        if (closing) setImmediate(() => server.closeIdleConnections());
-      });
+      response.once("close", answered);
       if (closing) response.shouldKeepAlive = false;
       const status = statusOfHead(request);
       if (status === undefined) options.handle(request, response);

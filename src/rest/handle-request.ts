@@ -9,7 +9,8 @@ import { beginAnswer } from "./answer/begin-answer.ts";
 import { answerHeaders, nextPage } from "./answer/headers.ts";
 import { fileNameOf, sendFile } from "./answer/send-file.ts";
 import { sendLong } from "./answer/send-long.ts";
-import { sendWhole } from "./answer/send-whole.ts";
+import { sendAtOnce, sendWhole } from "./answer/send-whole.ts";
+import type { WholeAnswer } from "./answer/whole-answer.ts";
 import { type Exchange, VARY } from "./exchange.ts";
 import { failureResponse } from "./failure-response.ts";
 import { negotiationFor } from "./negotiation/negotiate-format.ts";
@@ -19,11 +20,7 @@ import type { RestContext } from "./rest-app.ts";
 import type { Match } from "./route-table.ts";
 
 /** One REST request, from headers in to response out. What throws on the way ends in `sendFailure`. READ THIS FIRST. */
-export async function handleRequest(
-  request: IncomingMessage,
-  response: ServerResponse,
-  context: RestContext,
-): Promise<void> {
+export function handleRequest(request: IncomingMessage, response: ServerResponse, context: RestContext): void {
   const asked: Asked = { request, response, requestId: requestIdOf(request.headers["x-request-id"]) };
   let name = "";
   try {
@@ -33,7 +30,12 @@ export async function handleRequest(
     const found = findEndpoint(target, asked, context);
     if (found === undefined) return;
     name = found.endpoint.name;
-    await answerCall(found, target, asked, context);
+    const key = requestKey(found, request, anonymous);
+    const known = key === undefined ? undefined : context.remembered.find(key);
+    if (known !== undefined && sendAtOnce(known, asked)) return;
+    answerCall({ ...found, target, key, known }, asked, context).catch((error: unknown) => {
+      sendFailure(error, asked, name, context);
+    });
   } catch (error) {
     sendFailure(error, asked, name, context);
   }
@@ -44,11 +46,17 @@ type Found = Extract<Match, { kind: "endpoint" }>;
 /** Who asks, before it is known what for. */
 type Asked = Pick<Exchange, "request" | "response" | "requestId">;
 
-async function answerCall(found: Found, target: Target, asked: Asked, context: RestContext): Promise<void> {
-  const { endpoint, pathParams, headers } = found;
+/** A call of an endpoint, with the answer that the same call got before if it would get the same again. */
+interface EndpointCall extends Found {
+  readonly target: Target;
+  /** By which its answer may be remembered. */
+  readonly key: string | undefined;
+  readonly known: WholeAnswer | undefined;
+}
+
+async function answerCall(called: EndpointCall, asked: Asked, context: RestContext): Promise<void> {
+  const { endpoint, pathParams, headers, target, key, known } = called;
   const { request, response, requestId } = asked;
-  const { remembered } = context;
-  const key = requestKey(found, request, anonymous);
   const { limits } = context.service;
   const deadline = openDeadline(limits.queryTimeoutMs);
   const leave = (): void => {
@@ -58,7 +66,6 @@ async function answerCall(found: Found, target: Target, asked: Asked, context: R
   response.once("close", leave);
   try {
     const exchange: Exchange = { request, response, requestId, deadline, limits };
-    const known = key === undefined ? undefined : remembered.find(key);
     if (known !== undefined) {
       await sendWhole(known, exchange);
       return;
@@ -76,7 +83,7 @@ async function answerCall(found: Found, target: Target, asked: Asked, context: R
     }
     const outcome = await runEndpoint(endpoint, call, context.service);
     const answer = await beginAnswer(outcome, { format, codec, url, deadline, limits });
-    if (answer.kind === "whole" && key !== undefined) remembered.offer(key, answer, outcome.rows.watch);
+    if (answer.kind === "whole" && key !== undefined) context.remembered.offer(key, answer, outcome.rows.watch);
     if (answer.kind === "whole") await sendWhole(answer, exchange);
     else await sendLong(answer, exchange);
   } finally {

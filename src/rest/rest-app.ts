@@ -37,7 +37,7 @@ export function openRestApp(service: Service, report: Report): RestApp {
     remembered: openRememberedAnswers(),
   };
   return {
-    handle: (request: IncomingMessage, response: ServerResponse) => void handleRequest(request, response, context),
+    handle: (request: IncomingMessage, response: ServerResponse) => handleRequest(request, response, context),
     drain() {
       draining = true;
     },

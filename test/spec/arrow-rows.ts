@@ -71,7 +71,7 @@ export const SHAPES: Readonly<Record<string, string>> = {
       CASE WHEN i % 7 > 0 THEN (i - 1000)::DECIMAL(18,6) / 4 END AS d18, (i - 1000)::DECIMAL(38,10) * 12345678901234 AS d38 FROM range($ROWS) r(i)`,
   "texts with NULLs": `SELECT CASE WHEN i % 4 > 0 THEN 'tag' || (i % 100) END AS short, 'a longer text, number ' || i AS long,
       CASE WHEN i % 3 > 0 THEN repeat('é🦆', (i % 9)::INTEGER) END AS mixed, NULL::VARCHAR AS nothing, '' AS empty,
-      repeat('z', (i * 37 % 400)::INTEGER) AS wide, CASE i % 3 WHEN 0 THEN ('\\x00\\xFF' || chr((i % 90 + 32)::INTEGER))::BLOB WHEN 1 THEN ''::BLOB END AS bytes
+      repeat('z', (i * 37 % 400)::INTEGER) AS wide, CASE i % 3 WHEN 0 THEN ('\\x00\\xFF' || chr((i % 26 + 65)::INTEGER))::BLOB WHEN 1 THEN ''::BLOB END AS bytes
     FROM range($ROWS) r(i)`,
   "texts in another order": `SELECT 'a longer text, number ' || i AS long, 'n' || i AS short FROM range($ROWS) r(i) WHERE i % 3 > 0 ORDER BY hash(i)`,
   "dates and times with NULLs": `SELECT CASE WHEN i % 5 > 0 THEN DATE '1900-01-01' + (i * 7 % 90000)::INTEGER END AS day,
@@ -86,15 +86,18 @@ export const SHAPES: Readonly<Record<string, string>> = {
       array_value('x'::ENUM('x', 'y'), (CASE WHEN i % 2 = 0 THEN 'y' END)::ENUM('x', 'y')) AS f FROM range($ROWS) r(i)`,
   "lists of structs of lists": `SELECT CASE WHEN i % 4 > 0 THEN [{'a': i, 'l': CASE WHEN i % 3 > 0 THEN ['x' || i, NULL, 'a longer text ' || i] END}, NULL,
       {'a': NULL, 'l': []}] END AS x, range(i % 5) AS r, [[i], NULL, [], [i, NULL]] AS ll FROM range($ROWS) r(i)`,
-  "lists in another order": "SELECT l FROM (SELECT i, CASE WHEN i % 7 > 0 THEN [i::VARCHAR, 'longer text of ' || i, NULL][:i % 4] END AS l FROM range($ROWS) r(i)) WHERE i % 3 > 0 ORDER BY hash(i)",
-  "the same list again and again": "SELECT ['a', NULL, 'a longer text than a slot'] AS l, MAP {'k': [1, 2]} AS m FROM range($ROWS)",
+  "lists in another order":
+    "SELECT l FROM (SELECT i, CASE WHEN i % 7 > 0 THEN [i::VARCHAR, 'longer text of ' || i, NULL][:i % 4] END AS l FROM range($ROWS) r(i)) WHERE i % 3 > 0 ORDER BY hash(i)",
+  "the same list again and again":
+    "SELECT ['a', NULL, 'a longer text than a slot'] AS l, MAP {'k': [1, 2]} AS m FROM range($ROWS)",
   "maps and structs": `SELECT CASE WHEN i % 3 > 0 THEN MAP {'k' || i: [i, NULL], 'longer key of ' || i: NULL} END AS m, MAP {} AS none,
       CASE WHEN i % 5 > 0 THEN {'a': {'b': CASE WHEN i % 2 > 0 THEN 'deep' || i END}, 'c': i % 2 = 0} END AS s FROM range($ROWS) r(i)`,
-  arrays: `SELECT CASE WHEN i % 3 > 0 THEN [i, NULL, -i]::BIGINT[3] END AS a, [['x', 'y' || i], NULL]::VARCHAR[2][2] AS n,
-      CASE WHEN i % 2 > 0 THEN [[i], []]::BIGINT[][2] END AS l FROM range($ROWS) r(i)`,
+  arrays: `SELECT (CASE WHEN i % 3 > 0 THEN [i, NULL, -i] END)::BIGINT[3] AS a, [['x', 'y' || i], NULL]::VARCHAR[2][2] AS n,
+      (CASE WHEN i % 2 > 0 THEN [[i], []] END)::BIGINT[][2] AS l FROM range($ROWS) r(i)`,
   unions: `SELECT CASE i % 4 WHEN 0 THEN union_value(n := i)::UNION(n BIGINT, s VARCHAR) WHEN 1 THEN union_value(s := 'text ' || i)::UNION(n BIGINT, s VARCHAR)
       WHEN 2 THEN union_value(s := NULL::VARCHAR)::UNION(n BIGINT, s VARCHAR) END AS u, {'u': union_value(b := i % 2 = 0)} AS s, [union_value(s := 'x' || i), NULL] AS l
     FROM range($ROWS) r(i)`,
   "JSON and VARIANT": `SELECT CASE WHEN i % 3 > 0 THEN ('{"a": [' || i || ', "x"]}')::JSON END AS j, {'v': [i, NULL]::VARIANT} AS v FROM range($ROWS) r(i)`,
-  "nothing but NULL": "SELECT NULL AS n, [NULL] AS l, CASE WHEN i % 2 = 0 THEN {'n': NULL} END AS s FROM range($ROWS) r(i)",
+  "nothing but NULL":
+    "SELECT NULL AS n, [NULL] AS l, CASE WHEN i % 2 = 0 THEN {'n': NULL} END AS s FROM range($ROWS) r(i)",
 };

@@ -11,6 +11,9 @@ import { type Sink, viewOf } from "../values/sink.ts";
 import { inLayout, type Writer } from "../values/writer.ts";
 import { fieldOf, quoteInPlace, writeField } from "./field.ts";
 
+/** NaN, Infinity and -Infinity: what JSON has no number for is not lost here. */
+const floats = floatText((out, at, value) => writeText(out, at, String(value)));
+
 /** The writer of a type's fields: the text that JSON has, without JSON's quotes. Decisions 5. */
 export function writerOf(type: ColumnType, sink: Sink): Writer {
   switch (type.kind) {
@@ -27,8 +30,7 @@ export function writerOf(type: ColumnType, sink: Sink): Writer {
     case "interval":
       return fixedText(type);
     case "float":
-      // NaN, Infinity and -Infinity: what JSON has no number for is not lost here.
-      return floatText(type, (out, at, value) => writeText(out, at, String(value)));
+      return floats[type.bits];
     case "enum":
       return enumText(type, sink, fieldOf);
     case "text":

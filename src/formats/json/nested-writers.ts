@@ -131,9 +131,10 @@ function mapWriter(type: Of<"map">, sink: Sink): Writer {
 }
 
 /** NaN and the infinities are null as values; as keys they must stay apart. */
+const floatKeys = floatText((out, at, value) => writeText(out, at, `"${value}"`));
+
 function keyWriterOf(type: ColumnType, sink: Sink): Writer {
-  if (type.kind !== "float") return writerOf(type, sink);
-  return floatText(type, (out, at, value) => writeText(out, at, `"${value}"`));
+  return type.kind === "float" ? floatKeys[type.bits] : writerOf(type, sink);
 }
 
 /** Makes a JSON string of the value that stands from `from` to `to`, unless it is one. */

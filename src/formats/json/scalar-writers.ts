@@ -30,6 +30,9 @@ const putDate: Put = (out, at, data, offset) => {
   return end + 1;
 };
 
+/** NaN and the infinities have no JSON number. */
+const floats = floatText(writeNull);
+
 type Of<Kind extends ColumnType["kind"]> = Extract<ColumnType, { kind: Kind }>;
 
 export type ScalarType = Of<
@@ -43,8 +46,7 @@ export function scalarWriter(type: ScalarType, sink: Sink): Writer {
     case "decimal":
       return fixedText(type);
     case "float":
-      // NaN and the infinities have no JSON number.
-      return floatText(type, writeNull);
+      return floats[type.bits];
     case "date":
       return { kind: "fixed", bytes: 4, width: DATE_WIDTH + 2, put: putDate };
     case "time":
