@@ -10,7 +10,7 @@ beforeAll(async () => {
 const withPyarrow = testWithPython("pyarrow");
 
 /** Reads a stream and compares every value with the JSON of the same rows. Prints the rows and the types. */
-const COMPARE = String.raw`
+const COMPARE = `
 import base64, json, struct, sys
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -106,7 +106,7 @@ describe.each(Object.entries(SHAPES))("pyarrow reads %s", (_, sql) => {
 describe("pyarrow reads 200,000 rows", () => {
   const sql = `SELECT i AS id, i::DECIMAL(18,2) / 4 AS amount, 'customer name number ' || i AS name, i % 3 = 0 AS active,
     CASE WHEN i % 4 > 0 THEN 'tag' || (i % 100) END AS tag FROM range(200000) r(i)`;
-  const check = String.raw`
+  const check = `
 import sys, decimal, pyarrow as pa
 table = pa.ipc.open_stream(sys.stdin.buffer.read()).read_all()
 table.validate(full=True)
@@ -127,7 +127,7 @@ print(table.column("tag").null_count)
 
 describe("pyarrow reads test_all_types()", () => {
   /** Prints the type and the three values of every column, temporal ones as the numbers that they are made of. */
-  const print = String.raw`
+  const print = `
 import sys, json, pyarrow as pa
 from pyarrow import types as T
 table = pa.ipc.open_stream(sys.stdin.buffer.read()).read_all()
@@ -136,7 +136,9 @@ def plain(s):
     if not s.is_valid: return None
     t = s.type
     if T.is_interval(t): return list(s.as_py())
-    if T.is_temporal(t): return s.value
+    if T.is_temporal(t): return str(s.value)
+    if T.is_boolean(t): return s.as_py()
+    if T.is_integer(t): return str(s.as_py())
     if T.is_decimal(t): return format(s.as_py(), "f")
     if T.is_floating(t): return repr(s.as_py())
     if T.is_binary(t): return s.as_py().hex()
