@@ -9,7 +9,8 @@ import { printTable } from "./compare.mjs";
 import { folderOf, load, median, root, start, startEider, tableSql } from "./load.mjs";
 
 const ROUNDS = Number(process.env.EIDER_BENCH_ROUNDS ?? 7);
-const hasWrk = spawnSync("wrk", ["-v"]).error === undefined;
+const WRK = "wrk";
+const hasWrk = spawnSync(WRK, ["-v"]).error === undefined;
 /** Keeps 21 % of the rows, everywhere in the table. */
 const FILTERED = "SELECT * FROM t WHERE day < DATE '2020-11-11'";
 
@@ -61,8 +62,20 @@ async function compare() {
     }),
     await contest({
       what: "the same, 50 pages again and again",
-      first: { name: "Eider", server: eider, clients: 16, requests: 4000, path: (n) => `/pages?offset=${(n % 50) * 100}` },
-      second: { name: "express", server: express, clients: 16, requests: 150, path: (n) => `/pages?offset=${(n % 50) * 100}` },
+      first: {
+        name: "Eider",
+        server: eider,
+        clients: 16,
+        requests: 4000,
+        path: (n) => `/pages?offset=${(n % 50) * 100}`,
+      },
+      second: {
+        name: "express",
+        server: express,
+        clients: 16,
+        requests: 150,
+        path: (n) => `/pages?offset=${(n % 50) * 100}`,
+      },
       goal: 12,
     }),
     await contest({
@@ -123,7 +136,7 @@ async function runLoad({ server, clients, requests, path }) {
 }
 
 async function runWrk({ server, clients, path }) {
-  const { stdout } = await promisify(execFile)("wrk", ["-t1", `-c${clients}`, "-d2s", server.url + path()]);
+  const { stdout } = await promisify(execFile)(WRK, ["-t1", `-c${clients}`, "-d2s", server.url + path()]);
   if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(stdout);
   return {
     perSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)[1]),

@@ -1,7 +1,7 @@
 // Many long answers in every format from one process, a third of them left by their client: nothing may crash, hang, be
 // wrong, or stay behind.
 //   npm run build && node bench/soak.mjs [requests=500] [rows=1000000]
-// EIDER_SOAK_SEED (default 1) sets the order of formats, readers and disconnects. Needs Node 20.15 (zlib.crc32) and Linux.
+// EIDER_SOAK_SEED (default 1) draws formats, readers and disconnects. Needs Node 20.15 (zlib.crc32) and Linux.
 import { readdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -13,10 +13,11 @@ import { folderOf, memoryOf, startEider, tableSql } from "./load.mjs";
 
 const REQUESTS = Number(process.argv[2] ?? 500);
 const ROWS = Number(process.argv[3] ?? 1_000_000);
-const WARM_UP = Math.ceil(REQUESTS / 10);
+/** Before, memory still grows to its level. */
+const WARM_UP = Math.min(REQUESTS, Math.max(12, Math.ceil(REQUESTS / 10)));
 const CLIENTS = 4;
 const SLOTS = 4;
-const random = randomOf(Number(process.env.EIDER_SOAK_SEED ?? 1));
+const SEED = Number(process.env.EIDER_SOAK_SEED ?? 1);
 
 const ARROW = "application/vnd.apache.arrow.stream";
 /** Each with a check of one whole body, which says what is wrong with it. */
@@ -32,9 +33,11 @@ const kinds = {
 };
 /** What every whole answer must be: bytes and CRC-32. */
 const expected = {};
+/** Where the service spools. */
+const spool = folderOf({});
 const folder = folderOf({
   "eider.yaml": `duckdb:
-  temp_directory: ./tmp
+  temp_directory: ${spool}
 connections:
   t:
     init: |
@@ -55,6 +58,7 @@ request:
   "endless.sql": "SELECT count(*) AS n FROM range(1000000000000) WHERE range % 7 = {{params.n}}",
 });
 
+const plans = planned();
 const problems = [];
 const began = performance.now();
 const eider = await startEider(folder);
@@ -71,12 +75,14 @@ await work(REQUESTS - WARM_UP);
 const last = await quiet();
 say(`end: ${last.mib} MiB, ${last.files} open files`);
 await checkEnd();
-console.log(`${REQUESTS} requests of ${ROWS} rows: ${counts.whole} whole, ${counts.left} left, ${counts.slow} read slowly`);
+console.log(
+  `${REQUESTS} requests of ${ROWS} rows: ${counts.whole} whole, ${counts.left} left, ${counts.slow} read slowly`,
+);
 console.log(
   `memory: ${warm.mib} MiB after ${WARM_UP} requests, ${last.mib} MiB at the end (goal: at most ${allowed()} MiB)`,
 );
-for (const problem of problems) console.log(`FAILED: ${problem}`);
-if (problems.length === 0) console.log("no crash, no hang, every whole answer right, nothing left behind");
+if (problems.length > 0) console.log(["FAILED", ...problems].join("\n"));
+else console.log("no crash, no hang, every whole answer right, nothing left behind");
 process.exit(problems.length === 0 ? 0 : 1);
 
 /** One answer of each kind, looked at closely; the others must be the same, byte for byte. */
@@ -89,7 +95,7 @@ async function learn() {
     const body = Buffer.concat(pieces);
     const wrong = status === 200 ? await check(body) : `${head}${body.subarray(0, 500)}`;
     if (wrong !== undefined) {
-      console.log(`FAILED: ${name}: ${wrong}`);
+      fail(`${name}: ${wrong}`);
       process.exit(1);
     }
     expected[name] = { bytes: body.length, crc: crc32(body) };
@@ -97,11 +103,23 @@ async function learn() {
   }
 }
 
+/** What each request does, drawn before the first, so that a seed always gives the same. */
+function planned() {
+  const random = randomOf(SEED);
+  const names = Object.keys(kinds);
+  return Array.from({ length: REQUESTS }, () => ({
+    name: names[Math.floor(random() * names.length)],
+    leaves: random() < 1 / 3,
+    slow: random() < 1 / 8,
+    part: random(),
+  }));
+}
+
 async function work(requests) {
-  let sent = 0;
+  const end = plans.length - requests;
   const client = async () => {
-    while (sent++ < requests && crashed === undefined) {
-      await ask();
+    while (plans.length > end && crashed === undefined) {
+      await ask(plans.pop());
       const done = counts.whole + counts.left;
       if (done % Math.max(10, Math.round(REQUESTS / 20)) === 0) say(`${done} requests, ${memoryNow()} MiB`);
     }
@@ -109,18 +127,13 @@ async function work(requests) {
   await Promise.all(Array.from({ length: CLIENTS }, client));
 }
 
-async function ask() {
-  const names = Object.keys(kinds);
-  const name = names[Math.floor(random() * names.length)];
+async function ask({ name, leaves, slow, part }) {
   const { path, headers } = kinds[name];
-  const leaves = random() < 1 / 3;
-  const slow = random() < 1 / 8;
-  const part = random();
   const { bytes, crc } = expected[name];
   const client = openClient(eider.url);
   // Most leave in the middle of the answer; one in five before it can have begun, or while it does.
   const leavesAt = part < 0.2 ? undefined : part * bytes;
-  const timer = leaves && leavesAt === undefined ? setTimeout(client.close, part * 250) : undefined;
+  const timer = leaves && leavesAt === undefined ? setTimeout(client.close, part * 1250) : undefined;
   let seen = 0;
   let sum = 0;
   if (slow) counts.slow++;
@@ -135,12 +148,12 @@ async function ask() {
       },
     });
     counts.whole++;
-    if (answer.status !== 200) problems.push(`${name}: ${answer.head}`);
-    else if (answer.bytes !== bytes) problems.push(`${name}: ${answer.bytes} bytes instead of ${bytes}`);
-    else if (sum !== crc) problems.push(`${name}: ${bytes} bytes as it should be, but others`);
+    if (answer.status !== 200) fail(`${name}: ${answer.head}`);
+    else if (answer.bytes !== bytes) fail(`${name}: ${answer.bytes} bytes instead of ${bytes}`);
+    else if (sum !== crc) fail(`${name}: ${bytes} bytes as it should be, but others`);
   } catch (error) {
     counts.left++;
-    if (!leaves) problems.push(`${name}: after ${seen} of ${bytes} bytes: ${error.message}`);
+    if (!leaves) fail(`${name}: after ${seen} of ${bytes} bytes: ${error.message}`);
   }
   clearTimeout(timer);
   client.close();
@@ -150,34 +163,34 @@ async function ask() {
 async function quiet() {
   let lowest = Number.POSITIVE_INFINITY;
   for (let calm = 0, tries = 0; calm < 4 && tries < 60 && crashed === undefined; tries++) {
-    const before = eider.cpu();
+    const before = orGone(eider.cpu);
     await sleep(250);
     const now = memoryNow();
-    calm = now >= lowest && eider.cpu() - before <= 20 ? calm + 1 : 0;
+    calm = now >= lowest && orGone(eider.cpu) - before <= 20 ? calm + 1 : 0;
     lowest = Math.min(lowest, now);
   }
-  return crashed === undefined ? { mib: memoryNow(), files: openFiles().length } : { mib: Number.NaN, files: Number.NaN };
+  return { mib: memoryNow(), files: orGone(() => openFiles().length) };
 }
 
 async function checkEnd() {
-  if (crashed !== undefined) return problems.push(crashed);
-  if (last.mib > allowed()) problems.push(`memory grew from ${warm.mib} to ${last.mib} MiB`);
-  if (last.files > warm.files + 2) problems.push(`${last.files} open files, ${warm.files} when it was warm`);
+  if (crashed !== undefined) return fail(crashed);
+  if (last.mib > allowed()) fail(`memory grew from ${warm.mib} to ${last.mib} MiB`);
+  if (last.files > warm.files + 2) fail(`${last.files} open files, ${warm.files} when it was warm`);
   // Spooled files have no name any more while they are sent.
   const spooled = openFiles().filter((target) => target.includes("eider-spool"));
-  if (spooled.length > 0) problems.push(`open in the spool: ${spooled.join(", ")}`);
-  const named = readdirSync(join(folder, "tmp"), { recursive: true, withFileTypes: true }).filter((e) => e.isFile());
-  if (named.length > 0) problems.push(`files in the spool: ${named.map(({ name }) => name).join(", ")}`);
+  if (spooled.length > 0) fail(`open in the spool: ${spooled.join(", ")}`);
+  const named = readdirSync(spool, { recursive: true, withFileTypes: true }).filter((e) => e.isFile());
+  if (named.length > 0) fail(`files in the spool: ${named.map(({ name }) => name).join(", ")}`);
   await checkIdle();
   await eider.stop();
-  const left = readdirSync(join(folder, "tmp"));
-  if (left.length > 0) problems.push(`left after the end: ${left.join(", ")}`);
+  const left = readdirSync(spool);
+  if (left.length > 0) fail(`left after the end: ${left.join(", ")}`);
 }
 
 /** Healthy, with every slot free: as many queries as may run at once do, and when their clients have left none does. */
 async function checkIdle() {
   const health = await fetch(`${eider.url}/health/ready`).then((answer) => answer.text());
-  if (health !== '{"status":"ok"}') problems.push(`health: ${health}`);
+  if (health !== '{"status":"ok"}') fail(`health: ${health}`);
   const endless = Array.from({ length: SLOTS - 1 }, (_, n) => {
     const client = openClient(eider.url);
     client.get(`/endless?n=${n}`).catch(() => {});
@@ -189,12 +202,12 @@ async function checkIdle() {
   const answer = await short.get("/t?limit=1").catch(() => undefined);
   clearTimeout(timer);
   for (const client of [...endless, short]) client.close();
-  if (answer?.status !== 200) problems.push(`no slot is free beside ${SLOTS - 1} queries of ${SLOTS}`);
+  if (answer?.status !== 200) fail(`no slot is free beside ${SLOTS - 1} queries of ${SLOTS}`);
   await sleep(1000);
   const before = eider.cpu();
   await sleep(1000);
   const used = eider.cpu() - before;
-  if (used > 100) problems.push(`${used} ms of CPU within a second, with nothing to do`);
+  if (used > 100) fail(`${used} ms of CPU within a second, with nothing to do`);
 }
 
 function allowed() {
@@ -202,7 +215,16 @@ function allowed() {
 }
 
 function memoryNow() {
-  return crashed === undefined ? Math.round(memoryOf(eider.pid).now) : Number.NaN;
+  return orGone(() => Math.round(memoryOf(eider.pid).now));
+}
+
+/** A process that has just crashed has nothing to read; that it has is reported elsewhere. */
+function orGone(read) {
+  try {
+    return read();
+  } catch {
+    return Number.NaN;
+  }
 }
 
 /** What the descriptors of the service point to. */
@@ -260,6 +282,11 @@ function randomOf(seed) {
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   };
+}
+
+function fail(text) {
+  problems.push(text);
+  say(`FAILED: ${text}`);
 }
 
 function say(text) {

@@ -90,7 +90,8 @@ const homes: readonly (readonly [dependency: RegExp, home: RegExp])[] = [
   [/^node:path$/, /^src\/(config|spool)\//],
   [/^node:buffer$/, /^src\/rest\//],
   [/^node:crypto$/, /^src\/(http|rest\/answer)\//],
-  [/^node:zlib$/, /^src\/rest\/answer\//],
+  [/^node:zlib$/, /^src\/(rest\/answer|formats\/arrow)\//],
+  [/^(lz4-napi|@bokuweb\/zstd-wasm)$/, /^src\/formats\/arrow\//],
   [/^node:os$/, /^src\/main\.ts$/],
   [/^node:util$/, /^src\/(cli|rest\/answer)\//],
 ];

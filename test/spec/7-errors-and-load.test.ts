@@ -113,19 +113,19 @@ describe("limits.query-timeout", () => {
 
   test("a slow client does not count", async () => {
     await using service = await serviceFrom({
-      ...main("query-timeout: 1s"),
-      ...read("rows", "SELECT range AS n FROM range(2000000)"),
+      ...main("query-timeout: 2s"),
+      ...read("rows", "SELECT range AS n FROM range(1000000)"),
     });
     using socket = await openSocket(service.url);
     socket.send(request("/rows").replace("Host", "Connection: close\r\nHost"));
     await until("rows", () => socket.received().length > 1_000);
     socket.pause();
     const paused = performance.now();
-    await until("more than the time of a query", () => performance.now() - paused > 1_300);
+    await until("more than the time of a query", () => performance.now() - paused > 2_300);
     socket.resume();
     await socket.closed(20_000);
     const [answer] = socket.answers();
-    expect([answer?.complete, answer?.body.endsWith('{"n":1999999}]')]).toEqual([true, true]);
+    expect([answer?.complete, answer?.body.endsWith('{"n":999999}]')]).toEqual([true, true]);
   });
 });
 

@@ -1,6 +1,7 @@
 import duckdb from "@duckdb/node-bindings";
+import fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
-import { isValid } from "../../result/chunk.ts";
+import { isValid, type Vector } from "../../result/chunk.ts";
 import { columnsOf, loadChunk } from "./load-vectors.ts";
 
 let connection: duckdb.Connection;
@@ -23,11 +24,19 @@ async function strings(sql: string): Promise<(string | null)[]> {
     const { rows, vectors } = loadChunk(native, columns);
     const [vector] = vectors;
     if (vector?.layout !== "bytes") throw new Error("not a vector of strings");
+    if (vector.packed === true) expectPacked(vector, rows);
     for (let row = 0; row < rows; row++) {
       const start = vector.starts[row] ?? 0;
       const end = start + (vector.lengths[row] ?? 0);
       all.push(isValid(vector.validity, row) ? Buffer.from(vector.bytes.subarray(start, end)).toString() : null);
     }
+  }
+}
+
+function expectPacked({ starts, lengths, validity }: Extract<Vector, { layout: "bytes" }>, rows: number): void {
+  for (let row = 0; row < rows; row++) {
+    if (!isValid(validity, row)) expect(lengths[row]).toBe(0);
+    if (row > 0) expect(starts[row]).toBe((starts[row - 1] ?? 0) + (lengths[row - 1] ?? 0));
   }
 }
 
@@ -56,4 +65,26 @@ test("short strings alone, long strings alone, the empty string", async () => {
     "longer than a slot 1",
   ]);
   expect(await strings("SELECT '' FROM range(2)")).toEqual(["", ""]);
+});
+
+test("any mixture of short, long, empty and missing strings", async () => {
+  const text = fc
+    .integer({ min: 0, max: 40 })
+    .map((length) => "abcdefghijklmnopqrstuvwxyz0123456789ABCDE".slice(0, length));
+  const short = text.map((value) => value.slice(0, 12));
+  const long = text.map((value) => `a longer text: ${value}`);
+  const kinds = fc
+    .constantFrom(text, short, long)
+    .chain((kind) => fc.array(fc.option(kind), { minLength: 1, maxLength: 60 }));
+  // A few of one kind, then of another.
+  const mixtures = fc.array(kinds, { minLength: 1, maxLength: 4 }).map((parts) => parts.flat());
+  await fc.assert(
+    fc.asyncProperty(mixtures, async (texts) => {
+      const rows = texts.map((value, row) => `(${row}, ${value === null ? "NULL" : `'${value}'`})`).join(",");
+      const from = `FROM (VALUES ${rows}) v(i, s)`;
+      expect(await strings(`SELECT s ${from} ORDER BY i`)).toEqual(texts);
+      expect(await strings(`SELECT s ${from} ORDER BY -i`)).toEqual(texts.toReversed());
+    }),
+    { numRuns: 100 },
+  );
 });

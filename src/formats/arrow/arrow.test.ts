@@ -1,5 +1,5 @@
 import { tableFromIPC } from "apache-arrow";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { Chunk, Vector } from "../../result/chunk.ts";
 import type { Column, ColumnType } from "../../result/column.ts";
 import { arrow } from "./arrow.ts";
@@ -129,6 +129,29 @@ test("what stands in the place of a NULL is not sent", () => {
   expect(sent.includes("SE")).toBe(false);
 });
 
+test("what the memory held before is not sent", () => {
+  const fresh = vi.spyOn(Buffer, "allocUnsafeSlow").mockImplementation((size) => Buffer.alloc(size, 0xaa));
+  try {
+    const sent = encode(
+      columnsOf(int8, { kind: "text" }),
+      chunkOf(1, fixed(1), strings(["x"])),
+      chunkOf(1, fixed(2), strings(["y"])),
+    );
+    expect(fresh).toHaveBeenCalled();
+    expect(sent.includes(0xaa)).toBe(false);
+  } finally {
+    fresh.mockRestore();
+  }
+});
+
+test("the values of an enum are sent once, before the first batch", () => {
+  const columns = columnsOf({ kind: "enum", bits: 8, values: ["this one value"] });
+  const chunk = chunkOf(20_000, { layout: "fixed", validity: undefined, data: new Uint8Array(20_000) });
+  const sent = encode(columns, chunk, chunk);
+  expect(tableFromIPC(sent).batches).toHaveLength(2);
+  expect(sent.toString("latin1").split("this one value")).toHaveLength(2);
+});
+
 test("a chunk of many bytes becomes several batches, a row of many bytes one", () => {
   const texts = ["a".repeat(9_000_000), "b".repeat(9_000_000), "c", "d".repeat(20_000_000)];
   const table = tableFromIPC(encode(columnsOf({ kind: "text" }), chunkOf(4, strings(texts))));
@@ -181,6 +204,19 @@ test("vectors and unions that cannot be written are refused", () => {
   expect(() => encode(columnsOf(int8, int8), chunkOf(1, fixed(1)))).toThrow("Expected a vector for column 1");
   const members = Array.from({ length: 129 }, (_, index) => ({ name: `m${index}`, type: int8 }));
   expect(() => arrow.open(columnsOf({ kind: "union", members }), ROWS)).toThrow("Arrow has no union of 129 members.");
+});
+
+test("a column of no type is all NULL, also inside", () => {
+  const nulls: Vector = { layout: "fixed", validity: Uint8Array.of(0), data: new Uint8Array(3) };
+  const columns = columnsOf({ kind: "struct", fields: columnsOf({ kind: "null" }, int8) }, { kind: "null" });
+  const struct: Vector = { layout: "struct", validity: Uint8Array.of(0b101), children: [nulls, fixed(1, 2, 3)] };
+  const table = tableFromIPC(encode(columns, chunkOf(3, struct, nulls)));
+  expect(String(table.schema.fields[1]?.type)).toBe("Null");
+  expect(table.toArray().map(plain)).toEqual([
+    { c0: { c0: null, c1: 1 }, c1: null },
+    { c0: null, c1: null },
+    { c0: { c0: null, c1: 3 }, c1: null },
+  ]);
 });
 
 test("columns of the same name get names of their own", () => {

@@ -66,6 +66,8 @@ function finish(
 /** Before a buffer stands its unpacked length, or this when it is not packed. */
 const UNPACKED = -1n;
 const LENGTH_BYTES = 8;
+/** Only one huge value makes a larger buffer, and WebAssembly would not have the memory to pack every one. */
+const MAX_PACKED = 64 * 1024 * 1024;
 
 /** The same body with every buffer packed, where that makes it smaller. */
 function packed(body: Body, codec: Codec): Body {
@@ -73,7 +75,7 @@ function packed(body: Body, codec: Codec): Body {
   for (let index = 0; index < body.buffers.length; index += 2) {
     const from = body.start + (body.buffers[index] ?? 0);
     const bytes = body.bytes.subarray(from, from + (body.buffers[index + 1] ?? 0));
-    const smaller = bytes.length > 0 ? codec.pack(bytes) : bytes;
+    const smaller = bytes.length > 0 && bytes.length <= MAX_PACKED ? codec.pack(bytes) : bytes;
     pieces.push(
       smaller.length < bytes.length ? { length: BigInt(bytes.length), bytes: smaller } : { length: UNPACKED, bytes },
     );

@@ -9,7 +9,7 @@ import type { FieldWriter } from "./writer.ts";
 const MAX_MEMBERS = 128;
 
 /** The writer for a type, to match its field in field.ts. */
-export function writerOf(type: ColumnType): FieldWriter {
+function writerOf(type: ColumnType): FieldWriter {
   switch (type.kind) {
     case "null":
       return nothing;
