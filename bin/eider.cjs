@@ -2,6 +2,9 @@
 // Queries run on libuv's threads. Their number is only read before the first import of an ES module,
 // so it is set here, in CommonJS, and nowhere else. It leaves room beside the most queries that may run at once.
 process.env.UV_THREADPOOL_SIZE ??= "72";
+// Rows pass through in buffers outside of the heap, which is small. Left alone, V8 then collects the whole heap for every few
+// megabytes of them; see docs/decisions/0008-heap-growth.md.
+require("node:v8").setFlagsFromString("--heap-growing-percent=400");
 import("../dist/main.js")
   .then(({ main }) => main(process.argv.slice(2)))
   .catch((error) => {

@@ -142,6 +142,7 @@ def plain(s):
     if T.is_decimal(t): return format(s.as_py(), "f")
     if T.is_floating(t): return repr(s.as_py())
     if T.is_binary(t): return s.as_py().hex()
+    if T.is_string(t): return s.as_py().replace(chr(0), "<NUL>")
     if T.is_struct(t): return {f.name: plain(s[f.name]) for f in t}
     if T.is_map(t): return [[plain(e["key"]), plain(e["value"])] for e in s.values]
     if T.is_list(t) or T.is_fixed_size_list(t): return [plain(v) for v in s.values]

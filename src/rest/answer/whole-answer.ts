@@ -2,6 +2,7 @@ import crypto from "node:crypto";
 import type { RowFormat } from "../../formats/format.ts";
 import type { Compressor } from "./compressors.ts";
 import type { HeaderList } from "./headers.ts";
+import { longTag } from "./long-tag.ts";
 
 /** A successful answer whose bytes are all there. It is the same for whoever asks, so many requests may share one. */
 export interface WholeAnswer {
@@ -22,8 +23,8 @@ export interface WholeAnswer {
 
 /** Smaller ones travel in one packet anyway. decisions.md 5. */
 const WORTH_PACKING_BYTES = 1024;
-/** Bytes in one turn of the event loop, some milliseconds' worth. */
-const TAGGED_AT_ONCE = 4 * 1024 * 1024;
+/** What is longer gets a tag that costs a fifth. */
+const HASHED_BYTES = 256 * 1024;
 /** 132 bits. */
 const TAG_LENGTH = 22;
 const WORTH_JOINING_BYTES = 64 * 1024;
@@ -45,7 +46,10 @@ export async function wholeAnswer(
     body,
     text: body.length === 1 && size <= SENT_AS_TEXT_BYTES ? latin1(body[0] ?? NOTHING) : undefined,
     size,
-    tag: body.length === 1 && size <= TAGGED_AT_ONCE ? tagOf(body[0] ?? NOTHING) : await tagInTurns(body),
+    tag:
+      size <= HASHED_BYTES
+        ? tagOf(body.length === 1 ? (body[0] ?? NOTHING) : Buffer.concat(body))
+        : await longTag(body),
     packed: format.compressible && size > WORTH_PACKING_BYTES ? new Map() : undefined,
   };
 }
@@ -69,21 +73,4 @@ function tagOf(bytes: Uint8Array): string {
   if (crypto.hash === undefined)
     return crypto.createHash("sha256").update(bytes).digest("base64url").slice(0, TAG_LENGTH);
   return crypto.hash("sha256", bytes, "base64url").slice(0, TAG_LENGTH);
-}
-
-/** Other requests have their turn in between. */
-async function tagInTurns(pieces: readonly Uint8Array[]): Promise<string> {
-  const hash = crypto.createHash("sha256");
-  let done = 0;
-  for (const piece of pieces) {
-    for (let at = 0; at < piece.length; at += TAGGED_AT_ONCE) {
-      const part = piece.subarray(at, at + TAGGED_AT_ONCE);
-      hash.update(part);
-      done += part.length;
-      if (done < TAGGED_AT_ONCE) continue;
-      done = 0;
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-  }
-  return hash.digest("base64url").slice(0, TAG_LENGTH);
 }
