@@ -7,7 +7,7 @@ import { RequestFailure } from "../failure.ts";
 import { requestIdOf } from "../http/request-id.ts";
 import { beginAnswer } from "./answer/begin-answer.ts";
 import { answerHeaders, nextPage } from "./answer/headers.ts";
-import { fileNameOf, sendFile } from "./answer/send-file.ts";
+import { attachment, sendFile } from "./answer/send-file.ts";
 import { sendLong } from "./answer/send-long.ts";
 import { sendAtOnce, sendWhole } from "./answer/send-whole.ts";
 import type { WholeAnswer } from "./answer/whole-answer.ts";
@@ -77,15 +77,21 @@ async function answerCall(called: EndpointCall, asked: Asked, context: RestConte
     const url = request.url ?? "/";
     if (format.kind === "file") {
       const { file, page } = await runIntoFile(endpoint, call, { ...context.service, kind: format.file });
-      const headers = answerHeaders(page, nextPage(page, url));
-      await sendFile({ file, format, headers, name: fileNameOf(endpoint) }, exchange);
+      const headers = [...answerHeaders(page, nextPage(page, url)), ...attachment(endpoint, format)];
+      await sendFile({ kind: "file", headers, contentType: format.contentType, file, tag: undefined }, exchange);
       return;
     }
     const outcome = await runEndpoint(endpoint, call, context.service);
-    const answer = await beginAnswer(outcome, { format, codec, url, deadline, limits });
-    if (answer.kind === "whole" && key !== undefined) context.remembered.offer(key, answer, outcome.rows.watch);
-    if (answer.kind === "whole") await sendWhole(answer, exchange);
-    else await sendLong(answer, exchange);
+    const answer = await beginAnswer(outcome, { format, codec, url, deadline, limits, spool: context.service.spool });
+    switch (answer.kind) {
+      case "whole":
+        if (key !== undefined) context.remembered.offer(key, answer, outcome.rows.watch);
+        return await sendWhole(answer, exchange);
+      case "file":
+        return await sendFile(answer, exchange);
+      case "long":
+        return await sendLong(answer, exchange);
+    }
   } finally {
     context.deadlines.delete(deadline);
     deadline.close();

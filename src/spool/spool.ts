@@ -1,7 +1,7 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { RequestFailure } from "../failure.ts";
-import { openNameless, type SpooledFile } from "./spooled-file.ts";
+import { type GrowingFile, openGrowing, openNameless, type SpooledFile } from "./spooled-file.ts";
 import { folderName, type Self, sweep } from "./sweep.ts";
 
 /** Where answers lie that must be complete before they are sent. Nothing stays: no file, and at the end no folder. */
@@ -10,6 +10,8 @@ export interface Spool {
   readonly folder: string;
   /** Gives `work` the path of a new file to write. Rejects with what `work` rejects with, or with a RequestFailure. */
   write<T>(work: (path: string) => Promise<T>): Promise<Spooled<T>>;
+  /** A file to write piece by piece. Rejects with a RequestFailure. */
+  grow(): Promise<GrowingFile>;
   /** After the last `write` has settled. */
   close(): Promise<void>;
 }
@@ -48,15 +50,24 @@ export function openSpool({ parent, self }: SpoolOptions): Spool {
     }
   }
 
+  async function newPath(): Promise<string> {
+    if (closed) throw new RequestFailure({ kind: "draining" });
+    making ??= makeFolder().finally(() => {
+      making = undefined;
+    });
+    await making;
+    return join(folder, crypto.randomUUID());
+  }
+
   return {
     folder,
-    async write(work) {
-      if (closed) throw new RequestFailure({ kind: "draining" });
-      making ??= makeFolder().finally(() => {
-        making = undefined;
+    async grow() {
+      return await openGrowing(await newPath()).catch((error: unknown) => {
+        throw spoolFailure(error);
       });
-      await making;
-      const path = join(folder, crypto.randomUUID());
+    },
+    async write(work) {
+      const path = await newPath();
       try {
         const value = await work(path);
         const file = await openNameless(path).catch((error: unknown) => {

@@ -12,6 +12,33 @@ export interface SpooledFile {
 /** Large enough that reading is no work, small enough to wait in a socket's queue. */
 const PIECE_BYTES = 256 * 1024;
 
+/** A file that is written piece by piece. It has no name from the beginning. */
+export interface GrowingFile {
+  append(bytes: Uint8Array): Promise<void>;
+  /** What has been written; nothing is appended any more. */
+  written(): SpooledFile;
+}
+
+export async function openGrowing(path: string): Promise<GrowingFile> {
+  const handle = await open(path, "wx+", 0o600);
+  try {
+    await rm(path);
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+  let size = 0;
+  return {
+    async append(bytes) {
+      let at = 0;
+      while (at < bytes.length) at += (await handle.write(bytes, at, bytes.length - at, size + at)).bytesWritten;
+      // Half a piece does not count: whoever wrote it still has it.
+      size += at;
+    },
+    written: () => spooledFile(handle, size),
+  };
+}
+
 /** Opens a file and takes its name away. */
 export async function openNameless(path: string): Promise<SpooledFile> {
   const handle = await open(path, "r");

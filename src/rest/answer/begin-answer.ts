@@ -5,7 +5,11 @@ import type { Encoder, Frame, RowFormat } from "../../formats/format.ts";
 import type { Chunk } from "../../result/chunk.ts";
 import type { Column } from "../../result/column.ts";
 import { sliceChunk } from "../../result/slice-chunk.ts";
+import type { Spool } from "../../spool/spool.ts";
+import type { SpooledFile } from "../../spool/spooled-file.ts";
+import { gatherBuffered } from "./gather-buffered.ts";
 import { answerHeaders, type HeaderList, nextPage } from "./headers.ts";
+import type { FileAnswer } from "./send-file.ts";
 import { type WholeAnswer, wholeAnswer } from "./whole-answer.ts";
 
 /** An answer of which more is held than may be: it is streamed. Whoever has it closes its rows. */
@@ -13,6 +17,8 @@ export interface LongAnswer {
   readonly kind: "long";
   readonly headers: HeaderList;
   readonly format: RowFormat;
+  /** The first bytes, where they are many. */
+  readonly file: SpooledFile | undefined;
   /** Bytes that are there already, taken out as they are sent. */
   readonly begun: Uint8Array[];
   readonly rows: Outcome["rows"];
@@ -20,7 +26,7 @@ export interface LongAnswer {
   readonly rest: { readonly encoder: Encoder; readonly chunk: Chunk | undefined } | undefined;
 }
 
-export type Answer = WholeAnswer | LongAnswer;
+export type Answer = WholeAnswer | LongAnswer | FileAnswer;
 
 /** What an answer depends on. */
 export interface Recipe {
@@ -30,6 +36,7 @@ export interface Recipe {
   readonly url: string;
   readonly deadline: Deadline;
   readonly limits: Pick<Limits, "maxBufferedBytes">;
+  readonly spool: Spool;
 }
 
 /** Where a format does not ask for more, an answer up to this size is sent with its length. */
@@ -46,10 +53,12 @@ export async function beginAnswer({ rows, page }: Outcome, recipe: Recipe): Prom
     const { format, codec } = recipe;
     if (codec !== undefined) await format.prepare?.(codec);
     const encoder = format.open(rows.columns, frameOf(page, next), codec);
-    const { pieces, size, rest, fits } = await gather(rows, encoder, recipe);
-    if (fits) return await wholeAnswer(pieces, size, { headers, format });
-    isLong = true;
-    return { kind: "long", headers, format, begun: pieces, rows, rest };
+    const answer =
+      format.tellsLength === "small"
+        ? await beginSmall(rows, encoder, { headers, recipe })
+        : await beginBuffered(rows, encoder, { headers, recipe });
+    isLong = answer.kind === "long";
+    return answer;
   } finally {
     if (!isLong) await rows.close();
   }
@@ -59,38 +68,62 @@ function frameOf(page: Outcome["page"], next: string): Frame {
   return page === undefined ? { kind: "rows" } : { kind: "page", next, total: page.total };
 }
 
-interface Gathered {
-  readonly pieces: Uint8Array[];
-  readonly size: number;
-  readonly rest: LongAnswer["rest"];
-  readonly fits: boolean;
+interface Beginning {
+  readonly headers: HeaderList;
+  readonly recipe: Recipe;
 }
 
-async function gather(
+async function beginBuffered(rows: Outcome["rows"], encoder: Encoder, { headers, recipe }: Beginning): Promise<Answer> {
+  const { format, deadline, limits, spool } = recipe;
+  const next = (): Promise<Chunk | undefined> => rows.next();
+  const gathered = await gatherBuffered(encoder, {
+    maxBytes: limits.maxBufferedBytes,
+    spool,
+    next: () => deadline.spend(next),
+  });
+  switch (gathered.kind) {
+    case "in-memory":
+      return await wholeAnswer(gathered.pieces, gathered.size, { headers, format });
+    case "in-file":
+      return { kind: "file", headers, contentType: format.contentType, file: gathered.file, tag: gathered.tag };
+    case "too-many": {
+      const rest = gathered.ended ? undefined : { encoder, chunk: undefined };
+      return { kind: "long", headers, format, file: gathered.file, begun: gathered.pieces, rows, rest };
+    }
+  }
+}
+
+async function beginSmall(
   rows: Outcome["rows"],
   encoder: Encoder,
-  { format, deadline, limits }: Recipe,
-): Promise<Gathered> {
-  const isSmall = format.tellsLength === "small";
-  const room = isSmall ? SMALL_BYTES : limits.maxBufferedBytes;
+  { headers, recipe: { format, deadline } }: Beginning,
+): Promise<Answer> {
   const pieces: Uint8Array[] = [];
   let size = 0;
   const add = (bytes: Uint8Array): boolean => {
     if (bytes.length > 0) pieces.push(bytes);
     size += bytes.length;
-    return size <= room;
+    return size <= SMALL_BYTES;
   };
+  const long = (rest: LongAnswer["rest"]): LongAnswer => ({
+    kind: "long",
+    headers,
+    format,
+    file: undefined,
+    begun: pieces,
+    rows,
+    rest,
+  });
   const next = (): Promise<Chunk | undefined> => rows.next();
   for (let isFirst = true; ; isFirst = false) {
     const chunk = await deadline.spend(next);
     if (chunk === undefined) {
       const fits = add(encoder.end());
-      return { pieces, size, rest: undefined, fits };
+      return fits ? await wholeAnswer(pieces, size, { headers, format }) : long(undefined);
     }
-    const [first, rest] = isFirst && isSmall ? firstRows(chunk, rows.columns) : [chunk, undefined];
-    if (!add(encoder.encode(first))) return { pieces, size, rest: { encoder, chunk: rest }, fits: false };
-    if (rest === undefined) continue;
-    if (!add(encoder.encode(rest))) return { pieces, size, rest: { encoder, chunk: undefined }, fits: false };
+    const [first, rest] = isFirst ? firstRows(chunk, rows.columns) : [chunk, undefined];
+    if (!add(encoder.encode(first))) return long({ encoder, chunk: rest });
+    if (rest !== undefined && !add(encoder.encode(rest))) return long({ encoder, chunk: undefined });
   }
 }
 

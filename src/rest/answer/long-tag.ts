@@ -1,23 +1,31 @@
 /** Bytes in one turn of the event loop, a millisecond's worth. */
 const AT_ONCE = 4 * 1024 * 1024;
 
+/** A tag for a long body, made while its pieces come by. */
+export interface LongTag {
+  add(piece: Uint8Array): Promise<void>;
+  end(): string;
+}
+
 /**
- * A tag of 128 bits for a long body, made by the rounds of xxHash: four lanes that each take every fourth word. A change of one
- * word always changes it, and chance meets it once in billions; SHA-256 takes three times as long, a sixth of a whole answer.
+ * 128 bits, made by the rounds of xxHash: four lanes that each take every fourth word. A change of one word always changes
+ * it, and chance meets it once in billions; SHA-256 takes three times as long, a sixth of a whole answer.
  */
-export async function longTag(pieces: readonly Uint8Array[]): Promise<string> {
+export function openLongTag(): LongTag {
   const lanes = new Int32Array([0x24234428, 0x05ebca77, 0, 0x61c8864f]);
   let size = 0;
-  for (const piece of pieces) {
-    for (let at = 0; at < piece.length; at += AT_ONCE) {
-      const part = piece.subarray(at, at + AT_ONCE);
-      mixPart(lanes, part);
-      size += part.length;
-      if (part.length === AT_ONCE) await new Promise((resolve) => setImmediate(resolve));
-    }
-  }
-  // Where one piece ends and the next begins must not matter less than the bytes: the length is part of the tag.
-  return `${[...lanes].map((lane) => (lane >>> 0).toString(36)).join("-")}-${size.toString(36)}`;
+  return {
+    async add(piece) {
+      for (let at = 0; at < piece.length; at += AT_ONCE) {
+        const part = piece.subarray(at, at + AT_ONCE);
+        mixPart(lanes, part);
+        size += part.length;
+        if (part.length === AT_ONCE) await new Promise((resolve) => setImmediate(resolve));
+      }
+    },
+    // The length is part of the tag: a last word of zeros changes the lanes no more than none.
+    end: () => `${[...lanes].map((lane) => (lane >>> 0).toString(36)).join("-")}-${size.toString(36)}`,
+  };
 }
 
 const BLOCK = 16;

@@ -7,7 +7,7 @@ import type { Endpoint } from "../../endpoint/endpoint.ts";
 import { parquet } from "../../formats/parquet/parquet.ts";
 import type { SpooledFile } from "../../spool/spooled-file.ts";
 import { answerHeaders } from "./headers.ts";
-import { fileNameOf, sendFile } from "./send-file.ts";
+import { attachment, fileNameOf, sendFile } from "./send-file.ts";
 
 interface Served extends AsyncDisposable {
   readonly url: string;
@@ -26,9 +26,12 @@ async function serve(file: SpooledFile): Promise<Served> {
     const deadline = openDeadline(1_000);
     const limits = { stalledClientTimeoutMs: 300, maxBufferedBytes: 0 };
     const page = { limit: 10, offset: 0, total: 30 };
+    const segments = [{ kind: "text", text: "orders" }] as const;
+    const saved = attachment({ route: { method: "GET", path: "/orders", segments } }, parquet);
+    const headers = [...answerHeaders(page, "/orders?offset=10"), ...saved];
     try {
       await sendFile(
-        { file, format: parquet, headers: answerHeaders(page, "/orders?offset=10"), name: "orders" },
+        { kind: "file", file, contentType: parquet.contentType, headers, tag: undefined },
         { request, response, requestId: "id", deadline, limits },
       );
       return undefined;

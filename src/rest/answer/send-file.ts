@@ -4,33 +4,34 @@ import type { SpooledFile } from "../../spool/spooled-file.ts";
 import type { Exchange } from "../exchange.ts";
 import { plainBody } from "./body-writer.ts";
 import type { HeaderList } from "./headers.ts";
+import { hasCurrent, isRead } from "./if-none-match.ts";
 
 /** An answer that lies in a file. */
 export interface FileAnswer {
-  readonly file: SpooledFile;
-  readonly format: FileFormat;
+  readonly kind: "file";
   readonly headers: HeaderList;
-  /** Under which a browser saves it, without an ending. */
-  readonly name: string;
+  readonly contentType: string;
+  readonly file: SpooledFile;
+  /** Names exactly these bytes, where that is known; an ETag without its quotes. */
+  readonly tag: string | undefined;
 }
 
 const NOTHING = new Uint8Array(0);
 
 /** Sends a file with its length, as fast as the client reads it, and closes it. */
-export async function sendFile({ file, format, headers, name }: FileAnswer, exchange: Exchange): Promise<void> {
+export async function sendFile(answer: FileAnswer, exchange: Exchange): Promise<void> {
+  const { file, contentType, tag } = answer;
   const { request, response, requestId } = exchange;
   try {
-    response.writeHead(200, [
-      ...headers,
-      "X-Request-Id",
-      requestId,
-      "Content-Type",
-      format.contentType,
-      "Content-Length",
-      String(file.size),
-      "Content-Disposition",
-      `attachment; filename="${name}.${format.name}"`,
-    ]);
+    const headers = [...answer.headers, "X-Request-Id", requestId];
+    if (tag !== undefined && isRead(request)) {
+      headers.push("ETag", `"${tag}"`);
+      if (hasCurrent(request.headers["if-none-match"], tag)) {
+        response.writeHead(304, headers).end();
+        return;
+      }
+    }
+    response.writeHead(200, [...headers, "Content-Type", contentType, "Content-Length", String(file.size)]);
     if (request.method === "HEAD") {
       response.end();
       return;
@@ -41,6 +42,11 @@ export async function sendFile({ file, format, headers, name }: FileAnswer, exch
   } finally {
     await file.close();
   }
+}
+
+/** Tells a browser to save a file, and under which name. */
+export function attachment(endpoint: Pick<Endpoint, "route">, { name }: FileFormat): HeaderList {
+  return ["Content-Disposition", `attachment; filename="${fileNameOf(endpoint)}.${name}"`];
 }
 
 /** The last fixed part of the path, in characters that no system minds in a file's name. */

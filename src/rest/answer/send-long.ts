@@ -8,7 +8,7 @@ const NOTHING = new Uint8Array(0);
 /** Sends what is there and then the rest, as it comes: never all of it in memory. Closes the rows. */
 export async function sendLong(answer: LongAnswer, exchange: Exchange): Promise<void> {
   const { request, response, requestId } = exchange;
-  const { format, rows } = answer;
+  const { format, rows, file } = answer;
   try {
     const compressor = format.compressible ? negotiateCoding(request.headers["accept-encoding"]) : undefined;
     const headers = [...answer.headers, "X-Request-Id", requestId, "Content-Type", format.contentType];
@@ -26,11 +26,17 @@ export async function sendLong(answer: LongAnswer, exchange: Exchange): Promise<
       throw error;
     }
   } finally {
+    await file?.close();
     await rows.close();
   }
 }
 
-async function writeAll({ begun, rows, rest }: LongAnswer, body: BodyWriter, { deadline }: Exchange): Promise<void> {
+async function writeAll(
+  { file, begun, rows, rest }: LongAnswer,
+  body: BodyWriter,
+  { deadline }: Exchange,
+): Promise<void> {
+  if (file !== undefined) for await (const piece of file.pieces()) await body.write(piece);
   for (let piece = begun.shift(); piece !== undefined; piece = begun.shift()) await body.write(piece);
   if (rest === undefined) return body.end(NOTHING);
   const { encoder } = rest;

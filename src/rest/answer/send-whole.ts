@@ -3,7 +3,7 @@ import type { Exchange } from "../exchange.ts";
 import { negotiateCoding } from "../negotiation/negotiate-coding.ts";
 import { plainBody, sendText } from "./body-writer.ts";
 import type { HeaderList } from "./headers.ts";
-import { hasCurrent } from "./if-none-match.ts";
+import { hasCurrent, isRead } from "./if-none-match.ts";
 import { packBody, type WholeAnswer } from "./whole-answer.ts";
 
 const NOTHING = new Uint8Array(0);
@@ -34,8 +34,7 @@ export async function sendWhole(answer: WholeAnswer, exchange: Exchange): Promis
   const { request, response, requestId } = exchange;
   const compressor = answer.packed === undefined ? undefined : negotiateCoding(request.headers["accept-encoding"]);
   const headers = [...answer.headers, "X-Request-Id", requestId];
-  // What a POST reads has no address under which a client could keep it.
-  if (request.method === "GET" || request.method === "HEAD") {
+  if (isRead(request)) {
     const tag = `"${answer.tag}"`;
     // Packed bytes may differ between versions of a compressor; what is inside does not.
     headers.push("ETag", compressor === undefined ? tag : `W/${tag}`);

@@ -2,7 +2,7 @@ import crypto from "node:crypto";
 import type { RowFormat } from "../../formats/format.ts";
 import type { Compressor } from "./compressors.ts";
 import type { HeaderList } from "./headers.ts";
-import { longTag } from "./long-tag.ts";
+import { openLongTag } from "./long-tag.ts";
 
 /** A successful answer whose bytes are all there. It is the same for whoever asks, so many requests may share one. */
 export interface WholeAnswer {
@@ -49,7 +49,7 @@ export async function wholeAnswer(
     tag:
       size <= HASHED_BYTES
         ? tagOf(body.length === 1 ? (body[0] ?? NOTHING) : Buffer.concat(body))
-        : await longTag(body),
+        : await longTagOf(body),
     packed: format.compressible && size > WORTH_PACKING_BYTES ? new Map() : undefined,
   };
 }
@@ -73,4 +73,10 @@ function tagOf(bytes: Uint8Array): string {
   if (crypto.hash === undefined)
     return crypto.createHash("sha256").update(bytes).digest("base64url").slice(0, TAG_LENGTH);
   return crypto.hash("sha256", bytes, "base64url").slice(0, TAG_LENGTH);
+}
+
+async function longTagOf(pieces: readonly Uint8Array[]): Promise<string> {
+  const tag = openLongTag();
+  for (const piece of pieces) await tag.add(piece);
+  return tag.end();
 }
