@@ -1,5 +1,6 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
+import v8 from "node:v8";
 
 /**
  * Runs variants of the same work against each other. Each has a process of its own, so that none pays for the garbage
@@ -35,6 +36,8 @@ export async function openContest(file, names) {
 
 /** The other side: `work(task)` is what is measured. */
 export function play(work) {
+  // As bin/eider.cjs does for the service, and here for every side.
+  v8.setFlagsFromString("--heap-growing-percent=400");
   process.on("message", async (task) => {
     const cpuBefore = process.cpuUsage();
     const before = performance.now();
