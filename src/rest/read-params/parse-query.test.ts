@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { parsePath } from "./parse-path.ts";
 import { parseQuery } from "./parse-query.ts";
+import { encodeByte } from "./percent.ts";
 
 /** A string as Node would hand over its UTF-8 bytes. */
 const asLatin1 = (text: string) => Buffer.from(text, "utf8").toString("latin1");
@@ -98,7 +99,9 @@ test("any query is either read or refused", () => {
     fc.property(fc.string({ unit: fc.constantFrom("a", "=", "&", "%", "4", "+", "\u00c3", "\u00a9") }), (query) => {
       const { values, errors } = parseQuery(query);
       if (errors.length > 0) return;
-      const expected = new Map([...new URLSearchParams(Buffer.from(query, "latin1").toString("utf8"))].reverse());
+      // A character may come half as a raw byte and half as an escape.
+      const escaped = query.replace(/[\u0080-\u00ff]/g, encodeByte);
+      const expected = new Map([...new URLSearchParams(escaped)].reverse());
       expect(Object.fromEntries(texts(values))).toEqual(Object.fromEntries(expected));
     }),
   );
