@@ -1,7 +1,7 @@
 import type { Identity } from "../auth/identity.ts";
 import type { Limits } from "../config/project.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
-import type { Engine, FileKind, Read, Rows, StopSignal } from "../engines/engine.ts";
+import type { Engine, FileKind, Read, Rows, StopSignal, Written } from "../engines/engine.ts";
 import { type FieldError, RequestFailure } from "../failure.ts";
 import type { Page } from "../params/page.ts";
 import type { Params, ParamValue, RawParams } from "../params/parameter.ts";
@@ -67,6 +67,28 @@ export function runIntoFile(
   return runRead(endpoint, call, callee, async (read, pageOf) => {
     const { file, value } = await spool.write((path) => engine.readIntoFile(read, { kind, path }));
     return { file, page: pageOf(value.total) };
+  });
+}
+
+/** What a change came to: it is durable. */
+export type WriteOutcome = Written;
+
+/** Validates, renders, runs and commits. Rejects with a RequestFailure; then nothing is left behind, or what `transaction: false` allows. */
+export async function runWrite(endpoint: Endpoint, call: Call, callee: Callee): Promise<WriteOutcome> {
+  const { operation } = endpoint;
+  if (operation.kind !== "write") throw new Error(`${endpoint.name} is no write`);
+  const { params } = validateCall(endpoint, call, callee.limits);
+  const { deadline, identity } = call;
+  return deadline.spend(async () => {
+    const verified = await untilAborted(callee.ready(endpoint), deadline.signal);
+    const lookup: Lookup = ({ scope, name }) => (scope === "auth" ? identity.get(name) : params.get(name));
+    return callee.engine.write({
+      connections: verified.connections,
+      statements: statementsOf(verified, lookup, callee.engine),
+      transaction: operation.transaction,
+      returnsData: operation.returnsData,
+      signal: deadline.signal,
+    });
   });
 }
 

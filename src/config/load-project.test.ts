@@ -167,7 +167,6 @@ test("what is not active yet is listed, once per feature", async () => {
     "mcp (eider.yaml)",
     "docs (eider.yaml)",
     "audit (eider.yaml)",
-    "writing (c.yaml)",
     "mcp-tool (a.yaml and 1 more)",
     "cache (b.yaml)",
   ]);

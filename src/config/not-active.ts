@@ -28,7 +28,6 @@ const mainFeatures: readonly KeyPath[] = [
 const connectionFeatures = ["max-concurrency", "log-queries", "log-parameters"] as const;
 
 const endpointFeatures: readonly (readonly [string, (input: EndpointInput, config: EndpointConfig) => boolean])[] = [
-  ["writing", (_, config) => config.operation.kind === "write"],
   ["mcp-tool", (input) => input["mcp-tool"] !== undefined],
   ["mcp-resource", (input) => input["mcp-resource"] !== undefined],
   ["mcp-prompt", (input) => input["mcp-prompt"] !== undefined],

@@ -39,14 +39,7 @@ export function compileEndpoint(
       source,
       pagesItself: reads !== undefined && (reads.has("params.limit") || reads.has("params.offset")),
       inline: false,
-      notActive:
-        config.operation.kind === "write"
-          ? "writing"
-          : config.cacheTable === undefined
-            ? undefined
-            : readsCache(source?.text)
-              ? "cache"
-              : undefined,
+      notActive: config.cacheTable !== undefined && readsCache(source?.text) ? "cache" : undefined,
       location: config.locate(["template-source"]),
     },
   };

@@ -16,6 +16,26 @@ export interface Read {
   readonly signal: StopSignal;
 }
 
+/** A change: all statements run in order on one connection. */
+export interface Write {
+  readonly connections: readonly string[];
+  readonly statements: readonly Statement[];
+  /** All statements in one transaction: an error leaves nothing behind. Otherwise each commits by itself. */
+  readonly transaction: boolean;
+  /** The rows of the last RETURNING are wanted, or those of a SELECT at the end when there is none. */
+  readonly returnsData: boolean;
+  /** As for a read; what has not been committed by then is rolled back. */
+  readonly signal: StopSignal;
+}
+
+/** What a change came to. It is durable. */
+export interface Written {
+  /** Rows that were inserted, updated, deleted or merged, of all statements together. */
+  readonly rowsAffected: number;
+  /** Absent when no rows are wanted, and when no statement returns any. */
+  readonly rows: Rows | undefined;
+}
+
 /** The part of an AbortSignal that is needed to stop; a real one costs several times as much per call. */
 export interface StopSignal {
   readonly aborted: boolean;
@@ -75,6 +95,8 @@ export interface Engine {
   parse(sql: string): Promise<StatementProblem | undefined>;
   /** Rejects with a RequestFailure. */
   read(read: Read): Promise<Rows>;
+  /** Rejects with a RequestFailure; `conflict` when others kept changing the same rows. */
+  write(write: Write): Promise<Written>;
   /** Writes the rows of a read into a new file. Rejects with a RequestFailure; what it has written by then is the caller's to remove. */
   readIntoFile(read: Read, file: { readonly kind: FileKind; readonly path: string }): Promise<FileRows>;
   /** Queries that run or wait. */

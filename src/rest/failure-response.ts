@@ -40,6 +40,12 @@ export function failureResponse(failure: Failure): FailureResponse {
       return { status: failure.status, headers: {}, body: { error: failure.message } };
     case "query-failed":
       return { status: 500, headers: {}, body: { error: `Internal Server Error: ${failure.message}` } };
+    case "conflict":
+      return {
+        status: 409,
+        headers: { "Retry-After": RETRY_AFTER_SECONDS },
+        body: { error: "Conflict: others are changing the same rows" },
+      };
     case "query-timeout":
       return { status: 504, headers: {}, body: { error: "Gateway Timeout: the query took too long" } };
     case "source-down":

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { healthAnswer } from "../admin/health.ts";
 import { anonymous, type Identity, identityKey } from "../auth/identity.ts";
 import { openDeadline } from "../calls/deadline.ts";
-import { type Call, runEndpoint, runIntoFile } from "../calls/run-endpoint.ts";
+import { type Call, runEndpoint, runIntoFile, runWrite } from "../calls/run-endpoint.ts";
 import { RequestFailure } from "../failure.ts";
 import { requestIdOf } from "../http/request-id.ts";
 import { beginAnswer } from "./answer/begin-answer.ts";
@@ -10,6 +10,7 @@ import { answerHeaders, nextPage } from "./answer/headers.ts";
 import { attachment, sendFile } from "./answer/send-file.ts";
 import { sendLong } from "./answer/send-long.ts";
 import { sendAtOnce, sendWhole } from "./answer/send-whole.ts";
+import { sendWritten } from "./answer/send-written.ts";
 import type { WholeAnswer } from "./answer/whole-answer.ts";
 import { type Exchange, VARY } from "./exchange.ts";
 import { failureResponse } from "./failure-response.ts";
@@ -74,6 +75,10 @@ async function answerCall(called: EndpointCall, asked: Asked, context: RestConte
     const negotiate = negotiationFor(endpoint.operation);
     const { format, codec, errors } = negotiate(raw.query.get("format")?.text, request.headers.accept);
     const call: Call = { raw, errors, identity: anonymous, deadline };
+    if (endpoint.operation.kind === "write") {
+      await sendWritten(await runWrite(endpoint, call, context.service), exchange);
+      return;
+    }
     const url = request.url ?? "/";
     if (format.kind === "file") {
       const { file, page } = await runIntoFile(endpoint, call, { ...context.service, kind: format.file });
@@ -101,7 +106,7 @@ async function answerCall(called: EndpointCall, asked: Asked, context: RestConte
 
 /** Everything that an answer to a GET can depend on, besides the data. Undefined: it may depend on more. */
 function requestKey({ endpoint, headers }: Found, request: IncomingMessage, identity: Identity): string | undefined {
-  if (endpoint.route?.method !== "GET") return undefined;
+  if (endpoint.route?.method !== "GET" || endpoint.operation.kind === "write") return undefined;
   let key = `${identityKey(identity)}\n${request.headers.accept ?? ""}\n${request.url}`;
   for (const name of headers) key += `\n${request.headers[name] ?? ""}`;
   return key;
@@ -123,8 +128,13 @@ function findEndpoint(target: Target, asked: Asked, context: RestContext): Found
   const method = asked.request.method ?? "GET";
   const match = context.service.routes.match(method === "HEAD" ? "GET" : method, target.path);
   switch (match.kind) {
-    case "endpoint":
+    case "endpoint": {
+      // Whoever asks for the head of an answer does not mean to change anything.
+      if (method === "HEAD" && match.endpoint.operation.kind === "write") {
+        throw new RequestFailure({ kind: "method-not-allowed", allow: ["GET", "OPTIONS"] });
+      }
       return match;
+    }
     case "none":
       throw new RequestFailure({ kind: "not-found" });
     case "other-methods": {

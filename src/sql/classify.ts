@@ -53,6 +53,42 @@ function effectOf(words: readonly string[], temporary: Set<string>): StatementEf
   return CHANGING_VERBS.has(verb) ? { kind: "changes", verb } : READS;
 }
 
+/** What a statement changes, as far as its words tell. */
+export type ChangedTable =
+  | { readonly kind: "nothing" }
+  /** The last part of its name, in lower case. */
+  | { readonly kind: "table"; readonly name: string }
+  | { readonly kind: "unknown" };
+
+const BEFORE_THE_NAME = new Set(["INTO", "FROM", "OR", "REPLACE", "IGNORE", "TABLE", "ONLY"]);
+
+export function changedTable(sql: string, dialect: Dialect): ChangedTable {
+  const [effect] = effectsOf([sql], dialect);
+  if (effect === undefined || effect.kind === "reads") return { kind: "nothing" };
+  if (!["INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE"].includes(effect.verb)) return { kind: "unknown" };
+  const outside = topLevel([...tokens(sql, dialect)]);
+  let at = outside.findIndex(({ text }) => text === effect.verb) + 1;
+  while (BEFORE_THE_NAME.has(outside[at]?.text ?? "")) at++;
+  while (outside[at + 1]?.text === "." && outside[at + 2]?.kind === "word") at += 2;
+  const name = outside[at];
+  return name?.kind === "word" ? { kind: "table", name: name.text.toLowerCase() } : { kind: "unknown" };
+}
+
+interface Token {
+  readonly kind: "word" | "symbol";
+  readonly text: string;
+}
+
+/** Those outside parentheses. */
+function topLevel(all: readonly Token[]): readonly Token[] {
+  let depth = 0;
+  return all.filter(({ text }) => {
+    if (text === "(") depth += 1;
+    if (text === ")") depth -= 1;
+    return depth === 0 && text !== ")";
+  });
+}
+
 /** `INSERT INTO x`, `UPDATE x`, `DELETE FROM x`, `DROP TABLE x` on what the template itself created as temporary. */
 function changesTemporary(verb: string, words: readonly string[], temporary: ReadonlySet<string>): boolean {
   if (!["INSERT", "UPDATE", "DELETE", "DROP", "MERGE"].includes(verb)) return false;
@@ -79,7 +115,7 @@ function topLevelWords(sql: string, dialect: Dialect): string[] {
   return words;
 }
 
-function* tokens(sql: string, dialect: Dialect): Generator<{ kind: "word" | "symbol"; text: string }> {
+function* tokens(sql: string, dialect: Dialect): Generator<Token> {
   let mode: Mode = BARE;
   let at = 0;
   while (at < sql.length) {

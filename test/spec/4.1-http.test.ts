@@ -103,12 +103,6 @@ describe("methods", () => {
     expect([answer.status, answer.headers.get("allow")]).toEqual([405, allow]);
     if (method !== "HEAD") expect(await answer.json()).toEqual({ error: "Method Not Allowed" });
   });
-
-  test("what is not active yet says so", async () => {
-    const answer = await service.request("/write", { method: "DELETE" });
-    expect(answer.status).toBe(501);
-    expect(await answer.json()).toEqual({ error: "Not Implemented: writing is not active yet" });
-  });
 });
 
 describe("parameters come from where they are declared", () => {

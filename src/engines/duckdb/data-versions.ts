@@ -5,10 +5,19 @@
 export interface DataVersions {
   /** A moment, to be asked for before a snapshot is taken. */
   now(): number;
-  /** Whether the tables are as they were. False also while somebody writes: a commit is seen before it is reported. */
+  /** Whether the tables (by their short names) are as they were. False also while somebody writes: a commit is seen before it is reported. */
   unchangedSince(moment: number, tables: readonly string[]): boolean;
   /** Somebody is about to commit a change of these tables (all, when it cannot be told which). Ended by the returned function. */
   writing(tables: readonly string[] | "all"): () => void;
+}
+
+/**
+ * A table by the last part of its name, in lower case: a statement may leave the others out. Tables of the same name in
+ * two schemas count as one, which costs a little memory of theirs and nothing else.
+ */
+export function shortName(table: string): string {
+  const [, quoted, plain = ""] = /(?:"((?:[^"]|"")*)"|([^."]*))$/.exec(table) ?? [];
+  return (quoted?.replaceAll('""', '"') ?? plain).toLowerCase();
 }
 
 export function dataVersions(): DataVersions {

@@ -38,22 +38,22 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-const own = (...tables: string[]): object => ({ shareable: true, tables: tables.map((table) => `memory.${table}`) });
+const own = (...tables: string[]): object => ({ shareable: true, tables: tables });
 const shareable = { shareable: true, tables: undefined };
 const neither = { shareable: false, tables: undefined };
 const BIGINT = { type: "BIGINT", value: 3n } as const;
 
 describe("rows that depend on", () => {
   test.each([
-    ["a table", "SELECT * FROM t WHERE id = $1", own("main.t")],
-    ["two tables", "SELECT (SELECT max(id) FROM u), * FROM t WHERE id = $1", own("main.t", "main.u")],
-    ["a table with an odd name", 'FROM "odd.name"."a b" WHERE id = $1', own('"odd.name"."a b"')],
-    ["a table behind a common table expression of its name", "WITH t AS (FROM t) FROM t WHERE id = $1", own("main.t")],
-    ["a table behind a view", "FROM over_t WHERE id = $1", own("main.t")],
-    ["a table behind a view of another catalog", "FROM other.back WHERE id = $1", own("main.t")],
-    ["a table behind a macro", "FROM rows_of($1)", own("main.t")],
-    ["a table, in a condition that is never true", "FROM t WHERE false AND id = $1", own("main.t")],
-    ["columns named like functions", "SELECT age, now FROM t WHERE id = $1", own("main.t")],
+    ["a table", "SELECT * FROM t WHERE id = $1", own("t")],
+    ["two tables", "SELECT (SELECT max(id) FROM u), * FROM t WHERE id = $1", own("t", "u")],
+    ["a table with an odd name", 'FROM "odd.name"."a b" WHERE id = $1', own("a b")],
+    ["a table behind a common table expression of its name", "WITH t AS (FROM t) FROM t WHERE id = $1", own("t")],
+    ["a table behind a view", "FROM over_t WHERE id = $1", own("t")],
+    ["a table behind a view of another catalog", "FROM other.back WHERE id = $1", own("t")],
+    ["a table behind a macro", "FROM rows_of($1)", own("t")],
+    ["a table, in a condition that is never true", "FROM t WHERE false AND id = $1", own("t")],
+    ["columns named like functions", "SELECT age, now FROM t WHERE id = $1", own("t")],
     ["nothing", "SELECT $1 + 1 AS x", own()],
     ["a function that only refuses", "SELECT CASE WHEN $1 > 5 THEN error('403: no') ELSE 1 END", own()],
     ["a recursion", "WITH RECURSIVE r AS (SELECT 1 AS a UNION ALL SELECT a + 1 FROM r WHERE a < $1) FROM r", own()],
@@ -92,7 +92,7 @@ test("names are looked up anew when they may have changed", async () => {
   const query = { sql: "SELECT * FROM changing", values: [] };
   await duckdb.query(connection, "CREATE VIEW changing AS SELECT id FROM t");
   finder.forget();
-  expect(await finder.of(query)).toEqual(own("main.t"));
+  expect(await finder.of(query)).toEqual(own("t"));
   await duckdb.query(connection, "CREATE OR REPLACE VIEW changing AS SELECT random() AS hidden FROM t");
   finder.forget();
   expect(finder.known(query.sql)).toBeUndefined();

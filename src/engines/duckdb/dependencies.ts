@@ -1,4 +1,5 @@
 import type { Statement } from "../../sql/statement.ts";
+import { shortName } from "./data-versions.ts";
 import type { TextRows } from "./inspect.ts";
 import { recentMap } from "./recent-map.ts";
 
@@ -6,7 +7,7 @@ import { recentMap } from "./recent-map.ts";
 export interface Dependencies {
   /** The same query, asked twice at the same time, may be answered once. */
   readonly shareable: boolean;
-  /** It depends on nothing but these tables of our own database. Undefined: on the time, files, other databases or unknown things. */
+  /** It depends on nothing but these tables of our own database, by their short names. Undefined: on the time, files, other databases or unknown things. */
   readonly tables: readonly string[] | undefined;
 }
 
@@ -127,7 +128,10 @@ function dependenciesOf(
   const { plan, catalog } = facts;
   const shareable = !plan.samples && !facts.volatile.test(text);
   const own = !plan.external && [...plan.tables].every((table) => isIn(table, catalog));
-  return { shareable, tables: shareable && own && !facts.timed.test(text) ? [...plan.tables] : undefined };
+  return {
+    shareable,
+    tables: shareable && own && !facts.timed.test(text) ? [...plan.tables].map(shortName) : undefined,
+  };
 }
 
 /** Plans name tables as `catalog.schema.table`, with quotes where a name needs them. */

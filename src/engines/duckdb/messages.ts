@@ -57,3 +57,10 @@ export function failureOf(error: unknown, connections: readonly ConnectionDefini
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** Somebody else changed the same rows, or the same name, since the transaction began. Another try may do. */
+export function isConflict(error: unknown): boolean {
+  return /^TransactionContext Error: (?:Conflict|Catalog write-write conflict|Failed to commit|Transaction conflict)/i.test(
+    messageOf(error),
+  );
+}

@@ -1,6 +1,6 @@
 import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../failure.ts";
-import type { Engine, EngineOptions, Read, Rows, StopSignal } from "../engine.ts";
+import type { Engine, EngineOptions, Read, Rows, StopSignal, Write, Written } from "../engine.ts";
 import { type Cancellation, cancellationOf } from "./cancellation.ts";
 import { openConnectionPool } from "./connection-pool.ts";
 import { dependencyFinder } from "./dependencies.ts";
@@ -17,6 +17,8 @@ import { openSharedReads } from "./shared-reads.ts";
 import { openSlots } from "./slots.ts";
 import { openSources } from "./sources.ts";
 import { statementKey } from "./statement-key.ts";
+import { runWrite } from "./write.ts";
+import { openWriteLanes } from "./write-lanes.ts";
 
 export interface DuckDbOptions extends EngineOptions {
   /** In memory when absent. */
@@ -52,6 +54,7 @@ export function engineOver({ database, settings, catalog, versions }: OpenDataba
   const dependencies = dependencyFinder({ inspect: planner.inspect, catalog });
   const totals = rememberedTotals(versions, dependencies);
   const sharedReads = openSharedReads();
+  const lanes = openWriteLanes();
   const active = new Set<Cancellation>();
   let closing: Promise<void> | undefined;
 
@@ -60,9 +63,13 @@ export function engineOver({ database, settings, catalog, versions }: OpenDataba
     const written = versions.writing("all");
     return () => {
       written();
-      pool.forgetStatements();
-      dependencies.forget();
+      namesChanged();
     };
+  }
+
+  function namesChanged(): void {
+    pool.forgetStatements();
+    dependencies.forget();
   }
 
   function cancellable(signal: StopSignal): Cancellation {
@@ -106,6 +113,22 @@ export function engineOver({ database, settings, catalog, versions }: OpenDataba
     }
   }
 
+  async function write(change: Write): Promise<Written> {
+    const definitions = sources.definitionsOf(change.connections);
+    const cancellation = cancellable(change.signal);
+    let session: Session | undefined;
+    try {
+      await sources.openAll(change.connections, cancellation);
+      await slots.enter(cancellation);
+      session = await openSession(pool, slots, cancellation);
+      return await runWrite(change, { session, versions, lanes, namesChanged });
+    } catch (error) {
+      await session?.end();
+      cancellation.end();
+      throw failureOf(error, definitions);
+    }
+  }
+
   async function watch({ statements, totalOf }: Read, moment: number): Promise<(() => boolean) | undefined> {
     // What others left behind on the connection (temporary tables, variables) is not seen from here.
     if (statements.length > 1) return undefined;
@@ -132,6 +155,7 @@ export function engineOver({ database, settings, catalog, versions }: OpenDataba
         run: (signal) => runRead({ ...read, signal }),
       });
     },
+    write,
     async readIntoFile(read, file) {
       const definitions = sources.definitionsOf(read.connections);
       const cancellation = cancellable(read.signal);

@@ -34,11 +34,11 @@ test("a total is remembered until one of its tables is written to", async () => 
   const sql = "SELECT id FROM t WHERE id < 900";
   await untilRemembered(t, "t", sql);
   const known = await totalOf(t, sql);
-  await t.sql("INSERT INTO u VALUES (-1)", ["memory.main.u"]);
+  await t.sql("INSERT INTO u VALUES (-1)", ["u"]);
   expect(await totalOf(t, sql)).toBe(known);
   // Every page of the query has the same total.
   expect(await totalOf(t, sql, 50)).toBe(known);
-  await t.sql("DELETE FROM t WHERE id = -1", ["memory.main.t"]);
+  await t.sql("DELETE FROM t WHERE id = -1", ["t"]);
   expect(await totalOf(t, sql)).toBe(900);
 });
 
@@ -71,7 +71,7 @@ test("while a write is under way, nothing remembered is trusted", async () => {
   await untilRemembered(t, "t", sql);
   await t.sql("DELETE FROM t WHERE id = -1");
   await totalOf(t, sql);
-  const written = t.versions.writing(["memory.main.t"]);
+  const written = t.versions.writing(["t"]);
   await t.secretly("INSERT INTO t VALUES (-1)");
   expect(await totalOf(t, sql)).toBe(1001);
   await t.secretly("INSERT INTO t VALUES (-1)");
@@ -89,7 +89,7 @@ test("under writers that never rest, every page agrees with its total", async ()
   let pages = 0;
   const writer = async (): Promise<void> => {
     for (let write = 0; write < 400; write++) {
-      await t.sql("INSERT INTO t VALUES (0)", ["memory.main.t"]);
+      await t.sql("INSERT INTO t VALUES (0)", ["t"]);
       if (write % 4 === 0) await new Promise((resolve) => setTimeout(resolve, 3));
     }
     writing = false;

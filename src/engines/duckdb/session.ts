@@ -21,6 +21,8 @@ export interface Session {
   /** Everything from here on sees one snapshot. Nothing of it is ever committed. */
   begin(): Promise<void>;
   rollback(): Promise<void>;
+  /** Makes everything since `begin` durable. Not interrupted: whoever waits for it gets to know what became of it. */
+  commit(): Promise<void>;
   inTransaction(): boolean;
   /** Gives the slot away while the consumer is busy with what it has. */
   pause(): void;
@@ -112,7 +114,7 @@ export async function openSession(pool: ConnectionPool, slots: Slots, cancellati
   }
 
   /** For our own statements: quick, and not interruptible, because the state of the transaction hangs on them. */
-  async function control(sql: "BEGIN" | "ROLLBACK" | "SELECT 1"): Promise<void> {
+  async function control(sql: "BEGIN" | "COMMIT" | "ROLLBACK" | "SELECT 1"): Promise<void> {
     let statement = statements.get(sql);
     if (statement === undefined) {
       statement = await duckdb.prepare(native, sql);
@@ -139,6 +141,14 @@ export async function openSession(pool: ConnectionPool, slots: Slots, cancellati
     } catch {
       clean = false;
     }
+  }
+
+  async function commit(): Promise<void> {
+    if (!inTransaction) return;
+    cancellation.check();
+    // Whether it works or not, the transaction is over then.
+    inTransaction = false;
+    await control("COMMIT");
   }
 
   async function failed(): Promise<boolean> {
@@ -173,6 +183,7 @@ export async function openSession(pool: ConnectionPool, slots: Slots, cancellati
     failed,
     begin,
     rollback,
+    commit,
     inTransaction: () => inTransaction,
     pause,
     async resume() {

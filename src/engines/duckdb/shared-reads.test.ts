@@ -91,7 +91,7 @@ test("what is read after a write never joins what began before it", async () => 
   for (const id of [11, 12, 13]) {
     const before = t.engine.read(page).then(answerOf);
     await until("the query runs", () => t.engine.activity().running === 1);
-    await t.sql(`UPDATE t SET id = ${id}`, ["memory.main.t"]);
+    await t.sql(`UPDATE t SET id = ${id}`, ["t"]);
     const after = t.engine.read(page).then(answerOf);
     expect((await after).rows).toEqual([[60_000_000, id]]);
     expect((await before).rows[0]?.[0]).toBe(60_000_000);
@@ -115,9 +115,9 @@ test("rows tell whether they are still what the same read would give", async () 
   const rows = await t.engine.read(pageOf([statement("SELECT id FROM t")], 10));
   const isCurrent = await rows.watch();
   expect(isCurrent?.()).toBe(true);
-  await t.sql("CREATE TABLE u AS SELECT 1 AS id", ["memory.main.u"]);
+  await t.sql("CREATE TABLE u AS SELECT 1 AS id", ["u"]);
   expect(isCurrent?.()).toBe(true);
-  await t.sql("UPDATE t SET id = 8", ["memory.main.t"]);
+  await t.sql("UPDATE t SET id = 8", ["t"]);
   expect(isCurrent?.()).toBe(false);
   for (const sql of ["SELECT id FROM other.o", "SELECT now(), id FROM t", "SELECT random(), id FROM t"]) {
     const unknown = await t.engine.read(pageOf([statement(sql)], 10));

@@ -1,0 +1,124 @@
+import duckdb from "@duckdb/node-bindings";
+import { RequestFailure } from "../../failure.ts";
+import { changedTable } from "../../sql/classify.ts";
+import type { Statement } from "../../sql/statement.ts";
+import { NOT_WATCHED, type Write, type Written } from "../engine.ts";
+import type { DataVersions } from "./data-versions.ts";
+import { duckdbDialect } from "./dialect.ts";
+import { EVERYTHING, heldRows } from "./held-rows.ts";
+import type { Session } from "./session.ts";
+import type { WriteLanes } from "./write-lanes.ts";
+
+export interface Writing {
+  readonly session: Session;
+  readonly versions: DataVersions;
+  readonly lanes: WriteLanes;
+  /** Tables, views or macros were made or went. */
+  readonly namesChanged: () => void;
+}
+
+/** What of the catalog a write touches: it is known by its words which table each statement changes. */
+type Touched = readonly string[] | "all";
+
+/** Runs the statements, commits, and counts. What conflicts with others is tried again, one at a time. */
+export async function runWrite(write: Write, writing: Writing): Promise<Written> {
+  if (write.statements.length === 0) {
+    throw new RequestFailure({ kind: "query-failed", message: "The template holds no statement." });
+  }
+  const { session } = writing;
+  const attempt = (): Promise<Outcome> => (write.transaction ? runTogether : runEach)(write.statements, writing);
+  const { affected, returned, selected } = await writing.lanes.run(
+    laneOf(touchedBy(write.statements)),
+    session,
+    attempt,
+  );
+  await session.end();
+  const result = write.returnsData ? (returned ?? selected) : undefined;
+  const rows =
+    result && heldRows(result, { total: undefined, window: EVERYTHING, signal: write.signal, watch: NOT_WATCHED });
+  return { rowsAffected: affected, rows };
+}
+
+interface Outcome {
+  readonly affected: number;
+  /** The rows of the last RETURNING. */
+  readonly returned: duckdb.Result | undefined;
+  /** The rows of the last statement, when it is a query. */
+  readonly selected: duckdb.Result | undefined;
+}
+
+const NOTHING: Outcome = { affected: 0, returned: undefined, selected: undefined };
+
+async function runTogether(statements: readonly Statement[], writing: Writing): Promise<Outcome> {
+  const { session } = writing;
+  await session.begin();
+  let outcome = NOTHING;
+  for (const statement of statements) outcome = await runOne(statement, outcome, session);
+  await committed(statements, writing, () => session.commit());
+  return outcome;
+}
+
+/** Each commits by itself, and what conflicts is tried again alone: those before it are done. */
+async function runEach(statements: readonly Statement[], writing: Writing): Promise<Outcome> {
+  const { session, lanes } = writing;
+  let outcome = NOTHING;
+  for (const statement of statements) {
+    const before = outcome;
+    outcome = await lanes.retry(session, () =>
+      committed([statement], writing, async () => {
+        const after = await runOne(statement, before, session);
+        // DuckDB makes several statements of some, and those run in a transaction.
+        await session.commit();
+        return after;
+      }),
+    );
+  }
+  return outcome;
+}
+
+/** While a commit is under way nobody trusts what is remembered of its tables; afterwards it is forgotten. */
+async function committed<T>(
+  statements: readonly Statement[],
+  { versions, namesChanged }: Writing,
+  commit: () => Promise<T>,
+): Promise<T> {
+  const touched = touchedBy(statements);
+  const written = versions.writing(touched);
+  try {
+    return await commit();
+  } finally {
+    written();
+    if (touched === "all") namesChanged();
+  }
+}
+
+async function runOne(statement: Statement, before: Outcome, session: Session): Promise<Outcome> {
+  const type = duckdb.prepared_statement_type(await session.prepare(statement.sql));
+  const result = await session.execute(statement);
+  const hasRows = duckdb.result_return_type(result) === duckdb.ResultType.QUERY_RESULT;
+  if (!CHANGES_ROWS.has(type)) return { ...before, selected: hasRows ? result : undefined };
+  // A statement with RETURNING reports no change: its rows are those that it changed.
+  const changed = hasRows ? duckdb.row_count(result) : duckdb.rows_changed(result);
+  return { affected: before.affected + changed, returned: hasRows ? result : before.returned, selected: undefined };
+}
+
+const CHANGES_ROWS: ReadonlySet<duckdb.StatementType> = new Set([
+  duckdb.StatementType.INSERT,
+  duckdb.StatementType.UPDATE,
+  duckdb.StatementType.DELETE,
+  duckdb.StatementType.MERGE_INTO,
+]);
+
+function touchedBy(statements: readonly Statement[]): Touched {
+  const tables = new Set<string>();
+  for (const { sql } of statements) {
+    const changed = changedTable(sql, duckdbDialect);
+    if (changed.kind === "unknown") return "all";
+    if (changed.kind === "table") tables.add(changed.name);
+  }
+  return [...tables];
+}
+
+function laneOf(touched: Touched): string {
+  return touched === "all" ? "" : touched.toSorted().join("\0");
+}
