@@ -16,6 +16,8 @@ export type Failure =
   /** The template itself refused, with `error('403: not yours')`. */
   | { readonly kind: "refused-by-template"; readonly status: number; readonly message: string }
   | { readonly kind: "query-failed"; readonly message: string }
+  /** An `Idempotency-Key` came again with another request. */
+  | { readonly kind: "key-reused" }
   /** Others changed the same rows at the same time, again and again. */
   | { readonly kind: "conflict" }
   | { readonly kind: "query-timeout" }

@@ -1,3 +1,4 @@
+import { openIdempotentAnswers } from "./calls/idempotency.ts";
 import type { Callee } from "./calls/run-endpoint.ts";
 import { openSources, reasonOf, type Sources } from "./calls/sources.ts";
 import type { Problem } from "./config/problem.ts";
@@ -89,6 +90,11 @@ function serviceOf(
     routes: buildRouteTable(endpoints),
     sources,
     limits: project.main.limits,
+    idempotentAnswers: openIdempotentAnswers({
+      engine,
+      durable: project.main.duckdb.path !== undefined,
+      now: Date.now,
+    }),
     ready(endpoint) {
       if (!late.has(endpoint)) return endpoint;
       const known = late.get(endpoint) ?? verifyLate(endpoint, engine, sources);

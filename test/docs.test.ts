@@ -208,7 +208,7 @@ describe("parameters", () => {
     expect(sorted(firstCodes("docs/endpoints.md", "Message"))).toEqual(messagesIn("src/params"));
     const forBodies = firstCodes("docs/http.md", "Message for `body`");
     const others = messagesIn("src/rest").filter(
-      (message) => !/^(Client|Gateway|Internal|Method|Not|Service) /.test(message),
+      (message) => !/^(Client|Conflict|Gateway|Internal|Method|Not|Service|Unprocessable)\b/.test(message),
     );
     for (const message of others) expect(read("docs/http.md") + read("docs/endpoints.md")).toContain(`\`${message}\``);
     for (const message of forBodies) expect(others).toContain(message);
@@ -226,6 +226,7 @@ describe("HTTP", () => {
     "refused-by-template": { kind: "refused-by-template", status: 403, message: "not yours" },
     cancelled: { kind: "cancelled" },
     conflict: { kind: "conflict" },
+    "key-reused": { kind: "key-reused" },
     "query-failed": { kind: "query-failed", message: "Conversion Error: ..." },
     internal: { kind: "internal" },
     "not-active": { kind: "not-active", feature: "cache" },

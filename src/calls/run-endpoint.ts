@@ -1,4 +1,4 @@
-import type { Identity } from "../auth/identity.ts";
+import { type Identity, identityKey } from "../auth/identity.ts";
 import type { Limits } from "../config/project.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { Engine, FileKind, Read, Rows, StopSignal, Written } from "../engines/engine.ts";
@@ -11,6 +11,7 @@ import type { SpooledFile } from "../spool/spooled-file.ts";
 import { type Lookup, render } from "../sql/render.ts";
 import type { Statement } from "../sql/statement.ts";
 import type { Deadline } from "./deadline.ts";
+import type { IdempotentAnswers, RunRecorded } from "./idempotency.ts";
 
 /** One call of an endpoint, whoever makes it. */
 export interface Call {
@@ -26,6 +27,7 @@ export interface Callee {
   readonly engine: Engine;
   readonly spool: Spool;
   readonly limits: Limits;
+  readonly idempotentAnswers: IdempotentAnswers;
   /** The endpoint as verified against its connections, which are open then. */
   ready(endpoint: Endpoint): Promise<Endpoint> | Endpoint;
 }
@@ -70,26 +72,43 @@ export function runIntoFile(
   });
 }
 
-/** What a change came to: it is durable. */
-export type WriteOutcome = Written;
+/** A change that somebody asks for, and how its outcome is told. */
+export interface WriteCall extends Call {
+  /** What the client calls its request, so that it is not run twice. */
+  readonly idempotencyKey: string | undefined;
+  readonly encode: (written: Written) => Promise<string>;
+}
 
-/** Validates, renders, runs and commits. Rejects with a RequestFailure; then nothing is left behind, or what `transaction: false` allows. */
-export async function runWrite(endpoint: Endpoint, call: Call, callee: Callee): Promise<WriteOutcome> {
+/**
+ * Validates, renders, runs and commits; the answer tells of what is durable. Rejects with a RequestFailure: then nothing is
+ * left behind, or what `transaction: false` allows.
+ */
+export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Callee): Promise<string> {
   const { operation } = endpoint;
   if (operation.kind !== "write") throw new Error(`${endpoint.name} is no write`);
   const { params } = validateCall(endpoint, call, callee.limits);
-  const { deadline, identity } = call;
+  const { deadline, identity, idempotencyKey, encode } = call;
+  const { signal } = deadline;
   return deadline.spend(async () => {
-    const verified = await untilAborted(callee.ready(endpoint), deadline.signal);
+    const verified = await untilAborted(callee.ready(endpoint), signal);
     const lookup: Lookup = ({ scope, name }) => (scope === "auth" ? identity.get(name) : params.get(name));
-    return callee.engine.write({
-      connections: verified.connections,
-      statements: statementsOf(verified, lookup, callee.engine),
-      transaction: operation.transaction,
-      returnsData: operation.returnsData,
-      signal: deadline.signal,
-    });
+    const { connections } = verified;
+    const { transaction, returnsData } = operation;
+    const statements = statementsOf(verified, lookup, callee.engine);
+    const run: RunRecorded = (record) =>
+      callee.engine.write({ connections, statements, transaction, returnsData, signal, record });
+    if (idempotencyKey === undefined) return await encode(await run());
+    const scope = `${endpoint.name}\n${identityKey(identity)}`;
+    const request = { scope, key: idempotencyKey, fingerprint: fingerprintOf(call.raw) };
+    return await callee.idempotentAnswers.once(request, { run, encode, signal });
   });
+}
+
+/** What a client said. Texts only: no two requests that differ share it. */
+function fingerprintOf({ query, path, header, body }: RawParams): string {
+  return JSON.stringify(
+    [query, path, header, body].map((values) => [...values].map(([name, { text }]) => [name, text])),
+  );
 }
 
 type Run<T> = (read: Read, pageOf: (total: number | undefined) => PageOfRows | undefined) => Promise<T>;

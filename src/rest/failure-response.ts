@@ -40,6 +40,12 @@ export function failureResponse(failure: Failure): FailureResponse {
       return { status: failure.status, headers: {}, body: { error: failure.message } };
     case "query-failed":
       return { status: 500, headers: {}, body: { error: `Internal Server Error: ${failure.message}` } };
+    case "key-reused":
+      return {
+        status: 422,
+        headers: {},
+        body: { error: "Unprocessable Content: this Idempotency-Key was used for another request" },
+      };
     case "conflict":
       return {
         status: 409,

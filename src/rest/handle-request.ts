@@ -10,10 +10,11 @@ import { answerHeaders, nextPage } from "./answer/headers.ts";
 import { attachment, sendFile } from "./answer/send-file.ts";
 import { sendLong } from "./answer/send-long.ts";
 import { sendAtOnce, sendWhole } from "./answer/send-whole.ts";
-import { sendWritten } from "./answer/send-written.ts";
+import { encodeWritten, sendWritten } from "./answer/send-written.ts";
 import type { WholeAnswer } from "./answer/whole-answer.ts";
 import { type Exchange, VARY } from "./exchange.ts";
 import { failureResponse } from "./failure-response.ts";
+import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { negotiationFor } from "./negotiation/negotiate-format.ts";
 import { readParams } from "./read-params/index.ts";
 import { splitTarget, type Target } from "./read-params/target.ts";
@@ -76,7 +77,9 @@ async function answerCall(called: EndpointCall, asked: Asked, context: RestConte
     const { format, codec, errors } = negotiate(raw.query.get("format")?.text, request.headers.accept);
     const call: Call = { raw, errors, identity: anonymous, deadline };
     if (endpoint.operation.kind === "write") {
-      await sendWritten(await runWrite(endpoint, call, context.service), exchange);
+      const idempotencyKey = idempotencyKeyOf(request.headers);
+      const write = { ...call, idempotencyKey, encode: encodeWritten };
+      await sendWritten(await runWrite(endpoint, write, context.service), exchange);
       return;
     }
     const url = request.url ?? "/";

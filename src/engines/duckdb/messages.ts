@@ -64,3 +64,8 @@ export function isConflict(error: unknown): boolean {
     messageOf(error),
   );
 }
+
+/** A transaction that changes two attached databases. */
+export function isOfTwoDatabases(error: unknown): boolean {
+  return /Attempting to write to database/.test(messageOf(error));
+}

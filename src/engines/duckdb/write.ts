@@ -6,6 +6,7 @@ import { NOT_WATCHED, type Write, type Written } from "../engine.ts";
 import type { DataVersions } from "./data-versions.ts";
 import { duckdbDialect } from "./dialect.ts";
 import { EVERYTHING, heldRows } from "./held-rows.ts";
+import { isOfTwoDatabases } from "./messages.ts";
 import type { Session } from "./session.ts";
 import type { WriteLanes } from "./write-lanes.ts";
 
@@ -26,16 +27,15 @@ export async function runWrite(write: Write, writing: Writing): Promise<Written>
     throw new RequestFailure({ kind: "query-failed", message: "The template holds no statement." });
   }
   const { session } = writing;
-  const attempt = (): Promise<Outcome> => (write.transaction ? runTogether : runEach)(write.statements, writing);
-  const { affected, returned, selected } = await writing.lanes.run(
-    laneOf(touchedBy(write.statements)),
-    session,
-    attempt,
-  );
+  const attempt = (): Promise<Outcome> => (write.transaction ? runTogether(write, writing) : runEach(write, writing));
+  const outcome = await writing.lanes.run(laneOf(touchedBy(write.statements)), session, attempt);
   await session.end();
-  const result = write.returnsData ? (returned ?? selected) : undefined;
-  const rows =
-    result && heldRows(result, { total: undefined, window: EVERYTHING, signal: write.signal, watch: NOT_WATCHED });
+  return writtenOf(outcome, write);
+}
+
+function writtenOf({ affected, returned, selected }: Outcome, { returnsData, signal }: Write): Written {
+  const result = returnsData ? (returned ?? selected) : undefined;
+  const rows = result && heldRows(result, { total: undefined, window: EVERYTHING, signal, watch: NOT_WATCHED });
   return { rowsAffected: affected, rows };
 }
 
@@ -49,17 +49,36 @@ interface Outcome {
 
 const NOTHING: Outcome = { affected: 0, returned: undefined, selected: undefined };
 
-async function runTogether(statements: readonly Statement[], writing: Writing): Promise<Outcome> {
+async function runTogether(write: Write, writing: Writing): Promise<Outcome> {
   const { session } = writing;
+  const { statements, record } = write;
   await session.begin();
   let outcome = NOTHING;
   for (const statement of statements) outcome = await runOne(statement, outcome, session);
+  try {
+    if (record !== undefined) await session.execute(await record(writtenOf(outcome, write)));
+  } catch (error) {
+    if (!isOfTwoDatabases(error)) throw error;
+    await session.rollback();
+    return await recordedAfter(write, writing, () => runTogether({ ...write, record: undefined }, writing));
+  }
   await committed(statements, writing, () => session.commit());
   return outcome;
 }
 
+/** A transaction can change one database only: what is recorded in another follows in its own. */
+async function recordedAfter(write: Write, { session }: Writing, run: () => Promise<Outcome>): Promise<Outcome> {
+  const outcome = await run();
+  if (write.record !== undefined) await session.execute(await write.record(writtenOf(outcome, write)));
+  return outcome;
+}
+
 /** Each commits by itself, and what conflicts is tried again alone: those before it are done. */
-async function runEach(statements: readonly Statement[], writing: Writing): Promise<Outcome> {
+async function runEach(write: Write, writing: Writing): Promise<Outcome> {
+  return await recordedAfter(write, writing, () => runOneByOne(write.statements, writing));
+}
+
+async function runOneByOne(statements: readonly Statement[], writing: Writing): Promise<Outcome> {
   const { session, lanes } = writing;
   let outcome = NOTHING;
   for (const statement of statements) {

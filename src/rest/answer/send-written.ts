@@ -1,12 +1,12 @@
-import type { WriteOutcome } from "../../calls/run-endpoint.ts";
+import type { Written } from "../../engines/engine.ts";
 import { json } from "../../formats/json/json.ts";
 import { type Exchange, VARY } from "../exchange.ts";
 import { plainBody } from "./body-writer.ts";
 
-/** Tells what was written. Spec 4.4. */
-export async function sendWritten(outcome: WriteOutcome, exchange: Exchange): Promise<void> {
+/** Sends the answer to a write. */
+export async function sendWritten(body: string, exchange: Exchange): Promise<void> {
   const { response, requestId } = exchange;
-  const bytes = await bodyOf(outcome);
+  const bytes = Buffer.from(body);
   response.writeHead(200, [
     "Vary",
     VARY,
@@ -22,11 +22,12 @@ export async function sendWritten(outcome: WriteOutcome, exchange: Exchange): Pr
   await plainBody(exchange).end(bytes);
 }
 
-async function bodyOf({ rowsAffected, rows }: WriteOutcome): Promise<Buffer> {
-  if (rows === undefined) return Buffer.from(`{"rows_affected":${rowsAffected}}`);
+/** Tells what was written. Spec 4.4. */
+export async function encodeWritten({ rowsAffected, rows }: Written): Promise<string> {
+  if (rows === undefined) return `{"rows_affected":${rowsAffected}}`;
   const encoder = json.open(rows.columns, { kind: "write", rowsAffected });
   const pieces: Uint8Array[] = [];
   for (let chunk = await rows.next(); chunk !== undefined; chunk = await rows.next())
     pieces.push(encoder.encode(chunk));
-  return Buffer.concat([...pieces, encoder.end()]);
+  return Buffer.concat([...pieces, encoder.end()]).toString();
 }
