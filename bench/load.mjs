@@ -77,10 +77,11 @@ export function memoryOf(pid) {
 export const resetPeak = (pid) => writeFileSync(`/proc/${pid}/clear_refs`, "5");
 
 /**
- * Sends GET requests over kept-alive connections, each as soon as the last is answered. Every answer must be 200, and its
- * length known. `path` is given the number of the request and that of the client.
+ * Sends requests over kept-alive connections, each as soon as the last is answered: GET, or POST of JSON when there is a
+ * `body`. Every answer must be 200, and its length known. `path` and `body` are given the number of the request and that
+ * of the client.
  */
-export async function load(url, { clients, requests, path }) {
+export async function load(url, { clients, requests, path, body }) {
   const { hostname, port } = new URL(url);
   let sent = 0;
   const began = performance.now();
@@ -94,7 +95,9 @@ export async function load(url, { clients, requests, path }) {
           resolve();
           return;
         }
-        socket.write(`GET ${path(sent++, number)} HTTP/1.1\r\nHost: bench\r\n\r\n`);
+        const at = sent++;
+        if (body === undefined) socket.write(`GET ${path(at, number)} HTTP/1.1\r\nHost: bench\r\n\r\n`);
+        else socket.write(postOf(path(at, number), body(at, number)));
       };
       socket.on("connect", ask).on("error", reject);
       socket.on("data", (bytes) => {
@@ -112,6 +115,9 @@ export async function load(url, { clients, requests, path }) {
   await Promise.all(Array.from({ length: clients }, client));
   return { perSecond: (requests / (performance.now() - began)) * 1000 };
 }
+
+const postOf = (path, body) =>
+  `POST ${path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 
 export const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 

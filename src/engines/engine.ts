@@ -27,7 +27,7 @@ export interface Write {
   /** As for a read; what has not been committed by then is rolled back. */
   readonly signal: StopSignal;
   /** A statement of ours that tells of the outcome: it is committed with the change, or right after it where that cannot be. */
-  readonly record: ((written: Written) => Promise<Statement>) | undefined;
+  readonly record?: ((written: Written) => Promise<Statement>) | undefined;
 }
 
 /** What a change came to. It is durable. */

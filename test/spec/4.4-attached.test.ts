@@ -22,7 +22,10 @@ async function inFile(file: string, sql: string): Promise<unknown[]> {
 /** The endpoint over other connections than `memory`. */
 function over(connections: string, files: Files): Files {
   return Object.fromEntries(
-    Object.entries(files).map(([name, text]) => [name, text.replace("connection: [memory]", `connection: [${connections}]`)]),
+    Object.entries(files).map(([name, text]) => [
+      name,
+      text.replace("connection: [memory]", `connection: [${connections}]`),
+    ]),
   );
 }
 
@@ -46,7 +49,10 @@ describe("an attached file database", () => {
             `operation: { returns-data: true }\n${FIELD}`,
           ),
         ),
-        ...over("store", route("PUT /t", "UPDATE store.t SET name = 'x'; INSERT INTO store.t VALUES ({{params.id}}, 'new')", FIELD)),
+        ...over(
+          "store",
+          route("PUT /t", "UPDATE store.t SET name = 'x'; INSERT INTO store.t VALUES ({{params.id}}, 'new')", FIELD),
+        ),
         ...over("store", route("DELETE /t/:id", "DELETE FROM store.t WHERE id = {{params.id}}")),
       });
       expect(await outcome(service, "POST /t", { id: 2 })).toEqual([
@@ -74,9 +80,16 @@ describe("an attached file database", () => {
       ...over("one, two", route("POST /both", "INSERT INTO one.t VALUES (1); INSERT INTO two.t VALUES (1)")),
       ...over(
         "one, two",
-        route("PUT /both", "INSERT INTO one.t VALUES (2); INSERT INTO two.t VALUES (2)", "operation: { transaction: false }\n"),
+        route(
+          "PUT /both",
+          "INSERT INTO one.t VALUES (2); INSERT INTO two.t VALUES (2)",
+          "operation: { transaction: false }\n",
+        ),
       ),
-      ...over("one, two", route("GET /both", "SELECT one.t.id AS one, two.t.id AS two FROM one.t FULL JOIN two.t ON true")),
+      ...over(
+        "one, two",
+        route("GET /both", "SELECT one.t.id AS one, two.t.id AS two FROM one.t FULL JOIN two.t ON true"),
+      ),
     });
     for (let time = 0; time < 3; time++) {
       expect(await outcome(service, "POST /both")).toEqual([

@@ -7,7 +7,11 @@ const TIMES = 50;
 const DATA = "operation: { returns-data: true }\n";
 
 /** All clients at once, each one request after another. */
-async function clients<T>(count: number, times: number, ask: (client: number, time: number) => Promise<T>): Promise<T[]> {
+async function clients<T>(
+  count: number,
+  times: number,
+  ask: (client: number, time: number) => Promise<T>,
+): Promise<T[]> {
   const all = await Promise.all(
     Array.from({ length: count }, async (_, client) => {
       const answers: T[] = [];
@@ -30,27 +34,27 @@ const count = (answers: readonly Answer[]): Record<string, number> => {
 const ascending = (length: number): number[] => Array.from({ length }, (_, index) => index + 1);
 
 describe("many clients change the same row", () => {
-  test(
-    `${CLIENTS} clients that each increment a counter ${TIMES} times: none is lost, none fails`,
-    { timeout: 60_000 },
-    async () => {
-      await using service = await serviceFrom({
-        ...mainFile("CREATE TABLE counter (n INTEGER); INSERT INTO counter VALUES (0);"),
-        ...route("GET /counter", "SELECT n FROM counter"),
-        ...route("POST /counter", "UPDATE counter SET n = n + 1 RETURNING n", DATA),
-      });
-      const answers = await clients(CLIENTS, TIMES, () => send(service, "POST /counter"));
-      expect(count(answers)).toEqual({ 200: CLIENTS * TIMES });
-      expect(await service.json("/counter")).toEqual([{ n: CLIENTS * TIMES }]);
-      // Each saw the state that it made, and no two made the same.
-      const seen = answers.map(({ text }) => (JSON.parse(text) as { data: [{ n: number }] }).data[0].n);
-      expect(seen.sort((a, b) => a - b)).toEqual(ascending(CLIENTS * TIMES));
-    },
-  );
+  test(`${CLIENTS} clients that each increment a counter ${TIMES} times: none is lost, none fails`, {
+    timeout: 60_000,
+  }, async () => {
+    await using service = await serviceFrom({
+      ...mainFile("CREATE TABLE counter (n INTEGER); INSERT INTO counter VALUES (0);"),
+      ...route("GET /counter", "SELECT n FROM counter"),
+      ...route("POST /counter", "UPDATE counter SET n = n + 1 RETURNING n", DATA),
+    });
+    const answers = await clients(CLIENTS, TIMES, () => send(service, "POST /counter"));
+    expect(count(answers)).toEqual({ 200: CLIENTS * TIMES });
+    expect(await service.json("/counter")).toEqual([{ n: CLIENTS * TIMES }]);
+    // Each saw the state that it made, and no two made the same.
+    const seen = answers.map(({ text }) => (JSON.parse(text) as { data: [{ n: number }] }).data[0].n);
+    expect(seen.sort((a, b) => a - b)).toEqual(ascending(CLIENTS * TIMES));
+  });
 
   test("several statements that read what they write: read, compute, write, log", async () => {
     await using service = await serviceFrom({
-      ...mainFile("CREATE TABLE account (id INTEGER PRIMARY KEY, n INTEGER); INSERT INTO account VALUES (1, 100), (2, 100); CREATE TABLE moves (n INTEGER);"),
+      ...mainFile(
+        "CREATE TABLE account (id INTEGER PRIMARY KEY, n INTEGER); INSERT INTO account VALUES (1, 100), (2, 100); CREATE TABLE moves (n INTEGER);",
+      ),
       ...route("GET /accounts", "SELECT id, n, (SELECT count(*) FROM moves) AS moves FROM account ORDER BY id"),
       ...route(
         "POST /move",
@@ -58,7 +62,9 @@ describe("many clients change the same row", () => {
         bodyFields({ n: INT }),
       ),
     });
-    const answers = await clients(16, 10, (client, time) => send(service, "POST /move", { n: (client + time) % 2 ? 3 : -2 }));
+    const answers = await clients(16, 10, (client, time) =>
+      send(service, "POST /move", { n: (client + time) % 2 ? 3 : -2 }),
+    );
     expect(count(answers)).toEqual({ 200: 160 });
     expect(await service.json("/accounts")).toEqual([
       { id: 1, n: 100 - 80 * 3 + 80 * 2, moves: 160 },
@@ -121,7 +127,11 @@ describe("many clients insert", () => {
     await using service = await serviceFrom({
       ...mainFile("CREATE TABLE t (id INTEGER PRIMARY KEY, client INTEGER);"),
       ...route("GET /t", "SELECT id FROM t ORDER BY id"),
-      ...route("POST /t", "INSERT INTO t VALUES ({{params.id}}, {{params.client}})", bodyFields({ id: INT, client: INT })),
+      ...route(
+        "POST /t",
+        "INSERT INTO t VALUES ({{params.id}}, {{params.client}})",
+        bodyFields({ id: INT, client: INT }),
+      ),
     });
     const answers = await clients(CLIENTS, 5, (client, time) =>
       send(service, "POST /t", { id: client * 5 + time + 1, client }),
@@ -134,7 +144,11 @@ describe("many clients insert", () => {
     await using service = await serviceFrom({
       ...mainFile("CREATE TABLE t (id INTEGER PRIMARY KEY, client INTEGER);"),
       ...route("GET /t", "SELECT id, client FROM t ORDER BY id"),
-      ...route("POST /t", "INSERT INTO t VALUES ({{params.id}}, {{params.client}})", bodyFields({ id: INT, client: INT })),
+      ...route(
+        "POST /t",
+        "INSERT INTO t VALUES ({{params.id}}, {{params.client}})",
+        bodyFields({ id: INT, client: INT }),
+      ),
     });
     const answers = await clients(16, 10, async (client, id) => ({
       client,
@@ -172,7 +186,9 @@ describe("many clients insert", () => {
       ...route("POST /t", "INSERT INTO t VALUES (1)"),
       ...route("PUT /t", "CREATE OR REPLACE TABLE t (id INTEGER); INSERT INTO t VALUES (0)"),
     });
-    const answers = await clients(8, 20, (client, time) => send(service, client === 0 && time % 4 === 0 ? "PUT /t" : "POST /t"));
+    const answers = await clients(8, 20, (client, time) =>
+      send(service, client === 0 && time % 4 === 0 ? "PUT /t" : "POST /t"),
+    );
     for (const { status, text } of answers) {
       if (status === 200) expect(text).toBe('{"rows_affected":1}');
       else expect([409, 500]).toContain(status);

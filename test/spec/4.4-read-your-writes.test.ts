@@ -53,7 +53,14 @@ INSERT INTO t SELECT range, 0 FROM range(20);
 CREATE VIEW seen AS SELECT id, v FROM t;`;
 
 /** Ways to see the sum of `v` and the number of rows. */
-const LOOKS = ["GET /page?limit=1", "GET /sum", "GET /view", "GET /joined", "GET /csv?format=csv", "GET /arguments?least=0"];
+const LOOKS = [
+  "GET /page?limit=1",
+  "GET /sum",
+  "GET /view",
+  "GET /joined",
+  "GET /csv?format=csv",
+  "GET /arguments?least=0",
+];
 const SUM = "SELECT count(*)::INTEGER AS rows, sum(v)::INTEGER AS sum FROM";
 const READS: Files = {
   ...paged("GET /page", "SELECT (SELECT sum(v)::INTEGER FROM t) AS sum, id FROM t ORDER BY id"),
@@ -90,9 +97,19 @@ async function warmUp(agent: Agent, service: TestService): Promise<void> {
 const WRITES: readonly (readonly [string, string, string, number])[] = [
   ["INSERT", "INSERT INTO t SELECT max(id) + 1, 1 FROM t", "", 1],
   ["UPDATE", "UPDATE t SET v = v + 1 WHERE id = 0", "", 0],
-  ["a view's table by MERGE", "MERGE INTO t USING (VALUES (1)) s (id) ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = t.v + 1", "", 0],
+  [
+    "a view's table by MERGE",
+    "MERGE INTO t USING (VALUES (1)) s (id) ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = t.v + 1",
+    "",
+    0,
+  ],
   ["RETURNING", "INSERT INTO t SELECT max(id) + 1, 1 FROM t RETURNING id", "operation: { returns-data: true }\n", 1],
-  ["no transaction", "SELECT 1; INSERT INTO t SELECT max(id) + 1, 1 FROM t; SELECT 2", "operation: { transaction: false }\n", 1],
+  [
+    "no transaction",
+    "SELECT 1; INSERT INTO t SELECT max(id) + 1, 1 FROM t; SELECT 2",
+    "operation: { transaction: false }\n",
+    1,
+  ],
   [
     "no transaction, and a failure after it",
     "INSERT INTO t SELECT max(id) + 1, 1 FROM t; SELECT error('418: later')",
@@ -148,7 +165,8 @@ describe("after the answer to a write nobody sees what was before", () => {
   });
 
   test("a read that began before is not shared with those that come after", async () => {
-    const slow = "SELECT (SELECT count(*) FROM t) AS rows, (SELECT sum(a.range * b.range) FROM range({{params.n}}) a, range({{params.n}}) b) AS s";
+    const slow =
+      "SELECT (SELECT count(*) FROM t) AS rows, (SELECT sum(a.range * b.range) FROM range({{params.n}}) a, range({{params.n}}) b) AS s";
     await using service = await serviceFrom({
       ...mainFile(TABLE),
       ...route("GET /slow", slow, "request:\n  - { field-name: n, field-in: query, validators: [{ type: int }] }\n"),

@@ -78,7 +78,10 @@ describe("a statement that fails", () => {
       ...main,
       ...ROWS,
       ...INSERT,
-      ...route("POST /fail", `INSERT INTO t VALUES (10); UPDATE t SET id = 20 WHERE id = 10; ${sql}; INSERT INTO t VALUES (30)`),
+      ...route(
+        "POST /fail",
+        `INSERT INTO t VALUES (10); UPDATE t SET id = 20 WHERE id = 10; ${sql}; INSERT INTO t VALUES (30)`,
+      ),
     });
     for (let time = 0; time < 3; time++) expect(await outcome(service, "POST /fail")).toEqual([status, body]);
     await expectClean(service, [1]);

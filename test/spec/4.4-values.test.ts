@@ -230,7 +230,12 @@ describe("validate-before-write: false", () => {
   });
 
   test.each([
-    ["a table", "t", "INSERT INTO {{{params.at}}} VALUES ('1', 'a', 'b')", "t VALUES ('9', 'x', 'y'); DELETE FROM t; --"],
+    [
+      "a table",
+      "t",
+      "INSERT INTO {{{params.at}}} VALUES ('1', 'a', 'b')",
+      "t VALUES ('9', 'x', 'y'); DELETE FROM t; --",
+    ],
     ["an order", "2", "INSERT INTO t SELECT '1', 'a', 'b' ORDER BY {{{params.at}}}", "1; DELETE FROM t; --"],
     ["a name", "t", "INSERT INTO \"{{{params.at}}}\" VALUES ('1', 'a', 'b')", 't" VALUES (0, 0, 0); DELETE FROM "t'],
   ])("an enum that is written into the SQL is one of its list: %s", async (_, allowed, sql, attack) => {

@@ -1,4 +1,5 @@
 import duckdb from "@duckdb/node-bindings";
+import type { DataVersions } from "./data-versions.ts";
 import { type RecentMap, recentMap } from "./recent-map.ts";
 import { remoteLiteralMacros } from "./remote-literals.ts";
 import type { SessionSettings } from "./session-settings.ts";
@@ -11,6 +12,7 @@ export interface PooledConnection {
 }
 
 export interface ConnectionPool {
+  readonly versions: DataVersions;
   take(): Promise<PooledConnection>;
   /** Takes back a connection without an open transaction. */
   giveBack(connection: PooledConnection): void;
@@ -23,6 +25,7 @@ export interface ConnectionPool {
 }
 
 export interface PoolOptions {
+  readonly versions: DataVersions;
   readonly database: duckdb.Database;
   readonly settings: SessionSettings;
   readonly maxIdle: number;
@@ -35,7 +38,7 @@ interface Connection extends PooledConnection {
   generation: number;
 }
 
-export function openConnectionPool({ database, settings, maxIdle }: PoolOptions): ConnectionPool {
+export function openConnectionPool({ database, settings, versions, maxIdle }: PoolOptions): ConnectionPool {
   // The one used last is taken first: its statements are warm, and spare ones stay out of the way.
   const idle: Connection[] = [];
   const lent = new Set<PooledConnection>();
@@ -68,6 +71,7 @@ export function openConnectionPool({ database, settings, maxIdle }: PoolOptions)
   }
 
   return {
+    versions,
     async take() {
       const connection = idle.pop() ?? (await connect());
       lent.add(connection);

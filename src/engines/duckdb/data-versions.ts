@@ -7,6 +7,8 @@ export interface DataVersions {
   now(): number;
   /** Whether the tables (by their short names) are as they were. False also while somebody writes: a commit is seen before it is reported. */
   unchangedSince(moment: number, tables: readonly string[]): boolean;
+  /** Whether nobody has changed any table since, and nobody is about to. */
+  quietSince(moment: number): boolean;
   /** Somebody is about to commit a change of these tables (all, when it cannot be told which). Ended by the returned function. */
   writing(tables: readonly string[] | "all"): () => void;
 }
@@ -41,6 +43,7 @@ export function dataVersions(): DataVersions {
       if (changedAll > moment || writersOfAll > 0) return false;
       return tables.every((table) => (changed.get(table) ?? 0) <= moment && (writersOf.get(table) ?? 0) === 0);
     },
+    quietSince: (moment) => clock === moment && writers === 0,
     writing(tables) {
       count(tables, 1);
       return () => {

@@ -60,6 +60,7 @@ export function messageOf(error: unknown): string {
 
 /** Somebody else changed the same rows, or the same name, since the transaction began. Another try may do. */
 export function isConflict(error: unknown): boolean {
+  if (error instanceof ConflictError) return true;
   return /^TransactionContext Error: (?:Conflict|Catalog write-write conflict|Failed to commit|Transaction conflict)/i.test(
     messageOf(error),
   );
@@ -68,4 +69,16 @@ export function isConflict(error: unknown): boolean {
 /** A transaction that changes two attached databases. */
 export function isOfTwoDatabases(error: unknown): boolean {
   return /Attempting to write to database/.test(messageOf(error));
+}
+
+export function isDuplicateKey(error: unknown): boolean {
+  return messageOf(error).startsWith("Constraint Error: Duplicate key");
+}
+
+/** Two wrote at the same time, which DuckDB told in other words. */
+export class ConflictError extends Error {
+  constructor(options: ErrorOptions) {
+    super("Conflict", options);
+    this.name = "ConflictError";
+  }
 }

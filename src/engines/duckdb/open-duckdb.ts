@@ -40,7 +40,7 @@ const SHARING_PATIENCE_MS = 1_000;
 /** The engine over a database that is open; it closes it. */
 export function engineOver({ database, settings, catalog, versions }: OpenDatabase, options: EngineOptions): Engine {
   const slots = openSlots(options.maxConcurrentQueries, options.maxQueued);
-  const pool = openConnectionPool({ database, settings, maxIdle: options.maxConcurrentQueries * 2 });
+  const pool = openConnectionPool({ database, settings, versions, maxIdle: options.maxConcurrentQueries * 2 });
   const sources = openSources({
     database,
     settings,

@@ -99,12 +99,12 @@ async function planStatements(
   statements: readonly Statement[],
 ): Promise<StatementProblem | undefined> {
   const [only] = statements;
-  if (only !== undefined && statements.length === 1) return planStatement(native, only.sql);
+  if (only !== undefined && statements.length === 1) return planStatement(native, only);
   await duckdb.query(native, "BEGIN");
   try {
     let skipped = false;
     for (const [index, statement] of statements.entries()) {
-      const problem = await planStatement(native, statement.sql);
+      const problem = await planStatement(native, statement);
       // A name may be missing because a statement before, which was not run, would have made it.
       if (problem?.kind === "names" && skipped) return undefined;
       if (problem !== undefined) return { ...problem, statement: index };
@@ -117,14 +117,30 @@ async function planStatements(
 }
 
 /** Preparing finds what does not parse, and names that are not there. */
-async function planStatement(native: duckdb.Connection, sql: string): Promise<StatementProblem | undefined> {
+async function planStatement(native: duckdb.Connection, statement: Statement): Promise<StatementProblem | undefined> {
+  const { sql } = statement;
   try {
-    duckdb.destroy_prepare_sync(await duckdb.prepare(native, sql));
-    return undefined;
+    const prepared = await duckdb.prepare(native, sql);
+    const type = duckdb.prepared_statement_type(prepared);
+    duckdb.destroy_prepare_sync(prepared);
+    return type === duckdb.StatementType.SELECT ? undefined : await readOnlyProblem(native, statement);
   } catch (error) {
     // Several statements at once: what DuckDB makes of PIVOT, which can only be planned with the data.
     return messageOf(error).includes("Cannot prepare multiple statements") ? undefined : problemOf(error, sql);
   }
+}
+
+/** Whether a database may be changed is only looked at when a statement is to run; explaining it is enough. */
+async function readOnlyProblem(
+  native: duckdb.Connection,
+  { sql, values }: Statement,
+): Promise<StatementProblem | undefined> {
+  const error = await errorOf(runOnce(native, { sql: `EXPLAIN ${sql}`, values }));
+  const [, database] = /on database "(.*)" which is attached in read-only mode/.exec(messageOf(error)) ?? [];
+  if (database === undefined) return undefined;
+  const message = `the database "${database}" is read-only, and this statement changes it`;
+  // Nothing that comes before it can make it right.
+  return { kind: "syntax", message, statement: 0, offset: undefined };
 }
 
 const MAKES_TEMPORARY =

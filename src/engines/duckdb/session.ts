@@ -53,6 +53,10 @@ const CHANGES_NAMES: ReadonlySet<duckdb.StatementType> = new Set([
   duckdb.StatementType.ALTER,
 ]);
 
+/** When statements without parameters were planned. */
+const plannedAt = new WeakMap<duckdb.PreparedStatement, number>();
+const MOST_PLANS = 3;
+
 /** The caller has entered the slots; the session leaves them, and ends the cancellation. */
 export async function openSession(pool: ConnectionPool, slots: Slots, cancellation: Cancellation): Promise<Session> {
   const connection = await pool.take().catch((error: unknown) => {
@@ -60,6 +64,9 @@ export async function openSession(pool: ConnectionPool, slots: Slots, cancellati
     throw error;
   });
   const { native, statements } = connection;
+  const { versions } = pool;
+  /** Planned in the transaction that is open: nothing that it sees came later. */
+  let plannedInside = new WeakSet<duckdb.PreparedStatement>();
   let holdsSlot = true;
   let inTransaction = false;
   let clean = true;
@@ -68,10 +75,14 @@ export async function openSession(pool: ConnectionPool, slots: Slots, cancellati
 
   async function prepare(sql: string): Promise<duckdb.PreparedStatement> {
     const known = statements.get(sql);
-    if (known !== undefined) return known;
+    if (known !== undefined && isTrue(known)) return known;
+    statements.delete(sql);
+    const moment = versions.now();
     try {
       const statement = await interruptible(native, cancellation, () => duckdb.prepare(native, sql));
       statements.set(sql, statement);
+      if (duckdb.nparams(statement) === 0) plannedAt.set(statement, moment);
+      if (inTransaction) plannedInside.add(statement);
       const type = duckdb.prepared_statement_type(statement);
       clean &&= LEAVES_NOTHING.has(type);
       changesNames ||= CHANGES_NAMES.has(type);
@@ -99,14 +110,43 @@ export async function openSession(pool: ConnectionPool, slots: Slots, cancellati
     return statement;
   }
 
+  /**
+   * Whether the plan of a statement fits the data. DuckDB plans one with parameters for each execution, and keeps the plan of
+   * one without: made from the smallest and largest values of columns at that time, it may miss rows that came later.
+   */
+  function isTrue(statement: duckdb.PreparedStatement): boolean {
+    const moment = plannedAt.get(statement);
+    return moment === undefined || plannedInside.has(statement) || versions.quietSince(moment);
+  }
+
   async function run(
+    statement: Statement,
+    execute: (statement: duckdb.PreparedStatement) => Promise<duckdb.Result>,
+  ): Promise<duckdb.Result> {
+    const { sql } = statement;
+    for (let tries = 1; ; tries++) {
+      const prepared = await prepare(sql);
+      const repeatable = duckdb.prepared_statement_type(prepared) === duckdb.StatementType.SELECT;
+      // What changes data cannot be run a second time: its plan is made in the transaction in which it runs.
+      if (!repeatable && inTransaction && plannedAt.has(prepared) && !plannedInside.has(prepared)) {
+        statements.delete(sql);
+        continue;
+      }
+      const result = await runPrepared(prepared, statement, execute);
+      if (!repeatable || isTrue(prepared)) return result;
+      // Somebody wrote between the plan and the snapshot. If that goes on, both come from one transaction.
+      if (tries === MOST_PLANS) await begin();
+    }
+  }
+
+  async function runPrepared(
+    prepared: duckdb.PreparedStatement,
     { sql, values }: Statement,
     execute: (statement: duckdb.PreparedStatement) => Promise<duckdb.Result>,
   ): Promise<duckdb.Result> {
-    const statement = statements.get(sql) ?? (await prepare(sql));
     try {
-      bindValues(statement, values);
-      return await interruptible(native, cancellation, () => execute(statement));
+      bindValues(prepared, values);
+      return await interruptible(native, cancellation, () => execute(prepared));
     } catch (error) {
       statements.delete(sql);
       throw error;
@@ -127,12 +167,14 @@ export async function openSession(pool: ConnectionPool, slots: Slots, cancellati
     if (inTransaction) return;
     cancellation.check();
     inTransaction = true;
+    plannedInside = new WeakSet();
     await control("BEGIN");
   }
 
   async function rollback(): Promise<void> {
     if (!inTransaction) return;
     inTransaction = false;
+    plannedInside = new WeakSet();
     try {
       await control("ROLLBACK");
       // DuckDB does not notice that a temporary table went and came again.
@@ -148,6 +190,7 @@ export async function openSession(pool: ConnectionPool, slots: Slots, cancellati
     cancellation.check();
     // Whether it works or not, the transaction is over then.
     inTransaction = false;
+    plannedInside = new WeakSet();
     await control("COMMIT");
   }
 

@@ -6,7 +6,7 @@ import { NOT_WATCHED, type Write, type Written } from "../engine.ts";
 import type { DataVersions } from "./data-versions.ts";
 import { duckdbDialect } from "./dialect.ts";
 import { EVERYTHING, heldRows } from "./held-rows.ts";
-import { isOfTwoDatabases } from "./messages.ts";
+import { ConflictError, isDuplicateKey, isOfTwoDatabases } from "./messages.ts";
 import type { Session } from "./session.ts";
 import type { WriteLanes } from "./write-lanes.ts";
 
@@ -18,6 +18,12 @@ export interface Writing {
   readonly namesChanged: () => void;
 }
 
+const MOST_RACES = 5;
+
+function handlesDuplicates({ sql }: Statement): boolean {
+  return /\bon\s+conflict\b|\binsert\s+or\s+(?:ignore|replace)\b/i.test(sql);
+}
+
 /** What of the catalog a write touches: it is known by its words which table each statement changes. */
 type Touched = readonly string[] | "all";
 
@@ -27,7 +33,17 @@ export async function runWrite(write: Write, writing: Writing): Promise<Written>
     throw new RequestFailure({ kind: "query-failed", message: "The template holds no statement." });
   }
   const { session } = writing;
-  const attempt = (): Promise<Outcome> => (write.transaction ? runTogether(write, writing) : runEach(write, writing));
+  let races = 0;
+  const run = (): Promise<Outcome> => (write.transaction ? runTogether(write, writing) : runEach(write, writing));
+  /** A key that somebody else has just inserted is not seen yet by ON CONFLICT, but by the index: seen again, it is. */
+  const attempt = async (): Promise<Outcome> => {
+    try {
+      return await run();
+    } catch (error) {
+      if (!isDuplicateKey(error) || !write.statements.some(handlesDuplicates) || races++ >= MOST_RACES) throw error;
+      throw new ConflictError({ cause: error });
+    }
+  };
   const outcome = await writing.lanes.run(laneOf(touchedBy(write.statements)), session, attempt);
   await session.end();
   return writtenOf(outcome, write);
@@ -85,8 +101,8 @@ async function runOneByOne(statements: readonly Statement[], writing: Writing): 
     const before = outcome;
     outcome = await lanes.retry(session, () =>
       committed([statement], writing, async () => {
+        await session.begin();
         const after = await runOne(statement, before, session);
-        // DuckDB makes several statements of some, and those run in a transaction.
         await session.commit();
         return after;
       }),
