@@ -60,18 +60,36 @@ export type ChangedTable =
   | { readonly kind: "table"; readonly name: string }
   | { readonly kind: "unknown" };
 
-const BEFORE_THE_NAME = new Set(["INTO", "FROM", "OR", "REPLACE", "IGNORE", "TABLE", "ONLY"]);
+const BEFORE_THE_NAME = new Set(
+  "INTO FROM OR REPLACE IGNORE TABLE ONLY VIEW SCHEMA SEQUENCE MACRO FUNCTION TYPE IF NOT EXISTS UNIQUE PERSISTENT RECURSIVE".split(
+    " ",
+  ),
+);
+
+/** The name of what a statement changes or makes, part by part, in lower case. Undefined when its words do not tell. */
+export function changedName(sql: string, dialect: Dialect): readonly string[] | undefined {
+  const [effect] = effectsOf([sql], dialect);
+  if (effect === undefined || effect.kind === "reads" || !NAMED_VERBS.has(effect.verb)) return undefined;
+  const outside = topLevel([...tokens(sql, dialect)]);
+  let at = outside.findIndex(({ text }) => text === effect.verb) + 1;
+  while (BEFORE_THE_NAME.has(outside[at]?.text ?? "")) at++;
+  const path: string[] = [];
+  for (let part = outside[at]; part?.kind === "word"; part = outside[at]) {
+    path.push(part.text.toLowerCase());
+    if (outside[at + 1]?.text !== ".") break;
+    at += 2;
+  }
+  return path.length === 0 ? undefined : path;
+}
+
+const ROW_VERBS = new Set(["INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE"]);
+const NAMED_VERBS = new Set([...ROW_VERBS, "CREATE", "DROP", "ALTER"]);
 
 export function changedTable(sql: string, dialect: Dialect): ChangedTable {
   const [effect] = effectsOf([sql], dialect);
   if (effect === undefined || effect.kind === "reads") return { kind: "nothing" };
-  if (!["INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE"].includes(effect.verb)) return { kind: "unknown" };
-  const outside = topLevel([...tokens(sql, dialect)]);
-  let at = outside.findIndex(({ text }) => text === effect.verb) + 1;
-  while (BEFORE_THE_NAME.has(outside[at]?.text ?? "")) at++;
-  while (outside[at + 1]?.text === "." && outside[at + 2]?.kind === "word") at += 2;
-  const name = outside[at];
-  return name?.kind === "word" ? { kind: "table", name: name.text.toLowerCase() } : { kind: "unknown" };
+  const name = ROW_VERBS.has(effect.verb) ? changedName(sql, dialect)?.at(-1) : undefined;
+  return name === undefined ? { kind: "unknown" } : { kind: "table", name };
 }
 
 interface Token {

@@ -1,8 +1,10 @@
 import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../failure.ts";
+import { changedName } from "../../sql/classify.ts";
 import type { Statement } from "../../sql/statement.ts";
 import type { StatementProblem } from "../engine.ts";
 import { bindValues } from "./bind-values.ts";
+import { duckdbDialect } from "./dialect.ts";
 import { errorPosition } from "./error-position.ts";
 import { extractStatements } from "./extract-statements.ts";
 import { inspect, type TextRows } from "./inspect.ts";
@@ -123,22 +125,28 @@ async function planStatement(native: duckdb.Connection, statement: Statement): P
     const prepared = await duckdb.prepare(native, sql);
     const type = duckdb.prepared_statement_type(prepared);
     duckdb.destroy_prepare_sync(prepared);
-    return type === duckdb.StatementType.SELECT ? undefined : await readOnlyProblem(native, statement);
+    return type === duckdb.StatementType.SELECT ? undefined : await readOnlyProblem(native, sql);
   } catch (error) {
     // Several statements at once: what DuckDB makes of PIVOT, which can only be planned with the data.
     return messageOf(error).includes("Cannot prepare multiple statements") ? undefined : problemOf(error, sql);
   }
 }
 
-/** Whether a database may be changed is only looked at when a statement is to run; explaining it is enough. */
-async function readOnlyProblem(
-  native: duckdb.Connection,
-  { sql, values }: Statement,
-): Promise<StatementProblem | undefined> {
-  const error = await errorOf(runOnce(native, { sql: `EXPLAIN ${sql}`, values }));
-  const [, database] = /on database "(.*)" which is attached in read-only mode/.exec(messageOf(error)) ?? [];
-  if (database === undefined) return undefined;
-  const message = `the database "${database}" is read-only, and this statement changes it`;
+/**
+ * DuckDB looks only when a statement runs whether its database may be changed. (Explaining it would tell as well, and ends the
+ * process for a MERGE with RETURNING.)
+ */
+async function readOnlyProblem(native: duckdb.Connection, sql: string): Promise<StatementProblem | undefined> {
+  const path = changedName(sql, duckdbDialect);
+  if (path === undefined) return undefined;
+  const databases = await inspect(native, {
+    sql: "SELECT lower(database_name), readonly::VARCHAR, (database_name = current_database())::VARCHAR FROM duckdb_databases()",
+    values: [],
+  });
+  const named = path.length > 1 ? databases.find(([name]) => name === path[0]) : undefined;
+  const [name, readOnly] = named ?? databases.find(([, , current]) => current === "true") ?? [];
+  if (readOnly !== "true") return undefined;
+  const message = `the database "${name}" is read-only, and this statement changes it`;
   // Nothing that comes before it can make it right.
   return { kind: "syntax", message, statement: 0, offset: undefined };
 }
