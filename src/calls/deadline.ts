@@ -1,4 +1,5 @@
 import type { StopSignal } from "../engines/engine.ts";
+import { openStop } from "../engines/stop.ts";
 import { type Failure, RequestFailure } from "../failure.ts";
 
 /** The time that a call may spend in the database, and the ways in which it can be ended before. */
@@ -15,8 +16,7 @@ export interface Deadline {
 
 /** Opens the clock of one call. */
 export function openDeadline(timeoutMs: number): Deadline {
-  const listeners = new Set<() => void>();
-  let reason: RequestFailure | undefined;
+  const stop = openStop();
   let spent = 0;
   /** When the work that runs now began. */
   let since: number | undefined;
@@ -24,9 +24,7 @@ export function openDeadline(timeoutMs: number): Deadline {
   let timer: NodeJS.Timeout | undefined;
 
   function cancel(failure: Failure): void {
-    if (reason !== undefined) return;
-    reason = new RequestFailure(failure);
-    for (const listener of [...listeners]) listener();
+    stop.abort(new RequestFailure(failure));
   }
 
   function arm(): void {
@@ -42,16 +40,7 @@ export function openDeadline(timeoutMs: number): Deadline {
   }
 
   return {
-    signal: {
-      get aborted() {
-        return reason !== undefined;
-      },
-      get reason() {
-        return reason;
-      },
-      addEventListener: (_type, listener) => listeners.add(listener),
-      removeEventListener: (_type, listener) => listeners.delete(listener),
-    },
+    signal: stop.signal,
     cancel,
     async spend(work) {
       since = performance.now();

@@ -114,7 +114,6 @@ function fingerprintOf({ query, path, header, body }: RawParams): string {
 type Run<T> = (read: Read, pageOf: (total: number | undefined) => PageOfRows | undefined) => Promise<T>;
 
 async function runRead<T>(endpoint: Endpoint, call: Call, callee: Callee, run: Run<T>): Promise<T> {
-  if (endpoint.notActive !== undefined) throw new RequestFailure({ kind: "not-active", feature: endpoint.notActive });
   const { params, page } = validateCall(endpoint, call, callee.limits);
   const { deadline } = call;
   return deadline.spend(async () => {
@@ -129,7 +128,8 @@ async function runRead<T>(endpoint: Endpoint, call: Call, callee: Callee, run: R
 }
 
 function validateCall(endpoint: Endpoint, { raw, errors }: Call, limits: Limits): { params: Params; page: Page } {
-  const { parameters, refusesUnknownParams, operation } = endpoint;
+  const { parameters, refusesUnknownParams, operation, notActive } = endpoint;
+  if (notActive !== undefined) throw new RequestFailure({ kind: "not-active", feature: notActive });
   const checked = validateParams(parameters, raw, {
     refusesUnknown: refusesUnknownParams,
     skipValidators: operation.kind === "write" && !operation.validateBeforeWrite,

@@ -232,3 +232,19 @@ describe("a write that does not come to its end", () => {
     await expectClean(service, [1]);
   });
 });
+
+test("no transaction: what was committed before a failing ON CONFLICT is not run again", async () => {
+  await using service = await serviceFrom({
+    ...mainFile(
+      "CREATE TABLE log (n INTEGER); CREATE TABLE t (id INTEGER PRIMARY KEY, u INTEGER UNIQUE); INSERT INTO t VALUES (1, 1);",
+    ),
+    ...route("GET /log", "SELECT count(*)::INTEGER AS rows FROM log"),
+    ...route(
+      "POST /add",
+      "INSERT INTO log VALUES (1); INSERT INTO t VALUES (2, 1) ON CONFLICT (id) DO NOTHING",
+      "operation: { transaction: false }\n",
+    ),
+  });
+  expect((await send(service, "POST /add")).status).toBe(500);
+  expect(await service.json("/log")).toEqual([{ rows: 1 }]);
+});

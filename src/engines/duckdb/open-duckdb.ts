@@ -1,6 +1,6 @@
 import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../failure.ts";
-import type { Engine, EngineOptions, Read, Rows, StopSignal, Write, Written } from "../engine.ts";
+import type { Engine, EngineOptions, Read, Rows, StopSignal } from "../engine.ts";
 import { type Cancellation, cancellationOf } from "./cancellation.ts";
 import { openConnectionPool } from "./connection-pool.ts";
 import { dependencyFinder } from "./dependencies.ts";
@@ -88,24 +88,20 @@ export function engineOver({ database, settings, catalog, versions }: OpenDataba
     if (sources.idle()) duckdb.close_sync(database);
   }
 
-  async function runRead(read: Read): Promise<Rows> {
-    const definitions = sources.definitionsOf(read.connections);
+  /** Opens the sources, waits for a slot, and works. Who does the work ends the session; a failure ends it here. */
+  async function inSession<T>(
+    { connections, signal }: Pick<Read, "connections" | "signal">,
+    work: (session: Session, fail: (error: unknown) => RequestFailure) => Promise<T>,
+  ): Promise<T> {
+    const definitions = sources.definitionsOf(connections);
     const fail = (error: unknown): RequestFailure => failureOf(error, definitions);
-    const cancellation = cancellable(read.signal);
+    const cancellation = cancellable(signal);
     let session: Session | undefined;
     try {
-      await sources.openAll(read.connections, cancellation);
+      await sources.openAll(connections, cancellation);
       await slots.enter(cancellation);
-      const moment = versions.now();
       session = await openSession(pool, slots, cancellation);
-      return await readRows(read, {
-        session,
-        memory,
-        totals,
-        watch: () => watch(read, moment),
-        sibling: () => (slots.tryEnter() ? openSession(pool, slots, cancellable(read.signal)) : undefined),
-        stream: { crowded: () => slots.waiting() > 0, failureOf: fail },
-      });
+      return await work(session, fail);
     } catch (error) {
       await session?.end();
       cancellation.end();
@@ -113,20 +109,18 @@ export function engineOver({ database, settings, catalog, versions }: OpenDataba
     }
   }
 
-  async function write(change: Write): Promise<Written> {
-    const definitions = sources.definitionsOf(change.connections);
-    const cancellation = cancellable(change.signal);
-    let session: Session | undefined;
-    try {
-      await sources.openAll(change.connections, cancellation);
-      await slots.enter(cancellation);
-      session = await openSession(pool, slots, cancellation);
-      return await runWrite(change, { session, versions, lanes, namesChanged });
-    } catch (error) {
-      await session?.end();
-      cancellation.end();
-      throw failureOf(error, definitions);
-    }
+  function runRead(read: Read): Promise<Rows> {
+    return inSession(read, (session, failed) => {
+      const moment = versions.now();
+      return readRows(read, {
+        session,
+        memory,
+        totals,
+        watch: () => watch(read, moment),
+        sibling: () => (slots.tryEnter() ? openSession(pool, slots, cancellable(read.signal)) : undefined),
+        stream: { crowded: () => slots.waiting() > 0, failureOf: failed },
+      });
+    });
   }
 
   async function watch({ statements, totalOf }: Read, moment: number): Promise<(() => boolean) | undefined> {
@@ -155,23 +149,13 @@ export function engineOver({ database, settings, catalog, versions }: OpenDataba
         run: (signal) => runRead({ ...read, signal }),
       });
     },
-    write,
-    async readIntoFile(read, file) {
-      const definitions = sources.definitionsOf(read.connections);
-      const cancellation = cancellable(read.signal);
-      let session: Session | undefined;
-      try {
-        await sources.openAll(read.connections, cancellation);
-        await slots.enter(cancellation);
-        session = await openSession(pool, slots, cancellation);
-        return await readIntoFile(read, file, { session, memory });
-      } catch (error) {
-        throw failureOf(error, definitions);
-      } finally {
-        await session?.end();
-        cancellation.end();
-      }
-    },
+    write: (change) => inSession(change, (session) => runWrite(change, { session, versions, lanes, namesChanged })),
+    readIntoFile: (read, file) =>
+      inSession(read, async (session) => {
+        const written = await readIntoFile(read, file, { session, memory });
+        await session.end();
+        return written;
+      }),
     activity: () => ({ running: slots.running(), waiting: slots.waiting() }),
     close() {
       closing ??= close();

@@ -19,9 +19,8 @@ export async function readPage(reading: Reading, limit: number): Promise<Rows | 
   const page = await windowedQuery(last, window, reading);
   if (page === undefined) return undefined;
   const { result, total: rows } = counts
-    ? ((full ? await readRemembered(reading, page) : undefined) ??
-      (full ? await readBeside(reading, page) : undefined) ??
-      (await readCounted(reading, page, limit)))
+    ? ((full ? ((await readRemembered(reading, page)) ?? (await readBeside(reading, page))) : undefined) ??
+      (await readCounted(reading, page, { limit, full })))
     : { result: await session.execute(page), total: total.kind === "known" ? total.rows : undefined };
   await session.end();
   return heldRows(result, { total: rows, window: EVERYTHING, signal, watch });
@@ -62,10 +61,13 @@ async function readBeside(reading: Reading, page: Statement): Promise<CountedPag
  * The page, then the count, in one transaction. A page that is not full tells the total by itself: then there is nothing
  * to count, and no second statement that would need the same snapshot.
  */
-async function readCounted(reading: Reading, page: Statement, limit: number): Promise<CountedPage> {
+async function readCounted(
+  reading: Reading,
+  page: Statement,
+  { limit, full }: { readonly limit: number; readonly full: boolean },
+): Promise<CountedPage> {
   const { session, memory, last, window, totals } = reading;
   const ownSnapshot = !session.inTransaction();
-  const full = limit === 0 || memory.fullPages.get(last.sql) === true;
   let moment = totals.now();
   if (full) await reading.start();
   let result = await session.execute(page);

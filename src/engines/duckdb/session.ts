@@ -7,7 +7,7 @@ import { extractStatements } from "./extract-statements.ts";
 import { messageOf } from "./messages.ts";
 import type { Slots } from "./slots.ts";
 
-/** One read at work: a connection of its own, a slot while native code runs, and a way to stop. */
+/** One read or write at work: a connection of its own, a slot while native code runs, and a way to stop. */
 export interface Session {
   readonly cancellation: Cancellation;
   prepare(sql: string): Promise<duckdb.PreparedStatement>;
@@ -18,7 +18,7 @@ export interface Session {
   fetch(result: duckdb.Result): Promise<duckdb.DataChunk | undefined>;
   /** Whether a stream of this transaction ended with an error: DuckDB tells nobody, but refuses whatever comes next. */
   failed(): Promise<boolean>;
-  /** Everything from here on sees one snapshot. Nothing of it is ever committed. */
+  /** Everything from here on sees one snapshot, and is rolled back unless somebody commits it. */
   begin(): Promise<void>;
   rollback(): Promise<void>;
   /** Makes everything since `begin` durable. Not interrupted: whoever waits for it gets to know what became of it. */

@@ -1,6 +1,6 @@
 import type { Rows, StopSignal } from "../engine.ts";
+import { openStop, type Stop } from "../stop.ts";
 import { isHeld } from "./held-rows.ts";
-import { openStop, type Stop } from "./stop.ts";
 
 /** Identical reads at the same time are one execution. */
 export interface SharedReads {

@@ -18,12 +18,6 @@ export interface Writing {
   readonly namesChanged: () => void;
 }
 
-const MOST_RACES = 5;
-
-function handlesDuplicates({ sql }: Statement): boolean {
-  return /\bon\s+conflict\b|\binsert\s+or\s+(?:ignore|replace)\b/i.test(sql);
-}
-
 /** What of the catalog a write touches: it is known by its words which table each statement changes. */
 type Touched = readonly string[] | "all";
 
@@ -32,19 +26,14 @@ export async function runWrite(write: Write, writing: Writing): Promise<Written>
   if (write.statements.length === 0) {
     throw new RequestFailure({ kind: "query-failed", message: "The template holds no statement." });
   }
-  const { session } = writing;
-  let races = 0;
-  const run = (): Promise<Outcome> => (write.transaction ? runTogether(write, writing) : runEach(write, writing));
-  /** A key that somebody else has just inserted is not seen yet by ON CONFLICT, but by the index: seen again, it is. */
-  const attempt = async (): Promise<Outcome> => {
-    try {
-      return await run();
-    } catch (error) {
-      if (!isDuplicateKey(error) || !write.statements.some(handlesDuplicates) || races++ >= MOST_RACES) throw error;
-      throw new ConflictError({ cause: error });
-    }
-  };
-  const outcome = await writing.lanes.run(laneOf(touchedBy(write.statements)), session, attempt);
+  const { session, lanes } = writing;
+  const touched = touchedBy(write.statements);
+  const runOne = statementRunner(session);
+  const attempt = (): Promise<Outcome> =>
+    write.transaction
+      ? runTogether(write, { ...writing, touched, runOne })
+      : recordedAfter(write, writing, () => runEach(write.statements, { ...writing, runOne }));
+  const outcome = await lanes.run(laneOf(touched), session, attempt);
   await session.end();
   return writtenOf(outcome, write);
 }
@@ -65,12 +54,17 @@ interface Outcome {
 
 const NOTHING: Outcome = { affected: 0, returned: undefined, selected: undefined };
 
-async function runTogether(write: Write, writing: Writing): Promise<Outcome> {
-  const { session } = writing;
+type RunOne = (statement: Statement, before: Outcome) => Promise<Outcome>;
+
+async function runTogether(
+  write: Write,
+  writing: Writing & { readonly touched: Touched; readonly runOne: RunOne },
+): Promise<Outcome> {
+  const { session, touched, runOne } = writing;
   const { statements, record } = write;
   await session.begin();
   let outcome = NOTHING;
-  for (const statement of statements) outcome = await runOne(statement, outcome, session);
+  for (const statement of statements) outcome = await runOne(statement, outcome);
   try {
     if (record !== undefined) await session.execute(await record(writtenOf(outcome, write)));
   } catch (error) {
@@ -78,31 +72,34 @@ async function runTogether(write: Write, writing: Writing): Promise<Outcome> {
     await session.rollback();
     return await recordedAfter(write, writing, () => runTogether({ ...write, record: undefined }, writing));
   }
-  await committed(statements, writing, () => session.commit());
+  await committed(touched, writing, () => session.commit());
   return outcome;
 }
 
 /** A transaction can change one database only: what is recorded in another follows in its own. */
-async function recordedAfter(write: Write, { session }: Writing, run: () => Promise<Outcome>): Promise<Outcome> {
+async function recordedAfter(write: Write, { session, lanes }: Writing, run: () => Promise<Outcome>): Promise<Outcome> {
   const outcome = await run();
-  if (write.record !== undefined) await session.execute(await write.record(writtenOf(outcome, write)));
+  const { record } = write;
+  if (record === undefined) return outcome;
+  const statement = await record(writtenOf(outcome, write));
+  // The change is durable. Whatever happens to its record, it must neither be told as failed nor be run again.
+  await lanes.retry(session, () => session.execute(statement)).catch(() => {});
   return outcome;
 }
 
 /** Each commits by itself, and what conflicts is tried again alone: those before it are done. */
-async function runEach(write: Write, writing: Writing): Promise<Outcome> {
-  return await recordedAfter(write, writing, () => runOneByOne(write.statements, writing));
-}
-
-async function runOneByOne(statements: readonly Statement[], writing: Writing): Promise<Outcome> {
-  const { session, lanes } = writing;
+async function runEach(
+  statements: readonly Statement[],
+  writing: Writing & { readonly runOne: RunOne },
+): Promise<Outcome> {
+  const { session, lanes, runOne } = writing;
   let outcome = NOTHING;
   for (const statement of statements) {
     const before = outcome;
     outcome = await lanes.retry(session, () =>
-      committed([statement], writing, async () => {
+      committed(touchedBy([statement]), writing, async () => {
         await session.begin();
-        const after = await runOne(statement, before, session);
+        const after = await runOne(statement, before);
         await session.commit();
         return after;
       }),
@@ -113,11 +110,10 @@ async function runOneByOne(statements: readonly Statement[], writing: Writing): 
 
 /** While a commit is under way nobody trusts what is remembered of its tables; afterwards it is forgotten. */
 async function committed<T>(
-  statements: readonly Statement[],
+  touched: Touched,
   { versions, namesChanged }: Writing,
   commit: () => Promise<T>,
 ): Promise<T> {
-  const touched = touchedBy(statements);
   const written = versions.writing(touched);
   try {
     return await commit();
@@ -127,11 +123,30 @@ async function committed<T>(
   }
 }
 
-async function runOne(statement: Statement, before: Outcome, session: Session): Promise<Outcome> {
-  const type = duckdb.prepared_statement_type(await session.prepare(statement.sql));
-  const result = await session.execute(statement);
+const MOST_RACES = 5;
+const HANDLES_DUPLICATES = /\bon\s+conflict\b|\binsert\s+or\s+(?:ignore|replace)\b/i;
+
+/**
+ * Runs statements and counts what they change. A key that somebody else has just inserted is not seen yet by ON CONFLICT, but
+ * by the index: that is a conflict, and tried again it is seen.
+ */
+function statementRunner(session: Session): RunOne {
+  let races = 0;
+  return async (statement, before) => {
+    try {
+      return outcomeOf(await session.execute(statement), before);
+    } catch (error) {
+      if (!isDuplicateKey(error) || !HANDLES_DUPLICATES.test(statement.sql) || races++ >= MOST_RACES) throw error;
+      throw new ConflictError({ cause: error });
+    }
+  };
+}
+
+function outcomeOf(result: duckdb.Result, before: Outcome): Outcome {
   const hasRows = duckdb.result_return_type(result) === duckdb.ResultType.QUERY_RESULT;
-  if (!CHANGES_ROWS.has(type)) return { ...before, selected: hasRows ? result : undefined };
+  if (!CHANGES_ROWS.has(duckdb.result_statement_type(result))) {
+    return { ...before, selected: hasRows ? result : undefined };
+  }
   // A statement with RETURNING reports no change: its rows are those that it changed.
   const changed = hasRows ? duckdb.row_count(result) : duckdb.rows_changed(result);
   return { affected: before.affected + changed, returned: hasRows ? result : before.returned, selected: undefined };

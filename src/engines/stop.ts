@@ -1,4 +1,4 @@
-import type { StopSignal } from "../engine.ts";
+import type { StopSignal } from "./engine.ts";
 
 /** A signal together with the way to give it. */
 export interface Stop {
