@@ -2,10 +2,58 @@ import duckdb from "@duckdb/node-bindings";
 import type { BoundValue } from "../../sql/statement.ts";
 
 /** Binds values to the parameters `$1`, `$2`, ... of a prepared statement. */
-export function bindValues(statement: duckdb.PreparedStatement, values: readonly BoundValue[]): void {
+export function bindValues(
+  statement: duckdb.PreparedStatement,
+  values: readonly BoundValue[],
+  asked: readonly AskedType[] = [],
+): void {
   values.forEach((bound, index) => {
-    bindValue(statement, index + 1, bound);
+    if (!bindAsAsked(statement, index + 1, bound, asked[index])) bindValue(statement, index + 1, bound);
   });
+}
+
+/** A type that the column behind a parameter has; undefined where it makes no difference to us. */
+export type AskedType = "INTEGER" | { readonly width: number; readonly scale: number } | undefined;
+
+/**
+ * What the parameters of a statement are wanted as. DuckDB plans a statement anew for values of another type, which takes
+ * longer than the insert of a row. Only true before the first execution.
+ */
+export function askedTypes(statement: duckdb.PreparedStatement): readonly AskedType[] {
+  return Array.from({ length: duckdb.nparams(statement) }, (_, index) => {
+    switch (duckdb.param_type(statement, index + 1)) {
+      case duckdb.Type.INTEGER:
+        return "INTEGER";
+      case duckdb.Type.DECIMAL: {
+        const type = duckdb.param_logical_type(statement, index + 1);
+        return { width: duckdb.decimal_width(type), scale: duckdb.decimal_scale(type) };
+      }
+      default:
+        return undefined;
+    }
+  });
+}
+
+/** Whether the same value could be bound in the type that is wanted. */
+function bindAsAsked(
+  statement: duckdb.PreparedStatement,
+  index: number,
+  { type, value }: BoundValue,
+  asked: AskedType,
+): boolean {
+  if (asked === undefined || value === null) return false;
+  if (asked === "INTEGER") {
+    const whole = type === "BIGINT" ? BigInt(value) : undefined;
+    if (whole === undefined || whole !== BigInt.asIntN(32, whole)) return false;
+    duckdb.bind_int32(statement, index, Number(whole));
+    return true;
+  }
+  const decimal = type === "DECIMAL" ? decimalOf(String(value)) : undefined;
+  if (decimal === undefined || decimal.scale > asked.scale) return false;
+  const unscaled = decimal.value * 10n ** BigInt(asked.scale - decimal.scale);
+  if (unscaled.toString().replace("-", "").length > asked.width) return false;
+  duckdb.bind_decimal(statement, index, { ...asked, value: unscaled });
+  return true;
 }
 
 function bindValue(statement: duckdb.PreparedStatement, index: number, { type, value }: BoundValue): void {

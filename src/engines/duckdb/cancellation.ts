@@ -56,6 +56,17 @@ export async function interruptible<T>(
   cancellation: Cancellation,
   call: () => Promise<T>,
 ): Promise<T> {
+  const value = await unlessDone(connection, cancellation, call);
+  cancellation.check();
+  return value;
+}
+
+/** The same for a call that cannot be undone: when it was quicker than the interrupt, its outcome counts. */
+export async function unlessDone<T>(
+  connection: duckdb.Connection,
+  cancellation: Cancellation,
+  call: () => Promise<T>,
+): Promise<T> {
   cancellation.check();
   let again: NodeJS.Timeout | undefined;
   cancellation.listen(() => {
@@ -63,9 +74,7 @@ export async function interruptible<T>(
     again = setInterval(() => duckdb.interrupt(connection), INTERRUPT_AGAIN_MS);
   });
   try {
-    const value = await call();
-    cancellation.check();
-    return value;
+    return await call();
   } catch (error) {
     cancellation.check();
     throw error;

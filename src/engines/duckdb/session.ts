@@ -1,7 +1,7 @@
 import duckdb from "@duckdb/node-bindings";
 import type { Statement } from "../../sql/statement.ts";
-import { bindValues } from "./bind-values.ts";
-import { type Cancellation, interruptible } from "./cancellation.ts";
+import { type AskedType, askedTypes, bindValues } from "./bind-values.ts";
+import { type Cancellation, interruptible, unlessDone } from "./cancellation.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
 import { extractStatements } from "./extract-statements.ts";
 import { messageOf } from "./messages.ts";
@@ -13,6 +13,8 @@ export interface Session {
   prepare(sql: string): Promise<duckdb.PreparedStatement>;
   /** Runs to the end and holds all rows. */
   execute(statement: Statement): Promise<duckdb.Result>;
+  /** The same as a transaction of its own, in one call where DuckDB allows it. What it did is durable then. */
+  executeAndCommit(statement: Statement): Promise<duckdb.Result>;
   /** Runs until the first rows are there. */
   stream(statement: Statement): Promise<duckdb.Result>;
   fetch(result: duckdb.Result): Promise<duckdb.DataChunk | undefined>;
@@ -57,6 +59,16 @@ const CHANGES_NAMES: ReadonlySet<duckdb.StatementType> = new Set([
 const plannedAt = new WeakMap<duckdb.PreparedStatement, number>();
 const MOST_PLANS = 3;
 
+export const CHANGES_ROWS: ReadonlySet<duckdb.StatementType> = new Set([
+  duckdb.StatementType.INSERT,
+  duckdb.StatementType.UPDATE,
+  duckdb.StatementType.DELETE,
+  duckdb.StatementType.MERGE_INTO,
+]);
+
+/** What changes rows is asked once what it would like to be bound. */
+const askedOf = new WeakMap<duckdb.PreparedStatement, readonly AskedType[]>();
+
 /** The caller has entered the slots; the session leaves them, and ends the cancellation. */
 export async function openSession(pool: ConnectionPool, slots: Slots, cancellation: Cancellation): Promise<Session> {
   const connection = await pool.take().catch((error: unknown) => {
@@ -84,6 +96,7 @@ export async function openSession(pool: ConnectionPool, slots: Slots, cancellati
       if (duckdb.nparams(statement) === 0) plannedAt.set(statement, moment);
       if (inTransaction) plannedInside.add(statement);
       const type = duckdb.prepared_statement_type(statement);
+      if (CHANGES_ROWS.has(type)) askedOf.set(statement, askedTypes(statement));
       clean &&= LEAVES_NOTHING.has(type);
       changesNames ||= CHANGES_NAMES.has(type);
       return statement;
@@ -143,14 +156,27 @@ export async function openSession(pool: ConnectionPool, slots: Slots, cancellati
     prepared: duckdb.PreparedStatement,
     { sql, values }: Statement,
     execute: (statement: duckdb.PreparedStatement) => Promise<duckdb.Result>,
+    guarded: typeof interruptible = interruptible,
   ): Promise<duckdb.Result> {
     try {
-      bindValues(prepared, values);
-      return await interruptible(native, cancellation, () => execute(prepared));
+      bindValues(prepared, values, askedOf.get(prepared));
+      return await guarded(native, cancellation, () => execute(prepared));
     } catch (error) {
       statements.delete(sql);
       throw error;
     }
+  }
+
+  async function executeAndCommit(statement: Statement): Promise<duckdb.Result> {
+    if (statement.values.length > 0) {
+      const prepared = await prepare(statement.sql);
+      if (!inTransaction) return await runPrepared(prepared, statement, duckdb.execute_prepared, unlessDone);
+    }
+    // A plan that was made before the transaction may not fit the data that it sees.
+    await begin();
+    const result = await run(statement, duckdb.execute_prepared);
+    await commit();
+    return result;
   }
 
   /** For our own statements: quick, and not interruptible, because the state of the transaction hangs on them. */
@@ -218,6 +244,7 @@ export async function openSession(pool: ConnectionPool, slots: Slots, cancellati
     cancellation,
     prepare,
     execute: (statement) => run(statement, duckdb.execute_prepared),
+    executeAndCommit,
     stream: (statement) => run(statement, duckdb.execute_prepared_streaming),
     async fetch(result) {
       const chunk = await interruptible(native, cancellation, () => duckdb.fetch_chunk(result));

@@ -7,7 +7,7 @@ import type { DataVersions } from "./data-versions.ts";
 import { duckdbDialect } from "./dialect.ts";
 import { EVERYTHING, heldRows } from "./held-rows.ts";
 import { ConflictError, isDuplicateKey, isOfTwoDatabases } from "./messages.ts";
-import type { Session } from "./session.ts";
+import { CHANGES_ROWS, type Session } from "./session.ts";
 import type { WriteLanes } from "./write-lanes.ts";
 
 export interface Writing {
@@ -23,16 +23,19 @@ type Touched = readonly string[] | "all";
 
 /** Runs the statements, commits, and counts. What conflicts with others is tried again, one at a time. */
 export async function runWrite(write: Write, writing: Writing): Promise<Written> {
-  if (write.statements.length === 0) {
+  const [only, ...others] = write.statements;
+  if (only === undefined) {
     throw new RequestFailure({ kind: "query-failed", message: "The template holds no statement." });
   }
   const { session, lanes } = writing;
   const touched = touchedBy(write.statements);
-  const runOne = statementRunner(session);
-  const attempt = (): Promise<Outcome> =>
-    write.transaction
-      ? runTogether(write, { ...writing, touched, runOne })
-      : recordedAfter(write, writing, () => runEach(write.statements, { ...writing, runOne }));
+  const counted = statementRunner();
+  const isAlone = others.length === 0 && write.record === undefined;
+  const attempt = (): Promise<Outcome> => {
+    if (isAlone) return committed(touched, writing, () => counted(only, NOTHING, session.executeAndCommit));
+    if (write.transaction) return runTogether(write, { ...writing, touched, counted });
+    return recordedAfter(write, writing, () => runEach(write.statements, { ...writing, counted }));
+  };
   const outcome = await lanes.run(laneOf(touched), session, attempt);
   await session.end();
   return writtenOf(outcome, write);
@@ -54,17 +57,21 @@ interface Outcome {
 
 const NOTHING: Outcome = { affected: 0, returned: undefined, selected: undefined };
 
-type RunOne = (statement: Statement, before: Outcome) => Promise<Outcome>;
+type Counted = (
+  statement: Statement,
+  before: Outcome,
+  execute: (statement: Statement) => Promise<duckdb.Result>,
+) => Promise<Outcome>;
 
 async function runTogether(
   write: Write,
-  writing: Writing & { readonly touched: Touched; readonly runOne: RunOne },
+  writing: Writing & { readonly touched: Touched; readonly counted: Counted },
 ): Promise<Outcome> {
-  const { session, touched, runOne } = writing;
+  const { session, touched, counted } = writing;
   const { statements, record } = write;
   await session.begin();
   let outcome = NOTHING;
-  for (const statement of statements) outcome = await runOne(statement, outcome);
+  for (const statement of statements) outcome = await counted(statement, outcome, session.execute);
   try {
     if (record !== undefined) await session.execute(await record(writtenOf(outcome, write)));
   } catch (error) {
@@ -90,19 +97,14 @@ async function recordedAfter(write: Write, { session, lanes }: Writing, run: () 
 /** Each commits by itself, and what conflicts is tried again alone: those before it are done. */
 async function runEach(
   statements: readonly Statement[],
-  writing: Writing & { readonly runOne: RunOne },
+  writing: Writing & { readonly counted: Counted },
 ): Promise<Outcome> {
-  const { session, lanes, runOne } = writing;
+  const { session, lanes, counted } = writing;
   let outcome = NOTHING;
   for (const statement of statements) {
     const before = outcome;
     outcome = await lanes.retry(session, () =>
-      committed(touchedBy([statement]), writing, async () => {
-        await session.begin();
-        const after = await runOne(statement, before);
-        await session.commit();
-        return after;
-      }),
+      committed(touchedBy([statement]), writing, () => counted(statement, before, session.executeAndCommit)),
     );
   }
   return outcome;
@@ -130,11 +132,11 @@ const HANDLES_DUPLICATES = /\bon\s+conflict\b|\binsert\s+or\s+(?:ignore|replace)
  * Runs statements and counts what they change. A key that somebody else has just inserted is not seen yet by ON CONFLICT, but
  * by the index: that is a conflict, and tried again it is seen.
  */
-function statementRunner(session: Session): RunOne {
+function statementRunner(): Counted {
   let races = 0;
-  return async (statement, before) => {
+  return async (statement, before, execute) => {
     try {
-      return outcomeOf(await session.execute(statement), before);
+      return outcomeOf(await execute(statement), before);
     } catch (error) {
       if (!isDuplicateKey(error) || !HANDLES_DUPLICATES.test(statement.sql) || races++ >= MOST_RACES) throw error;
       throw new ConflictError({ cause: error });
@@ -151,13 +153,6 @@ function outcomeOf(result: duckdb.Result, before: Outcome): Outcome {
   const changed = hasRows ? duckdb.row_count(result) : duckdb.rows_changed(result);
   return { affected: before.affected + changed, returned: hasRows ? result : before.returned, selected: undefined };
 }
-
-const CHANGES_ROWS: ReadonlySet<duckdb.StatementType> = new Set([
-  duckdb.StatementType.INSERT,
-  duckdb.StatementType.UPDATE,
-  duckdb.StatementType.DELETE,
-  duckdb.StatementType.MERGE_INTO,
-]);
 
 function touchedBy(statements: readonly Statement[]): Touched {
   const tables = new Set<string>();
