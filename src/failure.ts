@@ -9,6 +9,13 @@ export type Failure =
   | { readonly kind: "invalid-params"; readonly errors: readonly FieldError[] }
   | { readonly kind: "body-too-large" }
   | { readonly kind: "unsupported-body-type" }
+  /** No credentials, or wrong ones: nobody is told which. The challenge names the scheme that is expected. Spec 5. */
+  | { readonly kind: "unauthorized"; readonly scheme: "basic" | "bearer" }
+  /** Nobody can tell who it is: the identity provider was never reached. */
+  | { readonly kind: "provider-down" }
+  | { readonly kind: "too-many-requests"; readonly retryAfterSeconds: number }
+  /** Over plain HTTP where HTTPS is enforced; `location` is where the same is had safely. */
+  | { readonly kind: "https-required"; readonly location: string | undefined }
   | { readonly kind: "not-found" }
   | { readonly kind: "method-not-allowed"; readonly allow: readonly string[] }
   /** None of the media types that are offered is one that the client takes. */

@@ -208,7 +208,10 @@ describe("parameters", () => {
     expect(sorted(firstCodes("docs/endpoints.md", "Message"))).toEqual(messagesIn("src/params"));
     const forBodies = firstCodes("docs/http.md", "Message for `body`");
     const others = messagesIn("src/rest").filter(
-      (message) => !/^(Client|Conflict|Gateway|Internal|Method|Not|Service|Unprocessable)\b/.test(message),
+      (message) =>
+        !/^(Client|Conflict|Forbidden|Gateway|Internal|Method|Not|Permanent|Service|Too|Unauthorized|Unprocessable)\b/.test(
+          message,
+        ),
     );
     for (const message of others) expect(read("docs/http.md") + read("docs/endpoints.md")).toContain(`\`${message}\``);
     for (const message of forBodies) expect(others).toContain(message);
@@ -218,6 +221,8 @@ describe("parameters", () => {
 describe("HTTP", () => {
   const examples: { readonly [Kind in Failure["kind"]]: Extract<Failure, { kind: Kind }> } = {
     "invalid-params": { kind: "invalid-params", errors: [{ field: "id", message: "Invalid integer value" }] },
+    unauthorized: { kind: "unauthorized", scheme: "basic" },
+    "https-required": { kind: "https-required", location: undefined },
     "not-found": { kind: "not-found" },
     "method-not-allowed": { kind: "method-not-allowed", allow: ["GET"] },
     "not-acceptable": { kind: "not-acceptable", offered: formats.map(({ mediaTypes }) => mediaTypes[0]) },
@@ -227,10 +232,12 @@ describe("HTTP", () => {
     cancelled: { kind: "cancelled" },
     conflict: { kind: "conflict" },
     "key-reused": { kind: "key-reused" },
+    "too-many-requests": { kind: "too-many-requests", retryAfterSeconds: 7 },
     "query-failed": { kind: "query-failed", message: "Conversion Error: ..." },
     internal: { kind: "internal" },
     "not-active": { kind: "not-active", feature: "cache" },
     "source-down": { kind: "source-down", connection: "crm" },
+    "provider-down": { kind: "provider-down" },
     overloaded: { kind: "overloaded" },
     draining: { kind: "draining" },
     "query-timeout": { kind: "query-timeout" },

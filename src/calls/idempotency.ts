@@ -36,6 +36,7 @@ interface Kept {
 }
 
 const KEPT_MS = 24 * 60 * 60 * 1000;
+const CLEAN_EVERY_MS = 60 * 60 * 1000;
 const KEPT_BYTES = 32 * 1024 * 1024;
 const ENTRY_BYTES = 1024;
 const TABLE = "eider_idempotency_keys";
@@ -52,6 +53,7 @@ export function openIdempotentAnswers({ engine, durable, now }: IdempotencyOptio
   const kept = new Map<string, Kept>();
   let bytes = 0;
   let table: Promise<void> | undefined;
+  let cleanedAt = 0;
 
   function forget(name: string, entry: Kept): void {
     if (kept.get(name) === entry && kept.delete(name)) bytes -= entry.size;
@@ -64,15 +66,19 @@ export function openIdempotentAnswers({ engine, durable, now }: IdempotencyOptio
     }
   }
 
-  /** Made when the first client sends a key. What is too old goes. */
+  /** Made when the first client sends a key. What is too old goes, then and every hour. */
   function openTable(signal: StopSignal): Promise<void> {
-    table ??= change(engine, signal, [
+    if (now() - cleanedAt > CLEAN_EVERY_MS) table = undefined;
+    if (table !== undefined) return table;
+    cleanedAt = now();
+    table = change(engine, signal, [
       statement(
         `CREATE TABLE IF NOT EXISTS ${TABLE} (scope VARCHAR, key VARCHAR, fingerprint VARCHAR, answer VARCHAR, since BIGINT, PRIMARY KEY (scope, key))`,
       ),
       statement(`DELETE FROM ${TABLE} WHERE since < $1`, { type: "BIGINT", value: BigInt(now() - KEPT_MS) }),
     ]).catch((error: unknown) => {
       table = undefined;
+      cleanedAt = 0;
       throw error;
     });
     return table;

@@ -128,11 +128,12 @@ async function runRead<T>(endpoint: Endpoint, call: Call, callee: Callee, run: R
 }
 
 function validateCall(endpoint: Endpoint, { raw, errors }: Call, limits: Limits): { params: Params; page: Page } {
-  const { parameters, refusesUnknownParams, operation, notActive } = endpoint;
+  const { parameters, refusesUnknownParams, operation, notActive, template } = endpoint;
   if (notActive !== undefined) throw new RequestFailure({ kind: "not-active", feature: notActive });
   const checked = validateParams(parameters, raw, {
     refusesUnknown: refusesUnknownParams,
-    skipValidators: operation.kind === "write" && !operation.validateBeforeWrite,
+    skipValidatorsBut:
+      operation.kind === "write" && !operation.validateBeforeWrite ? (template?.listsRelied ?? new Set()) : undefined,
     page: operation.kind === "read" ? { ...limits, paginated: operation.paginated } : undefined,
     found: errors,
   });

@@ -74,7 +74,17 @@ function renderSample({ engine, template, inline }: Trial, lookup: Lookup, typed
   };
 }
 
-/** Reads that would change data. */
+const TRANSACTION_VERBS: ReadonlySet<string> = new Set(["BEGIN", "START", "COMMIT", "ROLLBACK", "ABORT", "END"]);
+
+function effectProblem(verb: string, kind: "read" | "write"): string | undefined {
+  if (TRANSACTION_VERBS.has(verb)) {
+    return `the service begins and ends transactions itself, and this statement would do so too (${verb}); remove it: operation.transaction says whether the template is one transaction`;
+  }
+  if (kind === "write") return undefined;
+  return `a read endpoint must not change anything, and this statement does (${verb}); set operation.type: Write, or make it a temporary table`;
+}
+
+/** Reads that would change data, and transactions that are not theirs to end. */
 function effectProblems(trial: Trial, samples: readonly Sample[]): readonly Problem[] {
   const { endpoint, engine, source } = trial;
   const problems = new Map<number, Problem>();
@@ -83,11 +93,11 @@ function effectProblems(trial: Trial, samples: readonly Sample[]): readonly Prob
     if (rendered.statements.length === 0 && sample.kind === "all") {
       problems.set(0, problemAt(source, 0, "error", "the template holds no SQL statement"));
     }
-    if (endpoint.operation.kind === "write") continue;
     statementEffects(rendered.statements, engine.dialect).forEach((effect, index) => {
       if (effect.kind === "reads") return;
+      const message = effectProblem(effect.verb, endpoint.operation.kind);
+      if (message === undefined) return;
       const offset = startOf(source.text, rendered.origin(index, 0));
-      const message = `a read endpoint must not change anything, and this statement does (${effect.verb}); set operation.type: Write, or make it a temporary table`;
       problems.set(offset, problemAt(source, offset, "error", message));
     });
   }

@@ -66,6 +66,10 @@ function describe(event: ServiceEvent): Line {
       };
     case "source-up":
       return { level: "info", message: `connection '${event.connection}' is back`, fields: {} };
+    case "part-down":
+      return { level: "warn", message: `${event.part}: ${event.message}`, fields: {} };
+    case "part-up":
+      return { level: "info", message: `${event.part} works again`, fields: {} };
     case "unexpected": {
       const text = event.error instanceof Error ? (event.error.stack ?? event.error.message) : String(event.error);
       return { level: "error", message: `unexpected error: ${text}`, fields: { requestId: event.requestId } };

@@ -31,13 +31,13 @@ export function checkText({ validators }: Parameter, text: string): CheckedText 
 
 /**
  * The same for a write that does not want its validators (`validate-before-write: false`): a value that fits its type
- * is bound in it, any other as text. A fixed list holds all the same, since its values may become part of the SQL.
+ * is bound in it, any other as text. A fixed list whose values become part of the SQL holds all the same.
  */
-export function bindText({ validators }: Parameter, text: string): CheckedText {
+export function bindText({ name, validators }: Parameter, text: string, listsRelied: ReadonlySet<string>): CheckedText {
   if (LONE_SURROGATE.test(text)) return MALFORMED;
   const list = validators.find((validator) => validator.allowedValues !== undefined);
   const checked = (list ?? validators[0])?.check(text);
-  if (list !== undefined && checked?.ok === false) return checked;
+  if (list !== undefined && checked?.ok === false && listsRelied.has(name)) return checked;
   if (list !== undefined || checked?.ok !== true) return { ok: true, param: asText(text) };
   return { ok: true, param: { text, type: validators[0]?.databaseType(text) ?? "VARCHAR", value: checked.value } };
 }

@@ -14,8 +14,8 @@ import {
 export interface ParamRules {
   /** `request-fields-validation: true`, and every MCP tool. */
   readonly refusesUnknown: boolean;
-  /** `validate-before-write: false`. */
-  readonly skipValidators: boolean;
+  /** `validate-before-write: false`: only the fixed lists of these parameters hold. */
+  readonly skipValidatorsBut: ReadonlySet<string> | undefined;
   /** Absent for a write: there `limit` and `offset` are names like any other. */
   readonly page: PageRules | undefined;
   /** Errors that were found before, in fields that need no declaration (`format`). */
@@ -66,7 +66,9 @@ function checkParameter(parameter: Parameter, raw: RawParams, rules: ParamRules)
   if (sent?.kind === "json" && parameter.in !== "body") return WRONG_KIND;
   const text = sent?.text ?? parameter.default;
   if (text === undefined) return parameter.required ? MISSING : undefined;
-  const checked = rules.skipValidators ? bindText(parameter, text) : checkText(parameter, text);
+  const { skipValidatorsBut } = rules;
+  const checked =
+    skipValidatorsBut === undefined ? checkText(parameter, text) : bindText(parameter, text, skipValidatorsBut);
   if (!checked.ok || rules.page === undefined || !isPageField(parameter.name)) return checked;
   const message = pageProblem(parameter.name, text, rules.page);
   return message === undefined ? checked : { ok: false, message };

@@ -10,6 +10,9 @@ export interface FailureResponse {
 /** A source or a queue may be free again within seconds. */
 const RETRY_AFTER_SECONDS = "1";
 
+/** Basic is always named; a scheme that is expected instead stands first; decisions 9. */
+const CHALLENGES = { basic: 'Basic realm="eider"', bearer: 'Bearer realm="eider", Basic realm="eider"' } as const;
+
 export function failureResponse(failure: Failure): FailureResponse {
   switch (failure.kind) {
     case "invalid-params":
@@ -26,6 +29,28 @@ export function failureResponse(failure: Failure): FailureResponse {
         headers: {},
         body: { errors: [{ field: "body", message: "Content-Type must be application/json" }] },
       };
+    case "unauthorized":
+      return {
+        status: 401,
+        headers: { "WWW-Authenticate": CHALLENGES[failure.scheme] },
+        body: { error: "Unauthorized" },
+      };
+    case "provider-down":
+      return unavailable("the identity provider cannot be reached");
+    case "too-many-requests":
+      return {
+        status: 429,
+        headers: { "Retry-After": String(failure.retryAfterSeconds) },
+        body: { error: "Too Many Requests" },
+      };
+    case "https-required":
+      return failure.location === undefined
+        ? { status: 403, headers: {}, body: { error: "Forbidden: HTTPS is required" } }
+        : {
+            status: 308,
+            headers: { Location: failure.location },
+            body: { error: "Permanent Redirect: HTTPS is required" },
+          };
     case "not-found":
       return { status: 404, headers: {}, body: { error: "Not Found" } };
     case "method-not-allowed":

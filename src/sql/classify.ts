@@ -92,6 +92,13 @@ export function changedTable(sql: string, dialect: Dialect): ChangedTable {
   return name === undefined ? { kind: "unknown" } : { kind: "table", name };
 }
 
+/** `COPY t FROM ...` inserts rows; `COPY ... TO ...` writes a file. */
+export function copiesIntoTable(sql: string, dialect: Dialect): boolean {
+  const words = topLevelWords(sql, dialect);
+  const direction = words.find((word) => word === "FROM" || word === "TO");
+  return words[0] === "COPY" && direction === "FROM";
+}
+
 interface Token {
   readonly kind: "word" | "symbol";
   readonly text: string;

@@ -53,6 +53,7 @@ export interface Compilation {
   readonly dialect: Dialect;
   readonly problems: TemplateProblem[];
   readonly reads: Map<string, ClientRef>;
+  readonly listsRelied: Set<string>;
   out: Piece[];
   /** The piece that more text may be added to, when it is the last one. */
   open: SqlPiece | undefined;
@@ -77,6 +78,7 @@ export function openCompilation(scope: TemplateScope, dialect: Dialect, problems
     dialect,
     problems,
     reads: new Map(),
+    listsRelied: new Set(),
     out: [],
     open: undefined,
     mode: BARE,

@@ -23,8 +23,8 @@ export function compileTemplate(
   } else if (compilation.mode.kind === "block-comment") {
     compilation.problem(text.length, "a /* comment is never closed");
   }
-  const { out: pieces, reads, scalarAfterBy, problems: found } = compilation;
-  return { template: { pieces, reads, scalarAfterBy }, problems: found };
+  const { out: pieces, reads, listsRelied, scalarAfterBy, problems: found } = compilation;
+  return { template: { pieces, reads, listsRelied, scalarAfterBy }, problems: found };
 }
 
 const UNBALANCED = "a section must not open or close quotes or comments; put the whole of them inside or outside";

@@ -19,6 +19,7 @@ export function finishString(string: OpenString, following: string, compilation:
     if (allEnums) compilation.warning(string.offset, `${message}; it can only be one of the enum's allowedValues`);
     else compilation.problem(string.offset, `${message}; give the parameter an enum validator with the allowedValues`);
   }
+  if (string.choosesFile || string.remote !== undefined) relyOnLists(string.parts, compilation);
   const parts = string.remote === undefined ? string.parts : markRemote(string.parts, string.remote);
   if (string.remote?.wrapped === false && !everyValue(string.parts, isHarmless)) {
     compilation.warning(
@@ -69,7 +70,15 @@ export function finishIdentifier(identifier: OpenQuotes, compilation: Compilatio
       "a client value would choose the column or table here; give the parameter an enum validator with the allowedValues",
     );
   }
+  relyOnLists(identifier.parts, compilation);
   compilation.out.push({ kind: "identifier", parts: identifier.parts, offset: identifier.offset });
+}
+
+function relyOnLists(parts: readonly LiteralPart[], { listsRelied }: Pick<Compilation, "listsRelied">): void {
+  for (const part of parts) {
+    if (part.kind === "value" && part.ref.traits === "enum") listsRelied.add(part.ref.name);
+    if (part.kind === "section") relyOnLists(part.parts, { listsRelied });
+  }
 }
 
 function plainText(parts: readonly LiteralPart[]): string {

@@ -23,6 +23,7 @@ export function placeTag(ref: ClientRef, offset: number, touchesNext: boolean, c
         `{{${name}}} chooses what is read here; it can only be one of the enum's allowedValues`,
       );
     }
+    compilation.listsRelied.add(ref.name);
     compilation.out.push({ kind: "inline", ref, offset });
     return;
   }

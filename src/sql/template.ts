@@ -71,6 +71,8 @@ export interface Template {
   readonly pieces: readonly Piece[];
   /** Every client value that it reads, `params.id` and so on. */
   readonly reads: ReadonlyMap<string, ClientRef>;
+  /** Parameters whose fixed list must hold, since their text becomes part of the SQL, or chooses what is read. */
+  readonly listsRelied: ReadonlySet<string>;
   /** A bare whole number or boolean stands somewhere after a BY: there SQL may take a typed value and no parameter. */
   readonly scalarAfterBy: boolean;
 }

@@ -121,6 +121,32 @@ describe("operation.type", () => {
     expect(problems).toEqual([expect.stringMatching(/^get-visit\.sql:1:1: .*set operation\.type: Write/)]);
   });
 
+  test("HEAD of a GET that writes is refused, and changes nothing", async () => {
+    await using service = await serviceFrom({
+      ...MAIN,
+      ...route("GET /rows", "SELECT count(*)::INTEGER AS n FROM t"),
+      ...route("GET /clear", "DELETE FROM t", "operation: { type: Write }\n"),
+    });
+    const before = await service.json("/rows");
+    const answer = await service.request("/clear", { method: "HEAD" });
+    expect([answer.status, answer.headers.get("allow")]).toEqual([405, "GET, OPTIONS"]);
+    expect(await service.json("/rows")).toEqual(before);
+  });
+
+  test.each(["BEGIN; DELETE FROM t; COMMIT", "DELETE FROM t;\nROLLBACK", "start transaction; DELETE FROM t; end"])(
+    "transactions are the service's own: %s",
+    async (sql) => {
+      for (const transaction of [true, false]) {
+        const yaml = `operation: { transaction: ${transaction} }\n`;
+        const problems = await problemsFrom({ ...MAIN, ...route("POST /x", sql, yaml) });
+        expect(problems.length).toBeGreaterThan(0);
+        for (const problem of problems) {
+          expect(problem).toMatch(/^post-x\.sql:\d+:\d+: the service begins and ends transactions itself/);
+        }
+      }
+    },
+  );
+
   test("Write on POST is what it is anyway", async () => {
     const yaml = `operation: { type: write, returns-data: false, transaction: true, validate-before-write: true }\n${ROW}`;
     await using service = await serviceFrom({ ...MAIN, ...route("POST /rows", INSERT, yaml) });

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { serviceFrom, type TestService } from "../service.ts";
 import { bodyFields, INT, mainFile, outcome, route, send } from "./write-project.ts";
@@ -140,6 +141,19 @@ describe("rows_affected is the number of rows that were changed", () => {
       expect(await service.json("/counts")).toEqual([{ keyed, plain }]);
     },
   );
+
+  test("COPY into a table counts, COPY into a file does not", async () => {
+    const file = join(service.folder, "plain.csv");
+    await using copying = await serviceFrom({
+      ...MAIN,
+      ...route("POST /out", `COPY (SELECT range AS id, 0 AS v FROM range(7)) TO '${file}'`),
+      ...route("POST /in", `COPY plain FROM '${file}'`),
+      ...route("POST /columns", `COPY plain (id, v) FROM '${file}' (HEADER)`),
+    });
+    expect(await outcome(copying, "POST /out")).toEqual([200, { rows_affected: 0 }]);
+    expect(await outcome(copying, "POST /in")).toEqual([200, { rows_affected: 7 }]);
+    expect(await outcome(copying, "POST /columns")).toEqual([200, { rows_affected: 7 }]);
+  });
 
   test("of the statements that were rendered", async () => {
     for (const [body, affected] of [

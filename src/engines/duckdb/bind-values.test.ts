@@ -74,3 +74,62 @@ test("sql_literal quotes what goes to another parser", async () => {
     ["'12'", "'2024-01-02'"],
   ]);
 });
+
+test("values that are inserted arrive as DuckDB itself would convert them, whatever the column", async () => {
+  const columns = [
+    "TINYINT",
+    "INTEGER",
+    "BIGINT",
+    "DECIMAL(10,2)",
+    "DECIMAL(4,0)",
+    "DECIMAL(38,5)",
+    "DOUBLE",
+    "VARCHAR",
+  ];
+  await using t = await testEngine(columns.map((type, index) => `CREATE TABLE t${index} (v ${type})`).join(";"));
+  const signal = new AbortController().signal;
+  const insert = (index: number, value: BoundValue) =>
+    t.engine.write({
+      connections: [],
+      statements: [statement(`INSERT INTO t${index} VALUES ($1)`, value)],
+      transaction: true,
+      returnsData: false,
+      signal,
+      record: undefined,
+    });
+  const whole = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
+  const edges = fc.constantFrom(0n, 1n, -1n, 127n, 128n, 2n ** 31n - 1n, 2n ** 31n, -(2n ** 31n), -(2n ** 31n) - 1n);
+  const decimal = fc
+    .tuple(fc.bigInt({ min: -(10n ** 12n), max: 10n ** 12n }), fc.integer({ min: 0, max: 7 }))
+    .map(([digits, scale]) => {
+      const text = digits
+        .toString()
+        .replace("-", "")
+        .padStart(scale + 1, "0");
+      const at = text.length - scale;
+      return `${digits < 0n ? "-" : ""}${text.slice(0, at)}${scale === 0 ? "" : `.${text.slice(at)}`}`;
+    });
+  const values = fc.oneof(
+    fc.oneof(whole, edges).map((value): BoundValue => ({ type: "BIGINT", value })),
+    decimal.map((value): BoundValue => ({ type: "DECIMAL", value })),
+  );
+  await fc.assert(
+    fc.asyncProperty(values, fc.nat(columns.length - 1), async (value, index) => {
+      // Written as a literal, a whole number or decimal has the type of the bound value.
+      const literal = value.type === "BIGINT" ? `${value.value}::BIGINT` : String(value.value);
+      const expected = await t.read({ statements: `SELECT (${literal})::${columns[index]}::VARCHAR` }).then(
+        ({ rows }) => rows[0]?.[0],
+        () => "refused",
+      );
+      await t.sql(`DELETE FROM t${index}`);
+      const found = await insert(index, value)
+        .then(() => t.read({ statements: `SELECT v::VARCHAR FROM t${index}` }))
+        .then(
+          ({ rows }) => rows[0]?.[0],
+          () => "refused",
+        );
+      expect(found).toBe(expected);
+    }),
+    { numRuns: 300 },
+  );
+});

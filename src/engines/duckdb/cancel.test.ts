@@ -131,3 +131,33 @@ test("closing interrupts what runs, and nothing starts after it", async () => {
   expect((await failureOf(answerOf(stream))).failure.kind).toBe("draining");
   expect((await failureOf(engine.read(readOf({ statements: "SELECT 1" })))).failure.kind).toBe("draining");
 });
+
+test("a write that is cancelled at any moment tells the truth: done and told, or failed and not done", async () => {
+  await using t = await testEngine("CREATE TABLE w (id INTEGER)");
+  let done = 0;
+  let failed = 0;
+  for (let id = 0; id < 150; id++) {
+    const controller = new AbortController();
+    const write = t.engine.write({
+      connections: [],
+      statements: [statement("INSERT INTO w SELECT $1 FROM range(20000)", { type: "BIGINT", value: BigInt(id) })],
+      transaction: true,
+      returnsData: false,
+      signal: controller.signal,
+      record: undefined,
+    });
+    // From at once to after the end: the moments around the commit are among them.
+    const timer = setTimeout(() => controller.abort(timeout), (id % 15) * 0.4);
+    const told = await write.then(
+      () => 20_000,
+      () => 0,
+    );
+    clearTimeout(timer);
+    if (told === 0) failed++;
+    else done++;
+    const { rows } = await t.read({ statements: `SELECT count(*)::INTEGER FROM w WHERE id = ${id}` });
+    expect([id, rows]).toEqual([id, [[told]]]);
+  }
+  expect(done).toBeGreaterThan(0);
+  expect(failed).toBeGreaterThan(0);
+});

@@ -1,6 +1,6 @@
 import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../failure.ts";
-import { changedTable } from "../../sql/classify.ts";
+import { changedTable, copiesIntoTable } from "../../sql/classify.ts";
 import type { Statement } from "../../sql/statement.ts";
 import { NOT_WATCHED, type Write, type Written } from "../engine.ts";
 import type { DataVersions } from "./data-versions.ts";
@@ -136,7 +136,7 @@ function statementRunner(): Counted {
   let races = 0;
   return async (statement, before, execute) => {
     try {
-      return outcomeOf(await execute(statement), before);
+      return outcomeOf(await execute(statement), before, statement);
     } catch (error) {
       if (!isDuplicateKey(error) || !HANDLES_DUPLICATES.test(statement.sql) || races++ >= MOST_RACES) throw error;
       throw new ConflictError({ cause: error });
@@ -144,9 +144,10 @@ function statementRunner(): Counted {
   };
 }
 
-function outcomeOf(result: duckdb.Result, before: Outcome): Outcome {
+function outcomeOf(result: duckdb.Result, before: Outcome, { sql }: Statement): Outcome {
   const hasRows = duckdb.result_return_type(result) === duckdb.ResultType.QUERY_RESULT;
-  if (!CHANGES_ROWS.has(duckdb.result_statement_type(result))) {
+  const type = duckdb.result_statement_type(result);
+  if (!CHANGES_ROWS.has(type) && !(type === duckdb.StatementType.COPY && copiesIntoTable(sql, duckdbDialect))) {
     return { ...before, selected: hasRows ? result : undefined };
   }
   // A statement with RETURNING reports no change: its rows are those that it changed.
