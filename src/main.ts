@@ -1,5 +1,5 @@
 import { tmpdir } from "node:os";
-import type { Output, Runtime } from "./cli/command.ts";
+import type { Input, Output, Runtime } from "./cli/command.ts";
 import { runCommandLine } from "./cli/run.ts";
 
 /** The program: the only file that touches `process`. */
@@ -9,6 +9,7 @@ export async function main(args: readonly string[]): Promise<void> {
     env: process.env,
     stdout: outputOf(process.stdout),
     stderr: outputOf(process.stderr),
+    stdin: () => inputOf(process.stdin),
     now: () => new Date(),
     temporary: tmpdir(),
     self: { pid: process.pid, startedAt: performance.timeOrigin, isRunning },
@@ -35,4 +36,23 @@ function isRunning(pid: number): boolean {
 
 function outputOf(stream: NodeJS.WriteStream): Output {
   return { isTerminal: stream.isTTY === true, write: (text) => void stream.write(text) };
+}
+
+function inputOf(stream: NodeJS.ReadStream): Input {
+  const isTerminal = stream.isTTY === true;
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    try {
+      for await (const piece of stream) yield Buffer.from(piece);
+    } finally {
+      if (isTerminal) stream.setRawMode(false);
+    }
+  }
+  return {
+    isTerminal,
+    read() {
+      // Not when the first piece is asked for: by then somebody may have typed.
+      if (isTerminal) stream.setRawMode(true);
+      return pieces();
+    },
+  };
 }

@@ -1,3 +1,6 @@
+import { type Authenticators, openAuthenticators } from "./auth/authenticators.ts";
+import type { AuthPolicy } from "./auth/policy.ts";
+import { initConnection } from "./auth/secret-users.ts";
 import { openIdempotentAnswers } from "./calls/idempotency.ts";
 import type { Callee } from "./calls/run-endpoint.ts";
 import { openSources, reasonOf, type Sources } from "./calls/sources.ts";
@@ -10,6 +13,8 @@ import { type Engine, EngineOpenError } from "./engines/engine.ts";
 import { engine as engineType } from "./engines/index.ts";
 import type { Report } from "./events.ts";
 import { RequestFailure } from "./failure.ts";
+import type { RateLimitPolicy } from "./rate-limit/policy.ts";
+import { openRateLimiter, type RateLimiter } from "./rate-limit/rate-limiter.ts";
 import { buildRouteTable, type RouteTable } from "./rest/route-table.ts";
 import { openSpool, type Spool } from "./spool/spool.ts";
 import type { Self } from "./spool/sweep.ts";
@@ -20,6 +25,8 @@ export interface Service extends Callee {
   readonly endpoints: readonly Endpoint[];
   readonly routes: RouteTable;
   readonly sources: Sources;
+  readonly authenticators: Authenticators;
+  readonly rateLimiter: RateLimiter;
   close(): Promise<void>;
 }
 
@@ -37,6 +44,8 @@ export interface OpenOptions {
   /** The system's folder for temporary files, used unless the project names one. */
   readonly temporary: string;
   readonly self: Self;
+  /** For what libraries look up there, such as the credentials of a cloud. */
+  readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 /** How long a start waits for its sources before it goes on without them. */
@@ -54,7 +63,7 @@ export async function openService(project: Project, options: OpenOptions): Promi
   const spool = openSpool({ parent, self: options.self });
   let engine: Engine;
   try {
-    engine = await openEngine(project.main, spool.folder);
+    engine = await openEngine(project, spool.folder);
   } catch (error) {
     return failedOpen(error, project.main, problems);
   }
@@ -70,13 +79,56 @@ export async function openService(project: Project, options: OpenOptions): Promi
     await engine.close();
     return { service: undefined, problems, unreachable };
   }
-  const service = serviceOf(project, { engine, spool, sources }, verified.endpoints);
-  return { service, problems, unreachable: undefined };
+  try {
+    const authenticators = await openAuthenticators(options.connect ? policiesOf(project) : [], {
+      engine,
+      report: options.report,
+      now: Date.now,
+      fetch: globalThis.fetch,
+      env: options.env,
+    });
+    problems.push(...authenticators.warnings.map(({ policy, message }) => warningOf(policy, message, project)));
+    const rateLimiter = openRateLimiter({
+      now: Date.now,
+      report: options.report,
+      policies: options.connect ? limitsOf(project) : [],
+    });
+    const parts = { engine, spool, sources, authenticators, rateLimiter };
+    return { service: serviceOf(project, parts, verified.endpoints), problems, unreachable: undefined };
+  } catch (error) {
+    // Users whose passwords cannot be had: nobody could be let in.
+    await engine.close();
+    return { service: undefined, problems, unreachable: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** At the block that brings the users. */
+function warningOf(policy: AuthPolicy, message: string, { main, endpoints }: Project): Problem {
+  const owner = main.protections.auth === policy ? main : (endpoints.find(({ auth }) => auth === policy) ?? main);
+  const path = "auth.from-aws-secretmanager";
+  return { severity: "warning", location: owner.locate(path.split(".")), path, message, security: true };
+}
+
+function policiesOf({ main, endpoints }: Project): ReadonlySet<AuthPolicy> {
+  const all = [main.protections.auth, ...endpoints.map(({ auth }) => auth)];
+  return new Set(all.filter((policy) => policy !== undefined));
+}
+
+function limitsOf({ endpoints }: Project): readonly RateLimitPolicy[] {
+  return endpoints.flatMap(({ rateLimit }) => rateLimit ?? []);
+}
+
+interface Parts {
+  readonly engine: Engine;
+  readonly spool: Spool;
+  readonly sources: Sources;
+  readonly authenticators: Authenticators;
+  readonly rateLimiter: RateLimiter;
 }
 
 function serviceOf(
   project: Project,
-  { engine, spool, sources }: { engine: Engine; spool: Spool; sources: Sources },
+  { engine, spool, sources, authenticators, rateLimiter }: Parts,
   verified: readonly Verified[],
 ): Service {
   const endpoints = verified.map(({ endpoint }) => endpoint);
@@ -89,6 +141,8 @@ function serviceOf(
     endpoints,
     routes: buildRouteTable(endpoints),
     sources,
+    authenticators,
+    rateLimiter,
     limits: project.main.limits,
     idempotentAnswers: openIdempotentAnswers({
       engine,
@@ -104,6 +158,8 @@ function serviceOf(
       return known;
     },
     async close() {
+      authenticators.close();
+      await rateLimiter.close();
       await engine.close();
       await spool.close();
     },
@@ -119,16 +175,24 @@ async function verifyLate(endpoint: Endpoint, engine: Engine, sources: Sources):
   return verified;
 }
 
-function openEngine(main: MainConfig, fileFolder: string): Promise<Engine> {
+function openEngine(project: Project, fileFolder: string): Promise<Engine> {
+  const { main } = project;
+  const secretUsers = [...policiesOf(project)].flatMap(
+    (policy) => (policy.kind === "basic" && policy.secretUsers) || [],
+  );
+  const inits = new Map(secretUsers.flatMap((users) => initConnection(users) ?? []).map((init) => [init.name, init]));
   return engineType.open({
     fileFolder,
     path: main.duckdb.path,
     settings: main.duckdb.settings,
-    connections: [...main.connections.values()].map((connection) => ({
-      name: connection.name,
-      init: initOf(connection),
-      secrets: connection.secrets,
-    })),
+    connections: [
+      ...[...main.connections.values()].map((connection) => ({
+        name: connection.name,
+        init: initOf(connection),
+        secrets: connection.secrets,
+      })),
+      ...inits.values(),
+    ],
     maxConcurrentQueries: main.limits.maxConcurrentQueries ?? DEFAULT_CONCURRENT_QUERIES,
     maxQueued: main.limits.maxQueuedRequests ?? DEFAULT_QUEUED_REQUESTS,
   });

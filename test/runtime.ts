@@ -1,4 +1,4 @@
-import type { Runtime } from "../src/cli/command.ts";
+import type { Input, Runtime } from "../src/cli/command.ts";
 import { testSelf } from "./self.ts";
 
 export interface TestRuntime extends Runtime {
@@ -7,7 +7,11 @@ export interface TestRuntime extends Runtime {
 }
 
 /** The world outside, for commands that run inside the test: what they print is kept. */
-export function testRuntime(options: { readonly cwd: string; readonly env?: Record<string, string> }): TestRuntime {
+export function testRuntime(options: {
+  readonly cwd: string;
+  readonly env?: Record<string, string>;
+  readonly stdin?: Input;
+}): TestRuntime {
   const out: string[] = [];
   const err: string[] = [];
   return {
@@ -15,6 +19,7 @@ export function testRuntime(options: { readonly cwd: string; readonly env?: Reco
     env: options.env ?? {},
     stdout: { isTerminal: false, write: (text) => out.push(text) },
     stderr: { isTerminal: false, write: (text) => err.push(text) },
+    stdin: () => options.stdin ?? nothingToRead,
     now: () => new Date(0),
     ...testSelf,
     onStop() {},
@@ -25,3 +30,5 @@ export function testRuntime(options: { readonly cwd: string; readonly env?: Reco
     stderrText: () => err.join(""),
   };
 }
+
+const nothingToRead: Input = { isTerminal: false, read: async function* () {} };

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { openAudit } from "../src/audit/audit.ts";
 import { loadProject } from "../src/config/load-project.ts";
 import { formatProblem } from "../src/config/problem.ts";
 import type { ServiceEvent } from "../src/events.ts";
@@ -15,6 +16,8 @@ export interface ServedFolder extends AsyncDisposable {
   readonly events: readonly ServiceEvent[];
   /** Warnings, as a start prints them. */
   readonly problems: readonly string[];
+  /** Lines of an audit whose sink is stdout. */
+  readonly audited: readonly string[];
 }
 
 /** A project that lies in a folder, served on a free port as `eider serve` does. */
@@ -22,12 +25,16 @@ export async function serveFolder(folder: string, env: Record<string, string> = 
   const events: ServiceEvent[] = [];
   const report = (event: ServiceEvent) => events.push(event);
   const loaded = await loadProject({ file: join(folder, "eider.yaml"), cwd: folder, env, overrides: { port: 0 } });
-  const opened = loaded.project && (await openService(loaded.project, { report, connect: true, ...testSelf }));
+  const opened = loaded.project && (await openService(loaded.project, { report, connect: true, ...testSelf, env }));
   const problems = [...loaded.problems, ...(opened?.problems ?? [])].map(formatProblem);
   const service = opened?.service;
   if (service === undefined) throw new Error([...problems, opened?.unreachable].join("\n"));
-  const app = openRestApp(service, report);
-  const listener = await listen({ host: "127.0.0.1", port: 0, handle: app.handle });
+  const { audit: auditing, https } = service.project.main.protections;
+  const lines: string[] = [];
+  const audit = auditing && (await openAudit(auditing, { stdout: (line) => lines.push(line), report }));
+  const app = openRestApp(service, { report, now: () => new Date(), audit });
+  const tls = https?.tls && { ...https.tls, report };
+  const listener = await listen({ host: "127.0.0.1", port: 0, handle: app.handle, tls });
   return {
     url: listener.url,
     service,
@@ -35,6 +42,7 @@ export async function serveFolder(folder: string, env: Record<string, string> = 
     listener,
     events,
     problems,
+    audited: lines,
     async [Symbol.asyncDispose]() {
       app.cancelAll();
       listener.destroy();

@@ -1,5 +1,6 @@
 import type { Failure } from "../failure.ts";
 import type { Identity } from "./identity.ts";
+import type { TokenExchange } from "./oidc/token-exchange.ts";
 
 /** What a caller shows. There is no HTTP in it: agents call as well. */
 export interface Credentials {
@@ -18,6 +19,8 @@ export type Authenticated =
 export interface Authenticator {
   /** At once when what is shown is remembered, or refused without looking. Never throws, never rejects. */
   authenticate(credentials: Credentials): Authenticated | Promise<Authenticated>;
+  /** Exchanges tokens at the provider, where the block allows that. */
+  readonly exchange?: TokenExchange | undefined;
 }
 
 /** Where the users of a basic block are. */

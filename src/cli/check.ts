@@ -4,7 +4,7 @@ import type { Project } from "../config/project.ts";
 import { type OpenedService, openService } from "../service.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime } from "./command.ts";
 import { type ProjectOptions, projectOptionsHelp, readOptions } from "./options.ts";
-import { hasErrors, printProblems } from "./print-problems.ts";
+import { hasErrors, printProblems, strictly } from "./print-problems.ts";
 
 /** Everything that is wrong with a project, without serving it. */
 export const check: Command = {
@@ -18,13 +18,15 @@ and prints every problem. Runs no template and opens no port.
 Options:
 ${projectOptionsHelp}
       --json            problems as one JSON document
+      --strict          security warnings are errors
       --offline         leave the connections alone: templates are parsed, not prepared
 
 Example:
   eider check --config project/eider.yaml`,
   async run(args, runtime) {
-    const options = readOptions(args, ["json", "offline"]);
-    const found = await findProblems(options, options.flags.has("offline"), runtime);
+    const options = readOptions(args, ["json", "offline", "strict"]);
+    const opened = await findProblems(options, options.flags.has("offline"), runtime);
+    const found = { ...opened, problems: strictly(opened.problems, options.flags.has("strict")) };
     if (options.flags.has("json")) {
       runtime.stdout.write(`${JSON.stringify(reportOf(found), null, 2)}\n`);
     } else {
@@ -69,9 +71,9 @@ async function findProblems(options: ProjectOptions, offline: boolean, runtime: 
 export async function tryProject(
   project: Project,
   connect: boolean,
-  { temporary, self }: Pick<Runtime, "temporary" | "self">,
+  { temporary, self, env }: Pick<Runtime, "temporary" | "self" | "env">,
 ): Promise<OpenedService> {
-  const opened = await openService(project, { report: () => {}, connect, temporary, self });
+  const opened = await openService(project, { report: () => {}, connect, temporary, self, env });
   await opened.service?.close();
   return opened;
 }

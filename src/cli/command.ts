@@ -6,6 +6,8 @@ export interface Runtime {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdout: Output;
   readonly stderr: Output;
+  /** Opened by whoever reads it, and only then. */
+  stdin(): Input;
   readonly now: () => Date;
   /** The system's folder for temporary files. */
   readonly temporary: string;
@@ -19,6 +21,15 @@ export interface Runtime {
 export interface Output {
   readonly isTerminal: boolean;
   write(text: string): void;
+}
+
+export interface Input {
+  readonly isTerminal: boolean;
+  /**
+   * Pieces as they come. From now on a terminal gives every key, Ctrl-C too, and shows none. To leave the loop is to
+   * close it.
+   */
+  read(): AsyncIterable<Uint8Array>;
 }
 
 /** done, a problem in the project, wrong usage, could not listen or open; decisions 11. */

@@ -17,3 +17,10 @@ export function printProblems(problems: readonly Problem[], output: Output): voi
 export function hasErrors(problems: readonly Problem[]): boolean {
   return problems.some(({ severity }) => severity === "error");
 }
+
+/** With --strict what is unsafe is wrong. */
+export function strictly(problems: readonly Problem[], strict: boolean): readonly Problem[] {
+  return strict
+    ? problems.map((problem) => (problem.security === true ? { ...problem, severity: "error" } : problem))
+    : problems;
+}

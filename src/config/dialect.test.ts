@@ -24,9 +24,12 @@ test("a folder in the dialect of flAPI loads, with warnings at most", async () =
   expect(project?.main.connections.get("berths-db")?.properties.get("region")).toBe("north");
 });
 
-test("its security is refused until it is active, never ignored", async () => {
+test("its security is taken as it is, with warnings of what is weak in it", async () => {
   const { project, problems } = await loadProject({ cwd, env: { ...env, HARBOUR_SECURE: "1" }, overrides: {} });
-  expect(project).toBeUndefined();
-  const errors = problems.filter(({ severity }) => severity === "error").map(formatProblem);
-  expect(errors).toEqual([expect.stringMatching(/^sqls\/shared\/harbour-common.yaml:\d+:1: auth: not active yet/)]);
+  const unsafe = problems.filter(({ security }) => security).map(formatProblem);
+  expect(unsafe).toEqual([expect.stringMatching(/^sqls\/shared\/harbour-common.yaml:\d+:\d+: warning: auth.users\[0\].password: a plain password/)]);
+  const guarded = project?.endpoints.filter(({ auth }) => auth !== undefined) ?? [];
+  expect(guarded.map(({ auth }) => auth)).toEqual([
+    { kind: "basic", users: [{ username: "u", password: "p", roles: expect.any(Array) }], secretUsers: undefined },
+  ]);
 });

@@ -8,6 +8,7 @@ import type {
   RestConfig,
   TemplateSource,
 } from "./project.ts";
+import { compileGate, type Gate } from "./protections.ts";
 import type { EndpointInput } from "./schema/endpoint.ts";
 import { unknown } from "./suggest.ts";
 import type { FindTemplate } from "./template-file.ts";
@@ -29,6 +30,8 @@ export interface EndpointContext {
   /** False when the connections themselves have a problem: a name that is missing may be among them. */
   readonly connectionsAreSound: boolean;
   readonly findTemplate: FindTemplate;
+  /** What an endpoint without blocks of its own has. */
+  readonly gate: Gate;
   readonly report: Report;
 }
 
@@ -58,6 +61,7 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
     paginated: input["with-pagination"] ?? true,
     refusesUnknownParams: input["request-fields-validation"] ?? false,
     operation: operationOf(input, method),
+    ...compileGate(source, context.gate, context.report),
     cacheTable: cacheTableOf(input),
     locate: (path) => keyLocation(spot, path),
   };

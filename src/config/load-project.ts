@@ -66,6 +66,7 @@ function readProject({ file, cwd, env, overrides }: LoadOptions, report: Report)
       connections: main.connections,
       connectionsAreSound: !mainFile.broken.has("connections"),
       findTemplate: openTemplates(main.templatePath, files),
+      gate: main.protections,
       report,
     },
     report,

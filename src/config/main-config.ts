@@ -1,5 +1,6 @@
 import { basename, dirname, extname, resolve } from "node:path";
 import type { ConnectionConfig, Limits, LogLevel, MainConfig } from "./project.ts";
+import { compileProtections } from "./protections.ts";
 import type { ConnectionInput } from "./schema/connections.ts";
 import type { MainInput } from "./schema/main.ts";
 import { errorAt, keyLocation, partLocation, type Report, type Spot, secretsIn, spotAt } from "./tree.ts";
@@ -30,6 +31,7 @@ export function compileMain(source: MainSource, report: Report): MainConfig {
   const connections = Object.entries(input.connections ?? {}).map(([name, connection]) =>
     compileConnection(name, connection, { folder, spot: spotAt(spot, ["connections", name]) }),
   );
+  const host = overrides.host ?? set(source.env, "EIDER_HOST") ?? input["http-host"] ?? "127.0.0.1";
   return {
     file,
     folder,
@@ -37,13 +39,14 @@ export function compileMain(source: MainSource, report: Report): MainConfig {
     description: input["project-description"] ?? "",
     version: input["project-version"] ?? "1.0.0",
     http: {
-      host: overrides.host ?? set(source.env, "EIDER_HOST") ?? input["http-host"] ?? "127.0.0.1",
+      host,
       port: overrides.port ?? environmentPort(source, report) ?? input["http-port"] ?? 8080,
     },
     templatePath: resolve(folder, input.template?.path ?? "."),
     connections: new Map(connections.map((connection) => [connection.name, connection])),
     duckdb: compileDuckdb(input.duckdb ?? {}, folder),
     limits: compileLimits(input.limits ?? {}, { spot, report }),
+    protections: compileProtections({ input, spot, folder, host }, report),
     log: {
       level: overrides.logLevel ?? input.log?.level ?? "info",
       format: overrides.logFormat ?? input.log?.format,

@@ -7,17 +7,14 @@ import { errorAt, keyLocation, type Report, type Spot } from "./tree.ts";
  * Parts of the contract whose issue has not landed. Each issue removes its line. What protects data is refused; what adds
  * to the service is only mentioned.
  */
-const protections: readonly KeyPath[] = [["auth"], ["rate-limit"], ["enforce-https"], ["mcp", "auth"]];
+const protections: readonly KeyPath[] = [["mcp", "auth"]];
 
 const mainFeatures: readonly KeyPath[] = [
   ["mcp"],
-  ["cors"],
   ["cache"],
   ["ducklake"],
   ["heartbeat"],
   ["docs"],
-  ["trusted-proxies"],
-  ["audit"],
   ["metrics"],
   ["tracing"],
   ["admin"],

@@ -14,6 +14,8 @@ export interface Problem {
   readonly path: string;
   /** What is wrong; what would be right. */
   readonly message: string;
+  /** A warning of something unsafe, which --strict does not let pass. */
+  readonly security?: true;
 }
 
 /** `sqls/customers.yaml:7:13: request[0].validators[0].type: unknown type 'integer'; did you mean 'int'?` */

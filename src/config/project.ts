@@ -1,5 +1,8 @@
+import type { AuthPolicy } from "../auth/policy.ts";
 import type { Parameter } from "../params/parameter.ts";
+import type { RateLimitPolicy } from "../rate-limit/policy.ts";
 import type { Location, Problem } from "./problem.ts";
+import type { Protections } from "./protections.ts";
 
 /** A key's path in a file: `["request", 0, "field-name"]`. */
 export type KeyPath = readonly (string | number)[];
@@ -51,6 +54,7 @@ export interface MainConfig {
   /** DuckDB settings by name without `db_path`, as text. */
   readonly duckdb: { readonly path: string | undefined; readonly settings: ReadonlyMap<string, string> };
   readonly limits: Limits;
+  readonly protections: Protections;
   readonly log: { readonly level: LogLevel; readonly format: "pretty" | "json" | undefined };
   readonly locate: Locate;
 }
@@ -109,6 +113,9 @@ export interface EndpointConfig {
   readonly paginated: boolean;
   readonly refusesUnknownParams: boolean;
   readonly operation: OperationConfig;
+  /** The endpoint's own block, or the global one. */
+  readonly auth: AuthPolicy | undefined;
+  readonly rateLimit: RateLimitPolicy | undefined;
   /** Names of the cache table, when the endpoint has an enabled cache block that names one. */
   readonly cacheTable: { readonly schema: string; readonly table: string } | undefined;
   readonly locate: Locate;

@@ -102,6 +102,11 @@ export function errorAt(location: Location, path: KeyPath, message: string): Pro
   return { severity: "error", location, path: formatPath(path), message };
 }
 
+/** A warning of something unsafe: `--strict` makes an error of it. */
+export function securityWarningAt(location: Location, path: KeyPath, message: string): Problem {
+  return { ...warningAt(location, path, message), security: true };
+}
+
 export function warningAt(location: Location, path: KeyPath, message: string): Problem {
   return { severity: "warning", location, path: formatPath(path), message };
 }

@@ -31,6 +31,8 @@ export function compileEndpoint(
       file: config.file,
       route: routeOf(config),
       mcp: config.mcp,
+      auth: config.auth,
+      rateLimit: config.rateLimit,
       parameters: config.parameters,
       refusesUnknownParams: config.refusesUnknownParams,
       operation: operationOf(config),

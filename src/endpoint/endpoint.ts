@@ -1,6 +1,8 @@
+import type { AuthPolicy } from "../auth/policy.ts";
 import type { Location } from "../config/problem.ts";
 import type { McpConfig, Method, TemplateSource } from "../config/project.ts";
 import type { Parameter } from "../params/parameter.ts";
+import type { RateLimitPolicy } from "../rate-limit/policy.ts";
 import type { Template } from "../sql/template.ts";
 
 /** What a call of an endpoint does. */
@@ -31,6 +33,8 @@ export interface Endpoint {
   readonly file: string;
   readonly route: Route | undefined;
   readonly mcp: McpConfig | undefined;
+  readonly auth: AuthPolicy | undefined;
+  readonly rateLimit: RateLimitPolicy | undefined;
   readonly parameters: readonly Parameter[];
   readonly refusesUnknownParams: boolean;
   readonly operation: Operation;

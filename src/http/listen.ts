@@ -1,7 +1,15 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+  STATUS_CODES,
+} from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { requestIdOf } from "./request-id.ts";
+import { createTlsServer, type TlsOptions, type TlsServer } from "./tls-server.ts";
 
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -26,11 +34,25 @@ const KEEP_ALIVE_MS = 75_000;
 const HEADERS_TIMEOUT_MS = 30_000;
 const REQUEST_TIMEOUT_MS = 300_000;
 
-/** Opens an HTTP port. Whatever reaches `handle` is well-formed HTTP; the rest is answered here. */
+const SETTINGS: ServerOptions = {
+  maxHeaderSize: MAX_HEADER_BYTES,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  requestTimeout: REQUEST_TIMEOUT_MS,
+  connectionsCheckingInterval: 5_000,
+  // Answered by us, in JSON.
+  requireHostHeader: false,
+};
+
+/**
+ * Opens a port for HTTP, or for HTTPS alone when there is `tls`. Whatever reaches `handle` is well-formed HTTP; the rest
+ * is answered here. Rejects with a ListenError, or with a CertificateError.
+ */
 export async function listen(options: {
   readonly host: string;
   readonly port: number;
   readonly handle: RequestHandler;
+  readonly tls?: TlsOptions | undefined;
 }): Promise<Listener> {
   const open = new Set<ServerResponse>();
   let closing = false;
@@ -39,26 +61,22 @@ export async function listen(options: {
     // Its connection becomes idle in this turn of the event loop.
     if (closing) setImmediate(() => server.closeIdleConnections());
   }
-  const server = createServer(
-    {
-      maxHeaderSize: MAX_HEADER_BYTES,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      connectionsCheckingInterval: 5_000,
-      // Answered by us, in JSON.
-      requireHostHeader: false,
-    },
-    (request, response) => {
-      open.add(response);
-      response.once("close", answered);
-      if (closing) response.shouldKeepAlive = false;
-      const status = statusOfHead(request);
-      if (status === undefined) options.handle(request, response);
-      else response.writeHead(status, errorHeaders(status)).end(errorBody(status));
-    },
-  );
+  function answer(request: IncomingMessage, response: ServerResponse): void {
+    open.add(response);
+    response.once("close", answered);
+    if (closing) response.shouldKeepAlive = false;
+    const status = statusOfHead(request);
+    if (status === undefined) options.handle(request, response);
+    else response.writeHead(status, errorHeaders(status)).end(errorBody(status));
+  }
+  const tls = options.tls && (await createTlsServer(options.tls, SETTINGS, answer));
+  const server: Server = tls?.server ?? createServer(SETTINGS, answer);
   const refused = new WeakSet<Duplex>();
+  tls?.server.prependListener("tlsClientError", (_error, socket) => {
+    // Without keys there is no way to answer. Node tells of it as a clientError, too.
+    refused.add(socket);
+    socket.destroy();
+  });
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     // Whatever follows what was malformed is malformed as well, and is heard of here.
     if (refused.has(socket)) return;
@@ -77,8 +95,10 @@ export async function listen(options: {
     server.once("error", (error: NodeJS.ErrnoException) => reject(new ListenError(whyNot(error, options))));
     server.listen(options.port, options.host, resolve);
   });
-  return listenerOf(server, () => {
+  tls?.followFiles();
+  return listenerOf(server, tls, () => {
     closing = true;
+    tls?.leaveFiles();
     // Whoever is told so opens a new connection next time, elsewhere.
     for (const response of open) response.shouldKeepAlive = false;
   });
@@ -101,19 +121,23 @@ function hostHeaders(rawHeaders: readonly string[]): number {
   return count;
 }
 
-function listenerOf(server: Server, beginClosing: () => void): Listener {
+function listenerOf(server: Server, tls: TlsServer | undefined, beginClosing: () => void): Listener {
   // A server that listens on a TCP port has an address of this form.
   const { address, family, port } = server.address() as AddressInfo;
   const host = family === "IPv6" ? `[${address}]` : address;
   return {
-    url: `http://${host}:${port}`,
+    url: `${tls === undefined ? "http" : "https"}://${host}:${port}`,
     close: () =>
       new Promise((resolve) => {
         beginClosing();
         server.close(() => resolve());
         server.closeIdleConnections();
+        tls?.endHandshakes();
       }),
-    destroy: () => server.closeAllConnections(),
+    destroy() {
+      server.closeAllConnections();
+      tls?.endHandshakes();
+    },
   };
 }
 

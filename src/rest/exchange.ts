@@ -9,6 +9,8 @@ export interface Exchange {
   readonly requestId: string;
   readonly deadline: Deadline;
   readonly limits: Pick<Limits, "stalledClientTimeoutMs" | "maxBufferedBytes">;
+  /** What answers of endpoints differ by, for whoever keeps them. */
+  readonly vary: string;
 }
 
 /** On every answer of an endpoint, so that no cache gives CSV to a client that asked for JSON. Spec 4.5. */

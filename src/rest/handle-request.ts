@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { healthAnswer } from "../admin/health.ts";
-import { anonymous, type Identity, identityKey } from "../auth/identity.ts";
+import { type Identity, identityKey } from "../auth/identity.ts";
 import { openDeadline } from "../calls/deadline.ts";
 import { type Call, runEndpoint, runIntoFile, runWrite } from "../calls/run-endpoint.ts";
 import { RequestFailure } from "../failure.ts";
+import { clientOf } from "../http/forwarded.ts";
 import { requestIdOf } from "../http/request-id.ts";
+import { admit } from "./admit.ts";
 import { beginAnswer } from "./answer/begin-answer.ts";
 import { answerHeaders, nextPage } from "./answer/headers.ts";
 import { attachment, sendFile } from "./answer/send-file.ts";
@@ -12,53 +14,79 @@ import { sendLong } from "./answer/send-long.ts";
 import { sendAtOnce, sendWhole } from "./answer/send-whole.ts";
 import { encodeWritten, sendWritten } from "./answer/send-written.ts";
 import type { WholeAnswer } from "./answer/whole-answer.ts";
-import { type Exchange, VARY } from "./exchange.ts";
-import { failureResponse } from "./failure-response.ts";
+import { type AuditedCall, auditCall, countRows, countWritten, keepCount, recallCount } from "./audited-call.ts";
+import { admitOrigin, enforceHttps } from "./border.ts";
+import type { Exchange } from "./exchange.ts";
+import { answerToken } from "./exchange-token.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { negotiationFor } from "./negotiation/negotiate-format.ts";
 import { readParams } from "./read-params/index.ts";
 import { splitTarget, type Target } from "./read-params/target.ts";
 import type { RestContext } from "./rest-app.ts";
 import type { Match } from "./route-table.ts";
+import { type Asked, sendFailure, sendJson, sendOptions } from "./send-failure.ts";
 
 /** One REST request, from headers in to response out. What throws on the way ends in `sendFailure`. READ THIS FIRST. */
 export function handleRequest(request: IncomingMessage, response: ServerResponse, context: RestContext): void {
   const asked: Asked = { request, response, requestId: requestIdOf(request.headers["x-request-id"]) };
   let name = "";
+  const fail = (error: unknown): void => sendFailure(error, { ...asked, endpoint: name }, context);
   try {
+    enforceHttps(asked, context);
+    admitOrigin(asked, context);
     const target = splitTarget(request);
     if (answerHealth(target, asked, context)) return;
     if (context.isDraining()) throw new RequestFailure({ kind: "draining" });
+    if (answerToken(target, asked, context, fail)) return;
     const found = findEndpoint(target, asked, context);
     if (found === undefined) return;
     name = found.endpoint.name;
-    const key = requestKey(found, request, anonymous);
-    const known = key === undefined ? undefined : context.remembered.find(key);
-    if (known !== undefined && sendAtOnce(known, asked)) return;
-    answerCall({ ...found, target, key, known }, asked, context).catch((error: unknown) => {
-      sendFailure(error, asked, name, context);
-    });
+    const audited = auditOf(name, asked, context);
+    const admitted = admit(found.endpoint, asked, context.gate);
+    if (admitted instanceof Promise) {
+      admitted.then((identity) => answerAdmitted({ ...found, target, identity, audited }, asked, context)).catch(fail);
+      return;
+    }
+    answerAdmitted({ ...found, target, identity: admitted, audited }, asked, context)?.catch(fail);
   } catch (error) {
-    sendFailure(error, asked, name, context);
+    fail(error);
   }
 }
 
 type Found = Extract<Match, { kind: "endpoint" }>;
 
-/** Who asks, before it is known what for. */
-type Asked = Pick<Exchange, "request" | "response" | "requestId">;
+/** A call of an endpoint by somebody who may. */
+interface AdmittedCall extends Found {
+  readonly target: Target;
+  readonly identity: Identity;
+  readonly audited: AuditedCall | undefined;
+}
+
+/** Undefined when it has been answered at once: the same call got the same answer before, and would get it again. */
+function answerAdmitted(called: AdmittedCall, asked: Asked, context: RestContext): Promise<void> | undefined {
+  const { identity, audited } = called;
+  // While its password was checked the client may have left: nobody would hear that again.
+  if (asked.response.destroyed) throw new RequestFailure({ kind: "cancelled" });
+  if (audited !== undefined) audited.identity = identity;
+  const key = requestKey(called, asked.request, identity);
+  const known = key === undefined ? undefined : context.remembered.find(key);
+  if (known !== undefined && audited !== undefined) recallCount(known, audited);
+  // What a call was about is read for the audit even when its answer is known.
+  if (known !== undefined && audited === undefined && sendAtOnce(known, asked)) return undefined;
+  return answerCall({ ...called, key, known }, asked, context);
+}
 
 /** A call of an endpoint, with the answer that the same call got before if it would get the same again. */
-interface EndpointCall extends Found {
-  readonly target: Target;
+interface EndpointCall extends AdmittedCall {
   /** By which its answer may be remembered. */
   readonly key: string | undefined;
   readonly known: WholeAnswer | undefined;
 }
 
 async function answerCall(called: EndpointCall, asked: Asked, context: RestContext): Promise<void> {
-  const { endpoint, pathParams, headers, target, key, known } = called;
+  const { endpoint, pathParams, headers, target, key, known, identity, audited } = called;
   const { request, response, requestId } = asked;
+  const { vary } = context;
   const { limits } = context.service;
   const deadline = openDeadline(limits.queryTimeoutMs);
   const leave = (): void => {
@@ -67,32 +95,33 @@ async function answerCall(called: EndpointCall, asked: Asked, context: RestConte
   context.deadlines.add(deadline);
   response.once("close", leave);
   try {
-    const exchange: Exchange = { request, response, requestId, deadline, limits };
-    if (known !== undefined) {
-      await sendWhole(known, exchange);
-      return;
-    }
+    const exchange: Exchange = { request, response, requestId, deadline, limits, vary };
+    if (known !== undefined && audited === undefined) return await sendWhole(known, exchange);
     const raw = await readParams(request, target, { endpoint, pathParams, headers, maxBodyBytes: limits.maxBodyBytes });
+    if (audited !== undefined) audited.raw = raw;
+    if (known !== undefined) return await sendWhole(known, exchange);
     const negotiate = negotiationFor(endpoint.operation);
     const { format, codec, errors } = negotiate(raw.query.get("format")?.text, request.headers.accept);
-    const call: Call = { raw, errors, identity: anonymous, deadline };
+    const call: Call = { raw, errors, identity, deadline };
     if (endpoint.operation.kind === "write") {
       const idempotencyKey = idempotencyKeyOf(request.headers);
-      const write = { ...call, idempotencyKey, encode: encodeWritten };
-      await sendWritten(await runWrite(endpoint, write, context.service), exchange);
-      return;
+      const body = await runWrite(endpoint, { ...call, idempotencyKey, encode: encodeWritten }, context.service);
+      if (audited !== undefined) countWritten(body, audited);
+      return await sendWritten(body, exchange);
     }
     const url = request.url ?? "/";
     if (format.kind === "file") {
       const { file, page } = await runIntoFile(endpoint, call, { ...context.service, kind: format.file });
-      const headers = [...answerHeaders(page, nextPage(page, url)), ...attachment(endpoint, format)];
-      await sendFile({ kind: "file", headers, contentType: format.contentType, file, tag: undefined }, exchange);
-      return;
+      const headers = [...answerHeaders(page, nextPage(page, url), vary), ...attachment(endpoint, format)];
+      return await sendFile({ kind: "file", headers, contentType: format.contentType, file, tag: undefined }, exchange);
     }
-    const outcome = await runEndpoint(endpoint, call, context.service);
-    const answer = await beginAnswer(outcome, { format, codec, url, deadline, limits, spool: context.service.spool });
+    const { rows, page } = await runEndpoint(endpoint, call, context.service);
+    const outcome = { rows: audited === undefined ? rows : countRows(rows, audited), page };
+    const recipe = { format, codec, url, vary, deadline, limits, spool: context.service.spool };
+    const answer = await beginAnswer(outcome, recipe);
     switch (answer.kind) {
       case "whole":
+        if (audited !== undefined) keepCount(answer, audited);
         if (key !== undefined) context.remembered.offer(key, answer, outcome.rows.watch);
         return await sendWhole(answer, exchange);
       case "file":
@@ -115,14 +144,22 @@ function requestKey({ endpoint, headers }: Found, request: IncomingMessage, iden
   return key;
 }
 
+/** A call that is written down, when calls are. */
+function auditOf(endpoint: string, { request, response, requestId }: Asked, context: RestContext) {
+  const { audit, gate, now } = context;
+  if (audit === undefined) return undefined;
+  const { address } = clientOf(request, gate.proxies);
+  return auditCall(audit, { response, requestId, endpoint, address, now });
+}
+
 function answerHealth(target: Target, asked: Asked, context: RestContext): boolean {
   if (!target.path.startsWith("/health")) return false;
   const answer = healthAnswer(target.path, context.service.sources, context.isDraining());
   if (answer === undefined) return false;
   const allow = ["GET", "HEAD", "OPTIONS"];
   if (!allow.includes(asked.request.method ?? "")) throw new RequestFailure({ kind: "method-not-allowed", allow });
-  if (asked.request.method === "OPTIONS") sendOptions(asked, allow);
-  else sendJson(asked, answer.status, { "Cache-Control": "no-store" }, answer.body);
+  if (asked.request.method === "OPTIONS") sendOptions(asked, allow, context);
+  else sendJson(asked, { status: answer.status, headers: { "Cache-Control": "no-store" }, body: answer.body });
   return true;
 }
 
@@ -143,65 +180,8 @@ function findEndpoint(target: Target, asked: Asked, context: RestContext): Found
     case "other-methods": {
       const allow = [...match.methods, ...(match.methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"];
       if (method !== "OPTIONS") throw new RequestFailure({ kind: "method-not-allowed", allow });
-      sendOptions(asked, allow);
+      sendOptions(asked, allow, context);
       return undefined;
     }
   }
-}
-
-function sendOptions({ response, requestId }: Asked, allow: readonly string[]): void {
-  response.writeHead(204, { Allow: allow.join(", "), "X-Request-Id": requestId }).end();
-}
-
-/** `endpoint` is empty when the request did not get that far. */
-function sendFailure(error: unknown, asked: Asked, endpoint: string, { report }: RestContext): void {
-  const { request, response, requestId } = asked;
-  const failure = error instanceof RequestFailure ? error.failure : ({ kind: "internal" } as const);
-  if (failure.kind === "internal") report({ kind: "unexpected", requestId, error });
-  if (response.headersSent || response.destroyed) {
-    if (!response.writableFinished) {
-      if (failure.kind !== "cancelled") report({ kind: "call-cut", requestId, endpoint, failure });
-      cut(request, response);
-    }
-    return;
-  }
-  report({
-    kind: "call-failed",
-    requestId,
-    endpoint,
-    failure,
-    cause: error instanceof Error ? error.cause : undefined,
-  });
-  const { status, headers, body } = failureResponse(failure);
-  const vary = endpoint === "" ? {} : { Vary: VARY };
-  sendJson(asked, status, { "Cache-Control": "no-store", ...vary, ...headers }, body);
-  if (!request.complete) discardBody(request, headers);
-}
-
-/** Half an answer must not look like a whole one: its last chunk never comes. HTTP/1.0 has no chunks, only the reset. */
-function cut({ httpVersion, socket }: IncomingMessage, response: ServerResponse): void {
-  if (httpVersion === "1.0" && !socket.destroyed) socket.resetAndDestroy();
-  response.destroy();
-}
-
-/** A body that is still coming is read and dropped for a moment, so that the client gets to see the answer. */
-function discardBody(request: IncomingMessage, { Connection }: Readonly<Record<string, string>>): void {
-  request.resume();
-  if (Connection === "close") setTimeout(() => request.destroy(), 1_000).unref();
-}
-
-function sendJson(
-  { response, requestId }: Asked,
-  status: number,
-  headers: Readonly<Record<string, string>>,
-  body: unknown,
-): void {
-  const bytes = Buffer.from(JSON.stringify(body));
-  response.writeHead(status, {
-    "Content-Type": "application/json",
-    "Content-Length": bytes.length,
-    "X-Request-Id": requestId,
-    ...headers,
-  });
-  response.end(bytes);
 }

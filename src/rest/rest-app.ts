@@ -1,9 +1,15 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Audit } from "../audit/audit.ts";
+import type { TokenExchange } from "../auth/oidc/token-exchange.ts";
 import type { Deadline } from "../calls/deadline.ts";
+import type { Protections } from "../config/protections.ts";
 import type { Report } from "../events.ts";
+import { variesByOrigin } from "../http/cors.ts";
 import type { RequestHandler } from "../http/listen.ts";
 import type { Service } from "../service.ts";
+import type { Gate } from "./admit.ts";
 import { openRememberedAnswers, type RememberedAnswers } from "./answer/remembered-answers.ts";
+import { VARY } from "./exchange.ts";
 import { handleRequest } from "./handle-request.ts";
 
 /** The REST surface of a service: what a listener calls, and how it is brought to rest. */
@@ -24,9 +30,24 @@ export interface RestContext {
   /** Calls in flight. */
   readonly deadlines: Set<Deadline>;
   readonly remembered: RememberedAnswers;
+  readonly protections: Protections;
+  readonly gate: Gate;
+  readonly tokenExchange: TokenExchange | undefined;
+  readonly audit: Audit | undefined;
+  readonly now: () => Date;
+  /** On every answer of an endpoint. */
+  readonly vary: string;
 }
 
-export function openRestApp(service: Service, report: Report): RestApp {
+export interface RestOptions {
+  readonly report: Report;
+  readonly now: () => Date;
+  /** Where calls are written down. */
+  readonly audit: Audit | undefined;
+}
+
+export function openRestApp(service: Service, { report, now, audit }: RestOptions): RestApp {
+  const { protections } = service.project.main;
   let draining = false;
   const deadlines = new Set<Deadline>();
   const context: RestContext = {
@@ -35,6 +56,12 @@ export function openRestApp(service: Service, report: Report): RestApp {
     isDraining: () => draining,
     deadlines,
     remembered: openRememberedAnswers(),
+    protections,
+    gate: { authenticators: service.authenticators, rateLimiter: service.rateLimiter, proxies: protections.proxies },
+    tokenExchange: protections.auth && service.authenticators.of(protections.auth).exchange,
+    audit,
+    now,
+    vary: variesByOrigin(protections.cors) ? `${VARY}, Origin` : VARY,
   };
   return {
     handle: (request: IncomingMessage, response: ServerResponse) => handleRequest(request, response, context),
@@ -44,6 +71,9 @@ export function openRestApp(service: Service, report: Report): RestApp {
     cancelAll() {
       for (const deadline of deadlines) deadline.cancel({ kind: "draining" });
     },
-    close: () => service.close(),
+    async close() {
+      await service.close();
+      await audit?.close();
+    },
   };
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { block, choice, filledText, flag, list, record, text, texts, whole } from "./blocks.ts";
+import { oidcProviders } from "../../auth/policy.ts";
+import { block, choice, duration, filledText, flag, list, record, text, texts, whole } from "./blocks.ts";
 
 const user = block({
   username: filledText.describe("Name that the client sends."),
@@ -13,13 +14,11 @@ const token = block({
   roles: texts.optional().describe("Readable in SQL as auth.roles."),
 });
 
-const providers = ["google", "microsoft", "keycloak", "auth0", "okta", "github", "generic"] as const;
-
 const oidc = block({
   "issuer-url": filledText.optional().describe("Discovery base URL; wins over what the provider's preset says."),
   "client-id": filledText.describe("OAuth client ID."),
   "client-secret": filledText.optional().describe("Needed for refresh and client-credentials flows."),
-  "provider-type": choice(providers).optional().describe("Preset; generic when absent."),
+  "provider-type": choice(oidcProviders).optional().describe("Preset; generic when absent."),
   tenant: filledText.optional().describe("Fills {tenant} in the preset's issuer."),
   realm: filledText.optional().describe("Fills {realm} in the preset's issuer."),
   domain: filledText.optional().describe("Fills {domain} in the preset's issuer."),
@@ -44,6 +43,7 @@ const secretsManager = block({
   "secret-id": filledText.optional().describe("Access key ID; from the environment when absent."),
   "secret-key": filledText.optional().describe("Secret access key."),
   init: text.optional().describe("SQL that runs at start."),
+  "refresh-interval": duration.optional().describe("How often the secret is read again; 5m when absent."),
 });
 
 const type = z
@@ -66,6 +66,8 @@ const keys = {
 /** Who may call. Spec 5. */
 export const auth = block(keys);
 
+export type AuthInput = z.output<typeof auth>;
+
 /** The same for the MCP server, with exceptions by method. Spec 5.5. */
 export const mcpAuth = block({
   ...keys,
@@ -80,3 +82,5 @@ export const rateLimit = block({
   key: choice(["ip", "user", "user-or-ip"]).optional().describe("What is counted; ip when absent."),
   store: filledText.optional().describe("redis://... shares the count between replicas."),
 });
+
+export type RateLimitInput = z.output<typeof rateLimit>;

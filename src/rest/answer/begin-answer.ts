@@ -34,6 +34,7 @@ export interface Recipe {
   readonly codec: string | undefined;
   /** Of the request: the next page's address is made of it. */
   readonly url: string;
+  readonly vary: string;
   readonly deadline: Deadline;
   readonly limits: Pick<Limits, "maxBufferedBytes">;
   readonly spool: Spool;
@@ -49,7 +50,7 @@ export async function beginAnswer({ rows, page }: Outcome, recipe: Recipe): Prom
   let isLong = false;
   try {
     const next = nextPage(page, recipe.url);
-    const headers = answerHeaders(page, next);
+    const headers = answerHeaders(page, next, recipe.vary);
     const { format, codec } = recipe;
     if (codec !== undefined) await format.prepare?.(codec);
     const encoder = format.open(rows.columns, frameOf(page, next), codec);

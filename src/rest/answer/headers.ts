@@ -1,5 +1,4 @@
 import type { PageOfRows } from "../../calls/run-endpoint.ts";
-import { VARY } from "../exchange.ts";
 import { nextLink } from "../next-link.ts";
 
 /** Names and values in turn: the form in which Node writes a head fastest. */
@@ -9,14 +8,17 @@ export type HeaderList = readonly string[];
  * Nobody but the database knows how long rows stay as they are, so whoever keeps an answer asks before each use; with
  * its ETag that costs a 304. A shared cache does the same, so it never gives one user what another was sent.
  */
-const CACHING: HeaderList = ["Vary", VARY, "Cache-Control", "no-cache"];
+const CACHE_CONTROL = "no-cache";
 
 /** What successful reads have in common, a 304 included. Spec 4.3. */
-export function answerHeaders(page: PageOfRows | undefined, next: string): HeaderList {
-  if (page === undefined) return CACHING;
+export function answerHeaders(page: PageOfRows | undefined, next: string, vary: string): HeaderList {
+  if (page === undefined) return ["Vary", vary, "Cache-Control", CACHE_CONTROL];
   const { total, offset, limit } = page;
   return [
-    ...CACHING,
+    "Vary",
+    vary,
+    "Cache-Control",
+    CACHE_CONTROL,
     "X-Total-Count",
     String(total),
     "X-Offset",

@@ -28,11 +28,11 @@ async function serve(file: SpooledFile): Promise<Served> {
     const page = { limit: 10, offset: 0, total: 30 };
     const segments = [{ kind: "text", text: "orders" }] as const;
     const saved = attachment({ route: { method: "GET", path: "/orders", segments } }, parquet);
-    const headers = [...answerHeaders(page, "/orders?offset=10"), ...saved];
+    const headers = [...answerHeaders(page, "/orders?offset=10", "Accept"), ...saved];
     try {
       await sendFile(
         { kind: "file", file, contentType: parquet.contentType, headers, tag: undefined },
-        { request, response, requestId: "id", deadline, limits },
+        { request, response, requestId: "id", deadline, limits, vary: "Accept" },
       );
       return undefined;
     } catch (error) {

@@ -14,7 +14,7 @@ const NOTHING = new Uint8Array(0);
  */
 export function sendAtOnce(
   answer: WholeAnswer,
-  { request, response, requestId }: Omit<Exchange, "deadline" | "limits">,
+  { request, response, requestId }: Pick<Exchange, "request" | "response" | "requestId">,
 ): boolean {
   if (answer.text === undefined || response.socket === null || response.socket.writableLength > 0) return false;
   const headers = [...answer.headers, "X-Request-Id", requestId, "ETag", `"${answer.tag}"`];

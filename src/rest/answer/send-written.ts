@@ -1,15 +1,15 @@
 import type { Written } from "../../engines/engine.ts";
 import { json } from "../../formats/json/json.ts";
-import { type Exchange, VARY } from "../exchange.ts";
+import type { Exchange } from "../exchange.ts";
 import { plainBody } from "./body-writer.ts";
 
 /** Sends the answer to a write. */
 export async function sendWritten(body: string, exchange: Exchange): Promise<void> {
-  const { response, requestId } = exchange;
+  const { response, requestId, vary } = exchange;
   const bytes = Buffer.from(body);
   response.writeHead(200, [
     "Vary",
-    VARY,
+    vary,
     "Cache-Control",
     "no-store",
     "X-Request-Id",

@@ -1,0 +1,197 @@
+import { constants, type FileHandle, open, stat } from "node:fs/promises";
+import type { Report } from "../events.ts";
+
+/** A file that lines are appended to, in order, each whole or not at all. */
+export interface AppendedFile {
+  /** Returns at once; lines that come together are written together. */
+  append(line: string): void;
+  /** Writes what is still held. */
+  close(): Promise<void>;
+}
+
+interface OpenFile {
+  readonly handle: FileHandle;
+  readonly ino: number;
+  readonly dev: number;
+}
+
+/** Lines on their way into the file. */
+interface Piece {
+  readonly bytes: Buffer;
+  /** How much of it is there. */
+  at: number;
+  /** How long the file was when writing stopped in the middle. */
+  fileSize: number;
+}
+
+const HELD_BYTES = 8 * 1024 * 1024;
+const PIECE_BYTES = 256 * 1024;
+const RETRY_MS = 1000;
+const LINE_FEED = 10;
+
+/**
+ * Appends to whatever file has the path: when somebody moves or deletes it, the next lines go to a new one. While it
+ * cannot be written, lines are held, and lost when there are too many. Rejects when it cannot be opened to begin with.
+ */
+export async function openAppendedFile(path: string, report: Report): Promise<AppendedFile> {
+  const part = `audit file ${path}`;
+  let file: OpenFile | undefined = await openEnd(path).catch((error: unknown) => {
+    throw new Error(`the audit file ${path} cannot be opened: ${reasonOf(error)}`, { cause: error });
+  });
+  const waiting: string[] = [];
+  let piece: Piece | undefined;
+  let heldBytes = 0;
+  let lost = 0;
+  let isDown = false;
+  let isClosed = false;
+  let working: Promise<void> | undefined;
+  let retry: NodeJS.Timeout | undefined;
+
+  function reportDown(message: string): void {
+    isDown = true;
+    report({ kind: "part-down", part, message });
+  }
+
+  function reportLost(): void {
+    if (lost > 0) reportDown(`${lost} ${lost === 1 ? "line was" : "lines were"} lost`);
+    lost = 0;
+  }
+
+  function nextPiece(): Piece | undefined {
+    let count = 0;
+    for (let length = 0; count < waiting.length && length < PIECE_BYTES; count++) length += waiting[count]?.length ?? 0;
+    if (count === 0) return undefined;
+    return { bytes: Buffer.from(waiting.splice(0, count).join("")), at: 0, fileSize: 0 };
+  }
+
+  /** Whether the path still leads to the file that is open, and how long that is. */
+  async function standing(): Promise<{ readonly isSame: boolean; readonly size: number }> {
+    const named = await stat(path).catch(() => undefined);
+    const isSame = named !== undefined && named.ino === file?.ino && named.dev === file.dev;
+    return { isSame, size: named?.size ?? 0 };
+  }
+
+  async function current(unfinished: Piece): Promise<FileHandle> {
+    const { isSame, size } = await standing();
+    // A line that was begun elsewhere, or in what has been cut off since, begins anew.
+    if (!isSame || size < unfinished.fileSize) unfinished.at = lineStart(unfinished);
+    if (isSame && file !== undefined) return file.handle;
+    await file?.handle.close().catch(() => {});
+    file = undefined;
+    file = await openEnd(path);
+    return file.handle;
+  }
+
+  async function write(unfinished: Piece): Promise<void> {
+    for (;;) {
+      const target = await current(unfinished);
+      const from = unfinished.at;
+      try {
+        while (unfinished.at < unfinished.bytes.length)
+          unfinished.at += (await target.write(unfinished.bytes, unfinished.at)).bytesWritten;
+      } catch (error) {
+        unfinished.fileSize = (await target.stat().catch(() => undefined))?.size ?? 0;
+        throw error;
+      }
+      if ((await target.stat()).nlink > 0 || (await standing()).isSame) return;
+      // Deleted meanwhile: nobody would ever read it.
+      unfinished.at = from;
+    }
+  }
+
+  async function work(): Promise<void> {
+    // Lines of the same turn of the event loop go together.
+    await new Promise((resolve) => setImmediate(resolve));
+    clearTimeout(retry);
+    try {
+      for (piece ??= nextPiece(); piece !== undefined; piece = nextPiece()) {
+        await write(piece);
+        heldBytes -= piece.bytes.length;
+      }
+      reportLost();
+      if (isDown) report({ kind: "part-up", part });
+      isDown = false;
+    } catch (error) {
+      if (!isDown) reportDown(`${reasonOf(error)}; lines are held in memory meanwhile`);
+      if (!isClosed) retry = setTimeout(begin, RETRY_MS).unref();
+    } finally {
+      working = undefined;
+    }
+  }
+
+  function begin(): void {
+    working ??= work();
+  }
+
+  return {
+    append(line) {
+      if (isClosed) return;
+      const bytes = Buffer.byteLength(line);
+      if (heldBytes + bytes > HELD_BYTES) {
+        lost++;
+        if (lost === 1) reportDown(`lines of ${HELD_BYTES >> 20} MiB wait to be written; new ones are lost`);
+      } else {
+        waiting.push(line);
+        heldBytes += bytes;
+      }
+      begin();
+    },
+    async close() {
+      if (isClosed) return;
+      isClosed = true;
+      await working;
+      if (heldBytes > 0) begin();
+      await working;
+      clearTimeout(retry);
+      const rest = piece === undefined ? 0 : linesIn(piece.bytes.subarray(lineStart(piece)));
+      lost += rest + waiting.length;
+      reportLost();
+      await file?.handle.close().catch(() => {});
+    },
+  };
+}
+
+/** Only its owner may read what is new. A pipe that nobody reads is an error at once, and not a wait. */
+async function openEnd(path: string): Promise<OpenFile> {
+  const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
+  const handle = await open(path, flags, 0o600);
+  try {
+    const { ino, dev } = await handle.stat();
+    return { handle, ino, dev };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/** Where the line begins that is written in part. */
+function lineStart({ bytes, at }: Piece): number {
+  return at === 0 ? 0 : bytes.lastIndexOf(LINE_FEED, at - 1) + 1;
+}
+
+function linesIn(bytes: Buffer): number {
+  let count = 0;
+  for (const byte of bytes) if (byte === LINE_FEED) count++;
+  return count;
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+  EROFS: "the file system is read-only",
+  ENOSPC: "no space is left",
+  EDQUOT: "no space is left",
+  EFBIG: "it is too large",
+  ENOENT: "its folder does not exist",
+  ENOTDIR: "its folder is not a folder",
+  EISDIR: "it is a folder",
+  ENXIO: "nobody reads the pipe",
+  EAGAIN: "nobody reads the pipe",
+  EMFILE: "too many files are open",
+  ENFILE: "too many files are open",
+};
+
+function reasonOf(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  return REASONS[code] ?? (code === "" ? String(error) : code);
+}

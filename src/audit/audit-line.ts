@@ -1,0 +1,65 @@
+/** One call, whoever made it and however it ended. */
+export interface AuditEntry {
+  readonly time: Date;
+  readonly requestId: string;
+  readonly surface: "rest" | "mcp";
+  readonly endpoint: string;
+  readonly identity:
+    | { readonly type: string; readonly username: string | undefined; readonly roles: string | undefined }
+    | undefined;
+  readonly address: string;
+  readonly parameters: Iterable<readonly [name: string, text: string]>;
+  readonly rows: number | undefined;
+  readonly durationMs: number;
+  readonly status: number;
+}
+
+const LONGEST_TEXT = 1000;
+
+/** A call as a line of JSON, its keys always in the same order. */
+export function auditLines(redact: readonly string[]): (entry: AuditEntry) => string {
+  const hidden = new Set(redact.map((name) => name.toLowerCase()));
+
+  /** Written by hand: an object would take `__proto__` for something else, and put numbers first. */
+  function parametersOf(parameters: AuditEntry["parameters"]): string {
+    const fields: string[] = [];
+    for (const [name, text] of new Map(parameters)) {
+      const value = hidden.has(name.toLowerCase()) ? "[redacted]" : shortened(text);
+      fields.push(`${JSON.stringify(shortened(name))}:${JSON.stringify(value)}`);
+    }
+    return `{${fields.join(",")}}`;
+  }
+
+  return ({ time, requestId, surface, endpoint, identity, address, parameters, rows, durationMs, status }) => {
+    const who = identity && {
+      type: identity.type,
+      username: identity.username === undefined ? null : shortened(identity.username),
+      roles: identity.roles === undefined ? null : shortened(identity.roles),
+    };
+    const head = JSON.stringify({
+      time: time.toISOString(),
+      request_id: requestId,
+      surface,
+      endpoint,
+      identity: who ?? null,
+      address,
+    });
+    const tail = JSON.stringify({ rows: rows ?? null, duration_ms: Number(durationMs.toFixed(3)), status });
+    return `${printable(`${head.slice(0, -1)},"parameters":${parametersOf(parameters)},${tail.slice(1)}`)}\n`;
+  };
+}
+
+function shortened(text: string): string {
+  if (text.length <= LONGEST_TEXT) return text;
+  const last = text.charCodeAt(LONGEST_TEXT - 1);
+  // A character of two halves stays whole.
+  const end = last >= 0xd800 && last <= 0xdbff ? LONGEST_TEXT - 1 : LONGEST_TEXT;
+  return `${text.slice(0, end)}[cut: ${text.length} characters]`;
+}
+
+/** JSON lets these through; some readers take them for the end of a line, and terminals for commands. */
+const UNPRINTABLE = /[\u007f-\u009f\u2028\u2029]/g;
+
+function printable(json: string): string {
+  return json.replace(UNPRINTABLE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}

@@ -1,0 +1,38 @@
+import type { Report } from "../events.ts";
+import { openAppendedFile } from "./appended-file.ts";
+import { type AuditEntry, auditLines } from "./audit-line.ts";
+
+export type { AuditEntry } from "./audit-line.ts";
+
+/** An audit block that is on. decisions 1 */
+export interface AuditConfig {
+  readonly sink: { readonly kind: "stdout" } | { readonly kind: "file"; readonly path: string };
+  /** Names of parameters, in any case, whose values are not written. */
+  readonly redact: readonly string[];
+}
+
+/** One line for each call, for auditors. */
+export interface Audit {
+  record(entry: AuditEntry): void;
+  /** Writes what is still held. What is recorded afterwards is left out. */
+  close(): Promise<void>;
+}
+
+export interface AuditOptions {
+  /** Takes whole lines, each with its line feed. */
+  readonly stdout: (line: string) => void;
+  readonly report: Report;
+}
+
+/** Rejects with an Error that names the file when it cannot be opened. */
+export async function openAudit({ sink, redact }: AuditConfig, { stdout, report }: AuditOptions): Promise<Audit> {
+  const lineOf = auditLines(redact);
+  switch (sink.kind) {
+    case "stdout":
+      return { record: (entry) => stdout(lineOf(entry)), close: async () => {} };
+    case "file": {
+      const file = await openAppendedFile(sink.path, report);
+      return { record: (entry) => file.append(lineOf(entry)), close: file.close };
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import { decodeExactBase64 } from "./base64.ts";
+
+/** What an `Authorization` header says, not yet understood. */
+export interface Authorization {
+  /** In small letters. */
+  readonly scheme: string;
+  readonly credentials: string;
+}
+
+export interface UserAndPassword {
+  readonly username: string;
+  readonly password: string;
+}
+
+/** Longer headers do not get past the listener; whoever calls another way is held to the same. */
+const MAX_LENGTH = 16 * 1024;
+
+// One space and no other: two credentials that a proxy joined are none.
+const SHAPE = /^([\w!#$%&'*+.^`|~-]+) ([\x21-\x7e]+)$/;
+
+/** Scheme and credentials of a header; nothing when it has another shape. Never throws. */
+export function parseAuthorization(header: string | undefined): Authorization | undefined {
+  if (header === undefined || header.length > MAX_LENGTH) return undefined;
+  const [, scheme, credentials] = SHAPE.exec(header) ?? [];
+  if (scheme === undefined || credentials === undefined) return undefined;
+  return { scheme: scheme.toLowerCase(), credentials };
+}
+
+/** The token of a `Bearer` header. Spec 5.2. */
+export function bearerToken(header: string | undefined): string | undefined {
+  const parsed = parseAuthorization(header);
+  return parsed?.scheme === "bearer" ? parsed.credentials : undefined;
+}
+
+/** User and password of a `Basic` header. Spec 5.1. */
+export function userAndPassword(header: string | undefined): UserAndPassword | undefined {
+  const parsed = parseAuthorization(header);
+  if (parsed?.scheme !== "basic") return undefined;
+  const bytes = decodeExactBase64(parsed.credentials);
+  const text = bytes && decodeUtf8(bytes);
+  if (text === undefined || hasControlCharacters(text)) return undefined;
+  const colon = text.indexOf(":");
+  return colon < 0 ? undefined : { username: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+/** HTTP Basic cannot carry these; see RFC 7617. */
+export function hasControlCharacters(text: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
+  return /[\x00-\x1f\x7f]/.test(text);
+}
+
+// A mark at the start is kept: otherwise two passwords would be one.
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Text, or nothing when the bytes are not UTF-8. */
+export function decodeUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

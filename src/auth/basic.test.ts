@@ -1,0 +1,342 @@
+import { createHash } from "node:crypto";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { RequestFailure } from "../failure.ts";
+import type { Authenticated, UserSource } from "./authenticator.ts";
+import { type BasicOptions, inlineUsers, openBasic } from "./basic.ts";
+import { openFailedAttempts } from "./failed-attempts.ts";
+import { openHashing } from "./hashing.ts";
+import type { Identity } from "./identity.ts";
+import { type Derivation, deriveKey } from "./password.ts";
+import type { User } from "./policy.ts";
+
+const ROUNDS = 10;
+const hashOf = async (password: string, iterations = ROUNDS): Promise<string> => {
+  const key = await deriveKey({ password, salt: Buffer.from("salt"), iterations, bytes: 32 });
+  return `$pbkdf2-sha256$${iterations}$c2FsdA$${key.toString("base64url")}`;
+};
+
+const user = (username: string, password: string, roles: readonly string[] = []): User => ({
+  username,
+  password,
+  roles,
+});
+const alice = user("alice", await hashOf("wonder"), ["reader", "writer"]);
+const bob = user("bob", await hashOf("builder"));
+
+const basic = (username: string, password: string): string =>
+  `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
+
+const unauthorized = { kind: "refused", failure: { kind: "unauthorized", scheme: "basic" } };
+const overloaded = { kind: "refused", failure: { kind: "overloaded" } };
+
+type Options = Partial<Omit<BasicOptions, "users">> & { readonly users?: BasicOptions["users"] | readonly User[] };
+
+/** A block at work, with a clock to turn and the real hashing, counted. */
+function openTest({ users = [alice, bob], ...options }: Options = {}) {
+  const clock = { time: 1_000_000 };
+  const derived: Derivation[] = [];
+  const derive = (derivation: Derivation): Promise<Buffer> => {
+    derived.push(derivation);
+    return deriveKey(derivation);
+  };
+  const authenticator = openBasic({
+    users: isList(users) ? inlineUsers(users) : users,
+    now: () => clock.time,
+    hashing: openHashing({ derive }),
+    ...options,
+  });
+  return {
+    clock,
+    /** How much was hashed since this was last asked. */
+    rounds: () => derived.splice(0).reduce((sum, { iterations }) => sum + iterations, 0),
+    show: (authorization: string | undefined, address = "127.0.0.1") =>
+      authenticator.authenticate({ authorization, address }),
+  };
+}
+
+function isList(users: NonNullable<Options["users"]>): users is readonly User[] {
+  return Array.isArray(users);
+}
+
+function identityIn(answer: Authenticated): Identity {
+  if (answer.kind === "refused") throw new Error(`refused: ${answer.failure.kind}`);
+  return answer.identity;
+}
+
+describe("who it is", () => {
+  test("a user with roles: what templates see", async () => {
+    const { show } = openTest();
+    const identity = identityIn(await show(basic("alice", "wonder")));
+    expect([...identity].map(([name, { text }]) => [name, text])).toEqual([
+      ["type", "basic"],
+      ["authenticated", "true"],
+      ["username", "alice"],
+      ["roles", "reader,writer"],
+    ]);
+    expect(identityIn(await show(basic("bob", "builder"))).has("roles")).toBe(false);
+  });
+
+  test.each([
+    ["nothing", undefined],
+    ["another password", basic("alice", "Wonder")],
+    ["somebody else's password", basic("alice", "builder")],
+    ["no password", basic("alice", "")],
+    ["the hash itself", basic("alice", alice.password)],
+    ["another user", basic("Alice", "wonder")],
+    ["nobody", basic("", "")],
+    ["a name of every object", basic("constructor", "x")],
+    ["another scheme", `Bearer ${Buffer.from("alice:wonder").toString("base64")}`],
+    ["two joined", `${basic("alice", "wonder")}, ${basic("alice", "wonder")}`],
+    ["something unusable", "Basic !!"],
+  ])("%s is refused", async (_, authorization) => {
+    expect(await openTest().show(authorization)).toEqual(unauthorized);
+  });
+
+  test("MD5 and plain text need no hashing of ours", async () => {
+    const md5 = createHash("md5").update("old").digest("hex");
+    const { show, rounds } = openTest({ users: [user("m", md5), user("p", "plain")] });
+    for (const [name, password] of [
+      ["m", "old"],
+      ["p", "plain"],
+    ] as const) {
+      expect((await show(basic(name, password))).kind).toBe("identity");
+      expect(await show(basic(name, "wrong"))).toEqual(unauthorized);
+    }
+    expect(await show(basic("nobody", "x"))).toEqual(unauthorized);
+    expect(rounds()).toBe(0);
+  });
+
+  test("of two users with one name the first counts", async () => {
+    const { show } = openTest({ users: [user("a", "first"), user("a", "second")] });
+    expect((await show(basic("a", "first"))).kind).toBe("identity");
+    expect(await show(basic("a", "second"))).toEqual(unauthorized);
+  });
+
+  test("a malformed hash or an empty password lets nobody in", async () => {
+    const { show } = openTest({ users: [user("a", "$pbkdf2-sha256$x"), user("b", "")] });
+    expect(await show(basic("a", "$pbkdf2-sha256$x"))).toEqual(unauthorized);
+    expect(await show(basic("b", ""))).toEqual(unauthorized);
+  });
+
+  test("any user and password, in both alphabets, padded or not; no flipped bit", async () => {
+    const text = fc.string({ unit: "grapheme", maxLength: 12 }).filter((each) => !/[\p{Cc}\p{Cs}]/u.test(each));
+    const name = text.filter((each) => !each.includes(":"));
+    const filled = text.filter((each) => each !== "" && !/^[0-9a-f]{32}$/.test(each));
+    await fc.assert(
+      fc.asyncProperty(name, filled, fc.nat(), async (username, password, seed) => {
+        const { show } = openTest({ users: [user(username, password)] });
+        const bytes = Buffer.from(`${username}:${password}`);
+        const standard = bytes.toString("base64");
+        const answers = new Set<Identity>();
+        for (const padded of [standard, standard.replaceAll("+", "-").replaceAll("/", "_")]) {
+          for (const encoded of [padded, padded.replace(/=+$/, "")]) {
+            answers.add(identityIn(await show(`Basic ${encoded}`)));
+            const letter = seed % encoded.length;
+            const code = encoded.charCodeAt(letter) ^ (1 << (seed % 7));
+            const bent = encoded.slice(0, letter) + String.fromCharCode(code) + encoded.slice(letter + 1);
+            expect([bent, await show(`Basic ${bent}`)]).toEqual([bent, unauthorized]);
+          }
+        }
+        expect(answers.size).toBe(1);
+        const bit = seed % (bytes.length * 8);
+        const flipped = bytes.map((byte, index) => (index === bit >> 3 ? byte ^ (1 << (bit & 7)) : byte));
+        expect(await show(`Basic ${Buffer.from(flipped).toString("base64")}`)).toEqual(unauthorized);
+      }),
+    );
+  });
+});
+
+describe("what it costs", () => {
+  test("an unknown user costs as much as the dearest known one, from the first request on", async () => {
+    const dear = user("dear", await hashOf("x", 70));
+    const users = [alice, dear, user("plain", "plain")];
+    const costs = new Map<string, number>();
+    for (const name of ["nobody", "alice", "dear", "plain"]) {
+      const { show, rounds } = openTest({ users });
+      expect(await show(basic(name, "wrong"))).toEqual(unauthorized);
+      costs.set(name, rounds());
+    }
+    expect([...costs.values()]).toEqual([70, 70, 70, 70]);
+  });
+
+  test("a source that cannot list its users is learnt", async () => {
+    const { find, version } = inlineUsers([alice]);
+    const { show, rounds } = openTest({ users: { find, version } });
+    await show(basic("alice", "wrong"));
+    expect(rounds()).toBe(ROUNDS);
+    await show(basic("nobody", "wrong"));
+    expect(rounds()).toBe(ROUNDS);
+  });
+
+  test("the same shown by many at once is hashed once, and all get one identity", async () => {
+    const { show, rounds } = openTest();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => show(basic("alice", "wonder"))));
+    expect(new Set(answers.map(identityIn)).size).toBe(1);
+    expect(rounds()).toBe(ROUNDS);
+    const refused = await Promise.all(Array.from({ length: 20 }, () => show(basic("alice", "wrong"))));
+    expect(refused).toEqual(Array.from({ length: 20 }, () => unauthorized));
+    expect(rounds()).toBe(ROUNDS);
+  });
+
+  test("more than may wait are turned away, and whoever is remembered is not", async () => {
+    const { show } = openTest({ hashing: openHashing({ concurrency: 1, maxWaiting: 2 }) });
+    await show(basic("bob", "builder"));
+    const pending = ["wonder", "wrong 1", "wrong 2", "wrong 3", "wrong 4"].map((password) =>
+      show(basic("alice", password)),
+    );
+    expect(show(basic("bob", "builder"))).toMatchObject({ kind: "identity" });
+    const answers = await Promise.all(pending);
+    expect(answers).toEqual([
+      expect.objectContaining({ kind: "identity" }),
+      unauthorized,
+      unauthorized,
+      overloaded,
+      overloaded,
+    ]);
+    // Nobody knows whether it was wrong: it is tried again.
+    expect(await show(basic("alice", "wrong 4"))).toEqual(unauthorized);
+  });
+});
+
+describe("what is remembered", () => {
+  test("a good credential, at once and as the same identity, for five minutes", async () => {
+    const { show, rounds, clock } = openTest();
+    const first = identityIn(await show(basic("alice", "wonder")));
+    expect(rounds()).toBe(ROUNDS);
+    clock.time += 5 * 60_000 - 1;
+    const again = show(basic("alice", "wonder"), "10.0.0.1");
+    expect(again).not.toBeInstanceOf(Promise);
+    expect(identityIn(await again)).toBe(first);
+    // Written another way it is still the same.
+    const unpadded = show(basic("alice", "wonder").replace("Basic", "BASIC").replace(/=+$/, ""));
+    expect(identityIn(await unpadded)).toBe(first);
+    expect(rounds()).toBe(0);
+    clock.time += 1;
+    expect((await show(basic("alice", "wonder"))).kind).toBe("identity");
+    expect(rounds()).toBe(ROUNDS);
+  });
+
+  test("no more than fit: the oldest goes", async () => {
+    const { show, rounds } = openTest({ maxRemembered: 1 });
+    await show(basic("alice", "wonder"));
+    await show(basic("bob", "builder"));
+    rounds();
+    await show(basic("bob", "builder"));
+    expect(rounds()).toBe(0);
+    await show(basic("alice", "wonder"));
+    expect(rounds()).toBe(ROUNDS);
+  });
+
+  test("a wrong credential for half a minute; another one is hashed", async () => {
+    const { show, rounds, clock } = openTest();
+    await show(basic("alice", "wrong"));
+    rounds();
+    clock.time += 29_999;
+    expect(await show(basic("alice", "wrong"))).toEqual(unauthorized);
+    expect(rounds()).toBe(0);
+    expect(await show(basic("alice", "wronger"))).toEqual(unauthorized);
+    expect(rounds()).toBe(ROUNDS);
+    clock.time += 1;
+    expect(await show(basic("alice", "wrong"))).toEqual(unauthorized);
+    expect(rounds()).toBe(ROUNDS);
+  });
+
+  test("all of it goes when the users change", async () => {
+    let version = 1;
+    let password = alice.password;
+    const users: UserSource = { find: async () => ({ password, roles: [] }), version: () => version };
+    const { show } = openTest({ users });
+    const old = identityIn(await show(basic("alice", "wonder")));
+    expect(await show(basic("alice", "builder"))).toEqual(unauthorized);
+    password = bob.password;
+    version = 2;
+    expect(await show(basic("alice", "wonder"))).toEqual(unauthorized);
+    const changed = identityIn(await show(basic("alice", "builder")));
+    expect(changed).not.toBe(old);
+  });
+
+  test("a check that was under way when the users changed is neither remembered nor shared", async () => {
+    let version = 1;
+    let password = alice.password;
+    const asked: (() => void)[] = [];
+    const users: UserSource = {
+      find: async () => {
+        const found = { password, roles: [] };
+        await new Promise<void>((resolve) => asked.push(resolve));
+        return found;
+      },
+      version: () => version,
+    };
+    const { show } = openTest({ users });
+    const before = show(basic("alice", "wonder"));
+    password = bob.password;
+    version = 2;
+    const after = show(basic("alice", "wonder"));
+    expect(asked).toHaveLength(2);
+    for (const answer of asked) answer();
+    expect((await before).kind).toBe("identity");
+    expect(await after).toEqual(unauthorized);
+    // What the first one found is not believed any more.
+    expect(await show(basic("alice", "wonder"))).toEqual(unauthorized);
+  });
+});
+
+describe("failed attempts", () => {
+  const tooMany = (retryAfterSeconds: number): unknown => ({
+    kind: "refused",
+    failure: { kind: "too-many-requests", retryAfterSeconds },
+  });
+
+  test("after 100 in a minute an address must wait, and only that one", async () => {
+    const { show, rounds, clock } = openTest();
+    await show(basic("alice", "wonder"), "a");
+    for (let count = 0; count < 100; count++) {
+      expect(await show(basic("alice", `wrong ${count % 3}`), "a")).toEqual(unauthorized);
+    }
+    rounds();
+    clock.time += 30_000;
+    expect(await show(basic("alice", "wrong"), "a")).toEqual(tooMany(30));
+    expect(await show(basic("bob", "builder"), "a")).toEqual(tooMany(30));
+    expect(rounds()).toBe(0);
+    expect((await show(basic("alice", "wonder"), "a")).kind).toBe("identity");
+    expect((await show(basic("bob", "builder"), "b")).kind).toBe("identity");
+    clock.time += 30_000;
+    expect(await show(basic("alice", "wrong"), "a")).toEqual(unauthorized);
+  });
+
+  test("only what carries a user and a password counts, and being turned away does not", async () => {
+    const attempts = openFailedAttempts({ now: () => 0, max: 1 });
+    const { show } = openTest({ attempts, hashing: openHashing({ concurrency: 0, maxWaiting: 0 }) });
+    for (const header of [undefined, "", "Basic", "Basic !!", "Bearer abc"]) {
+      expect(await show(header)).toEqual(unauthorized);
+    }
+    expect(await show(basic("alice", "wrong"))).toEqual(overloaded);
+    expect(attempts.blockedFor("127.0.0.1")).toBeUndefined();
+  });
+
+  test("everybody who waited for one check is counted by their own address", async () => {
+    const attempts = openFailedAttempts({ now: () => 0, max: 1 });
+    const { show } = openTest({ attempts });
+    await Promise.all(["a", "b"].map((address) => show(basic("alice", "wrong"), address)));
+    expect(["a", "b", "c"].map((address) => attempts.blockedFor(address))).toEqual([60, 60, undefined]);
+  });
+});
+
+test.each([
+  ["what it says", new RequestFailure({ kind: "provider-down" }), { kind: "provider-down" }],
+  ["an internal failure", new Error("no such table"), { kind: "internal" }],
+])("a source that fails: %s, and nothing is remembered", async (_, error, failure) => {
+  let failing = true;
+  const users: UserSource = {
+    find: () => {
+      if (failing) throw error;
+      return alice;
+    },
+    version: () => 1,
+  };
+  const { show } = openTest({ users });
+  expect(await show(basic("alice", "wonder"))).toEqual({ kind: "refused", failure });
+  failing = false;
+  expect((await show(basic("alice", "wonder"))).kind).toBe("identity");
+});

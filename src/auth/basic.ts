@@ -1,0 +1,141 @@
+import { RequestFailure } from "../failure.ts";
+import type { Authenticated, Authenticator, UserSource } from "./authenticator.ts";
+import { type UserAndPassword, userAndPassword } from "./authorization.ts";
+import { type FailedAttempts, openFailedAttempts } from "./failed-attempts.ts";
+import { type Hashing, openHashing } from "./hashing.ts";
+import { identityOf } from "./identity.ts";
+import { costOf, matchesAtOnce, matchesHash, type PasswordShape, passwordShape } from "./password.ts";
+import type { User } from "./policy.ts";
+import { keyOf, openFingerprint, openMemory } from "./verified.ts";
+
+/** A source that knows all of its users can say what the dearest check costs, before anybody asks for one of them. */
+export interface CountedUsers extends UserSource {
+  /** Rounds of PBKDF2, as `costOf` gives them. */
+  readonly dearest?: () => number;
+}
+
+export interface BasicOptions {
+  readonly users: CountedUsers;
+  readonly now: () => number;
+  /** Shared by all blocks of a service. */
+  readonly hashing?: Hashing;
+  /** Shared by all blocks of a service. */
+  readonly attempts?: FailedAttempts;
+  readonly rememberedMs?: number;
+  readonly maxRemembered?: number;
+  readonly wrongMs?: number;
+  readonly maxWrong?: number;
+}
+
+const unauthorized: Authenticated = { kind: "refused", failure: { kind: "unauthorized", scheme: "basic" } };
+/** What an unknown user is checked against. */
+const nobody: PasswordShape = { kind: "malformed", reason: "there is no such user" };
+
+/** HTTP Basic. What was verified is remembered: 600,000 rounds are not paid for each request. Spec 5.1. */
+export function openBasic({
+  users,
+  now,
+  hashing = openHashing(),
+  attempts = openFailedAttempts({ now }),
+  rememberedMs = 5 * 60_000,
+  maxRemembered = 10_000,
+  wrongMs = 30_000,
+  maxWrong = 1_000,
+}: BasicOptions): Authenticator {
+  const fingerprint = openFingerprint();
+  const verified = openMemory<Authenticated>({ size: maxRemembered, now });
+  const wrong = openMemory<Authenticated>({ size: maxWrong, now });
+  /** Checks under way: whoever shows the same meanwhile waits for the same. */
+  let checking = new Map<string, Promise<Authenticated>>();
+  let version = users.version();
+  let dearestSeen = 0;
+
+  /** What every wrong password must cost, whoever it is for. */
+  function costOfWrong(shape: PasswordShape): number {
+    dearestSeen = Math.max(dearestSeen, costOf(shape));
+    return Math.max(users.dearest?.() ?? dearestSeen, costOf(shape));
+  }
+
+  function forgetWhenUsersChanged(): void {
+    if (users.version() === version) return;
+    version = users.version();
+    verified.clear();
+    wrong.clear();
+    checking = new Map();
+  }
+
+  async function matches(password: string, shape: PasswordShape): Promise<boolean> {
+    const cost = costOfWrong(shape);
+    const atOnce = matchesAtOnce(password, shape);
+    if (atOnce || cost === 0) return atOnce;
+    const matched = hashing.run((derive) => matchesHash(password, shape, { derive, cost }));
+    if (matched === undefined) throw new RequestFailure({ kind: "overloaded" });
+    return await matched;
+  }
+
+  async function check({ username, password }: UserAndPassword, key: string): Promise<Authenticated> {
+    const versionBefore = version;
+    const isStill = (): boolean => users.version() === versionBefore;
+    const user = await users.find(username);
+    const matched = await matches(password, user === undefined ? nobody : passwordShape(user.password));
+    if (user === undefined || !matched) {
+      if (isStill()) wrong.set(key, unauthorized, now() + wrongMs);
+      return unauthorized;
+    }
+    const identity = identityOf({ type: "basic", username, roles: user.roles });
+    const found: Authenticated = { kind: "identity", identity };
+    if (isStill()) verified.set(key, found, now() + rememberedMs);
+    return found;
+  }
+
+  function checkOnce(shown: UserAndPassword, key: string): Promise<Authenticated> {
+    const mine = checking;
+    const underWay = mine.get(key);
+    if (underWay !== undefined) return underWay;
+    const checked = check(shown, key)
+      .catch(refusedBy)
+      .finally(() => mine.delete(key));
+    mine.set(key, checked);
+    return checked;
+  }
+
+  async function attempt(shown: UserAndPassword, key: string, address: string): Promise<Authenticated> {
+    const answer = wrong.get(key) ?? (await checkOnce(shown, key));
+    if (answer === unauthorized) attempts.failed(address);
+    return answer;
+  }
+
+  return {
+    authenticate({ authorization, address }) {
+      const shown = userAndPassword(authorization);
+      if (shown === undefined) return unauthorized;
+      forgetWhenUsersChanged();
+      // Neither has control characters, so that no two pairs are one text.
+      const key = keyOf(fingerprint(`${shown.username}\0${shown.password}`));
+      const known = verified.get(key);
+      if (known !== undefined) return known;
+      const retryAfterSeconds = attempts.blockedFor(address);
+      if (retryAfterSeconds === undefined) return attempt(shown, key, address);
+      return { kind: "refused", failure: { kind: "too-many-requests", retryAfterSeconds } };
+    },
+  };
+}
+
+/** A source of users that fails says itself what a client is told. */
+function refusedBy(error: unknown): Authenticated {
+  return {
+    kind: "refused",
+    failure: error instanceof RequestFailure ? error.failure : { kind: "internal" },
+  };
+}
+
+/** Users that stand in the configuration. Of two with one name the first counts. */
+export function inlineUsers(users: readonly User[]): CountedUsers {
+  const byName = new Map(users.toReversed().map((user) => [user.username, user]));
+  const dearest = users.reduce((most, { password }) => Math.max(most, costOf(passwordShape(password))), 0);
+  return {
+    find: (username) => byName.get(username),
+    version: () => 0,
+    dearest: () => dearest,
+  };
+}

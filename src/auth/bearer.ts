@@ -1,0 +1,70 @@
+import { timingSafeEqual } from "node:crypto";
+import type { Authenticated, Authenticator } from "./authenticator.ts";
+import { bearerToken } from "./authorization.ts";
+import { identityOf } from "./identity.ts";
+import { openJwtVerifier } from "./jwt.ts";
+import type { BearerPolicy } from "./policy.ts";
+import { type Fingerprint, keyOf, openFingerprint, openMemory } from "./verified.ts";
+
+export interface BearerOptions {
+  readonly now: () => number;
+  /** For tokens that never expire. */
+  readonly rememberedMs?: number;
+  readonly maxRemembered?: number;
+}
+
+const unauthorized: Authenticated = { kind: "refused", failure: { kind: "unauthorized", scheme: "bearer" } };
+/** The library that verifies could not be loaded. */
+const internal: Authenticated = { kind: "refused", failure: { kind: "internal" } };
+
+/** Shared tokens and signed ones. Spec 5.2, decisions 9. */
+export function openBearer(
+  { jwt, tokens }: BearerPolicy,
+  { now, rememberedMs = 5 * 60_000, maxRemembered = 10_000 }: BearerOptions,
+): Authenticator {
+  const fingerprint = openFingerprint();
+  const findShared = sharedTokens(tokens, fingerprint);
+  const verify = jwt && openJwtVerifier(jwt, now);
+  const verified = openMemory<Authenticated>({ size: maxRemembered, now });
+
+  async function check(token: string, key: string): Promise<Authenticated> {
+    const claims = await verify?.(token);
+    if (claims === undefined) return unauthorized;
+    // Somebody else showed the same meanwhile: one caller, one identity.
+    const known = verified.get(key);
+    if (known !== undefined) return known;
+    const found: Authenticated = { kind: "identity", identity: identityOf({ type: "bearer", ...claims }) };
+    verified.set(key, found, claims.expiresAt ?? now() + rememberedMs);
+    return found;
+  }
+
+  return {
+    authenticate({ authorization }) {
+      const token = bearerToken(authorization);
+      if (token === undefined) return unauthorized;
+      const print = fingerprint(token);
+      const key = keyOf(print);
+      const known = verified.get(key) ?? findShared(print);
+      if (known !== undefined) return known;
+      return verify === undefined ? unauthorized : check(token, key).catch(() => internal);
+    },
+  };
+}
+
+/** Looks at every token, always: how long it takes says nothing. */
+function sharedTokens(
+  tokens: BearerPolicy["tokens"],
+  fingerprint: Fingerprint,
+): (print: Buffer) => Authenticated | undefined {
+  const known = tokens.map(({ token, username, roles }) => {
+    const found: Authenticated = { kind: "identity", identity: identityOf({ type: "bearer", username, roles }) };
+    return { print: fingerprint(token), found };
+  });
+  return (print) => {
+    let found: Authenticated | undefined;
+    for (const each of known) {
+      if (timingSafeEqual(print, each.print)) found ??= each.found;
+    }
+    return found;
+  };
+}

@@ -1,0 +1,64 @@
+import { createSecretKey } from "node:crypto";
+import type { JWTHeaderParameters, JWTPayload } from "jose";
+import type { Claims } from "./identity.ts";
+import type { BearerPolicy } from "./policy.ts";
+
+export interface JwtClaims extends Omit<Claims, "type"> {
+  /** Milliseconds; nothing when it never expires. */
+  readonly expiresAt: number | undefined;
+}
+
+/** Three parts, and a signature of HS256 in the only way of writing it: one signature, one token. */
+const SHAPE = /^[\w-]+\.[\w-]+\.[\w-]{42}[AEIMQUYcgkosw048]$/;
+
+/** Verifies tokens that are signed with a secret. Nothing when a token is not good, whatever the reason. Spec 5.2. */
+export function openJwtVerifier(
+  { secret, issuer }: NonNullable<BearerPolicy["jwt"]>,
+  now: () => number,
+): (token: string) => Promise<JwtClaims | undefined> {
+  const key = createSecretKey(Buffer.from(secret));
+  return async (token) => {
+    if (!SHAPE.test(token)) return undefined;
+    const { jwtVerify } = await import("jose");
+    try {
+      const { payload, protectedHeader } = await jwtVerify(token, key, {
+        algorithms: ["HS256"],
+        currentDate: new Date(now()),
+        ...(issuer === undefined ? {} : { issuer }),
+      });
+      const claims = isPlain(protectedHeader) ? claimsOf(payload) : undefined;
+      // The library looks at whole seconds.
+      return claims?.expiresAt !== undefined && claims.expiresAt <= now() ? undefined : claims;
+    } catch {
+      return undefined;
+    }
+  };
+}
+
+/** Whether the payload is the claims themselves, with nothing that a verifier must know more about. */
+function isPlain(header: JWTHeaderParameters): boolean {
+  const names = Object.keys(header);
+  return (
+    !["crit", "b64", "zip", "enc"].some((name) => names.includes(name)) &&
+    !/^(application\/)?jwt$/i.test(String(header.cty))
+  );
+}
+
+function claimsOf({ sub, roles, email, groups, exp }: JWTPayload): JwtClaims | undefined {
+  const roleNames = roles === undefined ? [] : textsOf(roles);
+  // The type says that it is text, and nobody has checked that.
+  if (typeof sub !== "string" || sub === "" || roleNames === undefined) return undefined;
+  return {
+    username: sub,
+    email: typeof email === "string" && email !== "" ? email : undefined,
+    roles: roleNames,
+    groups: textsOf(groups) ?? [],
+    expiresAt: exp === undefined ? undefined : exp * 1000,
+  };
+}
+
+/** A list of texts, or one text; nothing when it is something else. */
+function textsOf(claim: unknown): readonly string[] | undefined {
+  if (typeof claim === "string") return claim === "" ? [] : [claim];
+  return Array.isArray(claim) && claim.every((each) => typeof each === "string") ? claim : undefined;
+}

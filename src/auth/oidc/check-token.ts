@@ -1,0 +1,101 @@
+import type { Failure } from "../../failure.ts";
+import type { Identity } from "../identity.ts";
+import type { OidcPolicy } from "../policy.ts";
+import { holdsUntil, identityFrom, issuerFor } from "./claims.ts";
+import { type JsonObject, member, parseObject } from "./json.ts";
+import { isAsymmetric, type PublicKey } from "./key-set.ts";
+import { TENANT } from "./metadata.ts";
+import type { Known, Provider } from "./provider.ts";
+
+/** What became of a token that was looked at. */
+export type CheckedToken =
+  | {
+      readonly kind: "holds";
+      readonly identity: Identity;
+      /** In milliseconds; infinite when the token has no end that counts. */
+      readonly until: number;
+      /** False when it would not be accepted any more, whatever its time. */
+      readonly isCurrent: () => boolean;
+    }
+  | { readonly kind: "refused"; readonly failure: Failure };
+
+export type CheckToken = (token: string) => Promise<CheckedToken>;
+
+export function refused(failure: Failure): CheckedToken & { readonly kind: "refused" } {
+  return { kind: "refused", failure };
+}
+
+export const unauthorized = refused({ kind: "unauthorized", scheme: "bearer" });
+export const providerDown = refused({ kind: "provider-down" });
+
+/** Verifies signed tokens with the keys of a provider. Nothing in a token chooses whom we ask. Spec 5.3; decisions 9. */
+export function openTokenCheck(policy: OidcPolicy, provider: Provider, now: () => number): CheckToken {
+  function accept({ claims, key }: Signed, { metadata }: Known): CheckedToken {
+    const until = holdsUntil(policy, claims, { issuer: metadata.issuer, now: now() });
+    const identity = identityFrom(policy, claims);
+    if (until === undefined || identity === undefined || !signsFor(key, metadata.issuer, claims)) return unauthorized;
+    return { kind: "holds", identity, until, isCurrent: () => provider.current()?.keys.holds(key) ?? false };
+  }
+
+  return async (token) => {
+    const header = readHeader(token);
+    if (header === undefined) return unauthorized;
+    const known = await provider.load();
+    if (known === undefined) return providerDown;
+    const signed = await signedBy(known, token, header);
+    if (signed !== undefined) return accept(signed, known);
+    // Without a `kid` a wrong signature is all that tells of a new key.
+    const mayBeNew = header.kid === undefined || known.keys.candidates(header.alg, header.kid).length === 0;
+    const renewed = mayBeNew ? await provider.renew(known) : known;
+    if (renewed === undefined || renewed === known) return unauthorized;
+    const signedAnew = await signedBy(renewed, token, header);
+    return signedAnew === undefined ? unauthorized : accept(signedAnew, renewed);
+  };
+}
+
+interface Header {
+  readonly alg: string;
+  readonly kid: string | undefined;
+}
+
+const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+const TYPE = /^(application\/)?(at\+)?jwt$/i;
+
+/** The header of a token that we can verify. `jku`, `x5u`, `jwk` and `x5c` are not even looked at. */
+function readHeader(token: string): Header | undefined {
+  if (!TOKEN.test(token)) return undefined;
+  const header = parseObject(Buffer.from(token.slice(0, token.indexOf(".")), "base64url").toString());
+  if (header === undefined) return undefined;
+  // What changes the meaning of the rest: extensions, compression, a token within the token.
+  if (["crit", "zip", "b64", "cty", "enc"].some((name) => Object.hasOwn(header, name))) return undefined;
+  const [alg, kid, typ] = ["alg", "kid", "typ"].map((name) => member(header, name));
+  if (!isAsymmetric(alg) || (kid !== undefined && typeof kid !== "string")) return undefined;
+  // Tokens for other purposes, logout for one, say so in their type.
+  if (typ !== undefined && !(typeof typ === "string" && TYPE.test(typ))) return undefined;
+  return { alg, kid };
+}
+
+interface Signed {
+  readonly claims: JsonObject;
+  readonly key: PublicKey;
+}
+
+async function signedBy({ keys }: Known, token: string, { alg, kid }: Header): Promise<Signed | undefined> {
+  const { compactVerify } = await import("jose");
+  for (const key of keys.candidates(alg, kid)) {
+    try {
+      const { payload } = await compactVerify(token, await key.load(alg), { algorithms: [alg] });
+      const claims = parseObject(new TextDecoder("utf-8", { fatal: true }).decode(payload));
+      if (claims !== undefined) return { claims, key };
+    } catch {
+      // Not signed with this key, or the key is none.
+    }
+  }
+  return undefined;
+}
+
+/** Some of Microsoft's keys sign for one tenant only, though all tenants list them. */
+function signsFor(key: PublicKey, issuer: string, claims: JsonObject): boolean {
+  if (key.issuer === undefined || !issuer.includes(TENANT)) return true;
+  return issuerFor(key.issuer, claims) === member(claims, "iss");
+}

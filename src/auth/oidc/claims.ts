@@ -1,0 +1,94 @@
+import { type Identity, identityOf } from "../identity.ts";
+import type { OidcPolicy } from "../policy.ts";
+import { isObject, type JsonObject, member, textMember } from "./json.ts";
+import { isTenantId, TENANT } from "./metadata.ts";
+
+/** Until when a token holds, in milliseconds; undefined when it does not. Spec 5.3. */
+export function holdsUntil(
+  policy: OidcPolicy,
+  claims: JsonObject,
+  { issuer, now }: { readonly issuer: string; readonly now: number },
+): number | undefined {
+  if (!isWellFormed(claims) || isEvent(claims)) return undefined;
+  if (!isFrom(policy, claims, issuer) || !isFor(policy, claims)) return undefined;
+  const skew = policy.clockSkewSeconds;
+  const [exp, nbf] = [seconds(claims, "exp"), seconds(claims, "nbf")];
+  if (nbf !== undefined && now < (nbf - skew) * 1000) return undefined;
+  if (!policy.verifyExpiration) return Number.POSITIVE_INFINITY;
+  if (exp === undefined || now >= (exp + skew) * 1000) return undefined;
+  return (exp + skew) * 1000;
+}
+
+/** Who it is; undefined when the token does not say, or says it in a way that nobody can read. Spec 5.3. */
+export function identityFrom(policy: OidcPolicy, claims: JsonObject): Identity | undefined {
+  const username = textMember(claims, policy.usernameClaim);
+  const email = member(claims, policy.emailClaim);
+  const roles = texts(rolesIn(policy, claims));
+  const groups = texts(member(claims, policy.groupsClaim));
+  if (username === undefined || roles === undefined || groups === undefined) return undefined;
+  if (email !== undefined && typeof email !== "string") return undefined;
+  // Anybody can sign up with the address of somebody else: until it is verified it is nobody's name.
+  if (policy.usernameClaim === "email" && member(claims, "email_verified") === false) return undefined;
+  return identityOf({ type: "oidc", username, email: email === "" ? undefined : email, roles, groups });
+}
+
+/** What the issuer is for the token's own tenant. */
+export function issuerFor(issuer: string, claims: JsonObject): string | undefined {
+  if (!issuer.includes(TENANT)) return issuer;
+  const tenant = textMember(claims, "tid");
+  return tenant !== undefined && isTenantId(tenant) ? issuer.replace(TENANT, tenant) : undefined;
+}
+
+function isFrom({ provider }: OidcPolicy, claims: JsonObject, issuer: string): boolean {
+  const iss = textMember(claims, "iss");
+  if (iss === undefined) return false;
+  // Google leaves the scheme away in some tokens, and says so.
+  return iss === issuerFor(issuer, claims) || (provider === "google" && `https://${iss}` === issuer);
+}
+
+function isFor({ audiences }: OidcPolicy, claims: JsonObject): boolean {
+  const aud = texts(member(claims, "aud"));
+  if (aud === undefined) return false;
+  return audiences.length === 0 || aud.some((name) => audiences.includes(name));
+}
+
+/** A logout token is signed with the same keys and speaks of a user, but is not shown by one. */
+function isEvent(claims: JsonObject): boolean {
+  const events = member(claims, "events");
+  return isObject(events) && Object.hasOwn(events, "http://schemas.openid.net/event/backchannel-logout");
+}
+
+/** The claims of RFC 7519 that we do not look at otherwise, or not always. */
+function isWellFormed(claims: JsonObject): boolean {
+  if (Object.hasOwn(claims, "sub") && typeof claims["sub"] !== "string") return false;
+  return ["exp", "nbf", "iat"].every((name) => !Object.hasOwn(claims, name) || seconds(claims, name) !== undefined);
+}
+
+function seconds(claims: JsonObject, name: string): number | undefined {
+  const value = member(claims, name);
+  // JSON has numbers that are too large for us: 1e999.
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}
+
+function rolesIn({ roleClaimPath, rolesClaim }: OidcPolicy, claims: JsonObject): unknown {
+  const nested = roleClaimPath === undefined ? undefined : memberAt(claims, roleClaimPath.split("."));
+  return nested ?? member(claims, rolesClaim);
+}
+
+/** Follows a dotted path. Names may hold dots themselves, as those of Keycloak's clients do. */
+function memberAt(object: JsonObject, path: readonly string[]): unknown {
+  for (let length = 1; length <= path.length; length++) {
+    const value = member(object, path.slice(0, length).join("."));
+    if (length === path.length) return value;
+    const found = isObject(value) ? memberAt(value, path.slice(length)) : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** A list of texts, or one alone. Nothing is an empty list; anything else is undefined. */
+function texts(value: unknown): readonly string[] | undefined {
+  const list: readonly unknown[] = value === undefined ? [] : Array.isArray(value) ? value : [value];
+  const found = list.filter((item) => typeof item === "string");
+  return found.length === list.length ? found.filter((item) => item !== "") : undefined;
+}

@@ -1,0 +1,112 @@
+import type { CryptoKey, JWK } from "jose";
+import { isObject, type JsonObject, member, textMember } from "./json.ts";
+
+/** A public key of the provider. The same object as long as the provider publishes it. */
+export interface PublicKey {
+  readonly kid: string | undefined;
+  /** Microsoft's keys name the tenants that they sign for. */
+  readonly issuer: string | undefined;
+  /** Whether it can have signed with this algorithm. */
+  suits(algorithm: string): boolean;
+  /** Rejects when it is no key at all. */
+  load(algorithm: string): Promise<CryptoKey>;
+}
+
+export interface KeySet {
+  readonly size: number;
+  holds(key: PublicKey): boolean;
+  /** Those that can have signed: without a `kid` all that suit the algorithm. */
+  candidates(algorithm: string, kid: string | undefined): readonly PublicKey[];
+  /** The key that is the same to the letter. */
+  find(fingerprint: string): PublicKey | undefined;
+}
+
+/** Algorithms with two keys, of which only one is told to others; decisions 9. */
+const KEY_OF: ReadonlyMap<string, string> = new Map([
+  ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"].map((name) => [name, "RSA"] as const),
+  ["ES256", "EC P-256"],
+  ["ES384", "EC P-384"],
+  ["ES512", "EC P-521"],
+  ["EdDSA", "OKP Ed25519"],
+  ["Ed25519", "OKP Ed25519"],
+]);
+
+export function isAsymmetric(algorithm: unknown): algorithm is string {
+  return typeof algorithm === "string" && KEY_OF.has(algorithm);
+}
+
+/** Reads a key set. Keys that were there before stay the same objects; what is no key for signatures is left out. */
+export function readKeySet(document: JsonObject, before: KeySet | undefined): KeySet {
+  const listed = member(document, "keys");
+  const keys = new Map<string, PublicKey>();
+  for (const jwk of Array.isArray(listed) ? listed : []) {
+    const told = isObject(jwk) ? publicPart(jwk) : undefined;
+    if (told === undefined) continue;
+    const fingerprint = JSON.stringify(told);
+    keys.set(fingerprint, before?.find(fingerprint) ?? keyOf(told));
+  }
+  const all = [...keys.values()];
+  const held = new Set(all);
+  return {
+    size: all.length,
+    holds: (key) => held.has(key),
+    candidates: (algorithm, kid) => all.filter((key) => (kid === undefined || key.kid === kid) && key.suits(algorithm)),
+    find: (fingerprint) => keys.get(fingerprint),
+  };
+}
+
+interface PublicPart {
+  readonly kid: string | undefined;
+  readonly alg: string | undefined;
+  readonly issuer: string | undefined;
+  readonly material: JWK;
+}
+
+/** What we need of a JWK and may know: never a private part, even where a provider publishes it by mistake. */
+function publicPart(jwk: JsonObject): PublicPart | undefined {
+  const use = member(jwk, "use");
+  const operations = member(jwk, "key_ops");
+  if (use !== undefined && use !== "sig") return undefined;
+  if (operations !== undefined && !(Array.isArray(operations) && operations.includes("verify"))) return undefined;
+  const material = materialOf(jwk);
+  if (material === undefined) return undefined;
+  const [kid, alg, issuer] = [textMember(jwk, "kid"), textMember(jwk, "alg"), textMember(jwk, "issuer")];
+  return { kid, alg, issuer, material };
+}
+
+function materialOf(jwk: JsonObject): JWK | undefined {
+  const [kty, crv] = [textMember(jwk, "kty"), textMember(jwk, "crv")];
+  const [n, e, x, y] = ["n", "e", "x", "y"].map((name) => textMember(jwk, name));
+  if (kty === "RSA" && n !== undefined && e !== undefined) return { kty, n, e };
+  if (crv === undefined || x === undefined) return undefined;
+  if (kty === "EC" && y !== undefined) return { kty, crv, x, y };
+  return kty === "OKP" ? { kty, crv, x } : undefined;
+}
+
+function keyOf({ kid, alg, issuer, material }: PublicPart): PublicKey {
+  const kind = material.crv === undefined ? material.kty : `${material.kty} ${material.crv}`;
+  const loaded = new Map<string, Promise<CryptoKey>>();
+  return {
+    kid,
+    issuer,
+    suits: (algorithm) =>
+      KEY_OF.get(algorithm) === kind && (alg === undefined || sameName(alg) === sameName(algorithm)),
+    load(algorithm) {
+      const key = loaded.get(algorithm) ?? importKey(material, algorithm);
+      loaded.set(algorithm, key);
+      return key;
+    },
+  };
+}
+
+/** RFC 9864 gave `EdDSA` over this curve a name of its own. */
+function sameName(algorithm: string): string {
+  return algorithm === "EdDSA" ? "Ed25519" : algorithm;
+}
+
+async function importKey(material: JWK, algorithm: string): Promise<CryptoKey> {
+  const { importJWK } = await import("jose");
+  const key = await importJWK(material, algorithm);
+  if (key instanceof Uint8Array) throw new Error("A public key is no secret");
+  return key;
+}

@@ -1,0 +1,75 @@
+import type { OidcPolicy } from "../policy.ts";
+import { type JsonObject, member, textMember } from "./json.ts";
+
+/** What a provider says of itself. */
+export interface Metadata {
+  /** What `iss` of a token must be. Microsoft's for several tenants holds `{tenantid}`. */
+  readonly issuer: string;
+  readonly keysUrl: string;
+  readonly tokenUrl: string | undefined;
+  /** How our secret is shown to the token endpoint, the preferred way first. */
+  readonly secretMethods: readonly SecretMethod[];
+}
+
+export const secretMethods = ["client_secret_basic", "client_secret_post"] as const;
+export type SecretMethod = (typeof secretMethods)[number];
+
+/** Stands in Microsoft's issuer for the tenant of each token. */
+export const TENANT = "{tenantid}";
+
+export function discoveryUrl({ issuerUrl }: OidcPolicy): string {
+  return `${withoutSlash(issuerUrl)}/.well-known/openid-configuration`;
+}
+
+/** Throws an Error that says what is wrong with the document. */
+export function readMetadata(policy: OidcPolicy, document: JsonObject): Metadata {
+  const issuer = textMember(document, "issuer");
+  if (issuer === undefined || !isOurs(policy, issuer)) {
+    const told = JSON.stringify(issuer?.slice(0, 200));
+    throw new Error(`the discovery document of ${policy.issuerUrl} is that of another issuer, ${told}`);
+  }
+  const keysUrl = safeUrl(policy, document, "jwks_uri");
+  if (keysUrl === undefined) throw new Error(`the discovery document of ${policy.issuerUrl} has no usable jwks_uri`);
+  const offered = member(document, "token_endpoint_auth_methods_supported");
+  const methods = Array.isArray(offered) ? secretMethods.filter((method) => offered.includes(method)) : [];
+  return {
+    issuer,
+    keysUrl,
+    tokenUrl: safeUrl(policy, document, "token_endpoint"),
+    secretMethods: methods.length === 0 ? ["client_secret_basic"] : methods,
+  };
+}
+
+function isOurs({ provider, issuerUrl }: OidcPolicy, issuer: string): boolean {
+  if (withoutSlash(issuer) === withoutSlash(issuerUrl)) return true;
+  return provider === "microsoft" && isTenantOf(withoutSlash(issuerUrl), withoutSlash(issuer));
+}
+
+/** Microsoft answers for `common` with a placeholder, and for the name of a tenant with its id. */
+function isTenantOf(ours: string, theirs: string): boolean {
+  const asked = /^(.*)\/([^/]+)\/v2\.0$/.exec(ours);
+  if (asked === null) return false;
+  const [, host, tenant = ""] = asked;
+  if (isTenantId(tenant)) return false;
+  if (tenant === "common" || tenant === "organizations") return theirs === `${host}/${TENANT}/v2.0`;
+  const told = /^(.*)\/([^/]+)\/v2\.0$/.exec(theirs);
+  return told !== null && told[1] === host && isTenantId(told[2] ?? "");
+}
+
+export function isTenantId(text: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
+}
+
+/** An address out of the document. A provider that we reach safely sends us nowhere unsafe. */
+function safeUrl({ issuerUrl }: OidcPolicy, document: JsonObject, name: string): string | undefined {
+  const text = textMember(document, name);
+  if (text === undefined || !URL.canParse(text)) return undefined;
+  const { protocol, username, password } = new URL(text);
+  if (username !== "" || password !== "") return undefined;
+  const safe = protocol === "https:" || (protocol === "http:" && new URL(issuerUrl).protocol === "http:");
+  return safe ? text : undefined;
+}
+
+function withoutSlash(url: string): string {
+  return url.endsWith("/") ? url.slice(0, -1) : url;
+}

@@ -1,0 +1,85 @@
+import type { Report } from "../../events.ts";
+import type { Authenticated, Authenticator } from "../authenticator.ts";
+import type { OidcPolicy } from "../policy.ts";
+import { type CheckedToken, openTokenCheck, refused, unauthorized } from "./check-token.ts";
+import { openGithubCheck } from "./github.ts";
+import { openProvider } from "./provider.ts";
+import { openRemembered } from "./remembered.ts";
+import { openRequests } from "./requests.ts";
+import { openTokenExchange, type TokenExchange } from "./token-exchange.ts";
+
+export interface OidcOptions {
+  readonly fetch: typeof globalThis.fetch;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly report: Report;
+}
+
+export interface OidcAuthenticator extends Authenticator {
+  /** Undefined unless an exchange is enabled. */
+  readonly exchange: TokenExchange | undefined;
+  /** Fetches the provider's keys before the first caller needs them. Never rejects: a provider that is down is reported. */
+  loadKeys(): Promise<void>;
+  /** Ends requests to the provider that are under way. */
+  close(): void;
+}
+
+/** Longer ones are not looked at. Node takes no larger headers either. */
+const MAX_TOKEN = 16 * 1024;
+const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
+
+/** Type oidc at work. The provider is not asked before the first token comes. Spec 5.3; decisions 9. */
+export function openOidc(policy: OidcPolicy, { fetch, now, ...options }: OidcOptions): OidcAuthenticator {
+  let closed = false;
+  // What fails because we end it is no news.
+  const report: Report = (event) => closed || options.report(event);
+  const requests = openRequests(fetch);
+  const provider = openProvider(policy, { requests, now, report });
+  const isGithub = policy.provider === "github";
+  const check = isGithub ? openGithubCheck(policy, { requests, report }) : openTokenCheck(policy, provider, now);
+  const remembered = openRemembered(now);
+  const running = new Map<string, Promise<Authenticated>>();
+
+  async function look(name: string, token: string): Promise<Authenticated> {
+    let checked: CheckedToken;
+    try {
+      checked = await check(token);
+    } catch {
+      // Not the token's fault: the check itself is broken.
+      return refused({ kind: "internal" });
+    } finally {
+      running.delete(name);
+    }
+    if (checked.kind === "refused") return checked;
+    const answer: Authenticated = { kind: "identity", identity: checked.identity };
+    remembered.keep(name, { answer, until: checked.until, isCurrent: checked.isCurrent });
+    return answer;
+  }
+
+  return {
+    authenticate({ authorization }) {
+      const token = bearerToken(authorization);
+      if (token === undefined) return unauthorized;
+      const name = remembered.nameOf(token);
+      const known = remembered.find(name) ?? running.get(name);
+      if (known !== undefined) return known;
+      // Whoever shows the same token meanwhile waits for the same answer.
+      const answer = look(name, token);
+      running.set(name, answer);
+      return answer;
+    },
+    exchange: openTokenExchange(policy, { requests, provider, report }),
+    async loadKeys() {
+      if (!isGithub) await provider.load();
+    },
+    close() {
+      closed = true;
+      requests.close();
+    },
+  };
+}
+
+function bearerToken(authorization: string | undefined): string | undefined {
+  if (authorization === undefined || authorization.length > MAX_TOKEN) return undefined;
+  return BEARER.exec(authorization)?.[1];
+}

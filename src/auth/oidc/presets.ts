@@ -1,0 +1,188 @@
+import type { OidcPolicy, OidcProvider } from "../policy.ts";
+
+/** The block `auth.oidc` as it was written, each value typed. Spec 5.3. */
+export interface OidcSettings {
+  readonly provider: OidcProvider;
+  readonly issuerUrl?: string | undefined;
+  readonly tenant?: string | undefined;
+  readonly realm?: string | undefined;
+  readonly domain?: string | undefined;
+  readonly clientId: string;
+  readonly clientSecret?: string | undefined;
+  readonly audiences: readonly string[];
+  readonly verifyExpiration?: boolean | undefined;
+  readonly clockSkewSeconds?: number | undefined;
+  readonly usernameClaim?: string | undefined;
+  readonly emailClaim?: string | undefined;
+  readonly rolesClaim?: string | undefined;
+  readonly roleClaimPath?: string | undefined;
+  readonly groupsClaim?: string | undefined;
+  readonly scopes?: readonly string[] | undefined;
+  readonly jwksCacheHours?: number | undefined;
+  readonly clientCredentials: boolean;
+  readonly refreshTokens: boolean;
+}
+
+/** What is wrong with the block; `key` is the one to add or to change. */
+export interface OidcProblem {
+  readonly severity: "error" | "warning";
+  readonly key: string;
+  readonly message: string;
+}
+
+/** No policy when one of the problems is an error. */
+export interface SettledOidc {
+  readonly policy: OidcPolicy | undefined;
+  readonly problems: readonly OidcProblem[];
+}
+
+type Placeholder = "tenant" | "realm" | "domain";
+
+interface Preset {
+  /** Undefined: there is none to guess. */
+  readonly issuer: string | undefined;
+  /** What a domain without a dot is completed with. */
+  readonly domainSuffix?: string;
+  readonly usernameClaim: string;
+  readonly roleClaimPath?: string;
+  readonly scopes: readonly string[];
+}
+
+const OPENID = ["openid", "profile", "email"] as const;
+
+const presets: Readonly<Record<OidcProvider, Preset>> = {
+  google: { issuer: "https://accounts.google.com", usernameClaim: "email", scopes: OPENID },
+  microsoft: {
+    issuer: "https://login.microsoftonline.com/{tenant}/v2.0",
+    usernameClaim: "preferred_username",
+    scopes: OPENID,
+  },
+  keycloak: {
+    issuer: "https://{domain}/realms/{realm}",
+    usernameClaim: "preferred_username",
+    roleClaimPath: "realm_access.roles",
+    scopes: OPENID,
+  },
+  // The slash is part of what Auth0 calls itself.
+  auth0: { issuer: "https://{domain}/", domainSuffix: ".auth0.com", usernameClaim: "email", scopes: OPENID },
+  okta: { issuer: "https://{domain}", domainSuffix: ".okta.com", usernameClaim: "preferred_username", scopes: OPENID },
+  // Not an issuer but the address of its API: there is no discovery and there are no signed tokens.
+  github: { issuer: "https://api.github.com", usernameClaim: "login", scopes: ["read:user", "user:email"] },
+  generic: { issuer: undefined, usernameClaim: "sub", scopes: OPENID },
+};
+
+const DEFAULT_SKEW_SECONDS = 300;
+const DEFAULT_CACHE_HOURS = 24;
+const HOUR_MS = 3_600_000;
+
+/** Applies the provider's preset: what is left open is filled in, what cannot be is a problem. Spec 5.3; decisions 9. */
+export function oidcPolicyOf(settings: OidcSettings): SettledOidc {
+  const preset = presets[settings.provider];
+  const problems: OidcProblem[] = [...exchangeProblems(settings), ...audienceProblems(settings)];
+  const issuerUrl =
+    settings.issuerUrl === undefined
+      ? filledIssuer(settings, preset, problems)
+      : writtenIssuer(settings.issuerUrl, preset, problems);
+  if (issuerUrl === undefined || problems.some(({ severity }) => severity === "error")) {
+    return { policy: undefined, problems };
+  }
+  const policy: OidcPolicy = {
+    kind: "oidc",
+    provider: settings.provider,
+    issuerUrl,
+    clientId: settings.clientId,
+    clientSecret: settings.clientSecret,
+    audiences: settings.audiences,
+    verifyExpiration: settings.verifyExpiration ?? true,
+    clockSkewSeconds: settings.clockSkewSeconds ?? DEFAULT_SKEW_SECONDS,
+    usernameClaim: settings.usernameClaim ?? preset.usernameClaim,
+    emailClaim: settings.emailClaim ?? "email",
+    rolesClaim: settings.rolesClaim ?? "roles",
+    // Whoever names a flat claim does not mean the preset's path.
+    roleClaimPath: settings.roleClaimPath ?? (settings.rolesClaim === undefined ? preset.roleClaimPath : undefined),
+    groupsClaim: settings.groupsClaim ?? "groups",
+    scopes: settings.scopes ?? preset.scopes,
+    keysMaxAgeMs: (settings.jwksCacheHours ?? DEFAULT_CACHE_HOURS) * HOUR_MS,
+    exchanges: { clientCredentials: settings.clientCredentials, refreshTokens: settings.refreshTokens },
+  };
+  return { policy, problems };
+}
+
+function exchangeProblems(settings: OidcSettings): readonly OidcProblem[] {
+  const enabled = [
+    ...(settings.clientCredentials ? ["enable-client-credentials"] : []),
+    ...(settings.refreshTokens ? ["enable-refresh-tokens"] : []),
+  ];
+  if (settings.provider === "github") {
+    return enabled.map((key) => error(key, "github has no token endpoint of OpenID Connect; remove it"));
+  }
+  if (enabled.length === 0 || settings.clientSecret !== undefined) return [];
+  return [error("client-secret", `is missing; ${enabled.join(" and ")} cannot do without it`)];
+}
+
+function audienceProblems({ provider, audiences }: OidcSettings): readonly OidcProblem[] {
+  if (provider !== "github" || audiences.length === 0) return [];
+  return [error("allowed-audiences", "tokens of github name no audience; remove it")];
+}
+
+/** The preset's issuer with its placeholders filled. */
+function filledIssuer(settings: OidcSettings, preset: Preset, problems: OidcProblem[]): string | undefined {
+  if (preset.issuer === undefined) {
+    problems.push(error("issuer-url", `is missing; provider-type ${settings.provider} needs it`));
+    return undefined;
+  }
+  return preset.issuer.replace(/\{(\w+)\}/g, (_, name: Placeholder) => {
+    const value = settings[name];
+    if (value === undefined) {
+      problems.push(error(name, `is missing; provider-type ${settings.provider} needs it, or an issuer-url`));
+      return "";
+    }
+    if (!SHAPES[name].test(value)) {
+      problems.push(error(name, `${EXPECTED[name]}, not '${value}'; issuer-url takes a whole address`));
+      return "";
+    }
+    if (name === "domain" && !value.includes(".")) return value + (preset.domainSuffix ?? "");
+    return name === "realm" ? encodeURIComponent(value) : value;
+  });
+}
+
+const SHAPES: Readonly<Record<Placeholder, RegExp>> = {
+  tenant: /^[\w-]+(\.[\w-]+)*$/,
+  realm: /^[^/]+$/,
+  domain: /^[a-z0-9-]+(\.[a-z0-9-]+)*(:\d{1,5})?$/i,
+};
+
+const EXPECTED: Readonly<Record<Placeholder, string>> = {
+  tenant: "must be an id or a name",
+  realm: "must be a name",
+  domain: "must be a host",
+};
+
+const WELL_KNOWN = /\/\.well-known\/openid-configuration$/;
+
+function writtenIssuer(text: string, preset: Preset, problems: OidcProblem[]): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || (url.protocol !== "https:" && url.protocol !== "http:")) {
+    problems.push(error("issuer-url", "must be an address that begins with https://"));
+    return undefined;
+  }
+  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
+    problems.push(error("issuer-url", "must hold no user, no query and no fragment"));
+    return undefined;
+  }
+  if (url.protocol === "http:" && !isLoopback(url.hostname)) {
+    const message = "is plain http: whoever sits in between can make tokens of his own; use https://";
+    problems.push({ severity: "warning", key: "issuer-url", message });
+  }
+  const bare = text.replace(/\/+$/, "").replace(WELL_KNOWN, "").replace(/\/+$/, "");
+  return preset.issuer?.endsWith("/") ? `${bare}/` : bare;
+}
+
+/** Whether what is sent to this host stays on this machine. */
+function isLoopback(hostname: string): boolean {
+  return /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost|.+\.localhost)$/.test(hostname);
+}
+
+function error(key: string, message: string): OidcProblem {
+  return { severity: "error", key, message };
+}

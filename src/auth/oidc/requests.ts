@@ -1,0 +1,110 @@
+import { type JsonObject, parseObject } from "./json.ts";
+
+/** What a provider answered. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** Questions to a provider: each is answered in time, with a bounded number of bytes, and by the host that was asked. */
+export interface Requests {
+  /** Rejects with an Error whose message may be logged: it holds nothing of what was sent. */
+  get(url: string, headers?: Readonly<Record<string, string>>): Promise<Reply>;
+  /** The same, of an address that answers 200 and a JSON object. */
+  getObject(url: string): Promise<JsonObject>;
+  /** Follows no redirect: what is sent is a secret. */
+  post(url: string, form: URLSearchParams, headers: Readonly<Record<string, string>>): Promise<Reply>;
+  /** Ends what is under way. */
+  close(): void;
+}
+
+const TIMEOUT_MS = 5_000;
+const MAX_BYTES = 1024 * 1024;
+const MAX_REDIRECTS = 3;
+/** GitHub refuses whoever does not say who asks. */
+const FROM_US = { accept: "application/json", "user-agent": "eider" };
+
+type Fetch = typeof globalThis.fetch;
+
+export function openRequests(fetch: Fetch): Requests {
+  const running = new Set<AbortController>();
+
+  async function inTime<T>(host: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const stop = new AbortController();
+    const timer = setTimeout(() => stop.abort(), TIMEOUT_MS);
+    running.add(stop);
+    try {
+      return await work(stop.signal);
+    } catch (error) {
+      if (stop.signal.aborted) throw new Error(`${host} did not answer within ${TIMEOUT_MS / 1000} s`);
+      throw error instanceof BadReply ? error : new Error(`${host} cannot be reached (${codeOf(error)})`);
+    } finally {
+      clearTimeout(timer);
+      running.delete(stop);
+    }
+  }
+
+  async function get(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Reply> {
+    const { host, origin } = new URL(url);
+    return await inTime(host, async (signal) => {
+      let target = url;
+      for (let redirects = 0; ; redirects++) {
+        const response = await fetch(target, { headers: { ...FROM_US, ...headers }, redirect: "manual", signal });
+        const location = isRedirect(response.status) ? response.headers.get("location") : null;
+        if (location === null) return await replyOf(response, host);
+        await response.body?.cancel();
+        const next = URL.canParse(location, target) ? new URL(location, target) : undefined;
+        if (next?.origin !== origin || redirects === MAX_REDIRECTS) {
+          throw new BadReply(`${host} redirects to elsewhere, or without end`);
+        }
+        target = next.href;
+      }
+    });
+  }
+
+  return {
+    get,
+    async getObject(url) {
+      const { status, text } = await get(url);
+      if (status !== 200) throw new Error(`${url} answers with status ${status}`);
+      const object = parseObject(text);
+      if (object === undefined) throw new Error(`${url} does not answer with a JSON object`);
+      return object;
+    },
+    async post(url, form, headers) {
+      const { host } = new URL(url);
+      return await inTime(host, async (signal) => {
+        const init = { method: "POST", body: form, headers: { ...FROM_US, ...headers }, signal };
+        return await replyOf(await fetch(url, { ...init, redirect: "manual" }), host);
+      });
+    },
+    close() {
+      for (const stop of running) stop.abort();
+    },
+  };
+}
+
+class BadReply extends Error {}
+
+function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400;
+}
+
+async function replyOf(response: Response, host: string): Promise<Reply> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  // Leaving the loop early cancels the rest.
+  for await (const piece of response.body ?? []) {
+    bytes += piece.length;
+    if (bytes > MAX_BYTES) throw new BadReply(`${host} answers with more than ${MAX_BYTES} bytes`);
+    pieces.push(piece);
+  }
+  return { status: response.status, headers: response.headers, text: Buffer.concat(pieces).toString() };
+}
+
+/** The code alone: the message of a failed request may quote its headers. */
+function codeOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error && "code" in cause ? String(cause.code) : "no connection";
+}

@@ -1,0 +1,154 @@
+import type { Report } from "../../events.ts";
+import type { OidcPolicy } from "../policy.ts";
+import { member, parseObject, textMember } from "./json.ts";
+import type { Metadata, SecretMethod } from "./metadata.ts";
+import type { Provider } from "./provider.ts";
+import type { Reply, Requests } from "./requests.ts";
+import { type Client, readTokenRequest } from "./token-request.ts";
+
+/** What a token endpoint answers: always JSON, never to be cached. */
+export interface ExchangeAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Exchanges a grant for tokens at the provider, with our secret. Never rejects. RFC 6749; decisions 9. */
+export type TokenExchange = (form: URLSearchParams, authorization: string | undefined) => Promise<ExchangeAnswer>;
+
+export interface ExchangeOptions {
+  readonly requests: Requests;
+  readonly provider: Provider;
+  readonly report: Report;
+}
+
+/** Strangers may bring refresh tokens: they are not handed on in a flood. */
+const EXCHANGES_AT_ONCE = 32;
+
+/** Undefined when no exchange is enabled. */
+export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions): TokenExchange | undefined {
+  const { clientId: id, clientSecret: secret, exchanges } = policy;
+  if (secret === undefined || !(exchanges.clientCredentials || exchanges.refreshTokens)) return undefined;
+  const { requests, provider, report } = options;
+  const client: Client = { id, secret };
+  const part = `oidc token endpoint of ${policy.issuerUrl}`;
+  let running = 0;
+  let down = false;
+  /** The way in which the provider took our secret. */
+  let proven: SecretMethod | undefined;
+
+  function fail(reason: string): void {
+    if (!down) report({ kind: "part-down", part, message: `${reason}; no tokens are exchanged until it is mended` });
+    down = true;
+  }
+
+  function succeed(): void {
+    if (down) report({ kind: "part-up", part });
+    down = false;
+  }
+
+  /** Providers want the secret in the way that the client is registered for, and only the provider knows it. */
+  async function ask(url: string, form: URLSearchParams, methods: readonly SecretMethod[]): Promise<Reply> {
+    const [method = "client_secret_basic", ...others] = methods;
+    const { headers, body } = withSecret(form, client, method);
+    const reply = await requests.post(url, body, headers);
+    if (others.length > 0 && errorIn(reply) === "invalid_client") return await ask(url, form, others);
+    if (reply.status === 200) proven = method;
+    return reply;
+  }
+
+  async function exchange(form: URLSearchParams, metadata: Metadata | undefined): Promise<ExchangeAnswer> {
+    // The provider itself reports when it is down.
+    if (metadata === undefined) return unavailable;
+    if (metadata.tokenUrl === undefined) {
+      fail("the discovery document names no usable token_endpoint");
+      return unavailable;
+    }
+    let reply: Reply;
+    try {
+      reply = await ask(metadata.tokenUrl, form, proven === undefined ? metadata.secretMethods : [proven]);
+    } catch (error) {
+      fail(error instanceof Error ? error.message : "no answer");
+      return unavailable;
+    }
+    const error = errorIn(reply);
+    if (error === "invalid_client") {
+      proven = undefined;
+      fail("the provider does not take our client-id and client-secret");
+    } else if (error !== undefined) succeed();
+    // With status 400 whatever theirs was: 401 would say that the caller's own secret is wrong.
+    if (error !== undefined) return answer(400, { error });
+    const tokens = tokensIn(reply);
+    if (tokens === undefined) {
+      fail(`${metadata.tokenUrl} answers with status ${reply.status} and nothing that can be used`);
+      return unavailable;
+    }
+    succeed();
+    return answer(200, tokens);
+  }
+
+  return async (form, authorization) => {
+    const request = readTokenRequest(policy, client, { form, authorization });
+    if (request.kind === "refused") {
+      const { error } = request;
+      if (error === "invalid_client") return answer(401, { error }, { "www-authenticate": 'Basic realm="eider"' });
+      return answer(400, { error });
+    }
+    if (running >= EXCHANGES_AT_ONCE) return unavailable;
+    running++;
+    try {
+      const known = await provider.load();
+      return await exchange(request.form, known?.metadata);
+    } finally {
+      running--;
+    }
+  };
+}
+
+function answer(status: number, body: object, headers: Readonly<Record<string, string>> = {}): ExchangeAnswer {
+  const always = { "content-type": "application/json", "cache-control": "no-store", pragma: "no-cache" };
+  return { status, headers: { ...always, ...headers }, body: JSON.stringify(body) };
+}
+
+const unavailable = answer(503, { error: "temporarily_unavailable" }, { "retry-after": "5" });
+
+function withSecret(
+  form: URLSearchParams,
+  { id, secret }: Client,
+  method: SecretMethod,
+): { readonly headers: Readonly<Record<string, string>>; readonly body: URLSearchParams } {
+  switch (method) {
+    case "client_secret_basic": {
+      const pair = Buffer.from(`${formEncoded(id)}:${formEncoded(secret)}`).toString("base64");
+      return { headers: { authorization: `Basic ${pair}` }, body: form };
+    }
+    case "client_secret_post":
+      return {
+        headers: {},
+        body: new URLSearchParams([...form, ["client_id", id], ["client_secret", secret]]),
+      };
+  }
+}
+
+function formEncoded(text: string): string {
+  return new URLSearchParams([["", text]]).toString().slice(1);
+}
+
+/** The error code of a refusal. Its description is not handed on: nobody knows what it quotes. */
+function errorIn({ status, text }: Reply): string | undefined {
+  if (status < 400 || status >= 500) return undefined;
+  const error = textMember(parseObject(text) ?? {}, "error");
+  return error !== undefined && /^[\w.:/-]{1,100}$/.test(error) ? error : undefined;
+}
+
+/** The members that RFC 6749 and OpenID Connect know, each of its type. */
+function tokensIn({ status, text }: Reply): Readonly<Record<string, unknown>> | undefined {
+  const reply = status === 200 ? parseObject(text) : undefined;
+  const names = ["access_token", "token_type", "refresh_token", "id_token", "scope"] as const;
+  const [access_token, token_type, refresh_token, id_token, scope] = names.map((name) => textMember(reply ?? {}, name));
+  if (reply === undefined || access_token === undefined || token_type === undefined) return undefined;
+  // Some providers write the number as text.
+  const told = String(member(reply, "expires_in"));
+  const expires_in = /^\d{1,10}$/.test(told) ? Number(told) : undefined;
+  return { access_token, token_type, expires_in, refresh_token, id_token, scope };
+}

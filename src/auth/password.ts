@@ -1,0 +1,124 @@
+import { createHash, pbkdf2, randomBytes, timingSafeEqual } from "node:crypto";
+import { decodeBase64 } from "./base64.ts";
+
+/** What a stored password is, told by its shape. Spec 5.1. */
+export type PasswordShape =
+  | Pbkdf2Hash
+  | { readonly kind: "md5"; readonly hash: Buffer }
+  | { readonly kind: "plain"; readonly text: string }
+  /** It matches nothing. `reason` says what is wrong and shows none of it. */
+  | { readonly kind: "malformed"; readonly reason: string };
+
+export interface Pbkdf2Hash {
+  readonly kind: "pbkdf2";
+  readonly iterations: number;
+  readonly salt: Buffer;
+  readonly hash: Buffer;
+}
+
+const PBKDF2 = "$pbkdf2-sha256$";
+const ITERATIONS = 600_000;
+const SALT_BYTES = 16;
+const HASH_BYTES = 32;
+
+/** More would keep a processor busy for many seconds per request. */
+const MAX_ITERATIONS = 10_000_000;
+/** Less could be guessed, whatever the password is. */
+const MIN_HASH_BYTES = 16;
+const MAX_HASH_BYTES = 64;
+
+export function passwordShape(text: string): PasswordShape {
+  if (text === "") return malformed("it is empty");
+  if (text.startsWith(PBKDF2)) return parsePbkdf2(text.slice(PBKDF2.length));
+  if (/^[0-9a-f]{32}$/.test(text)) return { kind: "md5", hash: Buffer.from(text, "hex") };
+  return { kind: "plain", text };
+}
+
+function parsePbkdf2(text: string): PasswordShape {
+  const parts = text.split("$");
+  const [iterations = "", saltText = "", hashText = ""] = parts;
+  if (parts.length !== 3) return malformed(`it is not ${PBKDF2}<iterations>$<salt>$<hash>`);
+  if (!/^[1-9]\d{0,7}$/.test(iterations) || Number(iterations) > MAX_ITERATIONS) {
+    return malformed(`its iterations are no number from 1 to ${MAX_ITERATIONS}`);
+  }
+  const salt = decodeHashText(saltText);
+  if (salt === undefined || salt.length === 0) return malformed("its salt is no base64");
+  const hash = decodeHashText(hashText);
+  if (hash === undefined || hash.length === 0) return malformed("its hash is no base64");
+  if (hash.length < MIN_HASH_BYTES || hash.length > MAX_HASH_BYTES) {
+    return malformed(`its hash has ${hash.length} bytes, not ${MIN_HASH_BYTES} to ${MAX_HASH_BYTES}`);
+  }
+  return { kind: "pbkdf2", iterations: Number(iterations), salt, hash };
+}
+
+function malformed(reason: string): PasswordShape {
+  return { kind: "malformed", reason };
+}
+
+/** Python's passlib writes a dot where others write a plus. */
+function decodeHashText(text: string): Buffer | undefined {
+  return decodeBase64(text.replaceAll(".", "+"));
+}
+
+export interface Derivation {
+  readonly password: string;
+  readonly salt: Uint8Array;
+  readonly iterations: number;
+  readonly bytes: number;
+}
+
+export type Derive = (derivation: Derivation) => Promise<Buffer>;
+
+/** PBKDF2-SHA256 on another thread: other requests go on. */
+export function deriveKey({ password, salt, iterations, bytes }: Derivation): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    pbkdf2(password, salt, iterations, bytes, "sha256", (error, key) => (error ? reject(error) : resolve(key)));
+  });
+}
+
+/** A new hash with a salt of its own. URL-safe and without padding, as flAPI writes and reads it. Spec 8. */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(SALT_BYTES);
+  const hash = await deriveKey({ password, salt, iterations: ITERATIONS, bytes: HASH_BYTES });
+  return `${PBKDF2}${ITERATIONS}$${salt.toString("base64url")}$${hash.toString("base64url")}`;
+}
+
+/** How long a check against it takes, in rounds of PBKDF2: zero for what is no such hash. */
+export function costOf(shape: PasswordShape): number {
+  // A longer hash is made of several, each with all of the rounds.
+  return shape.kind === "pbkdf2" ? shape.iterations * Math.ceil(shape.hash.length / HASH_BYTES) : 0;
+}
+
+/** Whether the password is the one that is stored, as far as that can be told without PBKDF2. */
+export function matchesAtOnce(password: string, shape: PasswordShape): boolean {
+  switch (shape.kind) {
+    case "plain":
+      return timingSafeEqual(sha256(password), sha256(shape.text));
+    case "md5":
+      return timingSafeEqual(createHash("md5").update(password).digest(), shape.hash);
+    case "pbkdf2":
+    case "malformed":
+      return false;
+  }
+}
+
+const DUMMY_SALT = randomBytes(SALT_BYTES);
+
+/** The rest of the check. A wrong password takes `cost` rounds whatever is stored: nobody learns which users there are. */
+export async function matchesHash(
+  password: string,
+  shape: PasswordShape,
+  { derive, cost }: { readonly derive: Derive; readonly cost: number },
+): Promise<boolean> {
+  if (shape.kind === "pbkdf2") {
+    const { salt, iterations, hash } = shape;
+    if (timingSafeEqual(await derive({ password, salt, iterations, bytes: hash.length }), hash)) return true;
+  }
+  const rest = cost - costOf(shape);
+  if (rest > 0) await derive({ password, salt: DUMMY_SALT, iterations: rest, bytes: HASH_BYTES });
+  return false;
+}
+
+function sha256(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

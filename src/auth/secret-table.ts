@@ -1,0 +1,177 @@
+import type { Engine, Rows, StopSignal } from "../engines/engine.ts";
+import { RequestFailure } from "../failure.ts";
+import { type Chunk, isValid, type Vector } from "../result/chunk.ts";
+import type { BoundValue, Statement } from "../sql/statement.ts";
+import type { UserEntry } from "./authenticator.ts";
+import type { User } from "./policy.ts";
+
+/** Users in a table of the database: each request is authenticated against it. Spec 5.4. */
+export interface SecretTable {
+  /** Puts these users in the place of all others, or changes nothing. Rejects with an Error that shows none of them. */
+  replace(users: readonly User[]): Promise<void>;
+  /** Rejects with a RequestFailure. */
+  find(username: string): Promise<UserEntry | undefined>;
+}
+
+export interface SecretTableOptions {
+  readonly engine: Engine;
+  readonly signal: StopSignal;
+}
+
+/** Makes the table, and its schema, where they are missing. Rejects with an Error that says why it cannot be used. */
+export async function openSecretTable(name: string, { engine, signal }: SecretTableOptions): Promise<SecretTable> {
+  const path = tablePath(name);
+  const table = quoted(path);
+
+  function read(query: Statement): Promise<Rows> {
+    const window = { limit: 2, offset: 0 };
+    return engine.read({ connections: [], statements: [query], window, totalOf: undefined, signal });
+  }
+
+  async function change(statements: readonly Statement[]): Promise<void> {
+    await engine.write({ connections: [], statements, transaction: true, returnsData: false, signal });
+  }
+
+  /** The statements that make it: it may be dropped later. */
+  async function make(): Promise<readonly Statement[]> {
+    const statements = [
+      ...(await schemaFor(path, read)),
+      statement(`CREATE TABLE IF NOT EXISTS ${table} (${COLUMNS})`),
+    ];
+    await change(statements);
+    return statements;
+  }
+
+  async function checkColumns(): Promise<void> {
+    const rows = await read(statement(`SELECT * FROM ${table}`));
+    await rows.close();
+    const types = rows.columns.map(({ name, type }) =>
+      type.kind === "list" ? `${name} ${type.item.kind}[]` : `${name} ${type.kind}`,
+    );
+    // Whatever else is in there is somebody's data, and would be deleted.
+    if (types.join() !== "username text,password text,roles text[]") {
+      throw new Error(`it is there already with other columns than ${COLUMNS}; name another table`);
+    }
+  }
+
+  let making: readonly Statement[];
+  try {
+    making = await make();
+    await checkColumns();
+  } catch (error) {
+    throw new Error(`secret-table ${name}: ${databaseReason(error)}`);
+  }
+
+  return {
+    async replace(users) {
+      try {
+        await change([...making, statement(`DELETE FROM ${table}`), ...users.map((user) => insertion(table, user))]);
+      } catch (error) {
+        // What the database says of a row may show the row.
+        const kind = error instanceof RequestFailure ? error.failure.kind : "internal";
+        throw new Error(`its users cannot be written into secret-table ${name} (${kind})`);
+      }
+    },
+    async find(username) {
+      const query = statement(`SELECT username, password, roles FROM ${table} WHERE username = $1`, text(username));
+      const rows = await read(query);
+      const chunk = await rows.next();
+      await rows.close();
+      return chunk && entryIn(chunk, username);
+    },
+  };
+}
+
+const COLUMNS = "username VARCHAR, password VARCHAR, roles VARCHAR[]";
+
+const PART = /(?:([\p{L}_][\p{L}\p{N}_$]*)|"((?:[^"\p{Cc}]|"")+)")(?:\.|$)/uy;
+const MOST_PARTS = 3;
+
+/** The parts of a name such as `users`, `auth.users` or `"my users"`. Throws when it is anything else. */
+export function tablePath(name: string): readonly string[] {
+  const parts: string[] = [];
+  let at = 0;
+  while (at < name.length) {
+    PART.lastIndex = at;
+    const [all, plain, inQuotes] = PART.exec(name) ?? [];
+    if (all === undefined) break;
+    parts.push(plain ?? (inQuotes ?? "").replaceAll('""', '"'));
+    at = PART.lastIndex;
+  }
+  if (at < name.length || parts.length === 0 || parts.length > MOST_PARTS || name.endsWith(".")) {
+    throw new Error(`secret-table is not the name of a table; write users, auth.users or "my users"`);
+  }
+  return parts;
+}
+
+function quoted(path: readonly string[]): string {
+  return path.map((part) => `"${part.replaceAll('"', '""')}"`).join(".");
+}
+
+/** In `a.b`, `a` may be a database that is attached: a schema of that name would make it ambiguous. */
+async function schemaFor(
+  path: readonly string[],
+  read: (query: Statement) => Promise<Rows>,
+): Promise<readonly Statement[]> {
+  const [first = ""] = path;
+  if (path.length === 1) return [];
+  if (path.length === 2) {
+    const named = "SELECT 1 FROM information_schema.schemata WHERE lower(catalog_name) = lower($1)";
+    const rows = await read(statement(named, text(first)));
+    const found = await rows.next();
+    await rows.close();
+    if (found !== undefined) return [];
+  }
+  return [statement(`CREATE SCHEMA IF NOT EXISTS ${quoted(path.slice(0, -1))}`)];
+}
+
+/** A placeholder for each role: no separator that a role might hold. */
+function insertion(table: string, { username, password, roles }: User): Statement {
+  const list = roles.map((_, index) => `$${index + 3}`).join(", ");
+  return statement(
+    `INSERT INTO ${table} VALUES ($1, $2, [${list}]::VARCHAR[])`,
+    text(username),
+    text(password),
+    ...roles.map(text),
+  );
+}
+
+/** Nobody, when two rows have the name: it is not for us to choose. */
+function entryIn({ rows, vectors }: Chunk, username: string): UserEntry | undefined {
+  const [names, passwords, roles] = vectors;
+  if (rows !== 1 || names === undefined || passwords === undefined || roles === undefined) return undefined;
+  // The database may compare less strictly than we do, by its collation.
+  if (textAt(names, 0) !== username) return undefined;
+  const password = textAt(passwords, 0);
+  return password === undefined ? undefined : { password, roles: textsAt(roles, 0) };
+}
+
+function textAt(vector: Vector, row: number): string | undefined {
+  if (vector.layout !== "bytes") throw new Error("The columns of users are text");
+  if (!isValid(vector.validity, row)) return undefined;
+  const start = vector.starts[row] ?? 0;
+  return Buffer.from(vector.bytes.subarray(start, start + (vector.lengths[row] ?? 0))).toString();
+}
+
+function textsAt(vector: Vector, row: number): readonly string[] {
+  if (vector.layout !== "list" || !isValid(vector.validity, row)) return [];
+  const { starts, lengths, child } = vector;
+  const start = starts[row] ?? 0;
+  return Array.from({ length: lengths[row] ?? 0 }, (_, index) => textAt(child, start + index)).filter(
+    (role) => role !== undefined,
+  );
+}
+
+/** What the database said, on one line. */
+export function databaseReason(error: unknown): string {
+  const said = error instanceof RequestFailure ? (error.cause ?? error) : error;
+  return (said instanceof Error ? said.message : String(said)).replace(/\s+/g, " ");
+}
+
+function statement(sql: string, ...values: readonly BoundValue[]): Statement {
+  return { sql, values };
+}
+
+function text(value: string): BoundValue {
+  return { type: "VARCHAR", value };
+}

@@ -1,0 +1,146 @@
+import { decodeUtf8, hasControlCharacters } from "../auth/authorization.ts";
+import { hashPassword as hashOf } from "../auth/password.ts";
+import { type Command, exitCodes, type Input, type Runtime, UsageError } from "./command.ts";
+
+/** Makes what stands as `password` of a user; decisions 11. */
+export const hashPassword: Command = {
+  name: "hash-password",
+  summary: "read a password, print a hash of it for auth.users",
+  help: `Usage: eider hash-password
+
+Reads a password and prints a hash of it, which stands as \`password\` of a user in \`auth.users\`. On a terminal it asks
+twice and shows nothing of what is typed. From a pipe it reads the first line.
+
+Example:
+  eider hash-password
+  printf '%s\\n' "$PASSWORD" | eider hash-password`,
+  async run(args, runtime) {
+    // What was written may be a password: it is not said again.
+    if (args.length > 0) throw new UsageError("hash-password takes no arguments: it reads the password itself");
+    const password = await readPassword(runtime);
+    if (password === undefined) return exitCodes.usage;
+    runtime.stdout.write(`${await hashOf(password)}\n`);
+    return exitCodes.done;
+  },
+};
+
+/** Nothing when the person at the terminal thought better of it. */
+async function readPassword({ stdin, stderr }: Runtime): Promise<string | undefined> {
+  const input = stdin();
+  const lines = readLines(input);
+  try {
+    if (!input.isTerminal) return usable(await lines.next());
+    const ask = async (prompt: string): Promise<Uint8Array | undefined> => {
+      stderr.write(prompt);
+      const line = await lines.next();
+      stderr.write("\n");
+      return line;
+    };
+    const first = await ask("Password: ");
+    if (first === undefined) return undefined;
+    const password = usable(first);
+    const again = await ask("The same again: ");
+    if (again === undefined) return undefined;
+    if (password !== decodeUtf8(again)) throw new UsageError("these were two different passwords");
+    return password;
+  } finally {
+    await lines.close();
+  }
+}
+
+/** What a client could send: anything else would be a hash that nobody ever matches. */
+function usable(line: Uint8Array | undefined): string {
+  if (line === undefined || line.length === 0) throw new UsageError("the password is empty");
+  const password = decodeUtf8(line);
+  if (password === undefined) throw new UsageError("the password is not UTF-8");
+  if (hasControlCharacters(password)) {
+    throw new UsageError("the password has control characters in it, which HTTP Basic cannot send");
+  }
+  return password;
+}
+
+interface Lines {
+  /** The next line without its end. Nothing when a terminal says that there is none. */
+  next(): Promise<Uint8Array | undefined>;
+  close(): Promise<void>;
+}
+
+/** More than a client could send. */
+const MAX_BYTES = 8 * 1024;
+const [CTRL_C, CTRL_D, BACKSPACE, LINE_FEED, RETURN, CTRL_U, DELETE] = [3, 4, 8, 10, 13, 21, 127];
+
+function readLines(input: Input): Lines {
+  const pieces = input.read()[Symbol.asyncIterator]();
+  let piece: Uint8Array = new Uint8Array();
+  let at = 0;
+
+  async function nextByte(): Promise<number | undefined> {
+    while (at >= piece.length) {
+      const { done, value } = await pieces.next().catch((error: unknown) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        throw new UsageError(`standard input cannot be read: ${reason}`);
+      });
+      if (done === true) return undefined;
+      piece = value;
+      at = 0;
+    }
+    return piece[at++];
+  }
+
+  async function lineOfPipe(): Promise<Uint8Array> {
+    const line: number[] = [];
+    for (let byte = await nextByte(); byte !== undefined && byte !== LINE_FEED; byte = await nextByte()) {
+      append(line, byte);
+    }
+    return Uint8Array.from(line.at(-1) === RETURN ? line.slice(0, -1) : line);
+  }
+
+  /** A terminal that shows nothing does no editing either. */
+  async function lineOfTerminal(): Promise<Uint8Array | undefined> {
+    let line: number[] = [];
+    for (;;) {
+      const byte = await nextByte();
+      switch (byte) {
+        case undefined:
+        case CTRL_C:
+        case CTRL_D:
+          return undefined;
+        case RETURN:
+        case LINE_FEED:
+          return Uint8Array.from(line);
+        case BACKSPACE:
+        case DELETE:
+          line = withoutLastCharacter(line);
+          break;
+        case CTRL_U:
+          line = [];
+          break;
+        default:
+          append(line, byte);
+      }
+    }
+  }
+
+  return {
+    next: input.isTerminal ? lineOfTerminal : lineOfPipe,
+    async close() {
+      await pieces.return?.();
+    },
+  };
+}
+
+function append(line: number[], byte: number): void {
+  if (line.length >= MAX_BYTES) throw new UsageError(`the password is longer than ${MAX_BYTES} bytes`);
+  line.push(byte);
+}
+
+/** A character of UTF-8 is one byte that says so and those that go on with it. */
+function withoutLastCharacter(line: readonly number[]): number[] {
+  return line.slice(
+    0,
+    Math.max(
+      0,
+      line.findLastIndex((byte) => (byte & 0xc0) !== 0x80),
+    ),
+  );
+}

@@ -1,0 +1,94 @@
+import { type CorsPolicy, TOKEN } from "./cors.ts";
+
+/** The block `cors` of the main file, as it is written. */
+export interface CorsInput {
+  readonly "allow-origins"?: readonly string[] | undefined;
+  readonly "allow-headers"?: readonly string[] | undefined;
+  readonly "allow-methods"?: readonly string[] | undefined;
+  readonly "allow-credentials"?: boolean | undefined;
+  readonly "max-age"?: number | undefined;
+}
+
+export interface CorsProblem {
+  readonly key: "allow-origins" | "allow-headers" | "allow-methods";
+  /** Which entry of the list, from 0; undefined when the key itself is meant. */
+  readonly index: number | undefined;
+  readonly message: string;
+}
+
+const METHODS: readonly string[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
+const MAX_AGE_SECONDS = 600;
+
+/** The policy of a block that is on, or everything that is wrong with it; decisions 1, `cors`. */
+export function corsPolicyOf(
+  input: CorsInput,
+): { readonly policy: CorsPolicy } | { readonly problems: readonly CorsProblem[] } {
+  const origins = readList(input, "allow-origins", parseOrigin);
+  const headers = readList(input, "allow-headers", parseHeader);
+  const methods = readList(input, "allow-methods", parseMethod);
+  const credentials = input["allow-credentials"] ?? false;
+  const problems = [...origins.problems, ...headers.problems, ...methods.problems];
+  const anyOrigin = input["allow-origins"]?.indexOf("*") ?? -1;
+  if (origins.values.length === 0 && origins.problems.length === 0) {
+    const message = "expected the origins whose pages may call, https://app.example.com, or '*' for any";
+    problems.push({ key: "allow-origins", index: undefined, message });
+  }
+  if (credentials && anyOrigin >= 0) {
+    const message = "'*' does not go with allow-credentials, browsers refuse it; list the origins";
+    problems.push({ key: "allow-origins", index: anyOrigin, message });
+  }
+  if (problems.length > 0) return { problems };
+  return {
+    policy: {
+      origins: anyOrigin >= 0 ? "any" : origins.values,
+      headers: input["allow-headers"] === undefined || headers.values.includes("*") ? "any" : headers.values,
+      methods: input["allow-methods"] === undefined || methods.values.includes("*") ? METHODS : methods.values,
+      credentials,
+      maxAgeSeconds: input["max-age"] ?? MAX_AGE_SECONDS,
+    },
+  };
+}
+
+type Parsed = { readonly value: string } | { readonly message: string };
+
+/** Every entry, each once. */
+function readList(
+  input: CorsInput,
+  key: CorsProblem["key"],
+  parse: (text: string) => Parsed,
+): { readonly values: readonly string[]; readonly problems: readonly CorsProblem[] } {
+  const values = new Set<string>();
+  const problems: CorsProblem[] = [];
+  for (const [index, text] of (input[key] ?? []).entries()) {
+    const parsed = parse(text);
+    if ("value" in parsed) values.add(parsed.value);
+    else problems.push({ key, index, message: parsed.message });
+  }
+  return { values: [...values], problems };
+}
+
+const ORIGIN = /^([a-z][a-z0-9+.-]*):\/\/(\*\.)?([^*/?#@\\\s]+)$/i;
+
+/** An origin as browsers spell it: in lower case, names in ASCII, without the port that goes without saying. */
+function parseOrigin(text: string): Parsed {
+  if (text === "*" || text === "null") return { value: text };
+  const refusal = {
+    message: `expected an origin, https://app.example.com or https://*.example.com, without a path, found '${text}'`,
+  };
+  const [, scheme = "", star = "", host = ""] = ORIGIN.exec(text) ?? [];
+  const label = star === "" ? "" : "a.";
+  if (host === "" || !URL.canParse(`${scheme}://${label}${host}`)) return refusal;
+  const { protocol, host: canonical } = new URL(`${scheme}://${label}${host}`);
+  if (canonical === "" || protocol === "file:") return refusal;
+  return { value: `${protocol}//${star}${canonical.slice(label.length)}` };
+}
+
+function parseHeader(text: string): Parsed {
+  return TOKEN.test(text) ? { value: text } : { message: `expected the name of a header or '*', found '${text}'` };
+}
+
+function parseMethod(text: string): Parsed {
+  const value = text.toUpperCase();
+  if (value === "*" || METHODS.includes(value)) return { value };
+  return { message: `expected one of ${METHODS.join(", ")} or '*', found '${text}'` };
+}

@@ -1,0 +1,95 @@
+import type { RequestListener, ServerOptions } from "node:http";
+import { createServer, type Server } from "node:https";
+import type { Socket } from "node:net";
+import type { Report } from "../events.ts";
+import { rememberCarrier } from "./reset.ts";
+import { type Certificate, openCertificate, type TlsFiles } from "./tls.ts";
+
+export interface TlsOptions extends TlsFiles {
+  readonly report: Report;
+  /** How often the files are looked at; 10 seconds when absent. */
+  readonly checkEveryMs?: number | undefined;
+  /** How long a client may take to agree on keys; 30 seconds when absent. */
+  readonly handshakeTimeoutMs?: number | undefined;
+}
+
+/** A server that speaks TLS itself. */
+export interface TlsServer {
+  readonly server: Server;
+  /** From now on a new certificate is shown soon after it lies there. */
+  followFiles(): void;
+  leaveFiles(): void;
+  /** Ends the connections that have not agreed on keys yet: HTTP does not know of them. */
+  endHandshakes(): void;
+}
+
+const CHECK_EVERY_MS = 10_000;
+const HANDSHAKE_TIMEOUT_MS = 30_000;
+
+/** Rejects with a CertificateError. Opens no port. */
+export async function createTlsServer(
+  tls: TlsOptions,
+  settings: ServerOptions,
+  answer: RequestListener,
+): Promise<TlsServer> {
+  const certificate = await openCertificate(tls, tls.report);
+  const server = createServer(
+    {
+      ...settings,
+      ...certificate.options(),
+      handshakeTimeout: tls.handshakeTimeoutMs ?? HANDSHAKE_TIMEOUT_MS,
+      // As in Node's server for plain HTTP: whoever has said everything still hears what is wrong with it.
+      allowHalfOpen: true,
+    },
+    answer,
+  );
+  const { follow, leave } = fileFollower(certificate, server, tls.checkEveryMs ?? CHECK_EVERY_MS);
+  return { server, followFiles: follow, leaveFiles: leave, endHandshakes: trackHandshakes(server) };
+}
+
+function fileFollower(
+  certificate: Certificate,
+  server: Server,
+  everyMs: number,
+): { readonly follow: () => void; readonly leave: () => void } {
+  let timer: NodeJS.Timeout | undefined;
+  let left = false;
+  async function look(): Promise<void> {
+    // Connections that are open keep the keys they agreed on.
+    if (await certificate.renew()) server.setSecureContext(certificate.options());
+    if (!left) lookLater();
+  }
+  function lookLater(): void {
+    timer = setTimeout(look, everyMs).unref();
+  }
+  return {
+    follow: lookLater,
+    leave() {
+      left = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Gives back what ends every connection whose handshake is under way. */
+function trackHandshakes(server: Server): () => void {
+  // By where they come from: once a connection is encrypted, Node has another object for it.
+  const open = new Map<string, Socket>();
+  const keyOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
+  server.on("connection", (socket: Socket) => {
+    const key = keyOf(socket);
+    open.set(key, socket);
+    socket.once("close", () => {
+      if (open.get(key) === socket) open.delete(key);
+    });
+  });
+  server.on("secureConnection", (socket) => {
+    const key = keyOf(socket);
+    const carrier = open.get(key);
+    if (carrier !== undefined) rememberCarrier(socket, carrier);
+    open.delete(key);
+  });
+  return () => {
+    for (const socket of open.values()) socket.destroy();
+  };
+}

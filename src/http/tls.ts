@@ -1,0 +1,134 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { createSecureContext, type SecureContextOptions } from "node:tls";
+import type { Report } from "../events.ts";
+
+/** Where the certificate (with its chain, if it has one) and its key lie, in PEM form. Absolute paths. */
+export interface TlsFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+/** A certificate or its key cannot be used. The message names the file and the reason, and nothing of what is in it. */
+export class CertificateError extends Error {
+  override readonly name = "CertificateError";
+}
+
+/** The certificate of a server, as it was last found to be good. */
+export interface Certificate {
+  /** What a server needs to know of TLS. */
+  readonly options: () => SecureContextOptions;
+  /** Reads the files again, which finds changed links as well; whether something new is to be used. Never rejects. */
+  renew(): Promise<boolean>;
+}
+
+/** What the two files hold. */
+interface KeyPair {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
+/** Renewal writes one file after the other: what is wrong at one look only may have been half of it. */
+const LOOKS_BEFORE_ALARM = 2;
+
+/** Rejects with a CertificateError. What becomes of later ones is reported. */
+export async function openCertificate(files: TlsFiles, report: Report): Promise<Certificate> {
+  const part = `certificate ${files.certFile}`;
+  let used = await readFiles(files);
+  checkPair(used, files);
+  let failedLooks = 0;
+
+  async function renew(): Promise<boolean> {
+    try {
+      const found = await readFiles(files);
+      const isNew = !found.cert.equals(used.cert) || !found.key.equals(used.key);
+      if (isNew) checkPair(found, files);
+      used = found;
+      if (failedLooks >= LOOKS_BEFORE_ALARM) report({ kind: "part-up", part });
+      failedLooks = 0;
+      return isNew;
+    } catch (error) {
+      failedLooks++;
+      if (failedLooks === LOOKS_BEFORE_ALARM) {
+        const message = `${reasonOf(error)}; the certificate that was read before stays in use`;
+        report({ kind: "part-down", part, message });
+      }
+      return false;
+    }
+  }
+
+  return { options: () => secureOptions(used), renew };
+}
+
+function secureOptions({ cert, key }: KeyPair): SecureContextOptions {
+  return { cert, key, minVersion: "TLSv1.2" };
+}
+
+async function readFiles({ certFile, keyFile }: TlsFiles): Promise<KeyPair> {
+  const [cert, key] = await Promise.all([
+    readOne(certFile, `certificate file ${certFile}`),
+    readOne(keyFile, `key file ${keyFile}`),
+  ]);
+  return { cert, key };
+}
+
+const UNREADABLE: Readonly<Record<string, string>> = {
+  ENOENT: "no such file",
+  ENOTDIR: "no such file",
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+  EISDIR: "it is a folder",
+  ELOOP: "its links lead in a circle",
+};
+
+async function readOne(file: string, what: string): Promise<Buffer> {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    const code = codeOf(error);
+    throw new CertificateError(`${what} cannot be read: ${UNREADABLE[code] ?? code}`);
+  }
+}
+
+const CERTIFICATE = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/;
+const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
+const ENCRYPTED = /-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED/m;
+
+/** Throws a CertificateError when a server could not use the pair. */
+function checkPair(pair: KeyPair, { certFile, keyFile }: TlsFiles): void {
+  const certificate = attempt(`certificate file ${certFile}`, () => {
+    if (!CERTIFICATE.test(pair.cert.toString("latin1"))) {
+      throw new CertificateError("it holds no certificate in PEM form");
+    }
+    return new X509Certificate(pair.cert);
+  });
+  const key = attempt(`key file ${keyFile}`, () => {
+    const text = pair.key.toString("latin1");
+    if (!PRIVATE_KEY.test(text)) throw new CertificateError("it holds no private key in PEM form");
+    if (ENCRYPTED.test(text)) throw new CertificateError("it is encrypted with a passphrase; write it without one");
+    return createPrivateKey(pair.key);
+  });
+  if (!certificate.checkPrivateKey(key)) {
+    throw new CertificateError(`key file ${keyFile} cannot be used: it is not the key of the certificate ${certFile}`);
+  }
+  attempt(`certificate file ${certFile}`, () => createSecureContext(secureOptions(pair)));
+}
+
+function attempt<T>(what: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw new CertificateError(`${what} cannot be used: ${reasonOf(error)}`);
+  }
+}
+
+/** OpenSSL names its reasons, and never quotes what it was given. */
+function reasonOf(error: unknown): string {
+  if (error instanceof CertificateError) return error.message;
+  if (error instanceof Error && "reason" in error) return String(error.reason);
+  return codeOf(error);
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+}

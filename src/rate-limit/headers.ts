@@ -1,0 +1,12 @@
+import type { RateState } from "./rate-limiter.ts";
+
+/** What every answer of a limited endpoint says, refused or not. decisions 9 */
+export function rateLimitHeaders(state: RateState): readonly (readonly [name: string, value: string])[] {
+  return [
+    ["X-RateLimit-Limit", `${state.limit}`],
+    ["X-RateLimit-Remaining", `${state.remaining}`],
+    ["X-RateLimit-Reset", `${Math.ceil(state.resetAtMs / 1000)}`],
+    ["RateLimit", `"default";r=${state.remaining};t=${state.retryAfterSeconds}`],
+    ["RateLimit-Policy", `"default";q=${state.limit};w=${state.windowSeconds}`],
+  ];
+}

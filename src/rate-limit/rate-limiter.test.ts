@@ -1,0 +1,229 @@
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { ServiceEvent } from "../events.ts";
+import { rateLimitHeaders } from "./headers.ts";
+import { openMemoryCounter } from "./memory-counter.ts";
+import type { RateLimitPolicy } from "./policy.ts";
+import { openRateLimiter, type RateLimiter, type RateState } from "./rate-limiter.ts";
+
+const START = Date.parse("2026-01-02T03:04:05.600Z");
+const policy: RateLimitPolicy = { max: 3, intervalSeconds: 60, key: "ip", store: undefined };
+const alice = { address: "10.0.0.1", username: "alice" };
+
+let limiter: RateLimiter;
+let events: ServiceEvent[];
+beforeEach(() => {
+  // The library reads the clock of the system by itself: that is the one to turn.
+  vi.useFakeTimers({ now: START, toFake: ["Date", "setTimeout", "clearTimeout"] });
+  events = [];
+  limiter = openRateLimiter({ now: Date.now, report: (event) => events.push(event) });
+});
+afterEach(async () => {
+  await limiter.close();
+  vi.useRealTimers();
+  expect(events).toEqual([]);
+});
+
+async function takes(count: number, { name = "GET /x", limit = policy, who = alice } = {}): Promise<RateState[]> {
+  const states: RateState[] = [];
+  for (let index = 0; index < count; index++) states.push(await limiter.take(name, limit, who));
+  return states;
+}
+
+const allowed = (states: readonly RateState[]): number => states.filter((state) => state.allowed).length;
+
+test("exactly max calls are allowed in an interval (spec 2.5)", async () => {
+  const states = await takes(5);
+  expect(states.map((state) => [state.allowed, state.remaining])).toEqual([
+    [true, 2],
+    [true, 1],
+    [true, 0],
+    [false, 0],
+    [false, 0],
+  ]);
+  expect(states[0]).toEqual({
+    allowed: true,
+    limit: 3,
+    remaining: 2,
+    resetAtMs: START + 60_000,
+    retryAfterSeconds: 60,
+    windowSeconds: 60,
+  });
+});
+
+test("the interval begins with the first call, and a new one with the first after its end", async () => {
+  await takes(4);
+  vi.setSystemTime(START + 59_999);
+  expect(await limiter.take("GET /x", policy, alice)).toMatchObject({
+    allowed: false,
+    resetAtMs: START + 60_000,
+    retryAfterSeconds: 1,
+  });
+  vi.setSystemTime(START + 60_000);
+  expect(await limiter.take("GET /x", policy, alice)).toMatchObject({
+    allowed: true,
+    remaining: 2,
+    resetAtMs: START + 120_000,
+  });
+});
+
+test("calls that come at the same time are counted one by one", async () => {
+  const states = await Promise.all(Array.from({ length: 50 }, () => limiter.take("GET /x", policy, alice)));
+  expect(allowed(states)).toBe(3);
+  expect(states.map(({ remaining }) => remaining).sort((a, b) => b - a)).toEqual([2, 1, ...Array(48).fill(0)]);
+});
+
+test("endpoints and callers are counted apart", async () => {
+  expect(allowed(await takes(5))).toBe(3);
+  expect(allowed(await takes(5, { name: "GET /y" }))).toBe(3);
+  expect(allowed(await takes(5, { who: { ...alice, address: "10.0.0.2" } }))).toBe(3);
+  // The address counts, whoever calls from there.
+  expect(allowed(await takes(5, { who: { ...alice, username: "bob" } }))).toBe(0);
+});
+
+test("key user: users are counted apart, whatever their address; strangers by address", async () => {
+  const limit: RateLimitPolicy = { ...policy, key: "user" };
+  expect(allowed(await takes(5, { limit }))).toBe(3);
+  expect(allowed(await takes(5, { limit, who: { ...alice, address: "10.0.0.2" } }))).toBe(0);
+  expect(allowed(await takes(5, { limit, who: { ...alice, username: "bob" } }))).toBe(3);
+});
+
+test("a name and a caller that look alike when they are joined stay two", async () => {
+  expect(allowed(await takes(5, { name: "b", who: { address: "a", username: "" } }))).toBe(3);
+  expect(allowed(await takes(5, { name: "b b", who: { address: "a", username: "" } }))).toBe(3);
+  expect(allowed(await takes(5, { name: "b", who: { address: "a b", username: "" } }))).toBe(3);
+});
+
+test("one who has all addresses of an IPv6 network is one caller", async () => {
+  const states = await Promise.all(
+    Array.from({ length: 20 }, (_, index) =>
+      limiter.take("GET /x", policy, { address: `2001:db8::${index.toString(16)}`, username: undefined }),
+    ),
+  );
+  expect(allowed(states)).toBe(3);
+});
+
+test("a look counts nothing, and tells what the next call would get", async () => {
+  const look = async (): Promise<RateState> => await limiter.take("GET /x", policy, alice, 0);
+  expect(await look()).toMatchObject({ allowed: true, remaining: 3 });
+  await takes(2);
+  expect(await look()).toMatchObject({ allowed: true, remaining: 1 });
+  await takes(1);
+  expect(await look()).toMatchObject({ allowed: false, remaining: 0 });
+});
+
+test("with a maximum of 0 nothing is allowed", async () => {
+  expect(allowed(await takes(2, { limit: { ...policy, max: 0 } }))).toBe(0);
+});
+
+test("an interval that is longer than any timer still limits", async () => {
+  const limit = { ...policy, intervalSeconds: 90 * 24 * 60 * 60 };
+  expect(allowed(await takes(5, { limit }))).toBe(3);
+  vi.advanceTimersByTime(24 * 60 * 60 * 1000);
+  expect(allowed(await takes(5, { limit }))).toBe(0);
+});
+
+test("any calls at any times are answered as a model of fixed windows answers them", async () => {
+  const step = fc.record({
+    wait: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.integer({ min: 0, max: 3000 })),
+    name: fc.constantFrom("GET /a", "GET /b"),
+    address: fc.constantFrom("10.0.0.1", "10.0.0.2"),
+  });
+  const limit = fc.record({ max: fc.integer({ min: 1, max: 4 }), intervalSeconds: fc.integer({ min: 1, max: 4 }) });
+  let run = 0;
+  await fc.assert(
+    fc.asyncProperty(limit, fc.array(step, { maxLength: 60 }), async ({ max, intervalSeconds }, steps) => {
+      run++;
+      const model = new Map<string, { count: number; end: number }>();
+      for (const { wait, name, address } of steps) {
+        vi.advanceTimersByTime(wait);
+        const key = `${name} ${address}`;
+        const known = model.get(key);
+        const window =
+          known !== undefined && known.end > Date.now()
+            ? known
+            : { count: 0, end: Date.now() + intervalSeconds * 1000 };
+        window.count++;
+        model.set(key, window);
+        const state = await limiter.take(
+          `${run} ${name}`,
+          { max, intervalSeconds, key: "ip", store: undefined },
+          { address, username: undefined },
+        );
+        expect(state).toEqual({
+          allowed: window.count <= max,
+          limit: max,
+          remaining: Math.max(0, max - window.count),
+          resetAtMs: window.end,
+          retryAfterSeconds: Math.max(1, Math.ceil((window.end - Date.now()) / 1000)),
+          windowSeconds: intervalSeconds,
+        });
+      }
+    }),
+  );
+});
+
+test("what answers say of the limit (decisions 9)", () => {
+  const state: RateState = {
+    allowed: true,
+    limit: 10,
+    remaining: 9,
+    resetAtMs: 1_767_323_045_001,
+    retryAfterSeconds: 30,
+    windowSeconds: 60,
+  };
+  expect(rateLimitHeaders(state)).toEqual([
+    ["X-RateLimit-Limit", "10"],
+    ["X-RateLimit-Remaining", "9"],
+    ["X-RateLimit-Reset", "1767323046"],
+    ["RateLimit", '"default";r=9;t=30'],
+    ["RateLimit-Policy", '"default";q=10;w=60'],
+  ]);
+});
+
+describe("counters in memory are bounded", () => {
+  test("they vanish when their windows end, those of short windows before those of long ones", async () => {
+    const counter = openMemoryCounter({ now: Date.now, maxKeys: 100 });
+    for (let index = 0; index < 10; index++) await counter.count(`long ${index}`, 1, 100);
+    for (let index = 0; index < 50; index++) await counter.count(`short ${index}`, 1, 1);
+    expect(counter.size()).toBe(60);
+    vi.advanceTimersByTime(1000);
+    await counter.count("another", 1, 100);
+    expect(counter.size()).toBe(11);
+    vi.advanceTimersByTime(100_000);
+    await counter.count("another", 1, 100);
+    expect(counter.size()).toBe(1);
+    await counter.close();
+  });
+
+  test("when there are too many, the ones that end first are forgotten, and no others", async () => {
+    const counter = openMemoryCounter({ now: Date.now, maxKeys: 3 });
+    const consumed = async (key: string, seconds: number): Promise<number> =>
+      (await counter.count(key, 1, seconds)).consumed;
+    await consumed("oldest", 100);
+    vi.advanceTimersByTime(1);
+    await consumed("soonest", 10);
+    vi.advanceTimersByTime(1);
+    await consumed("youngest", 100);
+    await consumed("new", 100);
+    expect(counter.size()).toBe(3);
+    expect(await consumed("youngest", 100)).toBe(2);
+    expect(await consumed("oldest", 100)).toBe(2);
+    expect(await consumed("new", 100)).toBe(2);
+    // This one begins again, and the oldest has to go for it.
+    expect(await consumed("soonest", 10)).toBe(1);
+    expect(counter.size()).toBe(3);
+    await counter.close();
+    expect(counter.size()).toBe(0);
+  });
+
+  test("a flood from 300,000 addresses leaves no more than was asked for", async () => {
+    const counter = openMemoryCounter({ now: Date.now, maxKeys: 1000 });
+    for (let index = 0; index < 300_000; index++) await counter.count(`${index}`, 1, 60);
+    expect(counter.size()).toBe(1000);
+    expect((await counter.count("299999", 1, 60)).consumed).toBe(2);
+    expect(vi.getTimerCount()).toBe(1000);
+    await counter.close();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});

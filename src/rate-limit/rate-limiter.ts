@@ -1,0 +1,89 @@
+import type { Report } from "../events.ts";
+import { type Caller, callerKey } from "./caller-key.ts";
+import type { Counter } from "./counter.ts";
+import { openMemoryCounter } from "./memory-counter.ts";
+import type { RateLimitPolicy } from "./policy.ts";
+import { openRedisCounter } from "./redis-counter.ts";
+import { parseStoreAddress } from "./store-address.ts";
+
+export type { RateLimitPolicy } from "./policy.ts";
+
+/** Where a caller stands with one limit. */
+export interface RateState {
+  readonly allowed: boolean;
+  readonly limit: number;
+  readonly remaining: number;
+  /** Unix time. */
+  readonly resetAtMs: number;
+  /** At least 1. */
+  readonly retryAfterSeconds: number;
+  readonly windowSeconds: number;
+}
+
+export interface RateLimiter {
+  /**
+   * Counts one call of an endpoint, or `points` of them; 0 looks whether there is room for one more. Never rejects.
+   * Spec 8.
+   */
+  take(name: string, policy: RateLimitPolicy, who: Caller, points?: number): RateState | Promise<RateState>;
+  close(): Promise<void>;
+}
+
+export interface RateLimiterOptions {
+  readonly now: () => number;
+  readonly report: Report;
+  /** What is configured is made ready at once, so that no request waits for it and a store that is down is known. */
+  readonly policies?: readonly RateLimitPolicy[];
+  /** How long a request waits for the store before this process counts for itself. */
+  readonly patienceMs?: number;
+  readonly maxKeys?: number;
+}
+
+const PATIENCE_MS = 250;
+const MAX_KEYS = 100_000;
+
+export function openRateLimiter(options: RateLimiterOptions): RateLimiter {
+  const { now, report, policies = [], patienceMs = PATIENCE_MS, maxKeys = MAX_KEYS } = options;
+  const memory = openMemoryCounter({ now, maxKeys });
+  const shared = new Map<string, Counter>();
+
+  function counterOf(store: string | undefined): Counter {
+    if (store === undefined) return memory;
+    const known = shared.get(store);
+    if (known !== undefined) return known;
+    const address = parseStoreAddress(store);
+    if (address === undefined) {
+      const message = "it is not a redis:// or rediss:// address; each process counts for itself";
+      report({ kind: "part-down", part: "rate-limit store", message });
+    }
+    const counter = address === undefined ? memory : openRedisCounter(address, { memory, report, patienceMs });
+    shared.set(store, counter);
+    return counter;
+  }
+
+  if (policies.length > 0) void memory.prepare();
+  for (const { store } of policies) counterOf(store);
+
+  return {
+    async take(name, { max, intervalSeconds, key, store }, who, points = 1) {
+      const { consumed, endsInMs } = await counterOf(store).count(
+        // A caller's part holds no space: no two pairs make the same key.
+        `${callerKey(key, who)} ${name}`,
+        points,
+        intervalSeconds,
+      );
+      return {
+        allowed: points === 0 ? consumed < max : consumed <= max,
+        limit: max,
+        remaining: Math.max(0, max - consumed),
+        resetAtMs: now() + endsInMs,
+        retryAfterSeconds: Math.max(1, Math.ceil(endsInMs / 1000)),
+        windowSeconds: intervalSeconds,
+      };
+    },
+    async close() {
+      await Promise.all([...shared.values()].map((counter) => counter.close()));
+      await memory.close();
+    },
+  };
+}

@@ -1,0 +1,175 @@
+import type { Redis } from "ioredis";
+import type { RateLimiterRedis } from "rate-limiter-flexible";
+import type { Report } from "../events.ts";
+import type { Count, Counter } from "./counter.ts";
+import type { StoreAddress } from "./store-address.ts";
+
+export interface RedisCounterOptions {
+  /** Counts while the store is down: nobody is ever unlimited. */
+  readonly memory: Counter;
+  readonly report: Report;
+  readonly patienceMs: number;
+}
+
+interface Connection {
+  readonly client: Redis;
+  readonly limiter: RateLimiterRedis;
+}
+
+/** Everything of ours in the store begins like this. */
+const PREFIX = "eider:rate";
+const CONNECT_MS = 2000;
+const DISCONNECT_MS = 100;
+const RETRY_MS = 500;
+const LONGEST_RETRY_MS = 2000;
+
+/** Counters that processes share. While the store is down or slow, each counts for itself and none waits. */
+export function openRedisCounter(address: StoreAddress, options: RedisCounterOptions): Counter {
+  const { memory, report, patienceMs } = options;
+  const part = `rate-limit store ${address.shown}`;
+  let standing: "opening" | "up" | "down" = "opening";
+  let settle = (): void => {};
+  const settled = new Promise<void>((resolve) => {
+    settle = resolve;
+  });
+  let closed = false;
+
+  /** True for the first to notice. */
+  function isNowDown(error: unknown): boolean {
+    if (standing === "down") return false;
+    standing = "down";
+    settle();
+    const message = `${reasonOf(error)}; each process counts for itself meanwhile`;
+    if (!closed) report({ kind: "part-down", part, message });
+    return true;
+  }
+
+  function isNowUp(): void {
+    if (closed) return;
+    if (standing === "down") report({ kind: "part-up", part });
+    standing = "up";
+    settle();
+  }
+
+  /** One that answers but cannot count, a replica or one that is full, is as good as down. */
+  async function tryOut({ client, limiter }: Connection, trouble: unknown): Promise<void> {
+    try {
+      if (trouble !== undefined) throw trouble;
+      await within(patienceMs, limiter.penalty("probe", 0, { customDuration: 1 }));
+      isNowUp();
+    } catch (error) {
+      isNowDown(error);
+      client.disconnect(true);
+    }
+  }
+
+  async function connect(): Promise<Connection> {
+    const [{ Redis }, { RateLimiterRedis }] = await Promise.all([import("ioredis"), import("rate-limiter-flexible")]);
+    const client = new Redis(connectionOptions(address, patienceMs));
+    // Each call says how long its window is, and judges the count itself.
+    const limiter = new RateLimiterRedis({ storeClient: client, keyPrefix: PREFIX, points: 0, duration: 1 });
+    const connection = { client, limiter };
+    let trouble: unknown;
+    client.on("connecting", () => {
+      trouble = undefined;
+    });
+    client.on("error", (error: unknown) => {
+      trouble ??= error;
+    });
+    client.on("close", () => void isNowDown(trouble));
+    client.on("ready", () => void tryOut(connection, trouble));
+    return connection;
+  }
+
+  const connecting = connect();
+  connecting.catch(isNowDown);
+
+  return {
+    async count(key, points, windowSeconds): Promise<Count> {
+      const connection = await connecting.catch(() => undefined);
+      if (standing === "opening") await within(patienceMs, settled).catch(() => {});
+      if (connection === undefined || standing !== "up") return await memory.count(key, points, windowSeconds);
+      const { client, limiter } = connection;
+      try {
+        const counting = limiter.penalty(key, points, { customDuration: windowSeconds });
+        const counted = await within(patienceMs, counting);
+        return { consumed: counted.consumedPoints, endsInMs: Math.max(0, counted.msBeforeNext) };
+      } catch (error) {
+        // A new connection: nobody can tell what would still come over this one.
+        if (isNowDown(error)) client.disconnect(true);
+        return await memory.count(key, points, windowSeconds);
+      }
+    },
+    async close() {
+      closed = true;
+      const client = (await connecting.catch(() => undefined))?.client;
+      isNowDown(undefined);
+      if (client === undefined) return;
+      const ended = new Promise<void>((resolve) => client.once("end", () => resolve()));
+      const isOpen = client.status === "connecting" || client.status === "connect" || client.status === "ready";
+      client.disconnect();
+      if (isOpen) await within(CONNECT_MS, ended).catch(() => {});
+    },
+  };
+}
+
+function connectionOptions({ host, port, username, password, db, tls }: StoreAddress, patienceMs: number) {
+  return {
+    host,
+    port,
+    db,
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    ...(tls ? { tls: {} } : {}),
+    // What every version of Redis speaks.
+    protocol: 2,
+    disableClientInfo: true,
+    connectTimeout: CONNECT_MS,
+    disconnectTimeout: DISCONNECT_MS,
+    // Bounds the greeting; counting is bounded by `within`.
+    commandTimeout: Math.max(CONNECT_MS, patienceMs),
+    // What could not be counted at once is counted elsewhere, and must not be counted again later.
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: (times: number) => Math.min(times * RETRY_MS, LONGEST_RETRY_MS),
+  } as const;
+}
+
+/** Rejects when it takes longer. What has arrived while this process was busy still counts as arrived. */
+function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = (): void => reject(new Error(SLOW));
+    // Timers come before sockets: the answer may lie there unread.
+    const timer = setTimeout(() => setImmediate(late), ms);
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+const SLOW = "it does not answer in time";
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "the connection is refused",
+  ECONNRESET: "the connection was cut",
+  EPIPE: "the connection was cut",
+  ETIMEDOUT: SLOW,
+  ENOTFOUND: "its host is not known",
+  EAI_AGAIN: "its host is not known",
+  EHOSTUNREACH: "it cannot be reached",
+  ENETUNREACH: "it cannot be reached",
+  NOAUTH: "it asks for a password",
+  WRONGPASS: "it refuses user or password",
+  NOPERM: "its user may not count",
+  READONLY: "it is a replica that may not write",
+  OOM: "its memory is full",
+  MISCONF: "it cannot save and does not write",
+  LOADING: "it is still loading",
+};
+
+/** Never what was sent or received: an answer may repeat the password. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return "the connection was closed";
+  if (error.message === SLOW || error.message === "Command timed out") return SLOW;
+  const code = "code" in error ? String(error.code) : (/^[A-Z]{3,}\b/.exec(error.message)?.[0] ?? "");
+  return REASONS[code] ?? (/^[A-Z][A-Z_\d]{3,}$/.test(code) ? code : "it cannot be used");
+}

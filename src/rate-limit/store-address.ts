@@ -1,0 +1,41 @@
+/** Where a shared store listens, from `rate-limit.store`. */
+export interface StoreAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+  readonly db: number;
+  readonly tls: boolean;
+  /** For messages: nothing of it is secret. */
+  readonly shown: string;
+}
+
+/** `redis://` or `rediss://`, with user, password and the number of a database when it has them; undefined for anything else. */
+export function parseStoreAddress(text: string): StoreAddress | undefined {
+  if (!URL.canParse(text)) return undefined;
+  const url = new URL(text);
+  const db = /^\/?(\d{0,5})$/.exec(url.pathname)?.[1];
+  const username = decoded(url.username);
+  const password = decoded(url.password);
+  if (url.protocol !== "redis:" && url.protocol !== "rediss:") return undefined;
+  if (url.hostname === "" || url.search !== "" || url.hash !== "") return undefined;
+  if (db === undefined || username === undefined || password === undefined) return undefined;
+  const port = url.port === "" ? 6379 : Number(url.port);
+  return {
+    host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
+    port,
+    username: username === "" ? undefined : username,
+    password: password === "" ? undefined : password,
+    db: Number(db),
+    tls: url.protocol === "rediss:",
+    shown: `${url.hostname}:${port}`,
+  };
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,77 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { RequestFailure } from "../failure.ts";
+import { preflightHeaders } from "./border.ts";
+import type { Exchange } from "./exchange.ts";
+import { failureResponse } from "./failure-response.ts";
+import type { RestContext } from "./rest-app.ts";
+
+/** Who asks, before it is known what for. */
+export type Asked = Pick<Exchange, "request" | "response" | "requestId">;
+
+/** Answers what went wrong. `endpoint` is empty when the request did not get that far. */
+export function sendFailure(
+  error: unknown,
+  { endpoint, ...asked }: Asked & { readonly endpoint: string },
+  { report, vary }: RestContext,
+): void {
+  const { request, response, requestId } = asked;
+  const failure = error instanceof RequestFailure ? error.failure : ({ kind: "internal" } as const);
+  if (failure.kind === "internal") report({ kind: "unexpected", requestId, error });
+  if (response.headersSent || response.destroyed) {
+    if (!response.writableFinished) {
+      if (failure.kind !== "cancelled") report({ kind: "call-cut", requestId, endpoint, failure });
+      cut(request, response);
+    }
+    return;
+  }
+  report({
+    kind: "call-failed",
+    requestId,
+    endpoint,
+    failure,
+    cause: error instanceof Error ? error.cause : undefined,
+  });
+  const { status, headers, body } = failureResponse(failure);
+  const varies = endpoint === "" ? {} : { Vary: vary };
+  sendJson(asked, { status, headers: { "Cache-Control": "no-store", ...varies, ...headers }, body });
+  if (!request.complete) discardBody(request, headers);
+}
+
+export function sendOptions(
+  { request, response, requestId }: Asked,
+  allow: readonly string[],
+  context: RestContext,
+): void {
+  for (const [name, value] of preflightHeaders(request, allow, context)) response.setHeader(name, value);
+  response.writeHead(204, { Allow: allow.join(", "), "X-Request-Id": requestId }).end();
+}
+
+export function sendJson(
+  { response, requestId }: Asked,
+  {
+    status,
+    headers,
+    body,
+  }: { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: unknown },
+): void {
+  const bytes = Buffer.from(JSON.stringify(body));
+  response.writeHead(status, {
+    "Content-Type": "application/json",
+    "Content-Length": bytes.length,
+    "X-Request-Id": requestId,
+    ...headers,
+  });
+  response.end(bytes);
+}
+
+/** Half an answer must not look like a whole one: its last chunk never comes. HTTP/1.0 has no chunks, only the reset. */
+function cut({ httpVersion, socket }: IncomingMessage, response: ServerResponse): void {
+  if (httpVersion === "1.0" && !socket.destroyed) socket.resetAndDestroy();
+  response.destroy();
+}
+
+/** A body that is still coming is read and dropped for a moment, so that the client gets to see the answer. */
+function discardBody(request: IncomingMessage, { Connection }: Readonly<Record<string, string>>): void {
+  request.resume();
+  if (Connection === "close") setTimeout(() => request.destroy(), 1_000).unref();
+}

@@ -1,0 +1,239 @@
+import { generateKeyPairSync } from "node:crypto";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { importJWK, type JWK, SignJWT } from "jose";
+import Provider, { type Configuration, type JWK as ProviderKey } from "oidc-provider";
+import type { Authenticated } from "../src/auth/authenticator.ts";
+import { type OidcAuthenticator, openOidc } from "../src/auth/oidc/oidc.ts";
+import { oidcPolicyOf } from "../src/auth/oidc/presets.ts";
+import type { OidcPolicy } from "../src/auth/policy.ts";
+import type { ServiceEvent } from "../src/events.ts";
+
+/** What a key is made of. */
+export type KeyKind = "rsa" | "p256" | "p384" | "p521" | "ed25519";
+
+/** A private key, as `oidc-provider` takes it. It publishes the public half. */
+export function makeKey(kind: KeyKind, kid: string): JWK {
+  return { ...pairOf(kind).privateKey.export({ format: "jwk" }), kid, use: "sig" };
+}
+
+function pairOf(kind: KeyKind): ReturnType<typeof generateKeyPairSync> {
+  switch (kind) {
+    case "rsa":
+      return generateKeyPairSync("rsa", { modulusLength: 2048 });
+    case "p256":
+      return generateKeyPairSync("ec", { namedCurve: "P-256" });
+    case "p384":
+      return generateKeyPairSync("ec", { namedCurve: "P-384" });
+    case "p521":
+      return generateKeyPairSync("ec", { namedCurve: "P-521" });
+    case "ed25519":
+      return generateKeyPairSync("ed25519");
+  }
+}
+
+/** One key of each kind, by its kid. */
+export function makeKeys(suffix = ""): readonly JWK[] {
+  return (["rsa", "p256", "p384", "p521", "ed25519"] as const).map((kind) => makeKey(kind, `${kind}${suffix}`));
+}
+
+export const client = { id: "eider", secret: "the secret of the client" } as const;
+/** What tokens are made for; their algorithm follows. */
+export const audience = "https://api.test/";
+
+export interface TestProvider extends AsyncDisposable {
+  readonly issuer: string;
+  /** How often each path was asked. */
+  asked(path: string): number;
+  /** A token that the provider issues itself, for a client that shows its secret. */
+  issue(algorithm: string): Promise<string>;
+  /** A refresh token of this user, as a login would leave it. */
+  refreshToken(username: string): Promise<string>;
+  /** Signs anything with one of the provider's keys. */
+  sign(claims: object, header: { readonly alg: string; readonly kid?: string; readonly typ?: string }): Promise<string>;
+  /** From now on these keys sign, and no others are published. */
+  rotate(keys: readonly JWK[]): void;
+  /** Answers itself where it is defined for a path; for what a real provider would not say. */
+  readonly instead: Map<string, RequestListener>;
+  stop(): Promise<void>;
+  /** On the same port. */
+  start(): Promise<void>;
+}
+
+/** The real `oidc-provider` on the loopback address. */
+export async function startProvider(
+  keys: readonly JWK[] = makeKeys(),
+  secretMethod: "client_secret_basic" | "client_secret_post" = "client_secret_basic",
+): Promise<TestProvider> {
+  const counts = new Map<string, number>();
+  const instead = new Map<string, RequestListener>();
+  let current = keys;
+  let provider: Provider | undefined;
+  const server = createServer((request, response) => {
+    const path = request.url ?? "";
+    counts.set(path, (counts.get(path) ?? 0) + 1);
+    const answer = instead.get(path) ?? provider?.callback();
+    // The real one answers by itself and returns a promise that nobody needs.
+    void answer?.(request, response);
+  });
+  const port = await listen(server, 0);
+  const issuer = `http://127.0.0.1:${port}`;
+  const opened = openProvider(issuer, keys, secretMethod);
+  provider = opened;
+
+  return {
+    issuer,
+    instead,
+    asked: (path) => counts.get(path) ?? 0,
+    async issue(algorithm) {
+      const form = { grant_type: "client_credentials", resource: audience + algorithm, scope: "read" };
+      const pair = [client.id, client.secret].map((text) => encodeURIComponent(text)).join(":");
+      const isBasic = secretMethod === "client_secret_basic";
+      const shown = { client_id: client.id, client_secret: client.secret };
+      const answer = await fetch(`${issuer}/token`, {
+        method: "POST",
+        headers: isBasic ? { authorization: `Basic ${btoa(pair)}` } : {},
+        body: new URLSearchParams(isBasic ? form : { ...form, ...shown }),
+      });
+      const { access_token } = (await answer.json()) as { readonly access_token?: string };
+      if (access_token === undefined) throw new Error(`the provider issued no token: ${answer.status}`);
+      return access_token;
+    },
+    async refreshToken(username) {
+      const { Grant, RefreshToken, Client } = provider ?? opened;
+      const found = await Client.find(client.id);
+      if (found === undefined) throw new Error("the provider lost its client");
+      const grant = new Grant({ accountId: username, clientId: client.id });
+      grant.addOIDCScope("openid offline_access");
+      grant.addResourceScope(`${audience}RS256`, "read write");
+      const token = new RefreshToken({
+        accountId: username,
+        client: found,
+        grantId: await grant.save(),
+        gty: "authorization_code",
+        resource: `${audience}RS256`,
+        scope: "openid offline_access read",
+      });
+      return await token.save();
+    },
+    async sign(claims, header) {
+      const key = current.find(({ kid }) => kid === header.kid) ?? current[0];
+      if (key === undefined) throw new Error("the provider has no key");
+      return await new SignJWT({ ...claims }).setProtectedHeader(header).sign(await importJWK(key, header.alg));
+    },
+    rotate(next) {
+      current = next;
+      provider = openProvider(issuer, next, secretMethod);
+    },
+    stop: () => close(server),
+    async start() {
+      await listen(server, port);
+    },
+    async [Symbol.asyncDispose]() {
+      if (server.listening) await close(server);
+    },
+  };
+}
+
+/** Type oidc against a provider, with a clock that a test turns. */
+export interface OpenedOidc extends Disposable {
+  readonly oidc: OidcAuthenticator;
+  readonly policy: OidcPolicy;
+  readonly events: readonly ServiceEvent[];
+  /** Milliseconds; it stands still unless it is turned. */
+  readonly now: () => number;
+  turn(ms: number): void;
+  show(token: string): Promise<Authenticated>;
+}
+
+export function openAgainst(issuerUrl: string, changes: Partial<OidcPolicy> = {}): OpenedOidc {
+  const { policy: settled } = oidcPolicyOf({
+    provider: changes.provider ?? "generic",
+    issuerUrl,
+    clientId: client.id,
+    clientSecret: client.secret,
+    audiences: [],
+    clientCredentials: false,
+    refreshTokens: false,
+  });
+  if (settled === undefined) throw new Error("the settings have a problem");
+  const policy = { ...settled, ...changes };
+  const events: ServiceEvent[] = [];
+  let time = Date.now();
+  const now = (): number => time;
+  const oidc = openOidc(policy, { fetch, now, report: (event) => void events.push(event) });
+  return {
+    oidc,
+    policy,
+    events,
+    now,
+    turn(ms) {
+      time += ms;
+    },
+    show: async (token) => await oidc.authenticate({ authorization: `Bearer ${token}`, address: "127.0.0.1" }),
+    [Symbol.dispose]: oidc.close,
+  };
+}
+
+function openProvider(
+  issuer: string,
+  keys: readonly JWK[],
+  secretMethod: "client_secret_basic" | "client_secret_post",
+) {
+  const configuration: Configuration = {
+    // Both speak of the same JSON, in types of their own.
+    jwks: { keys: [...keys] as ProviderKey[] },
+    clients: [
+      {
+        client_id: client.id,
+        client_secret: client.secret,
+        grant_types: ["authorization_code", "client_credentials", "refresh_token"],
+        redirect_uris: ["https://app.test/callback"],
+        response_types: ["code"],
+        token_endpoint_auth_method: secretMethod,
+        ...algorithmOf(keys),
+      },
+    ],
+    scopes: ["openid", "offline_access", "read", "write"],
+    cookies: { keys: ["a key for cookies that nobody sets"] },
+    findAccount: (_context, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
+    extraTokenClaims: () => ({ roles: ["reader", "writer"], email: "ada@example.com" }),
+    ttl: { ClientCredentials: 600, AccessToken: 600, RefreshToken: 600, Grant: 600, IdToken: 600 },
+    features: {
+      devInteractions: { enabled: false },
+      clientCredentials: { enabled: true },
+      resourceIndicators: {
+        enabled: true,
+        useGrantedResource: () => true,
+        getResourceServerInfo: (_context, resource) => ({
+          scope: "read write",
+          audience: resource,
+          accessTokenFormat: "jwt",
+          jwt: { sign: { alg: resource.slice(audience.length) as "RS256" } },
+        }),
+      },
+    },
+  };
+  return new Provider(issuer, configuration);
+}
+
+/** The provider insists on a key for ID tokens, though none are asked for here. */
+function algorithmOf(keys: readonly JWK[]): { readonly id_token_signed_response_alg: "RS256" | "ES256" | "EdDSA" } {
+  const has = (kty: string): boolean => keys.some((key) => key.kty === kty);
+  return { id_token_signed_response_alg: has("RSA") ? "RS256" : has("EC") ? "ES256" : "EdDSA" };
+}
+
+async function listen(server: Server, port: number): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, "127.0.0.1", resolve);
+  });
+  // A server that listens on a port has an address, and no path of a socket.
+  return (server.address() as AddressInfo).port;
+}
+
+async function close(server: Server): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeAllConnections();
+  await closed;
+}
