@@ -5,6 +5,8 @@ process.env.UV_THREADPOOL_SIZE ??= "72";
 // Rows pass through in buffers outside of the heap, which is small. Left alone, V8 then collects the whole heap for every few
 // megabytes of them; see docs/decisions/0008-heap-growth.md.
 require("node:v8").setFlagsFromString("--heap-growing-percent=400");
+// Its warning of older versions of Node is not for the one who runs a service.
+process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= "true";
 import("../dist/main.js")
   .then(({ main }) => main(process.argv.slice(2)))
   .catch((error) => {

@@ -1,11 +1,10 @@
 import { type Authenticators, openAuthenticators } from "./auth/authenticators.ts";
-import type { AuthPolicy } from "./auth/policy.ts";
-import { initConnection } from "./auth/secret-users.ts";
+import type { AuthPolicy, SecretUsers } from "./auth/policy.ts";
 import { openIdempotentAnswers } from "./calls/idempotency.ts";
 import type { Callee } from "./calls/run-endpoint.ts";
-import { openSources, reasonOf, type Sources } from "./calls/sources.ts";
+import { openSources, type Sources } from "./calls/sources.ts";
 import type { Problem } from "./config/problem.ts";
-import type { ConnectionConfig, MainConfig, Project } from "./config/project.ts";
+import type { Project } from "./config/project.ts";
 import { compileEndpoint } from "./endpoint/compile-endpoint.ts";
 import type { Endpoint } from "./endpoint/endpoint.ts";
 import { type Depth, verifyEndpoint } from "./endpoint/verify-endpoint.ts";
@@ -16,6 +15,7 @@ import { RequestFailure } from "./failure.ts";
 import type { RateLimitPolicy } from "./rate-limit/policy.ts";
 import { openRateLimiter, type RateLimiter } from "./rate-limit/rate-limiter.ts";
 import { buildRouteTable, type RouteTable } from "./rest/route-table.ts";
+import { connect, openEngine, parseInits, settingProblem } from "./service-engine.ts";
 import { openSpool, type Spool } from "./spool/spool.ts";
 import type { Self } from "./spool/sweep.ts";
 
@@ -48,13 +48,7 @@ export interface OpenOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** How long a start waits for its sources before it goes on without them. */
-const SOURCE_PATIENCE_MS = 5_000;
 const VERIFIED_AT_ONCE = 4;
-/** More than the cores can work on, so that a few slow queries do not keep the quick ones waiting. */
-const DEFAULT_CONCURRENT_QUERIES = 16;
-const DEFAULT_QUEUED_REQUESTS = 1_000;
-
 /** Compiles and verifies every endpoint, against the connections that can be reached. */
 export async function openService(project: Project, options: OpenOptions): Promise<OpenedService> {
   const compiled = project.endpoints.map((config) => compileEndpoint(config, project, engineType.dialect));
@@ -63,43 +57,53 @@ export async function openService(project: Project, options: OpenOptions): Promi
   const spool = openSpool({ parent, self: options.self });
   let engine: Engine;
   try {
-    engine = await openEngine(project, spool.folder);
+    engine = await openEngine(project.main, { secretUsers: secretUsersOf(project), fileFolder: spool.folder });
   } catch (error) {
-    return failedOpen(error, project.main, problems);
+    if (!(error instanceof EngineOpenError)) throw error;
+    const problem = settingProblem(error, project.main);
+    if (problem !== undefined) return { service: undefined, problems: [...problems, problem], unreachable: undefined };
+    return { service: undefined, problems, unreachable: error.message };
   }
   // What cannot be reached now is a problem of the start, and is told as one.
   let starting = true;
   const sources = openSources(engine, (event) => starting || options.report(event));
   const sound = await parseInits(project.main, engine, problems);
-  const unreachable = options.connect ? await connect(project.main, { sound, sources, problems }) : undefined;
+  let unreachable = options.connect ? await connect(project.main, { sound, sources, problems }) : undefined;
   starting = false;
+  // Before the templates: they may read the table of users.
+  const authenticators = await openGuards(project, engine, options).catch((error: unknown) => {
+    unreachable ??= error instanceof Error ? error.message : String(error);
+  });
+  const warnings = authenticators?.warnings ?? [];
+  problems.push(...warnings.map(({ policy, message }) => warningOf(policy, message, project)));
   const verified = await verifyAll(compiled, engine, sources);
   problems.push(...verified.problems);
-  if (unreachable !== undefined || problems.some(({ severity }) => severity === "error")) {
+  if (
+    authenticators === undefined ||
+    unreachable !== undefined ||
+    problems.some(({ severity }) => severity === "error")
+  ) {
+    authenticators?.close();
     await engine.close();
     return { service: undefined, problems, unreachable };
   }
-  try {
-    const authenticators = await openAuthenticators(options.connect ? policiesOf(project) : [], {
-      engine,
-      report: options.report,
-      now: Date.now,
-      fetch: globalThis.fetch,
-      env: options.env,
-    });
-    problems.push(...authenticators.warnings.map(({ policy, message }) => warningOf(policy, message, project)));
-    const rateLimiter = openRateLimiter({
-      now: Date.now,
-      report: options.report,
-      policies: options.connect ? limitsOf(project) : [],
-    });
-    const parts = { engine, spool, sources, authenticators, rateLimiter };
-    return { service: serviceOf(project, parts, verified.endpoints), problems, unreachable: undefined };
-  } catch (error) {
-    // Users whose passwords cannot be had: nobody could be let in.
-    await engine.close();
-    return { service: undefined, problems, unreachable: error instanceof Error ? error.message : String(error) };
-  }
+  const rateLimiter = openRateLimiter({
+    now: Date.now,
+    report: options.report,
+    policies: options.connect ? limitsOf(project) : [],
+  });
+  const parts = { engine, spool, sources, authenticators, rateLimiter };
+  return { service: serviceOf(project, parts, verified.endpoints), problems, unreachable: undefined };
+}
+
+/** Rejects when users whose passwords are elsewhere cannot be had: nobody could be let in. */
+function openGuards(project: Project, engine: Engine, { connect, report, env }: OpenOptions): Promise<Authenticators> {
+  const policies = connect ? policiesOf(project) : [];
+  return openAuthenticators(policies, { engine, report, now: Date.now, fetch: globalThis.fetch, env });
+}
+
+function secretUsersOf(project: Project): readonly SecretUsers[] {
+  return [...policiesOf(project)].flatMap((policy) => (policy.kind === "basic" && policy.secretUsers) || []);
 }
 
 /** At the block that brings the users. */
@@ -173,101 +177,6 @@ async function verifyLate(endpoint: Endpoint, engine: Engine, sources: Sources):
   const error = problems.find(({ severity }) => severity === "error");
   if (error !== undefined) throw new RequestFailure({ kind: "query-failed", message: error.message });
   return verified;
-}
-
-function openEngine(project: Project, fileFolder: string): Promise<Engine> {
-  const { main } = project;
-  const secretUsers = [...policiesOf(project)].flatMap(
-    (policy) => (policy.kind === "basic" && policy.secretUsers) || [],
-  );
-  const inits = new Map(secretUsers.flatMap((users) => initConnection(users) ?? []).map((init) => [init.name, init]));
-  return engineType.open({
-    fileFolder,
-    path: main.duckdb.path,
-    settings: main.duckdb.settings,
-    connections: [
-      ...[...main.connections.values()].map((connection) => ({
-        name: connection.name,
-        init: initOf(connection),
-        secrets: connection.secrets,
-      })),
-      ...inits.values(),
-    ],
-    maxConcurrentQueries: main.limits.maxConcurrentQueries ?? DEFAULT_CONCURRENT_QUERIES,
-    maxQueued: main.limits.maxQueuedRequests ?? DEFAULT_QUEUED_REQUESTS,
-  });
-}
-
-function initOf({ name, type, options, readOnly, init }: ConnectionConfig): string | undefined {
-  const expanded = engineType.connectionTypes.find((known) => known.type === type)?.expand(options, { name, readOnly });
-  return [expanded, init].filter((sql) => sql !== undefined).join(";\n") || undefined;
-}
-
-function failedOpen(error: unknown, main: MainConfig, problems: readonly Problem[]): OpenedService {
-  if (!(error instanceof EngineOpenError)) throw error;
-  const { setting, message } = error;
-  if (setting === undefined) return { service: undefined, problems, unreachable: message };
-  const problem: Problem = {
-    severity: "error",
-    location: main.locate(["duckdb", setting]),
-    path: `duckdb.${setting}`,
-    message,
-  };
-  return { service: undefined, problems: [...problems, problem], unreachable: undefined };
-}
-
-/** Connections whose `init` is SQL: what is not is found without reaching anything. */
-async function parseInits(main: MainConfig, engine: Engine, problems: Problem[]): Promise<readonly ConnectionConfig[]> {
-  const sound: ConnectionConfig[] = [];
-  for (const connection of main.connections.values()) {
-    const { name, init } = connection;
-    const problem = init === undefined ? undefined : await engine.parse(init);
-    if (problem === undefined) {
-      sound.push(connection);
-      continue;
-    }
-    const location = main.locate(["connections", name, "init"]);
-    problems.push({ severity: "error", location, path: `connections.${name}.init`, message: problem.message });
-  }
-  return sound;
-}
-
-interface Connecting {
-  readonly sound: readonly ConnectionConfig[];
-  readonly sources: Sources;
-  readonly problems: Problem[];
-}
-
-/** Opens every connection. One that is down is a warning; one that must not be (`lazy: false`) stops the start. */
-async function connect(main: MainConfig, { sound, sources, problems }: Connecting): Promise<string | undefined> {
-  const needed: string[] = [];
-  await Promise.all(
-    sound.map(async ({ name, lazy }) => {
-      try {
-        await inTime(sources.open([name]), lazy ? SOURCE_PATIENCE_MS : undefined);
-      } catch (error) {
-        const message = `connection '${name}' cannot be reached: ${reasonOf(error)}`;
-        if (!lazy) needed.push(message);
-        else {
-          problems.push({
-            severity: "warning",
-            location: main.locate(["connections", name]),
-            path: `connections.${name}`,
-            message: `${message}; its endpoints answer 503 until it is back, and their templates were only parsed`,
-          });
-        }
-      }
-    }),
-  );
-  return needed[0];
-}
-
-function inTime<T>(work: Promise<T>, ms: number | undefined): Promise<T> {
-  if (ms === undefined) return work;
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no answer within ${ms / 1000} s`)), ms);
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }
 
 interface Verified {

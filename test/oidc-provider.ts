@@ -61,10 +61,7 @@ export interface TestProvider extends AsyncDisposable {
 }
 
 /** The real `oidc-provider` on the loopback address. */
-export async function startProvider(
-  keys: readonly JWK[] = makeKeys(),
-  secretMethod: "client_secret_basic" | "client_secret_post" = "client_secret_basic",
-): Promise<TestProvider> {
+export async function startProvider(keys: readonly JWK[] = makeKeys()): Promise<TestProvider> {
   const counts = new Map<string, number>();
   const instead = new Map<string, RequestListener>();
   let current = keys;
@@ -78,7 +75,7 @@ export async function startProvider(
   });
   const port = await listen(server, 0);
   const issuer = `http://127.0.0.1:${port}`;
-  const opened = openProvider(issuer, keys, secretMethod);
+  const opened = openProvider(issuer, keys);
   provider = opened;
 
   return {
@@ -88,12 +85,10 @@ export async function startProvider(
     async issue(algorithm) {
       const form = { grant_type: "client_credentials", resource: audience + algorithm, scope: "read" };
       const pair = [client.id, client.secret].map((text) => encodeURIComponent(text)).join(":");
-      const isBasic = secretMethod === "client_secret_basic";
-      const shown = { client_id: client.id, client_secret: client.secret };
       const answer = await fetch(`${issuer}/token`, {
         method: "POST",
-        headers: isBasic ? { authorization: `Basic ${btoa(pair)}` } : {},
-        body: new URLSearchParams(isBasic ? form : { ...form, ...shown }),
+        headers: { authorization: `Basic ${btoa(pair)}` },
+        body: new URLSearchParams(form),
       });
       const { access_token } = (await answer.json()) as { readonly access_token?: string };
       if (access_token === undefined) throw new Error(`the provider issued no token: ${answer.status}`);
@@ -123,7 +118,7 @@ export async function startProvider(
     },
     rotate(next) {
       current = next;
-      provider = openProvider(issuer, next, secretMethod);
+      provider = openProvider(issuer, next);
     },
     stop: () => close(server),
     async start() {
@@ -175,11 +170,7 @@ export function openAgainst(issuerUrl: string, changes: Partial<OidcPolicy> = {}
   };
 }
 
-function openProvider(
-  issuer: string,
-  keys: readonly JWK[],
-  secretMethod: "client_secret_basic" | "client_secret_post",
-) {
+function openProvider(issuer: string, keys: readonly JWK[]) {
   const configuration: Configuration = {
     // Both speak of the same JSON, in types of their own.
     jwks: { keys: [...keys] as ProviderKey[] },
@@ -190,7 +181,6 @@ function openProvider(
         grant_types: ["authorization_code", "client_credentials", "refresh_token"],
         redirect_uris: ["https://app.test/callback"],
         response_types: ["code"],
-        token_endpoint_auth_method: secretMethod,
         ...algorithmOf(keys),
       },
     ],

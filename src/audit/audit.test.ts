@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmdirSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -62,6 +62,7 @@ const endsWith = (file: string, number: number): boolean =>
 const written = (number: number): Promise<boolean> => until(`line ${number}`, () => endsWith(path, number));
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
 const part = (): string => `audit file ${path}`;
+const succeeds = (command: string, ...args: readonly string[]): boolean => spawnSync(command, args).status === 0;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 test("on standard output each call is a line at once", async () => {
@@ -174,7 +175,7 @@ describe("a file that cannot be written", () => {
 
   test("at start is an error: a pipe that nobody reads", async () => {
     const pipe = join(folder, "pipe");
-    expect(spawnSync("mkfifo", [pipe]).status).toBe(0);
+    expect(succeeds("mkfifo", pipe)).toBe(true);
     await expect(opened(pipe)).rejects.toThrow("nobody reads the pipe");
   });
 
@@ -264,15 +265,14 @@ describe("a file that cannot be written", () => {
 
 /** A file system of 64 KiB, when we may make one. */
 function mountSmall(at: string): boolean {
-  return spawnSync("mount", ["-t", "tmpfs", "-o", "size=64k", "eider-test", at]).status === 0;
+  return succeeds("mount", "-t", "tmpfs", "-o", "size=64k", "eider-test", at);
 }
 
 function canMount(): boolean {
-  const at = join(tmpdir(), `eider-mount-${process.pid}`);
-  spawnSync("mkdir", [at]);
+  const at = mkdtempSync(join(tmpdir(), "eider-mount-"));
   const mounted = mountSmall(at);
-  if (mounted) spawnSync("umount", [at]);
-  spawnSync("rmdir", [at]);
+  if (mounted) succeeds("umount", at);
+  rmdirSync(at);
   return mounted;
 }
 
@@ -296,7 +296,7 @@ describe.skipIf(!mayMount)(small, () => {
   });
   afterEach(async () => {
     await audit.close();
-    expect(spawnSync("umount", [disk]).status).toBe(0);
+    expect(succeeds("umount", disk)).toBe(true);
   });
 
   async function fill(): Promise<void> {

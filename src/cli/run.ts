@@ -52,7 +52,7 @@ function commandNamed(name: string): Command {
 }
 
 function overview(): string {
-  const list = commands.map(({ name, summary }) => `  ${name.padEnd(8)} ${summary}`).join("\n");
+  const list = commands.map(({ name, summary }) => `  ${name.padEnd(14)} ${summary}`).join("\n");
   return `Usage: eider [command] [options]\n\nCommands:\n${list}\n\n\`eider <command> --help\` shows a command's options and an example.`;
 }
 

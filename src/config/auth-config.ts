@@ -77,10 +77,7 @@ function basicOf(input: AuthInput, { error, insecure }: Saying): BasicPolicy {
       case "pbkdf2":
         return;
       case "malformed":
-        return error(
-          [...key, "password"],
-          `matches nothing: ${shape.reason}; \`eider hash-password\` makes a hash`,
-        );
+        return error([...key, "password"], `matches nothing: ${shape.reason}; \`eider hash-password\` makes a hash`);
       case "md5":
         return insecure(
           [...key, "password"],

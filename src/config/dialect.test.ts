@@ -27,7 +27,11 @@ test("a folder in the dialect of flAPI loads, with warnings at most", async () =
 test("its security is taken as it is, with warnings of what is weak in it", async () => {
   const { project, problems } = await loadProject({ cwd, env: { ...env, HARBOUR_SECURE: "1" }, overrides: {} });
   const unsafe = problems.filter(({ security }) => security).map(formatProblem);
-  expect(unsafe).toEqual([expect.stringMatching(/^sqls\/shared\/harbour-common.yaml:\d+:\d+: warning: auth.users\[0\].password: a plain password/)]);
+  expect(unsafe).toEqual([
+    expect.stringMatching(
+      /^sqls\/shared\/harbour-common.yaml:\d+:\d+: warning: auth.users\[0\].password: a plain password/,
+    ),
+  ]);
   const guarded = project?.endpoints.filter(({ auth }) => auth !== undefined) ?? [];
   expect(guarded.map(({ auth }) => auth)).toEqual([
     { kind: "basic", users: [{ username: "u", password: "p", roles: expect.any(Array) }], secretUsers: undefined },

@@ -1,6 +1,25 @@
-import type { EndpointConfig } from "./project.ts";
+import type { AuthPolicy } from "../auth/policy.ts";
+import type { EndpointConfig, Locate } from "./project.ts";
 import { errorAt, partLocation, type Report, type Spot } from "./tree.ts";
 import { parseUrlPath, shapeOf } from "./url-path.ts";
+
+/** Two secrets in one table would overwrite each other. */
+export function refuseSharedTables(
+  blocks: readonly { readonly auth: AuthPolicy | undefined; readonly locate: Locate }[],
+  report: Report,
+): void {
+  const owners = new Map<string, string>();
+  for (const { auth, locate } of blocks) {
+    if (auth?.kind !== "basic" || auth.secretUsers === undefined) continue;
+    const { table } = auth.secretUsers;
+    const settings = JSON.stringify(auth.secretUsers);
+    const owner = owners.get(table.toLowerCase());
+    owners.set(table.toLowerCase(), owner ?? settings);
+    if (owner === undefined || owner === settings) continue;
+    const path = ["auth", "from-aws-secretmanager", "secret-table"];
+    report(errorAt(locate(path), path, `another secret is put into the table '${table}' already; name another`));
+  }
+}
 
 /** Two endpoints that answer the same request, or two MCP entries of a kind with one name. Reported at the later file. */
 export function refuseDuplicates(

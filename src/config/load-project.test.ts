@@ -172,6 +172,22 @@ test("what is not active yet is listed, once per feature", async () => {
   ]);
 });
 
+test("two secrets in one table are refused, one secret in two blocks is not", async () => {
+  const secret = (name: string, table: string) =>
+    `auth: { type: basic, from-aws-secretmanager: { secret-name: ${name}, secret-table: ${table} } }\n`;
+  using folder = projectFolder({
+    "eider.yaml": MAIN + secret("one", "users"),
+    "a.yaml": ENDPOINT + secret("one", "users"),
+    "b.yaml": ENDPOINT.replace("/a", "/b") + secret("two", "Users"),
+    "c.yaml": ENDPOINT.replace("/a", "/c") + secret("two", "others"),
+    "a.sql": SQL,
+  });
+  const { problems } = await loadProject({ cwd: folder.path, env: {}, overrides: {} });
+  expect(problems.map(formatProblem)).toEqual([
+    expect.stringMatching(/^b\.yaml:\d+:\d+: .*another secret is put into the table 'Users' already; name another$/),
+  ]);
+});
+
 test("two endpoints may share a template, which is read once", async () => {
   const { endpoints } = await loaded({ "a.yaml": ENDPOINT, "b.yaml": ENDPOINT.replace("/a", "/b") });
   expect(endpoints[0]?.template).toBe(endpoints[1]?.template);

@@ -1,4 +1,4 @@
-import { refuseDuplicates } from "./duplicates.ts";
+import { refuseDuplicates, refuseSharedTables } from "./duplicates.ts";
 import { readEndpointFiles } from "./endpoint-files.ts";
 import { type Files, openFiles } from "./files.ts";
 import { openIncludes } from "./includes.ts";
@@ -73,6 +73,8 @@ function readProject({ file, cwd, env, overrides }: LoadOptions, report: Report)
   });
   for (const endpoint of endpoints) refuseProtections(endpoint, report);
   refuseDuplicates(endpoints, report);
+  const own = { auth: main.protections.auth, locate: main.locate };
+  refuseSharedTables([own, ...endpoints.map(({ config }) => config)], report);
 
   return {
     main,

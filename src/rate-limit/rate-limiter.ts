@@ -61,7 +61,8 @@ export function openRateLimiter(options: RateLimiterOptions): RateLimiter {
     return counter;
   }
 
-  if (policies.length > 0) void memory.prepare();
+  // Should it fail, whoever counts is told.
+  if (policies.length > 0) memory.prepare().catch(() => {});
   for (const { store } of policies) counterOf(store);
 
   return {

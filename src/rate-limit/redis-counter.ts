@@ -20,6 +20,7 @@ interface Connection {
 const PREFIX = "eider:rate";
 const CONNECT_MS = 2000;
 const DISCONNECT_MS = 100;
+const FIRST_RETRY_MS = 10;
 const RETRY_MS = 500;
 const LONGEST_RETRY_MS = 2000;
 
@@ -29,19 +30,22 @@ export function openRedisCounter(address: StoreAddress, options: RedisCounterOpt
   const part = `rate-limit store ${address.shown}`;
   let standing: "opening" | "up" | "down" = "opening";
   let settle = (): void => {};
-  const settled = new Promise<void>((resolve) => {
-    settle = resolve;
-  });
+  let settled = Promise.resolve();
   let closed = false;
 
-  /** True for the first to notice. */
-  function isNowDown(error: unknown): boolean {
-    if (standing === "down") return false;
+  function isOpening(): void {
+    standing = "opening";
+    settled = new Promise((resolve) => {
+      settle = resolve;
+    });
+  }
+
+  function isNowDown(error: unknown): void {
+    if (standing === "down") return;
     standing = "down";
     settle();
     const message = `${reasonOf(error)}; each process counts for itself meanwhile`;
     if (!closed) report({ kind: "part-down", part, message });
-    return true;
   }
 
   function isNowUp(): void {
@@ -59,13 +63,16 @@ export function openRedisCounter(address: StoreAddress, options: RedisCounterOpt
       isNowUp();
     } catch (error) {
       isNowDown(error);
-      client.disconnect(true);
+      reconnect(client);
     }
   }
 
   async function connect(): Promise<Connection> {
     const [{ Redis }, { RateLimiterRedis }] = await Promise.all([import("ioredis"), import("rate-limiter-flexible")]);
-    const client = new Redis(connectionOptions(address, patienceMs));
+    const client = new Redis({
+      ...connectionOptions(address, patienceMs),
+      retryStrategy: (times) => (standing === "up" ? FIRST_RETRY_MS : Math.min(times * RETRY_MS, LONGEST_RETRY_MS)),
+    });
     // Each call says how long its window is, and judges the count itself.
     const limiter = new RateLimiterRedis({ storeClient: client, keyPrefix: PREFIX, points: 0, duration: 1 });
     const connection = { client, limiter };
@@ -76,11 +83,14 @@ export function openRedisCounter(address: StoreAddress, options: RedisCounterOpt
     client.on("error", (error: unknown) => {
       trouble ??= error;
     });
-    client.on("close", () => void isNowDown(trouble));
+    // Servers and proxies cut what has been idle: only one that cannot be reached anew is down.
+    client.on("close", () => (standing === "up" ? isOpening() : isNowDown(trouble)));
+    client.on("end", () => isNowDown(trouble));
     client.on("ready", () => void tryOut(connection, trouble));
     return connection;
   }
 
+  isOpening();
   const connecting = connect();
   connecting.catch(isNowDown);
 
@@ -95,8 +105,8 @@ export function openRedisCounter(address: StoreAddress, options: RedisCounterOpt
         const counted = await within(patienceMs, counting);
         return { consumed: counted.consumedPoints, endsInMs: Math.max(0, counted.msBeforeNext) };
       } catch (error) {
-        // A new connection: nobody can tell what would still come over this one.
-        if (isNowDown(error)) client.disconnect(true);
+        isNowDown(error);
+        reconnect(client);
         return await memory.count(key, points, windowSeconds);
       }
     },
@@ -111,6 +121,11 @@ export function openRedisCounter(address: StoreAddress, options: RedisCounterOpt
       if (isOpen) await within(CONNECT_MS, ended).catch(() => {});
     },
   };
+}
+
+/** Nobody can tell what would still come over a connection that failed. One that is not ready is on its way already. */
+function reconnect(client: Redis): void {
+  if (client.status === "ready") client.disconnect(true);
 }
 
 function connectionOptions({ host, port, username, password, db, tls }: StoreAddress, patienceMs: number) {
@@ -132,7 +147,6 @@ function connectionOptions({ host, port, username, password, db, tls }: StoreAdd
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    retryStrategy: (times: number) => Math.min(times * RETRY_MS, LONGEST_RETRY_MS),
   } as const;
 }
 

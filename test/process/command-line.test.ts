@@ -16,7 +16,7 @@ describe("help and version", () => {
   test("--help lists the commands", async () => {
     const { code, stdout, stderr } = await run({}, { args: ["--help"] });
     expect([code, stderr]).toEqual([0, ""]);
-    for (const { name, summary } of commands) expect(stdout).toContain(`  ${name.padEnd(8)} ${summary}\n`);
+    for (const { name, summary } of commands) expect(stdout).toContain(`  ${name.padEnd(14)} ${summary}\n`);
   });
 
   test.each(commands.map(({ name, help }) => [name, help]))("eider %s --help", async (name, help) => {

@@ -64,6 +64,9 @@ const TYPE = /^(application\/)?(at\+)?jwt$/i;
 /** The header of a token that we can verify. `jku`, `x5u`, `jwk` and `x5c` are not even looked at. */
 function readHeader(token: string): Header | undefined {
   if (!TOKEN.test(token)) return undefined;
+  // The spare bits at the end of a signature are zero: one token has one spelling.
+  const signature = token.slice(token.lastIndexOf(".") + 1);
+  if (Buffer.from(signature, "base64url").toString("base64url") !== signature) return undefined;
   const header = parseObject(Buffer.from(token.slice(0, token.indexOf(".")), "base64url").toString());
   if (header === undefined) return undefined;
   // What changes the meaning of the rest: extensions, compression, a token within the token.

@@ -209,6 +209,13 @@ describe("bad tokens", () => {
     ["header that is no JSON", async (claims) => (await withClaims({})(claims)).replace(/^[^.]+/, "AAAA")],
     ["header as a list", async (claims) => (await withClaims({})(claims)).replace(/^[^.]+/, base64([]))],
     ["deep header", (claims) => `${base64("[".repeat(9_000))}.${base64(claims)}.AAAA`],
+    [
+      "spare bits in the signature",
+      async (claims) => {
+        const token = await withClaims({})(claims);
+        return token.slice(0, -1) + String.fromCharCode(token.charCodeAt(token.length - 1) + 1);
+      },
+    ],
     ["standard base64", async (claims) => `${await withClaims({})(claims)}=`],
     ["opaque", () => "secret"],
     ["exp as text", withClaims({ exp: "4102444800" })],
@@ -396,24 +403,5 @@ describe("what is remembered", () => {
     const again = show();
     expect(again).toBeInstanceOf(Promise);
     expect(await again).toEqual(answer);
-  });
-
-  test("ten thousand tokens, then the oldest goes", async () => {
-    using opened = openAgainst(provider.issuer, { usernameClaim: "n" });
-    const shown = (token: string) => opened.oidc.authenticate({ authorization: `Bearer ${token}`, address: "::1" });
-    const key = await importJWK(keyOf("ed25519"), "EdDSA");
-    const tokens: string[] = [];
-    for (let n = 0; n <= 10_000; n++) {
-      const sign = new CompactSign(Buffer.from(JSON.stringify({ ...claimsOf(opened), n: String(n) })));
-      tokens.push(await sign.setProtectedHeader({ alg: "EdDSA", kid: "ed25519" }).sign(key));
-    }
-    for (const token of tokens.slice(0, -1)) await shown(token);
-    const [oldest = "", second = ""] = tokens;
-    const last = tokens.at(-1) ?? "";
-    expect(shown(oldest)).not.toBeInstanceOf(Promise);
-    await shown(last);
-    expect(shown(second)).not.toBeInstanceOf(Promise);
-    expect(shown(last)).not.toBeInstanceOf(Promise);
-    expect(shown(oldest)).toBeInstanceOf(Promise);
   });
 });

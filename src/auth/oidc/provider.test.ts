@@ -89,11 +89,11 @@ describe("keys", () => {
     expect(provider.asked(KEYS)).toBe(2);
     provider.rotate([third]);
     opened.turn(59_999);
-    const third = await sign(opened, "third");
-    for (let i = 0; i < 20; i++) expect(await opened.show(third)).toEqual(refused);
+    const byThird = await sign(opened, "third");
+    for (let i = 0; i < 20; i++) expect(await opened.show(byThird)).toEqual(refused);
     expect(provider.asked(KEYS)).toBe(2);
     opened.turn(1);
-    const both = await Promise.all([opened.show(third), opened.show(await sign(opened, "third"))]);
+    const both = await Promise.all([opened.show(byThird), opened.show(await sign(opened, "third"))]);
     expect(both.map(({ kind }) => kind)).toEqual(["identity", "identity"]);
     expect(provider.asked(KEYS)).toBe(3);
   });

@@ -1,0 +1,107 @@
+import type { SecretUsers } from "./auth/policy.ts";
+import { initConnection } from "./auth/secret-users.ts";
+import { reasonOf, type Sources } from "./calls/sources.ts";
+import type { Problem } from "./config/problem.ts";
+import type { ConnectionConfig, MainConfig } from "./config/project.ts";
+import type { Engine, EngineOpenError } from "./engines/engine.ts";
+import { engine as engineType } from "./engines/index.ts";
+
+/** How long a start waits for its sources before it goes on without them. */
+const SOURCE_PATIENCE_MS = 5_000;
+/** More than the cores can work on, so that a few slow queries do not keep the quick ones waiting. */
+const DEFAULT_CONCURRENT_QUERIES = 16;
+const DEFAULT_QUEUED_REQUESTS = 1_000;
+
+interface EngineParts {
+  readonly secretUsers: readonly SecretUsers[];
+  readonly fileFolder: string;
+}
+
+/** Opens the database that a main file describes. Rejects with an EngineOpenError. */
+export function openEngine(main: MainConfig, { secretUsers, fileFolder }: EngineParts): Promise<Engine> {
+  const inits = new Map(secretUsers.flatMap((users) => initConnection(users) ?? []).map((init) => [init.name, init]));
+  return engineType.open({
+    fileFolder,
+    path: main.duckdb.path,
+    settings: main.duckdb.settings,
+    connections: [
+      ...[...main.connections.values()].map((connection) => ({
+        name: connection.name,
+        init: initOf(connection),
+        secrets: connection.secrets,
+      })),
+      ...inits.values(),
+    ],
+    maxConcurrentQueries: main.limits.maxConcurrentQueries ?? DEFAULT_CONCURRENT_QUERIES,
+    maxQueued: main.limits.maxQueuedRequests ?? DEFAULT_QUEUED_REQUESTS,
+  });
+}
+
+function initOf({ name, type, options, readOnly, init }: ConnectionConfig): string | undefined {
+  const expanded = engineType.connectionTypes.find((known) => known.type === type)?.expand(options, { name, readOnly });
+  return [expanded, init].filter((sql) => sql !== undefined).join(";\n") || undefined;
+}
+
+/** The setting that keeps the database from opening, as a problem; undefined when it is something else. */
+export function settingProblem({ setting, message }: EngineOpenError, main: MainConfig): Problem | undefined {
+  if (setting === undefined) return undefined;
+  return { severity: "error", location: main.locate(["duckdb", setting]), path: `duckdb.${setting}`, message };
+}
+
+/** Connections whose `init` is SQL: what is not is found without reaching anything. */
+export async function parseInits(
+  main: MainConfig,
+  engine: Engine,
+  problems: Problem[],
+): Promise<readonly ConnectionConfig[]> {
+  const sound: ConnectionConfig[] = [];
+  for (const connection of main.connections.values()) {
+    const { name, init } = connection;
+    const problem = init === undefined ? undefined : await engine.parse(init);
+    if (problem === undefined) {
+      sound.push(connection);
+      continue;
+    }
+    const location = main.locate(["connections", name, "init"]);
+    problems.push({ severity: "error", location, path: `connections.${name}.init`, message: problem.message });
+  }
+  return sound;
+}
+
+interface Connecting {
+  readonly sound: readonly ConnectionConfig[];
+  readonly sources: Sources;
+  readonly problems: Problem[];
+}
+
+/** Opens every connection. One that is down is a warning; one that must not be (`lazy: false`) stops the start. */
+export async function connect(main: MainConfig, { sound, sources, problems }: Connecting): Promise<string | undefined> {
+  const needed: string[] = [];
+  await Promise.all(
+    sound.map(async ({ name, lazy }) => {
+      try {
+        await inTime(sources.open([name]), lazy ? SOURCE_PATIENCE_MS : undefined);
+      } catch (error) {
+        const message = `connection '${name}' cannot be reached: ${reasonOf(error)}`;
+        if (!lazy) needed.push(message);
+        else {
+          problems.push({
+            severity: "warning",
+            location: main.locate(["connections", name]),
+            path: `connections.${name}`,
+            message: `${message}; its endpoints answer 503 until it is back, and their templates were only parsed`,
+          });
+        }
+      }
+    }),
+  );
+  return needed[0];
+}
+
+function inTime<T>(work: Promise<T>, ms: number | undefined): Promise<T> {
+  if (ms === undefined) return work;
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`no answer within ${ms / 1000} s`)), ms);
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
