@@ -79,9 +79,9 @@ export const resetPeak = (pid) => writeFileSync(`/proc/${pid}/clear_refs`, "5");
 /**
  * Sends requests over kept-alive connections, each as soon as the last is answered: GET, or POST of JSON when there is a
  * `body`. Every answer must be 200, and its length known. `path` and `body` are given the number of the request and that
- * of the client.
+ * of the client; `headers` are lines that end in CR LF.
  */
-export async function load(url, { clients, requests, path, body }) {
+export async function load(url, { clients, requests, path, body, headers = "" }) {
   const { hostname, port } = new URL(url);
   let sent = 0;
   const began = performance.now();
@@ -96,7 +96,7 @@ export async function load(url, { clients, requests, path, body }) {
           return;
         }
         const at = sent++;
-        if (body === undefined) socket.write(`GET ${path(at, number)} HTTP/1.1\r\nHost: bench\r\n\r\n`);
+        if (body === undefined) socket.write(`GET ${path(at, number)} HTTP/1.1\r\nHost: bench\r\n${headers}\r\n`);
         else socket.write(postOf(path(at, number), body(at, number)));
       };
       socket.on("connect", ask).on("error", reject);

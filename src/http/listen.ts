@@ -55,6 +55,8 @@ export async function listen(options: {
   readonly tls?: TlsOptions | undefined;
 }): Promise<Listener> {
   const open = new Set<ServerResponse>();
+  /** Connections that have not asked for anything yet. Node does not count them as idle. */
+  const fresh = new Set<Socket>();
   let closing = false;
   function answered(this: ServerResponse): void {
     open.delete(this);
@@ -63,6 +65,7 @@ export async function listen(options: {
   }
   function answer(request: IncomingMessage, response: ServerResponse): void {
     open.add(response);
+    fresh.delete(request.socket);
     response.once("close", answered);
     if (closing) response.shouldKeepAlive = false;
     const status = statusOfHead(request);
@@ -71,6 +74,10 @@ export async function listen(options: {
   }
   const tls = options.tls && (await createTlsServer(options.tls, SETTINGS, answer));
   const server: Server = tls?.server ?? createServer(SETTINGS, answer);
+  server.on(tls === undefined ? "connection" : "secureConnection", (socket: Socket) => {
+    fresh.add(socket);
+    socket.once("close", () => fresh.delete(socket));
+  });
   const refused = new WeakSet<Duplex>();
   tls?.server.prependListener("tlsClientError", (_error, socket) => {
     // Without keys there is no way to answer. Node tells of it as a clientError, too.
@@ -101,6 +108,8 @@ export async function listen(options: {
     tls?.leaveFiles();
     // Whoever is told so opens a new connection next time, elsewhere.
     for (const response of open) response.shouldKeepAlive = false;
+    // One that has begun to ask is heard.
+    for (const socket of fresh) if (socket.bytesRead === 0) socket.destroy();
   });
 }
 

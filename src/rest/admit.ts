@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Authenticated } from "../auth/authenticator.ts";
+import type { Socket } from "node:net";
+import type { Authenticated, Authenticator } from "../auth/authenticator.ts";
 import type { Authenticators } from "../auth/authenticators.ts";
 import { anonymous, type Identity } from "../auth/identity.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
@@ -13,6 +14,8 @@ export interface Gate {
   readonly authenticators: Authenticators;
   readonly rateLimiter: RateLimiter;
   readonly proxies: TrustedProxies;
+  /** Milliseconds. */
+  readonly now: () => number;
 }
 
 interface Asking {
@@ -26,19 +29,50 @@ export function admit(
   asking: Asking,
   gate: Gate,
 ): Identity | Promise<Identity> {
-  if (endpoint.auth === undefined && endpoint.rateLimit === undefined) return anonymous;
-  const { address } = clientOf(asking.request, gate.proxies);
-  if (endpoint.auth === undefined) return counted(anonymous, endpoint, { ...asking, address, gate });
-  const authenticated = gate.authenticators
-    .of(endpoint.auth)
-    .authenticate({ authorization: authorizationOf(asking.request), address });
-  const counting: Counting = { ...asking, address, gate };
-  if (authenticated instanceof Promise) return authenticated.then((found) => passed(found, endpoint, counting));
-  return passed(authenticated, endpoint, counting);
+  if (endpoint.auth === undefined) {
+    return endpoint.rateLimit === undefined ? anonymous : counted(anonymous, endpoint, { ...asking, gate });
+  }
+  const authenticated = authenticate(gate.authenticators.of(endpoint.auth), asking.request, gate);
+  if (authenticated instanceof Promise) {
+    return authenticated.then((found) => passed(found, endpoint, { ...asking, gate }));
+  }
+  if (authenticated.kind === "identity" && endpoint.rateLimit === undefined) return authenticated.identity;
+  return passed(authenticated, endpoint, { ...asking, gate });
+}
+
+/** What a connection showed last, and to whom. */
+interface Shown {
+  readonly authenticator: Authenticator;
+  readonly authorization: string;
+  readonly found: Authenticated;
+  readonly at: number;
+}
+
+const lastShown = new WeakMap<Socket, Shown>();
+/** Whoever was let in a moment ago over the same connection, with the same words, need not be looked up again. */
+const MOMENT_MS = 250;
+
+function authenticate(
+  authenticator: Authenticator,
+  request: IncomingMessage,
+  { proxies, now }: Gate,
+): Authenticated | Promise<Authenticated> {
+  const authorization = authorizationOf(request);
+  const { socket } = request;
+  if (authorization !== undefined) {
+    const last = lastShown.get(socket);
+    if (last?.authorization === authorization && last.authenticator === authenticator && now() - last.at < MOMENT_MS) {
+      return last.found;
+    }
+  }
+  const found = authenticator.authenticate({ authorization, address: clientOf(request, proxies).address });
+  if (authorization !== undefined && !(found instanceof Promise) && found.kind === "identity") {
+    lastShown.set(socket, { authenticator, authorization, found, at: now() });
+  }
+  return found;
 }
 
 interface Counting extends Asking {
-  readonly address: string;
   readonly gate: Gate;
 }
 
@@ -58,9 +92,10 @@ function passed(found: Authenticated, endpoint: Limited, counting: Counting): Id
 function counted(
   identity: Identity,
   { name, rateLimit }: Limited,
-  { response, address, gate }: Counting,
+  { request, response, gate }: Counting,
 ): Identity | Promise<Identity> {
   if (rateLimit === undefined) return identity;
+  const { address } = clientOf(request, gate.proxies);
   const finish = (state: RateState): Identity => {
     for (const [header, value] of rateLimitHeaders(state)) response.setHeader(header, value);
     if (state.allowed) return identity;

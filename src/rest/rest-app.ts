@@ -57,7 +57,12 @@ export function openRestApp(service: Service, { report, now, audit }: RestOption
     deadlines,
     remembered: openRememberedAnswers(),
     protections,
-    gate: { authenticators: service.authenticators, rateLimiter: service.rateLimiter, proxies: protections.proxies },
+    gate: {
+      authenticators: service.authenticators,
+      rateLimiter: service.rateLimiter,
+      proxies: protections.proxies,
+      now: () => performance.now(),
+    },
     tokenExchange: protections.auth && service.authenticators.of(protections.auth).exchange,
     audit,
     now,

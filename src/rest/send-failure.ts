@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { RequestFailure } from "../failure.ts";
+import { resetConnection } from "../http/reset.ts";
 import { preflightHeaders } from "./border.ts";
 import type { Exchange } from "./exchange.ts";
 import { failureResponse } from "./failure-response.ts";
@@ -66,7 +67,7 @@ export function sendJson(
 
 /** Half an answer must not look like a whole one: its last chunk never comes. HTTP/1.0 has no chunks, only the reset. */
 function cut({ httpVersion, socket }: IncomingMessage, response: ServerResponse): void {
-  if (httpVersion === "1.0" && !socket.destroyed) socket.resetAndDestroy();
+  if (httpVersion === "1.0" && !socket.destroyed) resetConnection(socket);
   response.destroy();
 }
 

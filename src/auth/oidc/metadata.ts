@@ -11,7 +11,7 @@ export interface Metadata {
   readonly secretMethods: readonly SecretMethod[];
 }
 
-export const secretMethods = ["client_secret_basic", "client_secret_post"] as const;
+const secretMethods = ["client_secret_basic", "client_secret_post"] as const;
 export type SecretMethod = (typeof secretMethods)[number];
 
 /** Stands in Microsoft's issuer for the tenant of each token. */

@@ -109,6 +109,15 @@ describe("client credentials", () => {
     for (let i = 0; i < 2; i++) expect((await exchange(oidc, wanted, ours)).status).toBe(200);
     expect(shown).toEqual(["Basic", "form", "form"]);
     expect(oidc.events).toEqual([]);
+    // What was learnt is learnt anew when it is refused.
+    provider.instead.set("/token", (request, response) => {
+      const isBasic = request.headers.authorization !== undefined;
+      const body = isBasic ? '{"access_token":"a","token_type":"Bearer"}' : '{"error":"invalid_client"}';
+      response.writeHead(isBasic ? 200 : 401).end(body);
+    });
+    expect((await exchange(oidc, wanted, ours)).status).toBe(400);
+    expect((await exchange(oidc, wanted, ours)).status).toBe(200);
+    expect(oidc.events.map(({ kind }) => kind)).toEqual(["part-down", "part-up"]);
   });
 });
 

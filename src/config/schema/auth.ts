@@ -78,7 +78,7 @@ export const mcpAuth = block({
 export const rateLimit = block({
   enabled: flag.optional().describe("A block that is present is on unless this is false."),
   max: whole({ min: 1 }).optional().describe("Requests per interval; 100 when absent."),
-  interval: whole({ min: 1 }).optional().describe("Seconds; 60 when absent."),
+  interval: whole({ min: 1, max: 2_147_483 }).optional().describe("Seconds; 60 when absent."),
   key: choice(["ip", "user", "user-or-ip"]).optional().describe("What is counted; ip when absent."),
   store: filledText.optional().describe("redis://... shares the count between replicas."),
 });
