@@ -219,7 +219,8 @@ describe("parameters", () => {
           message,
         ),
     );
-    for (const message of others) expect(read("docs/http.md") + read("docs/endpoints.md") + read("docs/security.md")).toContain(`\`${message}\``);
+    for (const message of others)
+      expect(read("docs/http.md") + read("docs/endpoints.md") + read("docs/security.md")).toContain(`\`${message}\``);
     for (const message of forBodies) expect(others).toContain(message);
   });
 });

@@ -1,5 +1,6 @@
 import type { ExchangeAnswer } from "../auth/oidc/token-exchange.ts";
 import { RequestFailure } from "../failure.ts";
+import { admit } from "./admit.ts";
 import { readBody } from "./read-params/body-stream.ts";
 import type { Target } from "./read-params/target.ts";
 import type { RestContext } from "./rest-app.ts";
@@ -34,7 +35,10 @@ export function answerToken(
     request.resume();
     return true;
   }
-  readBody(request, request.headers["content-length"], MAX_FORM_BYTES)
+  // Whoever guesses secrets here is counted by its address, as elsewhere.
+  const limited = { name: `POST ${PATH}`, auth: undefined, rateLimit: context.protections.rateLimit };
+  Promise.resolve(admit(limited, asked, context.gate))
+    .then(() => readBody(request, request.headers["content-length"], MAX_FORM_BYTES))
     .then((bytes) => exchange(new URLSearchParams(bytes.toString()), request.headers.authorization))
     .then((answer) => sendExchanged(answer, asked))
     .catch(fail);

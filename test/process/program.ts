@@ -73,7 +73,7 @@ export async function start(files: Files, { args = [], env = {}, cwd }: StartOpt
     async url() {
       const line = await until(
         "the line of the listener",
-        () => /^REST listening on (http:\/\/\S+)\n/m.exec(output.stdout())?.[1] ?? (ended && "none"),
+        () => /^REST listening on (https?:\/\/\S+)\n/m.exec(output.stdout())?.[1] ?? (ended && "none"),
         20_000,
       );
       if (line === "none") throw new Error(`ended with ${ended?.code}:\n${output.stderr()}`);

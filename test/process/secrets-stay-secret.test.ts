@@ -41,7 +41,7 @@ log: { level: trace, format: json }
     "bearer",
     `auth: { type: bearer, jwt-secret: "\${JWT_SECRET}", tokens: [{ token: "\${TOKEN}", username: robot }] }\n`,
   ),
-  ...endpoint("down", "auth: { enabled: false }\n").valueOf(),
+  ...endpoint("down", "auth: { enabled: false }\n"),
   "elsewhere.yaml":
     "url-path: /elsewhere\ntemplate-source: elsewhere.sql\nconnection: [elsewhere]\nauth: { enabled: false }\n",
   "elsewhere.sql": "SELECT * FROM pg.t",

@@ -1,0 +1,88 @@
+import { rename, writeFile } from "node:fs/promises";
+import { request } from "node:https";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { makeCertificate } from "../certificates.ts";
+import { start } from "./program.ts";
+
+const FILES = {
+  "x.yaml": "url-path: /x\ntemplate-source: x.sql\nconnection: [db]\nwith-pagination: false\n",
+  "x.sql": "SELECT 1 AS n",
+};
+const MAIN =
+  "connections: { db: {} }\nenforce-https: { enabled: true, ssl-cert-file: ./tls/cert.pem, ssl-key-file: ./tls/key.pem }\n";
+
+/** One request over a connection of its own; also tells who answered. */
+function ask(url: string, ca: string): Promise<{ status: number; headers: unknown; body: string; subject: string }> {
+  return new Promise((resolve, reject) => {
+    const asking = request(url, { ca, agent: false, servername: "localhost" }, (response) => {
+      const socket = response.socket as unknown as { getPeerCertificate(): { subject: { CN: string } } };
+      const subject = socket.getPeerCertificate().subject.CN;
+      let body = "";
+      response.setEncoding("utf8").on("data", (text: string) => {
+        body += text;
+      });
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body, subject }));
+    });
+    asking.on("error", reject).end();
+  });
+}
+
+test("the program speaks TLS itself, and nothing else; a new certificate is used when it lies there", async () => {
+  const first = await makeCertificate({ name: "localhost" });
+  const files = { ...FILES, "eider.yaml": MAIN, "tls/cert.pem": first.cert, "tls/key.pem": first.key };
+  await using program = await start(files, { args: ["serve", "--port", "0"] });
+  const url = (await program.url()).replace("127.0.0.1", "localhost");
+  expect(url).toMatch(/^https:\/\//);
+  const answer = await ask(`${url}/x`, first.cert);
+  expect([answer.status, answer.body]).toEqual([200, '[{"n":1}]']);
+  expect(answer.headers).toMatchObject({ "strict-transport-security": "max-age=31536000" });
+  await expect(fetch(`${url.replace("https", "http")}/x`)).rejects.toThrow();
+
+  const second = await makeCertificate({ name: "localhost" });
+  for (const [name, text] of [
+    ["cert.pem", second.cert],
+    ["key.pem", second.key],
+  ] as const) {
+    await writeFile(join(program.folder, "tls", `${name}.new`), text);
+    await rename(join(program.folder, "tls", `${name}.new`), join(program.folder, "tls", name));
+  }
+  await expect
+    .poll(
+      () =>
+        ask(`${url}/x`, second.cert).then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      { timeout: 30_000, interval: 500 },
+    )
+    .toBe(200);
+  program.signal("SIGTERM");
+  expect(await program.exited).toMatchObject({ code: 0 });
+}, 60_000);
+
+test.each([
+  ["no file", {}, /\.pem/],
+  ["nonsense", { "tls/cert.pem": "nonsense", "tls/key.pem": "nonsense" }, /cert\.pem/],
+])("a certificate that cannot be used is a problem of the project: %s", async (_, more, message) => {
+  await using program = await start({ ...FILES, "eider.yaml": MAIN, ...more }, { args: ["serve", "--port", "0"] });
+  expect(await program.exited).toMatchObject({ code: 1 });
+  expect(program.stderr()).toMatch(/^eider\.yaml:2:1: enforce-https: /m);
+  expect(program.stderr()).toMatch(message);
+  expect(program.stdout()).toBe("");
+});
+
+test("--strict: security warnings stop the start", async () => {
+  const files = {
+    ...FILES,
+    "eider.yaml": "connections: { db: {} }\nauth: { type: basic, users: [{ username: a, password: b }] }\n",
+  };
+  for (const command of ["serve", "check"]) {
+    await using program = await start(files, { args: [command, "--strict"] });
+    expect(await program.exited).toMatchObject({ code: 1 });
+    expect(program.stderr()).toMatch(/^eider\.yaml:2:\d+: auth\.users\[0\]\.password: a plain password/);
+  }
+  await using program = await start(files, { args: ["check"] });
+  expect(await program.exited).toMatchObject({ code: 0 });
+  expect(program.stderr()).toMatch(/warning: auth\.users\[0\]\.password/);
+});
