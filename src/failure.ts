@@ -33,8 +33,6 @@ export type Failure =
   | { readonly kind: "draining" }
   /** The client left: nobody waits for an answer. */
   | { readonly kind: "cancelled" }
-  /** Part of the contract whose issue has not landed yet. */
-  | { readonly kind: "not-active"; readonly feature: string }
   | { readonly kind: "internal" };
 
 /** A Failure on its way from where it happened to the edge that answers it. */

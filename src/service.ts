@@ -1,11 +1,14 @@
 import { type Authenticators, openAuthenticators } from "./auth/authenticators.ts";
 import type { AuthPolicy, SecretUsers } from "./auth/policy.ts";
+import { cacheKey } from "./cache/cache.ts";
+import type { Caches } from "./cache/caches.ts";
 import { openIdempotentAnswers } from "./calls/idempotency.ts";
 import type { Callee } from "./calls/run-endpoint.ts";
 import { openSources, type Sources } from "./calls/sources.ts";
 import type { Problem } from "./config/problem.ts";
 import type { Project } from "./config/project.ts";
 import { compileEndpoint } from "./endpoint/compile-endpoint.ts";
+import { type CompiledRefresh, compileRefresh } from "./endpoint/compile-refresh.ts";
 import type { Endpoint } from "./endpoint/endpoint.ts";
 import { type Depth, verifyEndpoint } from "./endpoint/verify-endpoint.ts";
 import { type Engine, EngineOpenError } from "./engines/engine.ts";
@@ -15,6 +18,7 @@ import { RequestFailure } from "./failure.ts";
 import type { RateLimitPolicy } from "./rate-limit/policy.ts";
 import { openRateLimiter, type RateLimiter } from "./rate-limit/rate-limiter.ts";
 import { buildRouteTable, type RouteTable } from "./rest/route-table.ts";
+import { openProjectCaches } from "./service-cache.ts";
 import { connect, openEngine, parseInits, settingProblem } from "./service-engine.ts";
 import { openSpool, type Spool } from "./spool/spool.ts";
 import type { Self } from "./spool/sweep.ts";
@@ -46,13 +50,16 @@ export interface OpenOptions {
   readonly self: Self;
   /** For what libraries look up there, such as the credentials of a cloud. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Nothing will be served: caches that are kept elsewhere are left alone. */
+  readonly isTrial?: boolean;
 }
 
 const VERIFIED_AT_ONCE = 4;
 /** Compiles and verifies every endpoint, against the connections that can be reached. */
 export async function openService(project: Project, options: OpenOptions): Promise<OpenedService> {
   const compiled = project.endpoints.map((config) => compileEndpoint(config, project, engineType.dialect));
-  const problems = compiled.flatMap((each) => each.problems);
+  const refreshes = compileRefreshes(project, compiled);
+  const problems = [...compiled, ...refreshes].flatMap((each) => each.problems);
   const parent = project.main.duckdb.settings.get("temp_directory") || options.temporary;
   const spool = openSpool({ parent, self: options.self });
   let engine: Engine;
@@ -76,14 +83,26 @@ export async function openService(project: Project, options: OpenOptions): Promi
   });
   const warnings = authenticators?.warnings ?? [];
   problems.push(...warnings.map(({ policy, message }) => warningOf(policy, message, project)));
-  const verified = await verifyAll(compiled, engine, sources);
+  const opened = await openProjectCaches(project, {
+    engine,
+    definitions: refreshes.map(({ definition }) => definition),
+    report: options.report,
+    isTrial: options.isTrial ?? false,
+  }).catch((error: unknown) => {
+    unreachable ??= error instanceof Error ? error.message : String(error);
+  });
+  problems.push(...(opened?.problems ?? []));
+  const trials = refreshes.map(({ trial, problems: found }) => ({ endpoint: trial, problems: found }));
+  const verified = await verifyAll([...compiled, ...trials], engine, sources);
   problems.push(...verified.problems);
   if (
     authenticators === undefined ||
+    opened === undefined ||
     unreachable !== undefined ||
     problems.some(({ severity }) => severity === "error")
   ) {
     authenticators?.close();
+    await opened?.caches.close();
     await engine.close();
     return { service: undefined, problems, unreachable };
   }
@@ -92,8 +111,28 @@ export async function openService(project: Project, options: OpenOptions): Promi
     report: options.report,
     policies: options.connect ? limitsOf(project) : [],
   });
-  const parts = { engine, spool, sources, authenticators, rateLimiter };
-  return { service: serviceOf(project, parts, verified.endpoints), problems, unreachable: undefined };
+  const { caches } = opened;
+  const parts = { engine, spool, sources, authenticators, rateLimiter, caches };
+  const served = verified.endpoints.slice(0, compiled.length);
+  return { service: serviceOf(project, parts, served), problems, unreachable: undefined };
+}
+
+/** The refresh of each cache, once. */
+function compileRefreshes(project: Project, compiled: readonly Compiled[]): readonly CompiledRefresh[] {
+  const seen = new Set<string>();
+  return project.endpoints.flatMap((config, index) => {
+    const endpoint = compiled[index]?.endpoint;
+    const { cache } = config;
+    if (cache?.kind !== "table" || endpoint === undefined || seen.has(cacheKey(cache.name))) return [];
+    const refresh = compileRefresh(config, endpoint, { project, dialect: engineType.dialect });
+    if (refresh !== undefined) seen.add(cacheKey(cache.name));
+    return refresh ?? [];
+  });
+}
+
+interface Compiled {
+  readonly endpoint: Endpoint;
+  readonly problems: readonly Problem[];
 }
 
 /** Rejects when users whose passwords are elsewhere cannot be had: nobody could be let in. */
@@ -128,11 +167,12 @@ interface Parts {
   readonly sources: Sources;
   readonly authenticators: Authenticators;
   readonly rateLimiter: RateLimiter;
+  readonly caches: Caches;
 }
 
 function serviceOf(
   project: Project,
-  { engine, spool, sources, authenticators, rateLimiter }: Parts,
+  { engine, spool, sources, authenticators, rateLimiter, caches }: Parts,
   verified: readonly Verified[],
 ): Service {
   const endpoints = verified.map(({ endpoint }) => endpoint);
@@ -147,6 +187,8 @@ function serviceOf(
     sources,
     authenticators,
     rateLimiter,
+    caches,
+    cacheCatalog: project.main.cache?.catalog ?? "cache",
     limits: project.main.limits,
     idempotentAnswers: openIdempotentAnswers({
       engine,
@@ -164,6 +206,7 @@ function serviceOf(
     async close() {
       authenticators.close();
       await rateLimiter.close();
+      await caches.close();
       await engine.close();
       await spool.close();
     },
@@ -185,7 +228,7 @@ interface Verified {
 }
 
 async function verifyAll(
-  compiled: readonly { readonly endpoint: Endpoint; readonly problems: readonly Problem[] }[],
+  compiled: readonly Compiled[],
   engine: Engine,
   sources: Sources,
 ): Promise<{ endpoints: readonly Verified[]; problems: readonly Problem[] }> {
@@ -193,7 +236,7 @@ async function verifyAll(
   let next = 0;
   const work = async (): Promise<void> => {
     for (let index = next++; index < compiled.length; index = next++) {
-      const { endpoint, problems } = compiled[index] as (typeof compiled)[number];
+      const { endpoint, problems } = compiled[index] as Compiled;
       const depth: Depth = endpoint.connections.every(sources.isOpen) ? "plan" : "parse";
       // A template with problems of its own gives the database only nonsense to complain about.
       const broken = problems.some(({ severity }) => severity === "error");

@@ -242,7 +242,6 @@ describe("HTTP", () => {
     "too-many-requests": { kind: "too-many-requests", retryAfterSeconds: 7 },
     "query-failed": { kind: "query-failed", message: "Conversion Error: ..." },
     internal: { kind: "internal" },
-    "not-active": { kind: "not-active", feature: "cache" },
     "source-down": { kind: "source-down", connection: "crm" },
     "provider-down": { kind: "provider-down" },
     overloaded: { kind: "overloaded" },

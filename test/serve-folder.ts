@@ -33,6 +33,7 @@ export async function serveFolder(folder: string, env: Record<string, string> = 
   const lines: string[] = [];
   const audit = auditing && (await openAudit(auditing, { stdout: (line) => lines.push(line), report }));
   const app = openRestApp(service, { report, now: () => new Date(), audit });
+  service.caches.start();
   const tls = https?.tls && { ...https.tls, report };
   const listener = await listen({ host: "127.0.0.1", port: 0, handle: app.handle, tls });
   return {

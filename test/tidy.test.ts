@@ -86,10 +86,13 @@ const homes: readonly (readonly [dependency: RegExp, home: RegExp])[] = [
   [/^node:(http|https|net|tls)$/, /^src\/(http|rest)\//],
   [/^node:stream$/, /^src\/(http|rest)\//],
   // `run.ts` reads the version of the package.
-  [/^node:fs(\/promises)?$/, /^src\/(config\/files\.ts$|cli\/run\.ts$|spool\/|audit\/|http\/tls\.ts$)/],
-  [/^node:path$/, /^src\/(config|spool)\//],
+  [
+    /^node:fs(\/promises)?$/,
+    /^src\/(config\/files\.ts$|cli\/run\.ts$|spool\/|cache\/cache-file\.ts$|audit\/|http\/tls\.ts$)/,
+  ],
+  [/^node:path$/, /^src\/(cache|config|spool)\//],
   [/^node:buffer$/, /^src\/rest\//],
-  [/^node:crypto$/, /^src\/(auth|http|rate-limit|rest\/answer)\//],
+  [/^node:crypto$/, /^src\/(auth|http|rate-limit|rest\/answer|rest\/answer-read\.ts$)/],
   [/^jose$/, /^src\/auth\//],
   [/^@aws-sdk\//, /^src\/auth\/secret-reader\.ts$/],
   [/^(rate-limiter-flexible|ioredis)$/, /^src\/rate-limit\//],

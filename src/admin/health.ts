@@ -1,3 +1,4 @@
+import type { Caches } from "../cache/caches.ts";
 import type { Sources } from "../calls/sources.ts";
 
 export interface HealthAnswer {
@@ -5,24 +6,40 @@ export interface HealthAnswer {
   readonly body: unknown;
 }
 
+/** What can fail without the service doing so. */
+export interface HealthParts {
+  readonly sources: Sources;
+  readonly caches: Caches;
+}
+
 /** Alive: the process answers. Ready: it should get requests; a source that is down is named. decisions 10. */
-export function healthAnswer(path: string, sources: Sources, draining: boolean): HealthAnswer | undefined {
+export function healthAnswer(path: string, parts: HealthParts, draining: boolean): HealthAnswer | undefined {
   switch (path.length > 1 ? path.replace(/\/$/, "") : path) {
     case "/health":
     case "/health/live":
       return { status: 200, body: { status: "ok" } };
     case "/health/ready":
-      return readyAnswer(sources, draining);
+      return readyAnswer(parts, draining);
     default:
       return undefined;
   }
 }
 
-function readyAnswer(sources: Sources, draining: boolean): HealthAnswer {
+function readyAnswer({ sources, caches }: HealthParts, draining: boolean): HealthAnswer {
   if (draining) return { status: 503, body: { status: "draining" } };
   const down = sources.down();
-  if (down.size === 0) return { status: 200, body: { status: "ok" } };
+  const failing = caches
+    .statuses()
+    .flatMap(({ name, error }) => (error === undefined ? [] : `${name.schema}.${name.table}`));
+  if (down.size === 0 && failing.length === 0) return { status: 200, body: { status: "ok" } };
   // Asking is a good moment to try again; the answer does not wait for it, and a failure is already on record.
   for (const name of down.keys()) sources.open([name]).catch(() => {});
-  return { status: 200, body: { status: "degraded", connections: [...down.keys()] } };
+  return {
+    status: 200,
+    body: { status: "degraded", ...named("connections", [...down.keys()]), ...named("caches", failing) },
+  };
+}
+
+function named(what: string, names: readonly string[]): Readonly<Record<string, readonly string[]>> {
+  return names.length === 0 ? {} : { [what]: names };
 }

@@ -1,7 +1,9 @@
-import { type Identity, identityKey } from "../auth/identity.ts";
+import type { Identity } from "../auth/identity.ts";
+import type { Snapshot } from "../cache/cache.ts";
+import type { Caches, Lease } from "../cache/caches.ts";
 import type { Limits } from "../config/project.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
-import type { Engine, FileKind, Read, Rows, StopSignal, Written } from "../engines/engine.ts";
+import type { Engine, FileKind, Read, Rows, StopSignal } from "../engines/engine.ts";
 import { type FieldError, RequestFailure } from "../failure.ts";
 import type { Page } from "../params/page.ts";
 import type { Params, ParamValue, RawParams } from "../params/parameter.ts";
@@ -10,8 +12,18 @@ import type { Spool } from "../spool/spool.ts";
 import type { SpooledFile } from "../spool/spooled-file.ts";
 import { type Lookup, render } from "../sql/render.ts";
 import type { Statement } from "../sql/statement.ts";
+import {
+  type CachedEndpoint,
+  type CachedFrom,
+  cachedFrom,
+  isCached,
+  leasedRows,
+  leaseFor,
+  rowsOf,
+  withSnapshot,
+} from "./cached-read.ts";
 import type { Deadline } from "./deadline.ts";
-import type { IdempotentAnswers, RunRecorded } from "./idempotency.ts";
+import type { IdempotentAnswers } from "./idempotency.ts";
 
 /** One call of an endpoint, whoever makes it. */
 export interface Call {
@@ -20,6 +32,10 @@ export interface Call {
   readonly errors: readonly FieldError[];
   readonly identity: Identity;
   readonly deadline: Deadline;
+  /** The caller wants rows that are newer than those in the cache, and may. */
+  readonly refresh?: boolean;
+  /** Whether the caller has the rows of this snapshot already: then none are read. */
+  readonly has?: (cached: CachedFrom) => boolean;
 }
 
 /** What a call has to work with. */
@@ -28,6 +44,9 @@ export interface Callee {
   readonly spool: Spool;
   readonly limits: Limits;
   readonly idempotentAnswers: IdempotentAnswers;
+  readonly caches: Caches;
+  /** The catalog of the caches. */
+  readonly cacheCatalog: string;
   /** The endpoint as verified against its connections, which are open then. */
   ready(endpoint: Endpoint): Promise<Endpoint> | Endpoint;
 }
@@ -41,21 +60,33 @@ export interface PageOfRows {
 
 /** Rows on their way to whoever called. `page` is there when the answer is a page with a total. */
 export interface Outcome {
+  readonly kind: "rows";
   readonly rows: Rows;
   readonly page: PageOfRows | undefined;
+  /** The snapshot that they come from, where there is one. */
+  readonly cached: CachedFrom | undefined;
 }
 
 /** Rows in a file; whoever has it closes it. */
 export interface FileOutcome {
+  readonly kind: "file";
   readonly file: SpooledFile;
   readonly page: PageOfRows | undefined;
+  readonly cached: CachedFrom | undefined;
+}
+
+/** The caller has the rows already. */
+export interface Unchanged {
+  readonly kind: "unchanged";
+  readonly cached: CachedFrom;
 }
 
 /** Validates, renders and runs. Rejects with a RequestFailure. */
-export function runEndpoint(endpoint: Endpoint, call: Call, callee: Callee): Promise<Outcome> {
-  return runRead(endpoint, call, callee, async (read, pageOf) => {
+export function runEndpoint(endpoint: Endpoint, call: Call, callee: Callee): Promise<Outcome | Unchanged> {
+  return runRead(endpoint, call, callee, async ({ read, pageOf, lease }) => {
     const rows = await callee.engine.read(read);
-    return { rows, page: pageOf(rows.total) };
+    const kept = lease === undefined ? rows : leasedRows(rows, lease);
+    return { kind: "rows", rows: kept, page: pageOf(rows.total) };
   });
 }
 
@@ -64,72 +95,99 @@ export function runIntoFile(
   endpoint: Endpoint,
   call: Call,
   callee: Callee & { readonly kind: FileKind },
-): Promise<FileOutcome> {
+): Promise<FileOutcome | Unchanged> {
   const { engine, spool, kind } = callee;
-  return runRead(endpoint, call, callee, async (read, pageOf) => {
+  return runRead(endpoint, call, callee, async ({ read, pageOf, lease }) => {
     const { file, value } = await spool.write((path) => engine.readIntoFile(read, { kind, path }));
-    return { file, page: pageOf(value.total) };
+    lease?.release();
+    return { kind: "file", file, page: pageOf(value.total) };
   });
 }
 
-/** A change that somebody asks for, and how its outcome is told. */
-export interface WriteCall extends Call {
-  /** What the client calls its request, so that it is not run twice. */
-  readonly idempotencyKey: string | undefined;
-  readonly encode: (written: Written) => Promise<string>;
+interface Running {
+  readonly read: Read;
+  readonly pageOf: (total: number | undefined) => PageOfRows | undefined;
+  /** Released by whoever runs it, when its rows have been read. */
+  readonly lease: Lease | undefined;
 }
 
-/**
- * Validates, renders, runs and commits; the answer tells of what is durable. Rejects with a RequestFailure: then nothing is
- * left behind, or what `transaction: false` allows.
- */
-export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Callee): Promise<string> {
-  const { operation } = endpoint;
-  if (operation.kind !== "write") throw new Error(`${endpoint.name} is no write`);
-  const { params } = validateCall(endpoint, call, callee.limits);
-  const { deadline, identity, idempotencyKey, encode } = call;
+async function runRead<T extends object>(
+  endpoint: Endpoint,
+  call: Call,
+  callee: Callee,
+  run: (running: Running) => Promise<T>,
+): Promise<(T & { readonly cached: CachedFrom | undefined }) | Unchanged> {
+  const { params, page } = validateCall(endpoint, call, callee.limits);
+  const { deadline } = call;
   const { signal } = deadline;
   return deadline.spend(async () => {
     const verified = await untilAborted(callee.ready(endpoint), signal);
-    const lookup: Lookup = ({ scope, name }) => (scope === "auth" ? identity.get(name) : params.get(name));
-    const { connections } = verified;
-    const { transaction, returnsData } = operation;
-    const statements = statementsOf(verified, lookup, callee.engine);
-    const run: RunRecorded = (record) =>
-      callee.engine.write({ connections, statements, transaction, returnsData, signal, record });
-    if (idempotencyKey === undefined) return await encode(await run());
-    const scope = `${endpoint.name}\n${identityKey(identity)}`;
-    const request = { scope, key: idempotencyKey, fingerprint: fingerprintOf(call.raw) };
-    return await callee.idempotentAnswers.once(request, { run, encode, signal });
-  });
-}
-
-/** What a client said. Texts only: no two requests that differ share it. */
-function fingerprintOf({ query, path, header, body }: RawParams): string {
-  return JSON.stringify(
-    [query, path, header, body].map((values) => [...values].map(([name, { text }]) => [name, text])),
-  );
-}
-
-type Run<T> = (read: Read, pageOf: (total: number | undefined) => PageOfRows | undefined) => Promise<T>;
-
-async function runRead<T>(endpoint: Endpoint, call: Call, callee: Callee, run: Run<T>): Promise<T> {
-  const { params, page } = validateCall(endpoint, call, callee.limits);
-  const { deadline } = call;
-  return deadline.spend(async () => {
-    const verified = await untilAborted(callee.ready(endpoint), deadline.signal);
-    const read = readOf(verified, { params, page, identity: call.identity, deadline }, callee.engine);
-    return run(read, (total) => {
+    const calling: Calling = { params, page, identity: call.identity, deadline };
+    const pageOf = (read: Read) => (total: number | undefined) => {
       if (read.totalOf === undefined) return undefined;
       if (total === undefined || page.limit === undefined) throw new Error("a page has a limit and a total");
       return { limit: page.limit, offset: page.offset, total };
+    };
+    if (!isCached(verified)) {
+      const read = readOf(verified, calling, callee.engine);
+      return { ...(await run({ read, pageOf: pageOf(read), lease: undefined })), cached: undefined };
+    }
+    const lease = await leaseFor(verified, {
+      caches: callee.caches,
+      signal,
+      refresh: call.refresh ?? false,
+      statements: () => statementsOf(verified, lookupOf(params, undefined, call.identity), callee.engine),
     });
+    try {
+      const cached = cachedFrom(
+        lease,
+        verified.cache.kind === "results" ? verified.cache.scheduleMs : verified.cache.refresh?.scheduleMs,
+      );
+      if (call.has?.(cached) === true) {
+        lease.release();
+        return { kind: "unchanged", cached };
+      }
+      const read = cachedRead(verified, calling, { callee, lease });
+      return { ...(await run({ read, pageOf: pageOf(read), lease })), cached };
+    } catch (error) {
+      lease.release();
+      throw error;
+    }
   });
 }
 
-function validateCall(endpoint: Endpoint, { raw, errors }: Call, limits: Limits): { params: Params; page: Page } {
-  const { parameters, refusesUnknownParams, operation, notActive, template } = endpoint;
-  if (notActive !== undefined) throw new RequestFailure({ kind: "not-active", feature: notActive });
+interface Calling {
+  readonly params: Params;
+  readonly page: Page;
+  readonly identity: Identity;
+  readonly deadline: Deadline;
+}
+
+/** A read of one snapshot: the template over its table, or the rows themselves. */
+function cachedRead(
+  endpoint: CachedEndpoint,
+  calling: Calling,
+  { callee, lease: { snapshot } }: { readonly callee: Callee; readonly lease: Lease },
+): Read {
+  const { cache, operation } = endpoint;
+  const { page, deadline } = calling;
+  if (cache.kind === "table") return readOf(endpoint, calling, callee.engine, snapshot);
+  const statements = [rowsOf(callee.cacheCatalog, cache.name, snapshot)];
+  return {
+    connections: [],
+    statements,
+    window: page.limit !== undefined || page.offset > 0 ? page : undefined,
+    totalOf: operation.kind === "read" && operation.paginated ? statements : undefined,
+    signal: deadline.signal,
+  };
+}
+
+export function validateCall(
+  endpoint: Endpoint,
+  { raw, errors }: Call,
+  limits: Limits,
+): { params: Params; page: Page } {
+  const { parameters, refusesUnknownParams, operation, template } = endpoint;
   const checked = validateParams(parameters, raw, {
     refusesUnknown: refusesUnknownParams,
     skipValidatorsBut:
@@ -143,27 +201,28 @@ function validateCall(endpoint: Endpoint, { raw, errors }: Call, limits: Limits)
 
 function readOf(
   endpoint: Endpoint,
-  { params, page, identity, deadline }: { params: Params; page: Page; identity: Identity; deadline: Deadline },
+  { params, page, identity, deadline }: Calling,
   engine: Engine,
+  snapshot?: Snapshot,
 ): Read {
   const { pagesItself, operation } = endpoint;
   const paginated = operation.kind === "read" && operation.paginated;
-  const statements = statementsOf(endpoint, lookupOf(params, page, identity), engine);
+  const lookup = (of: Page | undefined): Lookup => {
+    const plain = lookupOf(params, of, identity);
+    return snapshot === undefined ? plain : withSnapshot(plain, snapshot);
+  };
+  const statements = statementsOf(endpoint, lookup(page), engine);
   const windowed = !pagesItself && (page.limit !== undefined || page.offset > 0);
   return {
     connections: endpoint.connections,
     statements,
     window: windowed ? page : undefined,
-    totalOf: paginated
-      ? pagesItself
-        ? statementsOf(endpoint, lookupOf(params, undefined, identity), engine)
-        : statements
-      : undefined,
+    totalOf: paginated ? (pagesItself ? statementsOf(endpoint, lookup(undefined), engine) : statements) : undefined,
     signal: deadline.signal,
   };
 }
 
-function statementsOf({ template, inline }: Endpoint, lookup: Lookup, engine: Engine): readonly Statement[] {
+export function statementsOf({ template, inline }: Endpoint, lookup: Lookup, engine: Engine): readonly Statement[] {
   if (template === undefined) throw new Error("only a prompt has no template, and it is not run");
   return render(template, lookup, { dialect: engine.dialect, inline });
 }
@@ -183,7 +242,7 @@ function wholeNumber(value: number): ParamValue {
 }
 
 /** Stops waiting when the call ends; what is waited for goes on for others. */
-function untilAborted<T>(waited: Promise<T> | T, signal: StopSignal): Promise<T> | T {
+export function untilAborted<T>(waited: Promise<T> | T, signal: StopSignal): Promise<T> | T {
   if (!(waited instanceof Promise)) return waited;
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason);

@@ -73,7 +73,7 @@ export async function tryProject(
   connect: boolean,
   { temporary, self, env }: Pick<Runtime, "temporary" | "self" | "env">,
 ): Promise<OpenedService> {
-  const opened = await openService(project, { report: () => {}, connect, temporary, self, env });
+  const opened = await openService(project, { report: () => {}, connect, temporary, self, env, isTrial: true });
   await opened.service?.close();
   return opened;
 }

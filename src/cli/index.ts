@@ -1,7 +1,8 @@
+import { cache } from "./cache.ts";
 import { check } from "./check.ts";
 import type { Command } from "./command.ts";
 import { hashPassword } from "./hash-password.ts";
 import { serve } from "./serve.ts";
 
 /** The commands of `eider`. To add one, write its file and list it here. */
-export const commands: readonly Command[] = [serve, check, hashPassword];
+export const commands: readonly Command[] = [serve, check, cache, hashPassword];

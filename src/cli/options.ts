@@ -22,7 +22,17 @@ export function readOptions<Flag extends string>(
   args: readonly string[],
   flags: readonly Flag[],
 ): ProjectOptions & { readonly flags: ReadonlySet<Flag> } {
-  const values = parse(args, flags);
+  const { positionals: _, ...options } = readOptionsAndNames(args, flags, false);
+  return options;
+}
+
+/** The same for a command that takes names beside its options. */
+export function readOptionsAndNames<Flag extends string>(
+  args: readonly string[],
+  flags: readonly Flag[],
+  takesNames = true,
+): ProjectOptions & { readonly flags: ReadonlySet<Flag>; readonly positionals: readonly string[] } {
+  const { values, positionals } = parse(args, flags, takesNames);
   const own = flags.filter((flag) => values[flag] === true);
   return {
     config: text(values["config"]),
@@ -31,10 +41,15 @@ export function readOptions<Flag extends string>(
     logLevel: oneOf("log-level", text(values["log-level"]), logLevels),
     logFormat: oneOf("log-format", text(values["log-format"]), ["pretty", "json"] as const),
     flags: new Set(own),
+    positionals,
   };
 }
 
-function parse(args: readonly string[], flags: readonly string[]): Record<string, unknown> {
+function parse(
+  args: readonly string[],
+  flags: readonly string[],
+  allowPositionals: boolean,
+): { readonly values: Record<string, unknown>; readonly positionals: readonly string[] } {
   try {
     return parseArgs({
       args: [...args],
@@ -48,8 +63,8 @@ function parse(args: readonly string[], flags: readonly string[]): Record<string
         "no-telemetry": { type: "boolean" },
         ...Object.fromEntries(flags.map((flag) => [flag, { type: "boolean" as const }])),
       },
-      allowPositionals: false,
-    }).values;
+      allowPositionals,
+    });
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }

@@ -67,6 +67,7 @@ Example:
       return exitCodes.problem;
     }
     const app = openRestApp(opened.service, { report, now: runtime.now, audit });
+    opened.service.caches.start();
     return serveApp(app, { main, report }, runtime);
   },
 };

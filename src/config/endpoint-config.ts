@@ -1,3 +1,4 @@
+import { type CacheStorage, compileEndpointCache } from "./cache-config.ts";
 import { type Complain, compileParameters } from "./parameters.ts";
 import type {
   ConnectionConfig,
@@ -12,7 +13,7 @@ import { compileGate, type Gate } from "./protections.ts";
 import type { EndpointInput } from "./schema/endpoint.ts";
 import { unknown } from "./suggest.ts";
 import type { FindTemplate } from "./template-file.ts";
-import { errorAt, keyLocation, partLocation, type Report, type Spot } from "./tree.ts";
+import { errorAt, keyLocation, partLocation, type Report, type Spot, warningAt } from "./tree.ts";
 import { parseUrlPath, type UrlPath } from "./url-path.ts";
 
 export interface EndpointSource {
@@ -32,6 +33,8 @@ export interface EndpointContext {
   readonly findTemplate: FindTemplate;
   /** What an endpoint without blocks of its own has. */
   readonly gate: Gate;
+  /** Undefined when there is no caching. */
+  readonly cacheStorage: CacheStorage | undefined;
   readonly report: Report;
 }
 
@@ -47,6 +50,8 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
   const sound = typeof urlPath === "object" && !broken.has("request") && !broken.has("method") ? urlPath : undefined;
   const rest: RestConfig | undefined = typeof urlPath === "object" ? { method, urlPath: urlPath.path } : undefined;
 
+  const template = templatesOf(source, context, complain);
+  const operation = operationOf(input, method);
   return {
     file: source.file,
     rest,
@@ -55,14 +60,22 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
     description: input.description,
     tags: input.tags ?? [],
     deprecated: input.deprecated ?? false,
-    template: templateOf(source, context, complain),
+    template: template.own,
     connections: connectionsOf(source, context, complain),
     parameters: compileParameters(input.request ?? [], { rest: restRules(sound, method) }, complain),
     paginated: input["with-pagination"] ?? true,
     refusesUnknownParams: input["request-fields-validation"] ?? false,
-    operation: operationOf(input, method),
+    operation,
     ...compileGate(source, context.gate, context.report),
-    cacheTable: cacheTableOf(input),
+    cache: compileEndpointCache(input.cache, {
+      storage: context.cacheStorage,
+      operation: operation.kind,
+      refreshTemplate: template.refresh,
+      readsTable: template.own !== undefined && READS_CACHE.test(template.own.text),
+      fallbackName: fallbackName(rest, input),
+      complain,
+      warn: (path, message) => context.report(warningAt(keyLocation(spot, path), path, message)),
+    }),
     locate: (path) => keyLocation(spot, path),
   };
 }
@@ -81,13 +94,34 @@ function checkKinds({ spot }: EndpointSource, complain: Complain): void {
   }
 }
 
-function templateOf(source: EndpointSource, context: EndpointContext, complain: Complain): TemplateSource | undefined {
+/** A template that names the table of its cache. */
+const READS_CACHE = /\{\{[{&#^]?\s*cache\.(?:table|schema|catalog)\b/;
+
+/** A cache whose block names no table is called after its endpoint. */
+function fallbackName(rest: RestConfig | undefined, input: EndpointInput): string {
+  const name = rest === undefined ? (mcpOf(input)?.name ?? "") : `${rest.method} ${rest.urlPath}`;
+  return name.toLowerCase().replace(/[^a-z0-9]+/g, "_");
+}
+
+interface Templates {
+  readonly own: TemplateSource | undefined;
+  /** That of the cache's refresh. */
+  readonly refresh: TemplateSource | undefined;
+}
+
+function templatesOf(source: EndpointSource, context: EndpointContext, complain: Complain): Templates {
   const { input, path } = source;
-  const cached = input.cache?.["template-file"];
-  if (cached !== undefined && input.cache?.enabled !== false) {
-    const found = context.findTemplate(cached, path);
-    if (typeof found === "string") complain(["cache", "template-file"], found);
-  }
+  const cached = input.cache?.enabled === false ? undefined : input.cache?.["template-file"];
+  const refresh = cached === undefined ? undefined : context.findTemplate(cached, path);
+  if (typeof refresh === "string") complain(["cache", "template-file"], refresh);
+  return {
+    own: ownTemplate(source, context, complain),
+    refresh: typeof refresh === "string" ? undefined : refresh,
+  };
+}
+
+function ownTemplate(source: EndpointSource, context: EndpointContext, complain: Complain): TemplateSource | undefined {
+  const { input, path } = source;
   const name = input["template-source"];
   if (name === undefined) {
     requireKey(source, "template-source", "write the name of the SQL template", complain);
@@ -153,10 +187,4 @@ function operationOf({ operation }: EndpointInput, method: Method): OperationCon
     transaction: operation?.transaction ?? true,
     validateBeforeWrite: operation?.["validate-before-write"] ?? true,
   };
-}
-
-/** The names under which a template reads its cache; decisions 8. */
-function cacheTableOf({ cache }: EndpointSource["input"]): EndpointConfig["cacheTable"] {
-  if (cache?.enabled === false || cache?.table === undefined) return undefined;
-  return { schema: cache.schema ?? "cache", table: cache.table };
 }

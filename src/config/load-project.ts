@@ -7,6 +7,7 @@ import { type MainFile, readMainFile } from "./main-file.ts";
 import { inactiveFeatures, refuseProtections } from "./not-active.ts";
 import { formatProblem, inOrder, type Problem } from "./problem.ts";
 import type { LoadedProject, Project } from "./project.ts";
+import { shareCaches } from "./shared-caches.ts";
 import { isRemote, openTemplates } from "./template-file.ts";
 import { errorAt, partLocation, type Report } from "./tree.ts";
 import { openYamlFiles } from "./yaml-file.ts";
@@ -67,6 +68,7 @@ function readProject({ file, cwd, env, overrides }: LoadOptions, report: Report)
       connectionsAreSound: !mainFile.broken.has("connections"),
       findTemplate: openTemplates(main.templatePath, files),
       gate: main.protections,
+      cacheStorage: main.cache,
       report,
     },
     report,
@@ -78,7 +80,10 @@ function readProject({ file, cwd, env, overrides }: LoadOptions, report: Report)
 
   return {
     main,
-    endpoints: endpoints.map(({ config }) => config),
+    endpoints: shareCaches(
+      endpoints.map(({ config }) => config),
+      report,
+    ),
     environment: environment.values,
     environmentAllows: environment.allows,
     inactive: inactiveFeatures(parsedMain, endpoints),

@@ -1,4 +1,5 @@
 import { basename, dirname, extname, resolve } from "node:path";
+import { compileCacheStorage } from "./cache-config.ts";
 import type { ConnectionConfig, Limits, LogLevel, MainConfig } from "./project.ts";
 import { compileProtections } from "./protections.ts";
 import type { ConnectionInput } from "./schema/connections.ts";
@@ -46,6 +47,7 @@ export function compileMain(source: MainSource, report: Report): MainConfig {
     connections: new Map(connections.map((connection) => [connection.name, connection])),
     duckdb: compileDuckdb(input.duckdb ?? {}, folder),
     limits: compileLimits(input.limits ?? {}, { spot, report }),
+    cache: compileCacheStorage({ input, spot, folder }, report),
     protections: compileProtections({ input, spot, folder, host }, report),
     log: {
       level: overrides.logLevel ?? input.log?.level ?? "info",

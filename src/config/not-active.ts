@@ -11,8 +11,6 @@ const protections: readonly KeyPath[] = [["mcp", "auth"]];
 
 const mainFeatures: readonly KeyPath[] = [
   ["mcp"],
-  ["cache"],
-  ["ducklake"],
   ["heartbeat"],
   ["docs"],
   ["metrics"],
@@ -28,7 +26,6 @@ const endpointFeatures: readonly (readonly [string, (input: EndpointInput, confi
   ["mcp-tool", (input) => input["mcp-tool"] !== undefined],
   ["mcp-resource", (input) => input["mcp-resource"] !== undefined],
   ["mcp-prompt", (input) => input["mcp-prompt"] !== undefined],
-  ["cache", (input) => isOn(input.cache)],
   ["heartbeat", (input) => isOn(input.heartbeat)],
 ];
 

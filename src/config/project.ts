@@ -1,6 +1,7 @@
 import type { AuthPolicy } from "../auth/policy.ts";
 import type { Parameter } from "../params/parameter.ts";
 import type { RateLimitPolicy } from "../rate-limit/policy.ts";
+import type { CacheConfig, CacheStorage } from "./cache-config.ts";
 import type { Location, Problem } from "./problem.ts";
 import type { Protections } from "./protections.ts";
 
@@ -55,6 +56,8 @@ export interface MainConfig {
   readonly duckdb: { readonly path: string | undefined; readonly settings: ReadonlyMap<string, string> };
   readonly limits: Limits;
   readonly protections: Protections;
+  /** Where caches are kept; undefined when there is no caching. */
+  readonly cache: CacheStorage | undefined;
   readonly log: { readonly level: LogLevel; readonly format: "pretty" | "json" | undefined };
   readonly locate: Locate;
 }
@@ -116,8 +119,7 @@ export interface EndpointConfig {
   /** The endpoint's own block, or the global one. */
   readonly auth: AuthPolicy | undefined;
   readonly rateLimit: RateLimitPolicy | undefined;
-  /** Names of the cache table, when the endpoint has an enabled cache block that names one. */
-  readonly cacheTable: { readonly schema: string; readonly table: string } | undefined;
+  readonly cache: CacheConfig | undefined;
   readonly locate: Locate;
 }
 

@@ -1,10 +1,10 @@
 import type { Location, Problem } from "../config/problem.ts";
-import type { EndpointConfig, Project } from "../config/project.ts";
+import type { EndpointConfig, Project, TemplateSource } from "../config/project.ts";
 import type { Parameter } from "../params/parameter.ts";
 import { compileTemplate } from "../sql/compile-template.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { TemplateScope } from "../sql/scope.ts";
-import type { ValueTraits } from "../sql/template.ts";
+import type { TemplateProblem, ValueTraits } from "../sql/template.ts";
 import type { Endpoint, Operation, Route } from "./endpoint.ts";
 
 /** Typed configuration becomes an Endpoint, or problems of its template. */
@@ -15,14 +15,7 @@ export function compileEndpoint(
 ): { readonly endpoint: Endpoint; readonly problems: readonly Problem[] } {
   const { template: source } = config;
   const compiled = source === undefined ? undefined : compileTemplate(source.text, scopeOf(config, project), dialect);
-  const problems = (compiled?.problems ?? []).map(
-    ({ severity, offset, message }): Problem => ({
-      severity,
-      location: source === undefined ? config.locate([]) : locationAt(source.file, source.text, offset),
-      path: "",
-      message,
-    }),
-  );
+  const problems = source === undefined ? [] : templateProblems(source, compiled?.problems ?? []);
   const reads = compiled?.template.reads;
   return {
     problems,
@@ -41,15 +34,23 @@ export function compileEndpoint(
       source,
       pagesItself: reads !== undefined && (reads.has("params.limit") || reads.has("params.offset")),
       inline: false,
-      notActive: config.cacheTable !== undefined && readsCache(source?.text) ? "cache" : undefined,
+      cache: config.cache,
       location: config.locate(["template-source"]),
     },
   };
 }
 
-/** A template that reads the cache table cannot run before there is one. */
-function readsCache(text: string | undefined): boolean {
-  return text !== undefined && /\{\{[{&#^]?\s*cache\./.test(text);
+/** What is wrong in a template, at its place in the file. */
+export function templateProblems(
+  { file, text }: TemplateSource,
+  problems: readonly TemplateProblem[],
+): readonly Problem[] {
+  return problems.map(({ severity, offset, message }) => ({
+    severity,
+    location: locationAt(file, text, offset),
+    path: "",
+    message,
+  }));
 }
 
 function nameOf({ rest, mcp, file }: EndpointConfig): string {
@@ -74,31 +75,47 @@ function routeOf({ rest }: EndpointConfig): Route | undefined {
 }
 
 function scopeOf(config: EndpointConfig, project: Project): TemplateScope {
-  const [first] = config.connections;
   const params = new Map<string, ValueTraits>();
   for (const parameter of config.parameters) params.set(parameter.name, traitsOf(parameter));
   // Paging needs no declaration; spec 2.2.
   params.set("limit", "scalar").set("offset", "scalar");
+  const { cache } = config;
+  const isTable = cache?.kind === "table";
   return {
+    ...configurationScope(config, project),
     params,
+    cache: isTable
+      ? new Map([
+          ["catalog", project.main.cache?.catalog ?? ""],
+          ["schema", cache.name.schema],
+        ])
+      : new Map(),
+    // Each call reads the table of one snapshot.
+    lateCache: isTable
+      ? new Map([
+          ["table", "enum"],
+          ["snapshotId", "scalar"],
+          ["snapshotTimestamp", "text"],
+        ])
+      : new Map(),
+  };
+}
+
+/** What every template of an endpoint knows of the configuration. */
+export function configurationScope(
+  { connections }: EndpointConfig,
+  project: Project,
+): Pick<TemplateScope, "conn" | "connectionName" | "environment"> {
+  const [first] = connections;
+  return {
     conn: first?.properties ?? new Map(),
     connectionName: first?.name,
-    cache: cacheVariables(config),
     environment: (name) => {
       if (!project.environmentAllows(name)) return "unlisted";
       const value = project.environment.get(name);
       return value === undefined ? "unset" : { value };
     },
   };
-}
-
-function cacheVariables({ cacheTable }: EndpointConfig): ReadonlyMap<string, string> {
-  if (cacheTable === undefined) return new Map();
-  return new Map([
-    ["catalog", "cache"],
-    ["schema", cacheTable.schema],
-    ["table", cacheTable.table],
-  ]);
 }
 
 /** What may be done with a parameter's value in SQL, as its validators allow. */

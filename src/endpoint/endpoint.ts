@@ -1,4 +1,5 @@
 import type { AuthPolicy } from "../auth/policy.ts";
+import type { CacheConfig } from "../config/cache-config.ts";
 import type { Location } from "../config/problem.ts";
 import type { McpConfig, Method, TemplateSource } from "../config/project.ts";
 import type { Parameter } from "../params/parameter.ts";
@@ -47,8 +48,7 @@ export interface Endpoint {
   readonly pagesItself: boolean;
   /** Whole numbers and booleans are rendered as text, since the SQL takes no parameter where one of them stands. */
   readonly inline: boolean;
-  /** The part of the contract that this endpoint needs and that is not active yet. */
-  readonly notActive: string | undefined;
+  readonly cache: CacheConfig | undefined;
   /** Where the template is named. */
   readonly location: Location;
 }

@@ -31,6 +31,14 @@ const SAMPLE_TEXTS: Readonly<Record<SqlType, ParamValue["value"]>> = {
   BOOLEAN: true,
 };
 
+/** What every snapshot has. */
+const ALWAYS_SET: ReadonlySet<string> = new Set(["cache.table", "cache.snapshotId", "cache.snapshotTimestamp"]);
+
+function typeOfVariable(name: string): SqlType {
+  if (name === "authenticated") return "BOOLEAN";
+  return name === "snapshotId" || name === "previousSnapshotId" ? "BIGINT" : "VARCHAR";
+}
+
 /** The least and the full sample first, then one for each further value of an enum that becomes SQL text. */
 export function samplesOf({ parameters, operation }: Endpoint, template: Template): readonly Sample[] {
   const declared = new Map(parameters.map((parameter) => [parameter.name, parameter]));
@@ -43,10 +51,8 @@ export function samplesOf({ parameters, operation }: Endpoint, template: Templat
       values.set(key, sampleValue("BIGINT"));
       if (!paged) optional.push(key);
     } else {
-      values.set(
-        key,
-        parameter === undefined ? sampleValue(name === "authenticated" ? "BOOLEAN" : "VARCHAR") : firstValue(parameter),
-      );
+      values.set(key, parameter === undefined ? sampleValue(typeOfVariable(name)) : firstValue(parameter));
+      if (ALWAYS_SET.has(key)) continue;
       if (parameter === undefined || !(parameter.required || parameter.default !== undefined)) optional.push(key);
     }
   }

@@ -30,6 +30,17 @@ export interface Write {
   readonly record?: ((written: Written) => Promise<Statement>) | undefined;
 }
 
+/** Our own bookkeeping in a transaction: what is done next may depend on what was found. */
+export interface Change {
+  readonly connections: readonly string[];
+  /** The tables that it changes or makes, by the last part of their names: what is remembered of others stays. */
+  readonly touches: readonly string[];
+  readonly signal: StopSignal;
+}
+
+/** Rows of a statement whose columns are all text (cast them); others have none. */
+export type TextRows = readonly (readonly (string | null)[])[];
+
 /** What a change came to. It is durable. */
 export interface Written {
   /** Rows that were inserted, updated, deleted or merged, of all statements together. */
@@ -99,6 +110,13 @@ export interface Engine {
   read(read: Read): Promise<Rows>;
   /** Rejects with a RequestFailure; `conflict` when others kept changing the same rows. */
   write(write: Write): Promise<Written>;
+  /**
+   * Runs statements one after the other in one transaction, which is committed when `work` resolves and rolled back when it
+   * rejects. What conflicts with others is tried again from the beginning. Rejects with a RequestFailure, or with what `work` threw.
+   */
+  change<T>(change: Change, work: (run: (statement: Statement) => Promise<TextRows>) => Promise<T>): Promise<T>;
+  /** Attaches a database that nobody else changes, by a statement of ours. Rejects with an EngineOpenError. */
+  attach(alias: string, sql: string): Promise<void>;
   /** Writes the rows of a read into a new file. Rejects with a RequestFailure; what it has written by then is the caller's to remove. */
   readIntoFile(read: Read, file: { readonly kind: FileKind; readonly path: string }): Promise<FileRows>;
   /** Queries that run or wait. */

@@ -70,6 +70,27 @@ function describe(event: ServiceEvent): Line {
       return { level: "warn", message: `${event.part}: ${event.message}`, fields: {} };
     case "part-up":
       return { level: "info", message: `${event.part} works again`, fields: {} };
+    case "cache-warm-up": {
+      const failed = event.failed === 0 ? "" : `, ${event.failed} failed`;
+      return { level: "info", message: `caches are filled: ${event.done} of ${event.total}${failed}`, fields: {} };
+    }
+    case "cache-refresh-failed": {
+      const again = event.retryMs === undefined ? "with the next read" : `in ${Math.ceil(event.retryMs / 1000)} s`;
+      const message = `the refresh of the cache failed, and is tried again ${again}: ${event.message}`;
+      return { level: "warn", message, fields: { cache: event.cache } };
+    }
+    case "cache-refresh-works":
+      return { level: "info", message: "the refresh of the cache works again", fields: { cache: event.cache } };
+    case "cache-refreshed": {
+      const { cache, mode, rows, ms } = event;
+      return {
+        level: "debug",
+        message: `cache refreshed: ${rows} rows in ${Math.round(ms)} ms`,
+        fields: { cache, mode },
+      };
+    }
+    case "cache-drop-failed":
+      return { level: "warn", message: `old snapshots cannot be removed: ${event.message}`, fields: {} };
     case "unexpected": {
       const text = event.error instanceof Error ? (event.error.stack ?? event.error.message) : String(event.error);
       return { level: "error", message: `unexpected error: ${text}`, fields: { requestId: event.requestId } };

@@ -88,8 +88,6 @@ export function failureResponse(failure: Failure): FailureResponse {
     case "cancelled":
       // Nobody reads it; the status is the one that proxies log for a client that left.
       return { status: 499, headers: { Connection: "close" }, body: { error: "Client Closed Request" } };
-    case "not-active":
-      return { status: 501, headers: {}, body: { error: `Not Implemented: ${failure.feature} is not active yet` } };
     case "internal":
       return { status: 500, headers: {}, body: { error: "Internal Server Error" } };
   }

@@ -2,19 +2,17 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { healthAnswer } from "../admin/health.ts";
 import { type Identity, identityKey } from "../auth/identity.ts";
 import { openDeadline } from "../calls/deadline.ts";
-import { type Call, runEndpoint, runIntoFile, runWrite } from "../calls/run-endpoint.ts";
+import type { Call } from "../calls/run-endpoint.ts";
+import { runWrite } from "../calls/run-write.ts";
 import { RequestFailure } from "../failure.ts";
 import { clientOf } from "../http/forwarded.ts";
 import { requestIdOf } from "../http/request-id.ts";
 import { admit } from "./admit.ts";
-import { beginAnswer } from "./answer/begin-answer.ts";
-import { answerHeaders, nextPage } from "./answer/headers.ts";
-import { attachment, sendFile } from "./answer/send-file.ts";
-import { sendLong } from "./answer/send-long.ts";
 import { sendAtOnce, sendWhole } from "./answer/send-whole.ts";
 import { encodeWritten, sendWritten } from "./answer/send-written.ts";
 import type { WholeAnswer } from "./answer/whole-answer.ts";
-import { type AuditedCall, auditCall, countRows, countWritten, keepCount, recallCount } from "./audited-call.ts";
+import { answerRead, mayRemember } from "./answer-read.ts";
+import { type AuditedCall, auditCall, countWritten, recallCount } from "./audited-call.ts";
 import { admitOrigin, enforceHttps } from "./border.ts";
 import type { Exchange } from "./exchange.ts";
 import { answerToken } from "./exchange-token.ts";
@@ -69,7 +67,10 @@ function answerAdmitted(called: AdmittedCall, asked: Asked, context: RestContext
   if (asked.response.destroyed) throw new RequestFailure({ kind: "cancelled" });
   if (audited !== undefined) audited.identity = identity;
   const key = requestKey(called, asked.request, identity);
-  const known = key === undefined ? undefined : context.remembered.find(key);
+  const known =
+    key !== undefined && mayRemember(called.endpoint, asked.request.headers["cache-control"])
+      ? context.remembered.find(key)
+      : undefined;
   if (known !== undefined && audited !== undefined) recallCount(known, audited);
   // What a call was about is read for the audit even when its answer is known.
   if (known !== undefined && audited === undefined && sendAtOnce(known, asked)) return undefined;
@@ -109,26 +110,7 @@ async function answerCall(called: EndpointCall, asked: Asked, context: RestConte
       if (audited !== undefined) countWritten(body, audited);
       return await sendWritten(body, exchange);
     }
-    const url = request.url ?? "/";
-    if (format.kind === "file") {
-      const { file, page } = await runIntoFile(endpoint, call, { ...context.service, kind: format.file });
-      const headers = [...answerHeaders(page, nextPage(page, url), vary), ...attachment(endpoint, format)];
-      return await sendFile({ kind: "file", headers, contentType: format.contentType, file, tag: undefined }, exchange);
-    }
-    const { rows, page } = await runEndpoint(endpoint, call, context.service);
-    const outcome = { rows: audited === undefined ? rows : countRows(rows, audited), page };
-    const recipe = { format, codec, url, vary, deadline, limits, spool: context.service.spool };
-    const answer = await beginAnswer(outcome, recipe);
-    switch (answer.kind) {
-      case "whole":
-        if (audited !== undefined) keepCount(answer, audited);
-        if (key !== undefined) context.remembered.offer(key, answer, outcome.rows.watch);
-        return await sendWhole(answer, exchange);
-      case "file":
-        return await sendFile(answer, exchange);
-      case "long":
-        return await sendLong(answer, exchange);
-    }
+    await answerRead({ endpoint, call, format, codec, key, audited }, exchange, context);
   } finally {
     context.deadlines.delete(deadline);
     deadline.close();
@@ -154,7 +136,7 @@ function auditOf(endpoint: string, { request, response, requestId }: Asked, cont
 
 function answerHealth(target: Target, asked: Asked, context: RestContext): boolean {
   if (!target.path.startsWith("/health")) return false;
-  const answer = healthAnswer(target.path, context.service.sources, context.isDraining());
+  const answer = healthAnswer(target.path, context.service, context.isDraining());
   if (answer === undefined) return false;
   const allow = ["GET", "HEAD", "OPTIONS"];
   if (!allow.includes(asked.request.method ?? "")) throw new RequestFailure({ kind: "method-not-allowed", allow });

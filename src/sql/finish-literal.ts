@@ -76,7 +76,8 @@ export function finishIdentifier(identifier: OpenQuotes, compilation: Compilatio
 
 function relyOnLists(parts: readonly LiteralPart[], { listsRelied }: Pick<Compilation, "listsRelied">): void {
   for (const part of parts) {
-    if (part.kind === "value" && part.ref.traits === "enum") listsRelied.add(part.ref.name);
+    if (part.kind === "value" && part.ref.scope === "params" && part.ref.traits === "enum")
+      listsRelied.add(part.ref.name);
     if (part.kind === "section") relyOnLists(part.parts, { listsRelied });
   }
 }

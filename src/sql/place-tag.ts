@@ -17,13 +17,13 @@ export function placeTag(ref: ClientRef, offset: number, touchesNext: boolean, c
     compilation.calls.some((call) => compilation.dialect.readsFiles(call.name)) && choosesFile(compilation);
   compilation.seen.push({ text: "{{}}", start: -1, end: -1 });
   if (ref.traits === "enum") {
-    if (choosesArgument) {
+    if (choosesArgument && ref.scope === "params") {
       compilation.warning(
         offset,
         `{{${name}}} chooses what is read here; it can only be one of the enum's allowedValues`,
       );
     }
-    compilation.listsRelied.add(ref.name);
+    if (ref.scope === "params") compilation.listsRelied.add(ref.name);
     compilation.out.push({ kind: "inline", ref, offset });
     return;
   }

@@ -9,8 +9,12 @@ export interface TemplateScope {
   /** Properties of the first connection. */
   readonly conn: ReadonlyMap<string, string>;
   readonly connectionName: string | undefined;
-  /** Names of the cache table, when the endpoint has one. */
+  /** What of `cache` is known at load, when the endpoint has one. */
   readonly cache: ReadonlyMap<string, string>;
+  /** What of `cache` depends on the snapshot. `enum`: a name of ours that may be inlined. */
+  readonly lateCache?: ReadonlyMap<string, ValueTraits>;
+  /** A refresh is nobody's call: it has no `params` and no `auth`. */
+  readonly isRefresh?: boolean;
   readonly environment: (name: string) => { readonly value: string } | "unlisted" | "unset";
 }
 
@@ -29,6 +33,10 @@ export function resolveName(name: string, scope: TemplateScope): Resolved {
   const dot = name.indexOf(".");
   const root = dot < 0 ? name : name.slice(0, dot);
   const rest = dot < 0 ? "" : name.slice(dot + 1);
+  if (scope.isRefresh === true && rest !== "" && (root === "params" || root === "auth")) {
+    const message = `'${name}': a refresh is nobody's call, so there are no params and no auth; use cache., conn. or env.`;
+    return { kind: "unknown", message };
+  }
   if (rest !== "") {
     switch (root) {
       case "params":
@@ -73,7 +81,9 @@ function resolveConnection(name: string, scope: TemplateScope): Resolved {
 function resolveCache(name: string, scope: TemplateScope): Resolved {
   const text = scope.cache.get(name);
   if (text !== undefined) return { kind: "trusted", text };
-  const known = [...scope.cache.keys()].map((key) => `cache.${key}`).join(", ");
+  const traits = scope.lateCache?.get(name);
+  if (traits !== undefined) return { kind: "client", ref: { scope: "cache", name, traits } };
+  const known = [...scope.cache.keys(), ...(scope.lateCache?.keys() ?? [])].map((key) => `cache.${key}`).join(", ");
   return {
     kind: "unset",
     message: `unknown variable 'cache.${name}'; ${known === "" ? "the endpoint has no cache block" : `there are ${known}`}`,

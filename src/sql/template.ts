@@ -1,8 +1,8 @@
 import type { RemoteQuoting } from "./dialect.ts";
 
-/** A value that a request or its identity brings: known only when a call is made, never part of the SQL text. */
+/** A value that a request, its identity or a snapshot brings: known only when a call is made, never part of the SQL text. */
 export interface ClientRef {
-  readonly scope: "params" | "auth";
+  readonly scope: "params" | "auth" | "cache";
   readonly name: string;
   readonly traits: ValueTraits;
 }

@@ -1,4 +1,5 @@
-import { block, choice, duration, filledText, flag, texts, whole } from "./blocks.ts";
+import { z } from "zod";
+import { block, bytes, choice, duration, filledText, flag, text, texts, whole } from "./blocks.ts";
 
 const retention = block({
   "keep-last-snapshots": whole({ min: 1 }).optional().describe("Number of snapshots kept."),
@@ -10,7 +11,18 @@ export const endpointCache = block({
   enabled: flag.optional().describe("A block that is present is on unless this is false."),
   table: filledText.optional().describe("Cache table name."),
   schema: filledText.optional().describe("Schema that holds the cache table; cache when absent."),
-  schedule: duration.optional().describe("Refresh period, 5m."),
+  schedule: text
+    .transform((value, context) => {
+      const ms = duration.safeParse(value);
+      if (ms.success && ms.data > 0) return { text: value, ms: ms.data };
+      const message = ms.success
+        ? "expected more than nothing, found"
+        : "expected a duration, a number and one of s, m, h, d (5m), found";
+      context.addIssue({ code: "custom", message: `${message} '${value}'` });
+      return z.NEVER;
+    })
+    .optional()
+    .describe("Refresh period, 5m."),
   "primary-key": texts.optional().describe("Key columns: rows are merged instead of appended."),
   cursor: block({
     column: filledText.describe("Column used for incremental refresh."),
@@ -22,7 +34,10 @@ export const endpointCache = block({
   "template-file": filledText.optional().describe("SQL template of the refresh; found like template-source."),
   "invalidate-on-write": flag.optional().describe("A write marks the cache stale."),
   "refresh-on-write": flag.optional().describe("A write refreshes the cache at once."),
+  "allow-client-refresh": flag.optional().describe("A client that sends Cache-Control: no-cache gets new rows."),
 });
+
+export type EndpointCacheInput = z.output<typeof endpointCache>;
 
 /** Where caches live. */
 export const mainCache = block({
@@ -32,6 +47,10 @@ export const mainCache = block({
   "metadata-path": filledText.optional(),
   "data-path": filledText.optional(),
   "warm-up": flag.optional().describe("Fill caches at start."),
+  "max-bytes": bytes
+    .optional()
+    .describe("Room for the rows of calls and for answers that are kept; 256 MiB when absent."),
+  "max-concurrent-refreshes": whole({ min: 1, max: 64 }).optional().describe("2 when absent."),
 });
 
 /** The same in the words of flAPI. */

@@ -18,8 +18,11 @@ export interface ConnectionPool {
   giveBack(connection: PooledConnection): void;
   /** Takes back a connection that nobody must use again. */
   discard(connection: PooledConnection): void;
-  /** Drops every prepared statement: needed after DDL, because DuckDB does not see that a view or macro was replaced. */
-  forgetStatements(): void;
+  /**
+   * Drops every prepared statement, or those that mention one of these names (in lower case): needed after DDL, because DuckDB
+   * does not see that a view or macro was replaced.
+   */
+  forgetStatements(names?: readonly string[]): void;
   /** Waits for all connections to come back and closes them. */
   close(): Promise<void>;
 }
@@ -32,6 +35,8 @@ export interface PoolOptions {
 }
 
 const STATEMENTS_PER_CONNECTION = 256;
+/** A connection that has missed more forgets everything. */
+const MOST_FORGOTTEN = 100;
 
 interface Connection extends PooledConnection {
   appliedSettings: number;
@@ -42,6 +47,8 @@ export function openConnectionPool({ database, settings, versions, maxIdle }: Po
   // The one used last is taken first: its statements are warm, and spare ones stay out of the way.
   const idle: Connection[] = [];
   const lent = new Set<PooledConnection>();
+  /** What was to be forgotten, in order; connections catch up with it when they are taken. */
+  let forgotten: (readonly string[] | "all")[] = [];
   let generation = 0;
   let closed: (() => void) | undefined;
 
@@ -60,6 +67,15 @@ export function openConnectionPool({ database, settings, versions, maxIdle }: Po
     return { native, statements, appliedSettings: 0, generation };
   }
 
+  function catchUp(connection: Connection): void {
+    const missed = generation - connection.generation;
+    if (missed === 0) return;
+    connection.generation = generation;
+    const names = missed > forgotten.length ? "all" : namesIn(forgotten.slice(forgotten.length - missed));
+    if (names === "all") connection.statements.clear();
+    else connection.statements.deleteWhere((sql) => mentions(sql, names));
+  }
+
   function disconnect(connection: PooledConnection): void {
     connection.statements.clear();
     duckdb.disconnect_sync(connection.native);
@@ -75,10 +91,7 @@ export function openConnectionPool({ database, settings, versions, maxIdle }: Po
     async take() {
       const connection = idle.pop() ?? (await connect());
       lent.add(connection);
-      if (connection.generation !== generation) {
-        connection.statements.clear();
-        connection.generation = generation;
-      }
+      catchUp(connection);
       if (connection.appliedSettings !== settings.count()) {
         connection.appliedSettings = await settings.apply(connection.native, connection.appliedSettings);
       }
@@ -94,8 +107,9 @@ export function openConnectionPool({ database, settings, versions, maxIdle }: Po
       disconnect(connection);
       removeLent(connection);
     },
-    forgetStatements() {
+    forgetStatements(names = undefined) {
       generation++;
+      forgotten = [...forgotten.slice(-MOST_FORGOTTEN), names ?? "all"];
     },
     async close() {
       await new Promise<void>((resolve) => {
@@ -105,4 +119,19 @@ export function openConnectionPool({ database, settings, versions, maxIdle }: Po
       for (const connection of idle.splice(0)) disconnect(connection);
     },
   };
+}
+
+function namesIn(forgotten: readonly (readonly string[] | "all")[]): readonly string[] | "all" {
+  const names = new Set<string>();
+  for (const each of forgotten) {
+    if (each === "all") return "all";
+    for (const name of each) names.add(name);
+  }
+  return [...names];
+}
+
+/** Whether a statement may mean one of these names. */
+export function mentions(sql: string, names: readonly string[]): boolean {
+  const text = sql.toLowerCase();
+  return names.some((name) => text.includes(name));
 }

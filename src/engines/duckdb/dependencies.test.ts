@@ -31,7 +31,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "eider-test-"));
   connection = await duckdb.connect(await duckdb.open(":memory:"));
   for (const sql of SETUP.split(";")) await duckdb.query(connection, withFile(sql));
-  finder = dependencyFinder({ catalog: "memory", inspect: (statement) => inspect(connection, statement) });
+  finder = dependencyFinder({ catalogs: new Set(["memory"]), inspect: (statement) => inspect(connection, statement) });
 });
 afterAll(async () => {
   duckdb.disconnect_sync(connection);

@@ -1,6 +1,7 @@
 import type { Statement } from "../../sql/statement.ts";
+import type { TextRows } from "../engine.ts";
+import { mentions } from "./connection-pool.ts";
 import { shortName } from "./data-versions.ts";
-import type { TextRows } from "./inspect.ts";
 import { recentMap } from "./recent-map.ts";
 
 /** What the rows of a query depend on, besides its text and values. */
@@ -16,16 +17,16 @@ export interface DependencyFinder {
   of(statement: Statement): Promise<Dependencies>;
   /** What is known about a text by now. */
   known(sql: string): Dependencies | undefined;
-  /** Names may mean other things from now on. */
-  forget(): void;
+  /** Names, or these (in lower case), may mean other things from now on. */
+  forget(names?: readonly string[]): void;
 }
 
 /** How the database sees a query. */
 export interface QueryInspection {
   /** Runs a statement of ours, without the optimizer: plans have nothing folded away. */
   inspect(statement: Statement): Promise<TextRows>;
-  /** The catalog of our own database. */
-  readonly catalog: string;
+  /** The catalogs of our own databases: nobody else changes them. */
+  readonly catalogs: ReadonlySet<string>;
 }
 
 const UNKNOWN: Dependencies = { shareable: false, tables: undefined };
@@ -47,7 +48,7 @@ export function dependencyFinder(inspection: QueryInspection): DependencyFinder 
       volatile: texts.volatile,
       timed: texts.timed,
       plan: readPlan(plan),
-      catalog: inspection.catalog,
+      catalogs: inspection.catalogs,
     });
   }
 
@@ -71,8 +72,9 @@ export function dependencyFinder(inspection: QueryInspection): DependencyFinder 
       return work;
     },
     known: (sql) => found.get(sql),
-    forget() {
-      found.clear();
+    forget(names) {
+      if (names === undefined) found.clear();
+      else found.deleteWhere((sql) => mentions(sql, names));
       looking.clear();
       hidden = undefined;
     },
@@ -123,11 +125,17 @@ function readPlan(json: string): PlanFacts {
 
 function dependenciesOf(
   text: string,
-  facts: { readonly volatile: RegExp; readonly timed: RegExp; readonly plan: PlanFacts; readonly catalog: string },
+  facts: {
+    readonly volatile: RegExp;
+    readonly timed: RegExp;
+    readonly plan: PlanFacts;
+    readonly catalogs: ReadonlySet<string>;
+  },
 ): Dependencies {
-  const { plan, catalog } = facts;
+  const { plan, catalogs } = facts;
   const shareable = !plan.samples && !facts.volatile.test(text);
-  const own = !plan.external && [...plan.tables].every((table) => isIn(table, catalog));
+  const own =
+    !plan.external && [...plan.tables].every((table) => [...catalogs].some((catalog) => isIn(table, catalog)));
   return {
     shareable,
     tables: shareable && own && !facts.timed.test(text) ? [...plan.tables].map(shortName) : undefined,

@@ -1,11 +1,9 @@
 import duckdb from "@duckdb/node-bindings";
 import { type Chunk, isValid } from "../../result/chunk.ts";
 import type { Statement } from "../../sql/statement.ts";
-import { NOT_WATCHED, type StopSignal } from "../engine.ts";
+import { NOT_WATCHED, type StopSignal, type TextRows } from "../engine.ts";
 import { bindValues } from "./bind-values.ts";
 import { EVERYTHING, heldRows } from "./held-rows.ts";
-
-export type TextRows = readonly (readonly (string | null)[])[];
 
 const NEVER_STOPPED: StopSignal = {
   aborted: false,
@@ -20,13 +18,19 @@ export async function inspect(native: duckdb.Connection, { sql, values }: Statem
   try {
     bindValues(statement, values);
     const result = await duckdb.execute_prepared(statement);
-    const rows = heldRows(result, { total: undefined, window: EVERYTHING, signal: NEVER_STOPPED, watch: NOT_WATCHED });
-    const texts: (string | null)[][] = [];
-    for (let chunk = await rows.next(); chunk !== undefined; chunk = await rows.next()) texts.push(...textsOf(chunk));
-    return texts;
+    return await textRows(result);
   } finally {
     duckdb.destroy_prepare_sync(statement);
   }
+}
+
+/** All rows of a result whose columns are text; none of one without rows. */
+export async function textRows(result: duckdb.Result): Promise<TextRows> {
+  if (duckdb.result_return_type(result) !== duckdb.ResultType.QUERY_RESULT) return [];
+  const rows = heldRows(result, { total: undefined, window: EVERYTHING, signal: NEVER_STOPPED, watch: NOT_WATCHED });
+  const texts: (string | null)[][] = [];
+  for (let chunk = await rows.next(); chunk !== undefined; chunk = await rows.next()) texts.push(...textsOf(chunk));
+  return texts;
 }
 
 function textsOf({ rows, vectors }: Chunk): (string | null)[][] {

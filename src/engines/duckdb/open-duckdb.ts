@@ -1,11 +1,12 @@
 import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../failure.ts";
-import type { Engine, EngineOptions, Read, Rows, StopSignal } from "../engine.ts";
+import { type Engine, EngineOpenError, type EngineOptions, type Read, type Rows, type StopSignal } from "../engine.ts";
 import { type Cancellation, cancellationOf } from "./cancellation.ts";
+import { runChange } from "./change.ts";
 import { openConnectionPool } from "./connection-pool.ts";
 import { dependencyFinder } from "./dependencies.ts";
 import { duckdbDialect } from "./dialect.ts";
-import { failureOf } from "./messages.ts";
+import { failureOf, messageOf } from "./messages.ts";
 import { type OpenDatabase, openDatabase } from "./open-database.ts";
 import { openPlanner } from "./plan.ts";
 import { readRows, willBeHeld } from "./read.ts";
@@ -51,7 +52,8 @@ export function engineOver({ database, settings, catalog, versions }: OpenDataba
   const secrets = options.connections.flatMap((connection) => connection.secrets);
   const planner = openPlanner({ database, settings, secrets });
   const memory = readMemory();
-  const dependencies = dependencyFinder({ inspect: planner.inspect, catalog });
+  const catalogs = new Set([catalog]);
+  const dependencies = dependencyFinder({ inspect: planner.inspect, catalogs });
   const totals = rememberedTotals(versions, dependencies);
   const sharedReads = openSharedReads();
   const lanes = openWriteLanes();
@@ -67,9 +69,9 @@ export function engineOver({ database, settings, catalog, versions }: OpenDataba
     };
   }
 
-  function namesChanged(): void {
-    pool.forgetStatements();
-    dependencies.forget();
+  function namesChanged(names?: readonly string[]): void {
+    pool.forgetStatements(names);
+    dependencies.forget(names);
   }
 
   function cancellable(signal: StopSignal): Cancellation {
@@ -150,6 +152,25 @@ export function engineOver({ database, settings, catalog, versions }: OpenDataba
       });
     },
     write: (change) => inSession(change, (session) => runWrite(change, { session, versions, lanes, namesChanged })),
+    async change(change, work) {
+      const settled = await inSession(change, (session, failed) =>
+        runChange(change, work, { session, versions, lanes, namesChanged, failureOf: failed }),
+      );
+      return settled();
+    },
+    async attach(alias, sql) {
+      const written = changeEverything();
+      const connection = await duckdb.connect(database);
+      try {
+        await duckdb.query(connection, sql);
+        catalogs.add(alias);
+      } catch (error) {
+        throw new EngineOpenError(messageOf(error), undefined, { cause: error });
+      } finally {
+        duckdb.disconnect_sync(connection);
+        written();
+      }
+    },
     readIntoFile: (read, file) =>
       inSession(read, async (session) => {
         const written = await readIntoFile(read, file, { session, memory });

@@ -3,6 +3,7 @@ export interface RecentMap<K, V> {
   get(key: K): V | undefined;
   set(key: K, value: V): void;
   delete(key: K): void;
+  deleteWhere(matches: (key: K) => boolean): void;
   clear(): void;
 }
 
@@ -33,6 +34,9 @@ export function recentMap<K, V>(size: number, dropped: (value: V) => void = () =
       }
     },
     delete: remove,
+    deleteWhere(matches) {
+      for (const key of [...entries.keys()]) if (matches(key)) remove(key);
+    },
     clear() {
       for (const key of [...entries.keys()]) remove(key);
     },

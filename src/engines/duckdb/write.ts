@@ -14,8 +14,8 @@ export interface Writing {
   readonly session: Session;
   readonly versions: DataVersions;
   readonly lanes: WriteLanes;
-  /** Tables, views or macros were made or went. */
-  readonly namesChanged: () => void;
+  /** Tables, views or macros were made or went: all names, or these, may mean other things now. */
+  readonly namesChanged: (names?: readonly string[]) => void;
 }
 
 /** What of the catalog a write touches: it is known by its words which table each statement changes. */
@@ -111,7 +111,7 @@ async function runEach(
 }
 
 /** While a commit is under way nobody trusts what is remembered of its tables; afterwards it is forgotten. */
-async function committed<T>(
+export async function committed<T>(
   touched: Touched,
   { versions, namesChanged }: Writing,
   commit: () => Promise<T>,

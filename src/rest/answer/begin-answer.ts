@@ -8,7 +8,7 @@ import { sliceChunk } from "../../result/slice-chunk.ts";
 import type { Spool } from "../../spool/spool.ts";
 import type { SpooledFile } from "../../spool/spooled-file.ts";
 import { gatherBuffered } from "./gather-buffered.ts";
-import { answerHeaders, type HeaderList, nextPage } from "./headers.ts";
+import { answerHeaders, type CachedAnswer, type HeaderList, nextPage, type Sharing } from "./headers.ts";
 import type { FileAnswer } from "./send-file.ts";
 import { type WholeAnswer, wholeAnswer } from "./whole-answer.ts";
 
@@ -24,6 +24,7 @@ export interface LongAnswer {
   readonly rows: Outcome["rows"];
   /** What makes bytes of the rows that follow; absent: all are there. */
   readonly rest: { readonly encoder: Encoder; readonly chunk: Chunk | undefined } | undefined;
+  readonly cached: CachedAnswer | undefined;
 }
 
 export type Answer = WholeAnswer | LongAnswer | FileAnswer;
@@ -34,7 +35,7 @@ export interface Recipe {
   readonly codec: string | undefined;
   /** Of the request: the next page's address is made of it. */
   readonly url: string;
-  readonly vary: string;
+  readonly sharing: Sharing;
   readonly deadline: Deadline;
   readonly limits: Pick<Limits, "maxBufferedBytes">;
   readonly spool: Spool;
@@ -46,11 +47,11 @@ const SMALL_BYTES = 64 * 1024;
 const FIRST_ROWS = 512;
 
 /** Makes bytes of rows until they end or are too many to be held. Rows of a whole answer are closed. */
-export async function beginAnswer({ rows, page }: Outcome, recipe: Recipe): Promise<Answer> {
+export async function beginAnswer({ rows, page }: Pick<Outcome, "rows" | "page">, recipe: Recipe): Promise<Answer> {
   let isLong = false;
   try {
     const next = nextPage(page, recipe.url);
-    const headers = answerHeaders(page, next, recipe.vary);
+    const headers = answerHeaders(page, next, recipe.sharing);
     const { format, codec } = recipe;
     if (codec !== undefined) await format.prepare?.(codec);
     const encoder = format.open(rows.columns, frameOf(page, next), codec);
@@ -76,6 +77,7 @@ interface Beginning {
 
 async function beginBuffered(rows: Outcome["rows"], encoder: Encoder, { headers, recipe }: Beginning): Promise<Answer> {
   const { format, deadline, limits, spool } = recipe;
+  const { cached } = recipe.sharing;
   const next = (): Promise<Chunk | undefined> => rows.next();
   const gathered = await gatherBuffered(encoder, {
     maxBytes: limits.maxBufferedBytes,
@@ -84,12 +86,15 @@ async function beginBuffered(rows: Outcome["rows"], encoder: Encoder, { headers,
   });
   switch (gathered.kind) {
     case "in-memory":
-      return await wholeAnswer(gathered.pieces, gathered.size, { headers, format });
-    case "in-file":
-      return { kind: "file", headers, contentType: format.contentType, file: gathered.file, tag: gathered.tag };
+      return await wholeAnswer(gathered.pieces, gathered.size, { headers, format, cached });
+    case "in-file": {
+      const { file } = gathered;
+      const tag = cached?.tag ?? gathered.tag;
+      return { kind: "file", headers, contentType: format.contentType, file, tag, cached };
+    }
     case "too-many": {
       const rest = gathered.ended ? undefined : { encoder, chunk: undefined };
-      return { kind: "long", headers, format, file: gathered.file, begun: gathered.pieces, rows, rest };
+      return { kind: "long", headers, format, file: gathered.file, begun: gathered.pieces, rows, rest, cached };
     }
   }
 }
@@ -97,8 +102,9 @@ async function beginBuffered(rows: Outcome["rows"], encoder: Encoder, { headers,
 async function beginSmall(
   rows: Outcome["rows"],
   encoder: Encoder,
-  { headers, recipe: { format, deadline } }: Beginning,
+  { headers, recipe: { format, deadline, sharing } }: Beginning,
 ): Promise<Answer> {
+  const { cached } = sharing;
   const pieces: Uint8Array[] = [];
   let size = 0;
   const add = (bytes: Uint8Array): boolean => {
@@ -114,13 +120,14 @@ async function beginSmall(
     begun: pieces,
     rows,
     rest,
+    cached,
   });
   const next = (): Promise<Chunk | undefined> => rows.next();
   for (let isFirst = true; ; isFirst = false) {
     const chunk = await deadline.spend(next);
     if (chunk === undefined) {
       const fits = add(encoder.end());
-      return fits ? await wholeAnswer(pieces, size, { headers, format }) : long(undefined);
+      return fits ? await wholeAnswer(pieces, size, { headers, format, cached }) : long(undefined);
     }
     const [first, rest] = isFirst ? firstRows(chunk, rows.columns) : [chunk, undefined];
     if (!add(encoder.encode(first))) return long({ encoder, chunk: rest });

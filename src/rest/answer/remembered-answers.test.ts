@@ -11,6 +11,7 @@ const answerOf = (size: number): WholeAnswer => ({
   size,
   tag: String(size),
   packed: undefined,
+  cached: undefined,
 });
 const current: Rows["watch"] = () => Promise.resolve(() => true);
 

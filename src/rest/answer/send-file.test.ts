@@ -6,6 +6,7 @@ import { openDeadline } from "../../calls/deadline.ts";
 import type { Endpoint } from "../../endpoint/endpoint.ts";
 import { parquet } from "../../formats/parquet/parquet.ts";
 import type { SpooledFile } from "../../spool/spooled-file.ts";
+import { VARY } from "../exchange.ts";
 import { answerHeaders } from "./headers.ts";
 import { attachment, fileNameOf, sendFile } from "./send-file.ts";
 
@@ -28,11 +29,14 @@ async function serve(file: SpooledFile): Promise<Served> {
     const page = { limit: 10, offset: 0, total: 30 };
     const segments = [{ kind: "text", text: "orders" }] as const;
     const saved = attachment({ route: { method: "GET", path: "/orders", segments } }, parquet);
-    const headers = [...answerHeaders(page, "/orders?offset=10", "Accept"), ...saved];
+    const headers = [
+      ...answerHeaders(page, "/orders?offset=10", { vary: VARY, isPrivate: false, cached: undefined }),
+      ...saved,
+    ];
     try {
       await sendFile(
-        { kind: "file", file, contentType: parquet.contentType, headers, tag: undefined },
-        { request, response, requestId: "id", deadline, limits, vary: "Accept" },
+        { kind: "file", file, contentType: parquet.contentType, headers, tag: undefined, cached: undefined },
+        { request, response, requestId: "id", deadline, limits, vary: VARY },
       );
       return undefined;
     } catch (error) {

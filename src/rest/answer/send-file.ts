@@ -3,7 +3,7 @@ import type { FileFormat } from "../../formats/format.ts";
 import type { SpooledFile } from "../../spool/spooled-file.ts";
 import type { Exchange } from "../exchange.ts";
 import { plainBody } from "./body-writer.ts";
-import type { HeaderList } from "./headers.ts";
+import { type CachedAnswer, type HeaderList, snapshotHeaders } from "./headers.ts";
 import { hasCurrent, isRead } from "./if-none-match.ts";
 
 /** An answer that lies in a file. */
@@ -14,6 +14,7 @@ export interface FileAnswer {
   readonly file: SpooledFile;
   /** Names exactly these bytes, where that is known; an ETag without its quotes. */
   readonly tag: string | undefined;
+  readonly cached: CachedAnswer | undefined;
 }
 
 const NOTHING = new Uint8Array(0);
@@ -23,7 +24,7 @@ export async function sendFile(answer: FileAnswer, exchange: Exchange): Promise<
   const { file, contentType, tag } = answer;
   const { request, response, requestId } = exchange;
   try {
-    const headers = [...answer.headers, "X-Request-Id", requestId];
+    const headers = [...answer.headers, ...snapshotHeaders(answer.cached), "X-Request-Id", requestId];
     if (tag !== undefined && isRead(request)) {
       headers.push("ETag", `"${tag}"`);
       if (hasCurrent(request.headers["if-none-match"], tag)) {

@@ -2,6 +2,8 @@ import type { Exchange } from "../exchange.ts";
 import { negotiateCoding } from "../negotiation/negotiate-coding.ts";
 import type { LongAnswer } from "./begin-answer.ts";
 import { type BodyWriter, openBody } from "./body-writer.ts";
+import { snapshotHeaders } from "./headers.ts";
+import { isRead } from "./if-none-match.ts";
 
 const NOTHING = new Uint8Array(0);
 
@@ -11,7 +13,10 @@ export async function sendLong(answer: LongAnswer, exchange: Exchange): Promise<
   const { format, rows, file } = answer;
   try {
     const compressor = format.compressible ? negotiateCoding(request.headers["accept-encoding"]) : undefined;
-    const headers = [...answer.headers, "X-Request-Id", requestId, "Content-Type", format.contentType];
+    const headers = [...answer.headers, ...snapshotHeaders(answer.cached), "X-Request-Id", requestId];
+    headers.push("Content-Type", format.contentType);
+    // The bytes themselves are not known yet; the rows that they come from are.
+    if (answer.cached?.tag !== undefined && isRead(request)) headers.push("ETag", `W/"${answer.cached.tag}"`);
     if (compressor !== undefined) headers.push("Content-Encoding", compressor.coding);
     response.writeHead(200, headers);
     if (request.method === "HEAD") {

@@ -2,7 +2,7 @@ import { RequestFailure } from "../../failure.ts";
 import type { Exchange } from "../exchange.ts";
 import { negotiateCoding } from "../negotiation/negotiate-coding.ts";
 import { plainBody, sendText } from "./body-writer.ts";
-import type { HeaderList } from "./headers.ts";
+import { type HeaderList, snapshotHeaders } from "./headers.ts";
 import { hasCurrent, isRead } from "./if-none-match.ts";
 import { packBody, type WholeAnswer } from "./whole-answer.ts";
 
@@ -17,7 +17,14 @@ export function sendAtOnce(
   { request, response, requestId }: Pick<Exchange, "request" | "response" | "requestId">,
 ): boolean {
   if (answer.text === undefined || response.socket === null || response.socket.writableLength > 0) return false;
-  const headers = [...answer.headers, "X-Request-Id", requestId, "ETag", `"${answer.tag}"`];
+  const headers = [
+    ...answer.headers,
+    ...snapshotHeaders(answer.cached),
+    "X-Request-Id",
+    requestId,
+    "ETag",
+    `"${answer.tag}"`,
+  ];
   if (hasCurrent(request.headers["if-none-match"], answer.tag)) {
     response.writeHead(304, headers).end();
     return true;
@@ -33,7 +40,7 @@ export function sendAtOnce(
 export async function sendWhole(answer: WholeAnswer, exchange: Exchange): Promise<void> {
   const { request, response, requestId } = exchange;
   const compressor = answer.packed === undefined ? undefined : negotiateCoding(request.headers["accept-encoding"]);
-  const headers = [...answer.headers, "X-Request-Id", requestId];
+  const headers = [...answer.headers, ...snapshotHeaders(answer.cached), "X-Request-Id", requestId];
   if (isRead(request)) {
     const tag = `"${answer.tag}"`;
     // Packed bytes may differ between versions of a compressor; what is inside does not.

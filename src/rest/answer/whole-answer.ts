@@ -1,7 +1,7 @@
 import crypto from "node:crypto";
 import type { RowFormat } from "../../formats/format.ts";
 import type { Compressor } from "./compressors.ts";
-import type { HeaderList } from "./headers.ts";
+import type { CachedAnswer, HeaderList } from "./headers.ts";
 import { openLongTag } from "./long-tag.ts";
 
 /** A successful answer whose bytes are all there. It is the same for whoever asks, so many requests may share one. */
@@ -19,6 +19,7 @@ export interface WholeAnswer {
   readonly tag: string;
   /** The body as it was packed so far, each way once. Absent: compression is not of use. */
   readonly packed: Map<Compressor, Promise<Uint8Array>> | undefined;
+  readonly cached: CachedAnswer | undefined;
 }
 
 /** Smaller ones travel in one packet anyway. decisions.md 5. */
@@ -35,7 +36,7 @@ const NOTHING = new Uint8Array(0);
 export async function wholeAnswer(
   pieces: readonly Uint8Array[],
   size: number,
-  { headers, format }: { readonly headers: HeaderList; readonly format: RowFormat },
+  { headers, format, cached }: Pick<WholeAnswer, "headers" | "cached"> & { readonly format: RowFormat },
 ): Promise<WholeAnswer> {
   // A short body goes out with one call when it is one piece.
   const body = pieces.length > 1 && size <= WORTH_JOINING_BYTES ? [Buffer.concat(pieces, size)] : pieces;
@@ -46,10 +47,8 @@ export async function wholeAnswer(
     body,
     text: body.length === 1 && size <= SENT_AS_TEXT_BYTES ? latin1(body[0] ?? NOTHING) : undefined,
     size,
-    tag:
-      size <= HASHED_BYTES
-        ? tagOf(body.length === 1 ? (body[0] ?? NOTHING) : Buffer.concat(body))
-        : await longTagOf(body),
+    tag: cached?.tag ?? (await tagOfBody(body, size)),
+    cached,
     packed: format.compressible && size > WORTH_PACKING_BYTES ? new Map() : undefined,
   };
 }
@@ -66,6 +65,11 @@ export function packBody({ body, packed }: WholeAnswer, compressor: Compressor):
 
 function latin1({ buffer, byteOffset, byteLength }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString("latin1");
+}
+
+function tagOfBody(body: readonly Uint8Array[], size: number): string | Promise<string> {
+  if (size > HASHED_BYTES) return longTagOf(body);
+  return tagOf(body.length === 1 ? (body[0] ?? NOTHING) : Buffer.concat(body));
 }
 
 function tagOf(bytes: Uint8Array): string {

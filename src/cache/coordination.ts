@@ -1,0 +1,17 @@
+import type { ReportCache } from "./cache-events.ts";
+import type { Leases } from "./leases.ts";
+import type { RefreshQueue } from "./refresh-queue.ts";
+import type { Schedule } from "./schedule.ts";
+import type { SnapshotStore } from "./snapshot-store.ts";
+import type { Timing } from "./timing.ts";
+
+/** What both kinds of caches share. */
+export interface Coordination {
+  readonly store: SnapshotStore;
+  readonly queue: RefreshQueue;
+  readonly schedule: Schedule;
+  readonly leases: Leases;
+  readonly timing: Timing;
+  readonly now: () => number;
+  readonly report: ReportCache;
+}

@@ -1,0 +1,113 @@
+import type { Snapshot } from "./cache.ts";
+import type { ReportCache } from "./cache-events.ts";
+import type { Lease } from "./caches.ts";
+import { asFailure, reasonOf } from "./refresh-failure.ts";
+import type { SnapshotStore } from "./snapshot-store.ts";
+
+/** A snapshot of this process, with those who read it. */
+export interface Held {
+  readonly snapshot: Snapshot;
+  readonly account: Account | undefined;
+  leases: number;
+  /** Nobody gets it any more: it goes with its last lease. */
+  isRetired: boolean;
+}
+
+/** Whoever counts what snapshots take up. */
+export interface Account {
+  /** The last lease has gone, and the snapshot stays. */
+  idle(): void;
+  /** The snapshot goes. */
+  gone(snapshot: Snapshot): void;
+}
+
+/** Who reads which snapshot, so that none is dropped under a reader. */
+export interface Leases {
+  hold(snapshot: Snapshot, account?: Account): Held;
+  lease(held: Held, state: Lease["state"], isCurrent: () => boolean): Lease;
+  /** Drops a snapshot as soon as nobody reads it. */
+  retire(held: Held): void;
+  /** Tries again to drop what could not be dropped. */
+  retry(): void;
+  /** Nothing is dropped any more; resolves when the last drop is over. */
+  close(): Promise<void>;
+}
+
+export function openLeases({ store, report }: { readonly store: SnapshotStore; readonly report: ReportCache }): Leases {
+  let waiting: Snapshot[] = [];
+  let dropping: Promise<void> | undefined;
+  let failing = false;
+  let closed = false;
+
+  async function tryToDrop(snapshots: readonly Snapshot[]): Promise<boolean> {
+    try {
+      await store.drop(snapshots);
+      failing = false;
+      return true;
+    } catch (error) {
+      if (snapshots.length > 1) return false;
+      if (!failing) report({ kind: "cache-drop-failed", message: reasonOf(asFailure(error)) });
+      failing = true;
+      return false;
+    }
+  }
+
+  /** One drop at a time: what comes meanwhile goes together with the next. */
+  async function dropWaiting(): Promise<void> {
+    const failed: Snapshot[] = [];
+    while (waiting.length > 0) {
+      const batch = waiting;
+      waiting = [];
+      if (await tryToDrop(batch)) continue;
+      // One that cannot be dropped must not keep the others.
+      for (const one of batch) if (batch.length === 1 || !(await tryToDrop([one]))) failed.push(one);
+    }
+    waiting = failed;
+    dropping = undefined;
+  }
+
+  function dropNow(): void {
+    if (waiting.length > 0 && !closed) dropping ??= dropWaiting();
+  }
+
+  function drop({ snapshot, account }: Held): void {
+    account?.gone(snapshot);
+    waiting.push(snapshot);
+    dropNow();
+  }
+
+  function release(held: Held): void {
+    held.leases--;
+    if (held.leases > 0) return;
+    if (held.isRetired) drop(held);
+    else held.account?.idle();
+  }
+
+  return {
+    hold: (snapshot, account) => ({ snapshot, account, leases: 0, isRetired: false }),
+    lease(held, state, isCurrent) {
+      held.leases++;
+      let isReleased = false;
+      return {
+        snapshot: held.snapshot,
+        state,
+        isCurrent,
+        release() {
+          if (isReleased) return;
+          isReleased = true;
+          release(held);
+        },
+      };
+    },
+    retire(held) {
+      if (held.isRetired) return;
+      held.isRetired = true;
+      if (held.leases === 0) drop(held);
+    },
+    retry: dropNow,
+    async close() {
+      await dropping;
+      closed = true;
+    },
+  };
+}

@@ -1,0 +1,13 @@
+import { RequestFailure } from "../failure.ts";
+
+/** What a refresh rejected with. Anything but a RequestFailure is a mistake of ours. */
+export function asFailure(error: unknown): RequestFailure {
+  return error instanceof RequestFailure ? error : new RequestFailure({ kind: "internal" }, { cause: error });
+}
+
+/** Why a refresh failed, for those who run the service. */
+export function reasonOf({ failure, cause }: RequestFailure): string {
+  if (failure.kind === "query-failed" || failure.kind === "refused-by-template") return failure.message;
+  if (failure.kind === "source-down") return `connection '${failure.connection}' cannot be reached`;
+  return failure.kind === "internal" && cause instanceof Error ? `internal: ${cause.message}` : failure.kind;
+}

@@ -1,0 +1,83 @@
+/**
+ * How urgent work is. `call`: a call runs its own query, at once; the engine bounds those. `read`: somebody waits for a shared
+ * refresh. `background`: nobody waits.
+ */
+export type Lane = "call" | "read" | "background";
+
+/** A refresh that waits for its turn. */
+export interface Job {
+  /** Never rejects. */
+  readonly start: () => Promise<void>;
+  /** Ends it, whether it runs or still waits. */
+  readonly stop: () => void;
+}
+
+/** How many refreshes run at once: those that somebody waits for come first. */
+export interface RefreshQueue {
+  add(job: Job, lane: Lane): void;
+  /** Somebody waits for it now: it moves forward, unless it runs already. */
+  hasten(job: Job, lane: Lane): void;
+  /** Nothing begins any more; what runs is stopped and waited for. */
+  close(): Promise<void>;
+}
+
+export function openRefreshQueue(maxConcurrent: number): RefreshQueue {
+  // Sets keep the order of arrival, and anyone can leave at once.
+  const lanes = { read: new Set<Job>(), background: new Set<Job>() };
+  const running = new Map<Job, Promise<void>>();
+  let counted = 0;
+  let closed = false;
+
+  async function run(job: Job): Promise<void> {
+    const work = job.start();
+    running.set(job, work);
+    await work;
+    running.delete(job);
+  }
+
+  async function runCounted(job: Job): Promise<void> {
+    counted++;
+    await run(job);
+    counted--;
+    next();
+  }
+
+  function next(): void {
+    for (const lane of [lanes.read, lanes.background]) {
+      for (const job of lane) {
+        if (closed || counted >= maxConcurrent) return;
+        lane.delete(job);
+        void runCounted(job);
+      }
+    }
+  }
+
+  function add(job: Job, lane: Lane): void {
+    if (closed) return job.stop();
+    switch (lane) {
+      case "call":
+        void run(job);
+        return;
+      case "read":
+      case "background":
+        lanes[lane].add(job);
+        next();
+    }
+  }
+
+  return {
+    add,
+    hasten(job, lane) {
+      if (lane === "background") return;
+      if (lanes.background.delete(job) || (lane === "call" && lanes.read.delete(job))) add(job, lane);
+    },
+    async close() {
+      closed = true;
+      const waiting = [...lanes.read, ...lanes.background];
+      lanes.read.clear();
+      lanes.background.clear();
+      for (const job of [...waiting, ...running.keys()]) job.stop();
+      await Promise.all(running.values());
+    },
+  };
+}

@@ -1,0 +1,143 @@
+/** Runs work once, after so many milliseconds. Gives back the way to call it off. */
+export type After = (ms: number, work: () => void) => () => void;
+
+/** Something that falls due. It belongs to one schedule. */
+export interface Due {
+  readonly work: () => void;
+  /** By the time of the schedule. */
+  at: number;
+  /** Where it stands in the heap; -1 when it is not scheduled. */
+  place: number;
+}
+
+export function dueFor(work: () => void): Due {
+  return { work, at: 0, place: -1 };
+}
+
+/** When what falls due: one timer for everything. */
+export interface Schedule {
+  /** Milliseconds that never run backwards, whatever becomes of the clock. */
+  time(): number;
+  /** It falls due so much later than now, and no longer at the time that it had before. */
+  set(due: Due, delayMs: number): void;
+  clear(due: Due): void;
+  /** Milliseconds until it is due; undefined when it is not scheduled. */
+  remaining(due: Due): number | undefined;
+  /** Before, everything waits. */
+  start(): void;
+  close(): void;
+}
+
+/** A machine that slept, or whose clock was set, notices within this time. It also keeps timers below their largest delay. */
+const LONGEST_WAIT_MS = 60_000;
+
+export function openSchedule({ now, after }: { readonly now: () => number; readonly after: After }): Schedule {
+  const heap: Due[] = [];
+  let elapsed = 0;
+  let seen = now();
+  let isRunning = false;
+  let timer: { readonly until: number; readonly cancel: () => void } | undefined;
+
+  function time(): number {
+    const current = now();
+    if (current > seen) elapsed += current - seen;
+    seen = current;
+    return elapsed;
+  }
+
+  function arm(): void {
+    const [first] = heap;
+    if (!isRunning || first === undefined) return;
+    const wait = Math.max(1, Math.ceil(Math.min(LONGEST_WAIT_MS, first.at - time())));
+    const until = elapsed + wait;
+    if (timer !== undefined && timer.until <= until) return;
+    timer?.cancel();
+    timer = { until, cancel: after(wait, tick) };
+  }
+
+  function tick(): void {
+    // The timer has waited that long, even when the clock was set back meanwhile.
+    elapsed = Math.max(time(), timer?.until ?? 0);
+    timer = undefined;
+    const until = elapsed;
+    for (let first = heap[0]; first !== undefined && first.at <= until; first = heap[0]) {
+      remove(heap, first);
+      first.work();
+    }
+    arm();
+  }
+
+  return {
+    time,
+    set(due, delayMs) {
+      remove(heap, due);
+      // At least a moment later: what is set while it is due comes with the next tick.
+      due.at = time() + Math.max(1, delayMs);
+      insert(heap, due);
+      arm();
+    },
+    clear: (due) => remove(heap, due),
+    remaining: (due) => (due.place < 0 ? undefined : Math.max(0, due.at - time())),
+    start() {
+      isRunning = true;
+      arm();
+    },
+    close() {
+      isRunning = false;
+      timer?.cancel();
+      timer = undefined;
+    },
+  };
+}
+
+/** The default timer: it keeps no process alive. */
+export const afterMs: After = (ms, work) => {
+  const timer = setTimeout(work, ms).unref();
+  return () => clearTimeout(timer);
+};
+
+// A binary heap whose items know their place, so that any of them can be taken out.
+
+function insert(heap: Due[], due: Due): void {
+  due.place = heap.length;
+  heap.push(due);
+  rise(heap, due);
+}
+
+function remove(heap: Due[], due: Due): void {
+  const { place } = due;
+  if (place < 0) return;
+  due.place = -1;
+  const last = heap.pop();
+  if (last === undefined || last === due) return;
+  heap[place] = last;
+  last.place = place;
+  rise(heap, last);
+  sink(heap, last);
+}
+
+function rise(heap: Due[], due: Due): void {
+  while (due.place > 0) {
+    const parent = heap[(due.place - 1) >> 1];
+    if (parent === undefined || parent.at <= due.at) return;
+    swap(heap, parent, due);
+  }
+}
+
+function sink(heap: Due[], due: Due): void {
+  for (;;) {
+    const left = heap[2 * due.place + 1];
+    const right = heap[2 * due.place + 2];
+    const child = right !== undefined && left !== undefined && right.at < left.at ? right : left;
+    if (child === undefined || child.at >= due.at) return;
+    swap(heap, child, due);
+  }
+}
+
+function swap(heap: Due[], one: Due, other: Due): void {
+  const { place } = one;
+  one.place = other.place;
+  other.place = place;
+  heap[one.place] = one;
+  heap[other.place] = other;
+}

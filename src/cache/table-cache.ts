@@ -1,0 +1,250 @@
+import { RequestFailure } from "../failure.ts";
+import { type Attempt, type Ended, openAttempts, type Subject } from "./attempts.ts";
+import { type CacheDefinition, type CacheName, cacheKey, type Snapshot } from "./cache.ts";
+import type { Acquiring, CacheStatus, Lease } from "./caches.ts";
+import type { Coordination } from "./coordination.ts";
+import type { Held } from "./leases.ts";
+import { reasonOf } from "./refresh-failure.ts";
+import { type Due, dueFor } from "./schedule.ts";
+import { isOverdue } from "./timing.ts";
+
+/** A cache with a refresh template, and what is known of it. */
+interface TableCache extends Subject {
+  readonly definition: CacheDefinition;
+  readonly label: string;
+  readonly due: Due;
+  current: Held | undefined;
+  /** Those that are kept beside the current one, the oldest first. */
+  older: Held[];
+  /** How many writes the current one has seen. */
+  seen: number;
+  /** When the current rows were read, by the time of the schedule. */
+  refreshedAt: number;
+  /** Refreshes that failed since the last one that worked. */
+  failures: number;
+  error: string | undefined;
+}
+
+/** Every cache with a refresh template. */
+export interface TableCaches {
+  acquire(name: CacheName, acquiring: Acquiring): Promise<Lease>;
+  invalidate(name: CacheName): void;
+  refreshAfterWrite(name: CacheName): Promise<void>;
+  refresh(name: CacheName, signal: Acquiring["signal"]): Promise<Snapshot>;
+  statuses(): readonly CacheStatus[];
+  /** Schedules every cache that has a schedule. */
+  start(): void;
+  /** Fills those that are empty; `progress` hears of the beginning and of each that is done. */
+  warmUp(progress: (done: number, total: number, failed: number) => void): void;
+  /** Retires what is too old. */
+  sweep(): void;
+}
+
+export function openTableCaches(
+  definitions: readonly CacheDefinition[],
+  loaded: readonly Snapshot[],
+  { store, queue, schedule, leases, timing, now, report }: Coordination,
+): TableCaches {
+  const attempts = openAttempts<TableCache>({
+    queue,
+    now,
+    time: schedule.time,
+    refreshing: {
+      make: ({ definition, current }, signal) => store.refresh(definition, current?.snapshot, signal),
+      made,
+      failed,
+      settled: retireOld,
+    },
+  });
+  const caches = new Map<string, TableCache>();
+  for (const definition of definitions) caches.set(cacheKey(definition.name), openTable(definition));
+  // The current one of each comes last.
+  for (const snapshot of loaded) {
+    const cache = caches.get(cacheKey(snapshot.name));
+    if (cache === undefined) continue;
+    put(cache, snapshot);
+    // It may be from the future of a clock that was set back.
+    cache.refreshedAt = schedule.time() - Math.max(0, now() - snapshot.createdAtMs);
+  }
+
+  function openTable(definition: CacheDefinition): TableCache {
+    const cache: TableCache = {
+      definition,
+      label: `${definition.name.schema}.${definition.name.table}`,
+      due: dueFor(() => attempts.begin(cache)),
+      writes: { count: 0 },
+      running: undefined,
+      waiting: undefined,
+      current: undefined,
+      older: [],
+      seen: 0,
+      refreshedAt: 0,
+      failures: 0,
+      error: undefined,
+    };
+    return cache;
+  }
+
+  function put(cache: TableCache, snapshot: Snapshot): void {
+    const { current } = cache;
+    // A refresh that found nothing new may give back the snapshot that was there.
+    if (current?.snapshot.uid === snapshot.uid) return;
+    if (current !== undefined) cache.older.push(current);
+    cache.current = leases.hold(snapshot);
+  }
+
+  function made(cache: TableCache, snapshot: Snapshot, { writes, beganAt = schedule.time() }: Attempt): void {
+    const { label: name, definition } = cache;
+    put(cache, snapshot);
+    cache.seen = writes;
+    cache.refreshedAt = beganAt;
+    if (cache.failures > 0) report({ kind: "cache-refresh-works", cache: name });
+    cache.failures = 0;
+    cache.error = undefined;
+    const ms = schedule.time() - beganAt;
+    report({ kind: "cache-refreshed", cache: name, mode: definition.mode.kind, rows: snapshot.rows, ms });
+    if (definition.scheduleMs === undefined) schedule.clear(cache.due);
+    else schedule.set(cache.due, timing.next(definition.scheduleMs, ms));
+  }
+
+  function failed(cache: TableCache, failure: RequestFailure, attempt: Attempt): Promise<void> | undefined {
+    // Interrupted because the service stops: nothing is wrong with it.
+    if (attempt.signal.aborted) return undefined;
+    const { definition } = cache;
+    const message = reasonOf(failure);
+    cache.failures++;
+    const retryMs = timing.retry(definition.scheduleMs, cache.failures);
+    schedule.set(cache.due, retryMs);
+    if (cache.error !== message) report({ kind: "cache-refresh-failed", cache: cache.label, message, retryMs });
+    cache.error = message;
+    return store.recordFailure({
+      name: definition.name,
+      mode: definition.mode.kind,
+      status: "error",
+      message,
+      rows: undefined,
+      snapshot: undefined,
+      startedAtMs: attempt.startedAtMs,
+      durationMs: schedule.time() - (attempt.beganAt ?? schedule.time()),
+    });
+  }
+
+  function retireOld(cache: TableCache): void {
+    const { keepLast, maxAgeMs = Number.POSITIVE_INFINITY } = cache.definition.retention;
+    const { older } = cache;
+    if (older.length === 0) return;
+    const surplus = older.length - (keepLast - 1);
+    const isKept = ({ snapshot }: Held, index: number): boolean =>
+      index >= surplus && now() - snapshot.createdAtMs <= maxAgeMs;
+    cache.older = older.filter(isKept);
+    for (const [index, held] of older.entries()) if (!isKept(held, index)) leases.retire(held);
+  }
+
+  function isStale(cache: TableCache): boolean {
+    return cache.seen !== cache.writes.count;
+  }
+
+  function isLate({ definition: { scheduleMs }, refreshedAt }: TableCache): boolean {
+    return scheduleMs !== undefined && isOverdue(scheduleMs, schedule.time() - refreshedAt);
+  }
+
+  function leaseOf(cache: TableCache, held: Held, state: Lease["state"]): Lease {
+    return leases.lease(held, state, () => cache.current === held && !isStale(cache) && !isLate(cache));
+  }
+
+  function leaseAfter(cache: TableCache, ended: Ended): Lease {
+    const { current } = cache;
+    if (ended.kind === "failed" && current === undefined) throw ended.failure;
+    if (current === undefined) throw new Error("a refresh that worked has made a snapshot");
+    return leaseOf(cache, current, ended.kind === "made" ? "miss" : "stale");
+  }
+
+  function tableOf(name: CacheName): TableCache {
+    const cache = caches.get(cacheKey(name));
+    if (cache === undefined) throw new RequestFailure({ kind: "not-found" });
+    return cache;
+  }
+
+  /** Waits for a refresh, which runs to its end whoever leaves. */
+  function refreshed<T>(
+    cache: TableCache,
+    { signal, refresh }: { readonly signal: Acquiring["signal"] | undefined; readonly refresh: boolean },
+    take: (ended: Ended) => T,
+  ): Promise<T> {
+    return attempts.wait(cache, { lane: "read", newer: refresh, signal, endsWithWaiters: false, take });
+  }
+
+  return {
+    async acquire(name, acquiring) {
+      const cache = tableOf(name);
+      const { current } = cache;
+      if (!acquiring.refresh && current !== undefined && !isStale(cache))
+        return leaseOf(cache, current, isLate(cache) ? "stale" : "hit");
+      return await refreshed(cache, acquiring, (ended) => leaseAfter(cache, ended));
+    },
+    invalidate(name) {
+      const cache = caches.get(cacheKey(name));
+      if (cache !== undefined) cache.writes.count++;
+    },
+    async refreshAfterWrite(name) {
+      const cache = caches.get(cacheKey(name));
+      if (cache === undefined) return;
+      cache.writes.count++;
+      await refreshed(cache, { signal: undefined, refresh: false }, () => {});
+    },
+    async refresh(name, signal) {
+      const cache = tableOf(name);
+      return await refreshed(cache, { signal, refresh: true }, (ended) => {
+        if (ended.kind === "failed") throw ended.failure;
+        if (cache.current === undefined) throw new Error("a refresh that worked has made a snapshot");
+        return cache.current.snapshot;
+      });
+    },
+    statuses: () => [...caches.values()].map(statusOf),
+    start() {
+      for (const cache of caches.values()) {
+        const { scheduleMs } = cache.definition;
+        if (scheduleMs === undefined || cache.due.place >= 0) continue;
+        const ageMs = cache.current === undefined ? 0 : schedule.time() - cache.refreshedAt;
+        schedule.set(cache.due, timing.first(scheduleMs, ageMs));
+      }
+    },
+    warmUp(progress) {
+      const empty = [...caches.values()].filter(({ current }) => current === undefined);
+      const total = empty.length;
+      let done = 0;
+      let failures = 0;
+      if (total > 0) progress(done, total, failures);
+      const count = (ended: Ended): void => {
+        if (ended.kind === "failed") failures++;
+        progress(++done, total, failures);
+      };
+      for (const cache of empty)
+        void attempts.wait(cache, {
+          lane: "background",
+          newer: false,
+          signal: undefined,
+          endsWithWaiters: false,
+          take: count,
+        });
+    },
+    sweep() {
+      for (const cache of caches.values()) retireOld(cache);
+    },
+  };
+
+  function statusOf(cache: TableCache): CacheStatus {
+    const { definition, current, older, due } = cache;
+    const remaining = schedule.remaining(due) ?? ((cache.running ?? cache.waiting) ? 0 : undefined);
+    return {
+      name: definition.name,
+      mode: definition.mode.kind,
+      snapshots: older.length + (current === undefined ? 0 : 1),
+      rows: current?.snapshot.rows,
+      createdAtMs: current?.snapshot.createdAtMs,
+      isStale: current !== undefined && (isStale(cache) || isLate(cache)),
+      nextRefreshAtMs: remaining === undefined ? undefined : now() + remaining,
+      error: cache.error,
+    };
+  }
+}

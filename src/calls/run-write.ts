@@ -1,0 +1,67 @@
+import { identityKey } from "../auth/identity.ts";
+import type { Endpoint } from "../endpoint/endpoint.ts";
+import type { Written } from "../engines/engine.ts";
+import type { RawParams } from "../params/parameter.ts";
+import type { Lookup } from "../sql/render.ts";
+import type { RunRecorded } from "./idempotency.ts";
+import { type Call, type Callee, statementsOf, untilAborted, validateCall } from "./run-endpoint.ts";
+
+/** A change that somebody asks for, and how its outcome is told. */
+export interface WriteCall extends Call {
+  /** What the client calls its request, so that it is not run twice. */
+  readonly idempotencyKey: string | undefined;
+  readonly encode: (written: Written) => Promise<string>;
+}
+
+/**
+ * Validates, renders, runs and commits; the answer tells of what is durable. Rejects with a RequestFailure: then nothing is
+ * left behind, or what `transaction: false` allows.
+ */
+export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Callee): Promise<string> {
+  const { operation } = endpoint;
+  if (operation.kind !== "write") throw new Error(`${endpoint.name} is no write`);
+  const { params } = validateCall(endpoint, call, callee.limits);
+  const { deadline, identity, idempotencyKey, encode } = call;
+  const { signal } = deadline;
+  return deadline.spend(async () => {
+    const verified = await untilAborted(callee.ready(endpoint), signal);
+    const lookup: Lookup = ({ scope, name }) => (scope === "auth" ? identity.get(name) : params.get(name));
+    const { connections } = verified;
+    const { transaction, returnsData } = operation;
+    const statements = statementsOf(verified, lookup, callee.engine);
+    const run: RunRecorded = async (record) => {
+      const written = await callee.engine
+        .write({ connections, statements, transaction, returnsData, signal, record })
+        .catch((error: unknown) => {
+          // What came before the statement that failed has been committed.
+          if (!transaction) invalidateAfter(endpoint, callee);
+          throw error;
+        });
+      await renewAfter(endpoint, callee);
+      return written;
+    };
+    if (idempotencyKey === undefined) return await encode(await run());
+    const scope = `${endpoint.name}\n${identityKey(identity)}`;
+    const request = { scope, key: idempotencyKey, fingerprint: fingerprintOf(call.raw) };
+    return await callee.idempotentAnswers.once(request, { run, encode, signal });
+  });
+}
+
+/** What a client said. Texts only: no two requests that differ share it. */
+function fingerprintOf({ query, path, header, body }: RawParams): string {
+  return JSON.stringify(
+    [query, path, header, body].map((values) => [...values].map(([name, { text }]) => [name, text])),
+  );
+}
+
+/** A cache is old after this write, where the endpoint says so. Spec 3. */
+function invalidateAfter({ cache }: Endpoint, { caches }: Callee): void {
+  if (cache?.kind === "on-write") caches.invalidate(cache.name);
+}
+
+/** The same, and where it is to be refreshed the answer waits for that. */
+async function renewAfter(endpoint: Endpoint, callee: Callee): Promise<void> {
+  const { cache } = endpoint;
+  if (cache?.kind === "on-write" && cache.action === "refresh") await callee.caches.refreshAfterWrite(cache.name);
+  else invalidateAfter(endpoint, callee);
+}

@@ -1,0 +1,182 @@
+import { cacheKey } from "../cache/cache.ts";
+import type { CacheStatus, Caches } from "../cache/caches.ts";
+import { loadProject } from "../config/load-project.ts";
+import { oneLine } from "../config/problem.ts";
+import { RequestFailure } from "../failure.ts";
+import { openService, type Service } from "../service.ts";
+import { type Command, type ExitCode, exitCodes, type Runtime, UsageError } from "./command.ts";
+import { projectOptionsHelp, readOptionsAndNames } from "./options.ts";
+import { hasErrors, printProblems } from "./print-problems.ts";
+
+const ACTIONS = ["list", "refresh", "gc"] as const;
+type Action = (typeof ACTIONS)[number];
+
+/** Looks at the caches of a project and works on them. */
+export const cache: Command = {
+  name: "cache",
+  summary: "look at the caches of a project: list, refresh, gc",
+  help: `Usage: eider cache list [options]
+       eider cache refresh [schema.table ...] [options]
+       eider cache gc [options]
+
+list shows every cache: mode, snapshots, rows, age, next refresh, last error. refresh fills all, or those that are named,
+anew. gc removes snapshots that retention does not keep. A cache file belongs to one process at a time: stop the service
+first, or ask it for /health/ready.
+
+Options:
+${projectOptionsHelp}
+      --json            one JSON document
+
+Example:
+  eider cache refresh analytics.sales --config project/eider.yaml`,
+  async run(args, runtime) {
+    const [word, ...rest] = args;
+    const action = ACTIONS.find((each) => each === word);
+    if (action === undefined) throw new UsageError(`cache: expected one of ${ACTIONS.join(", ")}`);
+    const { config: file, port, host, logLevel, logFormat, flags, positionals } = readOptionsAndNames(rest, ["json"]);
+    if (action !== "refresh" && positionals.length > 0) throw new UsageError(`cache ${action} takes no names`);
+    const overrides = { port, host, logLevel, logFormat };
+    const loaded = await loadProject({ file, cwd: runtime.cwd, env: runtime.env, overrides });
+    printProblems(loaded.problems, runtime.stderr);
+    if (loaded.project === undefined) return exitCodes.problem;
+    const { temporary, self, env } = runtime;
+    const opened = await openService(loaded.project, { report: () => {}, connect: true, temporary, self, env });
+    printProblems(opened.problems, runtime.stderr);
+    if (hasErrors(opened.problems)) return exitCodes.problem;
+    if (opened.service === undefined) {
+      runtime.stderr.write(`${oneLine(opened.unreachable ?? "the project could not be opened")}\n`);
+      return exitCodes.unavailable;
+    }
+    try {
+      return await act(action, { service: opened.service, names: positionals, json: flags.has("json") }, runtime);
+    } finally {
+      await opened.service.close();
+    }
+  },
+};
+
+interface Acting {
+  readonly service: Service;
+  readonly names: readonly string[];
+  readonly json: boolean;
+}
+
+async function act(action: Action, { service, names, json }: Acting, runtime: Runtime): Promise<ExitCode> {
+  const { caches } = service;
+  switch (action) {
+    case "list":
+      print(
+        await Promise.all(caches.statuses().map((status) => entryOf(status, service, runtime.now()))),
+        json,
+        runtime,
+      );
+      return exitCodes.done;
+    case "refresh":
+      return await refreshAll(caches, names, runtime);
+    case "gc":
+      runtime.stdout.write(`${await caches.collect()} snapshots removed\n`);
+      return exitCodes.done;
+  }
+}
+
+async function refreshAll(caches: Caches, names: readonly string[], runtime: Runtime): Promise<ExitCode> {
+  const known = caches.statuses().filter(({ mode }) => mode !== "results");
+  const wanted = names.length === 0 ? known : names.map((name) => find(name, known));
+  let code: ExitCode = exitCodes.done;
+  for (const [index, { name }] of wanted.entries()) {
+    const label = `${name.schema}.${name.table}`;
+    const from = performance.now();
+    try {
+      const { rows } = await caches.refresh(name, NEVER);
+      const ms = Math.round(performance.now() - from);
+      runtime.stdout.write(`${index + 1} of ${wanted.length}: ${label}, ${rows} rows in ${ms} ms\n`);
+    } catch (error) {
+      const failure = error instanceof RequestFailure ? error.failure : undefined;
+      const reason = failure?.kind === "query-failed" ? failure.message : (failure?.kind ?? String(error));
+      runtime.stderr.write(`${label}: ${oneLine(reason)}\n`);
+      code = exitCodes.unavailable;
+    }
+  }
+  return code;
+}
+
+const NEVER = new AbortController().signal;
+
+function find(text: string, known: readonly CacheStatus[]): CacheStatus {
+  const [table = "", schema = "cache"] = text.split(".").reverse();
+  const found = known.find(({ name }) => cacheKey(name) === cacheKey({ schema, table }));
+  if (found !== undefined) return found;
+  const names = known.map(({ name }) => `${name.schema}.${name.table}`).join(", ");
+  throw new UsageError(`cache refresh: no cache '${text}' is filled by a template; there are ${names || "none"}`);
+}
+
+interface Entry {
+  readonly table: string;
+  readonly mode: string;
+  readonly snapshots: number;
+  readonly rows: number | null;
+  readonly ageSeconds: number | null;
+  readonly nextRefresh: string | null;
+  readonly lastError: string | null;
+}
+
+async function entryOf(status: CacheStatus, service: Service, now: Date): Promise<Entry> {
+  const { name, mode, snapshots, rows, createdAtMs, nextRefreshAtMs, error } = status;
+  return {
+    table: `${name.schema}.${name.table}`,
+    mode,
+    snapshots,
+    rows: rows ?? null,
+    ageSeconds: createdAtMs === undefined ? null : Math.max(0, Math.round((now.getTime() - createdAtMs) / 1000)),
+    nextRefresh: nextRefreshAtMs === undefined ? null : new Date(nextRefreshAtMs).toISOString(),
+    lastError: error ?? (await recordedError(status, service)) ?? null,
+  };
+}
+
+/** What the last refresh of an earlier process failed with. */
+async function recordedError({ name }: CacheStatus, { engine, cacheCatalog }: Service): Promise<string | undefined> {
+  const sql = `SELECT status, message FROM ${cacheCatalog}.audit.refreshes WHERE schema_name = $1 AND table_name = $2 ORDER BY started DESC LIMIT 1`;
+  const values = [name.schema, name.table].map((value) => ({ type: "VARCHAR", value }) as const);
+  const change = { connections: [], touches: [], signal: NEVER };
+  const [[status, message] = []] = await engine.change(change, (run) => run({ sql, values }));
+  return status === "error" ? (message ?? "") : undefined;
+}
+
+function print(entries: readonly Entry[], json: boolean, { stdout }: Runtime): void {
+  if (json) {
+    stdout.write(`${JSON.stringify(entries, null, 2)}\n`);
+    return;
+  }
+  const header = ["table", "mode", "snapshots", "rows", "age", "next refresh", "last error"];
+  const lines = entries.map(({ table, mode, snapshots, rows, ageSeconds, nextRefresh, lastError }) => [
+    table,
+    mode,
+    String(snapshots),
+    rows === null ? "" : String(rows),
+    ageSeconds === null ? "empty" : ageOf(ageSeconds),
+    nextRefresh ?? "",
+    oneLine(lastError ?? ""),
+  ]);
+  // In a pipe one tab between fields; on a terminal they stand below each other.
+  if (!stdout.isTerminal) {
+    for (const line of [header, ...lines]) stdout.write(`${line.join("\t")}\n`);
+    return;
+  }
+  const widths = header.map((title, column) =>
+    Math.max(title.length, ...lines.map((line) => line[column]?.length ?? 0)),
+  );
+  for (const line of [header, ...lines]) {
+    stdout.write(
+      `${line
+        .map((text, column) => text.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd()}\n`,
+    );
+  }
+}
+
+function ageOf(seconds: number): string {
+  if (seconds < 120) return `${seconds}s`;
+  if (seconds < 7200) return `${Math.round(seconds / 60)}m`;
+  return seconds < 172_800 ? `${Math.round(seconds / 3600)}h` : `${Math.round(seconds / 86_400)}d`;
+}

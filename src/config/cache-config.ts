@@ -1,0 +1,191 @@
+import { resolve } from "node:path";
+import type { CacheMode, CacheName, Retention } from "../cache/cache.ts";
+import type { Complain } from "./parameters.ts";
+import type { TemplateSource } from "./project.ts";
+import type { EndpointCacheInput } from "./schema/cache.ts";
+import type { MainInput } from "./schema/main.ts";
+import { errorAt, keyLocation, type Report, type Spot } from "./tree.ts";
+
+/** What the cache block of an endpoint asks for. decisions.md 8. */
+export type CacheConfig =
+  /** Its template reads a table that a refresh fills. `refresh` is absent where another endpoint brings it. */
+  | {
+      readonly kind: "table";
+      readonly name: CacheName;
+      readonly refresh: RefreshConfig | undefined;
+      readonly allowsClientRefresh: boolean;
+    }
+  /** Its rows are kept, once per set of values. */
+  | {
+      readonly kind: "results";
+      readonly name: CacheName;
+      readonly scheduleMs: number | undefined;
+      readonly allowsClientRefresh: boolean;
+    }
+  /** It writes, and a cache is old then. */
+  | { readonly kind: "on-write"; readonly name: CacheName; readonly action: "invalidate" | "refresh" };
+
+export interface RefreshConfig {
+  readonly template: TemplateSource;
+  readonly mode: CacheMode;
+  readonly cursorType: string | undefined;
+  readonly retention: Retention;
+  readonly scheduleMs: number | undefined;
+  /** As it was written, for `cache.schedule`. */
+  readonly schedule: string | undefined;
+}
+
+/** Where caches are kept. */
+export interface CacheStorage {
+  /** The catalog under which templates find it. */
+  readonly catalog: string;
+  readonly backend:
+    | { readonly kind: "duckdb"; readonly path: string | undefined }
+    | {
+        readonly kind: "ducklake";
+        readonly metadataPath: string;
+        readonly dataPath: string | undefined;
+        /** In the words of flAPI it is what there is; where it cannot be had, ours does the same. */
+        readonly isRequired: boolean;
+      };
+  readonly warmUp: boolean;
+  readonly isScheduled: boolean;
+  readonly maxBytes: number;
+  readonly maxConcurrentRefreshes: number;
+  /** For caches that say nothing of their own. */
+  readonly retention: Retention;
+}
+
+const DEFAULT_MAX_BYTES = 256 * 1024 * 1024;
+const DEFAULT_REFRESHES = 2;
+const ONLY_THE_CURRENT: Retention = { keepLast: 1, maxAgeMs: undefined };
+const PLAIN_NAME = /^[A-Za-z_]\w*$/;
+
+export function compileCacheStorage(
+  { input, spot, folder }: { readonly input: MainInput; readonly spot: Spot; readonly folder: string },
+  report: Report,
+): CacheStorage | undefined {
+  const { cache, ducklake } = input;
+  if (cache?.enabled === false) return undefined;
+  const complain = (path: readonly string[], message: string): void =>
+    report(errorAt(keyLocation(spot, path), path, message));
+  const lake = ducklake?.enabled === false ? undefined : ducklake;
+  const catalog = lake?.alias ?? "cache";
+  if (!PLAIN_NAME.test(catalog))
+    complain(["ducklake", "alias"], "expected a plain name: letters, digits and underscores");
+  const backend = (): CacheStorage["backend"] => {
+    if (cache?.backend === "ducklake") {
+      const metadata = cache["metadata-path"];
+      if (metadata === undefined)
+        complain(["cache", "metadata-path"], "missing; backend ducklake keeps its catalog there");
+      return lakeOf(metadata ?? "", cache["data-path"], { folder, isRequired: true });
+    }
+    for (const key of ["metadata-path", "data-path"] as const) {
+      if (cache?.[key] !== undefined)
+        complain(["cache", key], "only backend ducklake has it; write 'backend: ducklake'");
+    }
+    if (lake !== undefined && cache?.backend === undefined && cache?.path === undefined) {
+      const metadata = lake["metadata-path"];
+      if (metadata !== undefined) return lakeOf(metadata, lake["data-path"], { folder, isRequired: false });
+    }
+    return { kind: "duckdb", path: cache?.path === undefined ? undefined : resolve(folder, cache.path) };
+  };
+  return {
+    catalog,
+    backend: backend(),
+    warmUp: cache?.["warm-up"] ?? false,
+    isScheduled: lake?.scheduler?.enabled !== false,
+    maxBytes: cache?.["max-bytes"] ?? DEFAULT_MAX_BYTES,
+    maxConcurrentRefreshes: cache?.["max-concurrent-refreshes"] ?? DEFAULT_REFRESHES,
+    retention: retentionOf(lake?.retention, ONLY_THE_CURRENT),
+  };
+}
+
+function lakeOf(
+  metadata: string,
+  data: string | undefined,
+  { folder, isRequired }: { readonly folder: string; readonly isRequired: boolean },
+): CacheStorage["backend"] {
+  // `postgres:...` and the like name a server, s3://... a bucket.
+  const local = (path: string): string => (/^[a-z][a-z0-9+]+:/i.test(path) ? path : resolve(folder, path));
+  return {
+    kind: "ducklake",
+    metadataPath: local(metadata),
+    dataPath: data === undefined ? undefined : local(data),
+    isRequired,
+  };
+}
+
+function retentionOf(input: EndpointCacheInput["retention"], inherited: Retention): Retention {
+  if (input === undefined) return inherited;
+  return {
+    keepLast: input["keep-last-snapshots"] ?? (input["max-snapshot-age"] === undefined ? 1 : Number.MAX_SAFE_INTEGER),
+    maxAgeMs: input["max-snapshot-age"],
+  };
+}
+
+export interface EndpointCacheContext {
+  readonly storage: CacheStorage | undefined;
+  readonly operation: "read" | "write";
+  /** The refresh template, when one is named and there. */
+  readonly refreshTemplate: TemplateSource | undefined;
+  /** Whether the endpoint's own template names the table of the cache. */
+  readonly readsTable: boolean;
+  /** By which a cache without a name is called. */
+  readonly fallbackName: string;
+  readonly complain: Complain;
+  readonly warn: Complain;
+}
+
+/** The block of one endpoint; undefined when it is off or asks for nothing. */
+export function compileEndpointCache(
+  input: EndpointCacheInput | undefined,
+  context: EndpointCacheContext,
+): CacheConfig | undefined {
+  const { storage, operation, complain, warn } = context;
+  if (input === undefined || input.enabled === false || storage === undefined) return undefined;
+  const name: CacheName = { schema: input.schema ?? "cache", table: input.table ?? context.fallbackName };
+  if (name.schema.toLowerCase() === "audit")
+    complain(["cache", "schema"], "'audit' is the service's own; choose another");
+  if (operation === "write") {
+    const { "invalidate-on-write": invalidate, "refresh-on-write": refresh } = input;
+    if (invalidate !== true && refresh !== true) {
+      warn(["cache"], "a write has no rows to keep; write 'invalidate-on-write: true' or 'refresh-on-write: true'");
+      return undefined;
+    }
+    if (input.table === undefined) complain(["cache", "table"], "missing; name the cache that the write makes old");
+    return { kind: "on-write", name, action: refresh === true ? "refresh" : "invalidate" };
+  }
+  for (const key of ["invalidate-on-write", "refresh-on-write"] as const) {
+    if (input[key] === true) warn(["cache", key], "belongs into the cache block of the endpoint that writes");
+  }
+  const allowsClientRefresh = input["allow-client-refresh"] ?? false;
+  if (input["template-file"] === undefined && !context.readsTable) {
+    for (const key of ["cursor", "primary-key"] as const) {
+      if (input[key] !== undefined) warn(["cache", key], "only a refresh with a template-file uses it");
+    }
+    return { kind: "results", name, scheduleMs: input.schedule?.ms, allowsClientRefresh };
+  }
+  if (input.table === undefined) complain(["cache", "table"], "missing; name the table that the template-file fills");
+  const { refreshTemplate } = context;
+  const refresh = refreshTemplate && {
+    template: refreshTemplate,
+    mode: modeOf(input, warn),
+    cursorType: input.cursor?.type,
+    retention: retentionOf(input.retention, storage.retention),
+    scheduleMs: storage.isScheduled ? input.schedule?.ms : undefined,
+    schedule: input.schedule?.text,
+  };
+  return { kind: "table", name, refresh, allowsClientRefresh };
+}
+
+function modeOf(input: EndpointCacheInput, warn: Complain): CacheMode {
+  const { cursor, "primary-key": primaryKey = [] } = input;
+  if (cursor === undefined) {
+    if (primaryKey.length > 0) warn(["cache", "primary-key"], "rows are merged by it only where there is a cursor");
+    return { kind: "full" };
+  }
+  return primaryKey.length === 0
+    ? { kind: "append", cursor: cursor.column }
+    : { kind: "merge", cursor: cursor.column, primaryKey };
+}

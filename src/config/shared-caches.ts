@@ -1,0 +1,56 @@
+import { cacheKey } from "../cache/cache.ts";
+import type { CacheConfig, RefreshConfig } from "./cache-config.ts";
+import type { EndpointConfig } from "./project.ts";
+import { errorAt, type Report } from "./tree.ts";
+
+/** Several endpoints may share a cache: one brings its refresh, and all know it then. decisions.md 8. */
+export function shareCaches(endpoints: readonly EndpointConfig[], report: Report): readonly EndpointConfig[] {
+  const owners = new Map<string, { readonly file: string; readonly refresh: RefreshConfig }>();
+  const results = new Map<string, string>();
+  for (const { cache, file, locate } of endpoints) {
+    if (cache === undefined || cache.kind === "on-write") continue;
+    const key = cacheKey(cache.name);
+    if (cache.kind === "results") {
+      results.set(key, results.get(key) ?? file);
+      continue;
+    }
+    if (cache.refresh === undefined) continue;
+    const owner = owners.get(key);
+    if (owner === undefined) owners.set(key, { file, refresh: cache.refresh });
+    else if (JSON.stringify(owner.refresh) !== JSON.stringify(cache.refresh)) {
+      const message = `${owner.file} fills the same table in another way; give it another table, or leave the template-file out here`;
+      report(errorAt(locate(["cache"]), ["cache"], message));
+    }
+  }
+  return endpoints.map((endpoint): EndpointConfig => {
+    const { cache, locate } = endpoint;
+    if (cache === undefined) return endpoint;
+    const key = cacheKey(cache.name);
+    const refresh = owners.get(key)?.refresh;
+    switch (cache.kind) {
+      case "table": {
+        if (refresh === undefined) {
+          const message =
+            "nobody fills this table; name a template-file here, or in another endpoint with the same schema and table";
+          report(errorAt(locate(["cache"]), ["cache"], message));
+        }
+        const shared: CacheConfig = { ...cache, refresh: cache.refresh ?? refresh };
+        return { ...endpoint, cache: shared };
+      }
+      case "results":
+        if (refresh !== undefined) {
+          const message = `${owners.get(key)?.file} fills a table of this name; give this cache another`;
+          report(errorAt(locate(["cache"]), ["cache"], message));
+        }
+        return endpoint;
+      case "on-write":
+        if (refresh === undefined && !results.has(key)) {
+          const { schema, table } = cache.name;
+          const known = [...owners.keys(), ...results.keys()].map((each) => JSON.parse(each).join("."));
+          const message = `no endpoint has a cache ${schema}.${table}; there are: ${known.join(", ") || "none"}`;
+          report(errorAt(locate(["cache", "table"]), ["cache", "table"], message));
+        }
+        return endpoint;
+    }
+  });
+}

@@ -1,0 +1,109 @@
+import type { CacheDefinition, RefreshStatements, RefreshVariables } from "../cache/cache.ts";
+import type { RefreshConfig } from "../config/cache-config.ts";
+import type { Problem } from "../config/problem.ts";
+import type { EndpointConfig, Project } from "../config/project.ts";
+import type { ParamValue } from "../params/parameter.ts";
+import { effectsOf } from "../sql/classify.ts";
+import { compileTemplate } from "../sql/compile-template.ts";
+import type { Dialect } from "../sql/dialect.ts";
+import { render } from "../sql/render.ts";
+import type { TemplateScope } from "../sql/scope.ts";
+import { configurationScope, templateProblems } from "./compile-endpoint.ts";
+import type { Endpoint } from "./endpoint.ts";
+
+/** How a cache is filled. */
+export interface CompiledRefresh {
+  readonly definition: CacheDefinition;
+  /** The refresh as if somebody called it: for verifying its template. */
+  readonly trial: Endpoint;
+  readonly problems: readonly Problem[];
+}
+
+/** Undefined where the endpoint brings no refresh template. */
+export function compileRefresh(
+  config: EndpointConfig,
+  endpoint: Endpoint,
+  { project, dialect }: { readonly project: Project; readonly dialect: Dialect },
+): CompiledRefresh | undefined {
+  const { cache } = config;
+  if (cache?.kind !== "table" || cache.refresh === undefined) return undefined;
+  const { refresh, name } = cache;
+  const source = refresh.template;
+  const { template, problems } = compileTemplate(source.text, scopeOf(config, refresh, project), dialect);
+
+  function renderAt(variables: RefreshVariables): RefreshStatements {
+    const values = valuesOf(variables);
+    const statements = render(template, ({ name: variable }) => values.get(variable), { dialect, inline: false });
+    const effects = effectsOf(
+      statements.map(({ sql }) => sql),
+      dialect,
+    );
+    return { kind: effects.some(({ kind }) => kind === "changes") ? "own" : "select", statements };
+  }
+
+  const first = {
+    snapshotId: 1,
+    snapshotTimestamp: "",
+    previousSnapshotId: undefined,
+    previousSnapshotTimestamp: undefined,
+  };
+  const isOwn = renderAt(first).kind === "own";
+  return {
+    problems: templateProblems(source, problems),
+    definition: {
+      name,
+      mode: refresh.mode,
+      retention: refresh.retention,
+      connections: endpoint.connections,
+      scheduleMs: refresh.scheduleMs,
+      render: renderAt,
+    },
+    trial: {
+      ...endpoint,
+      parameters: [],
+      operation: isOwn
+        ? { kind: "write", returnsData: false, transaction: true, validateBeforeWrite: true }
+        : { kind: "read", paginated: false },
+      template,
+      source,
+      cache: undefined,
+      location: config.locate(["cache", "template-file"]),
+    },
+  };
+}
+
+function scopeOf(config: EndpointConfig, refresh: RefreshConfig, project: Project): TemplateScope {
+  const { mode, schedule, cursorType } = refresh;
+  const known: [string, string | undefined][] = [
+    ["catalog", project.main.cache?.catalog],
+    ["schema", config.cache?.name.schema],
+    ["table", config.cache?.name.table],
+    ["mode", mode.kind],
+    ["schedule", schedule],
+    ["cursorColumn", mode.kind === "full" ? undefined : mode.cursor],
+    ["cursorType", cursorType],
+    ["primaryKeys", mode.kind === "merge" ? mode.primaryKey.join(",") : undefined],
+  ];
+  return {
+    ...configurationScope(config, project),
+    params: new Map(),
+    isRefresh: true,
+    cache: new Map(known.flatMap(([key, value]) => (value === undefined ? [] : [[key, value]]))),
+    lateCache: new Map([
+      ["snapshotId", "scalar"],
+      ["snapshotTimestamp", "text"],
+      ["previousSnapshotId", "scalar"],
+      ["previousSnapshotTimestamp", "text"],
+    ]),
+  };
+}
+
+/** Values as templates see them; what is unset is not among them. */
+function valuesOf(variables: RefreshVariables): ReadonlyMap<string, ParamValue> {
+  const values = new Map<string, ParamValue>();
+  for (const [name, value] of Object.entries(variables)) {
+    if (typeof value === "number") values.set(name, { text: String(value), type: "BIGINT", value: BigInt(value) });
+    if (typeof value === "string") values.set(name, { text: value, type: "VARCHAR", value });
+  }
+  return values;
+}

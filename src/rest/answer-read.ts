@@ -1,0 +1,116 @@
+import { createHash } from "node:crypto";
+import type { CachedFrom } from "../calls/cached-read.ts";
+import { type Call, runEndpoint, runIntoFile } from "../calls/run-endpoint.ts";
+import type { Endpoint } from "../endpoint/endpoint.ts";
+import type { Format } from "../formats/format.ts";
+import { beginAnswer } from "./answer/begin-answer.ts";
+import { answerHeaders, type CachedAnswer, nextPage, type Sharing, snapshotHeaders } from "./answer/headers.ts";
+import { hasCurrent, isRead } from "./answer/if-none-match.ts";
+import { attachment, sendFile } from "./answer/send-file.ts";
+import { sendLong } from "./answer/send-long.ts";
+import { sendWhole } from "./answer/send-whole.ts";
+import { type AuditedCall, countRows, keepCount } from "./audited-call.ts";
+import type { Exchange } from "./exchange.ts";
+import type { RestContext } from "./rest-app.ts";
+
+/** A read that somebody may make. */
+export interface ReadCall {
+  readonly endpoint: Endpoint;
+  readonly call: Call;
+  readonly format: Format;
+  readonly codec: string | undefined;
+  /** By which its answer may be remembered. */
+  readonly key: string | undefined;
+  readonly audited: AuditedCall | undefined;
+}
+
+/** Runs a read and sends what comes of it. */
+export async function answerRead(reading: ReadCall, exchange: Exchange, context: RestContext): Promise<void> {
+  const { endpoint, format, codec, key, audited } = reading;
+  const { request, deadline, limits } = exchange;
+  const { service } = context;
+  const url = request.url ?? "/";
+  const sharingOf = (cached: CachedFrom | undefined): Sharing => ({
+    vary: context.vary,
+    isPrivate: endpoint.auth !== undefined,
+    cached: cached && cachedAnswer(cached, key, context.now),
+  });
+  const call: Call = {
+    ...reading.call,
+    refresh: endpoint.cache !== undefined && asksForNewRows(endpoint, request.headers["cache-control"]),
+    has: (cached) => {
+      const { tag } = cachedAnswer(cached, key, context.now);
+      return tag !== undefined && isRead(request) && hasCurrent(request.headers["if-none-match"], tag);
+    },
+  };
+  if (format.kind === "file") {
+    const outcome = await runIntoFile(endpoint, call, { ...service, kind: format.file });
+    const sharing = sharingOf(outcome.cached);
+    if (outcome.kind === "unchanged") return sendUnchanged(sharing, exchange);
+    const { file, page } = outcome;
+    const headers = [...answerHeaders(page, nextPage(page, url), sharing), ...attachment(endpoint, format)];
+    const { cached } = sharing;
+    const { contentType } = format;
+    return await sendFile({ kind: "file", headers, contentType, file, tag: cached?.tag, cached }, exchange);
+  }
+  const outcome = await runEndpoint(endpoint, call, service);
+  const sharing = sharingOf(outcome.cached);
+  if (outcome.kind === "unchanged") return sendUnchanged(sharing, exchange);
+  const rows = audited === undefined ? outcome.rows : countRows(outcome.rows, audited);
+  const recipe = { format, codec, url, sharing, deadline, limits, spool: service.spool };
+  const answer = await beginAnswer({ rows, page: outcome.page }, recipe);
+  switch (answer.kind) {
+    case "whole":
+      if (key !== undefined) {
+        const again =
+          answer.cached === undefined ? answer : { ...answer, cached: { ...answer.cached, state: "hit" as const } };
+        if (audited !== undefined) keepCount(again, audited);
+        context.remembered.offer(key, again, rows.watch);
+      }
+      return await sendWhole(answer, exchange);
+    case "file":
+      return await sendFile(answer, exchange);
+    case "long":
+      return await sendLong(answer, exchange);
+  }
+}
+
+/** 128 bits and a bit. */
+const TAG_LENGTH = 22;
+
+function cachedAnswer(
+  { uid, createdAtMs, state, scheduleMs }: CachedFrom,
+  key: string | undefined,
+  now: () => Date,
+): CachedAnswer {
+  return {
+    tag:
+      key === undefined
+        ? undefined
+        : createHash("sha256").update(`${uid}\n${key}`).digest("base64url").slice(0, TAG_LENGTH),
+    state,
+    age: () => Math.max(0, Math.floor((now().getTime() - createdAtMs) / 1000)),
+    scheduleMs,
+  };
+}
+
+/** A client may ask for newer rows than the cache has, where the endpoint lets it. */
+function asksForNewRows({ cache }: Endpoint, header: string | undefined): boolean {
+  if (cache === undefined || cache.kind === "on-write" || !cache.allowsClientRefresh) return false;
+  return /(?:^|,)\s*no-cache\s*(?:,|$)/i.test(header ?? "");
+}
+
+function sendUnchanged(sharing: Sharing, { response, requestId }: Exchange): void {
+  const headers = [
+    ...answerHeaders(undefined, "", sharing),
+    ...snapshotHeaders(sharing.cached),
+    "X-Request-Id",
+    requestId,
+  ];
+  response.writeHead(304, [...headers, "ETag", `"${sharing.cached?.tag}"`]).end();
+}
+
+/** Whether what is remembered may answer a request: not where it asks for newer rows, and may. */
+export function mayRemember(endpoint: Endpoint, header: string | undefined): boolean {
+  return header === undefined || endpoint.cache === undefined || !asksForNewRows(endpoint, header);
+}
