@@ -104,9 +104,12 @@ export function openAttempts<S extends Subject>({ queue, now, time, refreshing }
     const followUp = ended.kind === "failed" ? refreshing.failed(subject, ended.failure, attempt) : undefined;
     tell(attempt, ended);
     refreshing.settled(subject);
-    const next = subject.waiting;
-    if (next !== undefined) queue.add(next, next.lane);
+    enqueueWaiting(subject);
     await followUp;
+  }
+
+  function enqueueWaiting({ waiting }: S): void {
+    if (waiting !== undefined) queue.add(waiting, waiting.lane);
   }
 
   async function resultOf(subject: S, attempt: Attempt): Promise<Ended> {
@@ -122,7 +125,10 @@ export function openAttempts<S extends Subject>({ queue, now, time, refreshing }
   /** Puts an attempt that begins from now on into the queue, or forward in it. Those who wait for it must be known: it may begin at once. */
   function enqueue(subject: S, attempt: Attempt, lane: Lane): void {
     if (RANK[lane] < RANK[attempt.lane]) attempt.lane = lane;
-    if (subject.waiting === attempt) return queue.hasten(attempt, attempt.lane);
+    if (subject.waiting === attempt) {
+      queue.hasten(attempt, attempt.lane);
+      return;
+    }
     subject.waiting = attempt;
     // Behind a running one: its end puts this one into the queue.
     if (subject.running === undefined) queue.add(attempt, attempt.lane);

@@ -1,4 +1,4 @@
-import type { ReportCache } from "./cache-events.ts";
+import type { Report } from "../events.ts";
 import type { Leases } from "./leases.ts";
 import type { RefreshQueue } from "./refresh-queue.ts";
 import type { Schedule } from "./schedule.ts";
@@ -13,5 +13,5 @@ export interface Coordination {
   readonly leases: Leases;
   readonly timing: Timing;
   readonly now: () => number;
-  readonly report: ReportCache;
+  readonly report: Report;
 }

@@ -1,5 +1,5 @@
+import type { Report } from "../events.ts";
 import type { Snapshot } from "./cache.ts";
-import type { ReportCache } from "./cache-events.ts";
 import type { Lease } from "./caches.ts";
 import { asFailure, reasonOf } from "./refresh-failure.ts";
 import type { SnapshotStore } from "./snapshot-store.ts";
@@ -27,42 +27,50 @@ export interface Leases {
   lease(held: Held, state: Lease["state"], isCurrent: () => boolean): Lease;
   /** Drops a snapshot as soon as nobody reads it. */
   retire(held: Held): void;
-  /** Tries again to drop what could not be dropped. */
-  retry(): void;
+  /** Tries again to drop what could not be dropped; resolves when everything that can go has gone. */
+  flush(): Promise<void>;
+  /** How many have gone since the beginning. */
+  dropped(): number;
   /** Nothing is dropped any more; resolves when the last drop is over. */
   close(): Promise<void>;
 }
 
-export function openLeases({ store, report }: { readonly store: SnapshotStore; readonly report: ReportCache }): Leases {
+export function openLeases({ store, report }: { readonly store: SnapshotStore; readonly report: Report }): Leases {
   let waiting: Snapshot[] = [];
   let dropping: Promise<void> | undefined;
+  let dropped = 0;
   let failing = false;
   let closed = false;
 
-  async function tryToDrop(snapshots: readonly Snapshot[]): Promise<boolean> {
+  /** Why it did not work; undefined when it did. */
+  async function tryToDrop(snapshots: readonly Snapshot[]): Promise<string | undefined> {
     try {
       await store.drop(snapshots);
-      failing = false;
-      return true;
+      dropped += snapshots.length;
+      return undefined;
     } catch (error) {
-      if (snapshots.length > 1) return false;
-      if (!failing) report({ kind: "cache-drop-failed", message: reasonOf(asFailure(error)) });
-      failing = true;
-      return false;
+      return reasonOf(asFailure(error));
     }
   }
 
   /** One drop at a time: what comes meanwhile goes together with the next. */
   async function dropWaiting(): Promise<void> {
-    const failed: Snapshot[] = [];
+    const left: Snapshot[] = [];
+    let message: string | undefined;
     while (waiting.length > 0) {
       const batch = waiting;
       waiting = [];
-      if (await tryToDrop(batch)) continue;
+      if (batch.length > 1 && (await tryToDrop(batch)) === undefined) continue;
       // One that cannot be dropped must not keep the others.
-      for (const one of batch) if (batch.length === 1 || !(await tryToDrop([one]))) failed.push(one);
+      for (const one of batch) {
+        const reason = await tryToDrop([one]);
+        if (reason !== undefined) left.push(one);
+        message ??= reason;
+      }
     }
-    waiting = failed;
+    if (message !== undefined && !failing) report({ kind: "cache-drop-failed", message });
+    failing = message !== undefined;
+    waiting = left;
     dropping = undefined;
   }
 
@@ -104,7 +112,11 @@ export function openLeases({ store, report }: { readonly store: SnapshotStore; r
       held.isRetired = true;
       if (held.leases === 0) drop(held);
     },
-    retry: dropNow,
+    async flush() {
+      dropNow();
+      await dropping;
+    },
+    dropped: () => dropped,
     async close() {
       await dropping;
       closed = true;

@@ -53,7 +53,10 @@ export function openRefreshQueue(maxConcurrent: number): RefreshQueue {
   }
 
   function add(job: Job, lane: Lane): void {
-    if (closed) return job.stop();
+    if (closed) {
+      job.stop();
+      return;
+    }
     switch (lane) {
       case "call":
         void run(job);

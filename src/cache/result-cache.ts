@@ -4,11 +4,11 @@ import { type CacheName, cacheKey, type Snapshot } from "./cache.ts";
 import type { Acquiring, CacheStatus, Lease } from "./caches.ts";
 import type { Coordination } from "./coordination.ts";
 import type { Account, Held } from "./leases.ts";
-import { openRecency, type Used } from "./recency.ts";
+import { mostRecent, openRecency, type Used } from "./recency.ts";
 import { reasonOf } from "./refresh-failure.ts";
 import { type Due, dueFor } from "./schedule.ts";
 import type { ResultDefinition } from "./snapshot-store.ts";
-import { isOverdue } from "./timing.ts";
+import { goodFor } from "./timing.ts";
 
 export type ScheduledResult = ResultDefinition & { readonly scheduleMs: number | undefined };
 
@@ -18,7 +18,9 @@ interface Group {
   readonly label: string;
   readonly writes: { count: number };
   readonly entries: Map<string, Entry>;
-  /** Of the last refresh that nobody else hears of, when it failed. */
+  /** How many entries have old rows because their refresh failed. */
+  failing: number;
+  /** Why the last of these did. */
   error: string | undefined;
 }
 
@@ -31,9 +33,11 @@ interface Entry extends Subject, Used {
   held: Held | undefined;
   /** How many writes the rows have seen. */
   seen: number;
-  /** When the rows were read from their source, by the time of the schedule. */
-  refreshedAt: number;
-  /** The last use before that. */
+  /** From when on the rows are too old, by the time of the schedule. */
+  lateFrom: number;
+  /** The last use when the refresh that runs, or ran last, began. */
+  useAtStart: number;
+  /** The last use before the rows were read from their source. */
   useBefore: number;
   /** When somebody last read them here, by the time of the schedule. */
   usedAt: number;
@@ -54,6 +58,8 @@ export interface ResultCaches {
 const LEAST_BYTES = 1024;
 /** More results than these are not refreshed by one write; the others wait for their next read. */
 const MOST_AFTER_WRITE = 20;
+/** Nor are those that nobody has read for this long. */
+const RECENT_MS = 5 * 60_000;
 
 export function openResultCaches(
   maxBytes: number,
@@ -73,15 +79,20 @@ export function openResultCaches(
     queue,
     now,
     time: schedule.time,
-    refreshing: { make: ({ result }, signal) => store.materialise(result, signal), made, failed, settled },
+    refreshing: { make, made, failed, settled },
   });
+
+  function make(entry: Entry, signal: Acquiring["signal"]): Promise<Snapshot> {
+    entry.useAtStart = entry.lastUse;
+    return store.materialise(entry.result, signal);
+  }
 
   function groupOf(name: CacheName): Group {
     const key = cacheKey(name);
     const known = groups.get(key);
     if (known !== undefined) return known;
     const label = `${name.schema}.${name.table}`;
-    const group: Group = { name, label, writes: { count: 0 }, entries: new Map(), error: undefined };
+    const group: Group = { name, label, writes: { count: 0 }, entries: new Map(), failing: 0, error: undefined };
     groups.set(key, group);
     return group;
   }
@@ -100,7 +111,8 @@ export function openResultCaches(
       waiting: undefined,
       held: undefined,
       seen: 0,
-      refreshedAt: 0,
+      lateFrom: 0,
+      useAtStart: 0,
       useBefore: 0,
       usedAt: 0,
       lastUse: 0,
@@ -115,6 +127,7 @@ export function openResultCaches(
   function forget(entry: Entry): void {
     if (entry.held !== undefined) leases.retire(entry.held);
     entry.held = undefined;
+    worksAgain(entry);
     schedule.clear(entry.due);
     recency.remove(entry);
     if (entry.running === undefined && entry.waiting === undefined) entry.group.entries.delete(entry.key);
@@ -133,9 +146,141 @@ export function openResultCaches(
     const { scheduleMs } = entry.result;
     const wasRead = entry.lastUse > entry.useBefore;
     // While refreshes fail, it is kept as long as it is read.
-    const wasReadLately = scheduleMs !== undefined && !isOverdue(scheduleMs, schedule.time() - entry.usedAt);
+    const wasReadLately = schedule.time() <= entry.usedAt + goodFor(scheduleMs, 0);
     if (wasRead && wasReadLately) attempts.begin(entry);
     else forget(entry);
   }
 
-  function made(entry: Entry, snapshot: Snapshot, { writes, useBefore, beganAt = schedule.time() }: Attempt): void {
+  function made(entry: Entry, snapshot: Snapshot, { writes, beganAt = schedule.time() }: Attempt): void {
+    const { group, result } = entry;
+    const ms = schedule.time() - beganAt;
+    const isKept = bytesOf(snapshot) <= maxBytes;
+    if (isKept) bytes += bytesOf(snapshot);
+    if (entry.held !== undefined) leases.retire(entry.held);
+    entry.held = leases.hold(snapshot, isKept ? account : undefined);
+    entry.seen = writes;
+    entry.lateFrom = schedule.time() + goodFor(result.scheduleMs, ms);
+    entry.useBefore = entry.useAtStart;
+    recency.keep(entry);
+    if (worksAgain(entry)) report({ kind: "cache-refresh-works", cache: group.label });
+    report({ kind: "cache-refreshed", cache: group.label, mode: "results", rows: snapshot.rows, ms });
+    if (result.scheduleMs !== undefined) schedule.set(entry.due, timing.next(result.scheduleMs, ms));
+  }
+
+  function failed(entry: Entry, failure: RequestFailure, { signal }: Attempt): void {
+    // All callers left, or the service stops: nothing is wrong with it.
+    if (signal.aborted) return;
+    // The template may have refused because this caller must not see the rows any more.
+    if (failure.failure.kind === "refused-by-template") forget(entry);
+    // Without old rows, those who wait get the failure itself.
+    if (entry.held === undefined) return;
+    const { group, result } = entry;
+    if (entry.failures++ === 0) group.failing++;
+    const retryMs = result.scheduleMs === undefined ? undefined : timing.retry(result.scheduleMs, entry.failures);
+    if (retryMs !== undefined) schedule.set(entry.due, retryMs);
+    const message = reasonOf(failure);
+    if (group.error !== message) report({ kind: "cache-refresh-failed", cache: group.label, message, retryMs });
+    group.error = message;
+  }
+
+  /** Whether it was the last one of its cache that failed. */
+  function worksAgain(entry: Entry): boolean {
+    const { group } = entry;
+    if (entry.failures === 0) return false;
+    entry.failures = 0;
+    group.failing--;
+    if (group.failing > 0) return false;
+    group.error = undefined;
+    return true;
+  }
+
+  function settled(entry: Entry): void {
+    const { held, result, due, waiting } = entry;
+    // Too large to be kept: those who waited have it now.
+    if (held === undefined || held.account === undefined) forget(entry);
+    // Its time came while callers refreshed it, and then they left.
+    else if (result.scheduleMs !== undefined && due.place < 0 && waiting === undefined)
+      schedule.set(due, timing.retry(result.scheduleMs, 1));
+    makeRoom();
+  }
+
+  function isLate({ lateFrom }: Entry): boolean {
+    return schedule.time() > lateFrom;
+  }
+
+  /** Whoever asks goes on to use the rows, though nobody acquires them. */
+  function isCurrent(entry: Entry, held: Held): boolean {
+    if (entry.held !== held || entry.seen !== entry.writes.count || isLate(entry)) return false;
+    recency.touch(entry);
+    entry.usedAt = schedule.time();
+    return true;
+  }
+
+  function leaseOf(entry: Entry, held: Held, state: Lease["state"]): Lease {
+    return leases.lease(held, state, () => isCurrent(entry, held));
+  }
+
+  function leaseAfter(entry: Entry, ended: Ended): Lease {
+    const { held } = entry;
+    if (ended.kind === "failed" && held === undefined) throw ended.failure;
+    if (held === undefined) throw new Error("a query that worked has made a table");
+    return leaseOf(entry, held, ended.kind === "made" ? "miss" : "stale");
+  }
+
+  return {
+    async acquire(key, result, { signal, refresh }) {
+      if (signal.aborted) throw signal.reason;
+      const entry = entryOf(key, result);
+      const { held } = entry;
+      entry.usedAt = schedule.time();
+      recency.use(entry);
+      if (!refresh && held !== undefined && entry.seen === entry.writes.count)
+        return leaseOf(entry, held, isLate(entry) ? "stale" : "hit");
+      entry.result = result;
+      const take = (ended: Ended): Lease => leaseAfter(entry, ended);
+      return await attempts.wait(entry, { lane: "call", newer: refresh, signal, endsWithWaiters: true, take });
+    },
+    invalidate(name) {
+      const group = groups.get(cacheKey(name));
+      if (group !== undefined) group.writes.count++;
+    },
+    async refreshAfterWrite(name) {
+      const group = groups.get(cacheKey(name));
+      if (group === undefined) return;
+      group.writes.count++;
+      const since = schedule.time() - RECENT_MS;
+      const isRead = ({ held, usedAt }: Entry): boolean => held !== undefined && usedAt >= since;
+      const wish = { lane: "read", newer: false, signal: undefined, endsWithWaiters: false, take() {} } as const;
+      const read = mostRecent(group.entries.values(), MOST_AFTER_WRITE, isRead);
+      await Promise.all(read.map((entry) => attempts.wait(entry, wish)));
+    },
+    statuses: () => [...groups.values()].map(statusOf),
+    clear() {
+      for (const { entries } of groups.values()) for (const entry of [...entries.values()]) forget(entry);
+    },
+  };
+
+  function statusOf({ name, writes, entries, error }: Group): CacheStatus {
+    let snapshots = 0;
+    let rows = 0;
+    let oldest = Number.POSITIVE_INFINITY;
+    let next = Number.POSITIVE_INFINITY;
+    let isStale = false;
+    for (const entry of entries.values()) {
+      if (entry.held === undefined) continue;
+      const { snapshot } = entry.held;
+      snapshots++;
+      rows += snapshot.rows;
+      oldest = Math.min(oldest, snapshot.createdAtMs);
+      next = Math.min(next, schedule.remaining(entry.due) ?? next);
+      isStale ||= entry.seen !== writes.count || isLate(entry);
+    }
+    const createdAtMs = snapshots === 0 ? undefined : oldest;
+    const nextRefreshAtMs = Number.isFinite(next) ? now() + next : undefined;
+    return { name, mode: "results", snapshots, rows, createdAtMs, isStale, nextRefreshAtMs, error };
+  }
+}
+
+function bytesOf({ bytes }: Snapshot): number {
+  return Math.max(bytes, LEAST_BYTES);
+}

@@ -6,7 +6,7 @@ import type { Coordination } from "./coordination.ts";
 import type { Held } from "./leases.ts";
 import { reasonOf } from "./refresh-failure.ts";
 import { type Due, dueFor } from "./schedule.ts";
-import { isOverdue } from "./timing.ts";
+import { goodFor } from "./timing.ts";
 
 /** A cache with a refresh template, and what is known of it. */
 interface TableCache extends Subject {
@@ -18,8 +18,8 @@ interface TableCache extends Subject {
   older: Held[];
   /** How many writes the current one has seen. */
   seen: number;
-  /** When the current rows were read, by the time of the schedule. */
-  refreshedAt: number;
+  /** From when on the current rows are too old, by the time of the schedule. */
+  lateFrom: number;
   /** Refreshes that failed since the last one that worked. */
   failures: number;
   error: string | undefined;
@@ -63,8 +63,12 @@ export function openTableCaches(
     const cache = caches.get(cacheKey(snapshot.name));
     if (cache === undefined) continue;
     put(cache, snapshot);
-    // It may be from the future of a clock that was set back.
-    cache.refreshedAt = schedule.time() - Math.max(0, now() - snapshot.createdAtMs);
+    cache.lateFrom = schedule.time() - ageOf(snapshot) + goodFor(cache.definition.scheduleMs, 0);
+  }
+
+  /** It may be from the future of a clock that was set back. */
+  function ageOf({ createdAtMs }: Snapshot): number {
+    return Math.max(0, now() - createdAtMs);
   }
 
   function openTable(definition: CacheDefinition): TableCache {
@@ -78,7 +82,7 @@ export function openTableCaches(
       current: undefined,
       older: [],
       seen: 0,
-      refreshedAt: 0,
+      lateFrom: Number.POSITIVE_INFINITY,
       failures: 0,
       error: undefined,
     };
@@ -89,19 +93,20 @@ export function openTableCaches(
     const { current } = cache;
     // A refresh that found nothing new may give back the snapshot that was there.
     if (current?.snapshot.uid === snapshot.uid) return;
-    if (current !== undefined) cache.older.push(current);
+    // A template that changes its own table has changed that of the snapshot before, too: it is no more.
+    if (current !== undefined && current.snapshot.physicalTable !== snapshot.physicalTable) cache.older.push(current);
     cache.current = leases.hold(snapshot);
   }
 
   function made(cache: TableCache, snapshot: Snapshot, { writes, beganAt = schedule.time() }: Attempt): void {
     const { label: name, definition } = cache;
+    const ms = schedule.time() - beganAt;
     put(cache, snapshot);
     cache.seen = writes;
-    cache.refreshedAt = beganAt;
+    cache.lateFrom = schedule.time() + goodFor(definition.scheduleMs, ms);
     if (cache.failures > 0) report({ kind: "cache-refresh-works", cache: name });
     cache.failures = 0;
     cache.error = undefined;
-    const ms = schedule.time() - beganAt;
     report({ kind: "cache-refreshed", cache: name, mode: definition.mode.kind, rows: snapshot.rows, ms });
     if (definition.scheduleMs === undefined) schedule.clear(cache.due);
     else schedule.set(cache.due, timing.next(definition.scheduleMs, ms));
@@ -144,8 +149,8 @@ export function openTableCaches(
     return cache.seen !== cache.writes.count;
   }
 
-  function isLate({ definition: { scheduleMs }, refreshedAt }: TableCache): boolean {
-    return scheduleMs !== undefined && isOverdue(scheduleMs, schedule.time() - refreshedAt);
+  function isLate({ lateFrom }: TableCache): boolean {
+    return schedule.time() > lateFrom;
   }
 
   function leaseOf(cache: TableCache, held: Held, state: Lease["state"]): Lease {
@@ -205,8 +210,8 @@ export function openTableCaches(
       for (const cache of caches.values()) {
         const { scheduleMs } = cache.definition;
         if (scheduleMs === undefined || cache.due.place >= 0) continue;
-        const ageMs = cache.current === undefined ? 0 : schedule.time() - cache.refreshedAt;
-        schedule.set(cache.due, timing.first(scheduleMs, ageMs));
+        const ageMs = cache.current && ageOf(cache.current.snapshot);
+        schedule.set(cache.due, timing.first(scheduleMs, ageMs ?? 0));
       }
     },
     warmUp(progress) {

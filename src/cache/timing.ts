@@ -28,7 +28,7 @@ export function openTiming(random: () => number): Timing {
   };
 }
 
-/** Rows older than two periods: a refresh has been missed. */
-export function isOverdue(scheduleMs: number, ageMs: number): boolean {
-  return ageMs > 2 * scheduleMs;
+/** How long rows are good after they came: two periods later a refresh has been missed. One that takes long may do so again. */
+export function goodFor(scheduleMs: number | undefined, spentMs: number): number {
+  return scheduleMs === undefined ? Number.POSITIVE_INFINITY : 2 * scheduleMs + spentMs;
 }

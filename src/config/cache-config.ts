@@ -168,6 +168,8 @@ export function compileEndpointCache(
   }
   if (input.table === undefined) complain(["cache", "table"], "missing; name the table that the template-file fills");
   const { refreshTemplate } = context;
+  // One that is named and not there has been told of.
+  if (input["template-file"] !== undefined && refreshTemplate === undefined) return undefined;
   const refresh = refreshTemplate && {
     template: refreshTemplate,
     mode: modeOf(input, warn),

@@ -95,7 +95,7 @@ function checkKinds({ spot }: EndpointSource, complain: Complain): void {
 }
 
 /** A template that names the table of its cache. */
-const READS_CACHE = /\{\{[{&#^]?\s*cache\.(?:table|schema|catalog)\b/;
+export const READS_CACHE = /\{\{[{&#^]?\s*cache\.(?:table|schema|catalog)\b/;
 
 /** A cache whose block names no table is called after its endpoint. */
 function fallbackName(rest: RestConfig | undefined, input: EndpointInput): string {

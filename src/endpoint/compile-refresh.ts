@@ -1,5 +1,6 @@
 import type { CacheDefinition, RefreshStatements, RefreshVariables } from "../cache/cache.ts";
 import type { RefreshConfig } from "../config/cache-config.ts";
+import { READS_CACHE } from "../config/endpoint-config.ts";
 import type { Problem } from "../config/problem.ts";
 import type { EndpointConfig, Project } from "../config/project.ts";
 import type { ParamValue } from "../params/parameter.ts";
@@ -66,7 +67,8 @@ export function compileRefresh(
         : { kind: "read", paginated: false },
       template,
       source,
-      cache: undefined,
+      // What reads or changes the table can only be planned once there is one.
+      cache: isOwn || READS_CACHE.test(source.text) ? cache : undefined,
       location: config.locate(["cache", "template-file"]),
     },
   };

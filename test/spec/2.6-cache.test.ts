@@ -5,8 +5,7 @@ import { type Files, serviceFrom, type TestService } from "../service.ts";
 const MAIN = `connections:
   db:
     init: |
-      CREATE TABLE IF NOT EXISTS orders AS SELECT range AS id, range % 3 AS region, TIMESTAMP '2024-01-01' + INTERVAL (range) HOUR AS at FROM range(30);
-      CREATE SEQUENCE IF NOT EXISTS runs;
+      CREATE TABLE IF NOT EXISTS orders AS SELECT range AS id, range % 3 AS region, TIMESTAMP '2024-01-01' + INTERVAL (range) HOUR AS moment FROM range(30);
 `;
 
 /** An endpoint over `db`, with further YAML. */
@@ -26,7 +25,7 @@ const TOTALS: Files = {
     "cache: { table: totals, template-file: totals-refresh.sql }\n",
   ),
   "totals-refresh.sql":
-    "SELECT region, count(*)::INTEGER AS n, nextval('runs')::INTEGER AS run FROM orders GROUP BY region",
+    "SELECT region, count(*)::INTEGER AS n, gen_random_uuid()::VARCHAR AS run FROM orders GROUP BY region",
 };
 const ADD = at(
   "/add",
@@ -87,15 +86,15 @@ describe("a table with a template-file", () => {
   });
 
   test("a template that changes the table itself", async () => {
-    const own = `CREATE TABLE IF NOT EXISTS ${TABLE} (id BIGINT, at TIMESTAMP);
-{{^cache.previousSnapshotTimestamp}}INSERT INTO ${TABLE} SELECT id, at FROM orders;{{/cache.previousSnapshotTimestamp}}
-{{#cache.previousSnapshotTimestamp}}INSERT INTO ${TABLE} SELECT id, at FROM orders WHERE at > TIMESTAMP '{{cache.previousSnapshotTimestamp}}';{{/cache.previousSnapshotTimestamp}}`;
+    const own = `CREATE TABLE IF NOT EXISTS ${TABLE} (id BIGINT, moment TIMESTAMP);
+{{^cache.previousSnapshotTimestamp}}INSERT INTO ${TABLE} SELECT id, moment FROM orders;{{/cache.previousSnapshotTimestamp}}
+{{#cache.previousSnapshotTimestamp}}INSERT INTO ${TABLE} SELECT id, moment FROM orders WHERE moment > TIMESTAMP '{{cache.previousSnapshotTimestamp}}';{{/cache.previousSnapshotTimestamp}}`;
     await using service = await serviceFrom({
       "eider.yaml": MAIN,
       ...at(
         "/own",
         `SELECT count(*)::INTEGER AS n, max(id) AS last FROM ${TABLE}`,
-        "cache: { table: own, schema: mine, template-file: own-refresh.sql, cursor: { column: at, type: timestamp } }\n",
+        "cache: { table: own, schema: mine, template-file: own-refresh.sql, cursor: { column: moment, type: timestamp } }\n",
       ),
       "own-refresh.sql": own,
       ...at(
@@ -119,13 +118,13 @@ describe("a table with a template-file", () => {
       ...at(
         "/rows",
         `SELECT id, region FROM ${TABLE} ORDER BY id, region`,
-        `cache: { table: r, template-file: r.sql, cursor: { column: at, type: timestamp }${key} }\n`,
+        `cache: { table: r, template-file: r.sql, cursor: { column: moment, type: timestamp }${key} }\n`,
       ),
       "r.sql":
-        "SELECT id, region, at FROM orders {{#cache.previousSnapshotTimestamp}}WHERE at >= TIMESTAMP '{{cache.previousSnapshotTimestamp}}'{{/cache.previousSnapshotTimestamp}}",
+        "SELECT id, region, moment FROM orders {{#cache.previousSnapshotTimestamp}}WHERE moment >= TIMESTAMP '{{cache.previousSnapshotTimestamp}}'{{/cache.previousSnapshotTimestamp}}",
       ...at(
         "/change",
-        "UPDATE orders SET region = 9, at = TIMESTAMP '2031-01-01' WHERE id = 3; INSERT INTO orders VALUES (50, 7, TIMESTAMP '2031-01-01')",
+        "UPDATE orders SET region = 9, moment = TIMESTAMP '2031-01-01' WHERE id = 3; INSERT INTO orders VALUES (50, 7, TIMESTAMP '2031-01-01')",
         "cache: { table: r, invalidate-on-write: true }\n",
         "POST",
       ),
@@ -155,7 +154,7 @@ describe("without a template-file", () => {
       "eider.yaml": MAIN,
       ...at(
         "/rows",
-        "SELECT id, nextval('runs')::INTEGER AS run FROM orders WHERE region = {{params.region}} ORDER BY id",
+        "SELECT id, gen_random_uuid()::VARCHAR AS run FROM orders WHERE region = {{params.region}} ORDER BY id",
         `${CACHED.replace("\n", "")}\nrequest:\n  - { field-name: region, field-in: query, validators: [{ type: int }] }\n`,
       ),
     });
@@ -183,7 +182,7 @@ describe("without a template-file", () => {
         "SELECT '{{{auth.username}}}' AS owner, '{{{auth.roles}}}' AS roles, {{auth.username}} AS bare, count(*)::INTEGER AS n FROM orders",
         CACHED,
       ),
-      ...at("/all", "SELECT nextval('runs')::INTEGER AS run", "cache: { table: everybody }\n"),
+      ...at("/all", "SELECT gen_random_uuid()::VARCHAR AS run", "cache: { table: everybody }\n"),
     });
     const as = (name: string) => ({ Authorization: `Basic ${Buffer.from(`${name}:${name}`).toString("base64")}` });
     for (let time = 0; time < 3; time++) {
@@ -231,7 +230,7 @@ describe("writes (spec 3)", () => {
       "results",
       at(
         "/totals",
-        "SELECT region, count(*)::INTEGER AS n, nextval('runs')::INTEGER AS run FROM orders GROUP BY region ORDER BY region",
+        "SELECT region, count(*)::INTEGER AS n, gen_random_uuid()::VARCHAR AS run FROM orders GROUP BY region ORDER BY region",
         "cache: { table: totals }\n",
       ),
     ],
@@ -340,12 +339,12 @@ describe("HTTP", () => {
   });
 
   test("a client may ask for new rows only where it is allowed", async () => {
-    const refresh = "SELECT nextval('runs')::INTEGER AS run";
+    const refresh = "SELECT gen_random_uuid()::VARCHAR AS run";
     await using service = await serviceFrom({
       "eider.yaml": MAIN,
       ...at("/allowed", `FROM ${TABLE}`, "cache: { table: a, template-file: r.sql, allow-client-refresh: true }\n"),
       ...at("/not", `FROM ${TABLE}`, "cache: { table: b, template-file: r.sql }\n"),
-      ...at("/result", "SELECT nextval('runs')::INTEGER AS run", "cache: { table: c, allow-client-refresh: true }\n"),
+      ...at("/result", "SELECT gen_random_uuid()::VARCHAR AS run", "cache: { table: c, allow-client-refresh: true }\n"),
       "r.sql": refresh,
     });
     const now = { "Cache-Control": "no-cache" };

@@ -53,6 +53,14 @@ test("rows are texts, and NULL is null", async () => {
   expect(await changing(t, ["CREATE TABLE u (a INT)"], { touches: ["u"] })).toEqual([]);
 });
 
+test("statements whose rows are no texts have none", async () => {
+  await using t = await testEngine(TABLE);
+  expect(await changing(t, ["SELECT x, 'text' FROM t"])).toEqual([]);
+  expect(await changing(t, ["UPDATE t SET x = 1 RETURNING x"])).toEqual([]);
+  expect(await changing(t, ["DELETE FROM t"])).toEqual([]);
+  expect(await countOf(t)).toBe(0);
+});
+
 test("what work throws comes out as it is, and nothing of it stays", async () => {
   await using t = await testEngine(TABLE);
   for (const thrown of [new TypeError("mine"), new RequestFailure({ kind: "not-found" }), "text", undefined]) {
@@ -61,7 +69,12 @@ test("what work throws comes out as it is, and nothing of it stays", async () =>
       await run(statement("DELETE FROM t"));
       throw thrown;
     });
-    expect(await work.then(() => "no error", (error: unknown) => ({ error }))).toEqual({ error: thrown });
+    expect(
+      await work.then(
+        () => "no error",
+        (error: unknown) => ({ error }),
+      ),
+    ).toEqual({ error: thrown });
     expect(await countOf(t)).toBe(10);
     expect((await failureOf(t.read({ statements: "FROM u" }))).failure.kind).toBe("query-failed");
     expect(t.engine.activity()).toEqual({ running: 0, waiting: 0 });
@@ -200,13 +213,19 @@ test("what is remembered of tables that it touches is forgotten, of others it is
 });
 
 test("a view that is swapped is seen by statements with values, too", async () => {
-  await using t = await testEngine("ATTACH ':memory:' AS c; CREATE TABLE c.a AS SELECT 1 AS x; CREATE VIEW c.v AS FROM c.main.a");
+  await using t = await testEngine(
+    "ATTACH ':memory:' AS c; CREATE TABLE c.a AS SELECT 1 AS x; CREATE VIEW c.v AS FROM c.main.a",
+  );
   await t.engine.attach("c", "SELECT 1");
   const read = readOf({ statements: [statement("SELECT x FROM c.v WHERE x > $1", int(0))] });
   expect((await t.read(read)).rows).toEqual([[1]]);
   await changing(
     t,
-    ["CREATE TABLE c.main.b AS SELECT 2 AS x", "CREATE OR REPLACE VIEW c.main.v AS FROM c.main.b", "DROP TABLE c.main.a"],
+    [
+      "CREATE TABLE c.main.b AS SELECT 2 AS x",
+      "CREATE OR REPLACE VIEW c.main.v AS FROM c.main.b",
+      "DROP TABLE c.main.a",
+    ],
     { touches: ["a", "b", "v"] },
   );
   expect((await t.read(read)).rows).toEqual([[2]]);

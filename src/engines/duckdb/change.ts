@@ -1,9 +1,9 @@
 import duckdb from "@duckdb/node-bindings";
-import { RequestFailure } from "../../failure.ts";
+import type { RequestFailure } from "../../failure.ts";
 import type { Statement } from "../../sql/statement.ts";
 import type { Change, TextRows } from "../engine.ts";
 import { textRows } from "./inspect.ts";
-import { isConflict } from "./messages.ts";
+import { isConflict, messageOf } from "./messages.ts";
 import { committed, type Writing } from "./write.ts";
 
 export interface Changing extends Writing {
@@ -48,12 +48,19 @@ async function settle<T>(work: () => Promise<T>): Promise<Ending<T>> {
   }
 }
 
+/** A commit that could not be written down, as on a full disk. Another try would do all the work again, and as much in vain. */
+const NOT_WRITTEN = /^TransactionContext Error: Failed to commit: (?:IO Error|Could not|Cannot|Failed)/i;
+
 async function commit(names: readonly string[], changing: Changing): Promise<void> {
-  const { session, namesChanged } = changing;
-  // What touches nothing has only looked: nobody has to look again because of it.
-  if (names.length === 0) return await session.commit();
-  await committed(names, changing, () => session.commit());
-  namesChanged(names);
+  const { session, namesChanged, failureOf } = changing;
+  try {
+    // What touches nothing has only looked: nobody has to look again because of it.
+    if (names.length === 0) return await session.commit();
+    await committed(names, changing, () => session.commit());
+    namesChanged(names);
+  } catch (error) {
+    throw NOT_WRITTEN.test(messageOf(error)) ? failureOf(error) : error;
+  }
 }
 
 /** What makes something that only its connection has. PIVOT makes a type. */
@@ -90,7 +97,8 @@ function stepsIn({ session, failureOf }: Changing): {
     conflict: () => conflict,
     async run(statement) {
       try {
-        return await textRows(await execute(statement));
+        const result = await execute(statement);
+        return isText(result) ? await textRows(result) : [];
       } catch (error) {
         if (!isConflict(error)) throw failureOf(error);
         conflict ??= error;
@@ -98,4 +106,9 @@ function stepsIn({ session, failureOf }: Changing): {
       }
     },
   };
+}
+
+function isText(result: duckdb.Result): boolean {
+  const columns = Array.from({ length: duckdb.column_count(result) }, (_, index) => index);
+  return columns.every((index) => duckdb.column_type(result, index) === duckdb.Type.VARCHAR);
 }

@@ -1,0 +1,137 @@
+import type { Engine } from "../engines/engine.ts";
+import { RequestFailure } from "../failure.ts";
+import type { CacheName, Snapshot } from "./cache.ts";
+import type { SnapshotStore } from "./snapshot-store.ts";
+import { measureTable } from "./store-bytes.ts";
+import { isAuditTable, openLayout } from "./store-layout.ts";
+import { clearLeftovers } from "./store-leftovers.ts";
+import { foldName, isOwnTable, isResult, quoted, resultTable, tableIn } from "./store-names.ts";
+import {
+  allSnapshots,
+  currentAmong,
+  deleteOldRecords,
+  deleteSnapshot,
+  insertRecord,
+  newestRecords,
+} from "./store-records.ts";
+import { openRefresher } from "./store-refresh.ts";
+import { fillTable } from "./store-rows.ts";
+import { look, NEVER_STOPPED, statement } from "./store-sql.ts";
+
+export { ForeignCacheError } from "./store-layout.ts";
+
+export interface SnapshotStoreOptions {
+  readonly now: () => number;
+  /** Another text each time, unlike that of any other process: a UUID. */
+  readonly randomId: () => string;
+  /** The name under which the cache database is attached. */
+  readonly catalog?: string;
+}
+
+const KEPT_RECORDS = 10_000;
+/** Old records go after so many new ones. */
+const RECORDS_BETWEEN = 1_000;
+
+/** Snapshots as tables of an attached database. Rejects with a ForeignCacheError where that is not ours. decisions.md 8. */
+export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOptions): Promise<SnapshotStore> {
+  const { now, randomId, catalog = "cache" } = options;
+  await openLayout(engine, catalog);
+  await clearLeftovers(engine, catalog).catch(() => {});
+  const refresher = openRefresher(engine, { now, randomId, catalog });
+  const schemas = new Map<string, Promise<void>>();
+  // The first one clears what an earlier process has left.
+  let recordsUntilClearing = 1;
+
+  /** Before the change that needs it, and once: two that make the same schema at the same time are in each other's way. */
+  function openSchema({ schema }: CacheName): Promise<void> {
+    const known = schemas.get(foldName(schema));
+    if (known !== undefined) return known;
+    const sql = `CREATE SCHEMA IF NOT EXISTS ${quoted(catalog)}.${quoted(schema)}`;
+    const made = change([schema], [sql]).catch((error: unknown) => {
+      schemas.delete(foldName(schema));
+      throw error;
+    });
+    schemas.set(foldName(schema), made);
+    return made;
+  }
+
+  async function change(touches: readonly string[], statements: readonly string[]): Promise<void> {
+    await engine.change({ connections: [], touches, signal: NEVER_STOPPED }, async (run) => {
+      for (const sql of statements) await run(statement(sql));
+    });
+  }
+
+  async function openCache(name: CacheName): Promise<void> {
+    if (isAuditTable(name)) {
+      const message = `A cache cannot have the name ${name.schema}.${name.table}: it is a table of the service itself.`;
+      throw new RequestFailure({ kind: "query-failed", message });
+    }
+    await openSchema(name);
+  }
+
+  async function clearRecords(): Promise<void> {
+    recordsUntilClearing--;
+    if (recordsUntilClearing > 0) return;
+    recordsUntilClearing = RECORDS_BETWEEN;
+    await engine
+      .change({ connections: [], touches: ["refreshes"], signal: NEVER_STOPPED }, (run) =>
+        run(deleteOldRecords(catalog, KEPT_RECORDS)),
+      )
+      .catch(() => {});
+  }
+
+  return {
+    load: () => look(engine, (run) => allSnapshots(run, catalog)),
+
+    async refresh(definition, previous, signal) {
+      await openCache(definition.name);
+      const snapshot = await refresher.refresh(definition, previous, signal);
+      await clearRecords();
+      return snapshot;
+    },
+
+    async materialise({ name, connections, statements }, signal) {
+      await openCache(name);
+      const physicalTable = resultTable(name, randomId);
+      const target = tableIn(catalog, name.schema, physicalTable);
+      const createdAtMs = now();
+      const size = await engine.change({ connections, touches: [physicalTable], signal }, async (run) => {
+        const filling = { mode: { kind: "full" }, target, stage: quoted(physicalTable), base: undefined } as const;
+        await fillTable(run, statements, filling);
+        return await measureTable(run, target);
+      });
+      return { name, id: 1, uid: randomId(), physicalTable, createdAtMs, ...size };
+    },
+
+    async drop(snapshots) {
+      if (snapshots.length === 0) return;
+      // What a template changes itself stays, whichever snapshot it was.
+      const tables = snapshots.filter((snapshot) => !isOwnTable(snapshot));
+      const kept = snapshots.filter(({ physicalTable }) => !isResult(physicalTable)).map(({ uid }) => uid);
+      const touches = [...tables.map(({ physicalTable }) => physicalTable), ...(kept.length > 0 ? ["snapshots"] : [])];
+      await engine.change({ connections: [], touches, signal: NEVER_STOPPED }, async (run) => {
+        const [current] = await currentAmong(run, catalog, kept);
+        if (current !== undefined) throw new Error(refusal(snapshots.find(({ uid }) => uid === current)));
+        for (const { name, physicalTable } of tables) {
+          await run(statement(`DROP TABLE IF EXISTS ${tableIn(catalog, name.schema, physicalTable)}`));
+        }
+        for (const uid of kept) await run(deleteSnapshot(catalog, uid));
+      });
+    },
+
+    async recordFailure(record) {
+      await engine
+        .change({ connections: [], touches: ["refreshes"], signal: NEVER_STOPPED }, (run) =>
+          run(insertRecord(catalog, record)),
+        )
+        .catch(() => {});
+      await clearRecords();
+    },
+
+    records: (limit) => look(engine, (run) => newestRecords(run, catalog, limit)),
+  };
+}
+
+function refusal(snapshot: Snapshot | undefined): string {
+  return `snapshot ${snapshot?.id} is the current one of the cache ${snapshot?.name.schema}.${snapshot?.name.table}`;
+}

@@ -1,0 +1,126 @@
+import type { Report, ServiceEvent } from "../events.ts";
+import { RequestFailure } from "../failure.ts";
+import type { CacheDefinition, Snapshot } from "./cache.ts";
+import type { Caches } from "./caches.ts";
+import type { Coordination } from "./coordination.ts";
+import { openLeases } from "./leases.ts";
+import { openRefreshQueue } from "./refresh-queue.ts";
+import { openResultCaches } from "./result-cache.ts";
+import { type After, afterMs, dueFor, openSchedule } from "./schedule.ts";
+import type { SnapshotStore } from "./snapshot-store.ts";
+import { openTableCaches } from "./table-cache.ts";
+import { openTiming } from "./timing.ts";
+
+export interface CachesOptions {
+  readonly store: SnapshotStore;
+  readonly definitions: readonly CacheDefinition[];
+  /** Milliseconds since 1970. It may be set while the service runs. */
+  readonly now: () => number;
+  readonly after?: After;
+  readonly random?: () => number;
+  readonly report: Report;
+  readonly maxConcurrentRefreshes?: number;
+  /** For the tables of results, all together. */
+  readonly maxBytes?: number;
+  /** Whether caches that are empty are filled at start. */
+  readonly warmUp: boolean;
+}
+
+const SWEEP_EVERY_MS = 60 * 60 * 1000;
+/** Results do not outlive the process: dropping them is only worth a moment. */
+const CLOSE_WITHIN_MS = 1_000;
+
+/** Opens every cache with what is there from before: that is served at once. decisions 8. */
+export async function openCaches({
+  store,
+  definitions,
+  now,
+  after = afterMs,
+  random = Math.random,
+  report,
+  maxConcurrentRefreshes = 2,
+  maxBytes = 256 * 1024 * 1024,
+  warmUp,
+}: CachesOptions): Promise<Caches> {
+  const loaded: readonly Snapshot[] = await store.load();
+  const schedule = openSchedule({ now, after });
+  const leases = openLeases({ store, report: tell });
+  const queue = openRefreshQueue(maxConcurrentRefreshes);
+  const timing = openTiming(random);
+  const coordination: Coordination = { store, queue, schedule, leases, timing, now, report: tell };
+  const tables = openTableCaches(definitions, loaded, coordination);
+  const results = openResultCaches(maxBytes, coordination);
+  const sweeping = dueFor(sweep);
+  let closed = false;
+
+  /** What ends because the service ends is no news. */
+  function tell(event: ServiceEvent): void {
+    if (!closed) report(event);
+  }
+
+  function sweep(): void {
+    tables.sweep();
+    void leases.flush();
+    schedule.set(sweeping, SWEEP_EVERY_MS);
+  }
+
+  function checkOpen(): void {
+    if (closed) throw new RequestFailure({ kind: "draining" });
+  }
+
+  return {
+    async acquire(name, acquiring) {
+      checkOpen();
+      return await tables.acquire(name, acquiring);
+    },
+    async acquireResult(key, result, acquiring) {
+      checkOpen();
+      return await results.acquire(key, result, acquiring);
+    },
+    invalidate(name) {
+      tables.invalidate(name);
+      results.invalidate(name);
+    },
+    async refreshAfterWrite(name) {
+      await Promise.all([tables.refreshAfterWrite(name), results.refreshAfterWrite(name)]);
+    },
+    async refresh(name, signal) {
+      checkOpen();
+      return await tables.refresh(name, signal);
+    },
+    statuses: () => [...tables.statuses(), ...results.statuses()],
+    async collect() {
+      const before = leases.dropped();
+      tables.sweep();
+      await leases.flush();
+      return leases.dropped() - before;
+    },
+    start() {
+      schedule.start();
+      sweep();
+      tables.start();
+      if (warmUp) tables.warmUp(reportTenths);
+    },
+    async close() {
+      closed = true;
+      schedule.close();
+      await queue.close();
+      results.clear();
+      await within(CLOSE_WITHIN_MS, leases.close(), after);
+    },
+  };
+
+  /** The beginning, the end and about ten steps between: a thousand caches are not a thousand lines. */
+  function reportTenths(done: number, total: number, failed: number): void {
+    if (done === total || done % Math.ceil(total / 10) === 0) tell({ kind: "cache-warm-up", done, total, failed });
+  }
+}
+
+async function within(ms: number, work: Promise<void>, after: After): Promise<void> {
+  let cancel = (): void => {};
+  const timeout = new Promise<void>((resolve) => {
+    cancel = after(ms, resolve);
+  });
+  await Promise.race([work, timeout]);
+  cancel();
+}

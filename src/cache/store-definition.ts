@@ -1,0 +1,23 @@
+import type { CacheDefinition, RefreshVariables } from "./cache.ts";
+
+const FIRST: RefreshVariables = {
+  snapshotId: 1,
+  snapshotTimestamp: "1970-01-01T00:00:00.000Z",
+  previousSnapshotId: undefined,
+  previousSnapshotTimestamp: undefined,
+};
+
+const NEXT: RefreshVariables = {
+  snapshotId: 2,
+  snapshotTimestamp: "1970-01-02T00:00:00.000Z",
+  previousSnapshotId: 1,
+  previousSnapshotTimestamp: "1970-01-01 00:00:00",
+};
+
+/** A text that is another one when the query or the mode of a cache is: rows of another query are not added to. */
+export function definitionText({ mode, connections, render }: CacheDefinition): string {
+  const rendered = [FIRST, NEXT].map((variables) => render(variables));
+  return JSON.stringify({ mode, connections, rendered }, (_, value: unknown) =>
+    typeof value === "bigint" ? String(value) : value,
+  );
+}

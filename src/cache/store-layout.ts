@@ -1,0 +1,105 @@
+import type { Engine } from "../engines/engine.ts";
+import type { CacheName } from "./cache.ts";
+import { foldName, quoted, tableIn } from "./store-names.ts";
+import { columnsIfThere, look, messageOf, NEVER_STOPPED, type Run, statement, text } from "./store-sql.ts";
+
+/** The cache database holds something else, or what another version of us has made. It can be set aside. */
+export class ForeignCacheError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "ForeignCacheError";
+  }
+}
+
+/** The schema of our bookkeeping. decisions.md 8. */
+const AUDIT = "audit";
+
+/** Another number means other tables. */
+const VERSION = "1";
+
+/** Nothing but what DuckLake has as well: no keys, no sequences, no indexes. Times are in UTC. */
+const TABLES = {
+  layout: ["version VARCHAR"],
+  refreshes: [
+    "schema_name VARCHAR",
+    "table_name VARCHAR",
+    "mode VARCHAR",
+    "status VARCHAR",
+    "message VARCHAR",
+    "rows BIGINT",
+    "snapshot BIGINT",
+    "started TIMESTAMP",
+    "duration_ms BIGINT",
+  ],
+  snapshots: [
+    "schema_name VARCHAR",
+    "table_name VARCHAR",
+    "snapshot_id BIGINT",
+    "uid VARCHAR",
+    "physical_table VARCHAR",
+    "created_at TIMESTAMP",
+    "rows BIGINT",
+    "bytes BIGINT",
+    "definition VARCHAR",
+  ],
+} as const;
+
+type AuditTable = keyof typeof TABLES;
+
+// The keys of the object above.
+const NAMES = Object.keys(TABLES) as readonly AuditTable[];
+
+/** A table of our bookkeeping in SQL. */
+export function auditTable(catalog: string, table: AuditTable): string {
+  return tableIn(catalog, AUDIT, table);
+}
+
+/** Whether a cache of this name would be one of our own tables. */
+export function isAuditTable({ schema, table }: CacheName): boolean {
+  return foldName(schema) === AUDIT && NAMES.some((name) => name === foldName(table));
+}
+
+/** Makes the bookkeeping in a database that has none, and recognises it in others. Rejects with a ForeignCacheError. */
+export async function openLayout(engine: Engine, catalog: string): Promise<void> {
+  if (await look(engine, (run) => isThere(run, catalog))) return;
+  await engine.change({ connections: [], touches: NAMES, signal: NEVER_STOPPED }, async (run) => {
+    // Another process may have been faster.
+    if (await isThere(run, catalog)) return;
+    await run(statement(`CREATE SCHEMA IF NOT EXISTS ${quoted(catalog)}.${quoted(AUDIT)}`));
+    for (const table of NAMES) {
+      await run(statement(`CREATE TABLE ${auditTable(catalog, table)} (${TABLES[table].join(", ")})`));
+    }
+    await run(statement(`INSERT INTO ${auditTable(catalog, "layout")} VALUES ($1)`, text(VERSION)));
+  });
+}
+
+async function isThere(run: Run, catalog: string): Promise<boolean> {
+  const found: AuditTable[] = [];
+  for (const table of NAMES) {
+    const columns = await readable(columnsIfThere(run, auditTable(catalog, table)));
+    if (columns === undefined) continue;
+    found.push(table);
+    const shape = columns.map(({ name, type }) => `${name} ${type}`);
+    if (shape.join() !== TABLES[table].join()) {
+      throw new ForeignCacheError(`its table ${AUDIT}.${table} has other columns than ours: ${shape.join(", ")}`);
+    }
+  }
+  if (found.length === 0) return false;
+  const missing = NAMES.find((table) => !found.includes(table));
+  if (missing !== undefined) throw new ForeignCacheError(`it has ${AUDIT}.${found[0]}, but no ${AUDIT}.${missing}`);
+  const rows = await readable(run(statement(`SELECT version FROM ${auditTable(catalog, "layout")}`)));
+  const versions = rows.map(([version]) => version ?? "NULL").join(", ");
+  if (versions === VERSION) return true;
+  throw new ForeignCacheError(`its layout is of version ${versions || "none"}, ours is ${VERSION}`);
+}
+
+/** What cannot be read is of no use, whoever made it. */
+async function readable<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const message = messageOf(error);
+    if (message === undefined) throw error;
+    throw new ForeignCacheError(`it cannot be read: ${message}`, { cause: error });
+  }
+}

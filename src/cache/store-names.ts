@@ -1,0 +1,86 @@
+import type { CacheName, Snapshot } from "./cache.ts";
+
+/** An identifier in SQL, whatever is in it. */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** A table of the cache database in SQL: always all three parts, since a schema may have the name of the catalog. */
+export function tableIn(catalog: string, schema: string, table: string): string {
+  return `${quoted(catalog)}.${quoted(schema)}.${quoted(table)}`;
+}
+
+const MOST_READABLE = 40;
+const RANDOM_LENGTH = 16;
+
+/** The table of a snapshot: the name of its cache as far as it is plain, so that people find it, and random letters, so that it is unlike any other. */
+export function snapshotTable({ table }: CacheName, id: number, randomId: () => string): string {
+  return `${plain(table)}__${id}_${randomLetters(randomId)}`;
+}
+
+/** The table of the rows of one call. */
+export function resultTable({ table }: CacheName, randomId: () => string): string {
+  return `${plain(table)}__r_${randomLetters(randomId)}`;
+}
+
+const MADE = new RegExp(`__(?:\\d+|r)_[0-9a-z]{${RANDOM_LENGTH}}$`);
+const RESULT = new RegExp(`__r_[0-9a-z]{${RANDOM_LENGTH}}$`);
+
+/** Whether a table has a name that only we give; all others are somebody's own. */
+export function isMadeByUs(table: string): boolean {
+  return MADE.test(table);
+}
+
+/** Whether a snapshot lies in the table of its cache, which the template itself changes: it is nobody else's to drop. */
+export function isOwnTable({ name, physicalTable }: Pick<Snapshot, "name" | "physicalTable">): boolean {
+  return foldName(name.table) === foldName(physicalTable);
+}
+
+/** Whether it holds the rows of one call. */
+export function isResult(table: string): boolean {
+  return RESULT.test(table);
+}
+
+function plain(name: string): string {
+  const text = name.slice(0, MOST_READABLE).replace(/[^A-Za-z0-9_]/g, "_");
+  return /^[A-Za-z_]/.test(text) ? text : `_${text}`;
+}
+
+function randomLetters(randomId: () => string): string {
+  let letters = "";
+  while (letters.length < RANDOM_LENGTH) {
+    const more = randomId()
+      .toLowerCase()
+      .replace(/[^0-9a-z]/g, "");
+    if (more === "") throw new Error("an id without a letter or digit is not random");
+    letters += more;
+  }
+  return letters.slice(0, RANDOM_LENGTH);
+}
+
+/** DuckDB takes names for equal that differ in the case of the letters A to Z, and only those. */
+export function foldName(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+}
+
+/** Names for the columns of a table: the second `a` or `A` gets `_1`, the third `_2`, past names that are there already. */
+export function columnNames(names: readonly string[]): readonly string[] {
+  const taken = new Set(names.map(foldName));
+  const seen = new Set<string>();
+  return names.map((name) => {
+    if (!seen.has(foldName(name))) {
+      seen.add(foldName(name));
+      return name;
+    }
+    let number = 1;
+    while (taken.has(foldName(`${name}_${number}`))) number += 1;
+    const unique = `${name}_${number}`;
+    taken.add(foldName(unique));
+    return unique;
+  });
+}
+
+/** Names as the engine must know them to forget what mentions them: also as they stand in SQL, where quotes are doubled. */
+export function mentioned(...names: readonly string[]): readonly string[] {
+  return [...new Set(names.flatMap((name) => [name, name.replaceAll('"', '""')]))];
+}

@@ -1,0 +1,213 @@
+import type { Engine, StopSignal } from "../engines/engine.ts";
+import { RequestFailure } from "../failure.ts";
+import { changedName } from "../sql/classify.ts";
+import type { CacheDefinition, RefreshStatements, RefreshVariables, Snapshot } from "./cache.ts";
+import { definitionText } from "./store-definition.ts";
+import { foldName, isOwnTable, mentioned, quoted, snapshotTable, tableIn } from "./store-names.ts";
+import {
+  type CurrentSnapshot,
+  currentSnapshot,
+  deleteSnapshotsIn,
+  insertRecord,
+  insertSnapshot,
+} from "./store-records.ts";
+import { ColumnsChanged, type Filling, fillTable } from "./store-rows.ts";
+import { columnsIfThere, look, messageOf, type Run, statement } from "./store-sql.ts";
+
+export interface StoreOptions {
+  readonly now: () => number;
+  /** Another text each time, unlike that of any other process. */
+  readonly randomId: () => string;
+  readonly catalog: string;
+}
+
+export interface Refresher {
+  refresh(definition: CacheDefinition, previous: Snapshot | undefined, signal: StopSignal): Promise<Snapshot>;
+}
+
+/** Somebody else has refreshed the same cache meanwhile. */
+class Overtaken extends Error {}
+
+const MOST_TRIES = 5;
+
+export function openRefresher(engine: Engine, options: StoreOptions): Refresher {
+  const { catalog, now, randomId } = options;
+
+  async function begin(definition: CacheDefinition, builds: boolean, signal: StopSignal): Promise<Beginning> {
+    const text = definitionText(definition);
+    const found = await look(engine, (run) => findBefore(run, catalog, { definition, text }), signal);
+    // A table that its template changes is there, whoever knows of it.
+    const before = builds && found.base?.isOwn === false ? { ...found, base: undefined } : found;
+    const startedAtMs = now();
+    const id = (before.current?.id ?? 0) + 1;
+    const rendered = renderFor(definition, before, { id, startedAtMs });
+    return { definition, text, before, startedAtMs, id, ...rendered };
+  }
+
+  function attempt(beginning: Beginning, signal: StopSignal): Promise<Snapshot> {
+    const { definition, before, id, statements } = beginning;
+    const { name, connections } = definition;
+    const isOwn = statements.kind === "own";
+    const physicalTable = isOwn ? name.table : snapshotTable(name, id, randomId);
+    const named = isOwn
+      ? statements.statements.flatMap(({ sql }) => changedName(sql, engine.dialect)?.at(-1) ?? [])
+      : [];
+    const touches = mentioned(
+      name.table,
+      physicalTable,
+      // Whoever has read through the view has read this one.
+      ...(before.current === undefined ? [] : [before.current.physicalTable]),
+      ...named,
+      "snapshots",
+      "refreshes",
+    );
+    return engine.change({ connections, touches, signal }, async (run) => {
+      const known = await currentSnapshot(run, catalog, { name, definition: "" });
+      if (known?.id !== before.current?.id) throw new Overtaken();
+      const target = tableIn(catalog, name.schema, physicalTable);
+      if (isOwn) await changeOwnTable(run, catalog, beginning);
+      else await fillSnapshot(run, catalog, { beginning, target, physicalTable });
+      const rows = await countRows(run, target);
+      const { startedAtMs, text } = beginning;
+      const snapshot = { name, id, uid: randomId(), physicalTable, createdAtMs: startedAtMs, rows, bytes: 0 };
+      await run(insertSnapshot(catalog, snapshot, text));
+      const durationMs = now() - startedAtMs;
+      const mode = definition.mode.kind;
+      const record = {
+        name,
+        mode,
+        status: "ok",
+        message: undefined,
+        rows,
+        snapshot: id,
+        startedAtMs,
+        durationMs,
+      } as const;
+      await run(insertRecord(catalog, record));
+      return snapshot;
+    });
+  }
+
+  return {
+    async refresh(definition, previous, signal) {
+      let builds = previous === undefined;
+      for (let tries = 1; ; tries++) {
+        try {
+          return await attempt(await begin(definition, builds, signal), signal);
+        } catch (error) {
+          if (error instanceof ColumnsChanged) builds = true;
+          else if (!(error instanceof Overtaken)) throw error;
+          if (tries === MOST_TRIES) throw new RequestFailure({ kind: "conflict" }, { cause: error });
+        }
+      }
+    },
+  };
+}
+
+/** What a refresh finds. */
+interface Before {
+  readonly current: CurrentSnapshot | undefined;
+  /** The current snapshot, when the new rows can be added to it. */
+  readonly base: Base | undefined;
+}
+
+interface Base extends NonNullable<Filling["base"]> {
+  readonly id: number;
+  /** The largest cursor value, as DuckDB writes it. */
+  readonly mark: string | undefined;
+  readonly isOwn: boolean;
+}
+
+/** A refresh that has looked around, and changed nothing yet. */
+interface Beginning {
+  readonly definition: CacheDefinition;
+  /** Tells definitions apart. */
+  readonly text: string;
+  readonly before: Before;
+  readonly startedAtMs: number;
+  readonly id: number;
+  readonly statements: RefreshStatements;
+  readonly base: Base | undefined;
+}
+
+async function findBefore(
+  run: Run,
+  catalog: string,
+  { definition, text }: { readonly definition: CacheDefinition; readonly text: string },
+): Promise<Before> {
+  const { name, mode } = definition;
+  const current = await currentSnapshot(run, catalog, { name, definition: text });
+  if (current === undefined) return { current, base: undefined };
+  const { id, physicalTable, isOfDefinition } = current;
+  const isOwn = isOwnTable({ name, physicalTable });
+  // Who changes a table by itself knows best what to do with rows from before.
+  if (!isOfDefinition && !isOwn) return { current, base: undefined };
+  const table = tableIn(catalog, name.schema, physicalTable);
+  try {
+    const columns = await columnsIfThere(run, table);
+    if (columns === undefined) return { current, base: undefined };
+    const cursor = mode.kind === "full" ? undefined : mode.cursor;
+    const hasMark = cursor !== undefined && columns.some(({ name: column }) => foldName(column) === foldName(cursor));
+    const mark = hasMark ? await largest(run, table, cursor) : undefined;
+    return { current, base: { id, table, columns, mark, isOwn } };
+  } catch (error) {
+    // It cannot be read any more: all rows anew.
+    if (messageOf(error) === undefined) throw error;
+    return { current, base: undefined };
+  }
+}
+
+async function largest(run: Run, table: string, cursor: string): Promise<string | undefined> {
+  const [[value] = []] = await run(statement(`SELECT max(${quoted(cursor)})::VARCHAR FROM ${table}`));
+  return value ?? undefined;
+}
+
+/** Renders for what was found. A template that changes its own table, and one that does not, start anew after each other. */
+function renderFor(
+  { render }: CacheDefinition,
+  { base }: Before,
+  { id, startedAtMs }: { readonly id: number; readonly startedAtMs: number },
+): { readonly statements: RefreshStatements; readonly base: Base | undefined } {
+  const anew: RefreshVariables = {
+    snapshotId: id,
+    snapshotTimestamp: new Date(startedAtMs).toISOString(),
+    previousSnapshotId: undefined,
+    previousSnapshotTimestamp: undefined,
+  };
+  if (base !== undefined) {
+    const statements = render({ ...anew, previousSnapshotId: base.id, previousSnapshotTimestamp: base.mark });
+    if ((statements.kind === "own") === base.isOwn) return { statements, base };
+  }
+  return { statements: render(anew), base: undefined };
+}
+
+async function changeOwnTable(run: Run, catalog: string, { definition, before, statements }: Beginning): Promise<void> {
+  const { name } = definition;
+  if (before.current !== undefined && !isOwnTable({ name, ...before.current })) {
+    await run(statement(`DROP VIEW IF EXISTS ${tableIn(catalog, name.schema, name.table)}`));
+  }
+  for (const each of statements.statements) await run(each);
+  await run(deleteSnapshotsIn(catalog, name, name.table));
+}
+
+async function fillSnapshot(
+  run: Run,
+  catalog: string,
+  place: { readonly beginning: Beginning; readonly target: string; readonly physicalTable: string },
+): Promise<void> {
+  const { definition, before, statements, base } = place.beginning;
+  const { name, mode } = definition;
+  const { target } = place;
+  await fillTable(run, statements.statements, { mode, target, stage: quoted(place.physicalTable), base });
+  const view = tableIn(catalog, name.schema, name.table);
+  if (before.current !== undefined && isOwnTable({ name, ...before.current })) {
+    await run(statement(`DROP TABLE IF EXISTS ${view}`));
+    await run(deleteSnapshotsIn(catalog, name, name.table));
+  }
+  await run(statement(`CREATE OR REPLACE VIEW ${view} AS SELECT * FROM ${target}`));
+}
+
+async function countRows(run: Run, table: string): Promise<number> {
+  const [[rows] = []] = await run(statement(`SELECT count(*)::VARCHAR FROM ${table}`));
+  return Number(rows);
+}

@@ -1,0 +1,113 @@
+import { RequestFailure } from "../failure.ts";
+import type { Statement } from "../sql/statement.ts";
+import type { CacheMode } from "./cache.ts";
+import { columnNames, foldName, quoted } from "./store-names.ts";
+import { columnsOf, type Run, statement, type TableColumn } from "./store-sql.ts";
+
+/** The columns of a query are not those of the snapshot that it was to be added to. */
+export class ColumnsChanged extends Error {}
+
+/** Where the rows of a query go. Names are ready for SQL. */
+export interface Filling {
+  readonly mode: CacheMode;
+  readonly target: string;
+  /** A temporary table that may be used on the way. */
+  readonly stage: string;
+  /** The snapshot that the new rows are added to; undefined: all rows anew. */
+  readonly base: { readonly table: string; readonly columns: readonly TableColumn[] } | undefined;
+}
+
+/** Runs statements and makes a table of the rows of the last one. Rejects with ColumnsChanged when they do not fit to the base. */
+export async function fillTable(run: Run, statements: readonly Statement[], filling: Filling): Promise<void> {
+  const { mode, target, stage, base } = filling;
+  for (const each of statements.slice(0, -1)) await run(each);
+  const query = await namedQuery(run, statements.at(-1));
+  checkColumns(mode, query.names);
+  // Only one key of its kind is kept, also at the first fill: for that the rows are looked at twice.
+  if (mode.kind === "full" || (mode.kind === "append" && base === undefined)) {
+    await run({ sql: `CREATE TABLE ${target} AS ${query.sql}`, values: query.values });
+    return;
+  }
+  await run({ sql: `CREATE TEMP TABLE ${stage} AS ${query.sql}`, values: query.values });
+  const rows = `temp.main.${stage}`;
+  if (base !== undefined && !haveSameColumns(base.columns, await columnsOf(run, statement(rows)))) {
+    throw new ColumnsChanged();
+  }
+  await run(statement(`CREATE TABLE ${target} AS ${combined(mode, rows, base?.table)}`));
+  await run(statement(`DROP TABLE ${rows}`));
+}
+
+/** The rows of one query, under names that a table can have. The newline ends a comment that it may end with. */
+async function namedQuery(
+  run: Run,
+  query: Statement | undefined,
+): Promise<Statement & { readonly names: readonly string[] }> {
+  if (query === undefined) throw failure("The template holds no statement.");
+  const { sql, values } = query;
+  const columns = await columnsOf(run, { sql: `(${sql}\n)`, values });
+  const names = columnNames(columns.map(({ name }) => name));
+  return { sql: `SELECT * FROM (${sql}\n) AS q(${names.map(quoted).join(", ")})`, values, names };
+}
+
+function checkColumns(mode: CacheMode, names: readonly string[]): void {
+  const known = new Set(names.map(foldName));
+  for (const [role, column] of neededColumns(mode)) {
+    if (known.has(foldName(column))) continue;
+    throw failure(
+      `The query has no column '${column}', which the cache has as its ${role}; it has ${names.join(", ")}`,
+    );
+  }
+}
+
+function neededColumns(mode: CacheMode): readonly (readonly [role: string, column: string])[] {
+  switch (mode.kind) {
+    case "full":
+      return [];
+    case "append":
+      return [["cursor", mode.cursor]];
+    case "merge":
+      return [["cursor", mode.cursor], ...mode.primaryKey.map((key) => ["primary-key", key] as const)];
+  }
+}
+
+function haveSameColumns(some: readonly TableColumn[], others: readonly TableColumn[]): boolean {
+  const isSame = ({ name, type }: TableColumn, index: number): boolean =>
+    name === others[index]?.name && type === others[index]?.type;
+  return some.length === others.length && some.every(isSame);
+}
+
+function combined(mode: Exclude<CacheMode, { kind: "full" }>, rows: string, base: string | undefined): string {
+  switch (mode.kind) {
+    case "append":
+      return base === undefined ? `FROM ${rows}` : appended(rows, base, quoted(mode.cursor));
+    case "merge":
+      return base === undefined ? newestOfEachKey(rows, mode) : merged(rows, base, mode);
+  }
+}
+
+/** Rows beyond the mark; those at the mark, and those without a cursor, as far as they are not there yet. decisions.md 8. */
+function appended(rows: string, base: string, cursor: string): string {
+  const mark = `(SELECT max(${cursor}) FROM ${base})`;
+  const atTheMark = `${cursor} = ${mark} OR ${cursor} IS NULL`;
+  return `SELECT * FROM ${base}
+    UNION ALL SELECT * FROM ${rows} WHERE coalesce(${cursor} > ${mark}, ${cursor} IS NOT NULL)
+    UNION ALL (SELECT * FROM ${rows} WHERE ${atTheMark} EXCEPT ALL SELECT * FROM ${base} WHERE ${atTheMark})`;
+}
+
+type Merge = Extract<CacheMode, { kind: "merge" }>;
+
+function merged(rows: string, base: string, mode: Merge): string {
+  const isReplaced = mode.primaryKey.map((key) => `n.${quoted(key)} IS NOT DISTINCT FROM o.${quoted(key)}`);
+  return `SELECT * FROM ${base} AS o WHERE NOT EXISTS (SELECT 1 FROM ${rows} AS n WHERE ${isReplaced.join(" AND ")})
+    UNION ALL (${newestOfEachKey(rows, mode)})`;
+}
+
+/** Of equal cursors the one that the query gives last. */
+function newestOfEachKey(rows: string, { cursor, primaryKey }: Merge): string {
+  return `SELECT * FROM ${rows} QUALIFY row_number() OVER (PARTITION BY ${primaryKey.map(quoted).join(", ")}
+    ORDER BY ${quoted(cursor)} DESC NULLS LAST, rowid DESC) = 1 ORDER BY rowid`;
+}
+
+function failure(message: string): RequestFailure {
+  return new RequestFailure({ kind: "query-failed", message });
+}

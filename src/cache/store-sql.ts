@@ -1,0 +1,59 @@
+import type { Engine, StopSignal, TextRows } from "../engines/engine.ts";
+import { RequestFailure } from "../failure.ts";
+import type { BoundValue, Statement } from "../sql/statement.ts";
+
+/** Runs a statement in the transaction that is open. */
+export type Run = (statement: Statement) => Promise<TextRows>;
+
+/** For work of our own that nobody waits for. */
+export const NEVER_STOPPED: StopSignal = {
+  aborted: false,
+  reason: undefined,
+  addEventListener() {},
+  removeEventListener() {},
+};
+
+/** Only looks: nothing that is remembered is forgotten because of it. */
+export function look<T>(engine: Engine, work: (run: Run) => Promise<T>, signal = NEVER_STOPPED): Promise<T> {
+  return engine.change({ connections: [], touches: [], signal }, work);
+}
+
+export interface TableColumn {
+  readonly name: string;
+  /** As DuckDB writes it. */
+  readonly type: string;
+}
+
+/** The columns of a table or, in parentheses, of a query. */
+export async function columnsOf(run: Run, { sql, values }: Statement): Promise<readonly TableColumn[]> {
+  const rows = await run({ sql: `SELECT column_name, column_type FROM (DESCRIBE ${sql})`, values });
+  return rows.map(([name, type]) => ({ name: name ?? "", type: type ?? "" }));
+}
+
+/** Undefined where there is no such table. */
+export async function columnsIfThere(run: Run, table: string): Promise<readonly TableColumn[] | undefined> {
+  try {
+    return await columnsOf(run, statement(table));
+  } catch (error) {
+    // A name that is not there does not end the transaction.
+    if (messageOf(error)?.startsWith("Catalog Error")) return undefined;
+    throw error;
+  }
+}
+
+/** What the database said of a statement; undefined when it was something else that went wrong. */
+export function messageOf(error: unknown): string | undefined {
+  return error instanceof RequestFailure && error.failure.kind === "query-failed" ? error.failure.message : undefined;
+}
+
+export function statement(sql: string, ...values: readonly BoundValue[]): Statement {
+  return { sql, values };
+}
+
+export function text(value: string | undefined): BoundValue {
+  return { type: "VARCHAR", value: value ?? null };
+}
+
+export function whole(value: number | undefined): BoundValue {
+  return { type: "BIGINT", value: value === undefined ? null : BigInt(Math.round(value)) };
+}

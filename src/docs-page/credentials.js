@@ -1,0 +1,74 @@
+import { el } from "./dom.js";
+
+/**
+ * Names, passwords and tokens, by the scheme that asks for them. They live in this closure and nowhere else: no storage,
+ * no address, no snippet.
+ */
+export function openCredentials() {
+  const kept = new Map();
+  const entry = (scheme) => {
+    if (!kept.has(scheme)) kept.set(scheme, { user: "", password: "", token: "" });
+    return kept.get(scheme);
+  };
+
+  /** The first way in that an operation offers and that is filled in. */
+  function chosen(operation, schemes) {
+    const offered = schemesOf(operation, schemes);
+    return offered.find(({ name, kind }) => {
+      const { user, token } = entry(name);
+      return kind === "basic" ? user !== "" : token !== "";
+    });
+  }
+
+  return {
+    entry,
+    chosen,
+    /** The header that an operation is sent with; undefined when there is none to send. */
+    headerFor(operation, schemes) {
+      const scheme = chosen(operation, schemes);
+      return scheme && authorization(scheme.kind, entry(scheme.name));
+    },
+  };
+}
+
+export function authorization(kind, { user, password, token }) {
+  if (kind !== "basic") return `Bearer ${token}`;
+  // UTF-8, as the service reads it; `btoa` takes bytes only.
+  const bytes = new TextEncoder().encode(`${user}:${password}`);
+  return `Basic ${btoa(String.fromCharCode(...bytes))}`;
+}
+
+/** The schemes that an operation takes, each once. */
+export function schemesOf(operation, schemes) {
+  const names = new Set(operation.security.flat());
+  return [...names].map((name) => schemes.get(name)).filter((scheme) => scheme !== undefined);
+}
+
+/** Whether nobody may call without signing in. */
+export function needsSignIn(operation) {
+  return operation.security.length > 0 && operation.security.every((names) => names.length > 0);
+}
+
+/** The inputs of one scheme. What is typed goes into `entry` at once. */
+export function credentialInputs({ name, kind }, entry, changed) {
+  const input = (key, label, type) => {
+    const field = el("input", {
+      id: `auth:${encodeURIComponent(name)}:${key}`,
+      type,
+      autocomplete: "off",
+      autocapitalize: "off",
+      spellcheck: "false",
+      on: {
+        input: () => {
+          entry[key] = field.value;
+          changed();
+        },
+      },
+    });
+    field.value = entry[key];
+    return el("div", { class: "credential" }, el("label", { for: field.id }, label), field);
+  };
+  return kind === "basic"
+    ? [input("user", "User", "text"), input("password", "Password", "password")]
+    : [input("token", "Token", "password")];
+}

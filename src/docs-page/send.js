@@ -1,0 +1,104 @@
+/** Answers beyond this are not kept: a page that holds them would stand still. Downloads have no such end. */
+const MOST_BYTES = 16 * 1024 * 1024;
+
+const TEXTUAL = /^(text\/|application\/(json|problem\+json|x-ndjson|ndjson|jsonl|yaml|xml))/i;
+
+/**
+ * Sends a request to the service that the page came from, and to nobody else. Cookies and whatever the browser remembers
+ * stay out of it, so that the answer is the one that the form asks for; that also keeps the browser's own window for
+ * passwords away.
+ */
+export async function send(request, signal) {
+  const started = performance.now();
+  const response = await ask(request, signal);
+  const { bytes, cut } = await readBytes(response);
+  const contentType = response.headers.get("content-type") ?? "";
+  return {
+    request,
+    status: response.status,
+    statusText: response.statusText,
+    milliseconds: performance.now() - started,
+    headers: [...response.headers],
+    contentType,
+    bytes,
+    cut,
+    text: contentType === "" || TEXTUAL.test(contentType) ? new TextDecoder().decode(bytes) : undefined,
+  };
+}
+
+function ask({ method, url, headers, body }, signal) {
+  if (new URL(url).origin !== location.origin) throw new Error("This address is not the service that the page came from");
+  return fetch(url, { method, headers, body, signal, cache: "no-store", credentials: "omit", redirect: "follow" });
+}
+
+async function readBytes(response) {
+  const chunks = [];
+  let size = 0;
+  const reader = response.body?.getReader();
+  for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader.read()) {
+    chunks.push(part.value);
+    size += part.value.length;
+    if (size > MOST_BYTES) {
+      await reader.cancel();
+      return { bytes: joined(chunks, size), cut: true };
+    }
+  }
+  return { bytes: joined(chunks, size), cut: false };
+}
+
+function joined(chunks, size) {
+  const all = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    all.set(chunk, at);
+    at += chunk.length;
+  }
+  return all;
+}
+
+/** The same request in another format. */
+export function inFormat(request, format) {
+  const url = new URL(request.url);
+  // Not `searchParams.set`: it would write the other values anew, with a plus for a space.
+  const others = url.search
+    .slice(1)
+    .split("&")
+    .filter((part) => part !== "" && part.split("=")[0].toLowerCase() !== "format");
+  url.search = `?${[...others, `format=${format}`].join("&")}`;
+  return { ...request, url: url.href };
+}
+
+/** Fetches with the same headers and hands the bytes to the browser as a file. */
+export async function download(request, fileName) {
+  const response = await ask(request);
+  if (!response.ok) throw new Error(`${response.status} ${await messageOf(response)}`);
+  saveBlob(await response.blob(), fileName);
+}
+
+async function messageOf(response) {
+  const text = await response.text();
+  return text.length > 300 ? `${text.slice(0, 300)} …` : text;
+}
+
+export function saveBlob(blob, fileName) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = fileName;
+  link.click();
+  // The browser has begun with it by then.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+/** A name for a file, from the path of a request. */
+export function fileNameOf(request, ending) {
+  const path = decodeURIComponent(new URL(request.url).pathname);
+  const name = path.replace(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[-.]+|[-.]+$/g, "");
+  return `${name || "rows"}.${ending}`;
+}
+
+/** The request of the page that `next` of an answer names; undefined when that leads elsewhere. */
+export function requestOfNext(request, next, root) {
+  if (typeof next !== "string" || !/^\/(?![/\\])/.test(next)) return undefined;
+  const url = new URL(root.href.replace(/\/$/, "") + next);
+  return url.origin === root.origin ? { ...request, url: url.href } : undefined;
+}

@@ -1,0 +1,48 @@
+import { el } from "./dom.js";
+
+let made = 0;
+
+/**
+ * Tabs as screen readers know them: one stop for the Tab key, arrows in between. `tabs` are `{ name, label, panel }`,
+ * `panel` an element or a function that makes it when it is first shown.
+ */
+export function tabbed(label, tabs, { chosen = tabs[0].name, onChange = () => {}, extra = [] } = {}) {
+  made += 1;
+  const id = `tabs-${made}`;
+  const buttons = new Map();
+  const panels = new Map();
+
+  for (const { name, label: text } of tabs) {
+    const button = el("button", { type: "button", role: "tab", id: `${id}-${name}`, "aria-controls": `${id}-${name}-panel` }, text);
+    button.addEventListener("click", () => choose(name));
+    buttons.set(name, button);
+    panels.set(name, el("div", { role: "tabpanel", id: `${id}-${name}-panel`, "aria-labelledby": button.id, class: "panel" }));
+  }
+
+  function choose(name) {
+    for (const { name: each, panel } of tabs) {
+      const isChosen = each === name;
+      const place = panels.get(each);
+      buttons.get(each).setAttribute("aria-selected", String(isChosen));
+      buttons.get(each).tabIndex = isChosen ? 0 : -1;
+      if (isChosen && place.childElementCount === 0) place.append(typeof panel === "function" ? panel() : panel);
+      place.hidden = !isChosen;
+    }
+    onChange(name);
+  }
+
+  const bar = el("div", { role: "tablist", "aria-label": label, class: "tabs" }, [...buttons.values()]);
+  bar.addEventListener("keydown", (event) => {
+    const names = tabs.map(({ name }) => name);
+    const at = names.findIndex((name) => buttons.get(name) === document.activeElement);
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: names.length - 1 }[event.key];
+    if (at < 0 || to === undefined) return;
+    event.preventDefault();
+    const name = names[(to + names.length) % names.length];
+    choose(name);
+    buttons.get(name).focus();
+  });
+
+  choose(tabs.some(({ name }) => name === chosen) ? chosen : tabs[0].name);
+  return el("div", { class: "tabbed" }, el("div", { class: "tab-row" }, bar, extra), [...panels.values()]);
+}

@@ -1,0 +1,146 @@
+import {
+  type CacheDefinition,
+  type CacheName,
+  cacheKey,
+  type RefreshRecord,
+  type Snapshot,
+} from "../src/cache/cache.ts";
+import type { SnapshotStore } from "../src/cache/snapshot-store.ts";
+import type { StopSignal } from "../src/engines/engine.ts";
+import { type Failure, RequestFailure } from "../src/failure.ts";
+import type { TurnedClock } from "./turned-clock.ts";
+
+/** A refresh or a materialisation, as the store saw it. */
+export interface Begun {
+  /** `table`, or `table:sql` for a result. */
+  readonly what: string;
+  readonly at: number;
+}
+
+/**
+ * Snapshots that live in a map. Each counts the writes that its source had seen when it began: that is its number of rows. It
+ * takes its time, fails and gets larger as a test wants it.
+ */
+export interface MemoryStore extends SnapshotStore {
+  /** A write is committed in the source of a cache; gives how many there were. */
+  write(table: string): number;
+  /** What begins from now on takes so long. */
+  takes(ms: number): void;
+  /** What ends from now on fails, all of it or that of one table; undefined: it works again. */
+  fails(failure: Failure | undefined, table?: string): void;
+  /** Drops fail from now on, of one snapshot's table or of none. */
+  keeps(physicalTable: string | undefined): void;
+  /** Results that are made from now on count for so many bytes. */
+  weighs(bytes: number): void;
+  isThere(snapshot: Snapshot): boolean;
+  /** Tables of results that are there. */
+  results(): readonly Snapshot[];
+  readonly begun: readonly Begun[];
+  readonly failures: readonly RefreshRecord[];
+  /** The most that ran at once: table refreshes of all caches, and anything of one cache or key. */
+  most(): { readonly refreshes: number; readonly ofOne: number };
+}
+
+export function memoryStore(clock: TurnedClock, loaded: readonly Snapshot[] = []): MemoryStore {
+  const tables = new Map<string, Snapshot>(loaded.map((snapshot) => [snapshot.physicalTable, snapshot]));
+  const results = new Set<Snapshot>();
+  const writes = new Map<string, number>();
+  const failing = new Map<string, Failure>();
+  const begun: Begun[] = [];
+  const failures: RefreshRecord[] = [];
+  const running: string[] = [];
+  const most = { refreshes: 0, ofOne: 0 };
+  let duration = 0;
+  let bytes = 0;
+  let kept: string | undefined;
+  let lastId = loaded.length;
+
+  async function work(name: CacheName, what: string, signal: StopSignal): Promise<Snapshot> {
+    if (signal.aborted) throw signal.reason;
+    begun.push({ what, at: clock.now() });
+    running.push(what);
+    const ofOne = running.filter((other) => other === what).length;
+    most.ofOne = Math.max(most.ofOne, ofOne);
+    most.refreshes = Math.max(most.refreshes, running.filter((other) => !other.includes(":")).length);
+    const rows = writes.get(name.table) ?? 0;
+    try {
+      if (duration > 0) await pause(clock, duration, signal);
+      const failure = failing.get(name.table) ?? failing.get("");
+      if (failure !== undefined) throw new RequestFailure(failure);
+    } finally {
+      running.splice(running.indexOf(what), 1);
+    }
+    const id = ++lastId;
+    const physicalTable = `${name.table}__${id}`;
+    const snapshot = { name, id, uid: `uid-${id}`, physicalTable, createdAtMs: clock.now(), rows, bytes };
+    tables.set(physicalTable, snapshot);
+    return snapshot;
+  }
+
+  return {
+    load: () => Promise.resolve(loaded),
+    async refresh({ name }: CacheDefinition, previous, signal) {
+      if (previous !== undefined && !tables.has(previous.physicalTable)) throw new Error("the previous one is gone");
+      return { ...(await work(name, name.table, signal)), bytes: 0 };
+    },
+    async materialise({ name, statements }, signal) {
+      const snapshot = await work(name, `${name.table}:${statements.map(({ sql }) => sql).join(";")}`, signal);
+      results.add(snapshot);
+      return snapshot;
+    },
+    async drop(snapshots) {
+      if (snapshots.some(({ physicalTable }) => physicalTable === kept))
+        throw new RequestFailure({ kind: "query-failed", message: `${kept} cannot be dropped` });
+      for (const snapshot of snapshots) {
+        tables.delete(snapshot.physicalTable);
+        results.delete(snapshot);
+      }
+    },
+    async recordFailure(record) {
+      failures.push(record);
+    },
+    records: () => Promise.resolve(failures.toReversed()),
+    write(table) {
+      const count = (writes.get(table) ?? 0) + 1;
+      writes.set(table, count);
+      return count;
+    },
+    takes(ms) {
+      duration = ms;
+    },
+    fails(failure, table = "") {
+      if (failure === undefined) failing.delete(table);
+      else failing.set(table, failure);
+    },
+    keeps(physicalTable) {
+      kept = physicalTable;
+    },
+    weighs(each) {
+      bytes = each;
+    },
+    isThere: ({ physicalTable }) => tables.has(physicalTable),
+    results: () => [...results],
+    begun,
+    failures,
+    most: () => most,
+  };
+}
+
+export function snapshotOf({ schema, table }: CacheName, id: number, createdAtMs: number): Snapshot {
+  const physicalTable = `${cacheKey({ schema, table })}__${id}`;
+  return { name: { schema, table }, id, uid: `old-${table}-${id}`, physicalTable, createdAtMs, rows: 0, bytes: 0 };
+}
+
+function pause(clock: TurnedClock, ms: number, signal: StopSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      cancel();
+      reject(signal.reason);
+    };
+    const cancel = clock.after(ms, () => {
+      signal.removeEventListener("abort", stop);
+      resolve();
+    });
+    signal.addEventListener("abort", stop);
+  });
+}

@@ -1,0 +1,1 @@
+SELECT {{params.x}}, {{auth.username}}, {{cache.nothing}}
