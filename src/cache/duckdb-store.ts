@@ -16,6 +16,7 @@ import {
 } from "./store-records.ts";
 import { openRefresher } from "./store-refresh.ts";
 import { fillTable } from "./store-rows.ts";
+import { openSpace } from "./store-space.ts";
 import { look, NEVER_STOPPED, statement } from "./store-sql.ts";
 
 export { ForeignCacheError } from "./store-layout.ts";
@@ -38,6 +39,7 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
   await openLayout(engine, catalog);
   await clearLeftovers(engine, catalog).catch(() => {});
   const refresher = openRefresher(engine, { now, randomId, catalog });
+  const space = await openSpace(engine, catalog);
   const schemas = new Map<string, Promise<void>>();
   // The first one clears what an earlier process has left.
   let recordsUntilClearing = 1;
@@ -86,6 +88,7 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
     async refresh(definition, previous, signal) {
       await openCache(definition.name);
       const snapshot = await refresher.refresh(definition, previous, signal);
+      if (previous !== undefined && isOwnTable(snapshot)) await space.freed(previous.rows);
       await clearRecords();
       return snapshot;
     },
@@ -117,6 +120,7 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
         }
         for (const uid of kept) await run(deleteSnapshot(catalog, uid));
       });
+      await space.freed(tables.reduce((sum, { rows }) => sum + rows, 0));
     },
 
     async recordFailure(record) {

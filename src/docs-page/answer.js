@@ -16,7 +16,11 @@ export function answerView(answer, { operation, root, load, previous, kept }) {
   const isGood = answer.status >= 200 && answer.status < 300;
   const found = json && isGood ? readRows(answer.text, operation.columns) : undefined;
   const tabs = [
-    found && { name: "table", label: "Table", panel: () => tableOf(found, answer, { operation, root, load, previous }) },
+    found && {
+      name: "table",
+      label: "Table",
+      panel: () => tableOf(found, answer, { operation, root, load, previous }),
+    },
     { name: "body", label: "Body", panel: () => bodyOf(answer, json) },
     { name: "headers", label: "Headers", panel: () => headersOf(answer.headers) },
   ].filter(Boolean);
@@ -82,28 +86,60 @@ function headersOf(headers) {
     el(
       "table",
       { class: "headers" },
-      el("tbody", {}, headers.map(([name, value]) => el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, value)))),
+      el(
+        "tbody",
+        {},
+        headers.map(([name, value]) => el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, value))),
+      ),
     ),
   );
 }
 
 function bodyOf(answer, json) {
   if (answer.bytes.length === 0) return el("p", { class: "muted" }, "The answer has no body.");
-  const save = el("button", { type: "button", class: "quiet", on: { click: () => saveBlob(new Blob([answer.bytes]), fileNameOf(answer.request, endingOf(answer))) } }, "Save");
+  const save = el(
+    "button",
+    {
+      type: "button",
+      class: "quiet",
+      on: { click: () => saveBlob(new Blob([answer.bytes]), fileNameOf(answer.request, endingOf(answer))) },
+    },
+    "Save",
+  );
   if (answer.text === undefined) {
-    return el("div", { class: "body-of" }, el("p", {}, `${sizeText(answer.bytes.length)} of ${answer.contentType}. `), save);
+    return el(
+      "div",
+      { class: "body-of" },
+      el("p", {}, `${sizeText(answer.bytes.length)} of ${answer.contentType}. `),
+      save,
+    );
   }
   const pre = el("pre", { class: "code body-text", tabindex: "0", "aria-label": "Body of the answer" });
   const isCut = json ? appendJson(pre, answer.text) : appendPlain(pre, answer.text);
   const note = answer.cut
     ? "The answer is larger than a page can show; this is its beginning. A download has no such end."
     : isCut && `Only the beginning is shown. Copy and Save take all ${sizeText(answer.bytes.length)}.`;
-  return el("div", { class: "body-of" }, el("div", { class: "body-buttons" }, copyButton(() => answer.text), save), note && el("p", { class: "note" }, note), pre);
+  return el(
+    "div",
+    { class: "body-of" },
+    el(
+      "div",
+      { class: "body-buttons" },
+      copyButton(() => answer.text),
+      save,
+    ),
+    note && el("p", { class: "note" }, note),
+    pre,
+  );
 }
 
 function endingOf({ contentType }) {
   if (/json/.test(contentType)) return /nd|jsonl/.test(contentType) ? "ndjson" : "json";
-  return { "text/csv": "csv", "application/vnd.apache.parquet": "parquet", "application/vnd.apache.arrow.stream": "arrows" }[contentType.split(";")[0]] ?? "txt";
+  return (
+    { "text/csv": "csv", "application/vnd.apache.parquet": "parquet", "application/vnd.apache.arrow.stream": "arrows" }[
+      contentType.split(";")[0]
+    ] ?? "txt"
+  );
 }
 
 function appendPlain(pre, text) {
@@ -142,18 +178,37 @@ function tableOf(found, answer, { operation, root, load, previous }) {
     el(
       "div",
       { class: "pager" },
-      el("button", { type: "button", disabled: back === undefined, on: { click: () => load(back, "back") } }, "Previous page"),
-      el("button", { type: "button", disabled: next === undefined, on: { click: () => load(next, "on") } }, "Next page"),
+      el(
+        "button",
+        { type: "button", disabled: back === undefined, on: { click: () => load(back, "back") } },
+        "Previous page",
+      ),
+      el(
+        "button",
+        { type: "button", disabled: next === undefined, on: { click: () => load(next, "on") } },
+        "Next page",
+      ),
     );
   const notes = [
     left > 0 && `The first ${rows.length} rows are shown; ${left} more came. Download them to see all.`,
-    rows.length > 1 && total !== undefined && kindOf(total) === "number" && total !== String(rows.length) && "Sorting orders the rows of this page.",
+    rows.length > 1 &&
+      total !== undefined &&
+      kindOf(total) === "number" &&
+      total !== String(rows.length) &&
+      "Sorting orders the rows of this page.",
   ].filter(Boolean);
   return el(
     "div",
     { class: "table-of" },
-    el("div", { class: "table-head" }, el("p", { class: "counted", role: "status" }, countText(rows.length, offset, total)), pager),
-    columns.length === 0 ? el("p", { class: "muted" }, "No rows.") : gridOf({ columns, rows, first: offset + 1, label: `Rows of ${operation.path}` }),
+    el(
+      "div",
+      { class: "table-head" },
+      el("p", { class: "counted", role: "status" }, countText(rows.length, offset, total)),
+      pager,
+    ),
+    columns.length === 0
+      ? el("p", { class: "muted" }, "No rows.")
+      : gridOf({ columns, rows, first: offset + 1, label: `Rows of ${operation.path}` }),
     notes.map((note) => el("p", { class: "hint" }, note)),
   );
 }
@@ -162,7 +217,10 @@ function tableOf(found, answer, { operation, root, load, previous }) {
 function before(request, offset, limit) {
   if (offset <= 0 || !(limit > 0)) return undefined;
   const url = new URL(request.url);
-  const others = url.search.slice(1).split("&").filter((part) => part !== "" && part.split("=")[0] !== "offset");
+  const others = url.search
+    .slice(1)
+    .split("&")
+    .filter((part) => part !== "" && part.split("=")[0] !== "offset");
   url.search = `?${[...others, `offset=${Math.max(0, offset - limit)}`].join("&")}`;
   return { ...request, url: url.href };
 }
@@ -189,5 +247,10 @@ function downloads(request, formats, { isPaged, next }) {
     return button;
   });
   const what = isPaged && next !== "" ? "Download this page" : "Download";
-  return el("div", { class: "downloads", role: "group", "aria-label": what }, el("span", { class: "muted" }, what), buttons);
+  return el(
+    "div",
+    { class: "downloads", role: "group", "aria-label": what },
+    el("span", { class: "muted" }, what),
+    buttons,
+  );
 }

@@ -19,7 +19,11 @@ export function confirmSending(request) {
         "div",
         { class: "buttons" },
         el("button", { type: "button", on: { click: close("no") } }, "Cancel"),
-        el("button", { type: "button", class: "primary", autofocus: true, on: { click: close("yes") } }, `Send ${request.method}`),
+        el(
+          "button",
+          { type: "button", class: "primary", autofocus: true, on: { click: close("yes") } },
+          `Send ${request.method}`,
+        ),
       ),
     );
     dialog.addEventListener("close", () => {

@@ -139,7 +139,8 @@ function readSchemes(document) {
 function groupsOf(document, operations) {
   const groups = new Map();
   for (const tag of list(document.tags)) {
-    if (text(tag?.name) !== "") groups.set(tag.name, { name: tag.name, description: text(tag.description), operations: [] });
+    if (text(tag?.name) !== "")
+      groups.set(tag.name, { name: tag.name, description: text(tag.description), operations: [] });
   }
   for (const operation of operations) {
     const [name = ""] = operation.tags;

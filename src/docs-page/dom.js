@@ -39,6 +39,11 @@ export function hiddenText(text) {
   return el("span", { class: "hidden-text" }, text);
 }
 
+/** For screen readers: what happened elsewhere on the page. */
+export function announce(message) {
+  document.getElementById("announcer").textContent = message;
+}
+
 let toastTimer;
 
 /** A short message that goes by itself; screen readers say it. */

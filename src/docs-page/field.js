@@ -76,7 +76,8 @@ function factsOf({ schema, example }) {
   const facts = [];
   if (schema.default !== undefined) facts.push(["Default ", textOf(schema.default)]);
   for (const limit of limitsOf(schema)) {
-    const [, before, text] = /^(matches |at least |at most |exactly |more than |less than |a multiple of |)([\s\S]*)$/.exec(limit);
+    const [, before, text] =
+      /^(matches |at least |at most |exactly |more than |less than |a multiple of |)([\s\S]*)$/.exec(limit);
     facts.push([before.charAt(0).toUpperCase() + before.slice(1), text]);
   }
   const shown = example ?? schema.example ?? schema.examples?.[0];
@@ -94,7 +95,11 @@ const PLACEHOLDERS = {
 
 function inputFor(field, id) {
   const { schema, required } = field;
-  const described = { id, "aria-describedby": `${id}:problem ${id}:notes`, "aria-required": required ? "true" : undefined };
+  const described = {
+    id,
+    "aria-describedby": `${id}:problem ${id}:notes`,
+    "aria-required": required ? "true" : undefined,
+  };
   const choices = choicesOf(schema);
   if (choices !== undefined) {
     const standard = schema.default === undefined ? undefined : textOf(schema.default);
@@ -109,9 +114,17 @@ function inputFor(field, id) {
   const types = typesOf(schema);
   const isNumber = types.length > 0 && types.every((type) => type === "integer" || type === "number");
   const standard = schema.default === undefined ? PLACEHOLDERS[schema.format] : textOf(schema.default);
-  const attributes = { ...described, placeholder: standard, autocomplete: "off", autocapitalize: "off", spellcheck: "false" };
-  const isLong = field.place === "body" && (types.length === 0 || types.some((type) => type === "object" || type === "array"));
-  if (isLong) return el("textarea", { ...attributes, rows: "3", placeholder: types.includes("array") ? "[ … ]" : "JSON" });
+  const attributes = {
+    ...described,
+    placeholder: standard,
+    autocomplete: "off",
+    autocapitalize: "off",
+    spellcheck: "false",
+  };
+  const isLong =
+    field.place === "body" && (types.length === 0 || types.some((type) => type === "object" || type === "array"));
+  if (isLong)
+    return el("textarea", { ...attributes, rows: "3", placeholder: types.includes("array") ? "[ … ]" : "JSON" });
   // Not type=number: it would drop what is no number before the service can say why, and round large ones.
   return el("input", { ...attributes, type: "text", inputmode: isNumber ? numericMode(types, schema) : undefined });
 }

@@ -26,17 +26,47 @@ export function gridOf({ columns, rows, first = 1, label }) {
   const heads = columns.map((column, index) => headOf(column, () => sortBy(index)));
   const table = el(
     "table",
-    { role: "grid", class: "grid", tabindex: "0", "aria-label": label, "aria-rowcount": rows.length + 1, "aria-colcount": columns.length + 1 },
-    el("colgroup", {}, el("col", { class: "number-col" }), columns.map(() => el("col"))),
-    el("thead", {}, el("tr", { "aria-rowindex": "1" }, el("th", { scope: "col", class: "row-number" }, el("span", { "aria-label": "Row" }, "#")), heads)),
+    {
+      role: "grid",
+      class: "grid",
+      tabindex: "0",
+      "aria-label": label,
+      "aria-rowcount": rows.length + 1,
+      "aria-colcount": columns.length + 1,
+    },
+    el(
+      "colgroup",
+      {},
+      el("col", { class: "number-col" }),
+      columns.map(() => el("col")),
+    ),
+    el(
+      "thead",
+      {},
+      el(
+        "tr",
+        { "aria-rowindex": "1" },
+        el("th", { scope: "col", class: "row-number" }, el("span", { "aria-label": "Row" }, "#")),
+        heads,
+      ),
+    ),
     body,
   );
   const box = el("div", { class: "grid-box" }, table);
   const detail = el("div", { class: "cell-detail", hidden: true });
+  const buttons = heads.map((head) => head.firstElementChild);
+  buttons.forEach((button, index) => {
+    button.tabIndex = index === 0 ? 0 : -1;
+  });
   sizeColumns(table, columns, rows);
 
   function headOf({ name, type, isNumber }, press) {
-    const button = el("button", { type: "button", tabindex: "-1", on: { click: press } }, el("span", { class: "column-name" }, name), el("span", { class: "column-type" }, type));
+    const button = el(
+      "button",
+      { type: "button", on: { click: press } },
+      el("span", { class: "column-name" }, name),
+      el("span", { class: "column-type" }, type),
+    );
     button.title = `${name}: ${type}`;
     return el("th", { scope: "col", class: isNumber ? "is-number" : undefined, "aria-sort": "none" }, button);
   }
@@ -48,7 +78,9 @@ export function gridOf({ columns, rows, first = 1, label }) {
     const direction = steps[(steps.indexOf(before) + 1) % steps.length];
     sorting = direction && { column, direction };
     order = sorting ? sorted(rows, column, direction) : rows.map((row, index) => ({ row, index }));
-    heads.forEach((head, index) => head.setAttribute("aria-sort", index === sorting?.column ? sorting.direction : "none"));
+    heads.forEach((head, index) =>
+      head.setAttribute("aria-sort", index === sorting?.column ? sorting.direction : "none"),
+    );
     chosen = undefined;
     showDetail();
     draw(true);
@@ -85,7 +117,12 @@ export function gridOf({ columns, rows, first = 1, label }) {
       if (chosen?.row === place && chosen.column === column) cell.setAttribute("aria-selected", "true");
       return cell;
     });
-    return el("tr", { class: "row", "aria-rowindex": place + 2, "data-place": place }, el("th", { scope: "row", class: "row-number" }, first + index), cells);
+    return el(
+      "tr",
+      { class: "row", "aria-rowindex": place + 2, "data-place": place },
+      el("th", { scope: "row", class: "row-number" }, first + index),
+      cells,
+    );
   }
 
   function choose(row, column) {
@@ -101,11 +138,13 @@ export function gridOf({ columns, rows, first = 1, label }) {
     const head = table.tHead.offsetHeight;
     const top = chosen.row * height;
     if (top < box.scrollTop) box.scrollTop = top;
-    else if (top + height > box.scrollTop + box.clientHeight - head) box.scrollTop = top + height - box.clientHeight + head;
+    else if (top + height > box.scrollTop + box.clientHeight - head)
+      box.scrollTop = top + height - box.clientHeight + head;
     const { offsetLeft, offsetWidth } = heads[chosen.column];
     const pinned = table.tHead.rows[0].cells[0].offsetWidth;
     if (offsetLeft - pinned < box.scrollLeft) box.scrollLeft = offsetLeft - pinned;
-    else if (offsetLeft + offsetWidth > box.scrollLeft + box.clientWidth) box.scrollLeft = offsetLeft + offsetWidth - box.clientWidth;
+    else if (offsetLeft + offsetWidth > box.scrollLeft + box.clientWidth)
+      box.scrollLeft = offsetLeft + offsetWidth - box.clientWidth;
   }
 
   function showDetail() {
@@ -120,8 +159,17 @@ export function gridOf({ columns, rows, first = 1, label }) {
     const isNested = kindOf(value) === "object" || kindOf(value) === "array";
     const shown = isNested ? [...indented(value, 100_000)].map(({ text }) => text).join("") : readable(value);
     detail.replaceChildren(
-      el("div", { class: "detail-head" }, el("strong", {}, name), el("span", { class: "type" }, type), el("span", { class: "muted" }, `row ${first + index}`), copyButton(() => readable(value), "Copy value")),
-      value === "null" ? el("p", { class: "null" }, "NULL") : el("pre", { class: "code", tabindex: "0", "aria-label": `Value of ${name}` }, shown.slice(0, 100_000)),
+      el(
+        "div",
+        { class: "detail-head" },
+        el("strong", {}, name),
+        el("span", { class: "type" }, type),
+        el("span", { class: "muted" }, `row ${first + index}`),
+        copyButton(() => readable(value), "Copy value"),
+      ),
+      value === "null"
+        ? el("p", { class: "null" }, "NULL")
+        : el("pre", { class: "code", tabindex: "0", "aria-label": `Value of ${name}` }, shown.slice(0, 100_000)),
     );
   }
 
@@ -132,8 +180,19 @@ export function gridOf({ columns, rows, first = 1, label }) {
     const line = event.target.closest("tr.row");
     if (cell !== null && line !== null) choose(Number(line.dataset.place), cell.cellIndex - 1);
   });
+  // The headings are one stop of the Tab key as well, however many there are.
+  table.tHead.addEventListener("keydown", (event) => {
+    const at = buttons.indexOf(event.target);
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: buttons.length - 1 }[event.key];
+    const button = buttons[to];
+    if (at < 0 || button === undefined) return;
+    event.preventDefault();
+    buttons[at].tabIndex = -1;
+    button.tabIndex = 0;
+    button.focus();
+  });
   table.addEventListener("keydown", (event) => {
-    if (order.length === 0 || columns.length === 0) return;
+    if (event.target !== table || order.length === 0 || columns.length === 0) return;
     const { row, column } = chosen ?? { row: 0, column: 0 };
     const page = Math.max(1, Math.floor(box.clientHeight / rowHeight()) - 2);
     const steps = {
@@ -146,8 +205,7 @@ export function gridOf({ columns, rows, first = 1, label }) {
       Home: event.ctrlKey ? [0, 0] : [row, 0],
       End: event.ctrlKey ? [order.length - 1, columns.length - 1] : [row, columns.length - 1],
     };
-    if (event.key === "Enter" && event.target === table) sortBy(column);
-    else if (Object.hasOwn(steps, event.key)) choose(...steps[event.key]);
+    if (Object.hasOwn(steps, event.key)) choose(...steps[event.key]);
     else return;
     event.preventDefault();
   });

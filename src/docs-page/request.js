@@ -16,7 +16,8 @@ export function requestOf(operation, form, { root, authorization }) {
     const { text } = value(param);
     if (text === "") problems.push({ field: name, place: "path", message: "A path needs a value here" });
     // Browsers and proxies take these for "this folder" and "the one above".
-    if (text === "." || text === "..") problems.push({ field: name, place: "path", message: `A path cannot carry ${text}` });
+    if (text === "." || text === "..")
+      problems.push({ field: name, place: "path", message: `A path cannot carry ${text}` });
     return encode(text);
   });
 

@@ -9,7 +9,10 @@ export function resolve(document, value) {
       .slice(2)
       .split("/")
       .map((part) => decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~"));
-    found = path.reduce((from, name) => (from !== undefined && Object.hasOwn(from, name) ? from[name] : undefined), document);
+    found = path.reduce(
+      (from, name) => (from !== undefined && Object.hasOwn(from, name) ? from[name] : undefined),
+      document,
+    );
   }
   return found ?? {};
 }

@@ -27,7 +27,8 @@ export async function send(request, signal) {
 }
 
 function ask({ method, url, headers, body }, signal) {
-  if (new URL(url).origin !== location.origin) throw new Error("This address is not the service that the page came from");
+  if (new URL(url).origin !== location.origin)
+    throw new Error("This address is not the service that the page came from");
   return fetch(url, { method, headers, body, signal, cache: "no-store", credentials: "omit", redirect: "follow" });
 }
 

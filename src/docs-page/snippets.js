@@ -74,7 +74,9 @@ function python(request, signIn) {
   if (kind === "basic") lines.push(`    auth=(${pythonText(user)}.encode(), password.encode()),`);
   if (headers.length > 0) lines.push("    headers={", ...headers, "    },");
   if (request.body !== undefined) lines.push(`    data=${pythonText(request.body)}.encode(),`);
-  return [...before, "response = requests.request(", ...lines, ")", "print(response.status_code, response.text)"].join("\n");
+  return [...before, "response = requests.request(", ...lines, ")", "print(response.status_code, response.text)"].join(
+    "\n",
+  );
 }
 
 /** The languages, in the order of their tabs. */

@@ -13,10 +13,17 @@ export function tabbed(label, tabs, { chosen = tabs[0].name, onChange = () => {}
   const panels = new Map();
 
   for (const { name, label: text } of tabs) {
-    const button = el("button", { type: "button", role: "tab", id: `${id}-${name}`, "aria-controls": `${id}-${name}-panel` }, text);
+    const button = el(
+      "button",
+      { type: "button", role: "tab", id: `${id}-${name}`, "aria-controls": `${id}-${name}-panel` },
+      text,
+    );
     button.addEventListener("click", () => choose(name));
     buttons.set(name, button);
-    panels.set(name, el("div", { role: "tabpanel", id: `${id}-${name}-panel`, "aria-labelledby": button.id, class: "panel" }));
+    panels.set(
+      name,
+      el("div", { role: "tabpanel", id: `${id}-${name}-panel`, "aria-labelledby": button.id, class: "panel" }),
+    );
   }
 
   function choose(name) {

@@ -104,6 +104,11 @@ export interface Engine {
   openConnection(name: string): Promise<void>;
   /** Prepares statements in order, without running them: values are only bound to those that later ones need. Undefined: all is well. */
   plan(statements: readonly Statement[]): Promise<StatementProblem | undefined>;
+  /**
+   * The columns that the last of these statements would return, found by preparing them with values of these types: nothing is
+   * run. None for a statement without rows. Undefined when it cannot be known: a table is missing, the data decide.
+   */
+  describe(statements: readonly Statement[]): Promise<readonly Column[] | undefined>;
   /** Parses a statement: needs no table and no connection. */
   parse(sql: string): Promise<StatementProblem | undefined>;
   /** Rejects with a RequestFailure. */

@@ -47,7 +47,7 @@ const plainTypes: ReadonlyMap<duckdb.Type, ColumnType> = new Map<duckdb.Type, Co
 ]);
 
 /** DuckDB's type in neutral terms. A type that we do not know is an error, not a guess. */
-function columnTypeOf(type: duckdb.LogicalType): ColumnType {
+export function columnTypeOf(type: duckdb.LogicalType): ColumnType {
   const id = duckdb.get_type_id(type);
   switch (id) {
     case Type.DECIMAL:

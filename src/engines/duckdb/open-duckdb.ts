@@ -141,6 +141,7 @@ export function engineOver({ database, settings, catalog, versions }: OpenDataba
     dialect: duckdbDialect,
     openConnection: sources.open,
     plan: planner.plan,
+    describe: planner.describe,
     parse: planner.parse,
     read(read) {
       const [only, ...others] = read.statements;

@@ -1,9 +1,11 @@
 import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../failure.ts";
+import type { Column } from "../../result/column.ts";
 import { changedName } from "../../sql/classify.ts";
 import type { Statement } from "../../sql/statement.ts";
 import type { StatementProblem, TextRows } from "../engine.ts";
 import { bindValues } from "./bind-values.ts";
+import { describeStatement, leavesShapesAlone } from "./describe.ts";
 import { duckdbDialect } from "./dialect.ts";
 import { errorPosition } from "./error-position.ts";
 import { extractStatements } from "./extract-statements.ts";
@@ -15,6 +17,8 @@ import type { SessionSettings } from "./session-settings.ts";
 /** Looks at statements without running them, at load: beside the queries, and without their limits. */
 export interface Planner {
   plan(statements: readonly Statement[]): Promise<StatementProblem | undefined>;
+  /** The columns of the last statement. Undefined when they cannot be known. */
+  describe(statements: readonly Statement[]): Promise<readonly Column[] | undefined>;
   parse(sql: string): Promise<StatementProblem | undefined>;
   /** Runs a statement of ours that reads about the database, and gives its rows, all of them text. */
   inspect(statement: Statement): Promise<TextRows>;
@@ -76,6 +80,7 @@ export function openPlanner({ database, settings, secrets }: PlannerOptions): Pl
 
   return {
     plan: (statements) => counted(problemOn((native) => planStatements(native, statements))),
+    describe: (statements) => counted(onConnection((native) => describeLast(native, statements))),
     parse: (sql) => counted(problemOn((native) => parseStatement(native, sql))),
     inspect: (statement) => counted(onConnection((native) => inspect(native, statement))),
     async close() {
@@ -113,6 +118,25 @@ async function planStatements(
       if (!(await rehearse(native, statement))) skipped = true;
     }
     return undefined;
+  } finally {
+    await duckdb.query(native, "ROLLBACK");
+  }
+}
+
+/** As for planning: what makes temporary tables is run without data, nothing else is. */
+async function describeLast(
+  native: duckdb.Connection,
+  statements: readonly Statement[],
+): Promise<readonly Column[] | undefined> {
+  const last = statements.at(-1);
+  if (last === undefined) return undefined;
+  if (statements.length === 1) return describeStatement(native, last);
+  await duckdb.query(native, "BEGIN");
+  try {
+    for (const statement of statements.slice(0, -1)) {
+      if (!(await rehearse(native, statement)) && !(await leavesShapesAlone(native, statement))) return undefined;
+    }
+    return await describeStatement(native, last);
   } finally {
     await duckdb.query(native, "ROLLBACK");
   }

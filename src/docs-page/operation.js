@@ -1,0 +1,263 @@
+import { answerView, errorsOf } from "./answer.js";
+import { confirmSending } from "./confirm.js";
+import { credentialInputs, needsSignIn, schemesOf } from "./credentials.js";
+import { announce, copyButton, el, paragraphs } from "./dom.js";
+import { fieldGroup, fieldRow } from "./field.js";
+import { composeBody, fieldKey, requestOf } from "./request.js";
+import { responsesOf } from "./responses.js";
+import { send } from "./send.js";
+import { snippetsOf } from "./snippet-view.js";
+import { tabbed } from "./tabs.js";
+
+/** What is typed into one endpoint's form. It outlives the view, so that a new document changes none of it. */
+export function emptyForm() {
+  return {
+    values: new Map(),
+    bodyMode: "fields",
+    bodyText: "",
+    tab: "table",
+    answer: el("div", { class: "answer-place" }),
+  };
+}
+
+/** One endpoint: what it is, a form to call it, the call as a program, and what it answers. */
+export function operationView(operation, { api, root, form, credentials, settings }) {
+  const { document: source, schemes } = api;
+  const rows = [...operation.params, ...(operation.body?.fields ?? [])].map((field) =>
+    fieldRow(source, field, { value: typedIn(form, field), changed }),
+  );
+  const inPlace = (place) => rows.filter(({ field }) => field.place === place);
+  const snippets = snippetsOf(settings);
+  const sendButton = el("button", { type: "submit", class: "primary send" }, `Send ${operation.method}`);
+  const cancelButton = el("button", { type: "button", hidden: true }, "Cancel");
+  const signIn = signInOf(operation, { schemes, credentials, changed });
+  let running;
+
+  const formElement = el(
+    "form",
+    { class: "request", novalidate: true, "aria-label": `${operation.method} ${operation.path}` },
+    signIn.element,
+    fieldGroup("Path", inPlace("path")),
+    fieldGroup("Query", inPlace("query")),
+    fieldGroup("Headers", inPlace("header")),
+    operation.body && bodyGroup(operation, { form, rows: inPlace("body"), changed }),
+    rows.length === 0 &&
+      operation.body === undefined &&
+      el("p", { class: "muted" }, "This endpoint takes no parameters."),
+    el("div", { class: "buttons" }, sendButton, cancelButton, el("span", { class: "hint keys" }, "Ctrl + Enter")),
+  );
+
+  function current() {
+    const authorization = credentials.headerFor(operation, schemes);
+    return requestOf(operation, form, { root, authorization });
+  }
+
+  function changed() {
+    const scheme = credentials.chosen(operation, schemes);
+    const signedIn = scheme && { kind: scheme.kind, user: credentials.entry(scheme.name).user };
+    snippets.show(current().request, signedIn ?? expected(operation, schemes));
+  }
+
+  function showProblems(problems) {
+    let first;
+    for (const row of rows) {
+      const own = problems.find(
+        ({ field, place }) => field === row.field.name && (place ?? row.field.place) === row.field.place,
+      );
+      row.showProblem(own?.message ?? "");
+      if (own !== undefined) first ??= row;
+    }
+    first?.focus();
+  }
+
+  async function start(request) {
+    if (operation.writes && !(await confirmSending(request))) return;
+    await load(request, []);
+  }
+
+  /** Sends a request and shows what comes. `trail` are the pages before it. */
+  async function load(request, trail) {
+    running?.abort();
+    const control = new AbortController();
+    running = control;
+    sendButton.disabled = true;
+    cancelButton.hidden = false;
+    form.answer.setAttribute("aria-busy", "true");
+    try {
+      const answer = await send(request, control.signal);
+      show(answerView(answer, { operation, root, kept: form, previous: trail.at(-1), load: turn(request, trail) }));
+      announce(`Answer: ${answer.status} ${answer.statusText}`);
+      showProblems(errorsOf(answer));
+      signIn.show(answer.status === 401);
+    } catch (error) {
+      show(
+        el(
+          "p",
+          { class: "problems" },
+          control.signal.aborted ? "The request was cancelled." : `No answer came: ${error.message}`,
+        ),
+      );
+    } finally {
+      if (running === control) {
+        running = undefined;
+        sendButton.disabled = false;
+        cancelButton.hidden = true;
+        form.answer.removeAttribute("aria-busy");
+      }
+    }
+  }
+
+  const turn = (request, trail) => (to, way) => load(to, way === "on" ? [...trail, request] : trail.slice(0, -1));
+
+  function show(content) {
+    form.answer.replaceChildren(el("h3", { class: "answer-title", tabindex: "-1" }, "Answer"), content);
+    form.answer.scrollIntoView({
+      block: "nearest",
+      behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth",
+    });
+  }
+
+  formElement.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const { request, problems } = current();
+    showProblems(problems);
+    if (problems.length === 0) start(request);
+  });
+  formElement.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) formElement.requestSubmit();
+  });
+  cancelButton.addEventListener("click", () => running?.abort());
+  changed();
+
+  return el(
+    "article",
+    { class: "operation" },
+    headOf(operation),
+    el(
+      "div",
+      { class: "sides" },
+      formElement,
+      el("div", { class: "side" }, snippets.element, responsesOf(source, operation)),
+    ),
+    el("section", { class: "answer", "aria-label": "Answer" }, form.answer),
+  );
+}
+
+function typedIn(form, field) {
+  const key = fieldKey(field);
+  if (!form.values.has(key)) form.values.set(key, { sent: field.place === "path", text: "" });
+  return form.values.get(key);
+}
+
+/** The way in that a snippet shows while nothing is filled in. */
+function expected(operation, schemes) {
+  const [scheme] = needsSignIn(operation) ? schemesOf(operation, schemes) : [];
+  return scheme && { kind: scheme.kind, user: "user" };
+}
+
+function headOf(operation) {
+  const path = operation.path
+    .split(/(\{[^{}]*\})/)
+    .map((part) => (part.startsWith("{") ? el("span", { class: "placeholder" }, part) : part));
+  return el(
+    "header",
+    { class: "operation-head" },
+    el("h2", {}, operation.summary || `${operation.method} ${operation.path}`),
+    el(
+      "div",
+      { class: "address" },
+      el("span", { class: `method ${operation.method.toLowerCase()}` }, operation.method),
+      el("code", { class: "path" }, path),
+      copyButton(() => operation.path),
+    ),
+    el(
+      "ul",
+      { class: "badges" },
+      operation.deprecated && el("li", { class: "tag-old" }, "deprecated"),
+      needsSignIn(operation) && el("li", {}, "needs sign-in"),
+      operation.writes && el("li", {}, "changes data"),
+    ),
+    operation.description !== "" && operation.description !== operation.summary && paragraphs(operation.description),
+  );
+}
+
+function signInOf(operation, { schemes, credentials, changed }) {
+  const offered = schemesOf(operation, schemes);
+  if (offered.length === 0) return { element: undefined, show: () => {} };
+  const refused = el("p", { class: "problem", role: "alert" });
+  const typed = () => {
+    refused.textContent = "";
+    changed();
+  };
+  const element = el(
+    "fieldset",
+    { class: "group sign-in" },
+    el("legend", {}, "Sign in"),
+    offered.map((scheme) => [
+      el("div", { class: "credentials" }, credentialInputs(scheme, credentials.entry(scheme.name), typed)),
+      scheme.description !== "" && el("p", { class: "hint" }, scheme.description),
+    ]),
+    refused,
+    el(
+      "p",
+      { class: "hint" },
+      needsSignIn(operation)
+        ? "Kept in this tab until you leave, never stored."
+        : "Not required. Kept in this tab until you leave, never stored.",
+    ),
+  );
+  return {
+    element,
+    show(isRefused) {
+      const isFilled = credentials.chosen(operation, schemes) !== undefined;
+      refused.textContent = isRefused
+        ? isFilled
+          ? "The service did not accept these."
+          : "The service asks who you are."
+        : "";
+    },
+  };
+}
+
+/** The body field by field, or as the JSON text itself. */
+function bodyGroup(operation, { form, rows, changed }) {
+  const area = el("textarea", {
+    id: "body-text",
+    rows: "10",
+    spellcheck: "false",
+    autocomplete: "off",
+    class: "body-input",
+  });
+  area.value = form.bodyText;
+  area.addEventListener("input", () => {
+    form.bodyText = area.value;
+    changed();
+  });
+  const fields = el(
+    "div",
+    {},
+    rows.map(({ row }) => row),
+  );
+  const text = el("div", {}, el("label", { class: "hidden-text", for: "body-text" }, "Body as JSON"), area);
+  let ready = false;
+  const tabs = tabbed(
+    "Body",
+    [
+      { name: "fields", label: "Fields", panel: fields },
+      { name: "text", label: "JSON", panel: text },
+    ],
+    {
+      chosen: form.bodyMode,
+      onChange(mode) {
+        if (ready && mode === "text" && form.bodyMode === "fields") {
+          form.bodyText = composeBody(operation.body, (field) => typedIn(form, field));
+          area.value = form.bodyText;
+        }
+        form.bodyMode = mode;
+        if (ready) changed();
+      },
+    },
+  );
+  ready = true;
+  return fieldGroup("Body", [], tabs);
+}

@@ -1,0 +1,45 @@
+import { el, paragraphs } from "./dom.js";
+
+const KINDS = { basic: "User and password", bearer: "A token" };
+
+/** What is shown before an endpoint is chosen. */
+export function overviewOf(api, { root, isUnknown }) {
+  const count = api.operations.size;
+  const schemes = [...api.schemes.values()];
+  const link = (file, label) => el("a", { href: new URL(file, root).href }, label);
+  return el(
+    "article",
+    { class: "overview" },
+    isUnknown && el("p", { class: "note" }, "The endpoint of this address is not there (any more)."),
+    el("h1", {}, api.title, api.version !== "" && el("span", { class: "version" }, api.version)),
+    api.description !== "" && paragraphs(api.description),
+    el(
+      "dl",
+      { class: "overview-facts" },
+      el("div", {}, el("dt", {}, "Address"), el("dd", {}, el("code", {}, root.href.replace(/\/$/, "")))),
+      el("div", {}, el("dt", {}, "Endpoints"), el("dd", {}, String(count))),
+      el(
+        "div",
+        {},
+        el("dt", {}, "Document"),
+        el("dd", {}, link("openapi.json", "OpenAPI as JSON"), ", ", link("openapi.yaml", "as YAML")),
+      ),
+      schemes.length > 0 &&
+        el(
+          "div",
+          {},
+          el("dt", {}, "Sign-in"),
+          schemes.map(({ name, kind, description }) =>
+            el("dd", {}, el("code", {}, name), ` ${KINDS[kind]}${description === "" ? "" : `. ${description}`}`),
+          ),
+        ),
+    ),
+    count === 0
+      ? el("p", { class: "note" }, "There are no endpoints yet. Add a YAML file with a url-path, and it appears here.")
+      : el(
+          "p",
+          { class: "muted choose" },
+          "Choose an endpoint from the list to see what it takes, and to try it here.",
+        ),
+  );
+}

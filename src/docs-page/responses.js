@@ -1,0 +1,91 @@
+import { el } from "./dom.js";
+import { fieldsOf, limitsOf, typeLabel } from "./schema.js";
+
+/** What an endpoint can answer, by status, as the document says. */
+export function responsesOf(document, operation) {
+  return el(
+    "section",
+    { class: "responses", "aria-labelledby": "responses-title" },
+    el("h3", { id: "responses-title" }, "Answers"),
+    operation.responses.map((response) => responseOf(document, response)),
+  );
+}
+
+function responseOf(document, { status, description, headers, media }) {
+  const family = status.startsWith("2") ? "good" : status.startsWith("3") ? "other" : "bad";
+  const json = media.find(({ type }) => type === "application/json") ?? media[0];
+  const lines = json === undefined ? [] : [...fieldsOf(document, json.schema)];
+  return el(
+    "details",
+    { class: "response" },
+    el(
+      "summary",
+      {},
+      el("span", { class: `status ${family}` }, status),
+      el("span", { class: "response-text" }, description),
+    ),
+    el(
+      "div",
+      { class: "response-body" },
+      media.length > 0 &&
+        el(
+          "ul",
+          { class: "media" },
+          media.map(({ type }) => el("li", {}, el("code", {}, type))),
+        ),
+      lines.length > 0 && schemaTable(lines, typeLabel(document, json.schema)),
+      headers.length > 0 && headerTable(document, headers),
+    ),
+  );
+}
+
+function schemaTable(lines, label) {
+  return el(
+    "div",
+    { class: "scrolls", tabindex: "0", role: "region", "aria-label": "Fields of the answer" },
+    el(
+      "table",
+      { class: "schema" },
+      el("caption", {}, label.startsWith("array") ? "Array of objects with" : "Object with"),
+      el("tbody", {}, lines.map(lineOf)),
+    ),
+  );
+}
+
+function lineOf({ depth, name, type, nullable, description, schema }) {
+  const cell = el("th", { scope: "row", class: `depth-${Math.min(depth, 6)}` }, el("code", {}, name));
+  const values = Array.isArray(schema.enum) ? `One of ${schema.enum.slice(0, 20).join(", ")}` : "";
+  const notes = [description, values, ...limitsOf(schema)].filter((text) => text !== "").join(". ");
+  return el(
+    "tr",
+    {},
+    cell,
+    el("td", { class: "type" }, type, nullable && el("span", { class: "nullable" }, " or null")),
+    el("td", { class: "muted" }, notes),
+  );
+}
+
+function headerTable(document, headers) {
+  return el(
+    "div",
+    { class: "scrolls", tabindex: "0", role: "region", "aria-label": "Headers" },
+    el(
+      "table",
+      { class: "schema" },
+      el("caption", {}, "Headers"),
+      el(
+        "tbody",
+        {},
+        headers.map(({ name, description, schema }) =>
+          el(
+            "tr",
+            {},
+            el("th", { scope: "row" }, el("code", {}, name)),
+            el("td", { class: "type" }, typeLabel(document, schema)),
+            el("td", { class: "muted" }, description),
+          ),
+        ),
+      ),
+    ),
+  );
+}

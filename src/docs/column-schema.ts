@@ -1,0 +1,174 @@
+import type { Column, ColumnType } from "../result/column.ts";
+import type { Components } from "./components.ts";
+import type { JsonObject } from "./json.ts";
+import type { RowShape, ShapedColumn } from "./row-shape.ts";
+import { sqlTypeName } from "./sql-type-name.ts";
+
+/** The rows of an endpoint as JSON shows them. NULL may stand anywhere. decisions.md 5. */
+export function rowSchema(shape: RowShape, components: Components): JsonObject {
+  if (shape.kind !== "known") {
+    return { type: "object", description: "Its columns are not known until the query runs." };
+  }
+  const required = shape.columns.filter(({ isAlwaysThere }) => isAlwaysThere).map(({ name }) => name);
+  return {
+    type: "object",
+    ...(required.length === 0 ? {} : { required }),
+    properties: propertiesOf(shape.columns.map((column) => [column.name, shapedSchema(column, components)])),
+  };
+}
+
+function shapedSchema({ types, isAlwaysThere }: ShapedColumn, components: Components): JsonObject {
+  const [first, ...others] = types;
+  const sqlType = { "x-sql-type": types.map(sqlTypeName).join(" or ") };
+  const note = isAlwaysThere ? {} : { description: "The parameters decide whether it is there." };
+  const schema =
+    others.length === 0
+      ? columnSchema(first, components)
+      : { anyOf: types.map((type) => columnSchema(type, components)) };
+  return { ...schema, ...sqlType, ...note };
+}
+
+/** A value of a type as JSON shows it. What needs many words is written once and referred to. */
+export function columnSchema(type: ColumnType, components: Components): JsonObject {
+  switch (type.kind) {
+    case "null":
+      return { type: "null" };
+    case "boolean":
+      return { type: ["boolean", "null"] };
+    case "integer":
+      return integerSchema(type);
+    case "float":
+      return { type: ["number", "null"], format: type.bits === 32 ? "float" : "double" };
+    case "text":
+      return { type: ["string", "null"] };
+    case "json":
+      return { description: "Any JSON." };
+    case "blob":
+      return { type: ["string", "null"], contentEncoding: "base64" };
+    case "bit":
+      return { type: ["string", "null"], pattern: "^[01]*$" };
+    case "uuid":
+      return { type: ["string", "null"], format: "uuid" };
+    case "enum":
+      return enumSchema(type);
+    case "decimal":
+    case "bignum":
+    case "geometry":
+    case "date":
+    case "time":
+    case "timetz":
+    case "timestamp":
+    case "interval":
+      return components.schema(nameOfShared(type), () => sharedSchema(type));
+    case "list":
+      return { type: ["array", "null"], items: columnSchema(type.item, components) };
+    case "array": {
+      const items = columnSchema(type.item, components);
+      return { type: ["array", "null"], items, minItems: type.size, maxItems: type.size };
+    }
+    case "struct":
+      return structSchema(type.fields, components);
+    case "map":
+      return { type: ["object", "null"], additionalProperties: columnSchema(type.value, components) };
+    case "union":
+      return { anyOf: type.members.map((member) => columnSchema(member.type, components)) };
+  }
+}
+
+type Of<Kind extends ColumnType["kind"]> = Extract<ColumnType, { kind: Kind }>;
+
+function integerSchema({ bits, signed }: Of<"integer">): JsonObject {
+  const type = ["integer", "null"];
+  const least = signed ? {} : { minimum: 0 };
+  if (bits === 128) return { type, ...least, description: "Up to 39 digits, all of them exact." };
+  if (bits === 64) return { type, format: signed ? "int64" : "uint64", ...least };
+  return { type, format: bits === 32 && !signed ? "int64" : "int32", ...least };
+}
+
+/** The values of a large enum are data, not documentation. */
+const MOST_ENUM_VALUES = 200;
+
+function enumSchema({ values }: Of<"enum">): JsonObject {
+  if (values.length > MOST_ENUM_VALUES) return { type: ["string", "null"] };
+  const texts = Array.from({ length: values.length }, (_, index) => values.at(index) ?? "");
+  return { type: ["string", "null"], enum: [...texts, null] };
+}
+
+function structSchema(fields: readonly Column[], components: Components): JsonObject {
+  const properties = propertiesOf(fields.map(({ name, type }) => [name, columnSchema(type, components)]));
+  return { type: ["object", "null"], required: Object.keys(properties), properties };
+}
+
+/** Fields without a name share one, and of those JSON readers see the last. */
+function propertiesOf(entries: readonly (readonly [name: string, schema: JsonObject])[]): JsonObject {
+  const names = entries.map(([name]) => name);
+  // Not by assignment: a column may be called `__proto__`.
+  return Object.fromEntries(
+    entries.map(([name, schema], index) => [name, names.indexOf(name) === index ? schema : {}]),
+  );
+}
+
+type Shared = Of<"decimal" | "bignum" | "geometry" | "date" | "time" | "timetz" | "timestamp" | "interval">;
+
+function nameOfShared(type: Shared): string {
+  switch (type.kind) {
+    case "decimal":
+      return "Decimal";
+    case "bignum":
+      return "BigNumber";
+    case "geometry":
+      return "Geometry";
+    case "date":
+      return "Date";
+    case "time":
+      return "Time";
+    case "timetz":
+      return "TimeWithZone";
+    case "timestamp":
+      return type.zoned ? "TimestampWithZone" : "Timestamp";
+    case "interval":
+      return "Interval";
+  }
+}
+
+const FAR =
+  "`infinity` and `-infinity` are infinite ones; years before 1 and after 9999 have a sign (`-0043-03-15`, `+10000-01-01`).";
+
+function sharedSchema(type: Shared): JsonObject {
+  const text = ["string", "null"];
+  switch (type.kind) {
+    case "decimal":
+      return {
+        type: ["number", "null"],
+        format: "decimal",
+        description: "A DECIMAL with all its digits. A reader that makes a double of it may lose the last ones.",
+      };
+    case "bignum":
+      return { type: ["integer", "null"], description: "Any number of digits, all of them exact." };
+    case "geometry":
+      return { type: text, description: "Well-known text, `POINT (1 2)`." };
+    case "date":
+      return { type: text, format: "date", description: `\`YYYY-MM-DD\`. ${FAR}` };
+    case "time":
+      return {
+        type: text,
+        pattern: "^[0-2][0-9]:[0-5][0-9]:[0-5][0-9](\\.[0-9]{3,9})?$",
+        description: "A time of day, `HH:MM:SS`, with a fraction where it is not zero.",
+      };
+    case "timetz":
+      return {
+        type: text,
+        pattern: "^[0-2][0-9]:[0-5][0-9]:[0-5][0-9](\\.[0-9]{6})?(Z|[+-][0-9]{2}:[0-9]{2}(:[0-9]{2})?)$",
+        description: "A time of day with its offset, `12:30:00+02:00`.",
+      };
+    case "timestamp":
+      return type.zoned
+        ? { type: text, format: "date-time", description: `A moment, in UTC. ${FAR}` }
+        : {
+            type: text,
+            description: `\`YYYY-MM-DDTHH:MM:SS\` without a time zone, with a fraction where it is not zero. ${FAR}`,
+          };
+    case "interval":
+      return { type: text, description: "A duration as in ISO 8601, each part with its own sign: `P1M2DT3H`, `P1Y-2M`." };
+  }
+}

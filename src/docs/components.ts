@@ -1,0 +1,56 @@
+import type { JsonObject } from "./json.ts";
+
+const SECTIONS = ["schemas", "parameters", "headers", "responses", "securitySchemes"] as const;
+type Section = (typeof SECTIONS)[number];
+
+/** What operations share: each part is written once, and only where somebody refers to it. */
+export interface Components {
+  /** A reference to the schema of this name; `make` is asked for it the first time. */
+  schema(name: string, make: () => JsonObject): JsonObject;
+  parameter(name: string, make: () => JsonObject): JsonObject;
+  header(name: string, make: () => JsonObject): JsonObject;
+  response(name: string, make: () => JsonObject): JsonObject;
+  /** Security schemes are referred to by their bare name. */
+  securityScheme(name: string, make: () => JsonObject): string;
+  /** All of them, sections and names in order: the same project gives the same text. */
+  all(): JsonObject;
+}
+
+export function openComponents(): Components {
+  const sections = new Map<Section, Map<string, JsonObject>>(SECTIONS.map((section) => [section, new Map()]));
+
+  function add(section: Section, name: string, make: () => JsonObject): void {
+    const known = sections.get(section);
+    if (known === undefined || known.has(name)) return;
+    const made = make();
+    known.set(name, made);
+  }
+
+  const refer =
+    (section: Section) =>
+    (name: string, make: () => JsonObject): JsonObject => {
+      add(section, name, make);
+      return { $ref: `#/components/${section}/${name}` };
+    };
+
+  return {
+    schema: refer("schemas"),
+    parameter: refer("parameters"),
+    header: refer("headers"),
+    response: refer("responses"),
+    securityScheme(name, make) {
+      add("securitySchemes", name, make);
+      return name;
+    },
+    all() {
+      const filled = [...sections].filter(([, named]) => named.size > 0);
+      return Object.fromEntries(
+        filled.map(([section, named]) => [section, Object.fromEntries([...named].sort(byName))]),
+      );
+    },
+  };
+}
+
+function byName([left]: readonly [string, unknown], [right]: readonly [string, unknown]): number {
+  return left < right ? -1 : left > right ? 1 : 0;
+}

@@ -1,0 +1,110 @@
+import type { Endpoint } from "../endpoint/endpoint.ts";
+import { type Sample, sampleLookup, samplesOf, singleSamples } from "../endpoint/samples.ts";
+import type { Engine } from "../engines/engine.ts";
+import type { Column } from "../result/column.ts";
+import { effectsOf } from "../sql/classify.ts";
+import { type Lookup, render } from "../sql/render.ts";
+import type { Statement } from "../sql/statement.ts";
+import type { Template } from "../sql/template.ts";
+import { mergeShapes, type RowShape, UNKNOWN_ROWS } from "./row-shape.ts";
+
+const DESCRIBED_AT_ONCE = 4;
+
+/** What each endpoint answers with, as its prepared template tells. Runs nothing of a template. */
+export async function describeEndpoints(
+  endpoints: readonly Endpoint[],
+  engine: Engine,
+): Promise<ReadonlyMap<Endpoint, RowShape>> {
+  const shapes = new Map<Endpoint, RowShape>();
+  let next = 0;
+  const work = async (): Promise<void> => {
+    for (let endpoint = endpoints[next++]; endpoint !== undefined; endpoint = endpoints[next++]) {
+      shapes.set(endpoint, await describeEndpoint(endpoint, engine));
+    }
+  };
+  await Promise.all(Array.from({ length: DESCRIBED_AT_ONCE }, work));
+  return shapes;
+}
+
+/**
+ * The rows of an endpoint. Sections and enums may choose its columns, so the template is looked at with its optional
+ * parameters set, with none of them, and with every value of an enum that becomes SQL.
+ */
+export async function describeEndpoint(endpoint: Endpoint, engine: Engine): Promise<RowShape> {
+  const { template, operation } = endpoint;
+  if (template === undefined || (operation.kind === "write" && !operation.returnsData)) return { kind: "none" };
+  const ways = openWays({ endpoint, template, engine });
+  const [least, all, ...values] = samplesOf(endpoint, template);
+  if (least === undefined || all === undefined) throw new Error("there is always a least and a full sample");
+  for (const sample of [all, least, ...values]) await ways.add(sample);
+  // What is chosen by one parameter may be chosen by each.
+  if (ways.differ()) for (const single of singleSamples(all)) await ways.add(single);
+  return ways.shape();
+}
+
+interface Described {
+  readonly endpoint: Endpoint;
+  readonly template: Template;
+  readonly engine: Engine;
+}
+
+function openWays(described: Described) {
+  const { endpoint, template, engine } = described;
+  const seen = new Set<string>();
+  const ways: (readonly Column[])[] = [];
+  let isUnknown = false;
+  let differ = false;
+  return {
+    async add(sample: Sample): Promise<void> {
+      const { dialect } = engine;
+      const statements = render(template, lookupOf(endpoint, sample), { dialect, inline: endpoint.inline });
+      const key = statements.map(({ sql }) => sql).join("\0");
+      if (isUnknown || seen.has(key)) return;
+      seen.add(key);
+      const columns = await columnsOf(statements, described);
+      if (columns !== undefined) {
+        ways.push(columns);
+        differ ||= namesOf(columns) !== namesOf(ways[0] ?? []);
+        return;
+      }
+      differ = true;
+      // A way that the database refuses never answers with rows. One that it takes may answer with any.
+      const problem = await engine.plan(statements);
+      isUnknown = problem === undefined || problem.kind === "other";
+    },
+    differ: () => differ,
+    shape: (): RowShape => (isUnknown || ways.length === 0 ? UNKNOWN_ROWS : mergeShapes(ways)),
+  };
+}
+
+function namesOf(columns: readonly Column[]): string {
+  return JSON.stringify(columns.map(({ name }) => name));
+}
+
+/** A cache that was filled has a view of the name in the YAML, with the columns of its snapshots. */
+function lookupOf({ cache }: Endpoint, sample: Sample): Lookup {
+  const lookup = sampleLookup(sample);
+  if (cache?.kind !== "table") return lookup;
+  const { table } = cache.name;
+  return (ref) =>
+    ref.scope === "cache" && ref.name === "table" ? { text: table, type: "VARCHAR", value: table } : lookup(ref);
+}
+
+/** Undefined when it cannot be known; none when there are no rows. */
+async function columnsOf(
+  statements: readonly Statement[],
+  { endpoint, engine }: Described,
+): Promise<readonly Column[] | undefined> {
+  if (endpoint.operation.kind === "read") return engine.describe(statements);
+  const effects = effectsOf(
+    statements.map(({ sql }) => sql),
+    engine.dialect,
+  );
+  // The rows of the last RETURNING, or else those of a query at the end. decisions.md 6.
+  for (let count = statements.length; count > 0; count--) {
+    if (effects[count - 1]?.kind !== "changes") continue;
+    const columns = await engine.describe(statements.slice(0, count));
+    if (columns === undefined || columns.length > 0) return columns;
+  }
+  return effects.at(-1)?.kind === "reads" ? engine.describe(statements) : [];
+}

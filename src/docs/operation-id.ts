@@ -1,0 +1,33 @@
+import type { Method } from "../config/project.ts";
+import type { Route } from "../endpoint/endpoint.ts";
+
+/**
+ * A name for each route, in their order: `GET /customers/:id` is `getCustomersById`. It depends on method and path alone; of
+ * two that would be the same, the path that comes later in the alphabet gets a number.
+ */
+export function operationIds(routes: readonly Route[]): readonly string[] {
+  const byId = new Map<string, Route[]>();
+  for (const route of routes) byId.set(idOf(route), [...(byId.get(idOf(route)) ?? []), route]);
+  const ids = new Map<Route, string>();
+  for (const [id, same] of byId) {
+    const inOrder = same.toSorted((left, right) => (left.path < right.path ? -1 : 1));
+    // No id has an underscore of its own, so this is nobody else's.
+    inOrder.forEach((route, index) => ids.set(route, index === 0 ? id : `${id}_${index + 1}`));
+  }
+  return routes.map((route) => ids.get(route) ?? idOf(route));
+}
+
+function idOf({ method, segments }: { readonly method: Method; readonly segments: Route["segments"] }): string {
+  const words = segments.map((segment) =>
+    segment.kind === "param" ? `By${pascal(segment.name)}` : pascal(segment.text),
+  );
+  return `${method.toLowerCase()}${words.join("") || "Root"}`;
+}
+
+function pascal(text: string): string {
+  return text
+    .split(/[^A-Za-z0-9]+/)
+    .filter((word) => word !== "")
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join("");
+}

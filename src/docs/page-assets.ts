@@ -1,0 +1,84 @@
+import { readdir, readFile } from "node:fs/promises";
+
+/** A file of the page. Its path changes whenever any file of the page does, so it may be kept for ever. */
+export interface PageAsset {
+  readonly path: string;
+  readonly contentType: string;
+  readonly body: Buffer;
+  /** Of its own bytes, for an ETag. */
+  readonly hash: string;
+}
+
+export interface DocsPage {
+  /** Its links are relative, so that a proxy may serve it below another path. It belongs at `/docs`, without a slash. */
+  readonly html: PageAsset;
+  readonly assets: readonly PageAsset[];
+}
+
+const FOLDER = new URL("../docs-page/", import.meta.url);
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  html: "text/html; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  svg: "image/svg+xml",
+};
+
+/**
+ * What goes with the page's HTML. Scripts, styles and requests stay with us; the last two lines make the browser refuse
+ * every text that is put in as HTML, whoever wrote it. Decisions 10.
+ */
+export const pageHeaders: Readonly<Record<string, string>> = {
+  "Content-Security-Policy": [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    "img-src 'self' data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join("; "),
+  "X-Content-Type-Options": "nosniff",
+  "Referrer-Policy": "no-referrer",
+  "Cross-Origin-Opener-Policy": "same-origin",
+};
+
+/** Reads the page that people see at `/docs`, once. Spec 4.2. */
+export async function openDocsPage(): Promise<DocsPage> {
+  const names = (await readdir(FOLDER)).filter((name) => endingOf(name) in CONTENT_TYPES).sort();
+  const files = await Promise.all(names.map(async (name) => ({ name, body: await readFile(new URL(name, FOLDER)) })));
+  const whole = await hashOf(Buffer.concat(files.flatMap(({ name, body }) => [Buffer.from(`\0${name}\0`), body])));
+  const folder = `docs/assets/${whole}`;
+  const assets: PageAsset[] = [];
+  let html: PageAsset | undefined;
+  for (const { name, body } of files) {
+    if (name === "index.html") html = await assetOf("/docs", name, Buffer.from(linked(body.toString(), names, folder)));
+    else assets.push(await assetOf(`/${folder}/${name}`, name, body));
+  }
+  if (html === undefined) throw new Error(`${FOLDER.href} has no index.html`);
+  return { html, assets };
+}
+
+async function assetOf(path: string, name: string, body: Buffer<ArrayBuffer>): Promise<PageAsset> {
+  const contentType = CONTENT_TYPES[endingOf(name)] ?? "application/octet-stream";
+  return { path, contentType, body, hash: await hashOf(body) };
+}
+
+/** The links of the page, into the folder of this version. Modules are named ahead, so that they come all at once. */
+function linked(html: string, names: readonly string[], folder: string): string {
+  const modules = names.filter((name) => name.endsWith(".js") && name !== "theme-first.js");
+  const ahead = modules.map((name) => `<link rel="modulepreload" href="assets/${name}">`).join("\n    ");
+  return html.replace("<!-- modules -->", ahead).replaceAll('="assets/', `="${folder}/`);
+}
+
+function endingOf(name: string): string {
+  return name.slice(name.lastIndexOf(".") + 1);
+}
+
+async function hashOf(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", bytes);
+  return Buffer.from(digest).toString("hex").slice(0, 16);
+}

@@ -1,0 +1,115 @@
+import type { Parameter, Validator } from "../params/parameter.ts";
+import { type JsonObject, joined, withoutUnset } from "./json.ts";
+
+/** Which of a parameter's validators hold: all of them, or none but a fixed list (`validate-before-write: false`). */
+export type Validated = "all" | "lists" | "nothing";
+
+/** What a body field without validators takes: an object or a list reaches the template as its JSON text. */
+const ANY_VALUE: JsonObject = {
+  type: ["string", "number", "boolean", "object", "array"],
+  additionalProperties: true,
+  items: {},
+};
+
+/** A parameter's rules as JSON Schema. Spec 2.3. */
+export function parameterSchema(parameter: Parameter, validated: Validated): JsonObject {
+  const validators = heldBy(parameter, validated);
+  const schema = schemaOf(validators, parameter);
+  const withDefault = addDefault(schema, parameter.default);
+  return parameter.in === "body" && !isRequired(parameter) ? nullable(withDefault) : withDefault;
+}
+
+/** With a default nobody needs to send it. */
+export function isRequired({ required, default: byDefault }: Parameter): boolean {
+  return required && byDefault === undefined;
+}
+
+function heldBy({ validators }: Parameter, validated: Validated): readonly Validator[] {
+  switch (validated) {
+    case "all":
+      return validators;
+    case "lists":
+      return validators.filter(({ allowedValues }) => allowedValues !== undefined);
+    case "nothing":
+      return [];
+  }
+}
+
+function schemaOf(validators: readonly Validator[], parameter: Parameter): JsonObject {
+  const [first, ...others] = validators;
+  if (first === undefined) return parameter.in === "body" ? ANY_VALUE : { type: "string", ...leastLength(parameter) };
+  const list = validators.find(({ allowedValues }) => allowedValues !== undefined)?.allowedValues;
+  if (list !== undefined) {
+    // Each value of a list can be asked whether the others let it pass.
+    const allowed = list.filter((text) => validators.every((validator) => validator.check(text).ok));
+    return { type: "string", enum: allowed };
+  }
+  const merged = others.reduce((schema, { jsonSchema }) => mergeRules(schema, jsonSchema), first.jsonSchema);
+  return merged["type"] === "string" ? mergeRules(merged, leastLength(parameter)) : merged;
+}
+
+/** A segment of a path is never empty. */
+function leastLength({ in: location }: Parameter): JsonObject {
+  return location === "path" ? { minLength: 1 } : {};
+}
+
+const LEAST: ReadonlySet<string> = new Set(["minimum", "minLength"]);
+const GREATEST: ReadonlySet<string> = new Set(["maximum", "maxLength"]);
+
+/** Both must hold. Of another type than the first, a rule is about the text, and JSON Schema has no words for that. */
+function mergeRules(schema: JsonObject, rules: JsonObject): JsonObject {
+  if (rules["type"] !== undefined && rules["type"] !== schema["type"]) {
+    const words = Object.entries(rules).map(([key, value]) => `${key} ${value}`);
+    return { ...schema, description: joined([text(schema["description"]), `As text also: ${words.join(", ")}`], ". ") };
+  }
+  const merged: Record<string, unknown> = { ...schema };
+  const further: JsonObject[] = [];
+  for (const [key, value] of Object.entries(rules)) {
+    const known = merged[key];
+    if (known === undefined || known === value) merged[key] = value;
+    else if (LEAST.has(key)) merged[key] = Math.max(Number(known), Number(value));
+    else if (GREATEST.has(key)) merged[key] = Math.min(Number(known), Number(value));
+    else if (key === "description") merged[key] = `${known}; ${value}`;
+    else further.push({ [key]: value });
+  }
+  return further.length === 0 ? merged : { ...merged, allOf: [...listOf(merged["allOf"]), ...further] };
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+/** A default in the type of the schema. One that JSON numbers cannot hold is told in words. */
+function addDefault(schema: JsonObject, byDefault: string | undefined): JsonObject {
+  if (byDefault === undefined) return schema;
+  const value = typedDefault(schema["type"], byDefault);
+  if (value !== undefined) return { ...schema, default: value };
+  return withoutUnset({
+    ...schema,
+    description: joined([text(schema["description"]), `Default: ${byDefault}`], "; "),
+  });
+}
+
+function typedDefault(type: unknown, byDefault: string): unknown {
+  switch (type) {
+    case "integer":
+      return Number.isSafeInteger(Number(byDefault)) ? Number(byDefault) : undefined;
+    case "number":
+      return byDefault.replace(/[^0-9]/g, "").length <= 15 ? Number(byDefault) : undefined;
+    case "boolean":
+      return byDefault.toLowerCase() === "true";
+    default:
+      return byDefault;
+  }
+}
+
+/** JSON `null` counts as absent. decisions.md 3. */
+function nullable(schema: JsonObject): JsonObject {
+  const types = Array.isArray(schema["type"]) ? schema["type"] : [schema["type"]];
+  const values = schema["enum"];
+  return { ...schema, type: [...types, "null"], ...(Array.isArray(values) ? { enum: [...values, null] } : {}) };
+}

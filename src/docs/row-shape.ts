@@ -1,0 +1,50 @@
+import type { Column, ColumnType } from "../result/column.ts";
+import { sqlTypeName } from "./sql-type-name.ts";
+
+/** What is known of the rows of an endpoint. */
+export type RowShape =
+  | {
+      readonly kind: "known";
+      readonly columns: readonly ShapedColumn[];
+      /** Some calls have no rows at all: not even an empty list of them. */
+      readonly sometimesAbsent: boolean;
+    }
+  /** The database or the data decide, and they were not asked. */
+  | { readonly kind: "unknown" }
+  /** A write that gives back no rows. */
+  | { readonly kind: "none" };
+
+/** A column as the parameters of a call may make it: a template can choose its columns. */
+export interface ShapedColumn {
+  readonly name: string;
+  /** More than one where it depends on the parameters. */
+  readonly types: readonly [ColumnType, ...ColumnType[]];
+  readonly isAlwaysThere: boolean;
+}
+
+export const UNKNOWN_ROWS: RowShape = { kind: "unknown" };
+
+/** The columns of each way in which a template can be rendered, together. A way without columns has no rows. */
+export function mergeShapes(ways: readonly (readonly Column[])[]): RowShape {
+  const withRows = ways.filter((columns) => columns.length > 0);
+  if (withRows.length === 0) return { kind: "none" };
+  const merged = new Map<string, { readonly types: Map<string, ColumnType>; ways: number }>();
+  for (const columns of withRows) {
+    for (const { name, type } of columns) {
+      const known = merged.get(name) ?? { types: new Map(), ways: 0 };
+      known.types.set(sqlTypeName(type), type);
+      known.ways += 1;
+      merged.set(name, known);
+    }
+  }
+  return {
+    kind: "known",
+    sometimesAbsent: withRows.length < ways.length,
+    columns: [...merged].flatMap(([name, { types, ways: count }]) => {
+      const [first, ...others] = types.values();
+      return first === undefined
+        ? []
+        : [{ name, types: [first, ...others], isAlwaysThere: count === withRows.length } as const];
+    }),
+  };
+}
