@@ -38,11 +38,6 @@ export async function openProjectCaches(project: Project, parts: CacheParts): Pr
     store,
     definitions: [...byKey.values()],
     now: Date.now,
-    after: (ms, work) => {
-      const timer = setTimeout(work, ms).unref();
-      return () => clearTimeout(timer);
-    },
-    random: Math.random,
     report: parts.report,
     maxConcurrentRefreshes: storage.maxConcurrentRefreshes,
     maxBytes: storage.maxBytes,
@@ -96,7 +91,7 @@ async function openStore(storage: CacheStorage, opening: Opening): Promise<Snaps
 
 /** Another process has the file: then there is nothing wrong with it. */
 function isInUse(error: unknown): boolean {
-  return /\block on file\b|being used by another process|Conflicting lock/i.test(messageOf(error));
+  return /\block on file\b|conflicting lock|is being used/i.test(messageOf(error));
 }
 
 function messageOf(error: unknown): string {

@@ -88,11 +88,11 @@ const homes: readonly (readonly [dependency: RegExp, home: RegExp])[] = [
   // `run.ts` reads the version of the package.
   [
     /^node:fs(\/promises)?$/,
-    /^src\/(config\/files\.ts$|cli\/run\.ts$|spool\/|cache\/cache-file\.ts$|audit\/|http\/tls\.ts$)/,
+    /^src\/(config\/files\.ts$|cli\/run\.ts$|spool\/|cache\/cache-file\.ts$|docs\/page-assets\.ts$|audit\/|http\/tls\.ts$)/,
   ],
   [/^node:path$/, /^src\/(cache|config|spool)\//],
   [/^node:buffer$/, /^src\/rest\//],
-  [/^node:crypto$/, /^src\/(auth|http|rate-limit|rest\/answer|rest\/answer-read\.ts$)/],
+  [/^node:crypto$/, /^src\/(auth|http|rate-limit|rest\/answer|rest\/answer-(?:read|docs)\.ts$)/],
   [/^jose$/, /^src\/auth\//],
   [/^@aws-sdk\//, /^src\/auth\/secret-reader\.ts$/],
   [/^(rate-limiter-flexible|ioredis)$/, /^src\/rate-limit\//],
@@ -204,7 +204,7 @@ describe("the rules find what breaks them", () => {
     ["upwards by import()", importOrder, "src/params/x.ts", 'const a = import("../config/problem.ts");\n'],
     ["a value where a type is excused", importOrder, "src/rest/rest-app.ts", 'import { a } from "../service.ts";\n'],
     ["out of src/", importOrder, "src/cli/x.ts", 'import { a } from "../../test/service.ts";\n'],
-    ["an unknown folder", importOrder, "src/cache/x.ts", 'import { a } from "../failure.ts";\n'],
+    ["an unknown folder", importOrder, "src/nowhere/x.ts", 'import { a } from "../failure.ts";\n'],
     ["an engine by name", importOrder, "src/calls/x.ts", 'import { a } from "../engines/duckdb/read.ts";\n'],
     ["DuckDB elsewhere", oneHome, "src/rest/x.ts", 'import duckdb from "@duckdb/node-api";\n'],
     ["a new dependency", oneHome, "src/rest/x.ts", 'import "left-pad";\n'],

@@ -1,5 +1,5 @@
 import type { StopSignal } from "../engines/engine.ts";
-import type { CacheDefinition, CacheName, Snapshot } from "./cache.ts";
+import type { CacheName, Snapshot } from "./cache.ts";
 import type { ResultDefinition } from "./snapshot-store.ts";
 
 /** A snapshot that somebody reads: it stays until it is released. */
@@ -54,5 +54,3 @@ export interface Caches {
   start(): void;
   close(): Promise<void>;
 }
-
-export type Definitions = readonly CacheDefinition[];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { failureOf, statement } from "../../test/suites/duckdb-engine.ts";
+import { failureOf, readOf, statement } from "../../test/suites/duckdb-engine.ts";
 import { APPEND, definitionOf, FULL, MERGE, ownDefinitionOf, testStore } from "../../test/suites/snapshot-store.ts";
 import type { CacheName, RefreshVariables, Snapshot } from "./cache.ts";
 
@@ -412,4 +412,35 @@ test("readers of the view see the swap, also where they have read before", async
       expect((await s.t.read({ statements: valued })).rows).toEqual([[c]]);
     }
   }
+});
+
+test("a refresh is seen by those who watch what they have read, and by nobody else", async () => {
+  await using s = await testStore(SOURCE);
+  const watched = async (sql: string): Promise<() => boolean> => {
+    for (;;) {
+      const rows = await s.t.engine.read(readOf({ statements: sql }));
+      const watch = await rows.watch();
+      await rows.close();
+      if (watch !== undefined) return watch;
+    }
+  };
+  const definition = definitionOf(QUERY, { name: { schema: "s", table: "orders" } });
+  await s.refresh(definition);
+  const other = await s.refresh(definitionOf(QUERY, { name: { schema: "s", table: "customers" } }));
+  const reads = [
+    "cache.s.orders",
+    "cache.audit.snapshots",
+    `cache.s.${other.physicalTable}`,
+    "cache.s.customers",
+    "src",
+  ];
+  const watches: (() => boolean)[] = [];
+  for (const table of reads) watches.push(await watched(`SELECT count(*) FROM ${table}`));
+  const answers = (): readonly boolean[] => watches.map((isUnchanged) => isUnchanged());
+  expect(answers()).toEqual([true, true, true, true, true]);
+  await s.store.load();
+  await failureOf(s.refresh(definitionOf("SELECT error('no')", { name: definition.name })));
+  expect(answers()).toEqual([true, true, true, true, true]);
+  await s.refresh(definition);
+  expect(answers()).toEqual([false, false, true, true, true]);
 });

@@ -64,19 +64,13 @@ export async function openCaches({
     schedule.set(sweeping, SWEEP_EVERY_MS);
   }
 
-  function checkOpen(): void {
-    if (closed) throw new RequestFailure({ kind: "draining" });
+  function whileOpen<T>(work: () => Promise<T>): Promise<T> {
+    return closed ? Promise.reject(new RequestFailure({ kind: "draining" })) : work();
   }
 
   return {
-    async acquire(name, acquiring) {
-      checkOpen();
-      return await tables.acquire(name, acquiring);
-    },
-    async acquireResult(key, result, acquiring) {
-      checkOpen();
-      return await results.acquire(key, result, acquiring);
-    },
+    acquire: (name, acquiring) => whileOpen(() => tables.acquire(name, acquiring)),
+    acquireResult: (key, result, acquiring) => whileOpen(() => results.acquire(key, result, acquiring)),
     invalidate(name) {
       tables.invalidate(name);
       results.invalidate(name);
@@ -84,10 +78,7 @@ export async function openCaches({
     async refreshAfterWrite(name) {
       await Promise.all([tables.refreshAfterWrite(name), results.refreshAfterWrite(name)]);
     },
-    async refresh(name, signal) {
-      checkOpen();
-      return await tables.refresh(name, signal);
-    },
+    refresh: (name, signal) => whileOpen(() => tables.refresh(name, signal)),
     statuses: () => [...tables.statuses(), ...results.statuses()],
     async collect() {
       const before = leases.dropped();

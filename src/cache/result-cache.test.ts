@@ -84,6 +84,24 @@ describe("the rows of a call", () => {
     expect(caches.statuses().at(-1)).toMatchObject({ snapshots: 1 });
   });
 
+  test("nor is it lost to those who come after they have left", async () => {
+    const { caches, result, readResult, store, clock } = await testCaches();
+    store.takes(100);
+    const first = readResult("a");
+    store.write("results");
+    caches.invalidate(RESULTS);
+    const leaving = stopper();
+    const second = result("a", leaving);
+    leaving.stop();
+    const third = readResult("a");
+    await expect(second).rejects.toMatchObject({ failure: { kind: "cancelled" } });
+    await clock.advance(200);
+    expect([await first, await third]).toEqual([
+      ["miss", 0],
+      ["miss", 1],
+    ]);
+  });
+
   test("a failure is the caller's, and leaves nothing behind", async () => {
     const { caches, result, readResult, store, events } = await testCaches();
     store.fails(broken);
@@ -132,6 +150,19 @@ describe("after a write", () => {
     await clock.advance(150);
     expect(await before).toEqual(["miss", 0]);
     expect(await after).toEqual(["miss", 1]);
+  });
+
+  test("rows that were being read when it came are old when they are there", async () => {
+    const { caches, readResult, store, clock } = await testCaches();
+    store.takes(100);
+    const before = readResult("a");
+    await clock.advance(50);
+    store.write("results");
+    caches.invalidate(RESULTS);
+    await clock.advance(50);
+    expect(await before).toEqual(["miss", 0]);
+    store.takes(0);
+    expect(await readResult("a")).toEqual(["miss", 1]);
   });
 
   test("the old rows are given as stale when new ones cannot be had, and that is told", async () => {
@@ -316,6 +347,54 @@ describe("memory", () => {
     await atRest();
     expect(store.results()).toHaveLength(4);
     expect(["a", "b", "c", "d"].filter((key) => leases.get(key)?.isCurrent())).toEqual(["a", "b"]);
+  });
+
+  test("the order is that of the last reads", async () => {
+    const { result, readResult, store } = await testCaches({ maxBytes: 4 * KIB });
+    store.weighs(KIB);
+    const leases = new Map<string, Lease>();
+    for (const key of ["a", "b", "c", "d", "c", "b", "a"]) {
+      const lease = await result(key);
+      lease.release();
+      leases.set(key, lease);
+    }
+    for (const key of ["e", "f"]) await readResult(key);
+    // Asking is reading: each is asked once.
+    expect([...leases].map(([key, { isCurrent }]) => [key, isCurrent()])).toEqual([
+      ["a", true],
+      ["b", true],
+      ["c", false],
+      ["d", false],
+    ]);
+  });
+
+  test("tables that grow in the background push others out", async () => {
+    const { caches, readResult, store, clock } = await testCaches({ maxBytes: 4 * KIB });
+    caches.start();
+    store.weighs(KIB);
+    for (const key of ["other", "growing", "growing"]) await readResult(key, key === "other" ? {} : scheduled);
+    store.weighs(4 * KIB);
+    await clock.advance(MINUTE);
+    expect(store.results()).toMatchObject([{ bytes: 4 * KIB }]);
+    await caches.close();
+  });
+
+  test("a table that was pushed out while a new one was made is counted like any other", async () => {
+    const { result, readResult, store, clock } = await testCaches({ maxBytes: 4 * KIB });
+    store.weighs(KIB);
+    await readResult("a");
+    store.takes(100);
+    const newer = result("a", { refresh: true });
+    store.takes(0);
+    for (const key of ["b", "c", "d", "e"]) await readResult(key);
+    await atRest();
+    expect(store.results()).toHaveLength(4);
+    await clock.advance(100);
+    (await newer).release();
+    for (const key of ["f", "g", "h", "i"]) await readResult(key);
+    await atRest();
+    expect(store.results()).toHaveLength(4);
+    expect(await readResult("a")).toEqual(["miss", 0]);
   });
 
   test("a table that somebody reads stays, and is counted", async () => {

@@ -210,9 +210,11 @@ export function openResultCaches(
 
   /** Whoever asks goes on to use the rows, though nobody acquires them. */
   function isCurrent(entry: Entry, held: Held): boolean {
-    if (entry.held !== held || entry.seen !== entry.writes.count || isLate(entry)) return false;
+    if (entry.held !== held || entry.seen !== entry.writes.count) return false;
+    const time = schedule.time();
+    if (time > entry.lateFrom) return false;
     recency.touch(entry);
-    entry.usedAt = schedule.time();
+    entry.usedAt = time;
     return true;
   }
 

@@ -53,11 +53,11 @@ function cursorAt(rows: readonly Row[], place: Place): number | null {
 /** The source after a step. Its rows keep their order. */
 function after(step: Step, source: readonly Row[]): readonly Row[] {
   switch (step.kind) {
-    case "insert":
-      return step.rows.reduce<readonly Row[]>(
-        (rows, { k, cursor, v }) => [...rows, [k, cursorAt(rows, cursor), v]],
-        source,
-      );
+    case "insert": {
+      const rows = [...source];
+      for (const { k, cursor, v } of step.rows) rows.push([k, cursorAt(rows, cursor), v]);
+      return rows;
+    }
     case "update": {
       const c = cursorAt(source, step.cursor);
       return source.map((row) => (row[0] === step.k ? [step.k, c, step.v] : row));

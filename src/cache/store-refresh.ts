@@ -1,7 +1,7 @@
 import type { Engine, StopSignal } from "../engines/engine.ts";
 import { RequestFailure } from "../failure.ts";
 import { changedName } from "../sql/classify.ts";
-import type { CacheDefinition, RefreshStatements, RefreshVariables, Snapshot } from "./cache.ts";
+import type { CacheDefinition, RefreshRecord, RefreshStatements, RefreshVariables, Snapshot } from "./cache.ts";
 import { definitionText } from "./store-definition.ts";
 import { foldName, isOwnTable, mentioned, quoted, snapshotTable, tableIn } from "./store-names.ts";
 import {
@@ -33,20 +33,15 @@ const MOST_TRIES = 5;
 export function openRefresher(engine: Engine, options: StoreOptions): Refresher {
   const { catalog, now, randomId } = options;
 
-  async function begin(definition: CacheDefinition, builds: boolean, signal: StopSignal): Promise<Beginning> {
-    const text = definitionText(definition);
-    const found = await look(engine, (run) => findBefore(run, catalog, { definition, text }), signal);
-    // A table that its template changes is there, whoever knows of it.
-    const before = builds && found.base?.isOwn === false ? { ...found, base: undefined } : found;
+  function begin(definition: CacheDefinition, before: Before): Beginning {
     const startedAtMs = now();
     const id = (before.current?.id ?? 0) + 1;
-    const rendered = renderFor(definition, before, { id, startedAtMs });
-    return { definition, text, before, startedAtMs, id, ...rendered };
+    return { definition, before, startedAtMs, id, ...renderFor(definition, before, { id, startedAtMs }) };
   }
 
   function attempt(beginning: Beginning, signal: StopSignal): Promise<Snapshot> {
-    const { definition, before, id, statements } = beginning;
-    const { name, connections } = definition;
+    const { definition, before, id, statements, startedAtMs } = beginning;
+    const { name, connections, mode } = definition;
     const isOwn = statements.kind === "own";
     const physicalTable = isOwn ? name.table : snapshotTable(name, id, randomId);
     const named = isOwn
@@ -62,40 +57,30 @@ export function openRefresher(engine: Engine, options: StoreOptions): Refresher 
       "refreshes",
     );
     return engine.change({ connections, touches, signal }, async (run) => {
-      const known = await currentSnapshot(run, catalog, { name, definition: "" });
+      const known = await currentSnapshot(run, catalog, { name, definition: before.text });
       if (known?.id !== before.current?.id) throw new Overtaken();
       const target = tableIn(catalog, name.schema, physicalTable);
       if (isOwn) await changeOwnTable(run, catalog, beginning);
       else await fillSnapshot(run, catalog, { beginning, target, physicalTable });
       const rows = await countRows(run, target);
-      const { startedAtMs, text } = beginning;
       const snapshot = { name, id, uid: randomId(), physicalTable, createdAtMs: startedAtMs, rows, bytes: 0 };
-      await run(insertSnapshot(catalog, snapshot, text));
-      const durationMs = now() - startedAtMs;
-      const mode = definition.mode.kind;
-      const record = {
-        name,
-        mode,
-        status: "ok",
-        message: undefined,
-        rows,
-        snapshot: id,
-        startedAtMs,
-        durationMs,
-      } as const;
-      await run(insertRecord(catalog, record));
+      await run(insertSnapshot(catalog, snapshot, before.text));
+      await run(insertRecord(catalog, recordOf(snapshot, mode.kind, now() - startedAtMs)));
       return snapshot;
     });
   }
 
   return {
     async refresh(definition, previous, signal) {
-      let builds = previous === undefined;
+      const text = definitionText(definition);
+      let startsAnew = previous === undefined;
       for (let tries = 1; ; tries++) {
+        const found = await look(engine, (run) => findBefore(run, catalog, { definition, text }), signal);
+        const before = startsAnew ? withoutBase(found) : found;
         try {
-          return await attempt(await begin(definition, builds, signal), signal);
+          return await attempt(begin(definition, before), signal);
         } catch (error) {
-          if (error instanceof ColumnsChanged) builds = true;
+          if (error instanceof ColumnsChanged) startsAnew = true;
           else if (!(error instanceof Overtaken)) throw error;
           if (tries === MOST_TRIES) throw new RequestFailure({ kind: "conflict" }, { cause: error });
         }
@@ -106,6 +91,8 @@ export function openRefresher(engine: Engine, options: StoreOptions): Refresher 
 
 /** What a refresh finds. */
 interface Before {
+  /** Tells definitions apart. */
+  readonly text: string;
   readonly current: CurrentSnapshot | undefined;
   /** The current snapshot, when the new rows can be added to it. */
   readonly base: Base | undefined;
@@ -121,8 +108,6 @@ interface Base extends NonNullable<Filling["base"]> {
 /** A refresh that has looked around, and changed nothing yet. */
 interface Beginning {
   readonly definition: CacheDefinition;
-  /** Tells definitions apart. */
-  readonly text: string;
   readonly before: Before;
   readonly startedAtMs: number;
   readonly id: number;
@@ -137,24 +122,29 @@ async function findBefore(
 ): Promise<Before> {
   const { name, mode } = definition;
   const current = await currentSnapshot(run, catalog, { name, definition: text });
-  if (current === undefined) return { current, base: undefined };
+  if (current === undefined) return { text, current, base: undefined };
   const { id, physicalTable, isOfDefinition } = current;
   const isOwn = isOwnTable({ name, physicalTable });
   // Who changes a table by itself knows best what to do with rows from before.
-  if (!isOfDefinition && !isOwn) return { current, base: undefined };
+  if (!isOfDefinition && !isOwn) return { text, current, base: undefined };
   const table = tableIn(catalog, name.schema, physicalTable);
   try {
     const columns = await columnsIfThere(run, table);
-    if (columns === undefined) return { current, base: undefined };
+    if (columns === undefined) return { text, current, base: undefined };
     const cursor = mode.kind === "full" ? undefined : mode.cursor;
     const hasMark = cursor !== undefined && columns.some(({ name: column }) => foldName(column) === foldName(cursor));
     const mark = hasMark ? await largest(run, table, cursor) : undefined;
-    return { current, base: { id, table, columns, mark, isOwn } };
+    return { text, current, base: { id, table, columns, mark, isOwn } };
   } catch (error) {
     // It cannot be read any more: all rows anew.
     if (messageOf(error) === undefined) throw error;
-    return { current, base: undefined };
+    return { text, current, base: undefined };
   }
+}
+
+/** A table that its template changes is there, whoever knows of it. */
+function withoutBase(found: Before): Before {
+  return found.base?.isOwn === true ? found : { ...found, base: undefined };
 }
 
 async function largest(run: Run, table: string, cursor: string): Promise<string | undefined> {
@@ -205,6 +195,11 @@ async function fillSnapshot(
     await run(deleteSnapshotsIn(catalog, name, name.table));
   }
   await run(statement(`CREATE OR REPLACE VIEW ${view} AS SELECT * FROM ${target}`));
+}
+
+function recordOf(snapshot: Snapshot, mode: RefreshRecord["mode"], durationMs: number): RefreshRecord {
+  const { name, id, rows, createdAtMs } = snapshot;
+  return { name, mode, status: "ok", message: undefined, rows, snapshot: id, startedAtMs: createdAtMs, durationMs };
 }
 
 async function countRows(run: Run, table: string): Promise<number> {

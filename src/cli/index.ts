@@ -2,7 +2,9 @@ import { cache } from "./cache.ts";
 import { check } from "./check.ts";
 import type { Command } from "./command.ts";
 import { hashPassword } from "./hash-password.ts";
+import { openapi } from "./openapi.ts";
+import { schema } from "./schema.ts";
 import { serve } from "./serve.ts";
 
 /** The commands of `eider`. To add one, write its file and list it here. */
-export const commands: readonly Command[] = [serve, check, cache, hashPassword];
+export const commands: readonly Command[] = [serve, check, cache, openapi, schema, hashPassword];

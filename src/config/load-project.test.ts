@@ -158,17 +158,15 @@ test("names with a prototype's names are names", async () => {
 test("what is not active yet is listed, once per feature", async () => {
   const tool = (name: string) => `mcp-tool: {name: ${name}, description: D}\ntemplate-source: a.sql\nconnection: db\n`;
   const { inactive } = await loaded({
-    "eider.yaml": `${MAIN}mcp: {enabled: true}\nheartbeat: {enabled: false}\nadmin: {port: 1}\ndocs: {auth: true}\n`,
+    "eider.yaml": `${MAIN}mcp: {enabled: true}\nheartbeat: {enabled: false}\nadmin: {port: 1}\n`,
     "a.yaml": tool("a"),
     "b.yaml": `${tool("b")}cache: {table: t}\n`,
     "c.yaml": `${ENDPOINT}method: POST\ncache: {enabled: false}\n`,
   });
   expect(inactive).toEqual([
     "mcp (eider.yaml)",
-    "docs (eider.yaml)",
     "admin (eider.yaml)",
     "mcp-tool (a.yaml and 1 more)",
-    "cache (b.yaml)",
   ]);
 });
 

@@ -47,6 +47,7 @@ export function compileMain(source: MainSource, report: Report): MainConfig {
     connections: new Map(connections.map((connection) => [connection.name, connection])),
     duckdb: compileDuckdb(input.duckdb ?? {}, folder),
     limits: compileLimits(input.limits ?? {}, { spot, report }),
+    docs: compileDocs(source, report),
     cache: compileCacheStorage({ input, spot, folder }, report),
     protections: compileProtections({ input, spot, folder, host }, report),
     log: {
@@ -82,6 +83,16 @@ function compileDuckdb(settings: Readonly<Record<string, string>>, folder: strin
   const { db_path: path, ...rest } = settings;
   const inMemory = path === undefined || path === "" || path === ":memory:";
   return { path: inMemory ? undefined : resolve(folder, path), settings: new Map(Object.entries(rest)) };
+}
+
+function compileDocs({ input, spot }: MainSource, report: Report): MainConfig["docs"] {
+  const { docs, auth } = input;
+  if (docs?.enabled === false) return undefined;
+  if (docs?.auth === true && (auth === undefined || auth.enabled === false)) {
+    const path = ["docs", "auth"];
+    report(errorAt(keyLocation(spot, path), path, "there is no auth block to ask; add one, or remove this"));
+  }
+  return { needsAuth: docs?.auth ?? false };
 }
 
 function compileLimits(

@@ -12,7 +12,6 @@ const protections: readonly KeyPath[] = [["mcp", "auth"]];
 const mainFeatures: readonly KeyPath[] = [
   ["mcp"],
   ["heartbeat"],
-  ["docs"],
   ["metrics"],
   ["tracing"],
   ["admin"],

@@ -56,6 +56,8 @@ export interface MainConfig {
   readonly duckdb: { readonly path: string | undefined; readonly settings: ReadonlyMap<string, string> };
   readonly limits: Limits;
   readonly protections: Protections;
+  /** The OpenAPI document and its page; undefined when they are switched off. */
+  readonly docs: { readonly needsAuth: boolean } | undefined;
   /** Where caches are kept; undefined when there is no caching. */
   readonly cache: CacheStorage | undefined;
   readonly log: { readonly level: LogLevel; readonly format: "pretty" | "json" | undefined };

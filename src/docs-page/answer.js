@@ -30,7 +30,7 @@ export function answerView(answer, { operation, root, load, previous, kept }) {
     { class: "answer-content" },
     statusLine(answer),
     !isGood && problemOf(answer, json),
-    tabbed("Answer", tabs, {
+    tabbed("Response", tabs, {
       chosen: kept.tab,
       onChange: (name) => {
         kept.tab = name;
@@ -82,7 +82,7 @@ function problemOf(answer, json) {
 function headersOf(headers) {
   return el(
     "div",
-    { class: "scrolls", tabindex: "0", role: "region", "aria-label": "Headers of the answer" },
+    { class: "scrolls", tabindex: "0", role: "region", "aria-label": "Headers of the response" },
     el(
       "table",
       { class: "headers" },
@@ -96,7 +96,7 @@ function headersOf(headers) {
 }
 
 function bodyOf(answer, json) {
-  if (answer.bytes.length === 0) return el("p", { class: "muted" }, "The answer has no body.");
+  if (answer.bytes.length === 0) return el("p", { class: "muted" }, "The response has no body.");
   const save = el(
     "button",
     {
@@ -114,10 +114,10 @@ function bodyOf(answer, json) {
       save,
     );
   }
-  const pre = el("pre", { class: "code body-text", tabindex: "0", "aria-label": "Body of the answer" });
+  const pre = el("pre", { class: "code body-text", tabindex: "0", "aria-label": "Body of the response" });
   const isCut = json ? appendJson(pre, answer.text) : appendPlain(pre, answer.text);
   const note = answer.cut
-    ? "The answer is larger than a page can show; this is its beginning. A download has no such end."
+    ? "The response is larger than a page can show; this is its beginning. A download has no such end."
     : isCut && `Only the beginning is shown. Copy and Save take all ${sizeText(answer.bytes.length)}.`;
   return el(
     "div",

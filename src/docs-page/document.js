@@ -53,8 +53,7 @@ function readOperation(document, { path, method, shared, own }) {
     key: `${upper} ${path}`,
     method: upper,
     path,
-    summary: text(own.summary),
-    description: text(own.description),
+    ...wordsOf(own, upper),
     deprecated: own.deprecated === true,
     tags: list(own.tags).filter((tag) => typeof tag === "string"),
     params: [...params.values()],
@@ -65,6 +64,14 @@ function readOperation(document, { path, method, shared, own }) {
     formats: formatsOf(good),
     writes: writes(document, upper, own, json),
   };
+}
+
+/** A summary that only names the method and the path says nothing; a description need not begin with the summary again. */
+function wordsOf({ summary: given, description: full }, method) {
+  const summary = text(given).startsWith(`${method} /`) ? "" : text(given).trim();
+  const description = text(full).trim();
+  const repeats = summary !== "" && (description === summary || description.startsWith(`${summary}\n`));
+  return { summary, description: repeats ? description.slice(summary.length).trim() : description };
 }
 
 function readField(document, param) {
@@ -130,7 +137,9 @@ function readSchemes(document) {
     const scheme = resolve(document, given);
     const isBasic = scheme.type === "http" && text(scheme.scheme).toLowerCase() === "basic";
     const kind = isBasic ? "basic" : "bearer";
-    schemes.set(name, { name, kind, description: text(scheme.description) });
+    const issuer = text(scheme.openIdConnectUrl).replace(/\/\.well-known\/.*$/, "");
+    const description = text(scheme.description) || (issuer === "" ? "" : `A token of ${issuer}`);
+    schemes.set(name, { name, kind, description });
   }
   return schemes;
 }

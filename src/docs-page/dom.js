@@ -17,6 +17,11 @@ export function el(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** Text with its `words in backticks` as code; everything else stays as it is. */
+export function inline(text) {
+  return text.split(/`([^`\n]+)`/).map((part, index) => (index % 2 === 1 ? el("code", {}, part) : part));
+}
+
 /** Text of several paragraphs, parted by empty lines; single line breaks are kept by the style sheet. */
 export function paragraphs(text, className = "prose") {
   const parts = text
@@ -26,7 +31,7 @@ export function paragraphs(text, className = "prose") {
   return el(
     "div",
     { class: className },
-    parts.map((part) => el("p", {}, part)),
+    parts.map((part) => el("p", {}, inline(part))),
   );
 }
 

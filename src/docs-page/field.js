@@ -1,5 +1,5 @@
 import { el, hiddenText, idPart, paragraphs } from "./dom.js";
-import { choicesOf, limitsOf, textOf, typeLabel, typesOf } from "./schema.js";
+import { capitalized, choicesOf, limitsOf, textOf, typeLabel, typesOf } from "./schema.js";
 
 const FORBIDDEN_HEADERS =
   /^(accept-charset|accept-encoding|access-control-.*|connection|content-length|cookie|date|dnt|expect|host|keep-alive|origin|referer|te|trailer|transfer-encoding|upgrade|via|proxy-.*|sec-.*)$/i;
@@ -38,7 +38,6 @@ export function fieldRow(document, field, { value, changed }) {
     else input.setAttribute("aria-invalid", "true");
   }
 
-  const facts = factsOf(field);
   const row = el(
     "div",
     { class: field.deprecated ? "field deprecated" : "field" },
@@ -51,38 +50,29 @@ export function fieldRow(document, field, { value, changed }) {
       field.required && el("span", { class: "required" }, "required"),
       field.deprecated && el("span", { class: "tag-old" }, "deprecated"),
     ),
-    input,
-    problem,
     el(
       "div",
-      { class: "field-notes", id: `${id}:notes` },
-      field.description !== "" && paragraphs(field.description),
-      facts.length > 0 &&
-        el(
-          "ul",
-          { class: "facts" },
-          facts.map(([what, text]) => el("li", {}, what, el("code", {}, text))),
-        ),
-      field.place === "header" &&
-        FORBIDDEN_HEADERS.test(field.name) &&
-        el("p", { class: "hint" }, "Browsers do not let a page set this header; use a snippet."),
+      { class: "field-input" },
+      input,
+      problem,
+      el("div", { class: "notes", id: `${id}:notes` }, notesOf(field)),
     ),
   );
   return { field, row, showProblem, focus: () => input.focus() };
 }
 
-/** What is known of a value besides its type, as pairs of words before and a text that is shown as code. */
-function factsOf({ schema, example }) {
-  const facts = [];
-  if (schema.default !== undefined) facts.push(["Default ", textOf(schema.default)]);
-  for (const limit of limitsOf(schema)) {
-    const [, before, text] =
-      /^(matches |at least |at most |exactly |more than |less than |a multiple of |)([\s\S]*)$/.exec(limit);
-    facts.push([before.charAt(0).toUpperCase() + before.slice(1), text]);
-  }
+/** What is known of a value besides its type. */
+function notesOf({ schema, example, description, place, name }) {
+  const facts = limitsOf(schema).map((limit) => el("li", {}, capitalized(limit)));
+  if (schema.default !== undefined && choicesOf(schema) === undefined)
+    facts.push(el("li", {}, "Default ", el("code", {}, textOf(schema.default))));
+  if (schema.pattern !== undefined) facts.push(el("li", {}, "Matches ", el("code", {}, textOf(schema.pattern))));
   const shown = example ?? schema.example ?? schema.examples?.[0];
-  if (shown !== undefined) facts.push(["For example ", textOf(shown)]);
-  return facts;
+  if (shown !== undefined) facts.push(el("li", {}, "For example ", el("code", {}, textOf(shown))));
+  if (place === "header" && FORBIDDEN_HEADERS.test(name)) {
+    facts.push(el("li", {}, "Browsers do not let a page set this header; use a snippet."));
+  }
+  return [description !== "" && paragraphs(description), facts.length > 0 && el("ul", { class: "facts" }, facts)];
 }
 
 const PLACEHOLDERS = {
@@ -103,7 +93,7 @@ function inputFor(field, id) {
   const choices = choicesOf(schema);
   if (choices !== undefined) {
     const standard = schema.default === undefined ? undefined : textOf(schema.default);
-    const none = standard === undefined ? "not sent" : `not sent: ${standard}`;
+    const none = standard === undefined ? "not sent" : `${standard} (default)`;
     return el(
       "select",
       described,
@@ -121,10 +111,10 @@ function inputFor(field, id) {
     autocapitalize: "off",
     spellcheck: "false",
   };
-  const isLong =
-    field.place === "body" && (types.length === 0 || types.some((type) => type === "object" || type === "array"));
-  if (isLong)
-    return el("textarea", { ...attributes, rows: "3", placeholder: types.includes("array") ? "[ … ]" : "JSON" });
+  const takesJson = types.length === 0 || types.some((type) => type === "object" || type === "array");
+  if (field.place === "body" && takesJson) {
+    return el("textarea", { ...attributes, rows: "2", placeholder: types.length === 1 ? "JSON" : "Text or JSON" });
+  }
   // Not type=number: it would drop what is no number before the service can say why, and round large ones.
   return el("input", { ...attributes, type: "text", inputmode: isNumber ? numericMode(types, schema) : undefined });
 }

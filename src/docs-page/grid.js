@@ -5,8 +5,9 @@ import { sorted } from "./rows.js";
 /** Rows that are drawn beyond the edges of the box, so that scrolling finds them there. */
 const AHEAD = 12;
 const WIDEST_CHARACTERS = 44;
+const WIDEST_DIGITS = 100;
 const SHOWN_CHARACTERS = 200;
-const SAMPLED_ROWS = 1000;
+const PADDING_CHARACTERS = 4;
 
 let made = 0;
 
@@ -39,6 +40,7 @@ export function gridOf({ columns, rows, first = 1, label }) {
       {},
       el("col", { class: "number-col" }),
       columns.map(() => el("col")),
+      el("col"),
     ),
     el(
       "thead",
@@ -48,6 +50,7 @@ export function gridOf({ columns, rows, first = 1, label }) {
         { "aria-rowindex": "1" },
         el("th", { scope: "col", class: "row-number" }, el("span", { "aria-label": "Row" }, "#")),
         heads,
+        filler(),
       ),
     ),
     body,
@@ -58,7 +61,7 @@ export function gridOf({ columns, rows, first = 1, label }) {
   buttons.forEach((button, index) => {
     button.tabIndex = index === 0 ? 0 : -1;
   });
-  sizeColumns(table, columns, rows);
+  sizeColumns(table, { columns, rows, first });
 
   function headOf({ name, type, isNumber }, press) {
     const button = el(
@@ -103,7 +106,7 @@ export function gridOf({ columns, rows, first = 1, label }) {
   }
 
   function spacer(height) {
-    const cell = el("td", { colspan: columns.length + 1 });
+    const cell = el("td", { colspan: columns.length + 2 });
     cell.style.height = `${height}px`;
     const line = el("tr", { class: "spacer", "aria-hidden": "true", role: "presentation" }, cell);
     line.hidden = height === 0;
@@ -122,6 +125,7 @@ export function gridOf({ columns, rows, first = 1, label }) {
       { class: "row", "aria-rowindex": place + 2, "data-place": place },
       el("th", { scope: "row", class: "row-number" }, first + index),
       cells,
+      filler(),
     );
   }
 
@@ -176,7 +180,7 @@ export function gridOf({ columns, rows, first = 1, label }) {
   box.addEventListener("scroll", () => requestAnimationFrame(() => draw()), { passive: true });
   new ResizeObserver(() => draw()).observe(box);
   table.addEventListener("click", (event) => {
-    const cell = event.target.closest("td");
+    const cell = event.target.closest("td[id]");
     const line = event.target.closest("tr.row");
     if (cell !== null && line !== null) choose(Number(line.dataset.place), cell.cellIndex - 1);
   });
@@ -214,11 +218,14 @@ export function gridOf({ columns, rows, first = 1, label }) {
   return el("div", { class: "grid-and-detail" }, box, detail);
 }
 
+/** Takes what is left of a wide window, so that the columns stay together. */
+const filler = () => el("td", { class: "filler", "aria-hidden": "true" });
+
 const clamp = (value, length) => Math.min(Math.max(value, 0), length - 1);
 
 /** A value in its cell: NULL apart from text, text that breaks lines on one line, what is long cut for the eye only. */
 function cellOf(value = "null", isNumber = false) {
-  if (value === "null") return el("td", { class: "null" }, "NULL");
+  if (value === "null") return el("td", { class: isNumber ? "null is-number" : "null" }, "NULL");
   const kind = kindOf(value);
   const text = readable(value);
   const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
@@ -228,14 +235,16 @@ function cellOf(value = "null", isNumber = false) {
 }
 
 /** Widths from what is in the columns. They stay as they are while rows come and go. */
-function sizeColumns(table, columns, rows) {
-  const sample = rows.slice(0, SAMPLED_ROWS);
-  const widths = columns.map(({ name, type }, index) => {
-    let width = Math.max(name.length + 2, type.length + 1, 6);
-    for (const row of sample) width = Math.max(width, (row[index] ?? "null").length);
-    return Math.min(width, WIDEST_CHARACTERS) + 3;
+function sizeColumns(table, { columns, rows, first }) {
+  const widths = columns.map(({ name, type, isNumber }, index) => {
+    const head = Math.min(Math.max(name.length + 2, type.length, 6), WIDEST_CHARACTERS);
+    let width = 0;
+    for (const row of rows) width = Math.max(width, (row[index] ?? "null").length);
+    // Digits that are cut off are read as another number.
+    const widest = isNumber ? WIDEST_DIGITS : WIDEST_CHARACTERS;
+    return Math.max(head, Math.min(width, widest)) + PADDING_CHARACTERS;
   });
-  const number = String(rows.length).length + 4;
+  const number = String(first + rows.length).length + PADDING_CHARACTERS;
   const cols = table.querySelectorAll("col");
   [number, ...widths].forEach((width, index) => {
     cols[index].style.width = `${width}ch`;

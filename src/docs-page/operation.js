@@ -61,9 +61,7 @@ export function operationView(operation, { api, root, form, credentials, setting
   function showProblems(problems) {
     let first;
     for (const row of rows) {
-      const own = problems.find(
-        ({ field, place }) => field === row.field.name && (place ?? row.field.place) === row.field.place,
-      );
+      const own = problems.find((problem) => isAbout(problem, row.field));
       row.showProblem(own?.message ?? "");
       if (own !== undefined) first ??= row;
     }
@@ -86,17 +84,13 @@ export function operationView(operation, { api, root, form, credentials, setting
     try {
       const answer = await send(request, control.signal);
       show(answerView(answer, { operation, root, kept: form, previous: trail.at(-1), load: turn(request, trail) }));
-      announce(`Answer: ${answer.status} ${answer.statusText}`);
+      announce(`Response: ${answer.status} ${answer.statusText}`);
       showProblems(errorsOf(answer));
       signIn.show(answer.status === 401);
     } catch (error) {
-      show(
-        el(
-          "p",
-          { class: "problems" },
-          control.signal.aborted ? "The request was cancelled." : `No answer came: ${error.message}`,
-        ),
-      );
+      const message = control.signal.aborted ? "The request was cancelled." : `No response came: ${error.message}`;
+      // Another request may have taken its place.
+      if (running === control) show(el("p", { class: "problems" }, message));
     } finally {
       if (running === control) {
         running = undefined;
@@ -110,7 +104,7 @@ export function operationView(operation, { api, root, form, credentials, setting
   const turn = (request, trail) => (to, way) => load(to, way === "on" ? [...trail, request] : trail.slice(0, -1));
 
   function show(content) {
-    form.answer.replaceChildren(el("h3", { class: "answer-title", tabindex: "-1" }, "Answer"), content);
+    form.answer.replaceChildren(el("h2", { class: "answer-title" }, "Response"), content);
     form.answer.scrollIntoView({
       block: "nearest",
       behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth",
@@ -137,10 +131,18 @@ export function operationView(operation, { api, root, form, credentials, setting
       "div",
       { class: "sides" },
       formElement,
-      el("div", { class: "side" }, snippets.element, responsesOf(source, operation)),
+      el("section", { class: "answer", "aria-label": "Response" }, form.answer),
+      el("div", { class: "side" }, snippets.element),
+      responsesOf(source, operation),
     ),
-    el("section", { class: "answer", "aria-label": "Answer" }, form.answer),
   );
+}
+
+/** Whether an error names a field. The service calls a header by its name in the project: `x_tenant` for `X-Tenant`. */
+function isAbout({ field, place }, { name, place: own }) {
+  if (place !== undefined && place !== own) return false;
+  if (own !== "header") return field === name;
+  return field.toLowerCase().replaceAll("_", "-") === name.toLowerCase().replaceAll("_", "-");
 }
 
 function typedIn(form, field) {
@@ -156,28 +158,31 @@ function expected(operation, schemes) {
 }
 
 function headOf(operation) {
-  const path = operation.path
-    .split(/(\{[^{}]*\})/)
-    .map((part) => (part.startsWith("{") ? el("span", { class: "placeholder" }, part) : part));
+  const { method, path, summary, description, deprecated, writes } = operation;
+  const parts = path.split(/(\{[^{}]*\})/);
+  const address = [
+    el("span", { class: `method ${method.toLowerCase()}` }, method),
+    el(
+      "code",
+      { class: "path" },
+      parts.map((part) => (part.startsWith("{") ? el("span", { class: "placeholder" }, part) : part)),
+    ),
+  ];
+  const copy = copyButton(() => path, "Copy path");
   return el(
     "header",
     { class: "operation-head" },
-    el("h2", {}, operation.summary || `${operation.method} ${operation.path}`),
-    el(
-      "div",
-      { class: "address" },
-      el("span", { class: `method ${operation.method.toLowerCase()}` }, operation.method),
-      el("code", { class: "path" }, path),
-      copyButton(() => operation.path),
-    ),
+    summary === ""
+      ? el("div", { class: "address" }, el("h1", { class: "address" }, address), copy)
+      : [el("h1", {}, summary), el("div", { class: "address" }, address, copy)],
     el(
       "ul",
       { class: "badges" },
-      operation.deprecated && el("li", { class: "tag-old" }, "deprecated"),
+      deprecated && el("li", { class: "tag-old" }, "deprecated"),
       needsSignIn(operation) && el("li", {}, "needs sign-in"),
-      operation.writes && el("li", {}, "changes data"),
+      writes && el("li", {}, "changes data"),
     ),
-    operation.description !== "" && operation.description !== operation.summary && paragraphs(operation.description),
+    description !== "" && paragraphs(description),
   );
 }
 

@@ -1,4 +1,7 @@
-import { el, paragraphs } from "./dom.js";
+import { copyButton, el, paragraphs } from "./dom.js";
+import { requestOf } from "./request.js";
+import { addressOf } from "./sidebar.js";
+import { LANGUAGES } from "./snippets.js";
 
 const KINDS = { basic: "User and password", bearer: "A token" };
 
@@ -30,16 +33,42 @@ export function overviewOf(api, { root, isUnknown }) {
           {},
           el("dt", {}, "Sign-in"),
           schemes.map(({ name, kind, description }) =>
-            el("dd", {}, el("code", {}, name), ` ${KINDS[kind]}${description === "" ? "" : `. ${description}`}`),
+            el("dd", {}, el("code", {}, name), ` ${description || KINDS[kind]}`),
           ),
         ),
     ),
     count === 0
       ? el("p", { class: "note" }, "There are no endpoints yet. Add a YAML file with a url-path, and it appears here.")
-      : el(
-          "p",
-          { class: "muted choose" },
-          "Choose an endpoint from the list to see what it takes, and to try it here.",
-        ),
+      : firstCall(api, root),
+  );
+}
+
+/** Something to paste at once: the first endpoint that can be read without any parameter. */
+function firstCall(api, root) {
+  const operation = [...api.operations.values()].find(
+    ({ method, params, security, deprecated }) =>
+      method === "GET" && !deprecated && security.length === 0 && !params.some(({ required }) => required),
+  );
+  const advice = "Choose an endpoint from the list to see what it takes, and to try it here.";
+  if (operation === undefined) return el("p", { class: "muted choose" }, advice);
+  const { request } = requestOf(operation, { values: new Map() }, { root });
+  const command = LANGUAGES[0].write(request);
+  return el(
+    "section",
+    { class: "first-call", "aria-labelledby": "first-call" },
+    el("h2", { id: "first-call" }, "A first call"),
+    el(
+      "div",
+      { class: "command" },
+      el("pre", { class: "code", tabindex: "0" }, command),
+      copyButton(() => command),
+    ),
+    el(
+      "p",
+      { class: "muted" },
+      "Or try ",
+      el("a", { href: addressOf(operation) }, operation.summary || operation.path),
+      " here in the page.",
+    ),
   );
 }

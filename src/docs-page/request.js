@@ -18,7 +18,7 @@ export function requestOf(operation, form, { root, authorization }) {
     // Browsers and proxies take these for "this folder" and "the one above".
     if (text === "." || text === "..")
       problems.push({ field: name, place: "path", message: `A path cannot carry ${text}` });
-    return encode(text);
+    return text === "" ? whole : encode(text);
   });
 
   const query = inPlace("query")

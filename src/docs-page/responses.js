@@ -1,13 +1,17 @@
-import { el } from "./dom.js";
-import { fieldsOf, limitsOf, typeLabel } from "./schema.js";
+import { el, inline } from "./dom.js";
+import { capitalized, choicesOf, fieldsOf, limitsOf, typeLabel } from "./schema.js";
 
 /** What an endpoint can answer, by status, as the document says. */
 export function responsesOf(document, operation) {
   return el(
     "section",
     { class: "responses", "aria-labelledby": "responses-title" },
-    el("h3", { id: "responses-title" }, "Answers"),
-    operation.responses.map((response) => responseOf(document, response)),
+    el("h2", { id: "responses-title" }, "Responses"),
+    el(
+      "div",
+      { class: "response-list" },
+      operation.responses.map((response) => responseOf(document, response)),
+    ),
   );
 }
 
@@ -22,7 +26,7 @@ function responseOf(document, { status, description, headers, media }) {
       "summary",
       {},
       el("span", { class: `status ${family}` }, status),
-      el("span", { class: "response-text" }, description),
+      el("span", { class: "response-text" }, inline(description)),
     ),
     el(
       "div",
@@ -42,7 +46,7 @@ function responseOf(document, { status, description, headers, media }) {
 function schemaTable(lines, label) {
   return el(
     "div",
-    { class: "scrolls", tabindex: "0", role: "region", "aria-label": "Fields of the answer" },
+    { class: "scrolls", tabindex: "0", role: "region", "aria-label": "Fields of the response" },
     el(
       "table",
       { class: "schema" },
@@ -52,17 +56,22 @@ function schemaTable(lines, label) {
   );
 }
 
-function lineOf({ depth, name, type, nullable, description, schema }) {
-  const cell = el("th", { scope: "row", class: `depth-${Math.min(depth, 6)}` }, el("code", {}, name));
-  const values = Array.isArray(schema.enum) ? `One of ${schema.enum.slice(0, 20).join(", ")}` : "";
-  const notes = [description, values, ...limitsOf(schema)].filter((text) => text !== "").join(". ");
-  return el(
-    "tr",
+function lineOf({ depth, name, type, description, schema }) {
+  const values = Array.isArray(schema.enum) ? `One of ${choicesOf(schema).slice(0, 20).join(", ")}` : "";
+  const notes = [description.replace(/\.$/, ""), values, ...limitsOf(schema).map(capitalized)]
+    .filter((text) => text !== "")
+    .join(". ");
+  return rowOf(el("th", { scope: "row", class: `depth-${Math.min(depth, 6)}` }, el("code", {}, name)), type, notes);
+}
+
+function rowOf(head, type, notes) {
+  const cell = el(
+    "td",
     {},
-    cell,
-    el("td", { class: "type" }, type, nullable && el("span", { class: "nullable" }, " or null")),
-    el("td", { class: "muted" }, notes),
+    el("span", { class: "type" }, type),
+    notes !== "" && el("p", { class: "muted" }, inline(notes)),
   );
+  return el("tr", {}, head, cell);
 }
 
 function headerTable(document, headers) {
@@ -77,13 +86,7 @@ function headerTable(document, headers) {
         "tbody",
         {},
         headers.map(({ name, description, schema }) =>
-          el(
-            "tr",
-            {},
-            el("th", { scope: "row" }, el("code", {}, name)),
-            el("td", { class: "type" }, typeLabel(document, schema)),
-            el("td", { class: "muted" }, description),
-          ),
+          rowOf(el("th", { scope: "row" }, el("code", {}, name)), typeLabel(document, schema), description),
         ),
       ),
     ),

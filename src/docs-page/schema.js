@@ -1,31 +1,41 @@
 /** What a document says of parameters, bodies and answers, in words that fit beside a field. */
 
-/** Whatever a `$ref` into the same document leads to. */
+/** Whatever a `$ref` into the same document leads to. What stands beside the reference is kept, and wins. */
 export function resolve(document, value) {
-  let found = value;
-  for (let hops = 0; hops < 20 && typeof found?.$ref === "string"; hops += 1) {
-    if (!found.$ref.startsWith("#/")) return {};
-    const path = found.$ref
-      .slice(2)
-      .split("/")
-      .map((part) => decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~"));
-    found = path.reduce(
-      (from, name) => (from !== undefined && Object.hasOwn(from, name) ? from[name] : undefined),
-      document,
-    );
+  let found = value ?? {};
+  for (let hops = 0; hops < 20 && typeof found.$ref === "string"; hops += 1) {
+    const { $ref, ...beside } = found;
+    found = { ...targetOf(document, $ref), ...beside };
   }
-  return found ?? {};
+  return found;
+}
+
+function targetOf(document, reference) {
+  if (!reference.startsWith("#/")) return {};
+  let found = document;
+  for (const part of reference.slice(2).split("/")) {
+    const name = part.replaceAll("~1", "/").replaceAll("~0", "~");
+    if (typeof found !== "object" || found === null || !Object.hasOwn(found, name)) return {};
+    found = found[name];
+  }
+  return found;
+}
+
+/** The schemas of which one holds; undefined when there is only one anyway. */
+function alternativesOf(schema) {
+  const alternatives = schema.anyOf ?? schema.oneOf;
+  return Array.isArray(alternatives) ? alternatives : undefined;
 }
 
 /** The schema behind references and behind "this or null". */
 export function schemaOf(document, schema) {
   const resolved = resolve(document, schema);
-  const choices = (resolved.anyOf ?? resolved.oneOf)?.map((each) => resolve(document, each));
-  if (choices === undefined) return resolved;
-  const real = choices.filter((each) => each.type !== "null");
-  if (real.length !== 1) return resolved;
-  const { anyOf, oneOf, ...rest } = resolved;
-  return { ...real[0], ...rest, nullable: real.length < choices.length };
+  const real = alternativesOf(resolved)
+    ?.map((each) => resolve(document, each))
+    .filter((each) => each.type !== "null");
+  if (real?.length !== 1) return resolved;
+  const { anyOf, oneOf, ...beside } = resolved;
+  return { ...real[0], ...beside };
 }
 
 /** The types that a schema names, without null. */
@@ -34,22 +44,24 @@ export function typesOf(schema) {
   return types.filter((type) => type !== "null");
 }
 
-function mayBeNull(schema) {
-  return schema.nullable === true || (Array.isArray(schema.type) && schema.type.includes("null"));
-}
-
 /** A type in a word or two: the name in the database where the document tells it. */
 export function typeLabel(document, given, depth = 0) {
   const schema = schemaOf(document, given);
-  const named = schema["x-eider-type"] ?? schema["x-sql-type"];
-  if (typeof named === "string") return named;
+  if (typeof schema["x-sql-type"] === "string") return schema["x-sql-type"];
   const types = typesOf(schema);
-  if (types.includes("array") && depth < 4) {
-    return schema.items === undefined ? "array" : `array of ${typeLabel(document, schema.items, depth + 1)}`;
-  }
   if (schema.enum !== undefined && types.length <= 1) return "enum";
-  if (types.length === 0) return "any";
-  return types.map((type) => (type === "string" && schema.format ? schema.format : type)).join(" or ");
+  if (types.length === 0 || types.length > 3) return alternativesLabel(document, schema, depth) ?? "any";
+  return types.map((type) => nameOf(type, schema, document, depth)).join(" or ");
+}
+
+function nameOf(type, schema, document, depth) {
+  if (type !== "array") return type === "string" && schema.format ? schema.format : type;
+  return schema.items === undefined || depth > 3 ? "array" : `array of ${typeLabel(document, schema.items, depth + 1)}`;
+}
+
+function alternativesLabel(document, schema, depth) {
+  const labels = depth > 3 ? undefined : alternativesOf(schema)?.map((each) => typeLabel(document, each, depth + 1));
+  return labels && [...new Set(labels)].join(" or ");
 }
 
 /** A value of the document as text: the digits as they are written there. */
@@ -79,19 +91,20 @@ export function choicesOf(schema) {
 /** Everything that limits a value, each as a short text. */
 export function limitsOf(schema) {
   const limits = [
-    between(schema.minimum, schema.maximum, (text) => text),
+    // The largest number that JavaScript counts to is nobody's limit.
+    between(schema.minimum, schema.maximum === Number.MAX_SAFE_INTEGER ? undefined : schema.maximum, (text) => text),
     schema.exclusiveMinimum !== undefined && `more than ${textOf(schema.exclusiveMinimum)}`,
     schema.exclusiveMaximum !== undefined && `less than ${textOf(schema.exclusiveMaximum)}`,
     schema.multipleOf !== undefined && `a multiple of ${textOf(schema.multipleOf)}`,
-    between(schema.minLength, schema.maxLength, characters),
-    between(schema.minItems, schema.maxItems, (text) => `${text} items`),
-    between(schema["x-eider-minimum"], schema["x-eider-maximum"], (text) => text),
-    schema.pattern !== undefined && `matches ${textOf(schema.pattern)}`,
+    between(schema.minLength, schema.maxLength, counted("character")),
+    between(schema.minItems, schema.maxItems, counted("item")),
   ];
   return limits.filter((limit) => typeof limit === "string");
 }
 
-const characters = (text) => `${text} ${text === "1" ? "character" : "characters"}`;
+export const capitalized = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+const counted = (unit) => (text) => `${text} ${unit}${text === "1" ? "" : "s"}`;
 
 function between(low, high, unit) {
   if (low !== undefined && high !== undefined) {
@@ -108,6 +121,8 @@ export function* fieldsOf(document, given, depth = 0, seen = []) {
     yield* fieldsOf(document, schema.items, depth, seen);
     return;
   }
+  const alternatives = depth > 6 ? undefined : alternativesOf(schema);
+  for (const each of alternatives ?? []) yield* fieldsOf(document, each, depth, seen);
   // A type that holds itself is shown once.
   if (schema.properties === undefined || seen.includes(schema.properties) || depth > 6) return;
   for (const [name, property] of Object.entries(schema.properties)) {
@@ -116,13 +131,18 @@ export function* fieldsOf(document, given, depth = 0, seen = []) {
       depth,
       name,
       type: typeLabel(document, property),
-      nullable: mayBeNull(each),
       required: schema.required?.includes(name) === true,
-      description: typeof each.description === "string" ? each.description : "",
+      description: describedBy(property, each),
       schema: each,
     };
     yield* fieldsOf(document, property, depth + 1, [...seen, schema.properties]);
   }
+}
+
+/** What is said of a column itself; what is true of its type everywhere need not be said at each. */
+function describedBy(property, schema) {
+  const { description } = schema["x-sql-type"] === undefined ? schema : property;
+  return typeof description === "string" ? description : "";
 }
 
 /**

@@ -32,8 +32,10 @@ export function openSidebar({ groups: place, filter, found }) {
 
   function mark(currentKey) {
     for (const { operation, link } of entries) {
-      if (operation.key === currentKey) link.setAttribute("aria-current", "page");
-      else link.removeAttribute("aria-current");
+      if (operation.key === currentKey) {
+        link.setAttribute("aria-current", "page");
+        link.scrollIntoView({ block: "nearest" });
+      } else link.removeAttribute("aria-current");
     }
   }
 

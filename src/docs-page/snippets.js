@@ -31,6 +31,12 @@ function curl(request, signIn) {
 /** JSON texts are JavaScript texts as well; the two line ends that were not are since ES2019. */
 const javascriptText = (text) => JSON.stringify(text);
 
+/** A text of several lines as it looks: only what would end it or mean something in it is escaped. */
+function javascriptLines(text) {
+  if (!text.includes("\n")) return javascriptText(text);
+  return `\`${text.replace(/[\\`]|\$(?=\{)/g, "\\$&").replaceAll("\r", "\\r")}\``;
+}
+
 function javascript(request, signIn) {
   const { open, kind, user } = parted(request, signIn);
   const headers = open.map(([name, value]) => `    ${javascriptText(name)}: ${javascriptText(value)},`);
@@ -44,22 +50,31 @@ function javascript(request, signIn) {
     before.push('const token = "";');
     headers.unshift('    "Authorization": "Bearer " + token,');
   }
+  if (request.body !== undefined) before.push(`const body = ${javascriptLines(request.body)};`);
   const options = [];
   if (request.method !== "GET") options.push(`  method: "${request.method}",`);
   if (headers.length > 0) options.push("  headers: {", ...headers, "  },");
-  if (request.body !== undefined) options.push(`  body: ${javascriptText(request.body)},`);
-  const call = options.length === 0 ? [")"] : [", {", ...options, "})"];
-  const [first, ...rest] = call;
+  if (request.body !== undefined) options.push("  body,");
+  const url = javascriptText(request.url);
+  const call = options.length === 0 ? [`fetch(${url});`] : [`fetch(${url}, {`, ...options, "});"];
   return [
     ...before,
-    `const response = await fetch(${javascriptText(request.url)}${first}${rest.length === 0 ? ";" : ""}`,
-    ...rest.map((line, index) => (index === rest.length - 1 ? `${line};` : line)),
+    `const response = await ${call.join("\n")}`,
     "console.log(response.status, await response.text());",
   ].join("\n");
 }
 
 /** JSON escapes mean the same in Python; what JSON leaves as it is, Python does too, save the last control character. */
 const pythonText = (text) => JSON.stringify(text).replaceAll("\u007f", "\\x7f");
+
+function pythonLines(text) {
+  if (!text.includes("\n")) return pythonText(text);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: Python takes none of them in a text as they are.
+  const escaped = text.replace(/[\\']/g, "\\$&").replace(/[\0-\x08\x0b-\x1f\x7f]/g, hex);
+  return `'''${escaped}'''`;
+}
+
+const hex = (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`;
 
 function python(request, signIn) {
   const { open, kind, user } = parted(request, signIn);
@@ -70,10 +85,11 @@ function python(request, signIn) {
     before.push('token = ""');
     headers.unshift('        "Authorization": "Bearer " + token,');
   }
+  if (request.body !== undefined) before.push(`body = ${pythonLines(request.body)}`);
   const lines = [`    "${request.method}",`, `    ${pythonText(request.url)},`];
   if (kind === "basic") lines.push(`    auth=(${pythonText(user)}.encode(), password.encode()),`);
   if (headers.length > 0) lines.push("    headers={", ...headers, "    },");
-  if (request.body !== undefined) lines.push(`    data=${pythonText(request.body)}.encode(),`);
+  if (request.body !== undefined) lines.push("    data=body.encode(),");
   return [...before, "response = requests.request(", ...lines, ")", "print(response.status_code, response.text)"].join(
     "\n",
   );

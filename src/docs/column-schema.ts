@@ -169,6 +169,9 @@ function sharedSchema(type: Shared): JsonObject {
             description: `\`YYYY-MM-DDTHH:MM:SS\` without a time zone, with a fraction where it is not zero. ${FAR}`,
           };
     case "interval":
-      return { type: text, description: "A duration as in ISO 8601, each part with its own sign: `P1M2DT3H`, `P1Y-2M`." };
+      return {
+        type: text,
+        description: "A duration as in ISO 8601, each part with its own sign: `P1M2DT3H`, `P1Y-2M`.",
+      };
   }
 }

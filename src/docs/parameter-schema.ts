@@ -11,10 +11,10 @@ const ANY_VALUE: JsonObject = {
   items: {},
 };
 
-/** A parameter's rules as JSON Schema. Spec 2.3. */
-export function parameterSchema(parameter: Parameter, validated: Validated): JsonObject {
+/** A parameter's rules as JSON Schema; `own` are those of the service, for a name that means something to it. Spec 2.3. */
+export function parameterSchema(parameter: Parameter, validated: Validated, own?: JsonObject): JsonObject {
   const validators = heldBy(parameter, validated);
-  const schema = schemaOf(validators, parameter);
+  const schema = schemaOf(validators, parameter, own);
   const withDefault = addDefault(schema, parameter.default);
   return parameter.in === "body" && !isRequired(parameter) ? nullable(withDefault) : withDefault;
 }
@@ -35,16 +35,20 @@ function heldBy({ validators }: Parameter, validated: Validated): readonly Valid
   }
 }
 
-function schemaOf(validators: readonly Validator[], parameter: Parameter): JsonObject {
-  const [first, ...others] = validators;
-  if (first === undefined) return parameter.in === "body" ? ANY_VALUE : { type: "string", ...leastLength(parameter) };
+function schemaOf(validators: readonly Validator[], parameter: Parameter, own: JsonObject | undefined): JsonObject {
   const list = validators.find(({ allowedValues }) => allowedValues !== undefined)?.allowedValues;
   if (list !== undefined) {
     // Each value of a list can be asked whether the others let it pass.
     const allowed = list.filter((text) => validators.every((validator) => validator.check(text).ok));
-    return { type: "string", enum: allowed };
+    const offered = own?.["enum"];
+    return {
+      type: "string",
+      enum: Array.isArray(offered) ? allowed.filter((text) => offered.includes(text)) : allowed,
+    };
   }
-  const merged = others.reduce((schema, { jsonSchema }) => mergeRules(schema, jsonSchema), first.jsonSchema);
+  const [first, ...others] = [...(own === undefined ? [] : [own]), ...validators.map(({ jsonSchema }) => jsonSchema)];
+  if (first === undefined) return parameter.in === "body" ? ANY_VALUE : { type: "string", ...leastLength(parameter) };
+  const merged = others.reduce(mergeRules, first);
   return merged["type"] === "string" ? mergeRules(merged, leastLength(parameter)) : merged;
 }
 

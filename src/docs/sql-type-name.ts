@@ -66,8 +66,9 @@ export function sqlTypeName(type: ColumnType): string {
 }
 
 function enumName({ values }: Extract<ColumnType, { kind: "enum" }>): string {
-  const shown = Array.from({ length: Math.min(values.length, MOST_NAMED_VALUES) }, (_, index) =>
-    `'${values.at(index)?.replaceAll("'", "''")}'`,
+  const shown = Array.from(
+    { length: Math.min(values.length, MOST_NAMED_VALUES) },
+    (_, index) => `'${values.at(index)?.replaceAll("'", "''")}'`,
   );
   return `ENUM(${[...shown, ...(values.length > shown.length ? ["..."] : [])].join(", ")})`;
 }

@@ -11,6 +11,7 @@ import { admit } from "./admit.ts";
 import { sendAtOnce, sendWhole } from "./answer/send-whole.ts";
 import { encodeWritten, sendWritten } from "./answer/send-written.ts";
 import type { WholeAnswer } from "./answer/whole-answer.ts";
+import { answerDocs, leadToDocs } from "./answer-docs.ts";
 import { answerRead, mayRemember } from "./answer-read.ts";
 import { type AuditedCall, auditCall, countWritten, recallCount } from "./audited-call.ts";
 import { admitOrigin, enforceHttps } from "./border.ts";
@@ -35,7 +36,7 @@ export function handleRequest(request: IncomingMessage, response: ServerResponse
     const target = splitTarget(request);
     if (answerHealth(target, asked, context)) return;
     if (context.isDraining()) throw new RequestFailure({ kind: "draining" });
-    if (answerToken(target, asked, context, fail)) return;
+    if (answerDocs(target, asked, context, fail) || answerToken(target, asked, context, fail)) return;
     const found = findEndpoint(target, asked, context);
     if (found === undefined) return;
     name = found.endpoint.name;
@@ -158,6 +159,7 @@ function findEndpoint(target: Target, asked: Asked, context: RestContext): Found
       return match;
     }
     case "none":
+      if (leadToDocs(target, asked, context)) return undefined;
       throw new RequestFailure({ kind: "not-found" });
     case "other-methods": {
       const allow = [...match.methods, ...(match.methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"];

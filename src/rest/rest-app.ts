@@ -9,6 +9,7 @@ import type { RequestHandler } from "../http/listen.ts";
 import type { Service } from "../service.ts";
 import type { Gate } from "./admit.ts";
 import { openRememberedAnswers, type RememberedAnswers } from "./answer/remembered-answers.ts";
+import { type Docs, openDocs } from "./answer-docs.ts";
 import { VARY } from "./exchange.ts";
 import { handleRequest } from "./handle-request.ts";
 
@@ -37,6 +38,8 @@ export interface RestContext {
   readonly now: () => Date;
   /** On every answer of an endpoint. */
   readonly vary: string;
+  /** Undefined when there is no documentation to be had. */
+  readonly docs: Docs | undefined;
 }
 
 export interface RestOptions {
@@ -66,6 +69,7 @@ export function openRestApp(service: Service, { report, now, audit }: RestOption
     tokenExchange: protections.auth && service.authenticators.of(protections.auth).exchange,
     audit,
     now,
+    docs: service.project.main.docs && openDocs(service, now),
     vary: variesByOrigin(protections.cors) ? `${VARY}, Origin` : VARY,
   };
   return {

@@ -67,17 +67,17 @@ const written = {
 };
 
 const customer: Schema = {
-  id: { type: "integer", format: "int64", "x-eider-type": "BIGINT" },
-  name: { type: ["string", "null"], "x-eider-type": "VARCHAR" },
-  balance: { type: "number", "x-eider-type": "DECIMAL(12,3)" },
-  region: { type: "string", "x-eider-type": "VARCHAR" },
-  since: { type: "string", format: "date", "x-eider-type": "DATE" },
-  note: { type: ["string", "null"], "x-eider-type": "VARCHAR" },
-  tags: { type: "array", items: { type: "string" }, "x-eider-type": "VARCHAR[]" },
+  id: { type: "integer", format: "int64", "x-sql-type": "BIGINT" },
+  name: { type: ["string", "null"], "x-sql-type": "VARCHAR" },
+  balance: { type: "number", "x-sql-type": "DECIMAL(12,3)" },
+  region: { type: "string", "x-sql-type": "VARCHAR" },
+  since: { type: "string", format: "date", "x-sql-type": "DATE" },
+  note: { type: ["string", "null"], "x-sql-type": "VARCHAR" },
+  tags: { type: "array", items: { type: "string" }, "x-sql-type": "VARCHAR[]" },
   address: {
     type: "object",
     properties: { city: { type: "string" }, zip: { type: "string" } },
-    "x-eider-type": "STRUCT(city VARCHAR, zip VARCHAR)",
+    "x-sql-type": "STRUCT(city VARCHAR, zip VARCHAR)",
   },
 };
 
@@ -190,10 +190,7 @@ const paths: Schema = {
       operationId: "getEcho",
       tags: ["measurements"],
       summary: "Shows what arrived",
-      parameters: [
-        query("text", { type: "string" }),
-        { name: "X-Note", in: "header", schema: { type: "string" } },
-      ],
+      parameters: [query("text", { type: "string" }), { name: "X-Note", in: "header", schema: { type: "string" } }],
       responses: read(rowsOf({})),
     },
   },
@@ -207,7 +204,7 @@ const paths: Schema = {
         query(EVIL, { type: "string", default: EVIL, pattern: EVIL }, EVIL),
         query("__proto__", { type: "string", enum: [EVIL, "constructor"] }, EVIL),
       ],
-      responses: { ...read(rowsOf({ [EVIL]: { type: "string", "x-eider-type": EVIL } })), [EVIL]: error(EVIL) },
+      responses: { ...read(rowsOf({ [EVIL]: { type: "string", "x-sql-type": EVIL } })), [EVIL]: error(EVIL) },
     },
   },
 };

@@ -5,7 +5,10 @@ import { shopDocument } from "./shop-document.ts";
 
 export const TOKEN = "0123456789abcdef0123456789abcdef";
 
-const rest = (name: string, { path = `/${name}`, sql, yaml = "" }: { path?: string; sql: string; yaml?: string }): Files => ({
+const rest = (
+  name: string,
+  { path = `/${name}`, sql, yaml = "" }: { path?: string; sql: string; yaml?: string },
+): Files => ({
   [`${name}.yaml`]: `url-path: ${path}\ntemplate-source: ${name}.sql\nconnection: [shop]\n${yaml}`,
   [`${name}.sql`]: sql,
 });

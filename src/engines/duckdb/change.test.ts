@@ -257,3 +257,40 @@ test("nothing begins once the engine closes", async () => {
 function int(value: number): { readonly type: "BIGINT"; readonly value: bigint } {
   return { type: "BIGINT", value: BigInt(value) };
 }
+
+test("a view over a view that is swapped", async () => {
+  await using t = await testEngine(
+    "ATTACH ':memory:' AS c; CREATE TABLE c.ord__1 AS SELECT 1 AS x; CREATE VIEW c.ord AS FROM c.main.ord__1; CREATE VIEW v AS FROM c.main.ord",
+  );
+  await t.engine.attach("c", "SELECT 1");
+  for (const n of [2, 3, 4]) {
+    const watch = await watched(t, "SELECT x FROM v");
+    expect(watch()).toBe(true);
+    await changing(
+      t,
+      [
+        `CREATE TABLE c.main.ord__${n} AS SELECT ${n} AS x`,
+        `CREATE OR REPLACE VIEW c.main.ord AS FROM c.main.ord__${n}`,
+      ],
+      { touches: ["ord", `ord__${n}`, `ord__${n - 1}`] },
+    );
+    expect(watch()).toBe(false);
+    expect((await t.read({ statements: "SELECT x FROM v" })).rows).toEqual([[n]]);
+  }
+});
+test("write: temporary, and its own rows", async () => {
+  await using t = await testEngine(TABLE, { maxConcurrentQueries: 1 });
+  const write = (...sql: string[]) =>
+    t.engine.write({
+      connections: [],
+      statements: sql.map((s) => statement(s)),
+      transaction: true,
+      returnsData: false,
+      signal: never(),
+    });
+  for (const _ of [1, 2, 3]) await write("CREATE TEMP TABLE u AS SELECT 1 AS x", "INSERT INTO t FROM u");
+  expect(await countOf(t)).toBe(13);
+  const copy = "INSERT INTO t SELECT x + 1000 FROM t WHERE x > 1000";
+  await write(copy, "INSERT INTO t VALUES (1001)", copy);
+  expect(await countOf(t)).toBe(15);
+});

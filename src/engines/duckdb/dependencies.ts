@@ -74,7 +74,11 @@ export function dependencyFinder(inspection: QueryInspection): DependencyFinder 
     known: (sql) => found.get(sql),
     forget(names) {
       if (names === undefined) found.clear();
-      else found.deleteWhere((sql) => mentions(sql, names));
+      // A view may stand between the text and the name.
+      else
+        found.deleteWhere(
+          (sql, { tables }) => mentions(sql, names) || (tables?.some((table) => names.includes(table)) ?? false),
+        );
       looking.clear();
       hidden = undefined;
     },

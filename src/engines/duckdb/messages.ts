@@ -61,7 +61,7 @@ export function messageOf(error: unknown): string {
 /** Somebody else changed the same rows, or the same name, since the transaction began. Another try may do. */
 export function isConflict(error: unknown): boolean {
   if (error instanceof ConflictError) return true;
-  return /^TransactionContext Error: (?:Conflict|Catalog write-write conflict|Failed to commit|Transaction conflict)/i.test(
+  return /^TransactionContext Error: (?:Conflict|Catalog write-write conflict|Failed to commit(?!: (?:IO Error|Could not))|Transaction conflict)/i.test(
     messageOf(error),
   );
 }

@@ -3,7 +3,7 @@ export interface RecentMap<K, V> {
   get(key: K): V | undefined;
   set(key: K, value: V): void;
   delete(key: K): void;
-  deleteWhere(matches: (key: K) => boolean): void;
+  deleteWhere(matches: (key: K, value: V) => boolean): void;
   clear(): void;
 }
 
@@ -35,7 +35,7 @@ export function recentMap<K, V>(size: number, dropped: (value: V) => void = () =
     },
     delete: remove,
     deleteWhere(matches) {
-      for (const key of [...entries.keys()]) if (matches(key)) remove(key);
+      for (const [key, value] of [...entries]) if (matches(key, value)) remove(key);
     },
     clear() {
       for (const key of [...entries.keys()]) remove(key);

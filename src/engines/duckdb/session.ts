@@ -48,6 +48,8 @@ const LEAVES_NOTHING: ReadonlySet<duckdb.StatementType> = new Set([
   duckdb.StatementType.COPY,
 ]);
 
+const MAKES_TEMPORARY = /\btemp(?:orary)?\b/i;
+
 /** Kinds after whose rollback a statement that was prepared before may mean another table of the same name. */
 const CHANGES_NAMES: ReadonlySet<duckdb.StatementType> = new Set([
   duckdb.StatementType.CREATE,
@@ -83,6 +85,9 @@ export async function openSession(pool: ConnectionPool, slots: Slots, cancellati
   let inTransaction = false;
   let clean = true;
   let changesNames = false;
+  /** A rollback takes temporary things away, a commit does not. */
+  let makesTemporary = false;
+  let hasWritten = false;
   let ended: Promise<void> | undefined;
 
   async function prepare(sql: string): Promise<duckdb.PreparedStatement> {
@@ -99,6 +104,7 @@ export async function openSession(pool: ConnectionPool, slots: Slots, cancellati
       if (CHANGES_ROWS.has(type)) askedOf.set(statement, askedTypes(statement));
       clean &&= LEAVES_NOTHING.has(type);
       changesNames ||= CHANGES_NAMES.has(type);
+      makesTemporary ||= type === duckdb.StatementType.CREATE && MAKES_TEMPORARY.test(sql);
       return statement;
     } catch (error) {
       if (!messageOf(error).includes("Cannot prepare multiple statements")) throw error;
@@ -110,6 +116,7 @@ export async function openSession(pool: ConnectionPool, slots: Slots, cancellati
   async function prepareExpanded(sql: string): Promise<duckdb.PreparedStatement> {
     await begin();
     changesNames = true;
+    makesTemporary = true;
     const parts = await extractStatements(native, sql);
     let statement = await parts.prepare(0);
     // Around what is more than a query it sets how errors end the transaction, and sets that back; ours ends by any.
@@ -129,7 +136,7 @@ export async function openSession(pool: ConnectionPool, slots: Slots, cancellati
    */
   function isTrue(statement: duckdb.PreparedStatement): boolean {
     const moment = plannedAt.get(statement);
-    return moment === undefined || plannedInside.has(statement) || versions.quietSince(moment);
+    return moment === undefined || plannedInside.has(statement) || (!hasWritten && versions.quietSince(moment));
   }
 
   async function run(
@@ -146,6 +153,11 @@ export async function openSession(pool: ConnectionPool, slots: Slots, cancellati
         continue;
       }
       const result = await runPrepared(prepared, statement, execute);
+      if (!repeatable && inTransaction) {
+        // Plans from before do not know what this has changed.
+        hasWritten = true;
+        plannedInside = new WeakSet();
+      }
       if (!repeatable || isTrue(prepared)) return result;
       // Somebody wrote between the plan and the snapshot. If that goes on, both come from one transaction.
       if (tries === MOST_PLANS) await begin();
@@ -193,6 +205,7 @@ export async function openSession(pool: ConnectionPool, slots: Slots, cancellati
     if (inTransaction) return;
     cancellation.check();
     inTransaction = true;
+    hasWritten = false;
     plannedInside = new WeakSet();
     await control("BEGIN");
   }
@@ -200,12 +213,14 @@ export async function openSession(pool: ConnectionPool, slots: Slots, cancellati
   async function rollback(): Promise<void> {
     if (!inTransaction) return;
     inTransaction = false;
+    hasWritten = false;
     plannedInside = new WeakSet();
     try {
       await control("ROLLBACK");
       // DuckDB does not notice that a temporary table went and came again.
       if (changesNames) statements.clear();
       changesNames = false;
+      makesTemporary = false;
     } catch {
       clean = false;
     }
@@ -216,7 +231,9 @@ export async function openSession(pool: ConnectionPool, slots: Slots, cancellati
     cancellation.check();
     // Whether it works or not, the transaction is over then.
     inTransaction = false;
+    hasWritten = false;
     plannedInside = new WeakSet();
+    if (makesTemporary) clean = false;
     await control("COMMIT");
   }
 

@@ -1,0 +1,119 @@
+import { type Engine, EngineOpenError } from "../engines/engine.ts";
+import { type LakeAddress, lakeAddress } from "./lake-address.ts";
+import type { After } from "./schedule.ts";
+import { quoted } from "./store-names.ts";
+import { NEVER_STOPPED, statement, text } from "./store-sql.ts";
+
+/** A DuckLake catalog that holds the cache. decisions.md 8. */
+export interface Lake {
+  /** The name under which it is attached. */
+  readonly catalog: string;
+  readonly metadataPath: string;
+  /** Where the rows lie, as Parquet; beside the catalog's file when absent. */
+  readonly dataPath: string | undefined;
+}
+
+/** Whether other processes may have the same catalog open: then one of them leads. */
+export function isShared({ metadataPath }: Lake): boolean {
+  return lakeAddress(metadataPath).kind === "postgres";
+}
+
+/** Statements that attach the catalog, with the extensions and the secret that it needs. Throws an EngineOpenError. */
+export function attachSql({ catalog, metadataPath, dataPath }: Lake): string {
+  const address = lakeAddress(metadataPath);
+  if (address.kind === "postgres" && dataPath === undefined) {
+    throw new EngineOpenError("data-path: missing; a catalog in Postgres does not say where rows go", "data-path");
+  }
+  const settings = [
+    ...(dataPath === undefined ? [] : [`DATA_PATH ${literal(dataPath)}`]),
+    // A table for the few rows of each snapshot would be made in the catalog's database, and dropped while others read.
+    "DATA_INLINING_ROW_LIMIT 0",
+  ];
+  const extensions = ["ducklake", ...extensionsOf(address)].flatMap((name) => [`INSTALL ${name}`, `LOAD ${name}`]);
+  const secret = `${catalog}_catalog`;
+  switch (address.kind) {
+    case "file":
+      return together(extensions, attach(catalog, address.path, settings));
+    case "sqlite": {
+      // Else whoever reads keeps others from writing.
+      const journal = ["META_JOURNAL_MODE 'WAL'", "META_BUSY_TIMEOUT 5000"];
+      return together(extensions, attach(catalog, `sqlite:${address.path}`, [...settings, ...journal]));
+    }
+    case "postgres": {
+      const { connection, password } = address;
+      if (password === undefined) return together(extensions, attach(catalog, `postgres:${connection}`, settings));
+      // An address is shown in errors, a secret is not.
+      const made = `CREATE OR REPLACE SECRET ${quoted(secret)} (TYPE postgres, PASSWORD ${literal(password)})`;
+      const used = [...settings, `META_SECRET ${literal(secret)}`];
+      return together([...extensions, made], attach(catalog, `postgres:${connection}`, used));
+    }
+  }
+}
+
+function extensionsOf({ kind }: LakeAddress): readonly string[] {
+  return kind === "file" ? [] : [kind];
+}
+
+function attach(catalog: string, address: string, settings: readonly string[]): string {
+  return `ATTACH ${literal(`ducklake:${address}`)} AS ${quoted(catalog)} (${settings.join(", ")})`;
+}
+
+function together(before: readonly string[], last: string): string {
+  return [...before, last].join(";\n");
+}
+
+const MOST_TRIES = 10;
+const PAUSE_MS = 100;
+/** Two processes that make the same catalog at the same time are in each other's way. */
+const MADE_BY_OTHERS =
+  /Failed to initialize DuckLake[\s\S]*(?:duplicate key|already exists|could not serialize|locked)/i;
+
+/** Attaches the catalog, and makes it where there is none. Rejects with an EngineOpenError that holds no secret. */
+export async function attachLake(engine: Engine, lake: Lake, after: After): Promise<void> {
+  const sql = attachSql(lake);
+  for (let tries = 1; ; tries++) {
+    try {
+      await engine.attach(lake.catalog, sql);
+      break;
+    } catch (error) {
+      const message = shown(error, lake);
+      if (tries === MOST_TRIES || !MADE_BY_OTHERS.test(message)) {
+        throw new EngineOpenError(message, error instanceof EngineOpenError ? error.setting : undefined);
+      }
+      await new Promise<void>((resolve) => after(PAUSE_MS * (1 + Math.random()), resolve));
+    }
+  }
+  await keepRecordsInline(engine, lake.catalog);
+}
+
+function shown(error: unknown, { metadataPath }: Lake): string {
+  const address = lakeAddress(metadataPath);
+  const secrets = address.kind === "postgres" ? address.secrets : [];
+  const message = error instanceof Error ? error.message : String(error);
+  // As it is, and as a piece of SQL shows it.
+  const texts = secrets.flatMap((secret) => [literal(secret), secret]);
+  return texts.reduce((shortened, secret) => shortened.replaceAll(secret, "***"), message);
+}
+
+/** Our bookkeeping is a row now and then: these go into the catalog's database, not into a file each. */
+async function keepRecordsInline(engine: Engine, catalog: string): Promise<void> {
+  const options = `ducklake_options(${literal(catalog)})`;
+  await engine.change({ connections: [], touches: ["audit"], signal: NEVER_STOPPED }, async (run) => {
+    await run(statement(`CREATE SCHEMA IF NOT EXISTS ${quoted(catalog)}.audit`));
+  });
+  await engine.change({ connections: [], touches: [], signal: NEVER_STOPPED }, async (run) => {
+    const known = await run(
+      statement(
+        `SELECT value FROM ${options} WHERE option_name = $1 AND scope = 'SCHEMA' AND scope_entry = 'audit'`,
+        text("data_inlining_row_limit"),
+      ),
+    );
+    if (known.length > 0) return;
+    await run(statement(`CALL ${quoted(catalog)}.set_option('data_inlining_row_limit', 10, schema => 'audit')`));
+  });
+}
+
+/** A text in SQL, whatever is in it. */
+export function literal(value: string): string {
+  return `'${value.replaceAll("'", "''")}'`;
+}

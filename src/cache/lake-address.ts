@@ -1,0 +1,85 @@
+import { EngineOpenError } from "../engines/engine.ts";
+
+/** Where the catalog of a lake is kept. */
+export type LakeAddress =
+  /** A database file of DuckDB: one process has it. */
+  | { readonly kind: "file"; readonly path: string }
+  /** The same in SQLite. */
+  | { readonly kind: "sqlite"; readonly path: string }
+  /** A server that many processes share. */
+  | {
+      readonly kind: "postgres";
+      /** For libpq, without the password. */
+      readonly connection: string;
+      readonly password: string | undefined;
+      /** Texts that no message may hold. */
+      readonly secrets: readonly string[];
+    };
+
+/**
+ * Reads a `metadata-path`: a file, `sqlite:<file>`, or Postgres as `postgres:` and what libpq takes, `dbname=x host=y` or a
+ * URL. Throws an EngineOpenError that shows nothing of it.
+ */
+export function lakeAddress(metadataPath: string): LakeAddress {
+  const text = metadataPath.replace(/^ducklake:/i, "").trim();
+  const [, scheme = "", rest = ""] = /^([a-z][a-z0-9+]+):(.*)$/is.exec(text) ?? [];
+  switch (scheme.toLowerCase()) {
+    case "":
+      return { kind: "file", path: text };
+    case "duckdb":
+      return { kind: "file", path: rest };
+    case "sqlite":
+      return { kind: "sqlite", path: rest };
+    case "postgres":
+    case "postgresql":
+      return postgres(rest.startsWith("//") ? `postgres:${rest}` : rest.trim());
+    default:
+      throw refusal("expected a file, sqlite:<file> or postgres:<connection>");
+  }
+}
+
+function postgres(text: string): LakeAddress {
+  const settings = /^postgres(?:ql)?:\/\//i.test(text) ? settingsOfUrl(text) : settingsOfPairs(text);
+  const { password, ...others } = settings;
+  const connection = Object.entries(others).map(([name, value]) => `${name}=${quotedValue(value)}`);
+  const secrets = Object.entries(settings)
+    .filter(([name, value]) => /pass|secret|token/.test(name) && value !== "")
+    .map(([, value]) => value);
+  return { kind: "postgres", connection: connection.join(" "), password, secrets };
+}
+
+type Settings = Readonly<Record<string, string>>;
+
+/** As libpq reads them: a value in quotes may hold spaces, and a backslash takes the next character as it is. */
+function settingsOfPairs(text: string): Settings {
+  const pair = /\s*(\w+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|((?:[^\s'\\]|\\.)*))(?:\s+|$)/sy;
+  const settings: Record<string, string> = {};
+  while (pair.lastIndex < text.length) {
+    const [, name, quoted, plain = ""] = pair.exec(text) ?? [];
+    if (name === undefined) throw refusal("this is no connection of Postgres, such as postgres:dbname=cache host=db");
+    settings[name] = (quoted ?? plain).replace(/\\(.)/gs, "$1");
+  }
+  return settings;
+}
+
+function settingsOfUrl(text: string): Settings {
+  let url: URL;
+  const parts: [name: string, value: string][] = [];
+  try {
+    url = new URL(text);
+    const host = url.hostname.replace(/^\[|\]$/g, "");
+    const names = { user: url.username, password: url.password, host, port: url.port, dbname: url.pathname.slice(1) };
+    for (const [name, value] of Object.entries(names)) if (value !== "") parts.push([name, decodeURIComponent(value)]);
+  } catch {
+    throw refusal("this is no URL of Postgres, such as postgres://user@host/database");
+  }
+  return Object.fromEntries([...parts, ...url.searchParams]);
+}
+
+function quotedValue(value: string): string {
+  return `'${value.replace(/['\\]/g, "\\$&")}'`;
+}
+
+function refusal(message: string): EngineOpenError {
+  return new EngineOpenError(`metadata-path: ${message}`, "metadata-path");
+}

@@ -1,0 +1,242 @@
+import type { Engine } from "../engines/engine.ts";
+import type { Report } from "../events.ts";
+import { RequestFailure } from "../failure.ts";
+import type { Statement } from "../sql/statement.ts";
+import type { After } from "./schedule.ts";
+import { tableIn } from "./store-names.ts";
+import { type Run, statement, text, whole } from "./store-sql.ts";
+
+/** Which of the processes that share a cache catalog leads: it refreshes by schedule and cleans up, the others only read. */
+export interface Leadership {
+  /** Whether this process leads. True only as long as no other can have taken over, by the clock of this process. */
+  isLeader(): boolean;
+  /**
+   * Statements for the beginning of a transaction. It fails, at once or when it is committed, if another process leads by then,
+   * however long this one was stopped in between. Made for each transaction anew.
+   */
+  fence(): readonly Statement[];
+  /** Steps down, so that another process need not wait. */
+  close(): Promise<void>;
+}
+
+export interface LeadershipOptions {
+  readonly engine: Engine;
+  /** The catalog, a DuckLake. It has a schema `audit`. */
+  readonly catalog: string;
+  /** Unlike that of any other process, now or later: a UUID. */
+  readonly id: string;
+  /** A leader that gives no sign for so long is replaced. */
+  readonly leaseMs: number;
+  /** Milliseconds by a clock that is never set, such as `performance.now`. */
+  readonly now: () => number;
+  readonly after: After;
+  readonly report: Report;
+  /** It has begun or ceased to lead. */
+  readonly changed: (leads: boolean) => void;
+}
+
+/** What is known of the leader. */
+interface State {
+  readonly holder: string | undefined;
+  /** Grows with each change of hands. */
+  readonly term: number;
+  /** Grows with everything that the leader does. */
+  readonly sign: number;
+  readonly rows: number;
+}
+
+const SIGNS_PER_LEASE = 3;
+/** Signs are rows. Taking away the old ones is in the way of refreshes that run: it comes rarely. */
+const MOST_ROWS = 10_000;
+const PART = "cache leadership";
+/** With its schema: a table of somebody else's whose name begins like it has nothing to do with it. */
+const TOUCHED: readonly string[] = ["audit.leader"];
+const LOST = "another process leads the refreshes of this cache now";
+
+/**
+ * Begins to compete for the lead. No two clocks are ever compared: who does not lead takes over once it has seen no new sign of
+ * the leader for `leaseMs` of its own time, and who leads trusts in it only that long after its own last sign. A leader that was
+ * stopped in between is refused by the database: a change of hands deletes rows of a table into which a fenced transaction
+ * inserts, and these two conflict in DuckLake. docs/decisions/0009-ducklake.md
+ */
+export async function openLeadership(options: LeadershipOptions): Promise<Leadership> {
+  const { engine, catalog, id, leaseMs, now, after, report, changed } = options;
+  const table = tableIn(catalog, "audit", "leader");
+  let seen: { readonly state: State; readonly at: number } | undefined;
+  let led: { readonly term: number; until: number } | undefined;
+  let sign = 0;
+  let isDown = false;
+  let isClosed = false;
+  let cancel = (): void => {};
+
+  /** Runs `work` in a transaction that does not wait longer than anybody cares for. */
+  async function change<T>(work: (run: Run) => Promise<T>): Promise<T> {
+    const stop = new AbortController();
+    const over = after(leaseMs, () => stop.abort(new RequestFailure({ kind: "query-timeout" })));
+    try {
+      return await engine.change({ connections: [], touches: TOUCHED, signal: stop.signal }, work);
+    } finally {
+      over();
+    }
+  }
+
+  async function makeTable(): Promise<State> {
+    return await change(async (run) => {
+      const known = await readState(run).catch(() => undefined);
+      if (known !== undefined) return known;
+      // Also where it is empty: a change of hands has a row to delete, or two of them would not conflict.
+      await run(
+        statement(
+          `CREATE OR REPLACE TABLE ${table} AS
+           SELECT NULL::VARCHAR AS holder, 0::BIGINT AS term, 0::BIGINT AS sign, NULL::TIMESTAMP AS at`,
+        ),
+      );
+      return { holder: undefined, term: 0, sign: 0, rows: 1 };
+    });
+  }
+
+  async function readState(run: Run): Promise<State | undefined> {
+    const [row] = await run(
+      statement(
+        `SELECT holder, term::VARCHAR, max(sign)::VARCHAR, count(*)::VARCHAR FROM ${table}
+         GROUP BY holder, term ORDER BY term DESC LIMIT 1`,
+      ),
+    );
+    if (row === undefined) return undefined;
+    const [holder, term, last, rows] = row;
+    return { holder: holder ?? undefined, term: Number(term), sign: Number(last), rows: Number(rows) };
+  }
+
+  function signOf(term: number): Statement {
+    sign++;
+    // The time is for people.
+    return statement(
+      `INSERT INTO ${table} VALUES ($1, $2, $3, epoch_ms(epoch_ms(now())))`,
+      text(id),
+      whole(term),
+      whole(sign),
+    );
+  }
+
+  /** Undefined when somebody else leads. */
+  async function renew(term: number): Promise<State | undefined> {
+    return await change(async (run) => {
+      const state = await readState(run);
+      if (state === undefined || state.holder !== id || state.term !== term) return undefined;
+      if (state.rows >= MOST_ROWS) await run(statement(`DELETE FROM ${table}`));
+      await run(signOf(term));
+      return state;
+    });
+  }
+
+  /** Undefined when the leader has given a sign meanwhile. */
+  async function takeOver(from: State): Promise<number | undefined> {
+    return await change(async (run) => {
+      const state = await readState(run);
+      if (state?.term !== from.term || state.sign !== from.sign) return undefined;
+      const term = from.term + 1;
+      await run(statement(`DELETE FROM ${table}`));
+      await run(signOf(term));
+      return term;
+    });
+  }
+
+  async function stepDown(term: number): Promise<void> {
+    await change(async (run) => {
+      const state = await readState(run);
+      if (state?.holder !== id || state.term !== term) return;
+      await run(statement(`DELETE FROM ${table}`));
+      await run(
+        statement(
+          `INSERT INTO ${table} VALUES (NULL, $1, $2, epoch_ms(epoch_ms(now())))`,
+          whole(term),
+          whole(state.sign + 1),
+        ),
+      );
+    });
+  }
+
+  function isLeader(): boolean {
+    return led !== undefined && now() < led.until;
+  }
+
+  /** Gives a sign, or looks for one and takes over. Tells when to come again. */
+  async function step(): Promise<number> {
+    const beganAt = now();
+    if (led !== undefined) {
+      const { term } = led;
+      if ((await renew(term)) === undefined) lose();
+      else led = { term, until: beganAt + leaseMs };
+      return leaseMs / SIGNS_PER_LEASE;
+    }
+    const state = (await change(readState).catch(() => undefined)) ?? (await makeTable());
+    if (seen?.state.term !== state.term || seen.state.sign !== state.sign) seen = { state, at: now() };
+    const patience = state.holder === undefined ? 0 : seen.at + leaseMs - now();
+    if (patience > 0) return Math.min(patience, leaseMs / SIGNS_PER_LEASE);
+    const takingAt = now();
+    const term = await takeOver(state);
+    if (term === undefined) return 0;
+    led = { term, until: takingAt + leaseMs };
+    changed(true);
+    return leaseMs / SIGNS_PER_LEASE;
+  }
+
+  function lose(): void {
+    led = undefined;
+    seen = undefined;
+    changed(false);
+  }
+
+  async function live(): Promise<void> {
+    let pauseMs = leaseMs / SIGNS_PER_LEASE;
+    try {
+      pauseMs = await step();
+      if (isDown && !isClosed) report({ kind: "part-up", part: PART });
+      isDown = false;
+    } catch (error) {
+      // The catalog cannot be reached, or is too busy: the lead lapses, and somebody who can reach it takes over.
+      const message = `${reasonOf(error)}; until it works again this process refreshes nothing by schedule`;
+      if (!isDown && !isClosed) report({ kind: "part-down", part: PART, message });
+      isDown = true;
+    }
+    if (isClosed) return;
+    cancel = after(Math.max(1, pauseMs), () => {
+      running = live();
+    });
+  }
+
+  let running = live();
+  await running;
+
+  return {
+    isLeader,
+    fence() {
+      const term = led?.term ?? -1;
+      const isOurs = `SELECT count(*) FROM ${table} WHERE holder = $1 AND term = $2`;
+      return [
+        statement(`SELECT CASE WHEN (${isOurs}) = 0 THEN error($3)::VARCHAR END`, text(id), whole(term), text(LOST)),
+        signOf(term),
+      ];
+    },
+    async close() {
+      isClosed = true;
+      cancel();
+      await running;
+      const term = led?.term;
+      led = undefined;
+      if (term !== undefined) await stepDown(term).catch(() => {});
+    },
+  };
+}
+
+/** For a catalog that no other process can have. */
+export const leadsAlone: Leadership = {
+  isLeader: () => true,
+  fence: () => [],
+  close: () => Promise.resolve(),
+};
+
+function reasonOf(error: unknown): string {
+  if (error instanceof RequestFailure && error.failure.kind === "query-failed") return error.failure.message;
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,174 @@
+import { z } from "zod";
+import { engine } from "../engines/index.ts";
+import { validators } from "../params/validators/index.ts";
+import { endpointRules, mainRules } from "./dialect.ts";
+import type { KeyRule } from "./key-rules.ts";
+import {
+  FLAG,
+  INCLUDE,
+  type JsonSchema,
+  REFERENCE,
+  SCALARS,
+  scalarSchema,
+  TEXT,
+  wholeSchema,
+} from "./scalar-schemas.ts";
+import { connection } from "./schema/connections.ts";
+import { endpointSchema, kindKeys } from "./schema/endpoint.ts";
+import { mainSchema } from "./schema/main.ts";
+
+/** JSON Schema of the main file, made from what the loader checks it with: for editors. decisions.md 11. */
+export function mainJsonSchema(): JsonSchema {
+  return fileSchema(mainSchema, mainRules, { title: "Eider: main file" });
+}
+
+/** The same of an endpoint file. One that holds none of the four kinds is a fragment, and may be anything. */
+export function endpointJsonSchema(): JsonSchema {
+  return fileSchema(endpointSchema, endpointRules, {
+    title: "Eider: endpoint file",
+    anyOf: kindKeys.map((kind) => ({ required: [kind] })),
+  });
+}
+
+/** Draft 7 is what every editor reads. */
+const DIALECT = "http://json-schema.org/draft-07/schema#";
+
+function fileSchema(schema: z.ZodType, rules: readonly KeyRule[], head: JsonSchema): JsonSchema {
+  const made = schemaOf(schema);
+  for (const rule of rules) applyRule(made, rule);
+  return { $schema: DIALECT, ...head, ...closed(made) };
+}
+
+type Draft = Record<string, unknown>;
+
+function schemaOf(schema: z.ZodType): Draft {
+  const made: Draft = z.toJSONSchema(schema, {
+    io: "input",
+    target: "draft-7",
+    unrepresentable: "any",
+    override: ({ zodSchema, jsonSchema }) => rewrite(zodSchema, jsonSchema),
+  });
+  const { $schema: _, ...rest } = made;
+  return rest;
+}
+
+/** What is read by code is put in words here; what has a structure keeps it. */
+function rewrite(schema: z.core.$ZodTypes, made: Draft): void {
+  const { def } = schema._zod;
+  if (def.type === "object" || def.type === "record") {
+    replace(made, { ...made, type: ["object", "string"], pattern: INCLUDE });
+  } else if (def.type === "pipe") {
+    // What only looks at the input first has the structure of what comes after.
+    if (def.in._zod.def.type !== "transform") replace(made, codeSchema(schema));
+    else if ("items" in made) replace(made, { ...made, ...listForms(schema) });
+  }
+}
+
+/** A list may be empty, or included; some may be a single text. */
+function listForms(schema: z.core.$ZodTypes): JsonSchema {
+  return z.safeParse(schema, "text").success
+    ? { type: ["array", "null", ...SCALARS], pattern: "\\S" }
+    : { type: ["array", "null", "string"], pattern: INCLUDE };
+}
+
+function codeSchema(schema: z.core.$ZodTypes): JsonSchema {
+  if (schema === connection) return connectionSchema();
+  return scalarSchema(schema) ?? { anyOf: validators.map((validator) => closed(schemaOf(validator.in))) };
+}
+
+/** A mapping of this form, and no include that stands for one. */
+function closed({ pattern: _, ...made }: Draft): Draft {
+  return { ...made, type: "object" };
+}
+
+function replace(made: Draft, by: JsonSchema): void {
+  const { description } = made;
+  for (const key of Object.keys(made)) delete made[key];
+  Object.assign(made, by, description === undefined ? {} : { description });
+}
+
+/** A connection is read by code: beside its own keys stand the options of its type. */
+function connectionSchema(): JsonSchema {
+  const { connectionTypes } = engine;
+  const own: JsonSchema = {
+    init: { ...TEXT, description: "SQL that runs once before the first use." },
+    type: {
+      anyOf: [{ enum: connectionTypes.map(({ type }) => type) }, REFERENCE],
+      description: "Short form of init, with options of its own beside it.",
+    },
+    properties: {
+      type: ["object", "string"],
+      pattern: INCLUDE,
+      additionalProperties: TEXT,
+      description: "Readable in templates as conn.<key>.",
+    },
+    "read-only": { ...FLAG, description: "False when absent." },
+    lazy: { ...FLAG, description: "True when absent: a source that is down does not stop the service." },
+    "max-concurrency": { ...wholeSchema({ minimum: 1 }), description: "Queries at a time." },
+    "log-queries": FLAG,
+    "log-parameters": FLAG,
+  };
+  const options = new Set(connectionTypes.flatMap((type) => type.options));
+  return {
+    type: ["object", "null", "string"],
+    pattern: INCLUDE,
+    properties: { ...own, ...Object.fromEntries([...options].map((option) => [option, TEXT])) },
+    additionalProperties: false,
+    allOf: [
+      implies({ not: { required: ["type"] } }, without(options, [])),
+      ...connectionTypes.map(({ type, options: known, required }) =>
+        implies(
+          { required: ["type"], properties: { type: { const: type } } },
+          { allOf: [without(options, known), ...required.map(oneOfGroup)] },
+        ),
+      ),
+    ],
+  };
+}
+
+function oneOfGroup(group: readonly string[]): JsonSchema {
+  return { anyOf: group.map((option) => ({ required: [option] })) };
+}
+
+function implies(condition: JsonSchema, consequence: JsonSchema): JsonSchema {
+  return { anyOf: [{ type: ["null", "string"] }, { not: condition }, consequence] };
+}
+
+/** Options of other types are unknown keys. */
+function without(options: ReadonlySet<string>, known: readonly string[]): JsonSchema {
+  const others = [...options].filter((option) => !known.includes(option));
+  return { properties: Object.fromEntries(others.map((option) => [option, false])) };
+}
+
+/** Keys of flAPI and other spellings: an editor shows them as out of date. What is a mistake stays unknown. */
+function applyRule(root: Draft, rule: KeyRule): void {
+  if (rule.kind === "mistake") return;
+  const steps = rule.at.split(".");
+  const key = steps.pop() ?? "";
+  for (const parent of steps.reduce((found, step) => found.flatMap((each) => below(each, step)), [root])) {
+    const properties = parent["properties"];
+    if (!isDraft(properties)) continue;
+    const target = rule.kind === "renamed" ? properties[rule.to] : undefined;
+    if (rule.kind === "renamed" && !isDraft(target)) continue;
+    const note = rule.kind === "renamed" ? `Write '${rule.to}'.` : `Ignored; ${rule.why}.`;
+    properties[key] = { ...(isDraft(target) ? target : {}), description: note, deprecated: true };
+  }
+}
+
+/** The schemas of a key, or of every entry. */
+function below(schema: Draft, step: string): readonly Draft[] {
+  const { anyOf, items, additionalProperties, properties } = schema;
+  const alternatives = Array.isArray(anyOf) ? anyOf.filter(isDraft).flatMap((each) => below(each, step)) : [];
+  const own =
+    step === "*" ? [items, additionalProperties].flatMap(unfold) : [isDraft(properties) ? properties[step] : undefined];
+  return [...alternatives, ...own.filter(isDraft)];
+}
+
+/** A rule about the entries of a list holds for each form that they may have. */
+function unfold(schema: unknown): readonly unknown[] {
+  return isDraft(schema) && Array.isArray(schema["anyOf"]) ? schema["anyOf"] : [schema];
+}
+
+function isDraft(value: unknown): value is Draft {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,225 @@
+import type { Endpoint } from "../endpoint/endpoint.ts";
+import type { Components } from "./components.ts";
+import { type HeaderName, headersNamed, rateLimitNames } from "./headers.ts";
+import type { JsonObject } from "./json.ts";
+
+/** What of the project decides which failures an endpoint can have. */
+export interface FailureContext {
+  readonly components: Components;
+  readonly maxBodyBytes: number;
+  /** HTTPS is demanded of a listener that does not speak it itself. */
+  readonly refusesPlainHttp: boolean;
+}
+
+interface FailureKind {
+  readonly status: string;
+  /** Of the component. */
+  readonly name: string;
+  readonly description: string;
+  readonly shape: "fields" | "message" | "either";
+  readonly headers?: readonly HeaderName[];
+  /** It can happen before anything is counted. */
+  readonly beforeRateLimit?: true;
+}
+
+/** Every failure that a call of this endpoint can end in, by status. decisions.md 10. */
+export function failureResponses(endpoint: Endpoint, context: FailureContext): JsonObject {
+  const { components } = context;
+  const kinds = withRaised(failuresOf(endpoint, context), raisedBy(endpoint));
+  const entries = kinds.map((kind) => {
+    const limited = endpoint.rateLimit !== undefined && kind.beforeRateLimit === undefined;
+    const name = limited ? `${kind.name}RateLimited` : kind.name;
+    return [kind.status, components.response(name, () => responseOf(kind, limited, components))] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+function failuresOf(endpoint: Endpoint, { maxBodyBytes, refusesPlainHttp }: FailureContext): readonly FailureKind[] {
+  const { auth, rateLimit, operation, parameters, route } = endpoint;
+  const isGet = route?.method === "GET";
+  const takesBody = !isGet && parameters.some((parameter) => parameter.in === "body");
+  const kinds: (FailureKind | false)[] = [
+    refusesPlainHttp && isGet && HTTPS_ELSEWHERE,
+    INVALID,
+    auth !== undefined && UNAUTHORIZED,
+    refusesPlainHttp && !isGet && HTTPS_REQUIRED,
+    NOT_ACCEPTABLE,
+    operation.kind === "write" && CONFLICT,
+    takesBody && { ...TOO_LARGE, description: `${TOO_LARGE.description} of ${maxBodyBytes} bytes.` },
+    takesBody && UNSUPPORTED_BODY,
+    operation.kind === "write" && KEY_REUSED,
+    // Whoever guesses passwords waits too.
+    (rateLimit !== undefined || auth?.kind === "basic") && TOO_MANY,
+    FAILED,
+    UNAVAILABLE,
+    TIMEOUT,
+  ];
+  return kinds.filter((kind) => kind !== false);
+}
+
+const INVALID: FailureKind = {
+  status: "400",
+  name: "InvalidParameters",
+  description: "Parameters are missing, unknown or not of their form. Each is named, with what is wrong with it.",
+  shape: "fields",
+};
+const UNAUTHORIZED: FailureKind = {
+  status: "401",
+  name: "Unauthorized",
+  description: "No credentials, or wrong ones.",
+  shape: "message",
+  headers: ["WWW-Authenticate"],
+};
+const HTTPS_ELSEWHERE: FailureKind = {
+  status: "308",
+  name: "HttpsElsewhere",
+  description: "The same is to be had over HTTPS only.",
+  shape: "message",
+  headers: ["Location"],
+  beforeRateLimit: true,
+};
+const HTTPS_REQUIRED: FailureKind = {
+  status: "403",
+  name: "HttpsRequired",
+  description: "The request came over plain HTTP.",
+  shape: "message",
+  beforeRateLimit: true,
+};
+const NOT_ACCEPTABLE: FailureKind = {
+  status: "406",
+  name: "NotAcceptable",
+  description: "`Accept` takes none of the formats that are offered.",
+  shape: "message",
+};
+const CONFLICT: FailureKind = {
+  status: "409",
+  name: "Conflict",
+  description: "Others kept changing the same rows. Nothing was changed.",
+  shape: "message",
+  headers: ["Retry-After"],
+};
+const TOO_LARGE: FailureKind = {
+  status: "413",
+  name: "BodyTooLarge",
+  description: "The body is larger than the limit",
+  shape: "fields",
+};
+const UNSUPPORTED_BODY: FailureKind = {
+  status: "415",
+  name: "UnsupportedBodyType",
+  description: "The body is not `application/json`.",
+  shape: "fields",
+};
+const KEY_REUSED: FailureKind = {
+  status: "422",
+  name: "KeyReused",
+  description: "The `Idempotency-Key` was used for another request.",
+  shape: "message",
+};
+const TOO_MANY: FailureKind = {
+  status: "429",
+  name: "TooManyRequests",
+  description: "Too many requests, or too many wrong passwords.",
+  shape: "message",
+  headers: ["Retry-After"],
+};
+const FAILED: FailureKind = {
+  status: "500",
+  name: "QueryFailed",
+  description: "The query failed; the message is that of the database.",
+  shape: "message",
+};
+const UNAVAILABLE: FailureKind = {
+  status: "503",
+  name: "Unavailable",
+  description: "A data source is down, too many requests wait, or the service is stopping.",
+  shape: "message",
+  headers: ["Retry-After"],
+  beforeRateLimit: true,
+};
+const TIMEOUT: FailureKind = {
+  status: "504",
+  name: "QueryTimeout",
+  description: "The query took too long and was stopped.",
+  shape: "message",
+};
+
+function responseOf(kind: FailureKind, limited: boolean, components: Components): JsonObject {
+  const { description, headers = [] } = kind;
+  const names = ["X-Request-Id" as const, ...headers, ...(limited ? rateLimitNames : [])];
+  return {
+    description,
+    headers: headersNamed(names, components),
+    content: { "application/json": { schema: shapeOf(kind.shape, components) } },
+  };
+}
+
+function shapeOf(shape: FailureKind["shape"], components: Components): JsonObject {
+  const message = () => components.schema("Error", () => ERROR);
+  const fields = () => components.schema("InvalidFields", () => INVALID_FIELDS);
+  switch (shape) {
+    case "message":
+      return message();
+    case "fields":
+      return fields();
+    case "either":
+      return { anyOf: [fields(), message()] };
+  }
+}
+
+const ERROR: JsonObject = { type: "object", required: ["error"], properties: { error: { type: "string" } } };
+
+const INVALID_FIELDS: JsonObject = {
+  type: "object",
+  required: ["errors"],
+  properties: {
+    errors: {
+      type: "array",
+      minItems: 1,
+      items: {
+        type: "object",
+        required: ["field", "message"],
+        properties: {
+          field: { type: "string", description: "Name of the parameter, or `body`." },
+          message: { type: "string" },
+        },
+      },
+    },
+  },
+};
+
+const RAISED = /\berror\s*\(\s*'(4\d\d):/gi;
+const RAISES = /\berror\s*\(/i;
+
+/** The statuses that the template raises with `error('403: not yours')`; `4XX` when it raises what only a call can tell. */
+function raisedBy({ source }: Endpoint): readonly string[] {
+  const text = source?.text ?? "";
+  const statuses = [...text.matchAll(RAISED)].map(([, status = ""]) => status);
+  const others = RAISES.test(text.replaceAll(RAISED, "")) ? ["4XX"] : [];
+  return [...new Set([...statuses, ...others])].sort();
+}
+
+/** A status that the template raises may be one that the service has as well. */
+function withRaised(kinds: readonly FailureKind[], raised: readonly string[]): readonly FailureKind[] {
+  const own = kinds.map((kind): FailureKind => {
+    if (!raised.includes(kind.status)) return kind;
+    return {
+      ...kind,
+      name: `${kind.name}OrRefused`,
+      description: `${kind.description} Or the query refused.`,
+      shape: kind.shape === "fields" ? "either" : kind.shape,
+      headers: [],
+    };
+  });
+  const others = raised
+    .filter((status) => !kinds.some((kind) => kind.status === status))
+    .map(
+      (status): FailureKind => ({
+        status,
+        name: `Refused${status}`,
+        description: "The query refused, and says why.",
+        shape: "message",
+      }),
+    );
+  return [...own, ...others].toSorted((left, right) => (left.status < right.status ? -1 : 1));
+}

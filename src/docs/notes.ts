@@ -1,0 +1,65 @@
+import type { CacheConfig } from "../config/cache-config.ts";
+import type { Endpoint } from "../endpoint/endpoint.ts";
+import type { RateLimitPolicy } from "../rate-limit/policy.ts";
+import { type JsonObject, withoutUnset } from "./json.ts";
+
+/** What OpenAPI has no words for: sentences for people, and extensions for programs. */
+export interface Notes {
+  readonly sentences: readonly string[];
+  readonly extensions: JsonObject;
+}
+
+export function notesOf({ rateLimit, cache }: Pick<Endpoint, "rateLimit" | "cache">): Notes {
+  const limit = rateLimit && limitNotes(rateLimit);
+  const kept = cache && cacheNotes(cache);
+  return {
+    sentences: [...(limit?.sentences ?? []), ...(kept?.sentences ?? [])],
+    extensions: { ...limit?.extensions, ...kept?.extensions },
+  };
+}
+
+const COUNTED: Readonly<Record<RateLimitPolicy["key"], string>> = {
+  ip: "for each address",
+  user: "for each user",
+  "user-or-ip": "for each user, or address where there is none",
+};
+
+function limitNotes({ max, intervalSeconds, key }: RateLimitPolicy): Notes {
+  const interval = intervalSeconds === 1 ? "second" : `${intervalSeconds} seconds`;
+  return {
+    sentences: [`At most ${max} ${max === 1 ? "request" : "requests"} per ${interval}, ${COUNTED[key]}.`],
+    extensions: { "x-rate-limit": { max, interval: intervalSeconds, key } },
+  };
+}
+
+function cacheNotes(cache: CacheConfig): Notes {
+  if (cache.kind === "on-write") {
+    return {
+      sentences: [
+        cache.action === "refresh" ? "Cached rows are refreshed by it." : "Cached rows are out of date after it.",
+      ],
+      extensions: { "x-cache": { kind: cache.action } },
+    };
+  }
+  const scheduleMs = cache.kind === "table" ? cache.refresh?.scheduleMs : cache.scheduleMs;
+  const period = scheduleMs === undefined ? undefined : Math.ceil(scheduleMs / 1000);
+  return {
+    sentences: [
+      `Rows come from a cache${period === undefined ? "" : `, which is refreshed every ${durationOf(period)}`}.`,
+      ...(cache.allowsClientRefresh ? ["`Cache-Control: no-cache` asks for new ones."] : []),
+    ],
+    extensions: { "x-cache": withoutUnset({ kind: "rows", "max-age": period }) },
+  };
+}
+
+const UNITS = [
+  [86_400, "day"],
+  [3_600, "hour"],
+  [60, "minute"],
+] as const;
+
+function durationOf(seconds: number): string {
+  const [size, name] = UNITS.find(([unit]) => seconds % unit === 0) ?? [1, "second"];
+  const count = seconds / size;
+  return count === 1 ? name : `${count} ${name}s`;
+}

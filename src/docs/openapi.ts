@@ -1,0 +1,139 @@
+import type { EndpointConfig, MainConfig } from "../config/project.ts";
+import type { Endpoint, Route } from "../endpoint/endpoint.ts";
+import { type Components, openComponents } from "./components.ts";
+import { failureResponses } from "./failure-responses.ts";
+import { type JsonObject, joined, withoutUnset } from "./json.ts";
+import { notesOf } from "./notes.ts";
+import { operationIds } from "./operation-id.ts";
+import { parametersOf, requestBodyOf } from "./parameters.ts";
+import { type RowShape, UNKNOWN_ROWS } from "./row-shape.ts";
+import { issuersOf, securityOf } from "./security.ts";
+import { successResponses } from "./success-responses.ts";
+
+/** One endpoint, and what its author and the database say of it. */
+export interface DocumentedEndpoint {
+  readonly endpoint: Endpoint;
+  readonly words: Pick<EndpointConfig, "summary" | "description" | "tags" | "deprecated">;
+  /** From `describeEndpoints`; absent: not known yet. */
+  readonly rows: RowShape | undefined;
+}
+
+export interface DocumentInput {
+  readonly main: Pick<MainConfig, "name" | "description" | "version" | "limits" | "protections">;
+  readonly endpoints: readonly DocumentedEndpoint[];
+  /** Addresses of the service, the first is that of whoever asks. */
+  readonly servers: readonly string[];
+}
+
+interface Routed extends DocumentedEndpoint {
+  readonly route: Route;
+}
+
+/** The OpenAPI 3.1 document of a project. The same input gives the same document, whatever the order of the files. Spec 4.2. */
+export function openApiDocument({ main, endpoints, servers }: DocumentInput): JsonObject {
+  const components = openComponents();
+  const routed = endpoints.flatMap(({ endpoint, ...rest }): Routed[] =>
+    endpoint.route === undefined ? [] : [{ endpoint, ...rest, route: endpoint.route }],
+  );
+  const inOrder = routed.toSorted((left, right) => rankOf(left.route) - rankOf(right.route) || byPath(left, right));
+  const ids = operationIds(inOrder.map(({ route }) => route));
+  const issuers = issuersOf(inOrder.map(({ endpoint }) => endpoint.auth));
+  const paths = pathsOf(inOrder.map(({ route }) => route));
+  const items = new Map<string, Record<string, JsonObject>>();
+  for (const [index, documented] of inOrder.entries()) {
+    const { path, placeholders } = paths[index] ?? { path: "/", placeholders: [] };
+    const context = { main, components, issuers, placeholders, id: ids[index] ?? "" };
+    const item = items.get(path) ?? {};
+    item[documented.route.method.toLowerCase()] = operationOf(documented, context);
+    items.set(path, item);
+  }
+  return withoutUnset({
+    openapi: "3.1.0",
+    info: withoutUnset({
+      title: main.name,
+      description: main.description === "" ? undefined : main.description,
+      version: main.version,
+    }),
+    servers: servers.map((url) => ({ url })),
+    // Whoever asks for nothing lets everybody in.
+    security: [],
+    paths: Object.fromEntries([...items].sort(([left], [right]) => (left < right ? -1 : 1))),
+    components: components.all(),
+  });
+}
+
+const METHODS: readonly string[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+
+function rankOf({ method }: Route): number {
+  return METHODS.indexOf(method);
+}
+
+function byPath(left: Routed, right: Routed): number {
+  return left.route.path < right.route.path ? -1 : 1;
+}
+
+interface DocumentPath {
+  readonly path: string;
+  readonly placeholders: readonly string[];
+}
+
+/**
+ * The path of each route with its placeholders in braces. `GET /a/:id` and `POST /a/:name` are one path, which has one name for
+ * its placeholder: that of the first route. The name is for readers; no request carries it.
+ */
+function pathsOf(routes: readonly Route[]): readonly DocumentPath[] {
+  const known = new Map<string, DocumentPath>();
+  return routes.map(({ segments }) => {
+    const shape = segments.map((segment) => (segment.kind === "param" ? ":" : segment.text)).join("/");
+    const found = known.get(shape) ?? {
+      path: `/${segments.map((segment) => (segment.kind === "param" ? `{${segment.name}}` : encodeURI(segment.text))).join("/")}`,
+      placeholders: segments.flatMap((segment) => (segment.kind === "param" ? segment.name : [])),
+    };
+    known.set(shape, found);
+    return found;
+  });
+}
+
+interface OperationContext {
+  readonly main: DocumentInput["main"];
+  readonly components: Components;
+  readonly issuers: readonly string[];
+  readonly placeholders: readonly string[];
+  readonly id: string;
+}
+
+function operationOf({ endpoint, words, route, rows }: Routed, context: OperationContext): JsonObject {
+  const { main, components, issuers, placeholders, id } = context;
+  const { limits, protections } = main;
+  const { https } = protections;
+  const name = id.charAt(0).toUpperCase() + id.slice(1);
+  const notes = notesOf(endpoint);
+  const parameters = parametersOf(endpoint, { components, limits, placeholders });
+  return withoutUnset({
+    operationId: id,
+    summary: words.summary ?? firstLine(words.description) ?? `${route.method} ${route.path}`,
+    description: joined([words.description, notes.sentences.join(" ")], "\n\n"),
+    tags: words.tags.length === 0 ? undefined : words.tags,
+    deprecated: words.deprecated || undefined,
+    security: securityOf(endpoint.auth, issuers, components),
+    parameters: parameters.length === 0 ? undefined : parameters,
+    requestBody: requestBodyOf(endpoint, `${name}Body`, components),
+    responses: {
+      ...successResponses({ endpoint, rows: rows ?? UNKNOWN_ROWS, rowName: `${name}Row` }, components),
+      ...failureResponses(endpoint, {
+        components,
+        maxBodyBytes: limits.maxBodyBytes,
+        refusesPlainHttp: https !== undefined && https.tls === undefined,
+      }),
+    },
+    ...notes.extensions,
+  });
+}
+
+const LONGEST_SUMMARY = 120;
+
+/** A short description is a summary too. */
+function firstLine(description: string | undefined): string | undefined {
+  const line = description?.trim().split("\n")[0]?.trim() ?? "";
+  return line === "" || line.length > LONGEST_SUMMARY ? undefined : line;
+}

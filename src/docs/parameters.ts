@@ -1,0 +1,155 @@
+import type { Limits } from "../config/project.ts";
+import type { Endpoint } from "../endpoint/endpoint.ts";
+import { formats } from "../formats/index.ts";
+import { isPageField, type PageField, pageFields } from "../params/page.ts";
+import { headerName, type Parameter } from "../params/parameter.ts";
+import type { Components } from "./components.ts";
+import { type JsonObject, withoutUnset } from "./json.ts";
+import { isRequired, parameterSchema, type Validated } from "./parameter-schema.ts";
+
+export interface ParameterContext {
+  readonly components: Components;
+  readonly limits: Pick<Limits, "defaultPageSize" | "maxPageSize">;
+  /** The names that the placeholders of the path have in the document, in their order. */
+  readonly placeholders: readonly string[];
+}
+
+/** The parameters of an endpoint that do not stand in its body: in the path, declared ones, and those that need no declaration. */
+export function parametersOf(endpoint: Endpoint, context: ParameterContext): readonly JsonObject[] {
+  const declared = endpoint.parameters.filter((parameter) => parameter.in === "query" || parameter.in === "header");
+  return [
+    ...pathParameters(endpoint, context),
+    ...declared.map((parameter) => declaredParameter(parameter, endpoint, context)),
+    ...(endpoint.operation.kind === "read" ? readParameters(endpoint, context) : [idempotencyKey(context)]),
+  ];
+}
+
+/** Every placeholder is one, declared or not. */
+function pathParameters(endpoint: Endpoint, { placeholders }: ParameterContext): readonly JsonObject[] {
+  const names = (endpoint.route?.segments ?? []).flatMap((segment) => (segment.kind === "param" ? segment.name : []));
+  return names.map((name, index) => {
+    const declared = endpoint.parameters.find((parameter) => parameter.in === "path" && parameter.name === name);
+    const parameter = declared ?? {
+      name,
+      in: "path",
+      description: undefined,
+      required: true,
+      default: undefined,
+      validators: [],
+    };
+    return withoutUnset({
+      name: placeholders[index] ?? name,
+      in: "path",
+      required: true,
+      description: parameter.description,
+      schema: parameterSchema({ ...parameter, default: undefined }, validatedIn(endpoint, name)),
+    });
+  });
+}
+
+function declaredParameter(parameter: Parameter, endpoint: Endpoint, { limits }: ParameterContext): JsonObject {
+  const { name, in: location, description } = parameter;
+  return withoutUnset({
+    name: location === "header" ? shownHeader(name) : name,
+    in: location,
+    required: isRequired(parameter) || undefined,
+    description,
+    schema: parameterSchema(parameter, validatedIn(endpoint, name), ownRules(parameter, endpoint, limits)),
+  });
+}
+
+/** What the service itself asks of a parameter that has one of its names. */
+function ownRules({ name, in: location }: Parameter, endpoint: Endpoint, limits: ParameterContext["limits"]) {
+  if (name === "format" && location === "query") return formatSchema(endpoint);
+  return isPageField(name) && endpoint.operation.kind === "read" ? pageSchema(name, limits) : undefined;
+}
+
+/** `validate-before-write: false` leaves only the lists that become SQL. */
+export function validatedIn({ operation, template }: Endpoint, name: string): Validated {
+  if (operation.kind === "read" || operation.validateBeforeWrite) return "all";
+  return template?.listsRelied.has(name) === true ? "lists" : "nothing";
+}
+
+/** `x_user_region` is sent as `X-User-Region`. Spec 2.2. */
+function shownHeader(field: string): string {
+  return headerName(field).replaceAll(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase());
+}
+
+/** `limit`, `offset` and `format` need no declaration. Spec 2.2, 4.5. */
+function readParameters(endpoint: Endpoint, { components, limits }: ParameterContext): readonly JsonObject[] {
+  const { parameters, operation } = endpoint;
+  const paginated = operation.kind === "read" && operation.paginated;
+  const fields = pageFields.filter((field) => !parameters.some(({ name }) => name === field));
+  const pages = fields.map((field) => {
+    // Without pages all rows are sent when nobody asks for fewer.
+    const isWhole = field === "limit" && !paginated;
+    return components.parameter(isWhole ? "limitOfRows" : field, () => ({
+      name: field,
+      in: "query",
+      description: isWhole ? "At most so many rows; all of them when absent." : PAGE_WORDS[field],
+      schema: isWhole
+        ? pageSchema(field, limits)
+        : { ...pageSchema(field, limits), default: field === "limit" ? limits.defaultPageSize : 0 },
+    }));
+  });
+  if (parameters.some((parameter) => parameter.name === "format" && parameter.in === "query")) return pages;
+  const format = components.parameter("format", () => ({
+    name: "format",
+    in: "query",
+    description: "Wins over `Accept`.",
+    schema: formatSchema(endpoint),
+  }));
+  return [...pages, format];
+}
+
+const PAGE_WORDS: Readonly<Record<PageField, string>> = {
+  limit: "Rows of a page.",
+  offset: "Rows to leave out.",
+};
+
+function pageSchema(field: PageField, { maxPageSize }: ParameterContext["limits"]): JsonObject {
+  return { type: "integer", minimum: 0, maximum: field === "limit" ? maxPageSize : Number.MAX_SAFE_INTEGER };
+}
+
+/** What a write answers is not a table. */
+function formatSchema({ operation }: Endpoint): JsonObject {
+  const names = formats.map(({ name }) => name);
+  return { type: "string", enum: operation.kind === "read" ? names : names.slice(0, 1), default: names[0] };
+}
+
+/** A write may be sent again under the same name. */
+function idempotencyKey({ components }: ParameterContext): JsonObject {
+  return components.parameter("idempotencyKey", () => ({
+    name: "Idempotency-Key",
+    in: "header",
+    description:
+      "Names the request, so that it can be sent again: within 24 hours the first answer comes back and nothing runs.",
+    schema: { type: "string", pattern: "^[!-~]([ -~]{0,253}[!-~])?$" },
+  }));
+}
+
+/** The JSON object that carries the declared body fields; undefined when there are none. */
+export function requestBodyOf(endpoint: Endpoint, name: string, components: Components): JsonObject | undefined {
+  const fields = endpoint.parameters.filter((parameter) => parameter.in === "body");
+  if (fields.length === 0 || endpoint.route?.method === "GET") return undefined;
+  const required = fields.filter(isRequired).map((field) => field.name);
+  const schema = components.schema(name, () =>
+    withoutUnset({
+      type: "object",
+      required: required.length === 0 ? undefined : required,
+      properties: Object.fromEntries(fields.map((field) => [field.name, fieldSchema(field, endpoint)])),
+      additionalProperties: endpoint.refusesUnknownParams ? false : undefined,
+    }),
+  );
+  return withoutUnset({
+    required: required.length > 0 || undefined,
+    content: { "application/json": { schema } },
+  });
+}
+
+function fieldSchema(field: Parameter, endpoint: Endpoint): JsonObject {
+  const schema = parameterSchema(field, validatedIn(endpoint, field.name));
+  return field.description === undefined
+    ? schema
+    : { ...schema, description: [field.description, schema["description"]].filter(Boolean).join(" ") };
+}

@@ -1,0 +1,78 @@
+import type { EndpointConfig, MainConfig } from "../config/project.ts";
+import type { Endpoint } from "../endpoint/endpoint.ts";
+import type { Engine } from "../engines/engine.ts";
+import { describeEndpoints } from "./describe-endpoint.ts";
+import type { JsonObject } from "./json.ts";
+import { type DocumentedEndpoint, openApiDocument } from "./openapi.ts";
+import { type RenderedDocument, renderDocument } from "./render-document.ts";
+import { type RowShape, UNKNOWN_ROWS } from "./row-shape.ts";
+
+/** What is documented: an open project. `endpoints` are those of `project`, compiled, in the same order. */
+export interface DocumentSource {
+  readonly project: { readonly main: MainConfig; readonly endpoints: readonly EndpointConfig[] };
+  readonly endpoints: readonly Endpoint[];
+  readonly engine: Engine;
+  /** Milliseconds. */
+  readonly now: () => number;
+}
+
+/** The document of a project, made once and kept. */
+export interface ProjectDocument {
+  /** As far as it is known now. */
+  current(): Promise<RenderedDocument>;
+}
+
+/** A source may be back, a cache may have been filled: what was not known is asked for again, but not by every request. */
+const ASK_AGAIN_MS = 5_000;
+
+export function openProjectDocument(source: DocumentSource): ProjectDocument {
+  const { endpoints, engine, now } = source;
+  const shapes = new Map<Endpoint, RowShape>();
+  let rendered: RenderedDocument | undefined;
+  let askedAt = 0;
+  let asking: Promise<RenderedDocument> | undefined;
+
+  async function ask(unknown: readonly Endpoint[]): Promise<RenderedDocument> {
+    let isNew = rendered === undefined;
+    for (const [endpoint, shape] of await describeEndpoints(unknown, engine)) {
+      isNew ||= shape.kind !== "unknown";
+      shapes.set(endpoint, shape);
+    }
+    askedAt = now();
+    const known = isNew || rendered === undefined ? renderDocument(documentOf(source, shapes, [])) : rendered;
+    rendered = known;
+    return known;
+  }
+
+  return {
+    async current() {
+      if (asking !== undefined) return asking;
+      const unknown = endpoints.filter((endpoint) => (shapes.get(endpoint) ?? UNKNOWN_ROWS).kind === "unknown");
+      if (rendered !== undefined && (unknown.length === 0 || now() - askedAt < ASK_AGAIN_MS)) return rendered;
+      asking = ask(unknown).finally(() => {
+        asking = undefined;
+      });
+      return asking;
+    },
+  };
+}
+
+/** The document of this moment, for whoever needs it once. */
+export async function describeProject(
+  source: Omit<DocumentSource, "now">,
+  servers: readonly string[],
+): Promise<JsonObject> {
+  return documentOf(source, await describeEndpoints(source.endpoints, source.engine), servers);
+}
+
+function documentOf(
+  { project, endpoints }: Pick<DocumentSource, "project" | "endpoints">,
+  shapes: ReadonlyMap<Endpoint, RowShape>,
+  servers: readonly string[],
+): JsonObject {
+  const documented = endpoints.map((endpoint, index): DocumentedEndpoint => {
+    const { summary, description, tags = [], deprecated = false } = project.endpoints[index] ?? {};
+    return { endpoint, words: { summary, description, tags, deprecated }, rows: shapes.get(endpoint) };
+  });
+  return openApiDocument({ main: project.main, endpoints: documented, servers });
+}

@@ -1,0 +1,128 @@
+import type { Endpoint } from "../endpoint/endpoint.ts";
+import type { Format } from "../formats/format.ts";
+import { formats } from "../formats/index.ts";
+import { json } from "../formats/json/json.ts";
+import { ndjson } from "../formats/ndjson/ndjson.ts";
+import { rowSchema } from "./column-schema.ts";
+import type { Components } from "./components.ts";
+import { type HeaderName, headersNamed, pageNames, rateLimitNames, readHeaderNames } from "./headers.ts";
+import type { JsonObject } from "./json.ts";
+import type { RowShape } from "./row-shape.ts";
+
+/** What an endpoint answers with when all is well. */
+export interface Answered {
+  readonly endpoint: Endpoint;
+  readonly rows: RowShape;
+  /** Of the schema of a row. */
+  readonly rowName: string;
+}
+
+/** The answers that are no failures, by status. Spec 4.3, 4.4. */
+export function successResponses(answered: Answered, components: Components): JsonObject {
+  const { endpoint, rows, rowName } = answered;
+  const { operation, route } = endpoint;
+  const rowOf = (): JsonObject => components.schema(rowName, () => rowSchema(rows, components));
+  if (operation.kind === "write") return { "200": writeResponse(answered, rowOf, components) };
+  const names = readHeaderNames(endpoint);
+  const ok = {
+    description: operation.paginated ? "A page of rows." : "The rows.",
+    headers: headersNamed(names, components),
+    content: Object.fromEntries(
+      formats.map((format) => [format.mediaTypes[0], mediaOf(format, operation.paginated, rowOf(), components)]),
+    ),
+  };
+  if (route?.method !== "GET") return { "200": ok };
+  return { "200": ok, "304": unchanged(names, components) };
+}
+
+function mediaOf(format: Format, paginated: boolean, row: JsonObject, components: Components): JsonObject {
+  if (format === json) {
+    const rows = { type: "array", items: row };
+    return { schema: paginated ? pageSchema(rows, components) : rows };
+  }
+  if (format === ndjson) {
+    // What OpenAPI 3.2 calls `itemSchema`; 3.1 has no word for it.
+    return { schema: textSchema(format, "A row on each line.", components), "x-itemSchema": row };
+  }
+  const isText = format.contentType.startsWith("text/");
+  return {
+    schema: isText
+      ? textSchema(format, "The first line names the columns.", components)
+      : bytesSchema(format, components),
+  };
+}
+
+function textSchema({ name }: Format, description: string, components: Components): JsonObject {
+  return components.schema(`${capitalized(name)}Text`, () => ({ type: "string", description }));
+}
+
+/** Bytes are no JSON: the media type says all about them. */
+function bytesSchema({ name, mediaTypes }: Format, components: Components): JsonObject {
+  return components.schema(`${capitalized(name)}Bytes`, () => ({
+    description: `The bytes of ${capitalized(name)}.`,
+    contentMediaType: mediaTypes[0],
+  }));
+}
+
+function capitalized(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}
+
+function pageSchema(rows: JsonObject, components: Components): JsonObject {
+  return {
+    type: "object",
+    required: ["data", "next", "total_count"],
+    properties: {
+      data: rows,
+      next: components.schema("NextPage", () => ({
+        type: "string",
+        description: "Path and query of the next page; empty on the last one.",
+      })),
+      total_count: components.schema("TotalCount", () => ({
+        type: "integer",
+        format: "int64",
+        minimum: 0,
+        description: "Rows on all pages together.",
+      })),
+    },
+  };
+}
+
+/** It is told in a few words what does not change with the page. */
+function unchanged(names: readonly HeaderName[], components: Components): JsonObject {
+  const kept = names.filter((name) => !pageNames.includes(name));
+  const name = [
+    "Unchanged",
+    ...(kept.includes("Age") ? ["Cached"] : []),
+    ...(kept.includes("RateLimit") ? ["RateLimited"] : []),
+  ];
+  return components.response(name.join(""), () => ({
+    description: "The answer is the one that `If-None-Match` names.",
+    headers: headersNamed(kept, components),
+  }));
+}
+
+function writeResponse({ endpoint, rows }: Answered, rowOf: () => JsonObject, components: Components): JsonObject {
+  const { rateLimit } = endpoint;
+  const names = ["X-Request-Id" as const, "Cache-Control" as const, ...(rateLimit === undefined ? [] : rateLimitNames)];
+  const isAlways = rows.kind === "known" && !rows.sometimesAbsent;
+  const changed = components.schema("RowsAffected", () => ({
+    type: "integer",
+    format: "int64",
+    minimum: 0,
+    description: "Rows that were really changed.",
+  }));
+  const schema = {
+    type: "object",
+    required: ["rows_affected", ...(isAlways ? ["data"] : [])],
+    properties: {
+      rows_affected: changed,
+      ...(rows.kind === "none" ? {} : { data: { type: "array", items: rowOf() } }),
+    },
+  };
+  return {
+    description: "What was changed, and is durable.",
+    headers: headersNamed(names, components),
+    content: { [json.mediaTypes[0]]: { schema } },
+  };
+}
