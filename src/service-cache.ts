@@ -1,9 +1,15 @@
 import { type CacheDefinition, cacheKey } from "./cache/cache.ts";
 import { makeRoom, setAside } from "./cache/cache-file.ts";
 import type { Caches } from "./cache/caches.ts";
+import type { Sharing } from "./cache/coordination.ts";
 import { ForeignCacheError, openSnapshotStore } from "./cache/duckdb-store.ts";
+import { attachLake, isShared } from "./cache/ducklake.ts";
+import { openLakeUpkeep } from "./cache/lake-upkeep.ts";
+import { leadsAlone, openLeadership } from "./cache/leader.ts";
 import { noCaches } from "./cache/no-caches.ts";
 import { openCaches } from "./cache/open-caches.ts";
+import { afterMs } from "./cache/schedule.ts";
+import { sharedStore } from "./cache/shared-store.ts";
 import type { SnapshotStore } from "./cache/snapshot-store.ts";
 import type { CacheStorage } from "./config/cache-config.ts";
 import type { Problem } from "./config/problem.ts";
@@ -32,7 +38,7 @@ export async function openProjectCaches(project: Project, parts: CacheParts): Pr
   if (storage === undefined || endpoints.every(({ cache }) => cache === undefined))
     return { caches: noCaches, problems: [] };
   const problems: Problem[] = [];
-  const store = await openStore(storage, { main, engine: parts.engine, problems });
+  const { store, sharing, close } = await openStore(storage, { main, parts, problems });
   const byKey = new Map(parts.definitions.map((definition) => [cacheKey(definition.name), definition]));
   const caches = await openCaches({
     store,
@@ -42,26 +48,110 @@ export async function openProjectCaches(project: Project, parts: CacheParts): Pr
     maxConcurrentRefreshes: storage.maxConcurrentRefreshes,
     maxBytes: storage.maxBytes,
     warmUp: storage.warmUp,
+    sharing,
   });
-  return { caches, problems };
+  const closing: Caches = {
+    ...caches,
+    async close() {
+      await caches.close();
+      await close();
+    },
+  };
+  return { caches: closing, problems };
 }
 
 function inMemory(storage: CacheStorage): CacheStorage {
-  return { ...storage, backend: { kind: "duckdb", path: undefined }, warmUp: false };
+  return { ...storage, backend: IN_MEMORY, warmUp: false };
 }
+
+const IN_MEMORY = { kind: "duckdb", path: undefined } as const;
 
 interface Opening {
   readonly main: MainConfig;
-  readonly engine: Engine;
+  readonly parts: CacheParts;
   readonly problems: Problem[];
 }
 
-async function openStore(storage: CacheStorage, opening: Opening): Promise<SnapshotStore> {
-  const { backend, catalog } = storage;
-  const { engine } = opening;
+interface OpenedStore {
+  readonly store: SnapshotStore;
+  readonly sharing: Sharing | undefined;
+  close(): Promise<void>;
+}
+
+const NOTHING_TO_CLOSE = async (): Promise<void> => {};
+
+async function openStore(storage: CacheStorage, opening: Opening): Promise<OpenedStore> {
+  const { backend } = storage;
+  if (backend.kind === "duckdb") {
+    return { store: await openFileStore(storage, backend.path, opening), sharing: undefined, close: NOTHING_TO_CLOSE };
+  }
+  try {
+    return await openLakeStore(storage, backend, opening);
+  } catch (error) {
+    if (backend.isRequired) throw new Error(`the DuckLake catalog cannot be opened: ${messageOf(error)}`);
+    // In the dialect of flAPI there is no other way to have a cache: ours does the same without the extension.
+    opening.problems.push({
+      severity: "warning",
+      location: opening.main.locate(["ducklake"]),
+      path: "ducklake",
+      message: `DuckLake cannot be used (${messageOf(error)}); caches are kept in memory instead`,
+    });
+    return { store: await openFileStore(storage, undefined, opening), sharing: undefined, close: NOTHING_TO_CLOSE };
+  }
+}
+
+/** A leader that is silent for so long is replaced. */
+const LEASE_MS = 10_000;
+
+async function openLakeStore(
+  { catalog }: CacheStorage,
+  { metadataPath, dataPath }: Extract<CacheStorage["backend"], { kind: "ducklake" }>,
+  { parts: { engine, report } }: Opening,
+): Promise<OpenedStore> {
+  const lake = { catalog, metadataPath, dataPath };
+  await attachLake(engine, lake, afterMs);
+  const upkeep = openLakeUpkeep({ engine, lake, now: () => performance.now(), report });
+  const leadership = isShared(lake)
+    ? await openLeadership({
+        engine,
+        catalog,
+        id: crypto.randomUUID(),
+        leaseMs: LEASE_MS,
+        now: () => performance.now(),
+        after: afterMs,
+        report,
+        changed: () => {},
+      })
+    : leadsAlone;
+  const shared = isShared(lake) ? { fence: () => (leadership.isLeader() ? leadership.fence() : []) } : undefined;
+  const plain = await openSnapshotStore(engine, {
+    now: Date.now,
+    randomId: () => crypto.randomUUID(),
+    catalog,
+    shared,
+  });
+  const cleaning: SnapshotStore = {
+    ...plain,
+    async drop(snapshots) {
+      await plain.drop(snapshots);
+      await upkeep.clean();
+    },
+  };
+  const leads = (): boolean => leadership.isLeader();
+  return {
+    store: shared === undefined ? cleaning : sharedStore(cleaning, { leads, after: afterMs }),
+    sharing: shared === undefined ? undefined : { leads },
+    close: () => leadership.close(),
+  };
+}
+
+async function openFileStore(
+  { catalog }: CacheStorage,
+  path: string | undefined,
+  opening: Opening,
+): Promise<SnapshotStore> {
+  const { engine } = opening.parts;
   const options = { now: Date.now, randomId: () => crypto.randomUUID(), catalog };
-  if (backend.kind === "ducklake") throw new Error("the ducklake backend is not there yet");
-  const { path } = backend;
   if (path !== undefined) makeRoom(path);
   const attach = `ATTACH ${quoted(path ?? ":memory:")} AS ${catalog}`;
   try {

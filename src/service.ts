@@ -91,18 +91,23 @@ export async function openService(project: Project, options: OpenOptions): Promi
   }).catch((error: unknown) => {
     unreachable ??= error instanceof Error ? error.message : String(error);
   });
-  problems.push(...(opened?.problems ?? []));
+  if (opened === undefined) {
+    // Templates that read the caches would only say that these are not there.
+    authenticators?.close();
+    await engine.close();
+    return { service: undefined, problems, unreachable };
+  }
+  problems.push(...opened.problems);
   const trials = refreshes.map(({ trial, problems: found }) => ({ endpoint: trial, problems: found }));
   const verified = await verifyAll([...compiled, ...trials], engine, sources);
   problems.push(...verified.problems);
   if (
     authenticators === undefined ||
-    opened === undefined ||
     unreachable !== undefined ||
     problems.some(({ severity }) => severity === "error")
   ) {
     authenticators?.close();
-    await opened?.caches.close();
+    await opened.caches.close();
     await engine.close();
     return { service: undefined, problems, unreachable };
   }

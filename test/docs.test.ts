@@ -155,8 +155,7 @@ describe("keys", () => {
     const rest = names.filter((name) => !refused.includes(name));
     const { project } = await load(yaml(rest));
     const inactive = project?.inactive.map((line) => line.replace(/ \(.*/, "")) ?? [];
-    // There is no documentation page yet to switch off.
-    const expected = rest.filter((name) => inactive.includes(name) || name === "docs");
+    const expected = rest.filter((name) => inactive.includes(name));
     expect(rest.filter((name) => isMarked(name, /\*not active yet\*/i))).toEqual(expected);
   });
 

@@ -1,100 +1,190 @@
-import type { Files } from "./service.ts";
+import { execFile, spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { fullFormats } from "ajv-formats/dist/formats.js";
+import { expect, test } from "vitest";
 
-const head = (method: string, path: string, sql: string): string =>
-  `url-path: ${path}\nmethod: ${method}\ntemplate-source: ${sql}.sql\nconnection: [memory]\n`;
+/** Somebody else's tools that read an OpenAPI document, and a check of answers against one. */
 
-/** A project with every kind of endpoint: each validator, location, operation, protection and cache. */
-export const everyKind: Files = {
-  "eider.yaml": `project-name: Every kind
-project-description: Endpoints of every kind, for tools that read their description.
-project-version: 2.1.0
-connections:
-  memory:
-    init: |
-      CREATE TABLE items (id INTEGER PRIMARY KEY, name VARCHAR NOT NULL, price DECIMAL(12, 2), sold BIGINT, day DATE);
-      INSERT INTO items SELECT i, 'item ' || i, i * 1.25, i * 1000, DATE '2024-01-01' + i::INTEGER FROM range(1, 30) r(i);
-limits: { max-page-size: 50, default-page-size: 10 }
-`,
-  "items.yaml": `${head("GET", "/items", "items")}summary: Items
-description: |
-  Everything that is sold.
+type Json = Readonly<Record<string, unknown>>;
 
-  The newest come first.
-tags: [items, shop]
-request:
-  - field-name: min_price
-    field-in: query
-    description: The least price.
-    validators: [{ type: number, min: 0, max: 1000.5 }]
-  - field-name: since
-    field-in: query
-    validators: [{ type: date, min: 2020-01-01 }]
-  - field-name: sort
-    field-in: query
-    default: id
-    validators: [{ type: enum, allowedValues: [id, price, name] }]
-  - field-name: x_user_region
-    field-in: header
-    validators: [{ type: string, min: 2, max: 8, regex: "[a-z]+" }]
-`,
-  "items.sql": `SELECT id, name, price, sold, day FROM items
-WHERE true {{#params.min_price}} AND price >= {{params.min_price}} {{/params.min_price}}
-{{#params.since}} AND day >= '{{params.since}}' {{/params.since}}
-{{#params.x_user_region}} AND '{{{params.x_user_region}}}' <> '' {{/params.x_user_region}}
-ORDER BY {{{params.sort}}}`,
-  "item.yaml": `${head("GET", "/items/:id", "item")}with-pagination: false
-tags: [items]
-request: [{ field-name: id, field-in: path, required: true, validators: [{ type: int, min: 1 }] }]
-`,
-  "item.sql": `SELECT * FROM (SELECT id, name, {'a': [1, 2], 'b': MAP {'x': 1.5}} AS nested FROM items WHERE id = {{params.id}})
-UNION ALL SELECT error('404: no such item'), NULL, NULL WHERE NOT EXISTS (SELECT 1 FROM items WHERE id = {{params.id}})`,
-  "add-item.yaml": `${head("POST", "/items", "add-item")}tags: [items]
-operation: { returns-data: true }
-request-fields-validation: true
-request:
-  - { field-name: id, field-in: body, required: true, description: The number., validators: [{ type: int, min: 1, max: 2147483647 }] }
-  - { field-name: name, field-in: body, required: true, validators: [{ type: string, min: 1, max: 20 }] }
-  - { field-name: price, field-in: body, validators: [{ type: number, min: 0, max: 1000000 }] }
-  - { field-name: day, field-in: body, validators: [{ type: date }] }
-  - { field-name: kind, field-in: body, default: plain, validators: [{ type: enum, allowedValues: [plain, fancy] }] }
-  - { field-name: fresh, field-in: body, validators: [{ type: boolean }] }
-`,
-  "add-item.sql": `INSERT OR REPLACE INTO items VALUES ({{params.id}}, '{{{params.name}}}', {{params.price}}::DECIMAL(12, 2), 0, {{params.day}}) RETURNING *`,
-  "change-item.yaml": `${head("PATCH", "/items/:number", "change-item")}
-request:
-  - { field-name: number, field-in: path, required: true, validators: [{ type: int }] }
-  - { field-name: note, field-in: body }
-  - { field-name: x_reason, field-in: header, required: true }
-`,
-  "change-item.sql":
-    "UPDATE items SET name = coalesce(left('{{{params.note}}}', 20), name) WHERE id = {{params.number}}",
-  "remove-item.yaml": `${head("DELETE", "/items/:id", "remove-item")}deprecated: true
-operation: { transaction: false }
-request: [{ field-name: id, field-in: path, required: true, validators: [{ type: int }] }]
-`,
-  "remove-item.sql": "DELETE FROM items WHERE id = {{params.id}}",
-  "search.yaml": `${head("POST", "/search", "search")}operation: { type: Read }
-request:
-  - { field-name: mail, field-in: body, validators: [{ type: email }] }
-  - { field-name: key, field-in: body, validators: [{ type: uuid }] }
-  - { field-name: at, field-in: body, validators: [{ type: time, min: "06:00:00" }] }
-`,
-  "search.sql":
-    "SELECT '{{{params.mail}}}' AS mail, '{{{params.key}}}' AS key, {{params.at}} AS at, TIMESTAMPTZ '2024-02-29 12:30:00+02' AS moment",
-  "types.yaml": `${head("GET", "/types", "types")}with-pagination: false\n`,
-  "types.sql": "SELECT * FROM test_all_types()",
-  "limited.yaml": `${head("GET", "/limited", "one")}rate-limit: { max: 1000000, interval: 60 }\n`,
-  "kept.yaml": `${head("GET", "/kept", "kept")}cache: { schedule: 5m }
-request: [{ field-name: n, field-in: query, default: "3", validators: [{ type: int, min: 0, max: 20 }] }]
-`,
-  "kept.sql": "SELECT range AS n, now() AS at FROM range({{params.n}})",
-  "table.yaml": `${head("GET", "/table", "table")}cache: { table: totals, schedule: 1h, template-file: totals.sql }\n`,
-  "table.sql": "SELECT * FROM {{cache.catalog}}.{{cache.schema}}.{{cache.table}}",
-  "totals.sql": "SELECT count(*) AS items, sum(price) AS worth FROM items",
-  "basic.yaml": `${head("GET", "/basic", "who")}auth: { type: basic, users: [{ username: ann, password: secret }] }\n`,
-  "bearer.yaml": `${head("GET", "/bearer", "who")}auth: { type: bearer, token: a-token-of-some-length }\n`,
-  "jwt.yaml": `${head("GET", "/jwt", "who")}auth: { type: bearer, jwt-secret: a-secret-of-thirty-two-characters }\n`,
-  "oidc.yaml": `${head("GET", "/oidc", "who")}auth: { type: oidc, oidc: { issuer-url: "https://id.example", client-id: shop } }\n`,
-  "who.sql": "SELECT '{{{auth.username}}}' AS name",
-  "one.sql": "SELECT 1 AS n",
-};
+const root = join(import.meta.dirname, "..");
+
+/** Writes the document where tools find it, for as long as they need it. */
+async function withFile<T>(document: object, work: (file: string, folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), "eider-openapi-"));
+  try {
+    const file = join(folder, "openapi.json");
+    await writeFile(file, JSON.stringify(document));
+    return await work(file, folder);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** What a program printed, however it ended. Not in step: a service may run in this very process. */
+export function outputOf(
+  program: string,
+  args: readonly string[],
+  options: { readonly cwd?: string; readonly env?: Record<string, string> } = {},
+): Promise<{ readonly text: string; readonly code: number }> {
+  const env = { ...process.env, ...options.env };
+  return new Promise((done) => {
+    execFile(program, [...args], { ...options, env, maxBuffer: 1 << 28 }, (error, stdout, stderr) => {
+      const code = error === null ? 0 : typeof error.code === "number" ? error.code : 1;
+      done({ text: stdout + stderr, code });
+    });
+  });
+}
+
+/** The rules that the document breaks, as Redocly's recommended set has them. */
+export function lint(
+  document: object,
+): Promise<readonly { readonly rule: string; readonly severity: string; readonly message: string }[]> {
+  return withFile(document, async (file, folder) => {
+    const cli = join(root, "node_modules/@redocly/cli/bin/cli.js");
+    // It asks for news of itself and sends usage data unless it is told not to.
+    const env = { REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true", NO_COLOR: "1" };
+    const args = [cli, "lint", "--extends", "recommended", "--format", "json", file];
+    const { text } = await outputOf(process.execPath, args, { cwd: folder, env });
+    const start = text.indexOf("{\n");
+    const report = JSON.parse(text.slice(start, text.lastIndexOf("\n}") + 2)) as {
+      problems: { ruleId: string; severity: string; message: string }[];
+    };
+    return report.problems.map(({ ruleId, severity, message }) => ({ rule: ruleId, severity, message }));
+  });
+}
+
+const python = process.env["EIDER_TEST_PYTHON"] ?? "python3";
+
+/** What PyPI's validator says; empty when all is well. */
+export function validateWithPython(document: object): Promise<string> {
+  const program =
+    "import json, sys\nfrom openapi_spec_validator import validate\nvalidate(json.load(open(sys.argv[1])))";
+  return withFile(document, async (file) => (await outputOf(python, ["-c", program, file])).text);
+}
+
+/** The maker of TypeScript types needs a TypeScript before 7, so it cannot live beside ours: CI names its file. */
+const typesTool = process.env["EIDER_TEST_OPENAPI_TYPESCRIPT"] ?? join(root, "node_modules/.bin/openapi-typescript");
+
+/** `test` where openapi-typescript is; elsewhere it is left out and says so, or fails under EIDER_TEST_REQUIRE=all. */
+export function testWithTypes(name: string, run: () => Promise<void>): void {
+  if (process.env["EIDER_TEST_REQUIRE"] === "all" || existsSync(typesTool)) test(name, run, 120_000);
+  // It is missing here; CI has it.
+  else test.skip(`${name} (left out: no openapi-typescript; EIDER_TEST_OPENAPI_TYPESCRIPT names one)`, run);
+}
+
+/** Types from the document and a program that uses them, compiled under `strict`: what the compiler says. */
+export function compileTypes(document: object, program: string): Promise<string> {
+  return withFile(document, async (file, folder) => {
+    const made = await outputOf(typesTool, [file, "--output", join(folder, "types.ts")]);
+    if (made.code !== 0) return made.text;
+    await writeFile(
+      join(folder, "program.ts"),
+      `import type { components, operations, paths } from "./types.ts";\n${program}`,
+    );
+    const compiler = createRequire(import.meta.url)
+      .resolve("typescript/package.json")
+      .replace(/package\.json$/, "bin/tsc");
+    const options = [
+      "--noEmit",
+      "--strict",
+      "--exactOptionalPropertyTypes",
+      "--noUncheckedIndexedAccess",
+      "--allowImportingTsExtensions",
+      "--skipLibCheck",
+      "false",
+    ];
+    return (await outputOf(process.execPath, [compiler, ...options, join(folder, "program.ts")], { cwd: folder })).text;
+  });
+}
+
+/** Whether Schemathesis can be run. */
+export const hasSchemathesis = spawnSync(python, ["-c", "import schemathesis"]).status === 0;
+
+export interface SchemathesisRun {
+  readonly url: string;
+  /** Settings as its own file has them. */
+  readonly config: string;
+  readonly args: readonly string[];
+}
+
+/** Calls the service as the document allows, and as it does not. */
+export function runSchemathesis(
+  document: object,
+  { url, config, args }: SchemathesisRun,
+): Promise<{ readonly text: string; readonly code: number }> {
+  return withFile(document, async (file, folder) => {
+    await writeFile(join(folder, "schemathesis.toml"), config);
+    const program = "from schemathesis.cli import schemathesis\nschemathesis()";
+    const all = ["-c", program, "--config-file", "schemathesis.toml", "run", file, "--url", url, ...args];
+    return await outputOf(python, all, { cwd: folder, env: { NO_COLOR: "1" } });
+  });
+}
+
+/** Dates beyond the calendar of RFC 3339, as the description of the schema tells them. */
+const FAR_DATE = /^(?:-?infinity|[+-]\d{4,}-\d\d-\d\d)$/;
+const FAR_MOMENT = /^(?:-?infinity|[+-]\d{4,}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{6})?Z)$/;
+
+function formatted(format: unknown, text: string): boolean {
+  const { validate } = format as { validate: (text: string) => boolean };
+  return validate(text);
+}
+
+/** Holds answers against a document. */
+export interface Conformance {
+  /** The answer is one that the document has for this operation. Gives back its body, as JSON or text. */
+  check(method: string, path: string, response: Response): Promise<unknown>;
+}
+
+export function conformance(document: Json): Conformance {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  for (const [name, format] of Object.entries(fullFormats)) ajv.addFormat(name, format);
+  ajv.addFormat("date", (text) => FAR_DATE.test(text) || formatted(fullFormats.date, text));
+  ajv.addFormat("date-time", (text) => FAR_MOMENT.test(text) || formatted(fullFormats["date-time"], text));
+  for (const name of ["decimal", "uint64"]) ajv.addFormat(name, true);
+  ajv.addSchema(document, "document");
+  const resolved = (part: unknown): Json => {
+    const { $ref } = part as { $ref?: string };
+    if ($ref === undefined) return part as Json;
+    return $ref
+      .slice(2)
+      .split("/")
+      .reduce((at, step) => at[step] as Json, document);
+  };
+  return {
+    async check(method, path, response) {
+      const where = `${method} ${path} ${response.status}`;
+      const operation = (document["paths"] as Record<string, Record<string, Json>>)[path]?.[method.toLowerCase()];
+      const described = (operation?.["responses"] as Json | undefined)?.[String(response.status)];
+      expect(described, where).toBeDefined();
+      const { headers = {}, content } = resolved(described) as { headers?: Json; content?: Record<string, Json> };
+      for (const [name, header] of Object.entries(headers)) {
+        if (resolved(header)["required"] === true)
+          expect([where, name, response.headers.has(name)]).toEqual([where, name, true]);
+      }
+      const text = await response.text();
+      if (content === undefined) return text;
+      const [type = ""] = (response.headers.get("content-type") ?? "").split(";");
+      expect([where, Object.keys(content)]).toEqual([where, expect.arrayContaining([type])]);
+      if (type !== "application/json") return text;
+      const body: unknown = JSON.parse(text);
+      const validate = ajv.compile({ ...refersInto(content[type]?.["schema"]) });
+      validate(body);
+      expect([where, validate.errors?.map(({ instancePath, message }) => `${instancePath} ${message}`)]).toEqual([
+        where,
+        undefined,
+      ]);
+      return body;
+    },
+  };
+}
+
+/** A schema whose references are those of the document, wherever it is compiled. */
+function refersInto(schema: unknown): Json {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/')) as Json;
+}

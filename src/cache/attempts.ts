@@ -36,7 +36,8 @@ type Waiter = (ended: Ended) => void;
 
 /** What becomes of the attempts of one kind of subject. */
 export interface Refreshing<S extends Subject> {
-  make(subject: S, signal: StopSignal): Promise<Snapshot>;
+  /** `isScheduled`: nobody waits for it. */
+  make(subject: S, signal: StopSignal, isScheduled: boolean): Promise<Snapshot>;
   /** Puts the new rows in the place of the old ones, before those who wait are told. */
   made(subject: S, snapshot: Snapshot, attempt: Attempt): void;
   failed(subject: S, failure: RequestFailure, attempt: Attempt): void | Promise<void>;
@@ -114,7 +115,7 @@ export function openAttempts<S extends Subject>({ queue, now, time, refreshing }
 
   async function resultOf(subject: S, attempt: Attempt): Promise<Ended> {
     try {
-      const snapshot = await refreshing.make(subject, attempt.signal);
+      const snapshot = await refreshing.make(subject, attempt.signal, attempt.lane === "background");
       refreshing.made(subject, snapshot, attempt);
       return { kind: "made" };
     } catch (error) {

@@ -14,4 +14,11 @@ export interface Coordination {
   readonly timing: Timing;
   readonly now: () => number;
   readonly report: Report;
+  /** Other processes have the same catalog. */
+  readonly sharing: Sharing | undefined;
+}
+
+/** Several processes over one catalog: one of them refreshes by schedule, the others take over what it has made. */
+export interface Sharing {
+  leads(): boolean;
 }

@@ -1,5 +1,6 @@
 import type { Engine } from "../engines/engine.ts";
 import { RequestFailure } from "../failure.ts";
+import type { Statement } from "../sql/statement.ts";
 import type { CacheName, Snapshot } from "./cache.ts";
 import type { SnapshotStore } from "./snapshot-store.ts";
 import { measureTable } from "./store-bytes.ts";
@@ -27,6 +28,8 @@ export interface SnapshotStoreOptions {
   readonly randomId: () => string;
   /** The name under which the cache database is attached. */
   readonly catalog?: string;
+  /** Other processes have the same database: what they use is left alone, and a refresh of theirs may be in the way of ours. */
+  readonly shared?: { readonly fence: () => readonly Statement[] } | undefined;
 }
 
 const KEPT_RECORDS = 10_000;
@@ -35,10 +38,10 @@ const RECORDS_BETWEEN = 1_000;
 
 /** Snapshots as tables of an attached database. Rejects with a ForeignCacheError where that is not ours. decisions.md 8. */
 export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOptions): Promise<SnapshotStore> {
-  const { now, randomId, catalog = "cache" } = options;
+  const { now, randomId, catalog = "cache", shared } = options;
   await openLayout(engine, catalog);
-  await clearLeftovers(engine, catalog).catch(() => {});
-  const refresher = openRefresher(engine, { now, randomId, catalog });
+  if (shared === undefined) await clearLeftovers(engine, catalog).catch(() => {});
+  const refresher = openRefresher(engine, { now, randomId, catalog, fence: shared?.fence });
   const space = await openSpace(engine, catalog);
   const schemas = new Map<string, Promise<void>>();
   // The first one clears what an earlier process has left.

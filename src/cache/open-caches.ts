@@ -2,7 +2,7 @@ import type { Report, ServiceEvent } from "../events.ts";
 import { RequestFailure } from "../failure.ts";
 import type { CacheDefinition, Snapshot } from "./cache.ts";
 import type { Caches } from "./caches.ts";
-import type { Coordination } from "./coordination.ts";
+import type { Coordination, Sharing } from "./coordination.ts";
 import { openLeases } from "./leases.ts";
 import { openRefreshQueue } from "./refresh-queue.ts";
 import { openResultCaches } from "./result-cache.ts";
@@ -24,7 +24,12 @@ export interface CachesOptions {
   readonly maxBytes?: number;
   /** Whether caches that are empty are filled at start. */
   readonly warmUp: boolean;
+  /** Other processes have the same catalog. */
+  readonly sharing?: Sharing | undefined;
 }
+
+/** How soon one process sees what another has made. */
+const LOOK_EVERY_MS = 2_000;
 
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
 /** Results do not outlive the process: dropping them is only worth a moment. */
@@ -41,16 +46,18 @@ export async function openCaches({
   maxConcurrentRefreshes = 2,
   maxBytes = 256 * 1024 * 1024,
   warmUp,
+  sharing,
 }: CachesOptions): Promise<Caches> {
   const loaded: readonly Snapshot[] = await store.load();
   const schedule = openSchedule({ now, after });
   const leases = openLeases({ store, report: tell });
   const queue = openRefreshQueue(maxConcurrentRefreshes);
   const timing = openTiming(random);
-  const coordination: Coordination = { store, queue, schedule, leases, timing, now, report: tell };
+  const coordination: Coordination = { store, queue, schedule, leases, timing, now, report: tell, sharing };
   const tables = openTableCaches(definitions, loaded, coordination);
   const results = openResultCaches(maxBytes, coordination);
   const sweeping = dueFor(sweep);
+  const looking = dueFor(() => void lookForOthers());
   let closed = false;
 
   /** What ends because the service ends is no news. */
@@ -62,6 +69,14 @@ export async function openCaches({
     tables.sweep();
     void leases.flush();
     schedule.set(sweeping, SWEEP_EVERY_MS);
+  }
+
+  async function lookForOthers(): Promise<void> {
+    // A catalog that cannot be read now is looked at again: until then the rows that are there stay.
+    const snapshots = await store.load().catch(() => []);
+    if (closed) return;
+    tables.adopt(snapshots);
+    schedule.set(looking, LOOK_EVERY_MS);
   }
 
   function whileOpen<T>(work: () => Promise<T>): Promise<T> {
@@ -90,6 +105,7 @@ export async function openCaches({
       schedule.start();
       sweep();
       tables.start();
+      if (sharing !== undefined) schedule.set(looking, LOOK_EVERY_MS);
       if (warmUp) tables.warmUp(reportTenths);
     },
     async close() {

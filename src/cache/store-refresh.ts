@@ -1,6 +1,7 @@
 import type { Engine, StopSignal } from "../engines/engine.ts";
 import { RequestFailure } from "../failure.ts";
 import { changedName } from "../sql/classify.ts";
+import type { Statement } from "../sql/statement.ts";
 import type { CacheDefinition, RefreshRecord, RefreshStatements, RefreshVariables, Snapshot } from "./cache.ts";
 import { definitionText } from "./store-definition.ts";
 import { foldName, isOwnTable, mentioned, quoted, snapshotTable, tableIn } from "./store-names.ts";
@@ -19,6 +20,8 @@ export interface StoreOptions {
   /** Another text each time, unlike that of any other process. */
   readonly randomId: () => string;
   readonly catalog: string;
+  /** Statements at the beginning of a refresh, which fail where it must not be. */
+  readonly fence?: (() => readonly Statement[]) | undefined;
 }
 
 export interface Refresher {
@@ -31,7 +34,7 @@ class Overtaken extends Error {}
 const MOST_TRIES = 5;
 
 export function openRefresher(engine: Engine, options: StoreOptions): Refresher {
-  const { catalog, now, randomId } = options;
+  const { catalog, now, randomId, fence = () => [] } = options;
 
   function begin(definition: CacheDefinition, before: Before): Beginning {
     const startedAtMs = now();
@@ -57,6 +60,7 @@ export function openRefresher(engine: Engine, options: StoreOptions): Refresher 
       "refreshes",
     );
     return engine.change({ connections, touches, signal }, async (run) => {
+      for (const guard of fence()) await run(guard);
       const known = await currentSnapshot(run, catalog, { name, definition: before.text });
       if (known?.id !== before.current?.id) throw new Overtaken();
       const target = tableIn(catalog, name.schema, physicalTable);

@@ -38,19 +38,27 @@ export interface TableCaches {
   warmUp(progress: (done: number, total: number, failed: number) => void): void;
   /** Retires what is too old. */
   sweep(): void;
+  /** Takes over what other processes have made. */
+  adopt(snapshots: readonly Snapshot[]): void;
 }
 
 export function openTableCaches(
   definitions: readonly CacheDefinition[],
   loaded: readonly Snapshot[],
-  { store, queue, schedule, leases, timing, now, report }: Coordination,
+  { store, queue, schedule, leases, timing, now, report, sharing }: Coordination,
 ): TableCaches {
   const attempts = openAttempts<TableCache>({
     queue,
     now,
     time: schedule.time,
     refreshing: {
-      make: ({ definition, current }, signal) => store.refresh(definition, current?.snapshot, signal),
+      make: async ({ definition, current }, signal, isScheduled) => {
+        // By schedule the leader refreshes, and the others find what it has made.
+        if (isScheduled && sharing?.leads() === false && current !== undefined) {
+          return newestOf(await store.load(), definition.name) ?? current.snapshot;
+        }
+        return await store.refresh(definition, current?.snapshot, signal);
+      },
       made,
       failed,
       settled: retireOld,
@@ -236,6 +244,16 @@ export function openTableCaches(
     sweep() {
       for (const cache of caches.values()) retireOld(cache);
     },
+    adopt(snapshots) {
+      for (const cache of caches.values()) {
+        const newest = newestOf(snapshots, cache.definition.name);
+        if (newest === undefined || cache.running !== undefined) continue;
+        if (newest.id <= (cache.current?.snapshot.id ?? 0)) continue;
+        put(cache, newest);
+        cache.lateFrom = schedule.time() - ageOf(newest) + goodFor(cache.definition.scheduleMs, 0);
+        retireOld(cache);
+      }
+    },
   };
 
   function statusOf(cache: TableCache): CacheStatus {
@@ -252,4 +270,9 @@ export function openTableCaches(
       error: cache.error,
     };
   }
+}
+
+function newestOf(snapshots: readonly Snapshot[], name: CacheName): Snapshot | undefined {
+  // The current one of each comes last.
+  return snapshots.findLast((snapshot) => cacheKey(snapshot.name) === cacheKey(name));
 }

@@ -23,7 +23,11 @@ const jsonText = fc
   .map(([value, space]) => JSON.stringify(value, null, space));
 
 test("on several lines it is still the same JSON", () => {
-  fc.assert(fc.property(jsonText, (text) => expect(JSON.parse(shown(text))).toEqual(JSON.parse(text))));
+  fc.assert(
+    fc.property(jsonText, (text) => {
+      expect(JSON.parse(shown(text))).toEqual(JSON.parse(text));
+    }),
+  );
 });
 
 test("it looks as JSON.stringify would print it, numbers apart", () => {

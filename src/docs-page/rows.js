@@ -7,7 +7,7 @@ export const MOST_ROWS = 100_000;
 
 /**
  * The rows of an answer's JSON text: `{ columns, rows, next, total, left }`, or undefined when it holds none. Columns
- * come from the document; what the document does not know is added as it appears.
+ * come in the order of the rows, with the types that the document tells.
  */
 export function readRows(text, known = []) {
   const body = text.trim();
@@ -15,13 +15,15 @@ export function readRows(text, known = []) {
   const data = envelope === undefined ? body : envelope.get("data");
   if (data === undefined || kindOf(data) !== "array") return undefined;
   const elements = elementsOf(data);
-  const columns = known.map((column) => ({ ...column }));
-  const places = new Map(columns.map(({ name }, index) => [name, index]));
-  const rows = elements.slice(0, MOST_ROWS).map((element) => readRow(element, columns, places));
+  const places = new Map();
+  const rows = elements.slice(0, MOST_ROWS).map((element) => readRow(element, places));
+  const named = [...places.keys()].map(
+    (name, index) => known.find((column) => column.name === name) ?? guessed(name, index, rows),
+  );
   const total = envelope?.get("total_count");
   const next = envelope?.get("next");
   return {
-    columns: columns.map((column, index) => (column.type === undefined ? guessed(column, index, rows) : column)),
+    columns: rows.length === 0 ? known : named,
     rows,
     next: next === undefined || kindOf(next) !== "string" ? "" : readable(next),
     total: total === undefined || kindOf(total) !== "number" ? undefined : total,
@@ -30,21 +32,19 @@ export function readRows(text, known = []) {
   };
 }
 
-function readRow(element, columns, places) {
+/** `places` are the columns that were seen so far. */
+function readRow(element, places) {
   const cells = [];
   const members = kindOf(element) === "object" ? membersOf(element) : [["value", element]];
   for (const [name, value] of members) {
-    if (!places.has(name)) {
-      places.set(name, columns.length);
-      columns.push({ name, type: undefined, isNumber: false });
-    }
+    if (!places.has(name)) places.set(name, places.size);
     cells[places.get(name)] = value;
   }
   return cells;
 }
 
 /** The type of a column that the document does not tell of. */
-function guessed({ name }, index, rows) {
+function guessed(name, index, rows) {
   const kinds = new Set(rows.map((row) => row[index] ?? "null").map(kindOf));
   kinds.delete("null");
   const [kind = "null"] = kinds;

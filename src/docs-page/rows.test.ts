@@ -54,6 +54,12 @@ test("an envelope: rows as text, what comes next, how many there are", () => {
   });
 });
 
+test("columns come in the order of the rows; without rows in that of the document", () => {
+  const known = [BIGINT, { name: "7", type: "DATE", isNumber: false }];
+  expect(readRows('[{"7":"2024-01-01","id":1}]', known)?.columns).toEqual([known[1], known[0]]);
+  expect(readRows("[]", known)?.columns).toEqual(known);
+});
+
 test.each([
   ["[]", [], []],
   ['[{"a":1},{"b":"x"}]', ["a", "b"], [["1"], [undefined, '"x"']]],

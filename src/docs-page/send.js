@@ -92,9 +92,18 @@ export function saveBlob(blob, fileName) {
 
 /** A name for a file, from the path of a request. */
 export function fileNameOf(request, ending) {
-  const path = decodeURIComponent(new URL(request.url).pathname);
-  const name = path.replace(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[-.]+|[-.]+$/g, "");
+  const name = pathOf(request)
+    .replace(/[^\p{L}\p{N}._-]+/gu, "-")
+    .replace(/^[-.]+|[-.]+$/g, "");
   return `${name || "rows"}.${ending}`;
+}
+
+function pathOf({ url }) {
+  try {
+    return decodeURIComponent(new URL(url).pathname);
+  } catch {
+    return "";
+  }
 }
 
 /** The request of the page that `next` of an answer names; undefined when that leads elsewhere. */

@@ -36,6 +36,7 @@ const ALIASES: Readonly<Record<string, Kind | "negotiated">> = {
   "/openapi.yaml": "yaml",
   "/doc.yaml": "yaml",
 };
+const PATH = "/docs";
 const ASSETS = "/docs/assets/";
 const ALLOW = ["GET", "HEAD", "OPTIONS"];
 const HOST = /^(?:\[[0-9a-f:.]+\]|[a-z0-9_][a-z0-9._-]*)(?::\d{1,5})?$/i;
@@ -57,7 +58,7 @@ export function answerDocs(
   }
   if (!ALLOW.includes(request.method ?? "")) throw new RequestFailure({ kind: "method-not-allowed", allow: ALLOW });
   const auth = context.service.project.main.docs?.needsAuth === true ? protections.auth : undefined;
-  const reader = { name: "GET /docs", auth, rateLimit: auth === undefined ? undefined : protections.rateLimit };
+  const reader = { name: PATH, auth, rateLimit: auth === undefined ? undefined : protections.rateLimit };
   Promise.resolve(admit(reader, asked, context.gate))
     .then(() =>
       kind === undefined ? sendAsset(target, asked, docs) : sendDocument(kind, target, asked, { docs, context }),

@@ -88,6 +88,8 @@ export interface Shop extends AsyncDisposable {
   /** Tells the pages that listen. */
   tellChange(): void;
   listeners(): number;
+  /** Everything as it was at first, the document included. */
+  reset(): void;
 }
 
 /** The real service behind a listener that serves the page and a document as well. */
@@ -135,6 +137,10 @@ export async function openShop(): Promise<Shop> {
       for (const each of listening) each.write("data: reload\n\n");
     },
     listeners: () => listening.size,
+    reset() {
+      document = shopDocument();
+      wanted = "";
+    },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -1,0 +1,23 @@
+import type { Snapshot } from "./cache.ts";
+import type { After } from "./schedule.ts";
+import type { SnapshotStore } from "./snapshot-store.ts";
+
+/** A process that has just been given the name of a snapshot may not have begun to read it. */
+const DROP_AFTER_MS = 60_000;
+
+/** The store of a process among several: only the leader takes snapshots away, and not before the others have let go of them. */
+export function sharedStore(
+  store: SnapshotStore,
+  { leads, after }: { readonly leads: () => boolean; readonly after: After },
+): SnapshotStore {
+  return {
+    ...store,
+    async drop(snapshots: readonly Snapshot[]) {
+      if (!leads()) return;
+      after(DROP_AFTER_MS, () => {
+        // What is left behind is dropped with what comes next, or by the next leader.
+        if (leads()) void store.drop(snapshots).catch(() => {});
+      });
+    },
+  };
+}

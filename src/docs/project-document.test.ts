@@ -1,0 +1,79 @@
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { everyKind } from "../../test/openapi-project.ts";
+import { type Files, serviceFrom } from "../../test/service.ts";
+import { describeProject, openProjectDocument } from "./project-document.ts";
+
+interface Document {
+  readonly servers: readonly { readonly url: string }[];
+  readonly components: { readonly schemas: Readonly<Record<string, { readonly required?: readonly string[] }>> };
+}
+
+test("each who asks finds the address that it asked", async () => {
+  await using service = await serviceFrom(everyKind);
+  const { current } = openProjectDocument({ ...service.service, now: () => 0 });
+  const document = await current();
+  for (const url of ["https://api.example.com", 'http://odd"address\\']) {
+    const json = JSON.parse(document.json(url)) as Document;
+    expect(json).toEqual({ ...(await describeProject(service.service, [url])), servers: [{ url }] });
+    expect(parse(document.yaml(url))).toEqual(json);
+  }
+  expect(await current()).toBe(document);
+});
+
+test("what was not known is asked for again, after a while", async () => {
+  await using service = await serviceFrom(everyKind);
+  let now = 1_000;
+  const { current } = openProjectDocument({ ...service.service, now: () => now });
+  const columns = async () =>
+    (JSON.parse((await current()).json("http://x")) as Document).components.schemas["GetTableRow"];
+  const first = await current();
+  expect(await columns()).not.toHaveProperty("required");
+  // The cache is filled by its first reader.
+  await service.get("/table");
+  expect(await columns()).not.toHaveProperty("required");
+  now += 5_000;
+  const [second, third] = await Promise.all([current(), current()]);
+  expect(second).toBe(third);
+  expect(second).not.toBe(first);
+  expect(await columns()).toMatchObject({ required: ["items", "worth"] });
+});
+
+function manyEndpoints(count: number): Files {
+  const files: Record<string, string> = {
+    "eider.yaml":
+      "connections:\n  memory: { init: 'CREATE TABLE t (id INTEGER, name VARCHAR, day DATE, price DECIMAL(12, 2), n BIGINT)' }\n",
+  };
+  for (let i = 0; i < count; i++) {
+    files[`e${i}.yaml`] = `url-path: /things-${i}/:id
+template-source: e${i}.sql
+connection: [memory]
+description: Things of kind ${i}.
+request:
+  - { field-name: id, field-in: path, required: true, validators: [{ type: int, min: 1 }] }
+  - { field-name: name, field-in: query, validators: [{ type: string, max: 20 }] }
+`;
+    files[`e${i}.sql`] =
+      `SELECT *, ${i} AS k FROM t WHERE id = {{params.id}} {{#params.name}} AND name = '{{{params.name}}}' {{/params.name}}`;
+  }
+  return files;
+}
+
+test("a thousand endpoints take well under a second, and are asked for their columns once", async () => {
+  await using service = await serviceFrom(manyEndpoints(1000));
+  const times: Record<string, number> = {};
+  const timed = async <T>(name: string, work: () => T | Promise<T>): Promise<T> => {
+    const from = performance.now();
+    const result = await work();
+    times[name] = performance.now() - from;
+    return result;
+  };
+  const { current } = openProjectDocument({ ...service.service, now: () => 0 });
+  const document = await timed("described", current);
+  const text = await timed("json", () => document.json("http://a"));
+  const yaml = await timed("yaml", () => document.yaml("http://a"));
+  await timed("again", async () => (await current()).json("http://b"));
+  console.log(times, text.length, yaml.length);
+  expect(Object.keys((JSON.parse(text) as { paths: object }).paths)).toHaveLength(1000);
+  expect(text.length).toBeLessThan(3_000_000);
+}, 60_000);

@@ -1,0 +1,72 @@
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { afterAll, expect } from "vitest";
+import { openBrowser, testInBrowser } from "../browser.ts";
+import { openShop, type Shop } from "./shop.ts";
+
+export interface Visit {
+  readonly page: Page;
+  readonly shop: Shop;
+  /** Opens the page at an endpoint, `GET /customers`, or at its overview. */
+  open(operation?: string): Promise<void>;
+  /** Presses the button and waits for the answer's status. */
+  send(): Promise<string>;
+}
+
+/** What is open while a file's tests run: one browser and one service. */
+const opened: { browser?: Promise<Browser>; shop?: Promise<Shop> } = {};
+
+afterAll(async () => {
+  await (await opened.browser)?.close();
+  await (await opened.shop)?.[Symbol.asyncDispose]();
+});
+
+/**
+ * A test with a page of its own. Whatever it does: no request leaves for another host, the policy has nothing to object
+ * to, and the console shows no error but the statuses that the test provokes.
+ */
+export function visit(name: string, run: (visit: Visit) => Promise<void>, options: BrowserContextOptions = {}): void {
+  testInBrowser(name, async () => {
+    opened.shop ??= openShop();
+    opened.browser ??= openBrowser();
+    const [shop, browser] = await Promise.all([opened.shop, opened.browser]);
+    shop.reset();
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+    const page = await context.newPage();
+    const hosts = new Set<string>();
+    const errors: string[] = [];
+    page.on("request", (request) => hosts.add(new URL(request.url()).origin));
+    page.on("pageerror", (error) => errors.push(String(error)));
+    page.on("console", (message) => {
+      const isStatus = message.text().startsWith("Failed to load resource: the server responded with a status of");
+      if (message.type() === "error" && !isStatus) errors.push(message.text());
+    });
+    await page.exposeFunction("tellViolation", (what: string) => errors.push(what));
+    await page.addInitScript(
+      `document.addEventListener("securitypolicyviolation", (event) => tellViolation("policy: " + event.violatedDirective + " " + event.blockedURI));`,
+    );
+    try {
+      await run(visitOf(page, shop));
+      expect([...hosts].filter((host) => !host.startsWith("blob:") && host !== shop.url)).toEqual([]);
+      expect(errors).toEqual([]);
+    } finally {
+      await context.close();
+    }
+  });
+}
+
+function visitOf(page: Page, shop: Shop): Visit {
+  return {
+    page,
+    shop,
+    async open(operation) {
+      await page.goto(`${shop.url}/docs${operation === undefined ? "" : `#${encodeURIComponent(operation)}`}`);
+      await page.locator(operation === undefined ? ".overview" : ".operation").waitFor();
+    },
+    async send() {
+      // The answer before this one is not mistaken for it.
+      await page.evaluate('document.querySelector(".status-line")?.setAttribute("data-seen", "")');
+      await page.locator("button.send").click();
+      return (await page.locator(".status-line:not([data-seen]) .status").textContent()) ?? "";
+    },
+  };
+}
