@@ -9,7 +9,8 @@ import { promisify } from "node:util";
 import { folderOf, load, median, memoryOf, root, start, startEider } from "./load.mjs";
 
 const ROUNDS = Number(process.env.EIDER_BENCH_ROUNDS ?? 7);
-const hasWrk = spawnSync("wrk", ["-v"]).error === undefined;
+const WRK = "wrk";
+const hasWrk = spawnSync(WRK, ["-v"]).error === undefined;
 const AGGREGATE =
   "SELECT region, count(*) AS n, sum(price) AS total, avg(price) AS mean FROM read_parquet('FILE') GROUP BY region ORDER BY region";
 const endpoint = (path, file, more = "") =>
@@ -61,7 +62,7 @@ async function projectFolder() {
 
 async function perSecond(server, path, { clients, requests }, wrk = false) {
   if (!wrk) return (await load(server.url, { clients, requests, path: (n) => path(n) })).perSecond;
-  const { stdout } = await promisify(execFile)("wrk", ["-t1", `-c${clients}`, "-d2s", server.url + path(0)]);
+  const { stdout } = await promisify(execFile)(WRK, ["-t1", `-c${clients}`, "-d2s", server.url + path(0)]);
   if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(stdout);
   return Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)[1]);
 }

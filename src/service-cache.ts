@@ -102,6 +102,8 @@ async function openStore(storage: CacheStorage, opening: Opening): Promise<Opene
 
 /** A leader that is silent for so long is replaced. */
 const LEASE_MS = 10_000;
+/** Every sign of a leader is a version of the catalog. */
+const CLEAN_EVERY_MS = 60_000;
 
 async function openLakeStore(
   { catalog }: CacheStorage,
@@ -138,10 +140,21 @@ async function openLakeStore(
     },
   };
   const leads = (): boolean => leadership.isLeader();
+  let stopCleaning = (): void => {};
+  const keepClean = (): void => {
+    stopCleaning = afterMs(CLEAN_EVERY_MS, () => {
+      if (leads()) void upkeep.clean();
+      keepClean();
+    });
+  };
+  keepClean();
   return {
     store: shared === undefined ? cleaning : sharedStore(cleaning, { leads, after: afterMs }),
     sharing: shared === undefined ? undefined : { leads },
-    close: () => leadership.close(),
+    close() {
+      stopCleaning();
+      return leadership.close();
+    },
   };
 }
 

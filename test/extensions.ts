@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import duckdb from "@duckdb/node-bindings";
+import { afterAll } from "vitest";
 
 /**
  * A folder with extensions of DuckDB: `<name>.duckdb_extension`, or as `duckdb.extension_directory` has them, below the
@@ -21,6 +22,9 @@ export function missingExtensions(...names: readonly string[]): string | undefin
 }
 
 let directory: string | undefined;
+afterAll(() => {
+  if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
+});
 
 /** The folder for the setting `extension_directory`: with it `LOAD` finds these extensions, without a network. */
 export function extensionDirectory(...names: readonly string[]): string {
@@ -38,7 +42,6 @@ export function extensionDirectory(...names: readonly string[]): string {
 function makeDirectory(): string {
   const made = mkdtempSync(join(tmpdir(), "eider-extensions-"));
   mkdirSync(join(made, VERSION, PLATFORM), { recursive: true });
-  process.once("exit", () => rmSync(made, { recursive: true, force: true }));
   return made;
 }
 

@@ -1,9 +1,9 @@
-import { execFile, spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { fullFormats } from "ajv-formats/dist/formats.js";
 import { expect, test } from "vitest";
@@ -13,6 +13,7 @@ import { expect, test } from "vitest";
 type Json = Readonly<Record<string, unknown>>;
 
 const root = join(import.meta.dirname, "..");
+const require = createRequire(import.meta.url);
 
 /** Writes the document where tools find it, for as long as they need it. */
 async function withFile<T>(document: object, work: (file: string, folder: string) => Promise<T>): Promise<T> {
@@ -27,7 +28,7 @@ async function withFile<T>(document: object, work: (file: string, folder: string
 }
 
 /** What a program printed, however it ended. Not in step: a service may run in this very process. */
-export function outputOf(
+function outputOf(
   program: string,
   args: readonly string[],
   options: { readonly cwd?: string; readonly env?: Record<string, string> } = {},
@@ -46,7 +47,7 @@ export function lint(
   document: object,
 ): Promise<readonly { readonly rule: string; readonly severity: string; readonly message: string }[]> {
   return withFile(document, async (file, folder) => {
-    const cli = join(root, "node_modules/@redocly/cli/bin/cli.js");
+    const cli = join(dirname(require.resolve("@redocly/cli/package.json")), "bin/cli.js");
     // It asks for news of itself and sends usage data unless it is told not to.
     const env = { REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true", NO_COLOR: "1" };
     const args = [cli, "lint", "--extends", "recommended", "--format", "json", file];
@@ -87,9 +88,7 @@ export function compileTypes(document: object, program: string): Promise<string>
       join(folder, "program.ts"),
       `import type { components, operations, paths } from "./types.ts";\n${program}`,
     );
-    const compiler = createRequire(import.meta.url)
-      .resolve("typescript/package.json")
-      .replace(/package\.json$/, "bin/tsc");
+    const compiler = join(dirname(require.resolve("typescript/package.json")), "bin/tsc");
     const options = [
       "--noEmit",
       "--strict",
@@ -103,23 +102,22 @@ export function compileTypes(document: object, program: string): Promise<string>
   });
 }
 
-/** Whether Schemathesis can be run. */
-export const hasSchemathesis = spawnSync(python, ["-c", "import schemathesis"]).status === 0;
-
 export interface SchemathesisRun {
   readonly url: string;
-  /** Settings as its own file has them. */
+  /** Settings as its own file has them, and its `hooks.py`. */
   readonly config: string;
+  readonly hooks: string;
   readonly args: readonly string[];
 }
 
 /** Calls the service as the document allows, and as it does not. */
 export function runSchemathesis(
   document: object,
-  { url, config, args }: SchemathesisRun,
+  { url, config, hooks, args }: SchemathesisRun,
 ): Promise<{ readonly text: string; readonly code: number }> {
   return withFile(document, async (file, folder) => {
     await writeFile(join(folder, "schemathesis.toml"), config);
+    await writeFile(join(folder, "hooks.py"), hooks);
     const program = "from schemathesis.cli import schemathesis\nschemathesis()";
     const all = ["-c", program, "--config-file", "schemathesis.toml", "run", file, "--url", url, ...args];
     return await outputOf(python, all, { cwd: folder, env: { NO_COLOR: "1" } });

@@ -54,7 +54,7 @@ export function sharedPostgres(): () => Promise<TestPostgres> {
 }
 
 /** Starts a server on the loopback, in a folder of its own. */
-export async function startPostgres(): Promise<TestPostgres> {
+async function startPostgres(): Promise<TestPostgres> {
   if (missingPostgres !== undefined) throw new Error(missingPostgres);
   const folder = await mkdtemp(join(tmpdir(), "eider-postgres-"));
   const port = await freePort();

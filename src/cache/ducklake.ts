@@ -80,10 +80,18 @@ export async function attachLake(engine: Engine, lake: Lake, after: After): Prom
       if (tries === MOST_TRIES || !MADE_BY_OTHERS.test(message)) {
         throw new EngineOpenError(message, error instanceof EngineOpenError ? error.setting : undefined);
       }
-      await new Promise<void>((resolve) => after(PAUSE_MS * (1 + Math.random()), resolve));
+      // Who was faster is done by now, as a rule: others wait for each other in the catalog's database.
+      if (tries > 1) await pause(after);
     }
   }
   await keepRecordsInline(engine, lake.catalog);
+}
+
+async function pause(after: After): Promise<void> {
+  // Timers of the service keep no process alive, and at its start nothing else does.
+  const awake = setInterval(() => {}, PAUSE_MS);
+  await new Promise<void>((resolve) => after(PAUSE_MS, resolve));
+  clearInterval(awake);
 }
 
 function shown(error: unknown, { metadataPath }: Lake): string {

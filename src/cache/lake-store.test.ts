@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { sharedPostgres } from "../../test/postgres.ts";
 import type { TestEngine } from "../../test/suites/duckdb-engine.ts";
 import { fileLake, postgresLake, type TestLake, testWithLake, testWithPostgresLake } from "../../test/suites/lake.ts";
-import { APPEND, definitionOf, FULL, MERGE } from "../../test/suites/snapshot-store.ts";
+import { APPEND, definitionOf, FULL, MERGE, ownDefinitionOf } from "../../test/suites/snapshot-store.ts";
 import type { CacheDefinition, Snapshot } from "./cache.ts";
 import { openSnapshotStore } from "./duckdb-store.ts";
 import type { SnapshotStore } from "./snapshot-store.ts";
@@ -89,9 +89,18 @@ for (const [kind, testWith, make] of [
       [1, 1, "a"],
       [2, 2, "b"],
     ]);
+    const own = ownDefinitionOf(
+      "CREATE OR REPLACE TABLE cache.s.own AS SELECT k FROM source; INSERT INTO cache.s.own VALUES (3)",
+      { name: { schema: "s", table: "own" } },
+    );
+    expect(await rowsOf(t, await refresh(store, own))).toEqual([[1], [2], [3]]);
+    expect(await rowsOf(t, await refresh(store, own))).toEqual([[1], [2], [3]]);
     const failing = definitionOf("SELECT error('no')");
     await expect(refresh(store, failing)).rejects.toThrow();
-    expect((await store.load()).map(({ id }) => id)).toEqual([2]);
+    expect((await store.load()).map(({ name, id }) => [name.table, id])).toEqual([
+      ["own", 2],
+      ["t", 2],
+    ]);
     const result = await store.materialise(
       {
         name: { schema: "s", table: "r" },

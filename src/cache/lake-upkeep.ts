@@ -48,6 +48,7 @@ export function openLakeUpkeep({ engine, lake, now, report }: UpkeepOptions): La
   const shared = isShared(lake);
   let mark: Mark | undefined;
   let isHeldUp = false;
+  let cleaning: Promise<void> | undefined;
 
   /** Where the catalog is now, and since when somebody has been at work. */
   async function observe(): Promise<{ readonly current: Mark; readonly busySince: number | undefined }> {
@@ -113,8 +114,15 @@ export function openLakeUpkeep({ engine, lake, now, report }: UpkeepOptions): La
   }
 
   return {
-    // What cannot be done now is done the next time.
-    clean: () => tryToClean().catch(() => {}),
+    clean() {
+      cleaning ??= tryToClean()
+        // What cannot be done now is done the next time.
+        .catch(() => {})
+        .finally(() => {
+          cleaning = undefined;
+        });
+      return cleaning;
+    },
     async deleteOrphans() {
       const orphans = (options: string): string =>
         `FROM ducklake_delete_orphaned_files(${name}, older_than => now() - ${ORPHANED_FOR}${options})`;

@@ -1,6 +1,7 @@
 import type { Snapshot } from "./cache.ts";
 import type { After } from "./schedule.ts";
 import type { SnapshotStore } from "./snapshot-store.ts";
+import { isResult } from "./store-names.ts";
 
 /** A process that has just been given the name of a snapshot may not have begun to read it. */
 const DROP_AFTER_MS = 60_000;
@@ -13,10 +14,14 @@ export function sharedStore(
   return {
     ...store,
     async drop(snapshots: readonly Snapshot[]) {
-      if (!leads()) return;
+      // Rows of calls are this process's own.
+      const own = snapshots.filter(({ physicalTable }) => isResult(physicalTable));
+      if (own.length > 0) await store.drop(own);
+      const others = snapshots.filter((snapshot) => !own.includes(snapshot));
+      if (others.length === 0 || !leads()) return;
       after(DROP_AFTER_MS, () => {
         // What is left behind is dropped with what comes next, or by the next leader.
-        if (leads()) void store.drop(snapshots).catch(() => {});
+        if (leads()) void store.drop(others).catch(() => {});
       });
     },
   };

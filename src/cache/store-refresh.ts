@@ -59,8 +59,10 @@ export function openRefresher(engine: Engine, options: StoreOptions): Refresher 
       "snapshots",
       "refreshes",
     );
+    // Once: a process that was stopped for a while must not be let through when it tries again.
+    const guards = fence();
     return engine.change({ connections, touches, signal }, async (run) => {
-      for (const guard of fence()) await run(guard);
+      for (const guard of guards) await run(guard);
       const known = await currentSnapshot(run, catalog, { name, definition: before.text });
       if (known?.id !== before.current?.id) throw new Overtaken();
       const target = tableIn(catalog, name.schema, physicalTable);

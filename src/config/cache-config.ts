@@ -78,6 +78,9 @@ export function compileCacheStorage(
       const metadata = cache["metadata-path"];
       if (metadata === undefined)
         complain(["cache", "metadata-path"], "missing; backend ducklake keeps its catalog there");
+      if (/^postgres/i.test(metadata ?? "") && cache["data-path"] === undefined) {
+        complain(["cache", "data-path"], "missing; a catalog in Postgres does not say where rows go");
+      }
       return lakeOf(metadata ?? "", cache["data-path"], { folder, isRequired: true });
     }
     for (const key of ["metadata-path", "data-path"] as const) {
@@ -107,7 +110,11 @@ function lakeOf(
   { folder, isRequired }: { readonly folder: string; readonly isRequired: boolean },
 ): CacheStorage["backend"] {
   // `postgres:...` and the like name a server, s3://... a bucket.
-  const local = (path: string): string => (/^[a-z][a-z0-9+]+:/i.test(path) ? path : resolve(folder, path));
+  const local = (path: string): string => {
+    const [, scheme, file] = /^(sqlite|duckdb):(.+)$/i.exec(path) ?? [];
+    if (scheme !== undefined && file !== undefined) return `${scheme}:${resolve(folder, file)}`;
+    return /^[a-z][a-z0-9+]+:/i.test(path) ? path : resolve(folder, path);
+  };
   return {
     kind: "ducklake",
     metadataPath: local(metadata),

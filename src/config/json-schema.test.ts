@@ -11,13 +11,9 @@ import { mainSchema } from "./schema/main.ts";
 type Schema = Readonly<Record<string, unknown>>;
 
 function validatorOf(schema: Schema): ValidateFunction {
-  return new Ajv({
-    allErrors: true,
-    strict: true,
-    allowUnionTypes: true,
-    strictRequired: false,
-    strictTypes: false,
-  }).compile(schema);
+  const ajv = new Ajv({ allErrors: true, strict: true, strictRequired: false, strictTypes: false });
+  // A word of editors.
+  return ajv.addKeyword("deprecationMessage").compile(schema);
 }
 
 /** As the loader reads YAML: what is not text keeps the characters it was written in. */

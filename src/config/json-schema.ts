@@ -151,7 +151,13 @@ function applyRule(root: Draft, rule: KeyRule): void {
     const target = rule.kind === "renamed" ? properties[rule.to] : undefined;
     if (rule.kind === "renamed" && !isDraft(target)) continue;
     const note = rule.kind === "renamed" ? `Write '${rule.to}'.` : `Ignored; ${rule.why}.`;
-    properties[key] = { ...(isDraft(target) ? target : {}), description: note, deprecated: true };
+    // The last is what editors of YAML show beside the key.
+    properties[key] = {
+      ...(isDraft(target) ? target : {}),
+      description: note,
+      deprecated: true,
+      deprecationMessage: note,
+    };
   }
 }
 

@@ -163,11 +163,7 @@ test("what is not active yet is listed, once per feature", async () => {
     "b.yaml": `${tool("b")}cache: {table: t}\n`,
     "c.yaml": `${ENDPOINT}method: POST\ncache: {enabled: false}\n`,
   });
-  expect(inactive).toEqual([
-    "mcp (eider.yaml)",
-    "admin (eider.yaml)",
-    "mcp-tool (a.yaml and 1 more)",
-  ]);
+  expect(inactive).toEqual(["mcp (eider.yaml)", "admin (eider.yaml)", "mcp-tool (a.yaml and 1 more)"]);
 });
 
 test("two secrets in one table are refused, one secret in two blocks is not", async () => {

@@ -1,6 +1,57 @@
-import { stringify } from "yaml";
-
-/** JSON data as YAML that people read: nothing is folded or referred to, and what could be taken for something else is quoted. */
+/**
+ * JSON data as YAML in block style, plain where nobody could take a text for something else, else in the quotes of JSON, which
+ * are those of YAML too. The package that reads YAML would take seconds to write a document of three megabytes, during which
+ * nobody else is answered; a test has it read what is written here.
+ */
 export function toYaml(data: unknown): string {
-  return stringify(data, { lineWidth: 0, aliasDuplicateObjects: false, version: "1.2", compat: "core" });
+  if (isFilled(data)) return `${nested(data, "")}\n`;
+  return `${typeof data === "string" ? line(data) : JSON.stringify(data)}\n`;
+}
+
+function isFilled(value: unknown): value is object {
+  return typeof value === "object" && value !== null && Object.keys(value).length > 0;
+}
+
+function nested(value: object, indent: string): string {
+  const inner = `${indent}  `;
+  if (Array.isArray(value)) {
+    // The first line of an entry follows its dash.
+    const behindDash = (item: unknown): string =>
+      isFilled(item) ? nested(item, inner).slice(inner.length) : scalar(item, inner);
+    return value.map((item) => `${indent}- ${behindDash(item)}`).join("\n");
+  }
+  const behindKey = (item: unknown): string =>
+    isFilled(item) ? `\n${nested(item, inner)}` : ` ${scalar(item, inner)}`;
+  return Object.entries(value)
+    .map(([key, item]) => `${indent}${line(key)}:${behindKey(item)}`)
+    .join("\n");
+}
+
+function scalar(value: unknown, indent: string): string {
+  if (typeof value !== "string") return JSON.stringify(value);
+  return value.includes("\n") && PARAGRAPHS.test(value) ? paragraphs(value, indent) : line(value);
+}
+
+/** Lines of text: the first begins with a letter or sign, and at most one line break stands at the end. */
+const PARAGRAPHS = /^[^\s\p{C}](?:[^\p{C}\p{Zl}\p{Zp}]|\n)*[^\s\p{C}]\n?$/u;
+
+function paragraphs(text: string, indent: string): string {
+  const lines = text.replace(/\n$/, "").split("\n");
+  const body = lines.map((each) => (each === "" ? "" : `${indent}${each}`)).join("\n");
+  return `${text.endsWith("\n") ? "|" : "|-"}\n${body}`;
+}
+
+const PLAIN = /^[A-Za-z/$_](?:[\w/$.,;{}()[\]+*'"`=<> -]*[\w/$.,;{}()[\]+*'"`=<>-])?$/;
+/** What YAML, in its old version too, takes for something other than text. */
+const WORDS = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
+
+function line(text: string): string {
+  return PLAIN.test(text) && !WORDS.test(text) ? text : JSON.stringify(text).replaceAll(UNPRINTABLE, escaped);
+}
+
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu;
+
+function escaped(character: string): string {
+  const codes = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
+  return codes.map((code) => `\\u${code.toString(16).padStart(4, "0")}`).join("");
 }

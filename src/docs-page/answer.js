@@ -1,6 +1,6 @@
 import { copyButton, el, toast } from "./dom.js";
 import { gridOf } from "./grid.js";
-import { indented, isJson, kindOf } from "./json-text.js";
+import { indented, isJson } from "./json-text.js";
 import { readRows } from "./rows.js";
 import { download, fileNameOf, inFormat, requestOfNext, saveBlob } from "./send.js";
 import { tabbed } from "./tabs.js";
@@ -174,7 +174,7 @@ function tableOf(found, answer, { operation, root, load, previous }) {
   const next = requestOfNext(answer.request, found.next, root);
   const back = previous ?? before(answer.request, offset, Number(header("x-limit")));
   const pager =
-    found.isPaged &&
+    (next ?? back) !== undefined &&
     el(
       "div",
       { class: "pager" },
@@ -191,11 +191,9 @@ function tableOf(found, answer, { operation, root, load, previous }) {
     );
   const notes = [
     left > 0 && `The first ${rows.length} rows are shown; ${left} more came. Download them to see all.`,
-    rows.length > 1 &&
-      total !== undefined &&
-      kindOf(total) === "number" &&
+    total !== undefined &&
       total !== String(rows.length) &&
-      "Sorting orders the rows of this page.",
+      "Sorting and downloads are about this page; a larger limit makes it longer.",
   ].filter(Boolean);
   return el(
     "div",

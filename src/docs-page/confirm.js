@@ -18,12 +18,8 @@ export function confirmSending(request) {
       el(
         "div",
         { class: "buttons" },
-        el("button", { type: "button", on: { click: close("no") } }, "Cancel"),
-        el(
-          "button",
-          { type: "button", class: "primary", autofocus: true, on: { click: close("yes") } },
-          `Send ${request.method}`,
-        ),
+        el("button", { type: "button", autofocus: true, on: { click: close("no") } }, "Cancel"),
+        el("button", { type: "button", class: "primary", on: { click: close("yes") } }, `Send ${request.method}`),
       ),
     );
     dialog.addEventListener("close", () => {

@@ -23,6 +23,10 @@ export function openCredentials() {
   return {
     entry,
     chosen,
+    /** Whoever signed in for the document need not do so again for endpoints that take the same. */
+    prefill(schemes, reader) {
+      for (const { name, kind } of schemes.values()) if (kind === reader.kind) Object.assign(entry(name), reader.entry);
+    },
     /** The header that an operation is sent with; undefined when there is none to send. */
     headerFor(operation, schemes) {
       const scheme = chosen(operation, schemes);

@@ -21,9 +21,12 @@ export function gridOf({ columns, rows, first = 1, label }) {
   let order = rows.map((row, index) => ({ row, index }));
   let sorting;
   let chosen;
-  let drawn = { from: -1, to: -1 };
-
-  const body = el("tbody");
+  /** The height of a row; a guess until one is drawn. */
+  let measured = 30;
+  /** The rows that are drawn, by their place. */
+  const lines = new Map();
+  const [before, after] = [spacer(columns.length + 2), spacer(columns.length + 2)];
+  const body = el("tbody", {}, before, after);
   const heads = columns.map((column, index) => headOf(column, () => sortBy(index)));
   const table = el(
     "table",
@@ -86,34 +89,45 @@ export function gridOf({ columns, rows, first = 1, label }) {
     );
     chosen = undefined;
     showDetail();
-    draw(true);
+    drawAnew();
   }
 
   function rowHeight() {
-    return body.querySelector("tr.row")?.getBoundingClientRect().height || 30;
+    measured = body.querySelector("tr.row")?.getBoundingClientRect().height || measured;
+    return measured;
   }
 
-  function draw(anew = false) {
+  /** Rows that are still in sight stay the same elements: whoever is pressing a button on one keeps it. */
+  function draw() {
     const height = rowHeight();
     const visible = Math.ceil((box.clientHeight || 600) / height);
     const top = Math.min(Math.floor(box.scrollTop / height), Math.max(0, order.length - visible));
     const from = Math.max(0, top - AHEAD);
     const to = Math.min(order.length, top + visible + AHEAD);
-    if (!anew && from === drawn.from && to === drawn.to) return;
-    drawn = { from, to };
-    const lines = order.slice(from, to).map(({ row, index }, place) => rowOf(row, index, from + place));
-    body.replaceChildren(spacer(from * height), ...lines, spacer((order.length - to) * height));
+    for (const [place, line] of lines) {
+      if (place >= from && place < to) continue;
+      line.remove();
+      lines.delete(place);
+    }
+    let below = after;
+    for (let place = to - 1; place >= from; place -= 1) {
+      const line = lines.get(place) ?? rowOf(place);
+      if (!lines.has(place)) below.before(line);
+      lines.set(place, line);
+      below = line;
+    }
+    stretch(before, from * height);
+    stretch(after, (order.length - to) * height);
   }
 
-  function spacer(height) {
-    const cell = el("td", { colspan: columns.length + 2 });
-    cell.style.height = `${height}px`;
-    const line = el("tr", { class: "spacer", "aria-hidden": "true", role: "presentation" }, cell);
-    line.hidden = height === 0;
-    return line;
+  function drawAnew() {
+    for (const line of lines.values()) line.remove();
+    lines.clear();
+    draw();
   }
 
-  function rowOf(row, index, place) {
+  function rowOf(place) {
+    const { row, index } = order[place];
     const cells = columns.map(({ isNumber }, column) => {
       const cell = cellOf(row[column], isNumber);
       cell.id = `${id}-${place}-${column}`;
@@ -130,10 +144,13 @@ export function gridOf({ columns, rows, first = 1, label }) {
   }
 
   function choose(row, column) {
+    body.querySelector("[aria-selected]")?.removeAttribute("aria-selected");
     chosen = { row: clamp(row, order.length), column: clamp(column, columns.length) };
     keepInSight();
-    draw(true);
-    table.setAttribute("aria-activedescendant", `${id}-${chosen.row}-${chosen.column}`);
+    draw();
+    const cell = document.getElementById(`${id}-${chosen.row}-${chosen.column}`);
+    cell.setAttribute("aria-selected", "true");
+    table.setAttribute("aria-activedescendant", cell.id);
     showDetail();
   }
 
@@ -214,8 +231,18 @@ export function gridOf({ columns, rows, first = 1, label }) {
     event.preventDefault();
   });
 
-  draw(true);
+  draw();
   return el("div", { class: "grid-and-detail" }, box, detail);
+}
+
+/** Stands for the rows that are not drawn. */
+function spacer(width) {
+  return el("tr", { class: "spacer", "aria-hidden": "true", role: "presentation" }, el("td", { colspan: width }));
+}
+
+function stretch(line, height) {
+  line.firstElementChild.style.height = `${height}px`;
+  line.hidden = height === 0;
 }
 
 /** Takes what is left of a wide window, so that the columns stay together. */

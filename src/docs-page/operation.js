@@ -244,25 +244,21 @@ function bodyGroup(operation, { form, rows, changed }) {
     rows.map(({ row }) => row),
   );
   const text = el("div", {}, el("label", { class: "hidden-text", for: "body-text" }, "Body as JSON"), area);
-  let ready = false;
-  const tabs = tabbed(
-    "Body",
-    [
-      { name: "fields", label: "Fields", panel: fields },
-      { name: "text", label: "JSON", panel: text },
-    ],
-    {
-      chosen: form.bodyMode,
-      onChange(mode) {
-        if (ready && mode === "text" && form.bodyMode === "fields") {
-          form.bodyText = composeBody(operation.body, (field) => typedIn(form, field));
-          area.value = form.bodyText;
-        }
-        form.bodyMode = mode;
-        if (ready) changed();
-      },
+  const choices = [
+    { name: "fields", label: "Fields", panel: fields },
+    { name: "text", label: "JSON", panel: text },
+  ];
+  const tabs = tabbed("Body", choices, {
+    chosen: form.bodyMode,
+    onChange(mode) {
+      // The text begins as what the fields say.
+      if (mode === "text" && form.bodyMode === "fields") {
+        form.bodyText = composeBody(operation.body, (field) => typedIn(form, field));
+        area.value = form.bodyText;
+      }
+      form.bodyMode = mode;
+      changed();
     },
-  );
-  ready = true;
+  });
   return fieldGroup("Body", [], tabs);
 }

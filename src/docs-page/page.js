@@ -20,12 +20,12 @@ const sidebar = openSidebar({ groups: place("groups"), filter: place("filter"), 
 let api;
 let source = "";
 let listening;
-/** For a document that is itself protected. */
-let documentHeader;
+/** Who reads a document that is itself protected: `{ kind, entry }`. */
+let reader;
 
 /** The document as text. A refusal comes back as `refused`, with the way in that the service names first. */
 async function fetchDocument() {
-  const headers = documentHeader === undefined ? {} : { Authorization: documentHeader };
+  const headers = reader === undefined ? {} : { Authorization: authorization(reader.kind, reader.entry) };
   const response = await fetch(new URL("openapi.json", root), { headers, cache: "no-cache", credentials: "omit" });
   if (response.status === 401) {
     const kind = /^\s*basic/i.test(response.headers.get("www-authenticate") ?? "basic") ? "basic" : "bearer";
@@ -44,6 +44,7 @@ async function load() {
       const isFirst = source === "";
       source = text;
       api = readDocument(parseExactly(text));
+      if (isFirst && reader !== undefined) credentials.prefill(api.schemes, reader);
       showApi();
       if (!isFirst) toast("The document has changed");
     }
@@ -66,7 +67,7 @@ function askForDocument(kind) {
   const wrong = el(
     "p",
     { class: "problem", role: "alert" },
-    documentHeader === undefined ? "" : "The service did not accept these.",
+    reader === undefined ? "" : "The service did not accept these.",
   );
   const form = el(
     "form",
@@ -83,7 +84,7 @@ function askForDocument(kind) {
   );
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    documentHeader = authorization(kind, entry);
+    reader = { kind, entry };
     load();
   });
   main.replaceChildren(form);

@@ -82,7 +82,7 @@ export function compareNumbers(a, b) {
   if (difference !== 0 && !Number.isNaN(difference)) return difference;
   const [x, y] = [decimalOf(a), decimalOf(b)];
   if (x.sign !== y.sign) return x.sign - y.sign;
-  const scale = x.scale > y.scale ? x.scale : y.scale;
+  const scale = Math.max(x.scale, y.scale);
   // Exponents that would need pages of zeros are told apart by nobody.
   if (scale - x.scale > 400 || scale - y.scale > 400) return 0;
   const [left, right] = [x, y].map(({ digits, scale: own }) => digits * 10n ** BigInt(scale - own));

@@ -25,7 +25,10 @@ export function openSidebar({ groups: place, filter, found }) {
       return section;
     });
     const none = el("p", { class: "muted none", id: "none", hidden: true }, "No endpoint matches.");
+    const list = place.parentElement;
+    const { scrollTop } = list;
     place.replaceChildren(...sections, none);
+    list.scrollTop = scrollTop;
     mark(currentKey);
     narrow();
   }

@@ -4,7 +4,7 @@ let made = 0;
 
 /**
  * Tabs as screen readers know them: one stop for the Tab key, arrows in between. `tabs` are `{ name, label, panel }`,
- * `panel` an element or a function that makes it when it is first shown.
+ * `panel` an element or a function that makes it when it is first shown. `onChange` hears what people choose.
  */
 export function tabbed(label, tabs, { chosen = tabs[0].name, onChange = () => {}, extra = [] } = {}) {
   made += 1;
@@ -18,7 +18,7 @@ export function tabbed(label, tabs, { chosen = tabs[0].name, onChange = () => {}
       { type: "button", role: "tab", id: `${id}-${name}`, "aria-controls": `${id}-${name}-panel` },
       text,
     );
-    button.addEventListener("click", () => choose(name));
+    button.addEventListener("click", () => press(name));
     buttons.set(name, button);
     panels.set(
       name,
@@ -35,6 +35,10 @@ export function tabbed(label, tabs, { chosen = tabs[0].name, onChange = () => {}
       if (isChosen && place.childElementCount === 0) place.append(typeof panel === "function" ? panel() : panel);
       place.hidden = !isChosen;
     }
+  }
+
+  function press(name) {
+    choose(name);
     onChange(name);
   }
 
@@ -46,7 +50,7 @@ export function tabbed(label, tabs, { chosen = tabs[0].name, onChange = () => {}
     if (at < 0 || to === undefined) return;
     event.preventDefault();
     const name = names[(to + names.length) % names.length];
-    choose(name);
+    press(name);
     buttons.get(name).focus();
   });
 

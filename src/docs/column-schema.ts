@@ -29,7 +29,7 @@ function shapedSchema({ types, isAlwaysThere }: ShapedColumn, components: Compon
 }
 
 /** A value of a type as JSON shows it. What needs many words is written once and referred to. */
-export function columnSchema(type: ColumnType, components: Components): JsonObject {
+function columnSchema(type: ColumnType, components: Components): JsonObject {
   switch (type.kind) {
     case "null":
       return { type: "null" };

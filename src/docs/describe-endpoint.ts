@@ -3,10 +3,12 @@ import { type Sample, sampleLookup, samplesOf, singleSamples } from "../endpoint
 import type { Engine } from "../engines/engine.ts";
 import type { Column } from "../result/column.ts";
 import { effectsOf } from "../sql/classify.ts";
+import type { Dialect } from "../sql/dialect.ts";
 import { type Lookup, render } from "../sql/render.ts";
 import type { Statement } from "../sql/statement.ts";
 import type { Template } from "../sql/template.ts";
 import { mergeShapes, type RowShape, UNKNOWN_ROWS } from "./row-shape.ts";
+import { haveSameColumns } from "./same-columns.ts";
 
 const DESCRIBED_AT_ONCE = 4;
 
@@ -30,7 +32,7 @@ export async function describeEndpoints(
  * The rows of an endpoint. Sections and enums may choose its columns, so the template is looked at with its optional
  * parameters set, with none of them, and with every value of an enum that becomes SQL.
  */
-export async function describeEndpoint(endpoint: Endpoint, engine: Engine): Promise<RowShape> {
+async function describeEndpoint(endpoint: Endpoint, engine: Engine): Promise<RowShape> {
   const { template, operation } = endpoint;
   if (template === undefined || (operation.kind === "write" && !operation.returnsData)) return { kind: "none" };
   const ways = openWays({ endpoint, template, engine });
@@ -50,7 +52,7 @@ interface Described {
 
 function openWays(described: Described) {
   const { endpoint, template, engine } = described;
-  const seen = new Set<string>();
+  const seen: (readonly Statement[])[] = [];
   const ways: (readonly Column[])[] = [];
   let isUnknown = false;
   let differ = false;
@@ -58,11 +60,10 @@ function openWays(described: Described) {
     async add(sample: Sample): Promise<void> {
       const { dialect } = engine;
       const statements = render(template, lookupOf(endpoint, sample), { dialect, inline: endpoint.inline });
-      const key = statements.map(({ sql }) => sql).join("\0");
-      if (isUnknown || seen.has(key)) return;
-      seen.add(key);
+      if (isUnknown || seen.some((before) => isKnownBy(before, statements, endpoint, dialect))) return;
       const columns = await columnsOf(statements, described);
       if (columns !== undefined) {
+        seen.push(statements);
         ways.push(columns);
         differ ||= namesOf(columns) !== namesOf(ways[0] ?? []);
         return;
@@ -75,6 +76,17 @@ function openWays(described: Described) {
     differ: () => differ,
     shape: (): RowShape => (isUnknown || ways.length === 0 ? UNKNOWN_ROWS : mergeShapes(ways)),
   };
+}
+
+/** Whether a rendering that was looked at tells the columns of another. */
+function isKnownBy(
+  before: readonly Statement[],
+  statements: readonly Statement[],
+  { operation }: Endpoint,
+  dialect: Dialect,
+): boolean {
+  if (operation.kind === "read" && haveSameColumns(before, statements, dialect)) return true;
+  return before.length === statements.length && before.every(({ sql }, index) => sql === statements[index]?.sql);
 }
 
 function namesOf(columns: readonly Column[]): string {

@@ -65,7 +65,7 @@ function ownRules({ name, in: location }: Parameter, endpoint: Endpoint, limits:
 }
 
 /** `validate-before-write: false` leaves only the lists that become SQL. */
-export function validatedIn({ operation, template }: Endpoint, name: string): Validated {
+function validatedIn({ operation, template }: Endpoint, name: string): Validated {
   if (operation.kind === "read" || operation.validateBeforeWrite) return "all";
   return template?.listsRelied.has(name) === true ? "lists" : "nothing";
 }

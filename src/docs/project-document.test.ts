@@ -59,21 +59,23 @@ request:
   return files;
 }
 
-test("a thousand endpoints take well under a second, and are asked for their columns once", async () => {
+test("a thousand endpoints are documented in about a second, once", async () => {
   await using service = await serviceFrom(manyEndpoints(1000));
-  const times: Record<string, number> = {};
-  const timed = async <T>(name: string, work: () => T | Promise<T>): Promise<T> => {
+  const timed = async <T>(work: () => T | Promise<T>): Promise<readonly [T, number]> => {
     const from = performance.now();
-    const result = await work();
-    times[name] = performance.now() - from;
-    return result;
+    return [await work(), performance.now() - from];
   };
   const { current } = openProjectDocument({ ...service.service, now: () => 0 });
-  const document = await timed("described", current);
-  const text = await timed("json", () => document.json("http://a"));
-  const yaml = await timed("yaml", () => document.yaml("http://a"));
-  await timed("again", async () => (await current()).json("http://b"));
-  console.log(times, text.length, yaml.length);
+  const [document, first] = await timed(current);
+  const [text, json] = await timed(() => document.json("http://a"));
+  const [, yaml] = await timed(() => document.yaml("http://a"));
+  const [again, later] = await timed(async () => (await current()).json("http://a"));
   expect(Object.keys((JSON.parse(text) as { paths: object }).paths)).toHaveLength(1000);
-  expect(text.length).toBeLessThan(3_000_000);
+  // Parts that endpoints share are there once.
+  expect(text.length).toBeLessThan(2_600_000);
+  // Times on a machine that may be busy with other tests.
+  expect(first).toBeLessThan(5_000);
+  expect(json + yaml).toBeLessThan(5_000);
+  expect(again).toBe(text);
+  expect(later).toBeLessThan(50);
 }, 60_000);

@@ -26,7 +26,8 @@ export interface ProjectDocument {
 const ASK_AGAIN_MS = 5_000;
 
 export function openProjectDocument(source: DocumentSource): ProjectDocument {
-  const { endpoints, engine, now } = source;
+  const { engine, now } = source;
+  const endpoints = routedIn(source);
   const shapes = new Map<Endpoint, RowShape>();
   let rendered: RenderedDocument | undefined;
   let askedAt = 0;
@@ -62,7 +63,12 @@ export async function describeProject(
   source: Omit<DocumentSource, "now">,
   servers: readonly string[],
 ): Promise<JsonObject> {
-  return documentOf(source, await describeEndpoints(source.endpoints, source.engine), servers);
+  return documentOf(source, await describeEndpoints(routedIn(source), source.engine), servers);
+}
+
+/** What is offered to language models alone is not in the document. */
+function routedIn({ endpoints }: Pick<DocumentSource, "endpoints">): readonly Endpoint[] {
+  return endpoints.filter(({ route }) => route !== undefined);
 }
 
 function documentOf(

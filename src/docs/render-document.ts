@@ -13,15 +13,21 @@ const PLACE = "eider-server-7f3c1a";
 /** Each text is made when it is first asked for. */
 export function renderDocument(document: JsonObject): RenderedDocument {
   const template: JsonObject = { ...document, servers: [{ url: PLACE }] };
-  const texts = new Map<"json" | "yaml", readonly string[]>();
-  const split = (kind: "json" | "yaml", place: string, render: () => string): readonly string[] => {
-    const known = texts.get(kind) ?? render().split(place);
-    texts.set(kind, known);
-    return known;
-  };
   return {
-    // An address in JSON's quotes is one in YAML too.
-    json: (server) => split("json", JSON.stringify(PLACE), () => JSON.stringify(template)).join(JSON.stringify(server)),
-    yaml: (server) => split("yaml", PLACE, () => toYaml(template)).join(JSON.stringify(server)),
+    json: textFor(JSON.stringify(PLACE), () => JSON.stringify(template)),
+    // An address in the quotes of JSON is one in YAML too.
+    yaml: textFor(PLACE, () => toYaml(template)),
+  };
+}
+
+function textFor(place: string, render: () => string): (server: string) => string {
+  let pieces: readonly string[] | undefined;
+  /** Most ask at the same address. */
+  let last: { readonly server: string; readonly text: string } | undefined;
+  return (server) => {
+    if (last?.server === server) return last.text;
+    pieces ??= render().split(place);
+    last = { server, text: pieces.join(JSON.stringify(server)) };
+    return last.text;
   };
 }

@@ -58,7 +58,7 @@ export function openRestApp(service: Service, { report, now, audit }: RestOption
     report,
     isDraining: () => draining,
     deadlines,
-    remembered: openRememberedAnswers(),
+    remembered: openRememberedAnswers(service.project.main.cache?.maxBytes),
     protections,
     gate: {
       authenticators: service.authenticators,

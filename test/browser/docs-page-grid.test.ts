@@ -35,10 +35,13 @@ describe("rows as a table", () => {
     ]);
     // NULL, the empty text and the word are three things.
     expect(await cells(0).nth(5).getAttribute("class")).toContain("null");
-    expect([await cells(1).nth(5).innerText(), await cells(1).nth(5).getAttribute("class")]).toEqual(["", "is-string"]);
-    expect(await cells(2).nth(5).innerText()).toBe("first line⏎second line");
-    expect(await cells(4).nth(1).innerText()).toBe("<b onclick=alert(1)>bold</b>");
-    expect(await page.locator(".counted").innerText()).toBe("Rows 1 to 100 of 250");
+    expect([await cells(1).nth(5).textContent(), await cells(1).nth(5).getAttribute("class")]).toEqual([
+      "",
+      "is-string",
+    ]);
+    expect(await cells(2).nth(5).textContent()).toBe("first line⏎second line");
+    expect(await cells(4).nth(1).textContent()).toBe("<b onclick=alert(1)>bold</b>");
+    expect(await page.locator(".counted").textContent()).toBe("Rows 1 to 100 of 250");
   });
 
   visit("is sorted by a heading: up, down, and as it came", async ({ page, open, send }) => {
@@ -49,7 +52,7 @@ describe("rows as a table", () => {
     await id.click();
     await id.click();
     expect(await column(page, 0)).toEqual(["9007199254740995", "9007199254740994", "9007199254740993"]);
-    expect(await page.locator(".grid thead th[aria-sort=descending]").innerText()).toContain("id");
+    expect(await page.locator(".grid thead th[aria-sort=descending]").textContent()).toContain("id");
     // Rows keep their numbers.
     expect(await page.locator(".grid .row .row-number").allInnerTexts()).toEqual(["3", "2", "1"]);
     await id.click();
@@ -72,8 +75,8 @@ describe("rows as a table", () => {
     expect(await previous.isDisabled()).toBe(true);
     await next.click();
     await counted("Rows 31 to 60 of 63");
-    expect(await page.locator(".asked").innerText()).toBe("GET /customers?region=south&limit=30&offset=30");
-    expect(await page.locator(".grid .row .row-number").first().innerText()).toBe("31");
+    expect(await page.locator(".asked").textContent()).toBe("GET /customers?region=south&limit=30&offset=30");
+    expect(await page.locator(".grid .row .row-number").first().textContent()).toBe("31");
     await next.click();
     await counted("Rows 61 to 63 of 63");
     expect(await next.isDisabled()).toBe(true);
@@ -101,25 +104,25 @@ describe("rows as a table", () => {
     await page.locator("table.grid").focus();
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("End");
-    expect(await detail.locator("strong").innerText()).toBe("address");
+    expect(await detail.locator("strong").textContent()).toBe("address");
     expect(await detail.locator("pre").textContent()).toBe('{\n  "city": "Husum",\n  "zip": "03"\n}');
     await page.keyboard.press("Control+Home");
     expect(await detail.locator("pre").textContent()).toBe("9007199254740993");
     await page.keyboard.press("Control+End");
-    expect(await detail.innerText()).toContain("row 100");
+    expect(await detail.textContent()).toContain("row 100");
     const active = await page.locator("table.grid").getAttribute("aria-activedescendant");
     expect(await page.locator(`[id="${active}"]`).isVisible()).toBe(true);
     // The headings are reached by keys as well.
     await head(page, "id").first().focus();
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("Enter");
-    expect(await page.locator(".grid thead th[aria-sort=ascending]").innerText()).toContain("name");
+    expect(await page.locator(".grid thead th[aria-sort=ascending]").textContent()).toContain("name");
   });
 
   visit("ten thousand rows are there, and only those in sight are drawn", async ({ page, open, send }) => {
     await open("GET /many");
     await send();
-    expect(await page.locator(".counted").innerText()).toBe("10000 rows");
+    expect(await page.locator(".counted").textContent()).toBe("10000 rows");
     const drawn = () => page.locator(".grid .row").count();
     expect(await drawn()).toBeLessThan(80);
     const spent = Number(
@@ -134,25 +137,27 @@ describe("rows as a table", () => {
     await page.evaluate('document.querySelector(".grid-box").scrollTop = 1e9');
     await page.locator(".grid .row[aria-rowindex='10001']").waitFor();
     expect(await drawn()).toBeLessThan(80);
-    await page.evaluate('document.querySelector(".grid-box").scrollTop = 150000');
+    await page.evaluate(
+      'document.querySelector(".grid-box").scrollTop = 4990 * document.querySelector(".grid .row").getBoundingClientRect().height',
+    );
     await page.locator(".grid .row[aria-rowindex='5000']").waitFor();
     await page.getByRole("tab", { name: "Body" }).click();
-    expect(await page.locator(".body-of .note").innerText()).toContain("Only the beginning is shown");
+    expect(await page.locator(".body-of .note").textContent()).toContain("Only the beginning is shown");
   });
 
   visit("an answer that is too large for a page says so", async ({ page, open, send }) => {
     await open("GET /many");
     await page.getByLabel("rows", { exact: true }).fill("400000");
     expect(await send()).toBe("200 OK");
-    expect(await page.locator(".status-line").innerText()).toContain("more than");
-    expect(await page.locator(".body-of .note").innerText()).toContain("larger than a page can show");
+    expect(await page.locator(".status-line").textContent()).toContain("more than");
+    expect(await page.locator(".body-of .note").textContent()).toContain("larger than a page can show");
   });
 
   visit("no rows, and no columns", async ({ page, open, send }) => {
     await open("GET /many");
     await page.getByLabel("rows", { exact: true }).fill("0");
     await send();
-    expect(await page.locator(".counted").innerText()).toBe("0 rows");
+    expect(await page.locator(".counted").textContent()).toBe("0 rows");
     expect(await page.locator(".grid thead button").count()).toBe(8);
   });
 });
@@ -199,7 +204,7 @@ describe("downloads", () => {
     await open("GET /customers");
     await page.getByLabel("format", { exact: true }).selectOption("parquet");
     await send();
-    expect(await page.locator(".body-of").innerText()).toContain("of application/vnd.apache.parquet");
+    expect(await page.locator(".body-of").textContent()).toContain("of application/vnd.apache.parquet");
     const [file] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("button", { name: "Save", exact: true }).click(),

@@ -139,14 +139,14 @@ describe("a telephone", () => {
 visit("hostile names, texts and values are shown and nothing more", async ({ page, open, send }) => {
   const evil = '<img src=x onerror="window.hacked=1">';
   await open("GET /evil");
-  expect(await page.locator("h1").innerText()).toBe(evil);
-  expect(await page.locator(".operation-head .prose").innerText()).toContain("<script>window.hacked=1</script>");
-  await page.getByLabel(evil, { exact: true }).fill(`'"><script>window.hacked=1</script>`);
+  expect(await page.locator("h1").textContent()).toBe(evil);
+  expect(await page.locator(".operation-head .prose").textContent()).toContain("<script>window.hacked=1</script>");
+  await page.getByRole("textbox", { name: evil }).fill(`'"><script>window.hacked=1</script>`);
   await page.getByLabel("__proto__", { exact: true }).selectOption(evil);
   for (const summary of await page.locator("details.response summary").all()) await summary.click();
   expect(await send()).toBe("200 OK");
-  expect(await page.locator(".grid .column-name").innerText()).toBe(evil);
-  expect(await page.locator(".grid .row td").first().innerText()).toBe(evil);
+  expect(await page.locator(".grid .column-name").textContent()).toBe(evil);
+  expect(await page.locator(".grid .row td").first().textContent()).toBe(evil);
   await page.locator(".grid .row td").first().click();
   for (const tab of ["JavaScript", "Python", "Body", "Headers"]) await page.getByRole("tab", { name: tab }).click();
   expect(
@@ -175,7 +175,7 @@ describe("while somebody works on the project", () => {
     });
     shop.tellChange();
     await page.getByText("Something new").waitFor();
-    expect(await page.locator("#brand-version").innerText()).toBe("1.5.0");
+    expect(await page.locator("#brand-version").textContent()).toBe("1.5.0");
     expect(await page.getByLabel("region", { exact: true }).inputValue()).toBe("west");
     expect(await page.locator(".grid .row").first().isVisible()).toBe(true);
     // The cursor is where it was.

@@ -1,8 +1,8 @@
 import duckdb from "@duckdb/node-bindings";
 import type { Column } from "../../result/column.ts";
 import { uniqueNames } from "../../result/column-names.ts";
-import { type BareToken, readBareToken, readComment, readQuoted, readString } from "../../sql/sql-lexer.ts";
 import type { BoundValue, Statement } from "../../sql/statement.ts";
+import { wholeTokens } from "../../sql/whole-tokens.ts";
 import { duckdbDialect } from "./dialect.ts";
 import { columnTypeOf } from "./logical-type.ts";
 import { CHANGES_ROWS } from "./session.ts";
@@ -70,32 +70,11 @@ function columnsOfPrepared(prepared: duckdb.PreparedStatement, sql: string): rea
 /** The statement with its values in the text: they are samples, and it is never run. */
 function withConstants({ sql, values }: Statement): string {
   let text = "";
-  for (let at = 0, end = 0; at < sql.length; at = end) {
-    const token = readBareToken(sql, at, duckdbDialect);
-    end = endOf(token, sql, at + token.length);
-    const bound = token.kind === "placeholder" ? values[Number(sql.slice(at + 1, end)) - 1] : undefined;
-    text += bound === undefined ? sql.slice(at, end) : constantOf(bound);
+  for (const token of wholeTokens(sql, duckdbDialect)) {
+    const bound = token.kind === "placeholder" ? values[Number(token.text.slice(1)) - 1] : undefined;
+    text += bound === undefined ? token.text : constantOf(bound);
   }
   return text;
-}
-
-/** Where a token ends whose first characters are read: strings, quoted names and comments with all that is in them. */
-function endOf(token: BareToken, sql: string, at: number): number {
-  switch (token.kind) {
-    case "open-string":
-      return readString(sql, at, token.style).end ?? sql.length;
-    case "open-identifier":
-      return readQuoted(sql, at, '"').end ?? sql.length;
-    case "open-line-comment":
-      return readComment(sql, at, { kind: "line-comment" }, duckdbDialect).end;
-    case "open-block-comment":
-      return readComment(sql, at, { kind: "block-comment", depth: 1 }, duckdbDialect).end;
-    case "space":
-    case "word":
-    case "symbol":
-    case "placeholder":
-      return at;
-  }
 }
 
 /** A text is a literal, which DuckDB takes for any type, as it takes a bound text. */

@@ -26,7 +26,9 @@ const ENTRY_BYTES = 1024;
 const LONGEST_KEY = 2048;
 const SEEN_KEYS = 4096;
 
+/** At most `limitBytes`, and never more than is good for a process. */
 export function openRememberedAnswers(limitBytes = KEPT_BYTES): RememberedAnswers {
+  const mostBytes = Math.min(limitBytes, KEPT_BYTES);
   // A Map remembers the order of insertion: the first entry is the one that was used longest ago.
   const kept = new Map<string, Kept>();
   const seen = new Set<string>();
@@ -42,7 +44,7 @@ export function openRememberedAnswers(limitBytes = KEPT_BYTES): RememberedAnswer
     kept.set(key, entry);
     bytes += entry.cost;
     for (const [oldest, value] of kept) {
-      if (bytes <= limitBytes) return;
+      if (bytes <= mostBytes) return;
       forget(oldest, value);
     }
   }

@@ -1,0 +1,41 @@
+import type { Dialect } from "../sql/dialect.ts";
+import type { Statement } from "../sql/statement.ts";
+import { wholeTokens } from "../sql/whole-tokens.ts";
+
+/** What follows one of these chooses, groups and sorts rows. Columns are decided before. */
+const ROWS_ONLY = new Set(["WHERE", "GROUP", "HAVING", "QUALIFY", "ORDER", "LIMIT", "OFFSET"]);
+/** What would bring columns of its own. */
+const ANOTHER_QUERY = new Set(["UNION", "INTERSECT", "EXCEPT", "SELECT", "FROM", "VALUES", "TABLE"]);
+
+/**
+ * Whether two templates have the same columns for certain: they are one query, the same up to where only the choice of rows
+ * is left. Most differ in their filters alone, and to ask the database for each costs as much as preparing it.
+ */
+export function haveSameColumns(left: readonly Statement[], right: readonly Statement[], dialect: Dialect): boolean {
+  const [one, ...others] = left;
+  const [other, ...more] = right;
+  if (one === undefined || other === undefined || others.length + more.length > 0) return false;
+  const end = endOfColumns(one.sql, dialect);
+  if (end === undefined || end !== endOfColumns(other.sql, dialect)) return false;
+  return one.sql.slice(0, end) === other.sql.slice(0, end);
+}
+
+/** Where the word stands after which only rows are chosen; undefined when that cannot be told. */
+function endOfColumns(sql: string, dialect: Dialect): number | undefined {
+  let depth = 0;
+  let hasTables = false;
+  let end: number | undefined;
+  let before = "";
+  for (const { kind, text, start } of wholeTokens(sql, dialect)) {
+    if (kind === "space") continue;
+    if (text === "(") depth += 1;
+    if (text === ")") depth -= 1;
+    // `t.offset` is a column.
+    const word = kind === "word" && depth === 0 && before !== "." ? text.toUpperCase() : "";
+    before = text;
+    if (end !== undefined && ANOTHER_QUERY.has(word)) return undefined;
+    if (hasTables && ROWS_ONLY.has(word)) end ??= start;
+    hasTables ||= word === "FROM";
+  }
+  return end;
+}

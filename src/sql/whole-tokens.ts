@@ -1,0 +1,36 @@
+import type { Dialect } from "./dialect.ts";
+import { type BareToken, readBareToken, readComment, readQuoted, readString } from "./sql-lexer.ts";
+
+export interface WholeToken {
+  readonly kind: BareToken["kind"];
+  readonly start: number;
+  readonly text: string;
+}
+
+/** The tokens of SQL without tags, one after the other; strings, quoted names and comments with all that is in them. */
+export function* wholeTokens(sql: string, dialect: Dialect): Generator<WholeToken> {
+  for (let start = 0, end = 0; start < sql.length; start = end) {
+    const token = readBareToken(sql, start, dialect);
+    end = endOf(token, sql, start + token.length, dialect);
+    yield { kind: token.kind, start, text: sql.slice(start, end) };
+  }
+}
+
+/** `at` is behind the first characters, by which the token is known. */
+function endOf(token: BareToken, sql: string, at: number, dialect: Dialect): number {
+  switch (token.kind) {
+    case "open-string":
+      return readString(sql, at, token.style).end ?? sql.length;
+    case "open-identifier":
+      return readQuoted(sql, at, '"').end ?? sql.length;
+    case "open-line-comment":
+      return readComment(sql, at, { kind: "line-comment" }, dialect).end;
+    case "open-block-comment":
+      return readComment(sql, at, { kind: "block-comment", depth: 1 }, dialect).end;
+    case "space":
+    case "word":
+    case "symbol":
+    case "placeholder":
+      return at;
+  }
+}
