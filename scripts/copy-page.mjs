@@ -3,4 +3,4 @@ import { cpSync, rmSync } from "node:fs";
 
 const [from, to] = ["src/docs-page", "dist/docs-page"].map((path) => new URL(`../${path}`, import.meta.url));
 rmSync(to, { recursive: true, force: true });
-cpSync(from, to, { recursive: true });
+cpSync(from, to, { recursive: true, filter: (path) => !path.endsWith(".test.ts") });

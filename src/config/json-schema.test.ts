@@ -4,6 +4,7 @@ import type { z } from "zod";
 import { engine } from "../engines/index.ts";
 import { validators, validatorTypes } from "../params/validators/index.ts";
 import { PlainScalar } from "../params/validators/scalars.ts";
+import { endpointRules, mainRules } from "./dialect.ts";
 import { endpointJsonSchema, mainJsonSchema } from "./json-schema.ts";
 import { endpointSchema } from "./schema/endpoint.ts";
 import { mainSchema } from "./schema/main.ts";
@@ -146,4 +147,25 @@ test.each(engine.connectionTypes)("options of the connection type $type, too", (
       yield [pointer(path), documentWith(path, { type, ...all, [option]: "x" })] as const;
   }
   expect(differences(main, documents())).toEqual([]);
+});
+
+const rules = [
+  ...mainRules.map((rule) => ["main", rule.kind, rule.at, main, rule] as const),
+  ...endpointRules.map((rule) => ["endpoint", rule.kind, rule.at, endpoint, rule] as const),
+];
+
+test.each(rules)("a key of the %s file that is %s: %s", (_, kind, at, { json }, rule) => {
+  const steps = at
+    .split(".")
+    .map((step, index, all) => (step !== "*" ? step : all[index - 1] === "connections" ? "name" : 0));
+  const validate = validatorOf(json);
+  const parent = steps.slice(0, -1);
+  const isKnown = (key: string): boolean => {
+    // A validator is known by its type.
+    const options = key.startsWith("allowed") ? { type: "enum", [key]: ["a"] } : { type: "int", [key]: "true" };
+    validate(at.includes("validators") ? documentWith(parent, options) : documentWith([...parent, key], "x"));
+    return !(validate.errors ?? []).some(({ params }: ErrorObject) => params["additionalProperty"] === key);
+  };
+  expect(isKnown(String(steps.at(-1)))).toBe(kind !== "mistake");
+  if (rule.kind === "renamed") expect(isKnown(rule.to)).toBe(true);
 });

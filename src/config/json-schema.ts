@@ -150,6 +150,7 @@ function applyRule(root: Draft, rule: KeyRule): void {
     if (!isDraft(properties)) continue;
     const target = rule.kind === "renamed" ? properties[rule.to] : undefined;
     if (rule.kind === "renamed" && !isDraft(target)) continue;
+    if (rule.kind === "renamed") takeEither(parent, rule.to, key);
     const note = rule.kind === "renamed" ? `Write '${rule.to}'.` : `Ignored; ${rule.why}.`;
     // The last is what editors of YAML show beside the key.
     properties[key] = {
@@ -159,6 +160,14 @@ function applyRule(root: Draft, rule: KeyRule): void {
       deprecationMessage: note,
     };
   }
+}
+
+/** A key that must be there may be there under its other name. */
+function takeEither(parent: Draft, key: string, other: string): void {
+  const { required, allOf } = parent;
+  if (!Array.isArray(required) || !required.includes(key)) return;
+  parent["required"] = required.filter((name) => name !== key);
+  parent["allOf"] = [...(Array.isArray(allOf) ? allOf : []), oneOfGroup([key, other])];
 }
 
 /** The schemas of a key, or of every entry. */

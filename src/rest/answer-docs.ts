@@ -36,6 +36,8 @@ const ALIASES: Readonly<Record<string, Kind | "negotiated">> = {
   "/openapi.yaml": "yaml",
   "/doc.yaml": "yaml",
 };
+/** Links of the page are relative, so that a proxy may serve it below another path. */
+const WITH_SLASH = "/docs/";
 const PATH = "/docs";
 const ASSETS = "/docs/assets/";
 const ALLOW = ["GET", "HEAD", "OPTIONS"];
@@ -48,37 +50,50 @@ export function answerDocs(
   context: RestContext,
   fail: (error: unknown) => void,
 ): boolean {
-  const { docs, protections } = context;
+  const { docs } = context;
   const kind = ALIASES[target.path];
-  if (docs === undefined || (kind === undefined && !target.path.startsWith(ASSETS))) return false;
-  const { request } = asked;
+  if (docs === undefined || (kind === undefined && target.path !== WITH_SLASH && !target.path.startsWith(ASSETS)))
+    return false;
+  const { request, response, requestId } = asked;
+  if (target.path === WITH_SLASH) {
+    response.writeHead(308, { Location: "../docs", "X-Request-Id": requestId }).end();
+    return true;
+  }
   if (request.method === "OPTIONS") {
     sendOptions(asked, ALLOW, context);
     return true;
   }
   if (!ALLOW.includes(request.method ?? "")) throw new RequestFailure({ kind: "method-not-allowed", allow: ALLOW });
-  const auth = context.service.project.main.docs?.needsAuth === true ? protections.auth : undefined;
-  const reader = { name: PATH, auth, rateLimit: auth === undefined ? undefined : protections.rateLimit };
-  Promise.resolve(admit(reader, asked, context.gate))
-    .then(() =>
-      kind === undefined ? sendAsset(target, asked, docs) : sendDocument(kind, target, asked, { docs, context }),
-    )
-    .catch(fail);
+  answer(kind, target, asked, { docs, context }).catch(fail);
   return true;
 }
 
-async function sendDocument(
-  alias: Kind | "negotiated",
+interface Answering {
+  readonly docs: Docs;
+  readonly context: RestContext;
+}
+
+/** The page and its files say nothing of the project, and it asks for credentials itself: only the document is protected. */
+async function answer(
+  alias: Kind | "negotiated" | undefined,
   target: Target,
   asked: Asked,
-  { docs, context }: { readonly docs: Docs; readonly context: RestContext },
+  { docs, context }: Answering,
 ): Promise<void> {
-  const { request } = asked;
-  const kind = alias === "negotiated" ? kindOf(target, request.headers.accept) : alias;
+  if (alias === undefined) return await sendAsset(target, asked, docs);
+  const kind = alias === "negotiated" ? kindOf(target, asked.request.headers.accept) : alias;
   if (kind === "page") {
     const { html } = await docs.page();
     return send(asked, { ...html, headers: { ...pageHeaders, Vary: "Accept", "Cache-Control": "no-cache" } });
   }
+  const { protections, gate, service } = context;
+  const auth = service.project.main.docs?.needsAuth === true ? protections.auth : undefined;
+  await admit({ name: PATH, auth, rateLimit: auth === undefined ? undefined : protections.rateLimit }, asked, gate);
+  await sendDocument(kind, asked, { docs, context });
+}
+
+async function sendDocument(kind: "json" | "yaml", asked: Asked, { docs, context }: Answering): Promise<void> {
+  const { request } = asked;
   const { host, isSecure } = clientOf(request, context.protections.proxies);
   const server = host !== undefined && HOST.test(host) ? `${isSecure ? "https" : "http"}://${host}` : "/";
   const document = await docs.document.current();
