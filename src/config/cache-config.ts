@@ -160,7 +160,10 @@ export function compileEndpointCache(
       warn(["cache"], "a write has no rows to keep; write 'invalidate-on-write: true' or 'refresh-on-write: true'");
       return undefined;
     }
-    if (input.table === undefined) complain(["cache", "table"], "missing; name the cache that the write makes old");
+    if (input.table === undefined) {
+      warn(["cache"], "no table is named, so no cache becomes old; name the table of the cache that the write changes");
+      return undefined;
+    }
     return { kind: "on-write", name, action: refresh === true ? "refresh" : "invalidate" };
   }
   for (const key of ["invalidate-on-write", "refresh-on-write"] as const) {
