@@ -202,8 +202,10 @@ export function openTableCaches(
     async refreshAfterWrite(name) {
       const cache = caches.get(cacheKey(name));
       if (cache === undefined) return;
-      cache.writes.count++;
-      await refreshed(cache, { signal: undefined, refresh: false }, () => {});
+      // Nobody else waits for it: until it is there, reads find the rows from before.
+      await refreshed(cache, { signal: undefined, refresh: true }, (ended) => {
+        if (ended.kind === "failed") cache.writes.count++;
+      });
     },
     async refresh(name, signal) {
       const cache = tableOf(name);

@@ -264,6 +264,32 @@ describe("writes (spec 3)", () => {
     },
   );
 
+  test("refresh-on-write makes no reader wait: until it is done they find the rows from before", async () => {
+    const slow =
+      "SELECT count(*)::INTEGER AS n, (SELECT sum(a.range * b.range) FROM range(9000) a, range(9000) b)::VARCHAR AS s FROM orders";
+    await using service = await serviceFrom({
+      "eider.yaml": MAIN,
+      ...at("/totals", `SELECT n FROM ${TABLE}`, "cache: { table: totals, template-file: t.sql }\n"),
+      "t.sql": slow,
+      ...write("refresh-on-write: true"),
+    });
+    expect((await read(service, "/totals")).rows).toEqual([{ n: 30 }]);
+    let isDone = false;
+    const writing = post(service, "/add?id=1").finally(() => {
+      isDone = true;
+    });
+    let seen = 0;
+    while (!isDone) {
+      const { rows, cache } = await read(service, "/totals");
+      if (isDone) break;
+      expect(cache).toBe("hit");
+      if (rows[0]?.["n"] === 30) seen++;
+    }
+    expect(await writing).toBe(200);
+    expect(seen).toBeGreaterThan(0);
+    expect((await read(service, "/totals")).rows).toEqual([{ n: 31 }]);
+  });
+
   test("a write that fails leaves the cache as it was", async () => {
     await using service = await serviceFrom({
       "eider.yaml": MAIN,
