@@ -1,4 +1,4 @@
-import { type CacheDefinition, cacheKey } from "./cache/cache.ts";
+import type { CacheDefinition } from "./cache/cache.ts";
 import { makeRoom, setAside } from "./cache/cache-file.ts";
 import type { Caches } from "./cache/caches.ts";
 import type { Sharing } from "./cache/coordination.ts";
@@ -39,10 +39,9 @@ export async function openProjectCaches(project: Project, parts: CacheParts): Pr
     return { caches: noCaches, problems: [] };
   const problems: Problem[] = [];
   const { store, sharing, close } = await openStore(storage, { main, parts, problems });
-  const byKey = new Map(parts.definitions.map((definition) => [cacheKey(definition.name), definition]));
   const caches = await openCaches({
     store,
-    definitions: [...byKey.values()],
+    definitions: parts.definitions,
     now: Date.now,
     report: parts.report,
     maxConcurrentRefreshes: storage.maxConcurrentRefreshes,

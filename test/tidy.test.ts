@@ -92,7 +92,7 @@ const homes: readonly (readonly [dependency: RegExp, home: RegExp])[] = [
   ],
   [/^node:path$/, /^src\/(cache|config|spool)\//],
   [/^node:buffer$/, /^src\/rest\//],
-  [/^node:crypto$/, /^src\/(auth|http|rate-limit|rest\/answer|rest\/answer-(?:read|docs)\.ts$)/],
+  [/^node:crypto$/, /^src\/(auth|http|rate-limit|rest\/answer)\//],
   [/^jose$/, /^src\/auth\//],
   [/^@aws-sdk\//, /^src\/auth\/secret-reader\.ts$/],
   [/^(rate-limiter-flexible|ioredis)$/, /^src\/rate-limit\//],

@@ -29,7 +29,7 @@ export function httpsProblem(
 }
 
 /** The host without its port, or undefined when it is none. */
-function hostName(host = ""): string | undefined {
+export function hostName(host = ""): string | undefined {
   const match = HOST.exec(host);
   if (match === null) return undefined;
   const ipv6 = match[1];

@@ -1,10 +1,11 @@
-import { createHash } from "node:crypto";
 import { type DocsPage, openDocsPage, pageHeaders } from "../docs/page-assets.ts";
 import { type DocumentSource, openProjectDocument, type ProjectDocument } from "../docs/project-document.ts";
 import { RequestFailure } from "../failure.ts";
 import { clientOf } from "../http/forwarded.ts";
+import { hostName } from "../http/https-only.ts";
 import { admit } from "./admit.ts";
 import { hasCurrent } from "./answer/if-none-match.ts";
+import { tagOf } from "./answer/whole-answer.ts";
 import { parseMediaRanges } from "./negotiation/media-ranges.ts";
 import type { Target } from "./read-params/target.ts";
 import type { RestContext } from "./rest-app.ts";
@@ -41,7 +42,6 @@ const WITH_SLASH = "/docs/";
 const PATH = "/docs";
 const ASSETS = "/docs/assets/";
 const ALLOW = ["GET", "HEAD", "OPTIONS"];
-const HOST = /^(?:\[[0-9a-f:.]+\]|[a-z0-9_][a-z0-9._-]*)(?::\d{1,5})?$/i;
 
 /** `/docs` and its aliases. False: it is not for us. Spec 4.2, decisions 10. */
 export function answerDocs(
@@ -95,12 +95,11 @@ async function answer(
 async function sendDocument(kind: "json" | "yaml", asked: Asked, { docs, context }: Answering): Promise<void> {
   const { request } = asked;
   const { host, isSecure } = clientOf(request, context.protections.proxies);
-  const server = host !== undefined && HOST.test(host) ? `${isSecure ? "https" : "http"}://${host}` : "/";
+  const server = host !== undefined && hostName(host) !== undefined ? `${isSecure ? "https" : "http"}://${host}` : "/";
   const document = await docs.document.current();
   const body = Buffer.from(kind === "json" ? document.json(server) : document.yaml(server));
-  const hash = createHash("sha256").update(body).digest("base64url").slice(0, 22);
+  const hash = tagOf(body);
   const contentType = kind === "json" ? "application/json" : "application/yaml";
-  // Pages of other tools (editors, generators) may read what everybody may.
   send(asked, { body, hash, contentType, headers: { Vary: "Accept", "Cache-Control": "no-cache" } });
 }
 

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { CachedFrom } from "../calls/cached-read.ts";
 import { type Call, runEndpoint, runIntoFile } from "../calls/run-endpoint.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
@@ -9,6 +8,7 @@ import { hasCurrent, isRead } from "./answer/if-none-match.ts";
 import { attachment, sendFile } from "./answer/send-file.ts";
 import { sendLong } from "./answer/send-long.ts";
 import { sendWhole } from "./answer/send-whole.ts";
+import { tagOf } from "./answer/whole-answer.ts";
 import { type AuditedCall, countRows, keepCount } from "./audited-call.ts";
 import type { Exchange } from "./exchange.ts";
 import type { RestContext } from "./rest-app.ts";
@@ -37,10 +37,11 @@ export async function answerRead(reading: ReadCall, exchange: Exchange, context:
   });
   const call: Call = {
     ...reading.call,
-    refresh: endpoint.cache !== undefined && asksForNewRows(endpoint, request.headers["cache-control"]),
-    has: (cached) => {
-      const { tag } = cachedAnswer(cached, key, context.now);
-      return tag !== undefined && isRead(request) && hasCurrent(request.headers["if-none-match"], tag);
+    refresh: asksForNewRows(endpoint, request.headers["cache-control"]),
+    has(cached) {
+      const known = isRead(request) ? request.headers["if-none-match"] : undefined;
+      const tag = known === undefined ? undefined : cachedAnswer(cached, key, context.now).tag;
+      return tag !== undefined && hasCurrent(known, tag);
     },
   };
   if (format.kind === "file") {
@@ -75,19 +76,13 @@ export async function answerRead(reading: ReadCall, exchange: Exchange, context:
   }
 }
 
-/** 128 bits and a bit. */
-const TAG_LENGTH = 22;
-
 function cachedAnswer(
   { uid, createdAtMs, state, scheduleMs }: CachedFrom,
   key: string | undefined,
   now: () => Date,
 ): CachedAnswer {
   return {
-    tag:
-      key === undefined
-        ? undefined
-        : createHash("sha256").update(`${uid}\n${key}`).digest("base64url").slice(0, TAG_LENGTH),
+    tag: key === undefined ? undefined : tagOf(Buffer.from(`${uid}\n${key}`)),
     state,
     age: () => Math.max(0, Math.floor((now().getTime() - createdAtMs) / 1000)),
     scheduleMs,
@@ -95,7 +90,7 @@ function cachedAnswer(
 }
 
 /** A client may ask for newer rows than the cache has, where the endpoint lets it. */
-function asksForNewRows({ cache }: Endpoint, header: string | undefined): boolean {
+export function asksForNewRows({ cache }: Endpoint, header: string | undefined): boolean {
   if (cache === undefined || cache.kind === "on-write" || !cache.allowsClientRefresh) return false;
   return /(?:^|,)\s*no-cache\s*(?:,|$)/i.test(header ?? "");
 }
@@ -108,9 +103,4 @@ function sendUnchanged(sharing: Sharing, { response, requestId }: Exchange): voi
     requestId,
   ];
   response.writeHead(304, [...headers, "ETag", `"${sharing.cached?.tag}"`]).end();
-}
-
-/** Whether what is remembered may answer a request: not where it asks for newer rows, and may. */
-export function mayRemember(endpoint: Endpoint, header: string | undefined): boolean {
-  return header === undefined || endpoint.cache === undefined || !asksForNewRows(endpoint, header);
 }

@@ -12,7 +12,7 @@ import { sendAtOnce, sendWhole } from "./answer/send-whole.ts";
 import { encodeWritten, sendWritten } from "./answer/send-written.ts";
 import type { WholeAnswer } from "./answer/whole-answer.ts";
 import { answerDocs, leadToDocs } from "./answer-docs.ts";
-import { answerRead, mayRemember } from "./answer-read.ts";
+import { answerRead, asksForNewRows } from "./answer-read.ts";
 import { type AuditedCall, auditCall, countWritten, recallCount } from "./audited-call.ts";
 import { admitOrigin, enforceHttps } from "./border.ts";
 import type { Exchange } from "./exchange.ts";
@@ -69,7 +69,7 @@ function answerAdmitted(called: AdmittedCall, asked: Asked, context: RestContext
   if (audited !== undefined) audited.identity = identity;
   const key = requestKey(called, asked.request, identity);
   const known =
-    key !== undefined && mayRemember(called.endpoint, asked.request.headers["cache-control"])
+    key !== undefined && !asksForNewRows(called.endpoint, asked.request.headers["cache-control"])
       ? context.remembered.find(key)
       : undefined;
   if (known !== undefined && audited !== undefined) recallCount(known, audited);

@@ -72,7 +72,8 @@ function tagOfBody(body: readonly Uint8Array[], size: number): string | Promise<
   return tagOf(body.length === 1 ? (body[0] ?? NOTHING) : Buffer.concat(body));
 }
 
-function tagOf(bytes: Uint8Array): string {
+/** Names exactly these bytes. */
+export function tagOf(bytes: Uint8Array): string {
   // Came with Node 20.12, and takes half the time for a short body.
   if (crypto.hash === undefined)
     return crypto.createHash("sha256").update(bytes).digest("base64url").slice(0, TAG_LENGTH);
