@@ -5,6 +5,7 @@ import type { Authenticators } from "../auth/authenticators.ts";
 import { anonymous, type Identity } from "../auth/identity.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import { RequestFailure } from "../failure.ts";
+import { authorizationOf } from "../http/authorization.ts";
 import { clientOf, type TrustedProxies } from "../http/forwarded.ts";
 import { rateLimitHeaders } from "../rate-limit/headers.ts";
 import type { RateLimiter, RateState } from "../rate-limit/rate-limiter.ts";
@@ -103,15 +104,4 @@ function counted(
   };
   const state = gate.rateLimiter.take(name, rateLimit, { address, username: identity.get("username")?.text });
   return state instanceof Promise ? state.then(finish) : finish(state);
-}
-
-/** Node keeps the first of several and a proxy may have meant the last: two of them are none. */
-function authorizationOf({ headers, rawHeaders }: IncomingMessage): string | undefined {
-  const { authorization } = headers;
-  if (authorization === undefined) return undefined;
-  let count = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    if (rawHeaders[index]?.length === 13 && rawHeaders[index]?.toLowerCase() === "authorization") count++;
-  }
-  return count === 1 ? authorization : undefined;
 }

@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Audit } from "../audit/audit.ts";
+import { callerOf, parametersOf } from "../audit/audit-entry.ts";
 import type { Identity } from "../auth/identity.ts";
 import type { Rows } from "../engines/engine.ts";
 import type { RawParams } from "../params/parameter.ts";
@@ -51,19 +52,6 @@ export function auditCall(
     });
   });
   return call;
-}
-
-function callerOf(identity: Identity | undefined) {
-  const type = identity?.get("type")?.text;
-  if (type === undefined) return undefined;
-  return { type, username: identity?.get("username")?.text, roles: identity?.get("roles")?.text };
-}
-
-function* parametersOf(raw: RawParams | undefined): Generator<readonly [string, string]> {
-  if (raw === undefined) return;
-  for (const values of [raw.path, raw.query, raw.header, raw.body]) {
-    for (const [name, { text }] of values) yield [name, text];
-  }
 }
 
 /** The same rows, counted as they go by. */

@@ -1,7 +1,7 @@
 import type { ExchangeAnswer } from "../auth/oidc/token-exchange.ts";
 import { RequestFailure } from "../failure.ts";
+import { readBody } from "../http/body-stream.ts";
 import { admit } from "./admit.ts";
-import { readBody } from "./read-params/body-stream.ts";
 import type { Target } from "./read-params/target.ts";
 import type { RestContext } from "./rest-app.ts";
 import { type Asked, sendJson, sendOptions } from "./send-failure.ts";

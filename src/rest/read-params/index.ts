@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import type { Endpoint } from "../../endpoint/endpoint.ts";
 import { RequestFailure } from "../../failure.ts";
+import { readBody } from "../../http/body-stream.ts";
+import { isJsonContentType } from "../../http/content-type.ts";
 import type { RawParams } from "../../params/parameter.ts";
-import { readBody } from "./body-stream.ts";
-import { isJsonContentType } from "./content-type.ts";
 import { parseBody } from "./parse-body.ts";
 import { parsePath } from "./parse-path.ts";
 import { parseQuery } from "./parse-query.ts";

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { RawValue } from "../../params/parameter.ts";
+import { scanObject } from "../../params/scan-object.ts";
 import { NO_ERRORS, NO_VALUES, type ReadValues } from "./read-values.ts";
-import { scanObject } from "./scan-object.ts";
 
 const NOT_JSON: ReadValues = {
   values: NO_VALUES,

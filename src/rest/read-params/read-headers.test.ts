@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { isJsonContentType } from "../../http/content-type.ts";
 import type { Parameter } from "../../params/parameter.ts";
-import { isJsonContentType } from "./content-type.ts";
 import { headersOf, readHeaders } from "./read-headers.ts";
 
 test("only the headers that parameters name are read", () => {

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
-import { RequestFailure } from "../../failure.ts";
+import { RequestFailure } from "../failure.ts";
 import { readBody } from "./body-stream.ts";
 
 const failureOf = (promise: Promise<unknown>) =>

@@ -1,4 +1,4 @@
-import type { RawValue } from "../../params/parameter.ts";
+import type { RawValue } from "./parameter.ts";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

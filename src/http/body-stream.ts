@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { RequestFailure } from "../../failure.ts";
+import { RequestFailure } from "../failure.ts";
 
 /**
  * The whole body of a request, or a `body-too-large` failure as soon as it is known. The stream is never destroyed, for

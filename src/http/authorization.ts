@@ -1,0 +1,12 @@
+import type { IncomingMessage } from "node:http";
+
+/** Node keeps the first of several and a proxy may have meant the last: two of them are none. */
+export function authorizationOf({ headers, rawHeaders }: IncomingMessage): string | undefined {
+  const { authorization } = headers;
+  if (authorization === undefined) return undefined;
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]?.length === 13 && rawHeaders[index]?.toLowerCase() === "authorization") count++;
+  }
+  return count === 1 ? authorization : undefined;
+}
