@@ -36,6 +36,12 @@ export type ServiceEvent =
     }
   /** Old snapshots take up space until it works. Told when it begins to fail. */
   | { readonly kind: "cache-drop-failed"; readonly message: string }
+  /** The project has changed, and is served as it is now. */
+  | { readonly kind: "reloaded"; readonly endpoints: number; readonly ms: number }
+  /** It has changed, and is served as it was before: something is wrong with it. */
+  | { readonly kind: "reload-refused"; readonly reason: string }
+  /** A key of the main file has changed that is read at start only. */
+  | { readonly kind: "restart-needed"; readonly key: string }
   | { readonly kind: "unexpected"; readonly requestId: string; readonly error: unknown };
 
 export type Report = (event: ServiceEvent) => void;

@@ -17,6 +17,7 @@ export async function main(args: readonly string[]): Promise<void> {
       process.on("SIGTERM", listener);
       process.on("SIGINT", listener);
     },
+    onReload: (listener) => void process.on("SIGHUP", listener),
     // Not `process.exit`: that waits until every query on another thread has come to its end.
     kill: () => void process.kill(process.pid, "SIGKILL"),
   };

@@ -1,27 +1,36 @@
 import type { SecretUsers } from "./auth/policy.ts";
 import { initConnection } from "./auth/secret-users.ts";
 import { reasonOf, type Sources } from "./calls/sources.ts";
+import { fileIdentity, textOf } from "./config/files.ts";
 import type { Problem } from "./config/problem.ts";
 import type { ConnectionConfig, MainConfig } from "./config/project.ts";
-import type { Engine, EngineOpenError } from "./engines/engine.ts";
+import { availableMemory } from "./engines/available-memory.ts";
+import type { Engine, EngineOpenError, ReplacedFile } from "./engines/engine.ts";
 import { engine as engineType } from "./engines/index.ts";
+import type { Spool } from "./spool/spool.ts";
 
 /** How long a start waits for its sources before it goes on without them. */
 const SOURCE_PATIENCE_MS = 5_000;
 /** More than the cores can work on, so that a few slow queries do not keep the quick ones waiting. */
 const DEFAULT_CONCURRENT_QUERIES = 16;
-const DEFAULT_QUEUED_REQUESTS = 1_000;
 
 interface EngineParts {
   readonly secretUsers: readonly SecretUsers[];
-  readonly fileFolder: string;
+  readonly spool: Spool;
+  /** A database file that is only read was replaced, or could not be. */
+  readonly fileReplaced?: (file: ReplacedFile) => void;
 }
 
 /** Opens the database that a main file describes. Rejects with an EngineOpenError. */
-export function openEngine(main: MainConfig, { secretUsers, fileFolder }: EngineParts): Promise<Engine> {
+export async function openEngine(main: MainConfig, { secretUsers, spool, fileReplaced }: EngineParts): Promise<Engine> {
   const inits = new Map(secretUsers.flatMap((users) => initConnection(users) ?? []).map((init) => [init.name, init]));
-  return engineType.open({
-    fileFolder,
+  const spillFolder = await spool.makeSpill();
+  const opening = engineType.open({
+    fileFolder: spool.folder,
+    spillFolder,
+    memoryBytes: availableMemory(textOf),
+    fileIdentity,
+    fileReplaced,
     path: main.duckdb.path,
     settings: main.duckdb.settings,
     connections: [
@@ -29,11 +38,16 @@ export function openEngine(main: MainConfig, { secretUsers, fileFolder }: Engine
         name: connection.name,
         init: initOf(connection),
         secrets: connection.secrets,
+        maxConcurrency: connection.maxConcurrency,
       })),
       ...inits.values(),
     ],
     maxConcurrentQueries: main.limits.maxConcurrentQueries ?? DEFAULT_CONCURRENT_QUERIES,
-    maxQueued: main.limits.maxQueuedRequests ?? DEFAULT_QUEUED_REQUESTS,
+    maxQueued: main.limits.maxQueuedRequests,
+  });
+  return opening.catch(async (error: unknown) => {
+    await spool.close();
+    throw error;
   });
 }
 

@@ -1,27 +1,23 @@
 import { type Authenticators, openAuthenticators } from "./auth/authenticators.ts";
-import type { AuthPolicy, SecretUsers } from "./auth/policy.ts";
+import type { AuthPolicy } from "./auth/policy.ts";
 import { cacheKey } from "./cache/cache.ts";
 import type { Caches } from "./cache/caches.ts";
-import { openIdempotentAnswers } from "./calls/idempotency.ts";
 import type { Callee } from "./calls/run-endpoint.ts";
-import { openSources, type Sources } from "./calls/sources.ts";
+import type { Sources } from "./calls/sources.ts";
 import type { Problem } from "./config/problem.ts";
 import type { Project } from "./config/project.ts";
 import { compileEndpoint } from "./endpoint/compile-endpoint.ts";
 import { type CompiledRefresh, compileRefresh } from "./endpoint/compile-refresh.ts";
 import type { Endpoint } from "./endpoint/endpoint.ts";
-import { type Depth, verifyEndpoint } from "./endpoint/verify-endpoint.ts";
-import { type Engine, EngineOpenError } from "./engines/engine.ts";
+import type { Engine } from "./engines/engine.ts";
 import { engine as engineType } from "./engines/index.ts";
-import type { Report } from "./events.ts";
-import { RequestFailure } from "./failure.ts";
-import type { RateLimitPolicy } from "./rate-limit/policy.ts";
-import { openRateLimiter, type RateLimiter } from "./rate-limit/rate-limiter.ts";
+import type { RateLimiter } from "./rate-limit/rate-limiter.ts";
 import { buildRouteTable, type RouteTable } from "./rest/route-table.ts";
-import { openProjectCaches } from "./service-cache.ts";
-import { connect, openEngine, parseInits, settingProblem } from "./service-engine.ts";
-import { openSpool, type Spool } from "./spool/spool.ts";
-import type { Self } from "./spool/sweep.ts";
+import { type OpenedCaches, openProjectCaches } from "./service-cache.ts";
+import { type Foundation, foundationKey, type OpenOptions, openFoundation, policiesOf } from "./service-foundation.ts";
+import { type Compiled, type Verified, verifyAll, verifyLate } from "./service-verify.ts";
+
+export type { OpenOptions } from "./service-foundation.ts";
 
 /** A project that is open: endpoints compiled and verified, the database open, no port. */
 export interface Service extends Callee {
@@ -31,7 +27,10 @@ export interface Service extends Callee {
   readonly sources: Sources;
   readonly authenticators: Authenticators;
   readonly rateLimiter: RateLimiter;
+  readonly foundation: Foundation;
   close(): Promise<void>;
+  /** After a reload: closes what the next state did not take over. */
+  retire(next: Service): void;
 }
 
 /** What became of opening a project. `unreachable` is what a start cannot do without. */
@@ -41,85 +40,54 @@ export interface OpenedService {
   readonly unreachable: string | undefined;
 }
 
-export interface OpenOptions {
-  readonly report: Report;
-  /** False leaves the connections alone: templates are parsed, not planned. */
-  readonly connect: boolean;
-  /** The system's folder for temporary files, used unless the project names one. */
-  readonly temporary: string;
-  readonly self: Self;
-  /** For what libraries look up there, such as the credentials of a cloud. */
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Nothing will be served: caches that are kept elsewhere are left alone. */
-  readonly isTrial?: boolean;
-}
-
-const VERIFIED_AT_ONCE = 4;
 /** Compiles and verifies every endpoint, against the connections that can be reached. */
 export async function openService(project: Project, options: OpenOptions): Promise<OpenedService> {
-  const compiled = project.endpoints.map((config) => compileEndpoint(config, project, engineType.dialect));
-  const refreshes = compileRefreshes(project, compiled);
-  const problems = [...compiled, ...refreshes].flatMap((each) => each.problems);
-  const parent = project.main.duckdb.settings.get("temp_directory") || options.temporary;
-  const spool = openSpool({ parent, self: options.self });
-  let engine: Engine;
-  try {
-    engine = await openEngine(project.main, { secretUsers: secretUsersOf(project), fileFolder: spool.folder });
-  } catch (error) {
-    if (!(error instanceof EngineOpenError)) throw error;
-    const problem = settingProblem(error, project.main);
-    if (problem !== undefined) return { service: undefined, problems: [...problems, problem], unreachable: undefined };
-    return { service: undefined, problems, unreachable: error.message };
+  const compiled = compileAll(project);
+  const opened = await openFoundation(project, options);
+  const { foundation } = opened;
+  const problems = [...compiled.problems, ...opened.problems];
+  if (foundation === undefined) return { service: undefined, problems, unreachable: opened.unreachable };
+  const state = await openState(project, compiled, { foundation, options, previous: undefined });
+  problems.push(...state.problems);
+  const unreachable = opened.unreachable ?? state.unreachable;
+  const isSound = unreachable === undefined && !problems.some(({ severity }) => severity === "error");
+  if (isSound && state.service !== undefined) return { service: state.service, problems, unreachable };
+  await (state.service ?? foundation).close();
+  return { service: undefined, problems, unreachable };
+}
+
+/** Whether a project can take the place of another without opening the database anew. */
+export function standsOnSame(project: Project, previous: Service): boolean {
+  return foundationKey(project) === previous.foundation.key;
+}
+
+/**
+ * A whole new state beside the present one, over the same database: only for a project that `standsOnSame`. The present one
+ * goes on as it is; when nothing is wrong with the new one, `retire` ends it.
+ */
+export async function reopenService(project: Project, previous: Service, options: OpenOptions): Promise<OpenedService> {
+  const compiled = compileAll(project);
+  const state = await openState(project, compiled, { foundation: previous.foundation, options, previous });
+  const problems = [...compiled.problems, ...state.problems];
+  if (state.service === undefined || problems.some(({ severity }) => severity === "error")) {
+    state.service?.authenticators.closeBut(previous.authenticators);
+    return { service: undefined, problems, unreachable: state.unreachable };
   }
-  // What cannot be reached now is a problem of the start, and is told as one.
-  let starting = true;
-  const sources = openSources(engine, (event) => starting || options.report(event));
-  const sound = await parseInits(project.main, engine, problems);
-  let unreachable = options.connect ? await connect(project.main, { sound, sources, problems }) : undefined;
-  starting = false;
-  // Before the templates: they may read the table of users.
-  const authenticators = await openGuards(project, engine, options).catch((error: unknown) => {
-    unreachable ??= error instanceof Error ? error.message : String(error);
-  });
-  const warnings = authenticators?.warnings ?? [];
-  problems.push(...warnings.map(({ policy, message }) => warningOf(policy, message, project)));
-  const opened = await openProjectCaches(project, {
-    engine,
-    definitions: refreshes.map(({ definition }) => definition),
-    report: options.report,
-    isTrial: options.isTrial ?? false,
-  }).catch((error: unknown) => {
-    unreachable ??= error instanceof Error ? error.message : String(error);
-  });
-  if (opened === undefined) {
-    // Templates that read the caches would only say that these are not there.
-    authenticators?.close();
-    await engine.close();
-    return { service: undefined, problems, unreachable };
-  }
-  problems.push(...opened.problems);
-  const trials = refreshes.map(({ trial, problems: found }) => ({ endpoint: trial, problems: found }));
-  const verified = await verifyAll([...compiled, ...trials], engine, sources);
-  problems.push(...verified.problems);
-  if (
-    authenticators === undefined ||
-    unreachable !== undefined ||
-    problems.some(({ severity }) => severity === "error")
-  ) {
-    authenticators?.close();
-    await opened.caches.close();
-    await engine.close();
-    return { service: undefined, problems, unreachable };
-  }
-  const rateLimiter = openRateLimiter({
-    now: Date.now,
-    report: options.report,
-    policies: options.connect ? limitsOf(project) : [],
-  });
-  const { caches } = opened;
-  const parts = { engine, spool, sources, authenticators, rateLimiter, caches };
-  const served = verified.endpoints.slice(0, compiled.length);
-  return { service: serviceOf(project, parts, served), problems, unreachable: undefined };
+  await state.service.caches.redefine(compiled.refreshes.map(({ definition }) => definition));
+  if (previous.caches !== state.service.caches) state.service.caches.start();
+  return { service: state.service, problems, unreachable: undefined };
+}
+
+interface CompiledProject {
+  readonly endpoints: readonly Compiled[];
+  readonly refreshes: readonly CompiledRefresh[];
+  readonly problems: readonly Problem[];
+}
+
+function compileAll(project: Project): CompiledProject {
+  const endpoints = project.endpoints.map((config) => compileEndpoint(config, project, engineType.dialect));
+  const refreshes = compileRefreshes(project, endpoints);
+  return { endpoints, refreshes, problems: [...endpoints, ...refreshes].flatMap(({ problems }) => problems) };
 }
 
 /** The refresh of each cache, once. */
@@ -135,19 +103,72 @@ function compileRefreshes(project: Project, compiled: readonly Compiled[]): read
   });
 }
 
-interface Compiled {
-  readonly endpoint: Endpoint;
-  readonly problems: readonly Problem[];
+interface Standing {
+  readonly foundation: Foundation;
+  readonly options: OpenOptions;
+  readonly previous: Service | undefined;
+}
+
+/** Everything that stands on a foundation. Whoever asked closes what is not used. */
+async function openState(project: Project, compiled: CompiledProject, standing: Standing): Promise<OpenedService> {
+  const { engine, sources } = standing.foundation;
+  const problems: Problem[] = [];
+  let unreachable: string | undefined;
+  const note = (error: unknown): void => {
+    unreachable ??= error instanceof Error ? error.message : String(error);
+  };
+  // Before the templates: they may read the table of users.
+  const authenticators = await openGuards(project, standing).catch(note);
+  const warnings = authenticators?.warnings ?? [];
+  problems.push(...warnings.map(({ policy, message }) => warningOf(policy, message, project)));
+  const opened = await cachesOf(project, compiled, standing).catch(note);
+  if (authenticators === undefined || opened === undefined) {
+    // Templates that read the caches would only say that these are not there.
+    if (authenticators !== undefined) dropGuards(authenticators, standing.previous);
+    return { service: undefined, problems, unreachable };
+  }
+  problems.push(...opened.problems);
+  const trials = compiled.refreshes.map(({ trial, problems: found }) => ({ endpoint: trial, problems: found }));
+  const verified = await verifyAll([...compiled.endpoints, ...trials], engine, sources);
+  problems.push(...verified.problems);
+  const served = verified.endpoints.slice(0, compiled.endpoints.length);
+  const parts = { foundation: standing.foundation, authenticators, caches: opened.caches };
+  return { service: serviceOf(project, parts, served), problems, unreachable };
+}
+
+function dropGuards(authenticators: Authenticators, previous: Service | undefined): void {
+  if (previous === undefined) authenticators.close();
+  else authenticators.closeBut(previous.authenticators);
+}
+
+async function cachesOf(
+  project: Project,
+  { refreshes }: CompiledProject,
+  { foundation, options }: Standing,
+): Promise<OpenedCaches> {
+  // They go on over a reload; what they hold is described anew when the new state is sound.
+  return await foundation.caches(() =>
+    openProjectCaches(project, {
+      engine: foundation.engine,
+      definitions: refreshes.map(({ definition }) => definition),
+      report: options.report,
+      isTrial: options.isTrial ?? false,
+    }),
+  );
 }
 
 /** Rejects when users whose passwords are elsewhere cannot be had: nobody could be let in. */
-function openGuards(project: Project, engine: Engine, { connect, report, env }: OpenOptions): Promise<Authenticators> {
-  const policies = connect ? policiesOf(project) : [];
-  return openAuthenticators(policies, { engine, report, now: Date.now, fetch: globalThis.fetch, env });
-}
-
-function secretUsersOf(project: Project): readonly SecretUsers[] {
-  return [...policiesOf(project)].flatMap((policy) => (policy.kind === "basic" && policy.secretUsers) || []);
+function openGuards(project: Project, { foundation, options, previous }: Standing): Promise<Authenticators> {
+  const { connect, report, env } = options;
+  const { engine } = foundation;
+  return openAuthenticators(connect ? policiesOf(project) : [], {
+    engine,
+    report,
+    now: Date.now,
+    fetch: globalThis.fetch,
+    env,
+    previous: previous?.authenticators,
+  });
 }
 
 /** At the block that brings the users. */
@@ -157,32 +178,19 @@ function warningOf(policy: AuthPolicy, message: string, { main, endpoints }: Pro
   return { severity: "warning", location: owner.locate(path.split(".")), path, message, security: true };
 }
 
-function policiesOf({ main, endpoints }: Project): ReadonlySet<AuthPolicy> {
-  const all = [main.protections.auth, ...endpoints.map(({ auth }) => auth)];
-  return new Set(all.filter((policy) => policy !== undefined));
-}
-
-function limitsOf({ endpoints }: Project): readonly RateLimitPolicy[] {
-  return endpoints.flatMap(({ rateLimit }) => rateLimit ?? []);
-}
-
 interface Parts {
-  readonly engine: Engine;
-  readonly spool: Spool;
-  readonly sources: Sources;
+  readonly foundation: Foundation;
   readonly authenticators: Authenticators;
-  readonly rateLimiter: RateLimiter;
   readonly caches: Caches;
 }
 
 function serviceOf(
   project: Project,
-  { engine, spool, sources, authenticators, rateLimiter, caches }: Parts,
+  { foundation, authenticators, caches }: Parts,
   verified: readonly Verified[],
 ): Service {
+  const { engine, spool, sources, rateLimiter, idempotentAnswers } = foundation;
   const endpoints = verified.map(({ endpoint }) => endpoint);
-  const late = new Map<Endpoint, Promise<Endpoint> | undefined>();
-  for (const { endpoint, depth } of verified) if (depth === "parse") late.set(endpoint, undefined);
   return {
     project,
     engine,
@@ -192,66 +200,30 @@ function serviceOf(
     sources,
     authenticators,
     rateLimiter,
+    foundation,
     caches,
     cacheCatalog: project.main.cache?.catalog ?? "cache",
     limits: project.main.limits,
-    idempotentAnswers: openIdempotentAnswers({
-      engine,
-      durable: project.main.duckdb.path !== undefined,
-      now: Date.now,
-    }),
-    ready(endpoint) {
-      if (!late.has(endpoint)) return endpoint;
-      const known = late.get(endpoint) ?? verifyLate(endpoint, engine, sources);
-      late.set(endpoint, known);
-      // What fails now may work next time: the source may be back.
-      known.catch(() => late.set(endpoint, undefined));
-      return known;
-    },
+    idempotentAnswers,
+    ready: lateVerification(verified, engine, sources),
     async close() {
       authenticators.close();
-      await rateLimiter.close();
-      await caches.close();
-      await engine.close();
-      await spool.close();
+      await foundation.close();
     },
+    retire: (next) => authenticators.closeBut(next.authenticators),
   };
 }
 
-/** An endpoint whose connections could not be reached at start is verified when they can. */
-async function verifyLate(endpoint: Endpoint, engine: Engine, sources: Sources): Promise<Endpoint> {
-  await sources.open(endpoint.connections);
-  const { endpoint: verified, problems } = await verifyEndpoint(endpoint, engine, "plan");
-  const error = problems.find(({ severity }) => severity === "error");
-  if (error !== undefined) throw new RequestFailure({ kind: "query-failed", message: error.message });
-  return verified;
-}
-
-interface Verified {
-  readonly endpoint: Endpoint;
-  readonly depth: Depth;
-}
-
-async function verifyAll(
-  compiled: readonly Compiled[],
-  engine: Engine,
-  sources: Sources,
-): Promise<{ endpoints: readonly Verified[]; problems: readonly Problem[] }> {
-  const results: { verified: Verified; problems: readonly Problem[] }[] = [];
-  let next = 0;
-  const work = async (): Promise<void> => {
-    for (let index = next++; index < compiled.length; index = next++) {
-      const { endpoint, problems } = compiled[index] as Compiled;
-      const depth: Depth = endpoint.connections.every(sources.isOpen) ? "plan" : "parse";
-      // A template with problems of its own gives the database only nonsense to complain about.
-      const broken = problems.some(({ severity }) => severity === "error");
-      const result = broken ? { endpoint, problems: [] } : await verifyEndpoint(endpoint, engine, depth);
-      results[index] = { verified: { endpoint: result.endpoint, depth }, problems: result.problems };
-    }
-  };
-  await Promise.all(Array.from({ length: VERIFIED_AT_ONCE }, work));
-  return {
-    endpoints: results.map(({ verified }) => verified),
-    problems: results.flatMap(({ problems }) => problems),
+/** Endpoints whose connections could not be reached when the project was opened are verified by their first call. */
+function lateVerification(verified: readonly Verified[], engine: Engine, sources: Sources): Callee["ready"] {
+  const late = new Map<Endpoint, Promise<Endpoint> | undefined>();
+  for (const { endpoint, depth } of verified) if (depth === "parse") late.set(endpoint, undefined);
+  return (endpoint) => {
+    if (!late.has(endpoint)) return endpoint;
+    const known = late.get(endpoint) ?? verifyLate(endpoint, engine, sources);
+    late.set(endpoint, known);
+    // What fails now may work next time: the source may be back.
+    known.catch(() => late.set(endpoint, undefined));
+    return known;
   };
 }

@@ -23,6 +23,7 @@ export function testRuntime(options: {
     now: () => new Date(0),
     ...testSelf,
     onStop() {},
+    onReload() {},
     kill() {
       throw new Error("killed");
     },

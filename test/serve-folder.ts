@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { openAudit } from "../src/audit/audit.ts";
+import { auditObserver } from "../src/calls/audit-observer.ts";
 import { loadProject } from "../src/config/load-project.ts";
 import { formatProblem } from "../src/config/problem.ts";
 import type { ServiceEvent } from "../src/events.ts";
@@ -32,7 +33,8 @@ export async function serveFolder(folder: string, env: Record<string, string> = 
   const { audit: auditing, https } = service.project.main.protections;
   const lines: string[] = [];
   const audit = auditing && (await openAudit(auditing, { stdout: (line) => lines.push(line), report }));
-  const app = openRestApp(service, { report, now: () => new Date(), audit });
+  const observers = audit === undefined ? [] : [auditObserver(audit)];
+  const app = openRestApp(service, { report, now: () => new Date(), observers });
   service.caches.start();
   const tls = https?.tls && { ...https.tls, report };
   const listener = await listen({ host: "127.0.0.1", port: 0, handle: app.handle, tls });
@@ -48,7 +50,8 @@ export async function serveFolder(folder: string, env: Record<string, string> = 
       app.cancelAll();
       listener.destroy();
       await listener.close();
-      await app.close();
+      await service.close();
+      await audit?.close();
     },
   };
 }

@@ -83,14 +83,14 @@ const homes: readonly (readonly [dependency: RegExp, home: RegExp])[] = [
   [/^mustache$/, /^src\/sql\//],
   // The whitelist of environment variables takes regular expressions too.
   [/^re2js$/, /^src\/(params\/validators\/|config\/environment\.ts$)/],
-  [/^node:(http|https|net|tls)$/, /^src\/(http|rest)\//],
+  [/^node:(http|https|net|tls)$/, /^src\/(http|mcp|rest)\//],
   [/^node:stream$/, /^src\/(http|rest)\//],
   // `run.ts` reads the version of the package.
   [
     /^node:fs(\/promises)?$/,
     /^src\/(config\/files\.ts$|cli\/run\.ts$|spool\/|cache\/cache-file\.ts$|docs\/page-assets\.ts$|audit\/|http\/tls\.ts$)/,
   ],
-  [/^node:path$/, /^src\/(cache|config|spool)\//],
+  [/^node:path$/, /^src\/(cache|cli|config|spool)\//],
   [/^node:buffer$/, /^src\/rest\//],
   [/^node:crypto$/, /^src\/(auth|http|rate-limit|rest\/answer)\//],
   [/^jose$/, /^src\/auth\//],
@@ -98,6 +98,9 @@ const homes: readonly (readonly [dependency: RegExp, home: RegExp])[] = [
   [/^(rate-limiter-flexible|ioredis)$/, /^src\/rate-limit\//],
   [/^node:zlib$/, /^src\/(rest\/answer|formats\/arrow)\//],
   [/^(lz4-napi|@bokuweb\/zstd-wasm)$/, /^src\/formats\/arrow\//],
+  [/^chokidar$/, /^src\/cli\/watch-files\.ts$/],
+  [/^prom-client$/, /^src\/metrics\//],
+  [/^@opentelemetry\//, /^src\/tracing\//],
   [/^node:os$/, /^src\/main\.ts$/],
   [/^node:util$/, /^src\/(cli|rest\/answer)\//],
 ];

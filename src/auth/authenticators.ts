@@ -15,7 +15,30 @@ export interface Authenticators {
   of(policy: AuthPolicy): Authenticator;
   /** What a start says of users that are not in the YAML. */
   readonly warnings: readonly { readonly policy: AuthPolicy; readonly message: string }[];
+  /** What a reload goes on with: blocks that say the same keep what they remember. */
+  readonly kept: Kept;
   close(): void;
+  /** After a reload: closes what the next ones did not take over. */
+  closeBut(next: Authenticators): void;
+}
+
+interface Opened {
+  readonly authenticator: Authenticator;
+  readonly messages: readonly string[];
+  close(): void;
+}
+
+interface Kept {
+  /** By what a block says. */
+  readonly opened: ReadonlyMap<string, Opened>;
+  readonly shared: Shared;
+}
+
+/** One bound for all: a flood against one block must not be a way around another's. */
+interface Shared {
+  readonly now: () => number;
+  readonly hashing: ReturnType<typeof openHashing>;
+  readonly attempts: ReturnType<typeof openFailedAttempts>;
 }
 
 export interface AuthenticatorOptions {
@@ -24,6 +47,8 @@ export interface AuthenticatorOptions {
   readonly now: () => number;
   readonly fetch: typeof globalThis.fetch;
   readonly env: Environment;
+  /** Those before a reload. */
+  readonly previous?: Authenticators | undefined;
 }
 
 /** Rejects with an Error that names the secret when users cannot be had. */
@@ -31,67 +56,71 @@ export async function openAuthenticators(
   policies: Iterable<AuthPolicy>,
   options: AuthenticatorOptions,
 ): Promise<Authenticators> {
-  const opened = new Map<AuthPolicy, Authenticator>();
+  const of = new Map<AuthPolicy, Authenticator>();
   // Blocks that say the same, as by an include, share what they remember.
-  const bySettings = new Map<string, Authenticator>();
-  const secrets: SecretUserSource[] = [];
-  const oidcs: { close(): void }[] = [];
+  const opened = new Map<string, Opened>();
   const warnings: { policy: AuthPolicy; message: string }[] = [];
-  // One bound for all: a flood against one block must not be a way around another's.
-  const shared = { now: options.now, hashing: openHashing(), attempts: openFailedAttempts({ now: options.now }) };
+  const before = options.previous?.kept;
+  const shared: Shared = before?.shared ?? {
+    now: options.now,
+    hashing: openHashing(),
+    attempts: openFailedAttempts({ now: options.now }),
+  };
 
-  async function usersOf(policy: BasicPolicy): Promise<CountedUsers> {
-    const inline = inlineUsers(policy.users);
-    if (policy.secretUsers === undefined) return inline;
-    const secret = await openSecretUsers(policy.secretUsers, options);
-    secrets.push(secret);
-    warnings.push(...secret.warnings.map((message) => ({ policy, message })));
-    return {
-      // Those in the YAML come first.
-      find: (username) => inline.find(username) ?? secret.find(username),
-      version: () => secret.version(),
-      dearest: () => Math.max(inline.dearest?.() ?? 0, secret.dearest()),
-    };
-  }
-
-  async function open(policy: AuthPolicy): Promise<Authenticator> {
-    switch (policy.kind) {
-      case "basic":
-        return openBasic({ ...shared, users: await usersOf(policy) });
-      case "bearer":
-        return openBearer(policy, options);
-      case "oidc": {
-        const oidc = openOidc(policy, options);
-        oidcs.push(oidc);
-        // In the background: a provider that is down must not keep the service from starting.
-        void oidc.loadKeys();
-        return oidc;
-      }
-    }
-  }
-
-  function close(): void {
-    for (const each of [...secrets, ...oidcs]) each.close();
+  function closeBut(next: ReadonlyMap<string, Opened> | undefined): void {
+    for (const [settings, each] of opened) if (next?.get(settings) !== each) each.close();
   }
 
   try {
     for (const policy of policies) {
       const settings = JSON.stringify(policy);
-      const authenticator = bySettings.get(settings) ?? (await open(policy));
-      bySettings.set(settings, authenticator);
-      opened.set(policy, authenticator);
+      const known = opened.get(settings) ?? before?.opened.get(settings) ?? (await open(policy, shared, options));
+      if (!opened.has(settings)) warnings.push(...known.messages.map((message) => ({ policy, message })));
+      opened.set(settings, known);
+      of.set(policy, known.authenticator);
     }
   } catch (error) {
-    close();
+    closeBut(before?.opened);
     throw error;
   }
   return {
     of(policy) {
-      const authenticator = opened.get(policy);
+      const authenticator = of.get(policy);
       if (authenticator === undefined) throw new Error("every policy of the project was opened");
       return authenticator;
     },
     warnings,
-    close,
+    kept: { opened, shared },
+    close: () => closeBut(undefined),
+    closeBut: (next) => closeBut(next.kept.opened),
+  };
+}
+
+async function open(policy: AuthPolicy, shared: Shared, options: AuthenticatorOptions): Promise<Opened> {
+  switch (policy.kind) {
+    case "basic": {
+      const secret = policy.secretUsers && (await openSecretUsers(policy.secretUsers, options));
+      const authenticator = openBasic({ ...shared, users: usersOf(policy, secret) });
+      return { authenticator, messages: secret?.warnings ?? [], close: () => secret?.close() };
+    }
+    case "bearer":
+      return { authenticator: openBearer(policy, options), messages: [], close() {} };
+    case "oidc": {
+      const oidc = openOidc(policy, options);
+      // In the background: a provider that is down must not keep the service from starting.
+      void oidc.loadKeys();
+      return { authenticator: oidc, messages: [], close: oidc.close };
+    }
+  }
+}
+
+function usersOf({ users }: BasicPolicy, secret: SecretUserSource | undefined): CountedUsers {
+  const inline = inlineUsers(users);
+  if (secret === undefined) return inline;
+  return {
+    // Those in the YAML come first.
+    find: (username) => inline.find(username) ?? secret.find(username),
+    version: () => secret.version(),
+    dearest: () => Math.max(inline.dearest?.() ?? 0, secret.dearest()),
   };
 }

@@ -1,5 +1,5 @@
 import type { StopSignal } from "../engines/engine.ts";
-import type { CacheName, Snapshot } from "./cache.ts";
+import type { CacheDefinition, CacheName, Snapshot } from "./cache.ts";
 import type { ResultDefinition } from "./snapshot-store.ts";
 
 /** A snapshot that somebody reads: it stays until it is released. */
@@ -48,6 +48,8 @@ export interface Caches {
   /** Refreshes a cache now, whatever its age. Rejects with a RequestFailure. */
   refresh(name: CacheName, signal: StopSignal): Promise<Snapshot>;
   statuses(): readonly CacheStatus[];
+  /** After a reload: caches that are described as before go on, others are refreshed by their next read. */
+  redefine(definitions: readonly CacheDefinition[]): Promise<void>;
   /** Takes away what retention does not keep, now; how many snapshots went. */
   collect(): Promise<number>;
   /** Begins to fill and to refresh by schedule. */

@@ -8,6 +8,7 @@ export const noCaches: Caches = {
   async refreshAfterWrite() {},
   refresh: nobodyAsks,
   statuses: () => [],
+  async redefine() {},
   collect: () => Promise.resolve(0),
   start() {},
   async close() {},

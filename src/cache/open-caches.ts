@@ -94,6 +94,10 @@ export async function openCaches({
       await Promise.all([tables.refreshAfterWrite(name), results.refreshAfterWrite(name)]);
     },
     refresh: (name, signal) => whileOpen(() => tables.refresh(name, signal)),
+    async redefine(described) {
+      const snapshots = await store.load();
+      if (!closed) tables.redefine(described, snapshots);
+    },
     statuses: () => [...tables.statuses(), ...results.statuses()],
     async collect() {
       const before = leases.dropped();

@@ -1,46 +1,14 @@
 import { RequestFailure } from "../failure.ts";
-import { type Attempt, type Ended, openAttempts, type Subject } from "./attempts.ts";
+import { type Attempt, type Ended, openAttempts } from "./attempts.ts";
 import { type CacheDefinition, type CacheName, cacheKey, type Snapshot } from "./cache.ts";
 import type { Acquiring, CacheStatus, Lease } from "./caches.ts";
 import type { Coordination } from "./coordination.ts";
 import type { Held } from "./leases.ts";
 import { reasonOf } from "./refresh-failure.ts";
-import { type Due, dueFor } from "./schedule.ts";
+import { isSame } from "./same-definition.ts";
+import { dueFor } from "./schedule.ts";
+import type { TableCache, TableCaches } from "./table-caches.ts";
 import { goodFor } from "./timing.ts";
-
-/** A cache with a refresh template, and what is known of it. */
-interface TableCache extends Subject {
-  readonly definition: CacheDefinition;
-  readonly label: string;
-  readonly due: Due;
-  current: Held | undefined;
-  /** Those that are kept beside the current one, the oldest first. */
-  older: Held[];
-  /** How many writes the current one has seen. */
-  seen: number;
-  /** From when on the current rows are too old, by the time of the schedule. */
-  lateFrom: number;
-  /** Refreshes that failed since the last one that worked. */
-  failures: number;
-  error: string | undefined;
-}
-
-/** Every cache with a refresh template. */
-export interface TableCaches {
-  acquire(name: CacheName, acquiring: Acquiring): Promise<Lease>;
-  invalidate(name: CacheName): void;
-  refreshAfterWrite(name: CacheName): Promise<void>;
-  refresh(name: CacheName, signal: Acquiring["signal"]): Promise<Snapshot>;
-  statuses(): readonly CacheStatus[];
-  /** Schedules every cache that has a schedule. */
-  start(): void;
-  /** Fills those that are empty; `progress` hears of the beginning and of each that is done. */
-  warmUp(progress: (done: number, total: number, failed: number) => void): void;
-  /** Retires what is too old. */
-  sweep(): void;
-  /** Takes over what other processes have made. */
-  adopt(snapshots: readonly Snapshot[]): void;
-}
 
 export function openTableCaches(
   definitions: readonly CacheDefinition[],
@@ -66,12 +34,16 @@ export function openTableCaches(
   });
   const caches = new Map<string, TableCache>();
   for (const definition of definitions) caches.set(cacheKey(definition.name), openTable(definition));
-  // The current one of each comes last.
-  for (const snapshot of loaded) {
-    const cache = caches.get(cacheKey(snapshot.name));
-    if (cache === undefined) continue;
-    put(cache, snapshot);
-    cache.lateFrom = schedule.time() - ageOf(snapshot) + goodFor(cache.definition.scheduleMs, 0);
+  fill(caches, loaded);
+
+  /** The current one of each comes last. */
+  function fill(opened: ReadonlyMap<string, TableCache>, snapshots: readonly Snapshot[]): void {
+    for (const snapshot of snapshots) {
+      const cache = opened.get(cacheKey(snapshot.name));
+      if (cache === undefined) continue;
+      put(cache, snapshot);
+      cache.lateFrom = schedule.time() - ageOf(snapshot) + goodFor(cache.definition.scheduleMs, 0);
+    }
   }
 
   /** It may be from the future of a clock that was set back. */
@@ -82,6 +54,7 @@ export function openTableCaches(
   function openTable(definition: CacheDefinition): TableCache {
     const cache: TableCache = {
       definition,
+      isGone: false,
       label: `${definition.name.schema}.${definition.name.table}`,
       due: dueFor(() => attempts.begin(cache)),
       writes: { count: 0 },
@@ -215,17 +188,25 @@ export function openTableCaches(
         return cache.current.snapshot;
       });
     },
-    statuses: () => [...caches.values()].map(statusOf),
-    start() {
-      for (const cache of caches.values()) {
-        const { scheduleMs } = cache.definition;
-        if (scheduleMs === undefined || cache.due.place >= 0) continue;
-        const ageMs = cache.current && ageOf(cache.current.snapshot);
-        schedule.set(cache.due, timing.first(scheduleMs, ageMs ?? 0));
+    statuses: () => present().map(statusOf),
+    start,
+    redefine(described, snapshots) {
+      const added = new Map<string, TableCache>();
+      for (const cache of caches.values()) cache.isGone = true;
+      for (const definition of described) {
+        const key = cacheKey(definition.name);
+        const cache = caches.get(key) ?? openTable(definition);
+        if (!caches.has(key)) added.set(key, cache);
+        else if (!isSame(cache.definition, definition)) change(cache, definition);
+        cache.isGone = false;
+        caches.set(key, cache);
       }
+      fill(added, snapshots);
+      for (const cache of caches.values()) if (cache.isGone) schedule.clear(cache.due);
+      start();
     },
     warmUp(progress) {
-      const empty = [...caches.values()].filter(({ current }) => current === undefined);
+      const empty = present().filter(({ current }) => current === undefined);
       const total = empty.length;
       let done = 0;
       let failures = 0;
@@ -257,6 +238,29 @@ export function openTableCaches(
       }
     },
   };
+
+  function present(): readonly TableCache[] {
+    return [...caches.values()].filter(({ isGone }) => !isGone);
+  }
+
+  function start(): void {
+    for (const cache of present()) {
+      const { scheduleMs } = cache.definition;
+      if (scheduleMs === undefined || cache.due.place >= 0) continue;
+      const ageMs = cache.current && ageOf(cache.current.snapshot);
+      schedule.set(cache.due, timing.first(scheduleMs, ageMs ?? 0));
+    }
+  }
+
+  /** What another template has made is old: whoever reads it next waits for new rows. */
+  function change(cache: TableCache, definition: CacheDefinition): void {
+    cache.definition = definition;
+    cache.writes.count++;
+    cache.failures = 0;
+    cache.error = undefined;
+    cache.lateFrom = schedule.time() + goodFor(definition.scheduleMs, 0);
+    schedule.clear(cache.due);
+  }
 
   function statusOf(cache: TableCache): CacheStatus {
     const { definition, current, older, due } = cache;

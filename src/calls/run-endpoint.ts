@@ -169,12 +169,13 @@ function cachedRead(
   calling: Calling,
   { callee, lease: { snapshot } }: { readonly callee: Callee; readonly lease: Lease },
 ): Read {
-  const { cache, operation } = endpoint;
+  const { cache, lane, operation } = endpoint;
   const { page, deadline } = calling;
   if (cache.kind === "table") return readOf(endpoint, calling, callee.engine, snapshot);
   const statements = [rowsOf(callee.cacheCatalog, cache.name, snapshot)];
   return {
     connections: [],
+    lane,
     statements,
     window: page.limit !== undefined || page.offset > 0 ? page : undefined,
     totalOf: operation.kind === "read" && operation.paginated ? statements : undefined,
@@ -215,6 +216,7 @@ function readOf(
   const windowed = !pagesItself && (page.limit !== undefined || page.offset > 0);
   return {
     connections: endpoint.connections,
+    lane: endpoint.lane,
     statements,
     window: windowed ? page : undefined,
     totalOf: paginated ? (pagesItself ? statementsOf(endpoint, lookup(undefined), engine) : statements) : undefined,

@@ -26,12 +26,12 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Call
   return deadline.spend(async () => {
     const verified = await untilAborted(callee.ready(endpoint), signal);
     const lookup: Lookup = ({ scope, name }) => (scope === "auth" ? identity.get(name) : params.get(name));
-    const { connections } = verified;
+    const { connections, lane } = verified;
     const { transaction, returnsData } = operation;
     const statements = statementsOf(verified, lookup, callee.engine);
     const run: RunRecorded = async (record) => {
       const written = await callee.engine
-        .write({ connections, statements, transaction, returnsData, signal, record })
+        .write({ connections, lane, statements, transaction, returnsData, signal, record })
         .catch((error: unknown) => {
           // What came before the statement that failed has been committed.
           if (!transaction) invalidateAfter(endpoint, callee);

@@ -14,6 +14,8 @@ export interface Runtime {
   readonly self: Self;
   /** Hears of every SIGTERM and SIGINT. */
   onStop(listener: () => void): void;
+  /** Hears of every SIGHUP. */
+  onReload(listener: () => void): void;
   /** Ends the process now, whatever its threads are busy with. */
   kill(): void;
 }

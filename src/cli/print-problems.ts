@@ -1,17 +1,56 @@
-import { formatProblem, inOrder, oneLine, type Problem } from "../config/problem.ts";
+import { resolve } from "node:path";
+import { openFiles } from "../config/files.ts";
+import { formatProblem, inOrder, type Location, oneLine, type Problem } from "../config/problem.ts";
 import type { Output } from "./command.ts";
 
 const RED = "\u001b[31m";
 const YELLOW = "\u001b[33m";
+const DIM = "\u001b[2m";
 const RESET = "\u001b[0m";
 
 /** Every problem on its own line: in order of file and line, in colour on a terminal. */
 export function printProblems(problems: readonly Problem[], output: Output): void {
-  for (const problem of inOrder(problems)) {
-    const line = oneLine(formatProblem(problem));
-    const colour = problem.severity === "error" ? RED : YELLOW;
-    output.write(output.isTerminal ? `${colour}${line}${RESET}\n` : `${line}\n`);
+  for (const problem of inOrder(problems)) output.write(`${lineOf(problem, output)}\n`);
+}
+
+/** The same, and on a terminal the line of the file with a mark below the place. */
+export function printProblemsInSource(problems: readonly Problem[], output: Output, cwd: string): void {
+  if (!output.isTerminal) {
+    printProblems(problems, output);
+    return;
   }
+  const files = openFiles(cwd);
+  for (const problem of inOrder(problems)) {
+    output.write(`${lineOf(problem, output)}\n`);
+    const text = files.read(resolve(cwd, problem.location.file));
+    const excerpt = text.ok ? excerptOf(text.text, problem.location) : undefined;
+    if (excerpt !== undefined)
+      output.write(`${DIM}${excerpt.line}${RESET}\n${colourOf(problem)}${excerpt.mark}${RESET}\n`);
+  }
+}
+
+function lineOf(problem: Problem, { isTerminal }: Output): string {
+  const line = oneLine(formatProblem(problem));
+  return isTerminal ? `${colourOf(problem)}${line}${RESET}` : line;
+}
+
+function colourOf({ severity }: Problem): string {
+  return severity === "error" ? RED : YELLOW;
+}
+
+const LONGEST_EXCERPT = 160;
+
+/** A line of a file and a mark below one of its characters. */
+export function excerptOf(
+  text: string,
+  { line, column }: Location,
+): { readonly line: string; readonly mark: string } | undefined {
+  const source = text.split(/\r?\n/)[line - 1];
+  if (source === undefined || source.trim() === "" || column > LONGEST_EXCERPT) return undefined;
+  const number = `${line} | `;
+  // A tab stays a tab in both lines, so that the mark stands where it should.
+  const before = source.slice(0, column - 1).replace(/[^\t]/g, " ");
+  return { line: `  ${number}${source.slice(0, LONGEST_EXCERPT)}`, mark: `  ${" ".repeat(number.length)}${before}^` };
 }
 
 export function hasErrors(problems: readonly Problem[]): boolean {

@@ -23,7 +23,11 @@ interface Saying {
 
 /** The policy of a block that is on; undefined when it is off, or so wrong that there is none. Spec 5. */
 export function compileAuth({ input, spot, path }: AuthBlock, report: Report): AuthPolicy | undefined {
-  if (input.enabled === false) return undefined;
+  return input.enabled === false ? undefined : compilePolicy({ input, spot, path }, report);
+}
+
+/** The same whatever the block says of `enabled`: a method of MCP may need it all the same. Spec 5.5. */
+export function compilePolicy({ input, spot, path }: AuthBlock, report: Report): AuthPolicy | undefined {
   const at = (key: KeyPath): KeyPath => [...path, ...key];
   const saying: Saying = {
     error: (key, message) => report(errorAt(partLocation(spot, at(key)), at(key), message)),

@@ -1,5 +1,6 @@
 import type { AuthPolicy } from "../auth/policy.ts";
-import type { EndpointConfig, Locate } from "./project.ts";
+import type { EndpointConfig, Locate, McpConfig } from "./project.ts";
+import { parseResourceName, shapeOfResource } from "./resource-name.ts";
 import { errorAt, partLocation, type Report, type Spot } from "./tree.ts";
 import { parseUrlPath, shapeOf } from "./url-path.ts";
 
@@ -21,6 +22,12 @@ export function refuseSharedTables(
   }
 }
 
+/** Two resources whose placeholders differ only in name have one address. */
+function addressOf({ kind, name }: McpConfig): string {
+  const parts = kind === "resource" ? parseResourceName(name) : name;
+  return typeof parts === "string" ? name : shapeOfResource(parts);
+}
+
 /** Two endpoints that answer the same request, or two MCP entries of a kind with one name. Reported at the later file. */
 export function refuseDuplicates(
   endpoints: readonly { readonly config: EndpointConfig; readonly spot: Spot }[],
@@ -39,7 +46,8 @@ export function refuseDuplicates(
     if (rest !== undefined && typeof urlPath === "object") {
       claim(`${rest.method} ${shapeOf(urlPath)}`, ["url-path"], `${rest.method} ${rest.urlPath}`);
     }
-    if (mcp !== undefined)
-      claim(`${mcp.kind} ${mcp.name}`, [`mcp-${mcp.kind}`, "name"], `the ${mcp.kind} '${mcp.name}'`);
+    if (mcp !== undefined) {
+      claim(`${mcp.kind} ${addressOf(mcp)}`, [`mcp-${mcp.kind}`, "name"], `the ${mcp.kind} '${mcp.name}'`);
+    }
   }
 }

@@ -1,9 +1,9 @@
 import { type CacheStorage, compileEndpointCache } from "./cache-config.ts";
+import { compileMcpEntry } from "./mcp-entry.ts";
 import { type Complain, compileParameters } from "./parameters.ts";
 import type {
   ConnectionConfig,
   EndpointConfig,
-  McpConfig,
   Method,
   OperationConfig,
   RestConfig,
@@ -52,10 +52,13 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
 
   const template = templatesOf(source, context, complain);
   const operation = operationOf(input, method);
+  if (operation.kind === "read" && operation.allow.length > 0) {
+    complain(["operation", "allow"], "only a write may reach beyond its data; set operation.type: Write, or remove it");
+  }
   return {
     file: source.file,
     rest,
-    mcp: mcpOf(input),
+    mcp: compileMcpEntry(input, { method, operation: operation.kind, names: fieldNames(source) }, complain),
     summary: input.summary,
     description: input.description,
     tags: input.tags ?? [],
@@ -67,6 +70,7 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
     refusesUnknownParams: input["request-fields-validation"] ?? false,
     operation,
     ...compileGate(source, context.gate, context.report),
+    maxConcurrency: input["max-concurrency"],
     cache: compileEndpointCache(input.cache, {
       storage: context.cacheStorage,
       operation: operation.kind,
@@ -78,6 +82,11 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
     }),
     locate: (path) => keyLocation(spot, path),
   };
+}
+
+/** Undefined when the entries have problems of their own: a name that is missing may be among them. */
+function fieldNames({ input, broken }: EndpointSource): readonly string[] | undefined {
+  return broken.has("request") ? undefined : (input.request ?? []).map((entry) => entry["field-name"]);
 }
 
 function restRules(urlPath: UrlPath | undefined, method: Method) {
@@ -99,7 +108,8 @@ export const READS_CACHE = /\{\{[{&#^]?\s*cache\.(?:table|schema|catalog)\b/;
 
 /** A cache whose block names no table is called after its endpoint. */
 function fallbackName(rest: RestConfig | undefined, input: EndpointInput): string {
-  const name = rest === undefined ? (mcpOf(input)?.name ?? "") : `${rest.method} ${rest.urlPath}`;
+  const mcp = input["mcp-tool"] ?? input["mcp-resource"] ?? input["mcp-prompt"];
+  const name = rest === undefined ? (mcp?.name ?? "") : `${rest.method} ${rest.urlPath}`;
   return name.toLowerCase().replace(/[^a-z0-9]+/g, "_");
 }
 
@@ -166,25 +176,12 @@ function requireKey({ spot, broken }: EndpointSource, key: string, hint: string,
   complain([key], `missing; ${hint}`);
 }
 
-function mcpOf(input: EndpointInput): McpConfig | undefined {
-  const { "mcp-tool": tool, "mcp-resource": resource, "mcp-prompt": prompt } = input;
-  const json = "application/json";
-  if (tool !== undefined) {
-    const { name, description } = tool;
-    return { kind: "tool", name, description, mimeType: tool["result-mime-type"] ?? json };
-  }
-  if (resource !== undefined) {
-    const { name, description } = resource;
-    return { kind: "resource", name, description, mimeType: resource["mime-type"] ?? json };
-  }
-  return prompt === undefined ? undefined : { kind: "prompt", ...prompt, arguments: prompt.arguments ?? [] };
-}
-
 function operationOf({ operation }: EndpointInput, method: Method): OperationConfig {
   return {
     kind: operation?.type ?? (method === "GET" ? "read" : "write"),
     returnsData: operation?.["returns-data"] ?? false,
     transaction: operation?.transaction ?? true,
     validateBeforeWrite: operation?.["validate-before-write"] ?? true,
+    allow: operation?.allow ?? [],
   };
 }

@@ -1,4 +1,5 @@
 import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats } from "node:fs";
+import { stat } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 
 export type FileText = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly why: ReadFailure };
@@ -19,6 +20,8 @@ export interface Files {
   list(folder: string, wanted: (name: string) => boolean): Listing;
   /** Whether a file is, symbolic links followed, inside one of the folders. */
   standing(file: string, folders: readonly string[]): "inside" | "outside" | "absent";
+  /** Every file that was asked for, whether it is there or not. */
+  asked(): readonly string[];
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
@@ -38,6 +41,7 @@ const REASONS: Readonly<Record<string, string>> = {
 export function openFiles(cwd: string): Files {
   const here = resolve(cwd);
   const realFolders = new Map<string, string | undefined>();
+  const asked = new Set<string>();
 
   function realFolder(folder: string): string | undefined {
     if (!realFolders.has(folder)) realFolders.set(folder, realPath(folder));
@@ -46,7 +50,11 @@ export function openFiles(cwd: string): Files {
 
   return {
     display: (file) => displayPath(file, here),
-    read: readText,
+    read(file) {
+      asked.add(file);
+      return readText(file);
+    },
+    asked: () => [...asked],
     list: (folder, wanted) => listFiles(folder, wanted),
     standing(file, folders) {
       if (!folders.some((folder) => contains(folder, file))) return "outside";
@@ -89,6 +97,18 @@ function realPath(path: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Tells a file from another that took its place, and from itself before it was changed. Undefined when there is none. */
+export async function fileIdentity(path: string): Promise<string | undefined> {
+  const entry = await stat(path, { bigint: true }).catch(() => undefined);
+  return entry?.isFile() ? `${entry.dev}:${entry.ino}:${entry.size}:${entry.mtimeNs}` : undefined;
+}
+
+/** The text of a file; undefined when it cannot be read. */
+export function textOf(file: string): string | undefined {
+  const found = readText(file);
+  return found.ok ? found.text : undefined;
 }
 
 function readText(file: string): FileText {

@@ -104,7 +104,7 @@ function connectionSchema(): JsonSchema {
     },
     "read-only": { ...FLAG, description: "False when absent." },
     lazy: { ...FLAG, description: "True when absent: a source that is down does not stop the service." },
-    "max-concurrency": { ...wholeSchema({ minimum: 1 }), description: "Queries at a time." },
+    "max-concurrency": { ...wholeSchema({ minimum: 1 }), description: "Queries at a time, of all endpoints together." },
     "log-queries": FLAG,
     "log-parameters": FLAG,
   };

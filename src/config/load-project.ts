@@ -4,9 +4,10 @@ import { type Files, openFiles } from "./files.ts";
 import { openIncludes } from "./includes.ts";
 import { compileMain, type Overrides } from "./main-config.ts";
 import { type MainFile, readMainFile } from "./main-file.ts";
-import { inactiveFeatures, refuseProtections } from "./not-active.ts";
+import { warnOfUnserved } from "./mcp-entry.ts";
+import { inactiveFeatures } from "./not-active.ts";
 import { formatProblem, inOrder, type Problem } from "./problem.ts";
-import type { LoadedProject, Project } from "./project.ts";
+import type { KeyPath, LoadedProject, Project } from "./project.ts";
 import { shareCaches } from "./shared-caches.ts";
 import { isRemote, openTemplates } from "./template-file.ts";
 import { errorAt, partLocation, type Report } from "./tree.ts";
@@ -23,13 +24,15 @@ export interface LoadOptions {
 /** A folder of YAML becomes a project, or every problem at once. */
 export async function loadProject(options: LoadOptions): Promise<LoadedProject> {
   const problems: Problem[] = [];
-  const project = readProject(options, (problem) => problems.push(problem));
+  const files = openFiles(options.cwd);
+  const project = readProject(options, files, (problem) => problems.push(problem));
   const sorted = inOrder(once(problems));
   const errors = sorted.filter(({ severity }) => severity === "error");
   return {
     project: errors.length > 0 ? undefined : project,
     sound: project && soundPart(project, errors),
     problems: sorted,
+    files: files.asked(),
   };
 }
 
@@ -48,15 +51,13 @@ function soundPart(project: Project, errors: readonly Problem[]): Project | unde
   return { ...project, endpoints: project.endpoints.filter(({ file }) => !broken.has(file)) };
 }
 
-function readProject({ file, cwd, env, overrides }: LoadOptions, report: Report): Project | undefined {
-  const files = openFiles(cwd);
+function readProject({ file, cwd, env, overrides }: LoadOptions, files: Files, report: Report): Project | undefined {
   const yaml = openYamlFiles(files, report);
   const mainFile = readMainFile(file, { cwd, env, files, yaml, report });
   if (mainFile === undefined) return undefined;
   const { path, input, spot, environment } = mainFile;
-  const main = compileMain({ file: path, input, spot, env, overrides }, report);
+  const main = compileMain({ file: path, input, spot, env, overrides, files }, report);
   const parsedMain = { file: files.display(path), input, spot };
-  refuseProtections(parsedMain, report);
 
   const paths = mainFile.broken.has("template") ? [] : endpointPaths(mainFile, main.templatePath, { files, report });
   const endpoints = readEndpointFiles(paths, {
@@ -73,10 +74,11 @@ function readProject({ file, cwd, env, overrides }: LoadOptions, report: Report)
     },
     report,
   });
-  for (const endpoint of endpoints) refuseProtections(endpoint, report);
   refuseDuplicates(endpoints, report);
+  if (!mainFile.broken.has("mcp")) warnOfUnserved(endpoints, parsedMain, report);
   const own = { auth: main.protections.auth, locate: main.locate };
-  refuseSharedTables([own, ...endpoints.map(({ config }) => config)], report);
+  const forAgents = { auth: main.mcp?.auth?.policy, locate: (path: KeyPath) => main.locate(["mcp", ...path]) };
+  refuseSharedTables([own, forAgents, ...endpoints.map(({ config }) => config)], report);
 
   return {
     main,

@@ -1,5 +1,7 @@
 import { basename, dirname, extname, resolve } from "node:path";
 import { compileCacheStorage } from "./cache-config.ts";
+import type { Files } from "./files.ts";
+import { compileMcp } from "./mcp-config.ts";
 import type { ConnectionConfig, Limits, LogLevel, MainConfig } from "./project.ts";
 import { compileProtections } from "./protections.ts";
 import type { ConnectionInput } from "./schema/connections.ts";
@@ -21,6 +23,7 @@ export interface MainSource {
   readonly spot: Spot;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly overrides: Overrides;
+  readonly files: Files;
 }
 
 const MIB = 1_048_576;
@@ -33,21 +36,23 @@ export function compileMain(source: MainSource, report: Report): MainConfig {
     compileConnection(name, connection, { folder, spot: spotAt(spot, ["connections", name]) }),
   );
   const host = overrides.host ?? set(source.env, "EIDER_HOST") ?? input["http-host"] ?? "127.0.0.1";
+  const http = {
+    host,
+    port: overrides.port ?? environmentPort(source, report) ?? input["http-port"] ?? 8080,
+  };
   return {
     file,
     folder,
     name: input["project-name"] ?? basename(file, extname(file)),
     description: input["project-description"] ?? "",
     version: input["project-version"] ?? "1.0.0",
-    http: {
-      host,
-      port: overrides.port ?? environmentPort(source, report) ?? input["http-port"] ?? 8080,
-    },
+    http,
     templatePath: resolve(folder, input.template?.path ?? "."),
     connections: new Map(connections.map((connection) => [connection.name, connection])),
     duckdb: compileDuckdb(input.duckdb ?? {}, folder),
     limits: compileLimits(input.limits ?? {}, { spot, report }),
     docs: compileDocs(source, report),
+    mcp: compileMcp({ input, spot, folder, http, files: source.files }, report),
     cache: compileCacheStorage({ input, spot, folder }, report),
     protections: compileProtections({ input, spot, folder, host }, report),
     log: {

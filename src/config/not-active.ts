@@ -1,30 +1,18 @@
 import type { EndpointConfig, KeyPath } from "./project.ts";
 import type { EndpointInput } from "./schema/endpoint.ts";
 import type { MainInput } from "./schema/main.ts";
-import { errorAt, keyLocation, type Report, type Spot } from "./tree.ts";
+import type { Spot } from "./tree.ts";
 
 /**
- * Parts of the contract whose issue has not landed. Each issue removes its line. What protects data is refused; what adds
- * to the service is only mentioned.
+ * Parts of the contract whose issue has not landed. Each issue removes its line. They add to the service, so they are only
+ * mentioned.
  */
-const protections: readonly KeyPath[] = [["mcp", "auth"]];
-
-const mainFeatures: readonly KeyPath[] = [
-  ["mcp"],
-  ["heartbeat"],
-  ["metrics"],
-  ["tracing"],
-  ["admin"],
-  ["log", "slow-query"],
-];
+const mainFeatures: readonly KeyPath[] = [["heartbeat"], ["metrics"], ["tracing"], ["admin"], ["log", "slow-query"]];
 
 /** Keys of every connection. */
-const connectionFeatures = ["max-concurrency", "log-queries", "log-parameters"] as const;
+const connectionFeatures = ["log-queries", "log-parameters"] as const;
 
 const endpointFeatures: readonly (readonly [string, (input: EndpointInput, config: EndpointConfig) => boolean])[] = [
-  ["mcp-tool", (input) => input["mcp-tool"] !== undefined],
-  ["mcp-resource", (input) => input["mcp-resource"] !== undefined],
-  ["mcp-prompt", (input) => input["mcp-prompt"] !== undefined],
   ["heartbeat", (input) => isOn(input.heartbeat)],
 ];
 
@@ -37,15 +25,6 @@ export interface ParsedInput<Input> {
 
 export interface ParsedEndpoint extends ParsedInput<EndpointInput> {
   readonly config: EndpointConfig;
-}
-
-/** Refuses protections that would not protect. */
-export function refuseProtections({ input, spot }: ParsedInput<MainInput | EndpointInput>, report: Report): void {
-  for (const path of protections) {
-    if (!isOn(at(input, path))) continue;
-    const why = "not active yet in this version: refusing to start rather than serve it open";
-    report(errorAt(keyLocation(spot, path), path, `${why}; remove it or say enabled: false`));
-  }
 }
 
 /** One line per feature that is configured and does nothing yet. */

@@ -1,7 +1,9 @@
 import type { AuthPolicy } from "../auth/policy.ts";
 import type { Parameter } from "../params/parameter.ts";
 import type { RateLimitPolicy } from "../rate-limit/policy.ts";
+import type { Power } from "../sql/reach.ts";
 import type { CacheConfig, CacheStorage } from "./cache-config.ts";
+import type { McpSettings } from "./mcp-config.ts";
 import type { Location, Problem } from "./problem.ts";
 import type { Protections } from "./protections.ts";
 
@@ -58,6 +60,8 @@ export interface MainConfig {
   readonly protections: Protections;
   /** The OpenAPI document and its page; undefined when they are switched off. */
   readonly docs: { readonly needsAuth: boolean } | undefined;
+  /** The MCP server; undefined when there is none. */
+  readonly mcp: McpSettings | undefined;
   /** Where caches are kept; undefined when there is no caching. */
   readonly cache: CacheStorage | undefined;
   readonly log: { readonly level: LogLevel; readonly format: "pretty" | "json" | undefined };
@@ -81,10 +85,19 @@ export interface OperationConfig {
   readonly returnsData: boolean;
   readonly transaction: boolean;
   readonly validateBeforeWrite: boolean;
+  /** What the template of a write may do beyond its data. */
+  readonly allow: readonly Power[];
 }
 
 export type McpConfig =
-  | { readonly kind: "tool"; readonly name: string; readonly description: string; readonly mimeType: string }
+  | {
+      readonly kind: "tool";
+      readonly name: string;
+      readonly description: string;
+      readonly mimeType: string;
+      /** As written, or GET: it says what a write does to what is there. */
+      readonly method: Method;
+    }
   | { readonly kind: "resource"; readonly name: string; readonly description: string; readonly mimeType: string }
   | {
       readonly kind: "prompt";
@@ -121,6 +134,8 @@ export interface EndpointConfig {
   /** The endpoint's own block, or the global one. */
   readonly auth: AuthPolicy | undefined;
   readonly rateLimit: RateLimitPolicy | undefined;
+  /** Queries at once. */
+  readonly maxConcurrency: number | undefined;
   readonly cache: CacheConfig | undefined;
   readonly locate: Locate;
 }
@@ -143,4 +158,6 @@ export interface LoadedProject {
   /** The parts without an error, so that what is wrong with their SQL can be told at the same time. */
   readonly sound: Project | undefined;
   readonly problems: readonly Problem[];
+  /** Every file that was read, or would have been. */
+  readonly files: readonly string[];
 }

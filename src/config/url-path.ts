@@ -21,6 +21,9 @@ const reserved: readonly string[] = [
   "/auth/token",
   "/mcp",
   "/mcp/jsonrpc",
+  "/mcp/health",
+  "/.well-known/oauth-protected-resource",
+  "/.well-known/oauth-protected-resource/mcp",
 ];
 
 /** The path, or what is wrong with it. */

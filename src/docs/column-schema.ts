@@ -4,8 +4,11 @@ import type { JsonObject } from "./json.ts";
 import type { RowShape, ShapedColumn } from "./row-shape.ts";
 import { sqlTypeName } from "./sql-type-name.ts";
 
+/** Where what needs many words is kept. */
+export type SharedSchemas = Pick<Components, "schema">;
+
 /** The rows of an endpoint as JSON shows them. NULL may stand anywhere. decisions.md 5. */
-export function rowSchema(shape: RowShape, components: Components): JsonObject {
+export function rowSchema(shape: RowShape, components: SharedSchemas): JsonObject {
   if (shape.kind !== "known") {
     return { type: "object", description: "Its columns are not known until the query runs." };
   }
@@ -17,7 +20,7 @@ export function rowSchema(shape: RowShape, components: Components): JsonObject {
   };
 }
 
-function shapedSchema({ types, isAlwaysThere }: ShapedColumn, components: Components): JsonObject {
+function shapedSchema({ types, isAlwaysThere }: ShapedColumn, components: SharedSchemas): JsonObject {
   const [first, ...others] = types;
   const sqlType = { "x-sql-type": types.map(sqlTypeName).join(" or ") };
   const note = isAlwaysThere ? {} : { description: "The parameters decide whether it is there." };
@@ -29,7 +32,7 @@ function shapedSchema({ types, isAlwaysThere }: ShapedColumn, components: Compon
 }
 
 /** A value of a type as JSON shows it. What needs many words is written once and referred to. */
-function columnSchema(type: ColumnType, components: Components): JsonObject {
+function columnSchema(type: ColumnType, components: SharedSchemas): JsonObject {
   switch (type.kind) {
     case "null":
       return { type: "null" };
@@ -94,7 +97,7 @@ function enumSchema({ values }: Of<"enum">): JsonObject {
   return { type: ["string", "null"], enum: [...texts, null] };
 }
 
-function structSchema(fields: readonly Column[], components: Components): JsonObject {
+function structSchema(fields: readonly Column[], components: SharedSchemas): JsonObject {
   const properties = propertiesOf(fields.map(({ name, type }) => [name, columnSchema(type, components)]));
   return { type: ["object", "null"], required: Object.keys(properties), properties };
 }

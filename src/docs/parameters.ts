@@ -65,7 +65,7 @@ function ownRules({ name, in: location }: Parameter, endpoint: Endpoint, limits:
 }
 
 /** `validate-before-write: false` leaves only the lists that become SQL. */
-function validatedIn({ operation, template }: Endpoint, name: string): Validated {
+export function validatedIn({ operation, template }: Endpoint, name: string): Validated {
   if (operation.kind === "read" || operation.validateBeforeWrite) return "all";
   return template?.listsRelied.has(name) === true ? "lists" : "nothing";
 }
@@ -107,7 +107,8 @@ const PAGE_WORDS: Readonly<Record<PageField, string>> = {
   offset: "Rows to leave out.",
 };
 
-function pageSchema(field: PageField, { maxPageSize }: ParameterContext["limits"]): JsonObject {
+/** What `limit` and `offset` may be. */
+export function pageSchema(field: PageField, { maxPageSize }: ParameterContext["limits"]): JsonObject {
   return { type: "integer", minimum: 0, maximum: field === "limit" ? maxPageSize : Number.MAX_SAFE_INTEGER };
 }
 

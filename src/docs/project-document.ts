@@ -14,6 +14,8 @@ export interface DocumentSource {
   readonly engine: Engine;
   /** Milliseconds. */
   readonly now: () => number;
+  /** Where the page hears of changes, when it does. */
+  readonly events?: string | undefined;
 }
 
 /** The document of a project, made once and kept. */
@@ -40,7 +42,10 @@ export function openProjectDocument(source: DocumentSource): ProjectDocument {
       shapes.set(endpoint, shape);
     }
     askedAt = now();
-    const known = isNew || rendered === undefined ? renderDocument(documentOf(source, shapes, [])) : rendered;
+    const known =
+      isNew || rendered === undefined
+        ? renderDocument({ ...documentOf(source, shapes, []), ...eventsOf(source) })
+        : rendered;
     rendered = known;
     return known;
   }
@@ -56,6 +61,10 @@ export function openProjectDocument(source: DocumentSource): ProjectDocument {
       return asking;
     },
   };
+}
+
+function eventsOf({ events }: DocumentSource): JsonObject {
+  return events === undefined ? {} : { "x-eider-events": events };
 }
 
 /** The document of this moment, for whoever needs it once. */

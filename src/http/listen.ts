@@ -18,6 +18,8 @@ export interface Listener {
   readonly url: string;
   /** No new connections; resolves when the last call has been answered, or at once after `destroy`. */
   close(): Promise<void>;
+  /** Resolves when the calls that are being answered now have been. */
+  settled(): Promise<void>;
   /** Ends every connection now. */
   destroy(): void;
 }
@@ -103,7 +105,7 @@ export async function listen(options: {
     server.listen(options.port, options.host, resolve);
   });
   tls?.followFiles();
-  return listenerOf(server, tls, () => {
+  return listenerOf(server, { tls, open }, () => {
     closing = true;
     tls?.leaveFiles();
     // Whoever is told so opens a new connection next time, elsewhere.
@@ -130,7 +132,12 @@ function hostHeaders(rawHeaders: readonly string[]): number {
   return count;
 }
 
-function listenerOf(server: Server, tls: TlsServer | undefined, beginClosing: () => void): Listener {
+interface Listening {
+  readonly tls: TlsServer | undefined;
+  readonly open: ReadonlySet<ServerResponse>;
+}
+
+function listenerOf(server: Server, { tls, open }: Listening, beginClosing: () => void): Listener {
   // A server that listens on a TCP port has an address of this form.
   const { address, family, port } = server.address() as AddressInfo;
   const host = family === "IPv6" ? `[${address}]` : address;
@@ -143,6 +150,9 @@ function listenerOf(server: Server, tls: TlsServer | undefined, beginClosing: ()
         server.closeIdleConnections();
         tls?.endHandshakes();
       }),
+    async settled() {
+      await Promise.all([...open].map((response) => new Promise((resolve) => response.once("close", resolve))));
+    },
     destroy() {
       server.closeAllConnections();
       tls?.endHandshakes();

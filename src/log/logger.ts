@@ -91,6 +91,19 @@ function describe(event: ServiceEvent): Line {
     }
     case "cache-drop-failed":
       return { level: "warn", message: `old snapshots cannot be removed: ${event.message}`, fields: {} };
+    case "reloaded": {
+      const { endpoints, ms } = event;
+      const message = `reloaded: ${endpoints} endpoint${endpoints === 1 ? "" : "s"} in ${Math.round(ms)} ms`;
+      return { level: "info", message, fields: {} };
+    }
+    case "reload-refused":
+      return {
+        level: "warn",
+        message: `not reloaded (${event.reason}): the project is served as it was before`,
+        fields: {},
+      };
+    case "restart-needed":
+      return { level: "warn", message: `${event.key} has changed: that takes effect after a restart`, fields: {} };
     case "unexpected": {
       const text = event.error instanceof Error ? (event.error.stack ?? event.error.message) : String(event.error);
       return { level: "error", message: `unexpected error: ${text}`, fields: { requestId: event.requestId } };

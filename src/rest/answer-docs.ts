@@ -1,26 +1,50 @@
-import { type DocsPage, openDocsPage, pageHeaders } from "../docs/page-assets.ts";
-import { type DocumentSource, openProjectDocument, type ProjectDocument } from "../docs/project-document.ts";
+import { type DocsPage, openDocsPage, type PageAsset, pageHeaders } from "../docs/page-assets.ts";
+import { type DocumentSource, openProjectDocument } from "../docs/project-document.ts";
 import { RequestFailure } from "../failure.ts";
 import { clientOf } from "../http/forwarded.ts";
 import { hostName } from "../http/https-only.ts";
 import { admit } from "./admit.ts";
+import type { Compressor } from "./answer/compressors.ts";
 import { hasCurrent } from "./answer/if-none-match.ts";
-import { tagOf } from "./answer/whole-answer.ts";
+import { packBody, tagOf } from "./answer/whole-answer.ts";
+import { VARY } from "./exchange.ts";
 import { parseMediaRanges } from "./negotiation/media-ranges.ts";
+import { negotiateCoding } from "./negotiation/negotiate-coding.ts";
 import type { Target } from "./read-params/target.ts";
 import type { RestContext } from "./rest-app.ts";
 import { type Asked, sendOptions } from "./send-failure.ts";
 
 /** The documentation of a service, made when somebody asks for it. */
 export interface Docs {
-  readonly document: ProjectDocument;
+  /** The document for those who ask at an address. */
+  document(kind: "json" | "yaml", server: string): Promise<Sendable>;
   page(): Promise<DocsPage>;
 }
 
-export function openDocs(source: Omit<DocumentSource, "now">, now: () => Date): Docs {
+export interface DocsOptions {
+  readonly now: () => Date;
+  /** The page hears of changes. */
+  readonly isLive: boolean;
+}
+
+export function openDocs(source: Omit<DocumentSource, "now" | "events">, { now, isLive }: DocsOptions): Docs {
   let page: Promise<DocsPage> | undefined;
+  const events = isLive ? EVENTS.slice(1) : undefined;
+  const project = openProjectDocument({ ...source, now: () => now().getTime(), events });
+  const last: Partial<Record<"json" | "yaml", Sendable & { readonly text: string }>> = {};
   return {
-    document: openProjectDocument({ ...source, now: () => now().getTime() }),
+    async document(kind, server) {
+      const rendered = await project.current();
+      const text = kind === "json" ? rendered.json(server) : rendered.yaml(server);
+      // The same text as long as nothing changes: its bytes, its tag and its packed forms are made once.
+      const known = last[kind];
+      if (known?.text === text) return known;
+      const body = Buffer.from(text);
+      const contentType = kind === "json" ? "application/json" : "application/yaml";
+      const made = { text, body, hash: tagOf(body), contentType, packed: new Map() };
+      last[kind] = made;
+      return made;
+    },
     page() {
       page ??= openDocsPage();
       return page;
@@ -41,6 +65,7 @@ const ALIASES: Readonly<Record<string, Kind | "negotiated">> = {
 const WITH_SLASH = "/docs/";
 const PATH = "/docs";
 const ASSETS = "/docs/assets/";
+const EVENTS = "/docs/events";
 const ALLOW = ["GET", "HEAD", "OPTIONS"];
 
 /** `/docs` and its aliases. False: it is not for us. Spec 4.2, decisions 10. */
@@ -52,9 +77,13 @@ export function answerDocs(
 ): boolean {
   const { docs } = context;
   const kind = ALIASES[target.path];
+  const { request, response, requestId } = asked;
+  if (context.livePages !== undefined && target.path === EVENTS && request.method === "GET") {
+    context.livePages.add(response, requestId);
+    return true;
+  }
   if (docs === undefined || (kind === undefined && target.path !== WITH_SLASH && !target.path.startsWith(ASSETS)))
     return false;
-  const { request, response, requestId } = asked;
   if (target.path === WITH_SLASH) {
     response.writeHead(308, { Location: "../docs", "X-Request-Id": requestId }).end();
     return true;
@@ -84,7 +113,11 @@ async function answer(
   const kind = alias === "negotiated" ? kindOf(target, asked.request.headers.accept) : alias;
   if (kind === "page") {
     const { html } = await docs.page();
-    return send(asked, { ...html, headers: { ...pageHeaders, Vary: "Accept", "Cache-Control": "no-cache" } });
+    return await send(
+      asked,
+      { ...html, packed: packedOf(html) },
+      { ...pageHeaders, Vary: VARY, "Cache-Control": "no-cache" },
+    );
   }
   const { protections, gate, service } = context;
   const auth = service.project.main.docs?.needsAuth === true ? protections.auth : undefined;
@@ -96,11 +129,7 @@ async function sendDocument(kind: "json" | "yaml", asked: Asked, { docs, context
   const { request } = asked;
   const { host, isSecure } = clientOf(request, context.protections.proxies);
   const server = host !== undefined && hostName(host) !== undefined ? `${isSecure ? "https" : "http"}://${host}` : "/";
-  const document = await docs.document.current();
-  const body = Buffer.from(kind === "json" ? document.json(server) : document.yaml(server));
-  const hash = tagOf(body);
-  const contentType = kind === "json" ? "application/json" : "application/yaml";
-  send(asked, { body, hash, contentType, headers: { Vary: "Accept", "Cache-Control": "no-cache" } });
+  await send(asked, await docs.document(kind, server), { Vary: VARY, "Cache-Control": "no-cache" });
 }
 
 /** What is asked for by name, else what `Accept` likes best: a browser gets the page, everybody else JSON. */
@@ -133,24 +162,43 @@ async function sendAsset(target: Target, asked: Asked, docs: Docs): Promise<void
   const { assets } = await docs.page();
   const asset = assets.find(({ path }) => path === target.path);
   if (asset === undefined) throw new RequestFailure({ kind: "not-found" });
-  send(asked, { ...asset, headers: { ...pageHeaders, "Cache-Control": "public, max-age=31536000, immutable" } });
+  const headers = { ...pageHeaders, Vary: "Accept-Encoding", "Cache-Control": "public, max-age=31536000, immutable" };
+  await send(asked, { ...asset, packed: packedOf(asset) }, headers);
 }
 
-interface Sent {
+/** Files of the page are packed once. */
+const packedAssets = new WeakMap<PageAsset, Sendable["packed"]>();
+
+function packedOf(asset: PageAsset): Sendable["packed"] {
+  const packed = packedAssets.get(asset) ?? new Map();
+  packedAssets.set(asset, packed);
+  return packed;
+}
+
+export interface Sendable {
   readonly body: Buffer;
   readonly hash: string;
   readonly contentType: string;
-  readonly headers: Readonly<Record<string, string>>;
+  /** As it was packed so far. */
+  readonly packed: Map<Compressor, Promise<Uint8Array>>;
 }
 
-function send({ request, response, requestId }: Asked, { body, hash, contentType, headers }: Sent): void {
-  const common = { ...headers, ETag: `"${hash}"`, "X-Request-Id": requestId };
+async function send(
+  { request, response, requestId }: Asked,
+  { body, hash, contentType, packed }: Sendable,
+  headers: Readonly<Record<string, string>>,
+): Promise<void> {
+  const compressor = negotiateCoding(request.headers["accept-encoding"]);
+  const tag = compressor === undefined ? `"${hash}"` : `W/"${hash}"`;
+  const common = { ...headers, ETag: tag, "X-Request-Id": requestId };
   if (hasCurrent(request.headers["if-none-match"], hash)) {
     response.writeHead(304, common).end();
     return;
   }
-  response.writeHead(200, { ...common, "Content-Type": contentType, "Content-Length": body.length });
-  response.end(request.method === "HEAD" ? undefined : body);
+  const bytes = compressor === undefined ? body : await packBody({ body: [body], packed }, compressor);
+  const coding = compressor === undefined ? {} : { "Content-Encoding": compressor.coding };
+  response.writeHead(200, { ...common, ...coding, "Content-Type": contentType, "Content-Length": bytes.length });
+  response.end(request.method === "HEAD" ? undefined : bytes);
 }
 
 /** A browser that opens the service's own address is led to the page, where no endpoint is there. */

@@ -1,4 +1,5 @@
 import type { CachedFrom } from "../calls/cached-read.ts";
+import type { ObservedCall } from "../calls/observed-call.ts";
 import { type Call, runEndpoint, runIntoFile } from "../calls/run-endpoint.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { Format } from "../formats/format.ts";
@@ -9,8 +10,8 @@ import { attachment, sendFile } from "./answer/send-file.ts";
 import { sendLong } from "./answer/send-long.ts";
 import { sendWhole } from "./answer/send-whole.ts";
 import { tagOf } from "./answer/whole-answer.ts";
-import { type AuditedCall, countRows, keepCount } from "./audited-call.ts";
 import type { Exchange } from "./exchange.ts";
+import { countRows, keepKnown } from "./observe-call.ts";
 import type { RestContext } from "./rest-app.ts";
 
 /** A read that somebody may make. */
@@ -21,12 +22,12 @@ export interface ReadCall {
   readonly codec: string | undefined;
   /** By which its answer may be remembered. */
   readonly key: string | undefined;
-  readonly audited: AuditedCall | undefined;
+  readonly observed: ObservedCall | undefined;
 }
 
 /** Runs a read and sends what comes of it. */
 export async function answerRead(reading: ReadCall, exchange: Exchange, context: RestContext): Promise<void> {
-  const { endpoint, format, codec, key, audited } = reading;
+  const { endpoint, format, codec, key, observed } = reading;
   const { request, deadline, limits } = exchange;
   const { service } = context;
   const url = request.url ?? "/";
@@ -46,6 +47,7 @@ export async function answerRead(reading: ReadCall, exchange: Exchange, context:
   };
   if (format.kind === "file") {
     const outcome = await runIntoFile(endpoint, call, { ...service, kind: format.file });
+    if (observed !== undefined) observed.cache = outcome.cached?.state;
     const sharing = sharingOf(outcome.cached);
     if (outcome.kind === "unchanged") return sendUnchanged(sharing, exchange);
     const { file, page } = outcome;
@@ -55,9 +57,10 @@ export async function answerRead(reading: ReadCall, exchange: Exchange, context:
     return await sendFile({ kind: "file", headers, contentType, file, tag: cached?.tag, cached }, exchange);
   }
   const outcome = await runEndpoint(endpoint, call, service);
+  if (observed !== undefined) observed.cache = outcome.cached?.state;
   const sharing = sharingOf(outcome.cached);
   if (outcome.kind === "unchanged") return sendUnchanged(sharing, exchange);
-  const rows = audited === undefined ? outcome.rows : countRows(outcome.rows, audited);
+  const rows = observed === undefined ? outcome.rows : countRows(outcome.rows, observed);
   const recipe = { format, codec, url, sharing, deadline, limits, spool: service.spool };
   const answer = await beginAnswer({ rows, page: outcome.page }, recipe);
   switch (answer.kind) {
@@ -65,7 +68,7 @@ export async function answerRead(reading: ReadCall, exchange: Exchange, context:
       if (key !== undefined) {
         const again =
           answer.cached === undefined ? answer : { ...answer, cached: { ...answer.cached, state: "hit" as const } };
-        if (audited !== undefined) keepCount(again, audited);
+        if (observed !== undefined) keepKnown(again, observed);
         context.remembered.offer(key, again, rows.watch);
       }
       return await sendWhole(answer, exchange);

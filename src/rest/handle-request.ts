@@ -3,10 +3,10 @@ import { healthAnswer } from "../admin/health.ts";
 import { type Identity, identityKey } from "../auth/identity.ts";
 import { openDeadline } from "../calls/deadline.ts";
 import { encodeWritten } from "../calls/encode-written.ts";
+import type { ObservedCall } from "../calls/observed-call.ts";
 import type { Call } from "../calls/run-endpoint.ts";
 import { runWrite } from "../calls/run-write.ts";
 import { RequestFailure } from "../failure.ts";
-import { clientOf } from "../http/forwarded.ts";
 import { requestIdOf } from "../http/request-id.ts";
 import { admit } from "./admit.ts";
 import { sendAtOnce, sendWhole } from "./answer/send-whole.ts";
@@ -14,12 +14,12 @@ import { sendWritten } from "./answer/send-written.ts";
 import type { WholeAnswer } from "./answer/whole-answer.ts";
 import { answerDocs, leadToDocs } from "./answer-docs.ts";
 import { answerRead, asksForNewRows } from "./answer-read.ts";
-import { type AuditedCall, auditCall, countWritten, recallCount } from "./audited-call.ts";
 import { admitOrigin, enforceHttps } from "./border.ts";
 import type { Exchange } from "./exchange.ts";
 import { answerToken } from "./exchange-token.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { negotiationFor } from "./negotiation/negotiate-format.ts";
+import { countWritten, observeCall, recallKnown, watchRequest } from "./observe-call.ts";
 import { readParams } from "./read-params/index.ts";
 import { splitTarget, type Target } from "./read-params/target.ts";
 import type { RestContext } from "./rest-app.ts";
@@ -30,6 +30,8 @@ import { type Asked, sendFailure, sendJson, sendOptions } from "./send-failure.t
 export function handleRequest(request: IncomingMessage, response: ServerResponse, context: RestContext): void {
   const asked: Asked = { request, response, requestId: requestIdOf(request.headers["x-request-id"]) };
   let name = "";
+  const { answered } = context.watch;
+  const became = answered && watchRequest(asked, answered);
   const fail = (error: unknown): void => sendFailure(error, { ...asked, endpoint: name }, context);
   try {
     enforceHttps(asked, context);
@@ -41,13 +43,14 @@ export function handleRequest(request: IncomingMessage, response: ServerResponse
     const found = findEndpoint(target, asked, context);
     if (found === undefined) return;
     name = found.endpoint.name;
-    const audited = auditOf(name, asked, context);
+    const observed = observeCall(name, asked, context.watch);
+    became?.(observed);
     const admitted = admit(found.endpoint, asked, context.gate);
     if (admitted instanceof Promise) {
-      admitted.then((identity) => answerAdmitted({ ...found, target, identity, audited }, asked, context)).catch(fail);
+      admitted.then((identity) => answerAdmitted({ ...found, target, identity, observed }, asked, context)).catch(fail);
       return;
     }
-    answerAdmitted({ ...found, target, identity: admitted, audited }, asked, context)?.catch(fail);
+    answerAdmitted({ ...found, target, identity: admitted, observed }, asked, context)?.catch(fail);
   } catch (error) {
     fail(error);
   }
@@ -59,23 +62,23 @@ type Found = Extract<Match, { kind: "endpoint" }>;
 interface AdmittedCall extends Found {
   readonly target: Target;
   readonly identity: Identity;
-  readonly audited: AuditedCall | undefined;
+  readonly observed: ObservedCall | undefined;
 }
 
 /** Undefined when it has been answered at once: the same call got the same answer before, and would get it again. */
 function answerAdmitted(called: AdmittedCall, asked: Asked, context: RestContext): Promise<void> | undefined {
-  const { identity, audited } = called;
+  const { identity, observed } = called;
   // While its password was checked the client may have left: nobody would hear that again.
   if (asked.response.destroyed) throw new RequestFailure({ kind: "cancelled" });
-  if (audited !== undefined) audited.identity = identity;
+  if (observed !== undefined) observed.identity = identity;
   const key = requestKey(called, asked.request, identity);
   const known =
     key !== undefined && !asksForNewRows(called.endpoint, asked.request.headers["cache-control"])
       ? context.remembered.find(key)
       : undefined;
-  if (known !== undefined && audited !== undefined) recallCount(known, audited);
+  if (known !== undefined && observed !== undefined) recallKnown(known, observed);
   // What a call was about is read for the audit even when its answer is known.
-  if (known !== undefined && audited === undefined && sendAtOnce(known, asked)) return undefined;
+  if (known !== undefined && !context.watch.needsParameters && sendAtOnce(known, asked)) return undefined;
   return answerCall({ ...called, key, known }, asked, context);
 }
 
@@ -87,7 +90,7 @@ interface EndpointCall extends AdmittedCall {
 }
 
 async function answerCall(called: EndpointCall, asked: Asked, context: RestContext): Promise<void> {
-  const { endpoint, pathParams, headers, target, key, known, identity, audited } = called;
+  const { endpoint, pathParams, headers, target, key, known, identity, observed } = called;
   const { request, response, requestId } = asked;
   const { vary } = context;
   const { limits } = context.service;
@@ -99,20 +102,21 @@ async function answerCall(called: EndpointCall, asked: Asked, context: RestConte
   response.once("close", leave);
   try {
     const exchange: Exchange = { request, response, requestId, deadline, limits, vary };
-    if (known !== undefined && audited === undefined) return await sendWhole(known, exchange);
+    if (known !== undefined && !context.watch.needsParameters) return await sendWhole(known, exchange);
     const raw = await readParams(request, target, { endpoint, pathParams, headers, maxBodyBytes: limits.maxBodyBytes });
-    if (audited !== undefined) audited.raw = raw;
+    if (observed !== undefined) observed.raw = raw;
     if (known !== undefined) return await sendWhole(known, exchange);
     const negotiate = negotiationFor(endpoint.operation);
     const { format, codec, errors } = negotiate(raw.query.get("format")?.text, request.headers.accept);
+    if (observed !== undefined) observed.format = format.name;
     const call: Call = { raw, errors, identity, deadline };
     if (endpoint.operation.kind === "write") {
       const idempotencyKey = idempotencyKeyOf(request.headers);
       const body = await runWrite(endpoint, { ...call, idempotencyKey, encode: encodeWritten }, context.service);
-      if (audited !== undefined) countWritten(body, audited);
+      if (observed !== undefined) countWritten(body, observed);
       return await sendWritten(body, exchange);
     }
-    await answerRead({ endpoint, call, format, codec, key, audited }, exchange, context);
+    await answerRead({ endpoint, call, format, codec, key, observed }, exchange, context);
   } finally {
     context.deadlines.delete(deadline);
     deadline.close();
@@ -126,14 +130,6 @@ function requestKey({ endpoint, headers }: Found, request: IncomingMessage, iden
   let key = `${identityKey(identity)}\n${request.headers.accept ?? ""}\n${request.url}`;
   for (const name of headers) key += `\n${request.headers[name] ?? ""}`;
   return key;
-}
-
-/** A call that is written down, when calls are. */
-function auditOf(endpoint: string, { request, response, requestId }: Asked, context: RestContext) {
-  const { audit, gate, now } = context;
-  if (audit === undefined) return undefined;
-  const { address } = clientOf(request, gate.proxies);
-  return auditCall(audit, { response, requestId, endpoint, address, now });
 }
 
 function answerHealth(target: Target, asked: Asked, context: RestContext): boolean {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Audit } from "../audit/audit.ts";
 import type { TokenExchange } from "../auth/oidc/token-exchange.ts";
 import type { Deadline } from "../calls/deadline.ts";
+import type { CallObserver } from "../calls/observed-call.ts";
 import type { Protections } from "../config/protections.ts";
 import type { Report } from "../events.ts";
 import { variesByOrigin } from "../http/cors.ts";
@@ -12,15 +12,22 @@ import { openRememberedAnswers, type RememberedAnswers } from "./answer/remember
 import { type Docs, openDocs } from "./answer-docs.ts";
 import { VARY } from "./exchange.ts";
 import { handleRequest } from "./handle-request.ts";
+import { type LivePages, openLivePages } from "./live-pages.ts";
+import type { AnsweredRequest, Watch } from "./observe-call.ts";
 
 /** The REST surface of a service: what a listener calls, and how it is brought to rest. */
 export interface RestApp {
   readonly handle: RequestHandler;
+  /** Serves another state from now on. Calls in flight keep theirs. */
+  use(service: Service): void;
+  /** From now on requests wait, until what it gives back is called. */
+  hold(): () => void;
   /** From now on new calls are refused with 503; those in flight go on. */
   drain(): void;
   /** Ends the calls in flight: their queries are interrupted. */
   cancelAll(): void;
-  close(): Promise<void>;
+  /** Ends what never ends by itself: pages that wait to hear of changes. */
+  endStreams(): void;
 }
 
 /** What a request sees of the app around it. */
@@ -34,55 +41,88 @@ export interface RestContext {
   readonly protections: Protections;
   readonly gate: Gate;
   readonly tokenExchange: TokenExchange | undefined;
-  readonly audit: Audit | undefined;
+  readonly watch: Watch;
   readonly now: () => Date;
   /** On every answer of an endpoint. */
   readonly vary: string;
   /** Undefined when there is no documentation to be had. */
   readonly docs: Docs | undefined;
+  /** Pages that hear of changes, in `eider dev`. */
+  readonly livePages: LivePages | undefined;
 }
 
 export interface RestOptions {
   readonly report: Report;
   readonly now: () => Date;
-  /** Where calls are written down. */
-  readonly audit: Audit | undefined;
+  readonly observers: readonly CallObserver[];
+  /** Hears of every request, those that reach no endpoint too. */
+  readonly answered?: ((answered: AnsweredRequest) => void) | undefined;
+  /** Whether the page at /docs shows what has changed by itself. */
+  readonly isLive?: boolean;
 }
 
-export function openRestApp(service: Service, { report, now, audit }: RestOptions): RestApp {
-  const { protections } = service.project.main;
+export function openRestApp(first: Service, options: RestOptions): RestApp {
+  const { report, now, observers, answered, isLive = false } = options;
   let draining = false;
+  let held: (() => void)[] | undefined;
   const deadlines = new Set<Deadline>();
-  const context: RestContext = {
-    service,
-    report,
-    isDraining: () => draining,
-    deadlines,
-    remembered: openRememberedAnswers(service.project.main.cache?.maxBytes),
-    protections,
-    gate: {
-      authenticators: service.authenticators,
-      rateLimiter: service.rateLimiter,
-      proxies: protections.proxies,
-      now: () => performance.now(),
-    },
-    tokenExchange: protections.auth && service.authenticators.of(protections.auth).exchange,
-    audit,
-    now,
-    docs: service.project.main.docs && openDocs(service, now),
-    vary: variesByOrigin(protections.cors) ? `${VARY}, Origin` : VARY,
-  };
+  const livePages = isLive ? openLivePages() : undefined;
+  let context = contextOf(first);
+
+  function contextOf(service: Service): RestContext {
+    const { protections, cache, docs } = service.project.main;
+    return {
+      service,
+      report,
+      isDraining: () => draining,
+      deadlines,
+      remembered: openRememberedAnswers(cache?.maxBytes),
+      protections,
+      gate: {
+        authenticators: service.authenticators,
+        rateLimiter: service.rateLimiter,
+        proxies: protections.proxies,
+        now: () => performance.now(),
+      },
+      tokenExchange: protections.auth && service.authenticators.of(protections.auth).exchange,
+      watch: {
+        observers,
+        needsParameters: observers.some(({ needsParameters }) => needsParameters),
+        proxies: protections.proxies,
+        now,
+        answered,
+      },
+      now,
+      docs: docs && openDocs(service, { now, isLive }),
+      livePages,
+      vary: variesByOrigin(protections.cors) ? `${VARY}, Origin` : VARY,
+    };
+  }
+
   return {
-    handle: (request: IncomingMessage, response: ServerResponse) => handleRequest(request, response, context),
+    handle(request: IncomingMessage, response: ServerResponse) {
+      if (held === undefined) handleRequest(request, response, context);
+      else held.push(() => handleRequest(request, response, context));
+    },
+    use(service) {
+      context = contextOf(service);
+      livePages?.reload();
+    },
+    hold() {
+      const waiting: (() => void)[] = [];
+      held = waiting;
+      return () => {
+        held = undefined;
+        for (const answer of waiting) answer();
+      };
+    },
     drain() {
       draining = true;
+      livePages?.close();
     },
     cancelAll() {
       for (const deadline of deadlines) deadline.cancel({ kind: "draining" });
     },
-    async close() {
-      await service.close();
-      await audit?.close();
-    },
+    endStreams: () => livePages?.close(),
   };
 }

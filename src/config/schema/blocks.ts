@@ -99,11 +99,17 @@ export function list<Item extends z.ZodType>(item: Item) {
 }
 
 /** A list of texts, or a single one. */
-export const texts = z.preprocess(
-  (input) =>
-    typeof input === "string" ? [input] : input instanceof PlainScalar && !isNothing(input) ? [input.source] : input,
-  list(filledText),
-);
+export const texts = z.preprocess(listed, list(filledText));
+
+/** A list of a few words, or a single one. */
+export function choices<const Words extends readonly string[]>(words: Words) {
+  return z.preprocess(listed, list(choice(words)));
+}
+
+function listed(input: unknown): unknown {
+  if (typeof input === "string") return [input];
+  return input instanceof PlainScalar && !isNothing(input) ? [input.source] : input;
+}
 
 /** A mapping with these keys and no others. */
 export function block<Shape extends z.ZodRawShape>(shape: Shape) {

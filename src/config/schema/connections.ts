@@ -16,7 +16,7 @@ const keys = {
   properties: record(text).optional().describe("Readable in templates as conn.<key>."),
   "read-only": flag.optional().describe("False when absent."),
   lazy: flag.optional().describe("True when absent: a source that is down does not stop the service."),
-  "max-concurrency": whole({ min: 1 }).optional().describe("Queries at a time."),
+  "max-concurrency": whole({ min: 1 }).optional().describe("Queries at a time, of all endpoints together."),
   "log-queries": flag.optional(),
   "log-parameters": flag.optional(),
 };

@@ -1,7 +1,8 @@
 import type { z } from "zod";
+import { powers } from "../../sql/reach.ts";
 import { methods } from "../project.ts";
 import { auth, rateLimit } from "./auth.ts";
-import { block, choiceInAnyCase, filledText, flag, list, record, text, texts } from "./blocks.ts";
+import { block, choiceInAnyCase, choices, filledText, flag, list, record, text, texts, whole } from "./blocks.ts";
 import { endpointCache } from "./cache.ts";
 import { mcpPrompt, mcpResource, mcpTool } from "./mcp.ts";
 import { requestEntry } from "./request.ts";
@@ -19,6 +20,7 @@ export const endpointSchema = block({
   "with-pagination": flag.optional().describe("True when absent."),
   "request-fields-validation": flag.optional().describe("Refuse parameters that are not declared."),
   auth: auth.optional().describe("Replaces the global block as a whole."),
+  "max-concurrency": whole({ min: 1 }).optional().describe("Queries at a time."),
   "rate-limit": rateLimit.optional().describe("Replaces the global block as a whole."),
   cache: endpointCache.optional().describe("Keep the rows."),
   operation: block({
@@ -26,6 +28,7 @@ export const endpointSchema = block({
     "returns-data": flag.optional().describe("Answer with the rows of RETURNING."),
     transaction: flag.optional().describe("True when absent."),
     "validate-before-write": flag.optional().describe("True when absent."),
+    allow: choices(powers).optional().describe("What the template of a write may do beyond its data."),
   })
     .optional()
     .describe("What the template does."),

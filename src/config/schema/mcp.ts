@@ -1,5 +1,5 @@
 import { mcpAuth } from "./auth.ts";
-import { block, bytes, filledText, flag, openBlock, port, text, texts, whole } from "./blocks.ts";
+import { block, bytes, choice, filledText, flag, openBlock, port, text, texts, whole } from "./blocks.ts";
 
 /** The MCP server. Spec 4.6. */
 export const mcp = block({
@@ -9,13 +9,14 @@ export const mcp = block({
   auth: mcpAuth.optional(),
   instructions: text.optional().describe("What the server tells a language model about itself."),
   "instructions-file": filledText.optional().describe("The same, from a file."),
-  "page-size": whole({ min: 1 }).optional(),
-  "max-rows": whole({ min: 1 }).optional(),
-  "max-text-bytes": bytes.optional(),
-  "public-url": filledText.optional(),
-  "allowed-hosts": texts.optional(),
-  "allowed-origins": texts.optional(),
-  "uri-scheme": filledText.optional(),
+  "page-size": whole({ min: 1 }).optional().describe("Entries of one page of a list; 100 when absent."),
+  "max-rows": whole({ min: 1 }).optional().describe("Rows of one result; 1000 when absent."),
+  "max-text-bytes": bytes.optional().describe("Size of one result; 100000 when absent."),
+  "public-url": filledText.optional().describe("The address by which clients know the server."),
+  "allowed-hosts": texts.optional().describe("Further values of Host that are answered."),
+  "allowed-origins": texts.optional().describe("Origins of web pages that may call."),
+  "uri-scheme": filledText.optional().describe("Of the addresses of resources; eider when absent."),
+  "result-text": choice(["json", "markdown", "csv"]).optional().describe("How rows look as text; json when absent."),
   tasks: block({
     enabled: flag.optional(),
     "after-ms": whole().optional(),
@@ -28,19 +29,25 @@ export const mcp = block({
 });
 
 const name = filledText.describe("Unique name.");
+const mediaType = filledText.refine(
+  (value) => /^[\w.+-]+\/[\w.+-]+(?:\s*;.*)?$/.test(value),
+  "expected a media type, text/csv",
+);
 const description = filledText.describe("For the language model.");
 
 /** Other keys are ignored. Spec 2.7. */
 export const mcpTool = openBlock({
-  name: name.refine((value) => /^[A-Za-z0-9_]+$/.test(value), "expected letters, digits and underscores only"),
+  name: name
+    .refine((value) => /^[A-Za-z0-9_]+$/.test(value), "expected letters, digits and underscores only")
+    .refine((value) => value.length <= 128, "expected 128 characters at most"),
   description,
-  "result-mime-type": filledText.optional().describe("application/json when absent."),
+  "result-mime-type": mediaType.optional().describe("application/json when absent."),
 });
 
 export const mcpResource = openBlock({
   name,
   description,
-  "mime-type": filledText.optional().describe("application/json when absent."),
+  "mime-type": mediaType.optional().describe("application/json when absent."),
 });
 
 export const mcpPrompt = openBlock({

@@ -12,7 +12,7 @@ const byType = new Map<string, ValidatorSchema>(validators.map((schema) => [sche
 
 /** One validator, by its type. A union of the nine would answer a wrong option with nine sets of problems. */
 const validator = z.unknown().transform((input, context): Validator => {
-  const refuse = (path: string[], message: string) => context.addIssue({ code: "custom", path, message });
+  const refuse = (path: PropertyKey[], message: string) => context.addIssue({ code: "custom", path, message });
   if (!isMapping(input)) {
     refuse([], `expected a mapping with a type, found ${found(input)}`);
     return z.NEVER;
@@ -29,9 +29,8 @@ const validator = z.unknown().transform((input, context): Validator => {
   const result = schema.safeParse(input);
   if (result.success) return result.data;
   for (const issue of result.error.issues) {
-    const path = issue.path.map(String);
-    if (issue.code !== "unrecognized_keys") refuse(path, issue.message);
-    else for (const key of issue.keys) refuse([...path, key], optionMessage(key, schema));
+    if (issue.code !== "unrecognized_keys") refuse([...issue.path], issue.message);
+    else for (const key of issue.keys) refuse([...issue.path, key], optionMessage(key, schema));
   }
   return z.NEVER;
 });

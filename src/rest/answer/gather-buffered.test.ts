@@ -15,6 +15,7 @@ function spoolOf(room = Number.POSITIVE_INFINITY): Spool & { closed: number } {
     closed: 0,
     write: () => Promise.reject(new Error("not here")),
     close: async () => {},
+    makeSpill: async () => "",
     async grow(): Promise<GrowingFile> {
       if (room === 0) throw new RequestFailure({ kind: "query-failed", message: "no space" });
       const written: Uint8Array[] = [];

@@ -54,7 +54,10 @@ export async function wholeAnswer(
 }
 
 /** The body in a content coding. */
-export function packBody({ body, packed }: WholeAnswer, compressor: Compressor): Promise<Uint8Array> {
+export function packBody(
+  { body, packed }: Pick<WholeAnswer, "body" | "packed">,
+  compressor: Compressor,
+): Promise<Uint8Array> {
   const known = packed?.get(compressor);
   if (known !== undefined) return known;
   const packing = compressor.pack(body.length === 1 ? (body[0] ?? NOTHING) : Buffer.concat(body));

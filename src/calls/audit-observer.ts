@@ -1,0 +1,24 @@
+import type { Audit } from "../audit/audit.ts";
+import { callerOf, parametersOf } from "../audit/audit-entry.ts";
+import type { CallObserver } from "./observed-call.ts";
+
+/** Writes every call down. decisions 1 */
+export function auditObserver(audit: Audit): CallObserver {
+  return {
+    needsParameters: true,
+    ended({ time, requestId, surface, endpoint, identity, address, raw, rows }, { status, durationMs }) {
+      audit.record({
+        time,
+        requestId,
+        surface,
+        endpoint,
+        identity: callerOf(identity),
+        address: address(),
+        parameters: parametersOf(raw),
+        rows,
+        durationMs,
+        status,
+      });
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import { writeClient } from "../client/client-files.ts";
+import { generateClient } from "../client/generate-client.ts";
+import { type NumberMode, numberModes } from "../client/value-type.ts";
+import { loadProject } from "../config/load-project.ts";
+import { oneLine } from "../config/problem.ts";
+import { openService } from "../service.ts";
+import { type Command, exitCodes, type Runtime, UsageError } from "./command.ts";
+import { projectOptionsHelp, readOptions } from "./options.ts";
+import { hasErrors, printProblems } from "./print-problems.ts";
+
+/** A typed client of a project, without serving it; decisions 11. */
+export const client: Command = {
+  name: "client",
+  summary: "write a typed TypeScript client of a project",
+  help: `Usage: eider client [options]
+
+Opens the project as \`check\` does and writes one TypeScript file without dependencies: a typed method for each endpoint,
+for Node, Deno and browsers. Runs no template and opens no port.
+
+Options:
+${projectOptionsHelp}
+      --out FILE        where to write it (default: standard output)
+      --bigint HOW      BIGINT, HUGEINT and DECIMAL in rows. bigint: whole numbers as bigint, decimals as text (the default);
+                        string: both as text; number: both as number, which has no more than 15 exact digits
+
+Example:
+  eider client --config project/eider.yaml --out client.ts`,
+  async run(args, runtime) {
+    const { values, rest } = takeValues(args, ["out", "bigint"]);
+    const mode = modeOf(values.get("bigint"));
+    const { flags: _, config: file, ...overrides } = readOptions(rest, []);
+    const loaded = await loadProject({ file, cwd: runtime.cwd, env: runtime.env, overrides });
+    printProblems(loaded.problems, runtime.stderr);
+    if (loaded.project === undefined) return exitCodes.problem;
+    const { temporary, self, env } = runtime;
+    const trial = { report: () => {}, connect: true, temporary, self, env, isTrial: true };
+    const { service, problems, unreachable } = await openService(loaded.project, trial);
+    printProblems(problems, runtime.stderr);
+    if (service === undefined) {
+      if (unreachable !== undefined) runtime.stderr.write(`${oneLine(unreachable)}\n`);
+      return hasErrors(problems) ? exitCodes.problem : exitCodes.unavailable;
+    }
+    try {
+      const text = await generateClient(service, { bigint: mode });
+      await print(text, values.get("out"), runtime);
+      return exitCodes.done;
+    } finally {
+      await service.close();
+    }
+  },
+};
+
+async function print(text: string, out: string | undefined, { cwd, stdout }: Runtime): Promise<void> {
+  if (out === undefined) {
+    stdout.write(text);
+    return;
+  }
+  try {
+    await writeClient(out, cwd, text);
+  } catch (error) {
+    const reason = error instanceof Error && "code" in error ? error.code : error;
+    throw new UsageError(`--out: '${out}' cannot be written (${reason})`);
+  }
+}
+
+/** Options of this command alone that take a value, and the arguments without them. */
+function takeValues(args: readonly string[], names: readonly string[]) {
+  const values = new Map<string, string>();
+  const rest: string[] = [];
+  for (let index = 0; index < args.length; index++) {
+    const arg = args[index] ?? "";
+    const name = names.find((each) => arg === `--${each}` || arg.startsWith(`--${each}=`));
+    if (name === undefined) {
+      rest.push(arg);
+      continue;
+    }
+    const value = arg === `--${name}` ? args[++index] : arg.slice(name.length + 3);
+    if (value === undefined || value === "" || (arg === `--${name}` && value.startsWith("-"))) {
+      throw new UsageError(`--${name}: a value is missing`);
+    }
+    values.set(name, value);
+  }
+  return { values, rest };
+}
+
+function modeOf(value: string | undefined): NumberMode {
+  if (value === undefined) return "bigint";
+  const mode = numberModes.find((each) => each === value);
+  if (mode === undefined) throw new UsageError(`--bigint: '${value}' is unknown; there are ${numberModes.join(", ")}`);
+  return mode;
+}

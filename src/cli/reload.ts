@@ -1,0 +1,140 @@
+import type { Problem } from "../config/problem.ts";
+import type { LoadedProject, MainConfig, Project } from "../config/project.ts";
+import type { Report } from "../events.ts";
+import {
+  type OpenedService,
+  type OpenOptions,
+  openService,
+  reopenService,
+  type Service,
+  standsOnSame,
+} from "../service.ts";
+import { hasErrors } from "./print-problems.ts";
+import { pauseAll, type Surfaces } from "./surfaces.ts";
+
+/** Takes up changes of a project while it is served. decisions 11. */
+export interface Reloads {
+  /** The project may have changed. One reload at a time: what changes meanwhile is one more. */
+  request(): void;
+  /** No more of them; resolves when the one that runs is over. */
+  close(): Promise<void>;
+  current(): Service;
+}
+
+export interface ReloadOptions {
+  readonly service: Service;
+  readonly surfaces: Surfaces;
+  readonly load: () => Promise<LoadedProject>;
+  readonly opening: OpenOptions;
+  readonly report: Report;
+  /** Shows what is wrong, as a start does; gives it back as it counts. */
+  readonly show: (problems: readonly Problem[]) => readonly Problem[];
+  /** Called with every project that is served from now on. */
+  readonly changed: (project: Project, loaded: LoadedProject) => void;
+  /** Neither the new project nor the old one can be served any more. */
+  readonly fatal: (message: string) => void;
+}
+
+export function openReloads(options: ReloadOptions): Reloads {
+  const { surfaces, load, opening, report, show } = options;
+  let current = options.service;
+  let wanted = false;
+  let closed = false;
+  let running: Promise<void> | undefined;
+
+  async function work(): Promise<void> {
+    while (wanted && !closed) {
+      wanted = false;
+      await reload().catch((error: unknown) => report({ kind: "unexpected", requestId: "reload", error }));
+    }
+    running = undefined;
+  }
+
+  async function reload(): Promise<void> {
+    const from = performance.now();
+    const loaded = await load();
+    const problems = show(loaded.problems);
+    const { project } = loaded;
+    // What has been read is watched even when it is wrong: it will be mended there.
+    options.changed(project ?? current.project, loaded);
+    if (project === undefined || hasErrors(problems)) return report({ kind: "reload-refused", reason: "problems" });
+    const opened = standsOnSame(project, current) ? await beside(project) : await instead(project);
+    if (opened === undefined) return;
+    current = opened;
+    const ms = performance.now() - from;
+    report({ kind: "reloaded", endpoints: project.endpoints.length, ms });
+  }
+
+  /** A new state over the same database: nobody notices. */
+  async function beside(project: Project): Promise<Service | undefined> {
+    const previous = current;
+    const opened = await reopenService(project, previous, opening);
+    const service = sound(opened);
+    if (service === undefined) return undefined;
+    tellOfRestart(previous.project.main, project.main);
+    for (const surface of surfaces.surfaces) surface.use(service);
+    previous.retire(service);
+    return service;
+  }
+
+  /** The database has other settings: requests wait until it has been opened anew. */
+  async function instead(project: Project): Promise<Service | undefined> {
+    const previous = current;
+    const release = await pauseAll(surfaces, project.main.limits.shutdownGraceMs);
+    try {
+      await previous.close();
+      const service = sound(await openService(project, opening));
+      if (service !== undefined) tellOfRestart(previous.project.main, project.main);
+      const next = service ?? (await openService(previous.project, opening)).service;
+      if (next === undefined) {
+        options.fatal("the database of the project before the change cannot be opened any more");
+        return undefined;
+      }
+      next.caches.start();
+      for (const surface of surfaces.surfaces) surface.use(next);
+      current = next;
+      return service;
+    } finally {
+      release();
+    }
+  }
+
+  function sound({ service, problems, unreachable }: OpenedService): Service | undefined {
+    const found = show(problems);
+    if (service !== undefined && !hasErrors(found)) return service;
+    report({ kind: "reload-refused", reason: unreachable ?? "problems" });
+    return undefined;
+  }
+
+  function tellOfRestart(before: MainConfig, after: MainConfig): void {
+    for (const key of changedAtStart(before, after)) report({ kind: "restart-needed", key });
+  }
+
+  return {
+    request() {
+      wanted = true;
+      running ??= work();
+    },
+    async close() {
+      closed = true;
+      await running;
+    },
+    current: () => current,
+  };
+}
+
+/** Keys that are read once, when the program starts. */
+function changedAtStart(before: MainConfig, after: MainConfig): readonly string[] {
+  const parts = (main: MainConfig): Readonly<Record<string, unknown>> => ({
+    "http-port": main.http.port,
+    "http-host": main.http.host,
+    "enforce-https": main.protections.https,
+    audit: main.protections.audit,
+    log: main.log,
+    "mcp.port": main.mcp && [main.mcp.host, main.mcp.port],
+  });
+  const old = parts(before);
+  return Object.entries(parts(after)).flatMap(([key, value]) =>
+    JSON.stringify(value) === JSON.stringify(old[key]) ? [] : key,
+  );
+}

@@ -1,0 +1,72 @@
+import { dirname, extname, sep } from "node:path";
+
+/** Watches the files of a project. */
+export interface FileWatch {
+  /** The project has been read again: perhaps from other files. */
+  follow(watched: Watched): void;
+  close(): Promise<void>;
+}
+
+export interface Watched {
+  /** Everything below it is looked at. */
+  readonly folder: string;
+  /** Every file that was read, or would have been. */
+  readonly files: readonly string[];
+}
+
+/** Files that are saved together are one change. */
+const TOGETHER_MS = 40;
+const KINDS: ReadonlySet<string> = new Set([".yaml", ".yml", ".sql"]);
+
+/** Calls `changed` when a file of the project was written, made, moved or removed. Data files do not count. */
+export async function watchFiles(watched: Watched, changed: () => void): Promise<FileWatch> {
+  const { watch } = await import("chokidar");
+  const roots = new Set([watched.folder, ...foldersOutside(watched)]);
+  let known = new Set(watched.files);
+  let timer: NodeJS.Timeout | undefined;
+  const options = {
+    ignoreInitial: true,
+    ignored: (path: string, stats?: { isFile(): boolean }): boolean =>
+      !roots.has(path) && (isAside(path) || (stats?.isFile() === true && !isOfProject(path))),
+  };
+  const tree = watch(watched.folder, options);
+  const beside = watch([...foldersOutside(watched)], { ...options, depth: 0 });
+  for (const watcher of [tree, beside]) {
+    watcher.on("all", (_event, path) => {
+      if (!isOfProject(path)) return;
+      clearTimeout(timer);
+      timer = setTimeout(changed, TOGETHER_MS);
+    });
+  }
+  const ready = [tree, beside].map((watcher) => new Promise<void>((resolve) => watcher.once("ready", resolve)));
+  // One without folders is never ready.
+  await Promise.all(roots.size === 1 ? ready.slice(0, 1) : ready);
+
+  function isOfProject(path: string): boolean {
+    return KINDS.has(extname(path).toLowerCase()) || known.has(path);
+  }
+
+  return {
+    follow(now) {
+      known = new Set(now.files);
+      const added = now.folder === watched.folder ? foldersOutside(now) : [now.folder, ...foldersOutside(now)];
+      for (const folder of added) roots.add(folder);
+      beside.add([...added]);
+    },
+    async close() {
+      clearTimeout(timer);
+      await Promise.all([tree.close(), beside.close()]);
+    },
+  };
+}
+
+/** Dot folders and node_modules hold no endpoints, and many files. */
+function isAside(path: string): boolean {
+  const name = path.slice(path.lastIndexOf(sep) + 1);
+  return name.startsWith(".") || name === "node_modules";
+}
+
+/** A folder is watched rather than a file: editors put a new file in the place of the old one. */
+function foldersOutside({ folder, files }: Watched): readonly string[] {
+  return [...new Set(files.filter((file) => !file.startsWith(folder + sep)).map(dirname))];
+}

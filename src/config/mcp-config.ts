@@ -1,0 +1,247 @@
+import { resolve } from "node:path";
+import type { AuthPolicy } from "../auth/policy.ts";
+import { corsPolicyOf } from "../http/cors-policy.ts";
+import { compilePolicy } from "./auth-config.ts";
+import type { Files } from "./files.ts";
+import type { KeyPath } from "./project.ts";
+import { isLoopback } from "./protections.ts";
+import type { MainInput } from "./schema/main.ts";
+import { unknown } from "./suggest.ts";
+import { errorAt, keyLocation, partLocation, type Report, type Spot, securityWarningAt } from "./tree.ts";
+
+/** The MCP server, with its defaults. Spec 4.6, 5.5, decisions 1. */
+export interface McpSettings {
+  readonly host: string;
+  readonly port: number;
+  readonly auth: McpAuth | undefined;
+  readonly instructions: string | undefined;
+  /** Entries of one page of a list; 100 when absent. */
+  readonly pageSize: number;
+  /** Rows of one result; 1,000 when absent. */
+  readonly maxRows: number;
+  /** Of the text of one result; 100,000 when absent. */
+  readonly maxTextBytes: number;
+  /** The address by which clients know the server, without a slash at its end. */
+  readonly publicUrl: string | undefined;
+  readonly allowedHosts: readonly string[];
+  readonly allowedOrigins: readonly string[];
+  readonly uriScheme: string;
+  /** How rows look in the text block; the structured content is always whole JSON. */
+  readonly resultText: "json" | "markdown" | "csv";
+  /** Undefined: every call is answered when it is done. */
+  readonly tasks: TaskSettings | undefined;
+}
+
+export interface McpAuth {
+  readonly policy: AuthPolicy;
+  /** Whether a method needs authentication that `methods` does not name: `mcp.auth.enabled`. */
+  readonly isRequired: boolean;
+  readonly methods: ReadonlyMap<string, boolean>;
+}
+
+export interface TaskSettings {
+  readonly afterMs: number;
+  readonly workers: number;
+  readonly queueDepth: number;
+  readonly ttlMs: number;
+  readonly pollIntervalMs: number;
+}
+
+/** What holds where no `mcp` block says otherwise: for those who speak MCP without a listener. */
+export const defaultMcpSettings: McpSettings = {
+  host: "127.0.0.1",
+  port: 8081,
+  auth: undefined,
+  instructions: undefined,
+  pageSize: 100,
+  maxRows: 1_000,
+  maxTextBytes: 100_000,
+  publicUrl: undefined,
+  allowedHosts: [],
+  allowedOrigins: [],
+  uriScheme: "eider",
+  resultText: "json",
+  tasks: undefined,
+};
+
+/** The main file, and what its `mcp` block leans on. */
+export interface McpSource {
+  readonly input: MainInput;
+  readonly spot: Spot;
+  readonly folder: string;
+  /** The REST listener: MCP may share it. */
+  readonly http: { readonly host: string; readonly port: number };
+  readonly files: Files;
+}
+
+type McpInput = NonNullable<MainInput["mcp"]>;
+
+/** The settings of a block that is on. Spec 4.6. */
+export function compileMcp(source: McpSource, report: Report): McpSettings | undefined {
+  const { mcp } = source.input;
+  if (mcp === undefined || mcp.enabled === false) return undefined;
+  const byDefault = defaultMcpSettings;
+  const complain: Complain = (key, message) => report(errorAt(partLocation(source.spot, at(key)), at(key), message));
+  const settings: McpSettings = {
+    host: mcp.host ?? byDefault.host,
+    port: mcp.port ?? byDefault.port,
+    auth: authOf(mcp, { source, report, complain }),
+    instructions: instructionsOf(mcp, source, complain),
+    pageSize: mcp["page-size"] ?? byDefault.pageSize,
+    maxRows: mcp["max-rows"] ?? byDefault.maxRows,
+    maxTextBytes: mcp["max-text-bytes"] ?? byDefault.maxTextBytes,
+    publicUrl: publicUrlOf(mcp["public-url"], complain),
+    allowedHosts: mcp["allowed-hosts"] ?? byDefault.allowedHosts,
+    allowedOrigins: originsOf(mcp["allowed-origins"], source.spot, complain),
+    uriScheme: schemeOf(mcp["uri-scheme"], complain),
+    resultText: mcp["result-text"] ?? byDefault.resultText,
+    tasks: tasksOf(mcp.tasks, complain),
+  };
+  warnOfOpenDoors(settings, source, report);
+  return settings;
+}
+
+const at = (key: KeyPath): KeyPath => ["mcp", ...key];
+
+type Complain = (key: KeyPath, message: string) => void;
+
+interface Compiling {
+  readonly source: McpSource;
+  readonly report: Report;
+  readonly complain: Complain;
+}
+
+/** The methods that `mcp.auth.methods` may name. What follows what is told in the gate. */
+const METHODS: readonly string[] = [
+  "initialize",
+  "ping",
+  "server/discover",
+  "tools/list",
+  "tools/call",
+  "resources/list",
+  "resources/templates/list",
+  "resources/read",
+  "resources/subscribe",
+  "resources/unsubscribe",
+  "prompts/list",
+  "prompts/get",
+  "completion/complete",
+  "logging/setLevel",
+  "subscriptions/listen",
+  "tasks/get",
+  "tasks/update",
+  "tasks/cancel",
+  "notifications/initialized",
+  "notifications/cancelled",
+];
+
+/** A method may need authentication while the block is off, so then there is a policy all the same. Spec 5.5. */
+function authOf({ auth }: McpInput, { source, report, complain }: Compiling): McpAuth | undefined {
+  if (auth === undefined) return undefined;
+  const { methods: named = {}, ...input } = auth;
+  const methods = new Map(Object.entries(named).map(([method, { required }]) => [method, required]));
+  for (const method of methods.keys()) {
+    // A slip here would leave a door open, so it is no warning.
+    if (!METHODS.includes(method)) complain(["auth", "methods", method], unknown("method", method, METHODS));
+  }
+  const isRequired = auth.enabled !== false;
+  if (!isRequired && ![...methods.values()].includes(true)) return undefined;
+  const policy = compilePolicy({ input, spot: source.spot, path: at(["auth"]) }, report);
+  return policy && { policy, isRequired, methods };
+}
+
+function instructionsOf(mcp: McpInput, { folder, files }: McpSource, complain: Complain): string | undefined {
+  const { instructions, "instructions-file": file } = mcp;
+  if (file === undefined) return instructions;
+  if (instructions !== undefined) {
+    complain(["instructions-file"], "'instructions' says the same; keep one of them");
+    return instructions;
+  }
+  const read = files.read(resolve(folder, file));
+  if (read.ok) return read.text.trim();
+  const { why } = read;
+  complain(
+    ["instructions-file"],
+    why.kind === "absent" ? `Instructions file not found: ${file}` : `'${file}' cannot be read: ${why.reason}`,
+  );
+  return undefined;
+}
+
+function publicUrlOf(written: string | undefined, complain: Complain): string | undefined {
+  if (written === undefined) return undefined;
+  const url = URL.canParse(written) ? new URL(written) : undefined;
+  if (url !== undefined && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "") {
+    return url.href.replace(/\/+$/, "");
+  }
+  complain(["public-url"], `expected an address, https://api.example.com, found '${written}'`);
+  return undefined;
+}
+
+/** In the spelling of browsers. */
+function originsOf(written: readonly string[] | undefined, spot: Spot, complain: Complain): readonly string[] {
+  if (written === undefined || written.length === 0) return [];
+  const parsed = corsPolicyOf({ "allow-origins": written });
+  if ("policy" in parsed) return parsed.policy.origins === "any" ? ["*"] : parsed.policy.origins;
+  for (const { index = 0, message } of parsed.problems) {
+    const isList = spot.children?.get("mcp")?.children?.get("allowed-origins")?.children !== undefined;
+    complain(["allowed-origins", ...(isList ? [index] : [])], message);
+  }
+  return [];
+}
+
+function schemeOf(written: string | undefined, complain: Complain): string {
+  if (written === undefined) return defaultMcpSettings.uriScheme;
+  if (!/^[a-z][a-z0-9+.-]*$/.test(written)) {
+    complain(
+      ["uri-scheme"],
+      `expected small letters, digits, '+', '.' and '-', found '${written}'; write it without '://'`,
+    );
+  }
+  return written;
+}
+
+const TASKS: TaskSettings = { afterMs: 5_000, workers: 4, queueDepth: 100, ttlMs: 900_000, pollIntervalMs: 1_000 };
+
+function tasksOf(tasks: McpInput["tasks"], complain: Complain): TaskSettings | undefined {
+  if (tasks === undefined || tasks.enabled === false) return undefined;
+  const { "ttl-ms": ttlMs, "default-ttl-ms": flapiTtlMs } = tasks;
+  if (ttlMs !== undefined && flapiTtlMs !== undefined) {
+    complain(["tasks", "default-ttl-ms"], "'ttl-ms' means the same; keep 'ttl-ms'");
+  }
+  return {
+    afterMs: tasks["after-ms"] ?? TASKS.afterMs,
+    workers: tasks.workers ?? TASKS.workers,
+    queueDepth: tasks["queue-depth"] ?? TASKS.queueDepth,
+    ttlMs: ttlMs ?? flapiTtlMs ?? TASKS.ttlMs,
+    pollIntervalMs: tasks["poll-interval-ms"] ?? TASKS.pollIntervalMs,
+  };
+}
+
+/** What lets strangers in, or lets them listen. decisions 9 */
+function warnOfOpenDoors(
+  { host: own, port, auth, allowedOrigins }: McpSettings,
+  { input, spot, http }: McpSource,
+  report: Report,
+): void {
+  const warn = (key: KeyPath, message: string): void =>
+    report(securityWarningAt(keyLocation(spot, at(key)), at(key), message));
+  const isShared = port === http.port && port !== 0;
+  const host = isShared ? http.host : own;
+  if (allowedOrigins.includes("*")) {
+    warn(["allowed-origins"], "'*' lets every web page that its visitor opens call the tools; name the origins");
+  }
+  if (isLoopback(host)) return;
+  const isOff = input.mcp?.auth === undefined || input.mcp.auth.enabled === false;
+  const isOpen = auth === undefined ? isOff : !(auth.methods.get("tools/call") ?? auth.isRequired);
+  if (isOpen) {
+    warn(["host"], `everybody who reaches ${host} can call the tools; add mcp.auth, or listen on 127.0.0.1`);
+  }
+  const https = input["enforce-https"];
+  const isReadable = https === undefined || https.enabled === false;
+  if (auth !== undefined && isReadable && input["trusted-proxies"] === undefined) {
+    warn(
+      ["auth"],
+      `credentials travel readable to ${host}; set enforce-https, or listen on 127.0.0.1 behind a proxy that speaks HTTPS`,
+    );
+  }
+}

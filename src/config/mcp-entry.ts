@@ -1,0 +1,76 @@
+import type { ParsedEndpoint, ParsedInput } from "./not-active.ts";
+import type { Complain } from "./parameters.ts";
+import type { McpConfig, Method, OperationConfig } from "./project.ts";
+import { parsePrompt } from "./prompt-template.ts";
+import { parseResourceName } from "./resource-name.ts";
+import type { EndpointInput } from "./schema/endpoint.ts";
+import type { MainInput } from "./schema/main.ts";
+import { unknown } from "./suggest.ts";
+import { keyLocation, type Report, warningAt } from "./tree.ts";
+
+/** What an entry depends on beside its own block. */
+export interface McpEntryContext {
+  readonly method: Method;
+  readonly operation: OperationConfig["kind"];
+  /** Of the request's fields; undefined when they are not known. */
+  readonly names: readonly string[] | undefined;
+}
+
+const JSON_TYPE = "application/json";
+
+/** A tool, resource or prompt. Spec 2.7. */
+export function compileMcpEntry(
+  input: EndpointInput,
+  { method, operation, names }: McpEntryContext,
+  complain: Complain,
+): McpConfig | undefined {
+  const { "mcp-tool": tool, "mcp-resource": resource, "mcp-prompt": prompt } = input;
+  if (tool !== undefined) {
+    const { name, description } = tool;
+    return { kind: "tool", name, description, mimeType: tool["result-mime-type"] ?? JSON_TYPE, method };
+  }
+  if (resource !== undefined) {
+    const { name, description } = resource;
+    checkResource(name, names, complain);
+    if (operation === "write")
+      complain(["mcp-resource"], "whoever reads a resource changes nothing; make it an mcp-tool");
+    return { kind: "resource", name, description, mimeType: resource["mime-type"] ?? JSON_TYPE };
+  }
+  if (prompt === undefined) return undefined;
+  const listed = prompt.arguments ?? [];
+  listed.forEach((name, index) => {
+    if (listed.indexOf(name) < index) complain(["mcp-prompt", "arguments"], `'${name}' is listed twice; keep one`);
+  });
+  for (const message of parsePrompt(prompt.template, listed).problems) complain(["mcp-prompt", "template"], message);
+  return { kind: "prompt", ...prompt, arguments: listed };
+}
+
+function checkResource(name: string, names: readonly string[] | undefined, complain: Complain): void {
+  const path = ["mcp-resource", "name"];
+  const parts = parseResourceName(name);
+  if (typeof parts === "string") {
+    complain(path, parts);
+    return;
+  }
+  for (const part of parts) {
+    if (part.kind === "text" || names === undefined || names.includes(part.name)) continue;
+    const problem = unknown("placeholder", part.name, names);
+    complain(path, names.length === 0 ? `${problem}; declare it under 'request'` : problem);
+  }
+}
+
+/** Without an `mcp` block nobody listens: what is there for agents alone is easily taken for served. */
+export function warnOfUnserved(
+  endpoints: readonly ParsedEndpoint[],
+  { file, input }: ParsedInput<MainInput>,
+  report: Report,
+): void {
+  // Whoever writes `enabled: false` knows.
+  if (input.mcp !== undefined) return;
+  const [first, ...others] = endpoints.filter(({ config }) => config.mcp !== undefined);
+  if (first?.config.mcp === undefined) return;
+  const path = [`mcp-${first.config.mcp.kind}`];
+  const more = others.length === 0 ? "" : ` (nor ${others.length} more)`;
+  const message = `no agent finds it${more}: ${file} has no mcp block; add 'mcp: {}' to serve MCP, or 'mcp: {enabled: false}'`;
+  report(warningAt(keyLocation(first.spot, path), path, message));
+}

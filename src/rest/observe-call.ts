@@ -1,0 +1,112 @@
+import type { CallEnd, CallObserver, ObservedCall } from "../calls/observed-call.ts";
+import type { Rows } from "../engines/engine.ts";
+import { clientOf, type TrustedProxies } from "../http/forwarded.ts";
+import type { WholeAnswer } from "./answer/whole-answer.ts";
+import type { Asked } from "./send-failure.ts";
+
+/** Those who are told of calls. */
+export interface Watch {
+  readonly observers: readonly CallObserver[];
+  /** Somebody needs what was sent, even where the answer is known without. */
+  readonly needsParameters: boolean;
+  readonly proxies: TrustedProxies;
+  readonly now: () => Date;
+  /** Hears of every request, those that reach no endpoint too. */
+  readonly answered: ((answered: AnsweredRequest) => void) | undefined;
+}
+
+/** A request whose answer is over. */
+export interface AnsweredRequest {
+  readonly method: string;
+  /** As it was asked for, with its query. */
+  readonly url: string;
+  readonly status: number;
+  readonly ms: number;
+  /** Of an endpoint. */
+  readonly call: ObservedCall | undefined;
+}
+
+/** Watches one request; what it gives back is told which call it became. */
+export function watchRequest(
+  { request, response }: Asked,
+  answered: (answered: AnsweredRequest) => void,
+): (call: ObservedCall | undefined) => void {
+  const from = performance.now();
+  let call: ObservedCall | undefined;
+  response.once("close", () => {
+    const status = response.writableFinished ? response.statusCode : LEFT;
+    const { method = "", url = "" } = request;
+    answered({ method, url, status, ms: performance.now() - from, call });
+  });
+  return (known) => {
+    call = known;
+  };
+}
+
+/** The status that proxies log for a client that did not wait. */
+const LEFT = 499;
+
+/** A call that is watched until its answer has gone out, or its client has gone. Undefined when nobody watches. */
+export function observeCall(
+  endpoint: string,
+  { request, response, requestId }: Asked,
+  { observers, answered, proxies, now }: Watch,
+): ObservedCall | undefined {
+  if (observers.length === 0 && answered === undefined) return undefined;
+  const { socket } = request;
+  const bytesBefore = socket.bytesWritten;
+  const call: ObservedCall = {
+    surface: "rest",
+    endpoint,
+    requestId,
+    address: () => clientOf(request, proxies).address,
+    time: now(),
+    startedAt: performance.now(),
+    identity: undefined,
+    raw: undefined,
+    rows: undefined,
+    bytes: undefined,
+    format: undefined,
+    cache: undefined,
+  };
+  response.once("close", () => {
+    const status = response.writableFinished ? response.statusCode : LEFT;
+    call.bytes = socket.bytesWritten - bytesBefore;
+    const end: CallEnd = { status, durationMs: performance.now() - call.startedAt };
+    for (const observer of observers) observer.ended(call, end);
+  });
+  return call;
+}
+
+/** What is known of answers that may be sent again. */
+const known = new WeakMap<WholeAnswer, Pick<ObservedCall, "rows" | "format">>();
+
+export function keepKnown(answer: WholeAnswer, { rows, format }: ObservedCall): void {
+  known.set(answer, { rows, format });
+}
+
+export function recallKnown(answer: WholeAnswer, call: ObservedCall): void {
+  const { rows, format } = known.get(answer) ?? {};
+  call.rows = rows;
+  call.format = format;
+  call.cache = answer.cached?.state;
+}
+
+/** The same rows, counted as they go by. */
+export function countRows(rows: Rows, call: ObservedCall): Rows {
+  call.rows = 0;
+  return {
+    ...rows,
+    async next() {
+      const chunk = await rows.next();
+      if (chunk !== undefined) call.rows = (call.rows ?? 0) + chunk.rows;
+      return chunk;
+    },
+  };
+}
+
+/** Of the answer to a write, which always begins with it. */
+export function countWritten(body: string, call: ObservedCall): void {
+  const [, count] = /^\{"rows_affected":(\d+)/.exec(body) ?? [];
+  call.rows = count === undefined ? undefined : Number(count);
+}
