@@ -2,9 +2,9 @@ import { tmpdir } from "node:os";
 import type { Input, Output, Runtime } from "./cli/command.ts";
 import { runCommandLine } from "./cli/run.ts";
 
-/** The program: the only file that touches `process`. */
-export async function main(args: readonly string[]): Promise<void> {
-  const runtime: Runtime = {
+/** The world outside, as this process sees it. Only this file touches `process`. */
+export function processRuntime(): Runtime {
+  return {
     cwd: process.cwd(),
     env: process.env,
     stdout: outputOf(process.stdout),
@@ -21,9 +21,13 @@ export async function main(args: readonly string[]): Promise<void> {
     // Not `process.exit`: that waits until every query on another thread has come to its end.
     kill: () => void process.kill(process.pid, "SIGKILL"),
   };
+}
+
+/** The program. */
+export async function main(args: readonly string[]): Promise<void> {
   // A reader that went away (`eider check | head`) is no reason for a stack trace.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
-  process.exitCode = await runCommandLine(args, runtime);
+  process.exitCode = await runCommandLine(args, processRuntime());
 }
 
 function isRunning(pid: number): boolean {

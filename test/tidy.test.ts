@@ -88,9 +88,9 @@ const homes: readonly (readonly [dependency: RegExp, home: RegExp])[] = [
   // `run.ts` reads the version of the package.
   [
     /^node:fs(\/promises)?$/,
-    /^src\/(config\/files\.ts$|cli\/run\.ts$|spool\/|cache\/cache-file\.ts$|docs\/page-assets\.ts$|audit\/|http\/tls\.ts$)/,
+    /^src\/(config\/files\.ts$|cli\/run\.ts$|spool\/|cache\/cache-file\.ts$|client\/client-files\.ts$|docs\/page-assets\.ts$|audit\/|http\/tls\.ts$)/,
   ],
-  [/^node:path$/, /^src\/(cache|cli|config|spool)\//],
+  [/^node:path$/, /^src\/(cache|cli|client|config|spool)\//],
   [/^node:buffer$/, /^src\/rest\//],
   [/^node:crypto$/, /^src\/(auth|http|rate-limit|rest\/answer)\//],
   [/^jose$/, /^src\/auth\//],

@@ -9,7 +9,7 @@ const request: AnsweredRequest = {
   method: "GET",
   url: "/customers?limit=2",
   status: 200,
-  ms: 3.14159,
+  ms: 3.12,
   call: undefined,
 };
 // Only what is shown of a call matters here.

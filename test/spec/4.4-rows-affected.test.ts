@@ -144,11 +144,12 @@ describe("rows_affected is the number of rows that were changed", () => {
 
   test("COPY into a table counts, COPY into a file does not", async () => {
     const file = join(service.folder, "plain.csv");
+    const copies = "operation: { allow: [copy] }\n";
     await using copying = await serviceFrom({
       ...MAIN,
-      ...route("POST /out", `COPY (SELECT range AS id, 0 AS v FROM range(7)) TO '${file}'`),
-      ...route("POST /in", `COPY plain FROM '${file}'`),
-      ...route("POST /columns", `COPY plain (id, v) FROM '${file}' (HEADER)`),
+      ...route("POST /out", `COPY (SELECT range AS id, 0 AS v FROM range(7)) TO '${file}'`, copies),
+      ...route("POST /in", `COPY plain FROM '${file}'`, copies),
+      ...route("POST /columns", `COPY plain (id, v) FROM '${file}' (HEADER)`, copies),
     });
     expect(await outcome(copying, "POST /out")).toEqual([200, { rows_affected: 0 }]);
     expect(await outcome(copying, "POST /in")).toEqual([200, { rows_affected: 7 }]);

@@ -140,7 +140,13 @@ describe("what a request asks for", () => {
   });
 
   test("a write offers JSON only", () => {
-    const write = negotiationFor({ kind: "write", returnsData: true, transaction: true, validateBeforeWrite: true });
+    const write = negotiationFor({
+      kind: "write",
+      returnsData: true,
+      transaction: true,
+      validateBeforeWrite: true,
+      allow: [],
+    });
     expect(chosen(undefined, undefined, write)).toBe("json");
     expect(chosen(undefined, "text/csv, */*;q=0.1", write)).toBe("json");
     expect(chosen(undefined, "text/csv", write)).toBe("406");

@@ -1,0 +1,176 @@
+import { describeEndpoints } from "../docs/describe-endpoint.ts";
+import { notesOf } from "../docs/notes.ts";
+import { operationIds } from "../docs/operation-id.ts";
+import type { DocumentSource } from "../docs/project-document.ts";
+import { type RowShape, UNKNOWN_ROWS } from "../docs/row-shape.ts";
+import type { Endpoint, Route } from "../endpoint/endpoint.ts";
+import { runtimeText } from "./client-files.ts";
+import { operationText } from "./operation-text.ts";
+import { fieldNames, paramsType } from "./parameter-type.ts";
+import type { Numbers } from "./runtime/call.ts";
+import { comment, literal, prose, typeKey } from "./source-text.ts";
+import { type NumberMode, numbersOf, unknownNumbers, valueType } from "./value-type.ts";
+
+/** An open project: a service is one. */
+export type ClientSource = Omit<DocumentSource, "now">;
+
+export interface ClientChoices {
+  /** How BIGINT, HUGEINT and DECIMAL appear in rows; default `bigint`. */
+  readonly bigint?: NumberMode;
+}
+
+/** One endpoint, with all that its types are made from. */
+interface Described {
+  readonly id: string;
+  readonly endpoint: Endpoint;
+  readonly route: Route;
+  readonly rows: RowShape;
+  readonly words: Words;
+}
+
+interface Words {
+  readonly summary?: string | undefined;
+  readonly description?: string | undefined;
+  readonly deprecated?: boolean;
+}
+
+/** A typed client of a project's REST endpoints: the text of one TypeScript file. The same project gives the same text. */
+export async function generateClient(
+  source: ClientSource,
+  { bigint: mode = "bigint" }: ClientChoices = {},
+): Promise<string> {
+  const described = await describe(source);
+  const made = described.map((each) => ({ ...each, ...rowsOf(each, mode) }));
+  const { name, version } = source.project.main;
+  const about = `Client of ${prose(name)} ${prose(version)}, made by \`eider client\`. Changes are lost when it is made again.`;
+  const parts = [
+    `${comment([about])}/* eslint-disable */`,
+    await runtimeText("api"),
+    numberTypes(mode),
+    ...made.map((each) => typesOf(each, mode)),
+    `export interface Client {\n${made.map(memberOf).join("\n")}}`,
+    // Constant: to the compiler the value of a key like `constructor` is any text else.
+    `const operations = {\n${made.map(entryOf).join("")}} as const;`,
+    factoryText(mode),
+    await runtimeText("call"),
+    ...(mode === "number" ? [] : [await runtimeText("exact-json")]),
+  ];
+  return `${parts.map((part) => part.trim()).join("\n\n")}\n`;
+}
+
+function entryOf({ id, endpoint, route, numbers }: Made): string {
+  return `  ${id}: ${operationText(endpoint, route, numbers)},\n`;
+}
+
+function factoryText(mode: NumberMode): string {
+  return `export function createClient(options: ClientOptions): Client {
+  // The operations and the type are made from the same endpoints.
+  return openMethods(operations, options, ${mode === "number" ? "(text) => JSON.parse(text)" : "parseExact"}) as Client;
+}`;
+}
+
+/** In an order that does not depend on that of the files. */
+async function describe({ project, endpoints, engine }: ClientSource): Promise<readonly Described[]> {
+  const shapes = await describeEndpoints(
+    endpoints.filter(({ route }) => route !== undefined),
+    engine,
+  );
+  const routed = endpoints.flatMap((endpoint, index) => {
+    const { route } = endpoint;
+    const words = project.endpoints[index] ?? {};
+    return route === undefined ? [] : [{ endpoint, route, words, rows: shapes.get(endpoint) ?? UNKNOWN_ROWS }];
+  });
+  const inOrder = routed.toSorted((left, right) => compare(left.route, right.route));
+  const ids = operationIds(inOrder.map(({ route }) => route));
+  return inOrder.map((each, index) => ({ ...each, id: ids[index] ?? "" }));
+}
+
+const METHODS: readonly string[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+
+function compare(left: Route, right: Route): number {
+  if (left.path !== right.path) return left.path < right.path ? -1 : 1;
+  return METHODS.indexOf(left.method) - METHODS.indexOf(right.method);
+}
+
+interface Rows {
+  /** The type of a row; undefined where there are none. */
+  readonly row: string | undefined;
+  /** How the numbers of an answer are read; undefined where JSON's own way will do. */
+  readonly numbers: Numbers | undefined;
+}
+
+function rowsOf({ rows, endpoint }: Described, mode: NumberMode): Rows {
+  const row = rowOf(rows, mode);
+  if (row === undefined || row.numbers === undefined || row.numbers === "number")
+    return { row: row?.text, numbers: undefined };
+  const { operation } = endpoint;
+  const isList = operation.kind === "read" && !operation.paginated;
+  return { row: row.text, numbers: isList ? row.numbers : { fields: { data: row.numbers } } };
+}
+
+function rowOf(
+  rows: RowShape,
+  mode: NumberMode,
+): { readonly text: string; readonly numbers: Numbers | undefined } | undefined {
+  switch (rows.kind) {
+    case "none":
+      return undefined;
+    case "unknown":
+      return { text: "Record<string, unknown>", numbers: unknownNumbers(mode) };
+    case "known": {
+      const columns = rows.columns.map((column) => ({ ...column, ...valueType(column.types, mode) }));
+      const members = columns.map(
+        ({ name, isAlwaysThere, text }) => `  ${typeKey(name)}${isAlwaysThere ? "" : "?"}: ${text};\n`,
+      );
+      return { text: `{\n${members.join("")}}`, numbers: numbersOf(columns) };
+    }
+  }
+}
+
+type Made = Described & Rows;
+
+function typesOf({ id, endpoint, row, rows }: Made, mode: NumberMode): string {
+  const name = capitalized(id);
+  const types = [
+    `export type ${name}Params = ${paramsType(endpoint, mode)};`,
+    `export type ${name}Field = ${fieldNames(endpoint).map(literal).join(" | ")};`,
+    ...(row === undefined ? [] : [`export type ${name}Row = ${row};`]),
+  ];
+  if (endpoint.operation.kind === "read") return types.join("\n\n");
+  const isAlways = rows.kind === "known" && !rows.sometimesAbsent;
+  const data = row === undefined ? "" : `; data${isAlways ? "" : "?"}: ${name}Row[]`;
+  return [...types, `export type ${name}Result = { rows_affected: number${data} };`].join("\n\n");
+}
+
+function memberOf({ id, endpoint, route, words }: Made): string {
+  const { summary, description, deprecated = false } = words;
+  const name = capitalized(id);
+  const said = [
+    ...(summary === undefined ? [] : [prose(summary)]),
+    ...(description === undefined ? [] : [prose(description)]),
+    [`\`${route.method} ${route.path}\`.`, ...notesOf(endpoint).sentences].join(" "),
+    ...(deprecated ? ["@deprecated"] : []),
+  ];
+  const [method, answer] = methodOf(endpoint);
+  return `${comment(said, "  ")}  readonly ${id}: ${method}<${name}Params, ${name}${answer}, ${name}Field>;\n`;
+}
+
+function methodOf({ operation }: Endpoint): readonly [method: string, answer: string] {
+  if (operation.kind === "write") return ["WriteMethod", "Result"];
+  return [operation.paginated ? "PagedMethod" : "RowsMethod", "Row"];
+}
+
+function numberTypes(mode: NumberMode): string {
+  return `/** A number with all its digits, as text. */
+export type NumberText = \`\${number}\`;
+
+/** A value of a JSON column${mode === "bigint" ? "; whole numbers that a double cannot hold are bigints" : ""}. */
+export type Json = string | number${mode === "bigint" ? " | bigint" : ""} | boolean | null | Json[] | { [key: string]: Json };
+
+/** What a field without a type takes: an object or a list reaches the query as its JSON text. */
+export type JsonInput = string | number | bigint | boolean | object;`;
+}
+
+function capitalized(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}

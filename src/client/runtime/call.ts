@@ -1,0 +1,211 @@
+import type { CallOptions, ClientOptions, Failure, FieldError, Page, WriteOptions } from "./api.ts";
+import { EiderError } from "./api.ts";
+
+/** How the numbers of an answer are read: all that is below, the values of a map, or field by field. */
+export type Numbers =
+  | "number"
+  | "bigint"
+  | "text"
+  | "json"
+  | "json-text"
+  | { readonly each: Numbers }
+  | { readonly fields: Readonly<Record<string, Numbers>> };
+
+export type Parse = (text: string, numbers: Numbers | undefined) => unknown;
+
+/** One endpoint. Parameters are named as in its YAML. */
+export interface Operation {
+  readonly kind: "rows" | "page" | "write";
+  readonly method: string;
+  readonly path: string;
+  readonly query?: readonly string[];
+  readonly headers?: readonly (readonly [param: string, header: string])[];
+  readonly body?: readonly string[];
+  readonly numbers?: Numbers;
+}
+
+/** An operation and its name. */
+type Named = Operation & { readonly name: string };
+type Params = Readonly<Record<string, unknown>>;
+type Call = (params?: Params, options?: WriteOptions) => Promise<unknown>;
+
+/** A method for each operation. */
+export function openMethods(
+  operations: Readonly<Record<string, Operation>>,
+  { baseUrl, auth, headers: always, fetch: send = fetch }: ClientOptions,
+  parse: Parse,
+): unknown {
+  const origin = baseUrl.replace(/\/+$/, "");
+
+  async function authorization(): Promise<Record<string, string>> {
+    if (auth === undefined) return {};
+    if (auth.kind === "basic") return { authorization: `Basic ${base64(`${auth.username}:${auth.password}`)}` };
+    return { authorization: `Bearer ${typeof auth.token === "string" ? auth.token : await auth.token()}` };
+  }
+
+  async function call(operation: Named, params: Params, options: WriteOptions): Promise<unknown> {
+    const { name } = operation;
+    const request = requestOf(operation, params);
+    const key = options.idempotencyKey;
+    const headers = {
+      accept: "application/json",
+      ...(await authorization()),
+      ...lowered(always),
+      ...request.headers,
+      ...(key === undefined ? {} : { "idempotency-key": key }),
+      ...lowered(options.headers),
+    };
+    let response: Response | undefined;
+    let text: string;
+    try {
+      const { method, body } = request;
+      response = await send(origin + request.target, { method, headers, body, signal: options.signal ?? null });
+      text = await response.text();
+    } catch (cause) {
+      const kind = options.signal?.aborted === true ? "aborted" : "network";
+      const message = cause instanceof Error ? cause.message : String(cause);
+      throw new EiderError(name, { kind, message }, { response, cause });
+    }
+    if (!response.ok) throw new EiderError(name, failureOf(response, text), { response });
+    try {
+      return parse(text, operation.numbers);
+    } catch (cause) {
+      const failure = unexpected("the answer is not the JSON that was expected", response);
+      throw new EiderError(name, failure, { response, cause });
+    }
+  }
+
+  return Object.fromEntries(
+    Object.entries(operations).map(([name, operation]) => {
+      const one: Call = (params = {}, options = {}) => call({ ...operation, name }, params, options);
+      const isError = (error: unknown): boolean => error instanceof EiderError && error.operation === name;
+      return [name, Object.assign(one, { isError }, operation.kind === "page" ? pagesOf(name, one) : {})];
+    }),
+  );
+}
+
+function pagesOf(name: string, call: Call) {
+  async function* pages(
+    params: Params = {},
+    options: CallOptions = {},
+  ): AsyncGenerator<Page<unknown>, void, undefined> {
+    for (let offset = Number(params["offset"] ?? 0), next = "?"; next !== ""; ) {
+      // An operation of this kind answers with a page.
+      const page = (await call({ ...params, offset }, options)) as Page<unknown>;
+      next = page.next;
+      // Not the link itself: where a proxy serves below another path, it would lead elsewhere.
+      const after = Number(new URLSearchParams(next.slice(next.indexOf("?"))).get("offset"));
+      if (next !== "" && !(after > offset)) {
+        throw new EiderError(name, { kind: "unexpected", message: "`next` leads nowhere", status: 200 });
+      }
+      offset = after;
+      yield page;
+    }
+  }
+  async function* all(params?: Params, options?: CallOptions): AsyncGenerator<unknown, void, undefined> {
+    for await (const page of pages(params, options)) yield* page.data;
+  }
+  return { pages, all };
+}
+
+/** What an address cannot carry as a segment of a path: dots are taken for steps up. */
+const NO_SEGMENT = /^\.{0,2}$|\p{Cs}/u;
+const NO_HEADER = /[^\t\x20-\x7e\x80-\xff]/;
+
+function requestOf({ name, method, path, query = [], headers = [], body }: Named, params: Params) {
+  // A parameter may have the name of something that every object has.
+  const valueAt = (param: string): unknown => (Object.hasOwn(params, param) ? params[param] : undefined) ?? undefined;
+  const refuse = (field: string, message: string): never => {
+    throw new EiderError(name, invalid([{ field, message }]));
+  };
+  const way = path.replace(/:(\w+)/g, (_, param: string) => {
+    const text = String(valueAt(param) ?? "");
+    return NO_SEGMENT.test(text) ? refuse(param, "cannot be sent in a path") : encodeURIComponent(text);
+  });
+  const search = new URLSearchParams();
+  for (const param of query) if (valueAt(param) !== undefined) search.set(param, String(valueAt(param)));
+  const sent: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
+  for (const [param, header] of headers) {
+    const text = String(valueAt(param) ?? "");
+    if (valueAt(param) !== undefined)
+      sent[header] = NO_HEADER.test(text) ? refuse(param, "cannot be sent in a header") : text;
+  }
+  const fields = body?.map((param) => [param, valueAt(param)] as const);
+  const asked = String(search);
+  return {
+    method,
+    target: asked === "" ? way : `${way}?${asked}`,
+    headers: sent,
+    body: fields === undefined ? null : objectText(fields),
+  };
+}
+
+/** As `JSON.stringify`, with all digits of a bigint. */
+function jsonText(value: unknown): string | undefined {
+  if (typeof value === "bigint") return String(value);
+  // Not `null`, which would count as not sent.
+  if (typeof value === "number" && !Number.isFinite(value)) return `"${value}"`;
+  if (typeof value !== "object" || value === null || "toJSON" in value) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map((item) => jsonText(item) ?? "null").join(",")}]`;
+  return objectText(Object.entries(value));
+}
+
+function objectText(entries: readonly (readonly [string, unknown])[]): string {
+  const texts = entries.map(([key, value]) => [JSON.stringify(key), jsonText(value)] as const);
+  return `{${texts.flatMap(([key, text]) => (text === undefined ? [] : `${key}:${text}`)).join(",")}}`;
+}
+
+function failureOf(response: Response, text: string): Failure {
+  const { status } = response;
+  const { error, errors } = bodyOf(text);
+  if (Array.isArray(errors)) return invalid(errors);
+  const message = typeof error === "string" ? error : `${status} ${response.statusText}`.trim();
+  const seconds = response.headers.get("retry-after") ?? "";
+  const retryAfter = /^\d+$/.test(seconds) ? Number(seconds) : undefined;
+  switch (status) {
+    case 401:
+      return { kind: "unauthorized", message };
+    case 403:
+      return { kind: "forbidden", message };
+    case 404:
+      return { kind: "not-found", message };
+    case 409:
+      return { kind: "conflict", message, retryAfter };
+    case 429:
+      return { kind: "rate-limited", message, retryAfter };
+    case 500:
+      return { kind: "query-failed", message };
+    case 503:
+      return { kind: "unavailable", message, retryAfter };
+    case 504:
+      return { kind: "timeout", message };
+    default:
+      return status >= 400 && status < 500 ? { kind: "refused", message, status } : unexpected(message, response);
+  }
+}
+
+function bodyOf(text: string): { readonly error?: unknown; readonly errors?: unknown } {
+  try {
+    const body: unknown = JSON.parse(text);
+    return typeof body === "object" && body !== null ? body : {};
+  } catch {
+    return {};
+  }
+}
+
+function invalid(errors: readonly FieldError[]): Failure {
+  return { kind: "validation", message: errors.map(({ field, message }) => `${field}: ${message}`).join("; "), errors };
+}
+
+function unexpected(message: string, { status }: Response): Failure {
+  return { kind: "unexpected", message, status };
+}
+
+/** Names of headers are the same in any case. */
+function lowered(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+function base64(text: string): string {
+  return btoa(String.fromCharCode(...new TextEncoder().encode(text)));
+}

@@ -1,0 +1,42 @@
+/** What a reader of source text does not see, or sees as something else: no such character is written as it is. */
+const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
+
+/** A text as a string literal, whatever stands in it. */
+export function literal(text: string): string {
+  return escaped(JSON.stringify(text));
+}
+
+/** A name as the key of a type. */
+export function typeKey(name: string): string {
+  return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(name) ? name : literal(name);
+}
+
+/** A name as the key of an object: written plainly, `__proto__` would set something else. */
+export function objectKey(name: string): string {
+  return name === "__proto__" ? '["__proto__"]' : typeKey(name);
+}
+
+/** Paragraphs as a comment in front of something, with its line break; empty when there is nothing to say. */
+export function comment(paragraphs: readonly string[], indent = ""): string {
+  const lines = paragraphs
+    .flatMap((paragraph, index) => [...(index === 0 ? [] : [""]), ...paragraph.split(/\r\n|[\n\r\u2028\u2029]/)])
+    .map((line) => escaped(line.trimEnd()).replaceAll("*/", "*\\/"));
+  if (lines.every((line) => line === "")) return "";
+  const [only = "", ...others] = lines;
+  if (others.length === 0) return `${indent}/** ${only} */\n`;
+  return `${indent}/**\n${lines.map((line) => `${indent} *${line && ` ${line}`}\n`).join("")}${indent} */\n`;
+}
+
+/** The words of somebody else, in which `@` starts no tag. */
+export function prose(text: string): string {
+  return text.trim().replaceAll(/(?<![\w.+-])@(?=\w)/g, "\\@");
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(UNSEEN, (character) =>
+    character
+      .split("")
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+      .join(""),
+  );
+}

@@ -1,0 +1,29 @@
+import { client } from "./cli/client.ts";
+import { exitCodes } from "./cli/command.ts";
+import type { NumberMode } from "./client/value-type.ts";
+import { processRuntime } from "./main.ts";
+
+export interface ClientOptions {
+  /** The main file; `eider.yaml` or `flapi.yaml` in the working directory when absent. */
+  readonly config?: string;
+  /** BIGINT, HUGEINT and DECIMAL in rows, as `eider client --bigint` has it. */
+  readonly bigint?: NumberMode;
+}
+
+/** The text of a typed TypeScript client of a project, as `eider client` writes it. Rejects with every problem of the project. */
+export async function clientOf({ config, bigint }: ClientOptions = {}): Promise<string> {
+  const runtime = processRuntime();
+  const pieces: string[] = [];
+  const problems: string[] = [];
+  const args = [
+    ...(config === undefined ? [] : ["--config", config]),
+    ...(bigint === undefined ? [] : ["--bigint", bigint]),
+  ];
+  const code = await client.run(args, {
+    ...runtime,
+    stdout: { isTerminal: false, write: (text) => void pieces.push(text) },
+    stderr: { isTerminal: false, write: (text) => void problems.push(text) },
+  });
+  if (code !== exitCodes.done) throw new Error(problems.join("").trimEnd());
+  return pieces.join("");
+}

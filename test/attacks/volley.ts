@@ -1,0 +1,66 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Arena } from "./arena.ts";
+import { echo } from "./places.ts";
+import type { Outcome, Sender, Target } from "./senders.ts";
+
+/** At the same time: more would wait in the queue of the service. */
+const AT_ONCE = 16;
+
+/** Does something with each item, several at a time. */
+export async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const rest = items.values();
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      for (const item of rest) await work(item);
+    }),
+  );
+}
+
+/** What is wrong with an outcome, or undefined. */
+export type Judge = (outcome: Outcome, text: string) => string | undefined;
+
+export const INJECTION = "Potential SQL injection detected";
+
+const show = (outcome: Outcome): string => JSON.stringify(outcome).slice(0, 400);
+
+/** The row came back as it must: the text arrived in every place, unchanged. */
+export function arrived(expected: (text: string) => unknown): Judge {
+  return (outcome, text) =>
+    outcome.kind === "rows" && isDeepStrictEqual(outcome.rows, [expected(text)]) ? undefined : show(outcome);
+}
+
+/** As `arrived`, or refused for the shape of the text. */
+export function arrivedOrRefused(expected: (text: string) => unknown): Judge {
+  const unchanged = arrived(expected);
+  return (outcome, text) => (isRefusal(outcome, INJECTION) ? undefined : unchanged(outcome, text));
+}
+
+export function isRefusal(outcome: Outcome, message: string): boolean {
+  return outcome.kind === "refused" && outcome.errors.length === 1 && outcome.errors[0]?.message === message;
+}
+
+/** Sends every text that the sender can carry to one endpoint, and tells what went wrong. */
+export async function volley(
+  arena: Arena,
+  { sender, target, texts }: { readonly sender: Sender; readonly target: Target; readonly texts: readonly string[] },
+  judge: Judge,
+): Promise<readonly string[]> {
+  const wrong: string[] = [];
+  await inParallel(
+    texts.map((text) => arena.aim(text)).filter((text) => sender.carries(text)),
+    async (text) => {
+      const outcome = await sender.send(arena.service.url, target, text);
+      const leaks = arena.leaks(JSON.stringify(outcome));
+      if (leaks.length > 0) wrong.push(`${JSON.stringify(text)} got hold of ${leaks.join(", ")}`);
+      const problem = judge(outcome, text);
+      if (problem !== undefined) wrong.push(`${JSON.stringify(text)}: ${problem}`);
+    },
+  );
+  return wrong;
+}
+
+/** The row of the endpoint with every place. */
+export const echoed = echo("").expected;
+
+/** The row of a query that another parser read. */
+export const readBySomebodyElse = (text: string): unknown => ({ v: text, part: `<${text}>` });

@@ -1,0 +1,65 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const require = createRequire(import.meta.url);
+const compiler = join(dirname(require.resolve("typescript/package.json")), "bin/tsc");
+const nodeTypes = join(dirname(require.resolve("@types/node/package.json")), "..");
+
+/** As strict as anybody's project may be. */
+const STRICT = [
+  ..."strict exactOptionalPropertyTypes noUncheckedIndexedAccess noImplicitOverride noImplicitReturns".split(" "),
+  ..."noFallthroughCasesInSwitch noPropertyAccessFromIndexSignature noUnusedLocals noUnusedParameters".split(" "),
+  ..."verbatimModuleSyntax erasableSyntaxOnly isolatedModules rewriteRelativeImportExtensions".split(" "),
+].map((option) => `--${option}`);
+
+/** Where a client is used: both know `fetch`, each by its own types. */
+const PLACES = {
+  browser: ["--lib", "es2022,dom,dom.asynciterable", "--types", ""],
+  node: ["--lib", "es2022", "--types", "node", "--typeRoots", nodeTypes],
+} as const;
+
+export interface CompiledClient extends AsyncDisposable {
+  /** What the compiler says; empty when all is well. */
+  readonly output: string;
+  /** The compiled client, as Node loads it. */
+  load(): Promise<ClientModule>;
+}
+
+/** A method as somebody sees it who does not know its types. */
+export interface LooseMethod {
+  (params?: object, options?: object): Promise<unknown>;
+  isError(error: unknown): boolean;
+  pages(params?: object, options?: object): AsyncIterable<unknown>;
+  all(params?: object, options?: object): AsyncIterable<unknown>;
+}
+
+export interface ClientModule {
+  createClient(options: object): Readonly<Record<string, LooseMethod>>;
+  readonly EiderError: new (...args: never[]) => Error & { failure: unknown; status: unknown; requestId: unknown };
+}
+
+/** Compiles a generated client, and a program that uses it as `./client.ts`. */
+export async function compileClient(
+  text: string,
+  { place, program = "" }: { readonly place: keyof typeof PLACES; readonly program?: string },
+): Promise<CompiledClient> {
+  const folder = await mkdtemp(join(tmpdir(), "eider-client-"));
+  await writeFile(join(folder, "package.json"), '{"type":"module"}');
+  await writeFile(join(folder, "client.ts"), text);
+  await writeFile(join(folder, "program.ts"), program);
+  const target = ["--target", "es2022", "--module", "esnext", "--moduleResolution", "bundler"];
+  const args = ["--ignoreConfig", ...STRICT, ...target, ...PLACES[place], "client.ts", "program.ts"];
+  const output = await new Promise<string>((done) => {
+    execFile(process.execPath, [compiler, ...args], { cwd: folder }, (_, stdout, stderr) => done(stdout + stderr));
+  });
+  return {
+    output,
+    // Compiled as it was written down: its types are those of the test.
+    load: () => import(pathToFileURL(join(folder, "client.js")).href) as Promise<ClientModule>,
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
+  };
+}

@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Arena, openArena, targetsOf } from "../attacks/arena.ts";
+import { senders } from "../attacks/senders.ts";
+import { everyText, honestTexts } from "../attacks/texts.ts";
+import { arrived, echoed, type Judge, readBySomebodyElse, volley } from "../attacks/volley.ts";
+
+const texts = everyText(honestTexts);
+
+let arena: Arena;
+
+beforeAll(async () => {
+  arena = await openArena();
+});
+afterAll(() => arena?.[Symbol.asyncDispose]());
+
+test("the collection is large, and every text is there once", () => {
+  expect(new Set(texts).size).toBe(texts.length);
+  expect(texts.length).toBeGreaterThanOrEqual(300);
+  expect(Object.keys(honestTexts).length).toBeGreaterThanOrEqual(25);
+});
+
+const judges: Readonly<Record<string, Judge>> = {
+  none: arrived(echoed),
+  string: arrived(echoed),
+  bounded: arrived(echoed),
+  unscanned: arrived(echoed),
+  paged: arrived(echoed),
+  write: arrived((text) => ({ bare: text, part: `<${text}>` })),
+  wrapped: arrived(readBySomebodyElse),
+};
+
+const cases = senders.flatMap((sender) =>
+  Object.entries(targetsOf(sender))
+    // A template that hands text to another parser without `sql_literal` refuses apostrophes, and `check` warns of it.
+    .filter(([name]) => name in judges)
+    .map(([name, target]) => ({ name, by: sender.name, sender, target })),
+);
+
+describe("honest text is never refused, and comes back as it was sent", () => {
+  test.each(cases)("$by, $name", async ({ name, sender, target }) => {
+    expect(await volley(arena, { sender, target, texts }, judges[name] as Judge)).toEqual([]);
+  });
+
+  test("addresses are e-mail", async () => {
+    const wrong: string[] = [];
+    for (const address of honestTexts["e-mail"] ?? []) {
+      const answer = await arena.service.get(`/query/narrow?an_email=${encodeURIComponent(address)}`);
+      const rows = JSON.stringify(await answer.json());
+      if (!rows.includes(`"an_email":${JSON.stringify(address)}`)) wrong.push(`${address}: ${rows}`);
+    }
+    expect(wrong).toEqual([]);
+  });
+});

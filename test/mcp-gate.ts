@@ -1,0 +1,23 @@
+import { anonymous, identityOf } from "../src/auth/identity.ts";
+import type { McpAsked, McpGate } from "../src/mcp/mcp-service.ts";
+
+/** Lets in whoever names itself, `Bearer ann`, and nobody else to methods that are not open. */
+export function namedGate(open: readonly string[] = []): McpGate & { readonly asked: readonly McpAsked[] } {
+  const asked: McpAsked[] = [];
+  return {
+    asked,
+    admit(question) {
+      asked.push(question);
+      const username = /^Bearer (\w+)$/.exec(question.authorization ?? "")?.[1];
+      if (username !== undefined) return { kind: "identity", identity: identityOf({ type: "bearer", username }) };
+      if (open.includes(question.method) && question.authorization === undefined) {
+        return { kind: "identity", identity: anonymous };
+      }
+      const challenges = ['Bearer realm="eider"', 'Basic realm="eider"'];
+      return { kind: "refused", failure: { kind: "unauthorized", scheme: "bearer" }, challenges };
+    },
+  };
+}
+
+/** The header of somebody whom `namedGate` knows. */
+export const as = (name: string) => ({ Authorization: `Bearer ${name}` });

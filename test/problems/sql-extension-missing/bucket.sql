@@ -1,0 +1,2 @@
+SELECT *
+FROM 's3://bucket/orders.parquet'

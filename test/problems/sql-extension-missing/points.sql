@@ -1,0 +1,1 @@
+SELECT st_point(1, 2) AS point

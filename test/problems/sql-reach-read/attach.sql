@@ -1,0 +1,3 @@
+SELECT 1;
+ATTACH '/srv/other.duckdb' AS other;
+SELECT * FROM other.t

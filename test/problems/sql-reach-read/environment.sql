@@ -1,0 +1,3 @@
+SELECT id,
+  getenv('HOME') AS home
+FROM t

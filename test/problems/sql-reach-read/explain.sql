@@ -1,0 +1,1 @@
+EXPLAIN (ANALYZE, FORMAT json) COPY t TO 'all.csv'

@@ -1,0 +1,2 @@
+INSTALL httpfs;
+SELECT 1

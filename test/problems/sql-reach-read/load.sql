@@ -1,0 +1,3 @@
+-- for JSON
+LOAD json;
+SELECT 1

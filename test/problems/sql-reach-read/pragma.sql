@@ -1,0 +1,2 @@
+PRAGMA memory_limit = '100GB';
+SELECT 1

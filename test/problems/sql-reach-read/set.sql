@@ -1,0 +1,2 @@
+SET threads = 1;
+SELECT 1

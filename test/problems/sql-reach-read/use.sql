@@ -1,0 +1,2 @@
+USE main;
+SELECT 1

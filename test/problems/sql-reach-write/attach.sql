@@ -1,0 +1,2 @@
+DETACH other;
+DELETE FROM t

@@ -1,0 +1,3 @@
+FORCE INSTALL httpfs;
+UPDATE t SET name = getenv('HOME');
+UPDATE EXTENSIONS

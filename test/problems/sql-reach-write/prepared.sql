@@ -1,0 +1,2 @@
+PREPARE p AS COPY t TO 'all.csv';
+EXECUTE p

@@ -1,0 +1,2 @@
+{{#params.a}}{{^params.b}}SET threads = 1;{{/params.b}}{{/params.a}}
+DELETE FROM t

@@ -1,0 +1,1 @@
+SELECT {{params.v}} AS v, {{params.w}} AS w

@@ -1,0 +1,117 @@
+import { describe, expect, test } from "vitest";
+import { type Files, serviceFrom, type TestService } from "../service.ts";
+import { openSocket } from "../socket.ts";
+import { until } from "../until.ts";
+
+/** More work than anybody waits for. */
+const ENDLESS = "SELECT sum(a.range * b.range) AS s FROM range(1000000) a, range(1000000) b";
+
+function read(path: string, sql: string, yaml = ""): Files {
+  return {
+    [`${path}.yaml`]: `url-path: /${path}\ntemplate-source: ${path}.sql\nwith-pagination: false\n${yaml.includes("connection") ? "" : "connection: memory\n"}${yaml}`,
+    [`${path}.sql`]: sql,
+  };
+}
+
+const main = (limits: string, connections = "memory: {}"): Files => ({
+  "eider.yaml": `connections: { ${connections} }\nlimits: { ${limits} }\n`,
+});
+
+const activity = (service: TestService) => service.service.engine.activity();
+
+/** Clients that ask and wait; `Symbol.dispose` lets them all leave. */
+async function crowd(service: TestService, path: string, count: number) {
+  const sockets = await Promise.all(Array.from({ length: count }, () => openSocket(service.url)));
+  for (const socket of sockets) socket.send(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  return {
+    sockets,
+    statuses: () => sockets.map((socket) => socket.answers()[0]?.status),
+    [Symbol.dispose]: () => {
+      for (const socket of sockets) socket.close();
+    },
+  };
+}
+
+test("a slow endpoint with a long queue does not starve the others", async () => {
+  await using service = await serviceFrom({
+    ...main("max-concurrent-queries: 4"),
+    ...read("endless", ENDLESS),
+    ...read("quick", "SELECT 1 AS n"),
+    ...read("write", "CREATE OR REPLACE TABLE w AS SELECT 1 AS n", "method: POST\n"),
+  });
+  expect(await service.json("/quick")).toEqual([{ n: 1 }]);
+  using slow = await crowd(service, "/endless", 40);
+  await until("the queue", () => activity(service).waiting === 37);
+  for (let count = 0; count < 10; count++) expect(await service.json("/quick")).toEqual([{ n: 1 }]);
+  expect((await service.get("/quick?format=parquet")).status).toBe(200);
+  expect((await service.request("/write", { method: "POST" })).status).toBe(200);
+  expect(activity(service)).toEqual({ running: 3, waiting: 37 });
+  expect(slow.statuses().every((status) => status === undefined)).toBe(true);
+});
+
+test("one endpoint cannot fill the queue; beyond its part it is refused, the others are not", async () => {
+  await using service = await serviceFrom({
+    ...main("max-concurrent-queries: 1, max-queued-requests: 8"),
+    ...read("endless", ENDLESS),
+    ...read("quick", "SELECT 1 AS n"),
+  });
+  await service.json("/quick");
+  using slow = await crowd(service, "/endless", 12);
+  await until("refusals", () => slow.statuses().filter((status) => status === 503).length === 5);
+  expect(activity(service)).toEqual({ running: 1, waiting: 6 });
+  using quick = await crowd(service, "/quick", 2);
+  await until("the queue", () => activity(service).waiting === 8);
+  // Those that run leave, one after the other: the quick ones are not the last.
+  for (const socket of slow.sockets.slice(0, 4)) socket.close();
+  await until("both", () => quick.statuses().every((status) => status === 200));
+});
+
+describe("max-concurrency", () => {
+  test("of an endpoint: so many of its queries run, whatever they are", async () => {
+    await using service = await serviceFrom({
+      ...main("max-concurrent-queries: 8"),
+      ...read("endless", ENDLESS, "max-concurrency: 2\n"),
+      ...read("other", ENDLESS),
+    });
+    using bounded = await crowd(service, "/endless", 4);
+    using files = await crowd(service, "/endless?format=parquet", 1);
+    await until("the queue", () => activity(service).waiting === 3);
+    expect(activity(service).running).toBe(2);
+    using other = await crowd(service, "/other", 3);
+    await until("the others", () => activity(service).running === 5);
+    for (const { sockets } of [bounded, files, other]) for (const socket of sockets) socket.close();
+    await until("nothing", () => activity(service).running === 0);
+  });
+
+  test("of a connection: of all endpoints together", async () => {
+    await using service = await serviceFrom({
+      ...main("max-concurrent-queries: 8", "memory: {}, source: { max-concurrency: 1 }"),
+      ...read("endless", ENDLESS, "connection: source\n"),
+      ...read("both", "SELECT 1 AS n", "connection: [memory, source]\n"),
+      ...read("write", "CREATE OR REPLACE TABLE w AS SELECT 1 AS n", "method: POST\nconnection: source\n"),
+      ...read("quick", "SELECT 1 AS n"),
+    });
+    using slow = await crowd(service, "/endless", 2);
+    await until("the queue", () => activity(service).waiting === 1);
+    using both = await crowd(service, "/both", 1);
+    const write = service.request("/write", { method: "POST" });
+    await until("all of them", () => activity(service).waiting === 3);
+    expect(await service.json("/quick")).toEqual([{ n: 1 }]);
+    expect(activity(service)).toEqual({ running: 1, waiting: 3 });
+    for (const socket of slow.sockets) socket.close();
+    await until("the other", () => both.statuses()[0] === 200);
+    expect((await write).status).toBe(200);
+  });
+
+  test("whoever waits for its turn can leave", async () => {
+    await using service = await serviceFrom({
+      ...main("max-concurrent-queries: 8"),
+      ...read("endless", ENDLESS, "max-concurrency: 1\n"),
+    });
+    using slow = await crowd(service, "/endless", 3);
+    await until("the queue", () => activity(service).waiting === 2);
+    slow.sockets[1]?.close();
+    slow.sockets[2]?.close();
+    await until("nobody waits", () => activity(service).waiting === 0 && activity(service).running === 1);
+  });
+});
