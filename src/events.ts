@@ -34,8 +34,35 @@ export type ServiceEvent =
       readonly rows: number;
       readonly ms: number;
     }
+  /** A write has made its rows old. */
+  | { readonly kind: "cache-invalidated"; readonly cache: string }
   /** Old snapshots take up space until it works. Told when it begins to fail. */
   | { readonly kind: "cache-drop-failed"; readonly message: string }
+  /** An endpoint that is run by the clock does not work; told when it begins to fail. */
+  | { readonly kind: "heartbeat-failed"; readonly endpoint: string; readonly message: string }
+  | { readonly kind: "heartbeat-works"; readonly endpoint: string }
+  /** A call that spent long in the database. `sql` holds placeholders where its values were. */
+  | {
+      readonly kind: "slow-call";
+      readonly requestId: string;
+      readonly endpoint: string;
+      readonly ms: number;
+      /** Milliseconds by the name of the phase. */
+      readonly phases: Readonly<Record<string, number>>;
+      readonly sql: string;
+    }
+  /** A call over a connection with `log-queries`; `parameters` where it has `log-parameters` too. */
+  | {
+      readonly kind: "query-ran";
+      readonly requestId: string;
+      readonly endpoint: string;
+      readonly connections: readonly string[];
+      readonly status: number;
+      readonly ms: number;
+      readonly rows: number | undefined;
+      readonly sql: string;
+      readonly parameters: readonly string[] | undefined;
+    }
   /** The project has changed, and is served as it is now. */
   | { readonly kind: "reloaded"; readonly endpoints: number; readonly ms: number }
   /** It has changed, and is served as it was before: something is wrong with it. */

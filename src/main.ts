@@ -59,5 +59,7 @@ function inputOf(stream: NodeJS.ReadStream): Input {
       if (isTerminal) stream.setRawMode(true);
       return pieces();
     },
+    readPlain: pieces,
+    close: () => void stream.push(null),
   };
 }

@@ -150,7 +150,7 @@ describe("keys", () => {
     const { problems } = await load(yaml(names));
     const refused = problems.filter(({ severity }) => severity === "error").map(({ path }) => path);
     expect(names.filter((name) => isMarked(name, /\*refused\*/i))).toEqual(
-      names.filter((name) => refused.includes(name) || name === "mcp"),
+      names.filter((name) => refused.includes(name)),
     );
     const rest = names.filter((name) => !refused.includes(name));
     const { project } = await load(yaml(rest));

@@ -73,7 +73,7 @@ export function callOf(more: Partial<McpCall> = {}): McpCall {
 }
 
 /** Arguments as the core hands them over: null is absent. */
-export function rawArguments(args: Readonly<Record<string, unknown>>): ReadonlyMap<string, RawValue> {
+function rawArguments(args: Readonly<Record<string, unknown>>): ReadonlyMap<string, RawValue> {
   const entries = Object.entries(args).filter(([, value]) => value !== null);
   return new Map(
     entries.map(([name, value]) => [

@@ -6,7 +6,7 @@ import { jsonSchemaTool } from "./mcp-schema-tool.ts";
 /** What the conformance suite wants to find, made by hand: it tries the protocol, not the product. */
 
 /** One red pixel, and the shortest sound that is one. */
-export const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
+const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 const WAV = "UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=";
 
 type Args = ReadonlyMap<string, { readonly text: string }>;
@@ -17,7 +17,7 @@ const result = (...content: readonly object[]): ToolResult => ({
   structuredContent: undefined,
   isError: false,
 });
-export const text = (words: string) => ({ type: "text", text: words });
+const text = (words: string) => ({ type: "text", text: words });
 const image = { type: "image", data: PNG, mimeType: "image/png" };
 const resource = (uri: string, mimeType: string, words: string) => ({
   type: "resource",
@@ -25,7 +25,7 @@ const resource = (uri: string, mimeType: string, words: string) => ({
 });
 
 /** Time passes, unless the call is ended. */
-export function pause(ms: number, { signal }: Pick<McpCall, "signal">): Promise<void> {
+function pause(ms: number, { signal }: Pick<McpCall, "signal">): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, ms);
     signal.addEventListener("abort", () => {

@@ -39,7 +39,7 @@ export const taskSettings = {
 /** Everybody may do everything. */
 export const openGate: McpGate = { admit: () => ({ kind: "identity", identity: anonymous }) };
 
-export const realAfter: After = (ms, work) => {
+const realAfter: After = (ms, work) => {
   const timer = setTimeout(work, ms);
   timer.unref();
   return () => clearTimeout(timer);

@@ -1,5 +1,7 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { testNeeding } from "./needing.ts";
@@ -32,9 +34,9 @@ export interface ToolRun {
 }
 
 /** Runs one of them to its end. Not in step: the server runs in this very process. */
-function run(args: readonly string[]): Promise<ToolRun> {
+function run(args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<ToolRun> {
   // No keychain on servers, no colours in what is compared.
-  const env = { ...process.env, MCP_INSPECTOR_SECRET_STORE: "memory", NO_COLOR: "1" };
+  const env = { ...process.env, MCP_INSPECTOR_SECRET_STORE: "memory", NO_COLOR: "1", ...more };
   return new Promise((done) => {
     execFile(node, [...args], { env, maxBuffer: 1 << 28 }, (error, stdout, stderr) => {
       const code = error === null ? 0 : typeof error.code === "number" ? error.code : 1;
@@ -53,9 +55,19 @@ export function inspector(args: readonly string[]): Promise<ToolRun> {
   return run([inspectorFile, "--cli", ...args]);
 }
 
-/** A client of the new era that knows tasks: `connect http://... --era modern --connection c`. */
-export function mcpdo(args: readonly string[]): Promise<ToolRun> {
-  return run([join(modules, ".bin/mcpdo"), "--format", "json", ...args]);
+/** A client of the new era that knows tasks. It works by a process of its own, which ends with the work. */
+export async function withMcpdo(work: (mcpdo: (args: readonly string[]) => Promise<ToolRun>) => Promise<void>) {
+  // Each has a home of its own: tests that run beside this one would share that process.
+  const home = await mkdtemp(join(tmpdir(), "eider-mcpdo-"));
+  const file = join(modules, "@modelcontextprotocol/inspector/clients/mcpdo/build/mcp-bin.js");
+  const mcpdo = (args: readonly string[]): Promise<ToolRun> =>
+    run([file, "--format", "json", ...args], { HOME: home, MCP_STORAGE_DIR: home });
+  try {
+    await work(mcpdo);
+  } finally {
+    await mcpdo(["daemon", "stop"]);
+    await rm(home, { recursive: true, force: true });
+  }
 }
 
 /** Where `await import()` finds a file of the first SDK, which knows the old era: `client/index.js`. */

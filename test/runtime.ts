@@ -10,7 +10,7 @@ export interface TestRuntime extends Runtime {
 export function testRuntime(options: {
   readonly cwd: string;
   readonly env?: Record<string, string>;
-  readonly stdin?: Input;
+  readonly stdin?: Pick<Input, "isTerminal" | "read">;
 }): TestRuntime {
   const out: string[] = [];
   const err: string[] = [];
@@ -19,7 +19,7 @@ export function testRuntime(options: {
     env: options.env ?? {},
     stdout: { isTerminal: false, write: (text) => out.push(text) },
     stderr: { isTerminal: false, write: (text) => err.push(text) },
-    stdin: () => options.stdin ?? nothingToRead,
+    stdin: () => ({ ...nothingToRead, ...options.stdin }),
     now: () => new Date(0),
     ...testSelf,
     onStop() {},
@@ -32,4 +32,9 @@ export function testRuntime(options: {
   };
 }
 
-const nothingToRead: Input = { isTerminal: false, read: async function* () {} };
+const nothingToRead: Input = {
+  isTerminal: false,
+  read: async function* () {},
+  readPlain: async function* () {},
+  close() {},
+};

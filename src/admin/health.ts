@@ -1,5 +1,6 @@
 import type { Caches } from "../cache/caches.ts";
 import type { Sources } from "../calls/sources.ts";
+import type { Heartbeats } from "../heartbeat/open-heartbeats.ts";
 
 export interface HealthAnswer {
   readonly status: number;
@@ -10,9 +11,10 @@ export interface HealthAnswer {
 export interface HealthParts {
   readonly sources: Sources;
   readonly caches: Caches;
+  readonly heartbeats: Pick<Heartbeats, "statuses"> | undefined;
 }
 
-/** Alive: the process answers. Ready: it should get requests; a source that is down is named. decisions 10. */
+/** Alive: the process answers. Ready: it should get requests; what fails is named. decisions 10. */
 export function healthAnswer(path: string, parts: HealthParts, draining: boolean): HealthAnswer | undefined {
   switch (path.length > 1 ? path.replace(/\/$/, "") : path) {
     case "/health":
@@ -25,18 +27,24 @@ export function healthAnswer(path: string, parts: HealthParts, draining: boolean
   }
 }
 
-function readyAnswer({ sources, caches }: HealthParts, draining: boolean): HealthAnswer {
+function readyAnswer({ sources, caches, heartbeats }: HealthParts, draining: boolean): HealthAnswer {
   if (draining) return { status: 503, body: { status: "draining" } };
   const down = sources.down();
   const failing = caches
     .statuses()
     .flatMap(({ name, error }) => (error === undefined ? [] : `${name.schema}.${name.table}`));
-  if (down.size === 0 && failing.length === 0) return { status: 200, body: { status: "ok" } };
+  const dead = (heartbeats?.statuses() ?? []).flatMap(({ endpoint, works }) => (works === false ? endpoint : []));
+  if (down.size === 0 && failing.length === 0 && dead.length === 0) return { status: 200, body: { status: "ok" } };
   // Asking is a good moment to try again; the answer does not wait for it, and a failure is already on record.
   for (const name of down.keys()) sources.open([name]).catch(() => {});
   return {
     status: 200,
-    body: { status: "degraded", ...named("connections", [...down.keys()]), ...named("caches", failing) },
+    body: {
+      status: "degraded",
+      ...named("connections", [...down.keys()]),
+      ...named("caches", failing),
+      ...named("heartbeats", dead),
+    },
   };
 }
 

@@ -89,6 +89,7 @@ export async function openCaches({
     invalidate(name) {
       tables.invalidate(name);
       results.invalidate(name);
+      tell({ kind: "cache-invalidated", cache: `${name.schema}.${name.table}` });
     },
     async refreshAfterWrite(name) {
       await Promise.all([tables.refreshAfterWrite(name), results.refreshAfterWrite(name)]);

@@ -10,6 +10,8 @@ export interface Deadline {
   cancel(failure: Failure): void;
   /** Runs work on the clock. Waiting for a slow client does not count: it is not the query that is slow. */
   spend<T>(work: () => Promise<T>): Promise<T>;
+  /** Milliseconds on the clock so far. */
+  spentMs(): number;
   /** The call is over. */
   close(): void;
 }
@@ -52,6 +54,7 @@ export function openDeadline(timeoutMs: number): Deadline {
         since = undefined;
       }
     },
+    spentMs: () => spent + (since === undefined ? 0 : performance.now() - since),
     close() {
       clearTimeout(timer);
       timer = undefined;

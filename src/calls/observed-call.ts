@@ -1,5 +1,6 @@
 import type { Identity } from "../auth/identity.ts";
 import type { RawParams } from "../params/parameter.ts";
+import type { CallMarks } from "./call-marks.ts";
 
 /** What becomes known of a call on its way, whoever made it. What is undefined is not known, or not yet. */
 export interface ObservedCall {
@@ -18,6 +19,12 @@ export interface ObservedCall {
   /** The name of the format of the answer. */
   format: string | undefined;
   cache: "hit" | "miss" | "stale" | undefined;
+  /** Its answer was there from an earlier call, and nothing was run. */
+  remembered?: boolean;
+  /** When it passed which point; undefined when nothing was run. */
+  marks?: CallMarks | undefined;
+  /** The W3C trace context that came with it. */
+  readonly traceparent?: string | undefined;
 }
 
 /** How a call ended. */
@@ -31,5 +38,7 @@ export interface CallEnd {
 export interface CallObserver {
   /** Whether it needs what was sent: then parameters are read even where the answer is known without. */
   readonly needsParameters: boolean;
+  /** Is told when a call begins, where that is known; what it gives back are headers of the answer, names and values. */
+  begun?(call: ObservedCall): readonly (readonly [string, string])[];
   ended(call: ObservedCall, end: CallEnd): void;
 }

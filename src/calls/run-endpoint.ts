@@ -22,8 +22,10 @@ import {
   rowsOf,
   withSnapshot,
 } from "./cached-read.ts";
+import type { CallMarks } from "./call-marks.ts";
 import type { Deadline } from "./deadline.ts";
 import type { IdempotentAnswers } from "./idempotency.ts";
+import { type RanQuery, ranQuery } from "./ran-query.ts";
 
 /** One call of an endpoint, whoever makes it. */
 export interface Call {
@@ -32,6 +34,8 @@ export interface Call {
   readonly errors: readonly FieldError[];
   readonly identity: Identity;
   readonly deadline: Deadline;
+  /** Where its times are noted, when somebody wants to know them. */
+  readonly marks?: CallMarks | undefined;
   /** The caller wants rows that are newer than those in the cache, and may. */
   readonly refresh?: boolean;
   /** Whether the caller has the rows of this snapshot already: then none are read. */
@@ -85,6 +89,7 @@ export interface Unchanged {
 export function runEndpoint(endpoint: Endpoint, call: Call, callee: Callee): Promise<Outcome | Unchanged> {
   return runRead(endpoint, call, callee, async ({ read, pageOf, lease }) => {
     const rows = await callee.engine.read(read);
+    if (call.marks !== undefined) call.marks.firstRow = performance.now();
     const kept = lease === undefined ? rows : leasedRows(rows, lease);
     return { kind: "rows", rows: kept, page: pageOf(rows.total) };
   });
@@ -99,6 +104,7 @@ export function runIntoFile(
   const { engine, spool, kind } = callee;
   return runRead(endpoint, call, callee, async ({ read, pageOf, lease }) => {
     const { file, value } = await spool.write((path) => engine.readIntoFile(read, { kind, path }));
+    if (call.marks !== undefined) call.marks.firstRow = performance.now();
     lease?.release();
     return { kind: "file", file, page: pageOf(value.total) };
   });
@@ -118,17 +124,18 @@ async function runRead<T extends object>(
   run: (running: Running) => Promise<T>,
 ): Promise<(T & { readonly cached: CachedFrom | undefined }) | Unchanged> {
   const { params, page } = validateCall(endpoint, call, callee.limits);
-  const { deadline } = call;
+  const { deadline, identity, marks } = call;
   const { signal } = deadline;
   return deadline.spend(async () => {
     const verified = await untilAborted(callee.ready(endpoint), signal);
-    const calling: Calling = { params, page, identity: call.identity, deadline };
+    const calling: Calling = { params, page, identity, deadline, marks };
     const pageOf = (read: Read) => (total: number | undefined) => {
       if (read.totalOf === undefined) return undefined;
       if (total === undefined || page.limit === undefined) throw new Error("a page has a limit and a total");
       return { limit: page.limit, offset: page.offset, total };
     };
     if (!isCached(verified)) {
+      if (marks !== undefined) marks.prepared = performance.now();
       const read = readOf(verified, calling, callee.engine);
       return { ...(await run({ read, pageOf: pageOf(read), lease: undefined })), cached: undefined };
     }
@@ -136,8 +143,9 @@ async function runRead<T extends object>(
       caches: callee.caches,
       signal,
       refresh: call.refresh ?? false,
-      statements: () => statementsOf(verified, lookupOf(params, undefined, call.identity), callee.engine),
+      statements: () => statementsOf(verified, lookupOf(params, undefined, identity), callee.engine),
     });
+    if (marks !== undefined) marks.prepared = performance.now();
     try {
       const cached = cachedFrom(
         lease,
@@ -161,6 +169,7 @@ interface Calling {
   readonly page: Page;
   readonly identity: Identity;
   readonly deadline: Deadline;
+  readonly marks: CallMarks | undefined;
 }
 
 /** A read of one snapshot: the template over its table, or the rows themselves. */
@@ -170,10 +179,12 @@ function cachedRead(
   { callee, lease: { snapshot } }: { readonly callee: Callee; readonly lease: Lease },
 ): Read {
   const { cache, lane, operation } = endpoint;
-  const { page, deadline } = calling;
+  const { params, page, identity, deadline, marks } = calling;
   if (cache.kind === "table") return readOf(endpoint, calling, callee.engine, snapshot);
   const statements = [rowsOf(callee.cacheCatalog, cache.name, snapshot)];
+  const noted = noteRendered(marks, () => ranQuery(endpoint, lookupOf(params, page, identity), callee.engine));
   return {
+    ...noted,
     connections: [],
     lane,
     statements,
@@ -185,7 +196,7 @@ function cachedRead(
 
 export function validateCall(
   endpoint: Endpoint,
-  { raw, errors }: Call,
+  { raw, errors, marks }: Call,
   limits: Limits,
 ): { params: Params; page: Page } {
   const { parameters, refusesUnknownParams, operation, template } = endpoint;
@@ -197,12 +208,13 @@ export function validateCall(
     found: errors,
   });
   if (!checked.ok) throw new RequestFailure({ kind: "invalid-params", errors: checked.errors });
+  if (marks !== undefined) marks.validated = performance.now();
   return checked;
 }
 
 function readOf(
   endpoint: Endpoint,
-  { params, page, identity, deadline }: Calling,
+  { params, page, identity, deadline, marks }: Calling,
   engine: Engine,
   snapshot?: Snapshot,
 ): Read {
@@ -214,13 +226,27 @@ function readOf(
   };
   const statements = statementsOf(endpoint, lookup(page), engine);
   const windowed = !pagesItself && (page.limit !== undefined || page.offset > 0);
+  const noted = noteRendered(marks, () => ranQuery(endpoint, lookup(page), engine));
   return {
+    ...noted,
     connections: endpoint.connections,
     lane: endpoint.lane,
     statements,
     window: windowed ? page : undefined,
     totalOf: paginated ? (pagesItself ? statementsOf(endpoint, lookup(undefined), engine) : statements) : undefined,
     signal: deadline.signal,
+  };
+}
+
+/** Notes that the statements are there; what it gives back notes when the database begins with them. */
+export function noteRendered(marks: CallMarks | undefined, ran: () => RanQuery): Pick<Read, "entered"> {
+  if (marks === undefined) return {};
+  marks.ran = ran();
+  marks.rendered = performance.now();
+  return {
+    entered() {
+      marks.entered ??= performance.now();
+    },
   };
 }
 

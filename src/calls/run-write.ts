@@ -4,7 +4,8 @@ import type { Written } from "../engines/engine.ts";
 import type { RawParams } from "../params/parameter.ts";
 import type { Lookup } from "../sql/render.ts";
 import type { RunRecorded } from "./idempotency.ts";
-import { type Call, type Callee, statementsOf, untilAborted, validateCall } from "./run-endpoint.ts";
+import { ranQuery } from "./ran-query.ts";
+import { type Call, type Callee, noteRendered, statementsOf, untilAborted, validateCall } from "./run-endpoint.ts";
 
 /** A change that somebody asks for, and how its outcome is told. */
 export interface WriteCall extends Call {
@@ -21,22 +22,25 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Call
   const { operation } = endpoint;
   if (operation.kind !== "write") throw new Error(`${endpoint.name} is no write`);
   const { params } = validateCall(endpoint, call, callee.limits);
-  const { deadline, identity, idempotencyKey, encode } = call;
+  const { deadline, identity, idempotencyKey, encode, marks } = call;
   const { signal } = deadline;
   return deadline.spend(async () => {
     const verified = await untilAborted(callee.ready(endpoint), signal);
+    if (marks !== undefined) marks.prepared = performance.now();
     const lookup: Lookup = ({ scope, name }) => (scope === "auth" ? identity.get(name) : params.get(name));
     const { connections, lane } = verified;
     const { transaction, returnsData } = operation;
     const statements = statementsOf(verified, lookup, callee.engine);
+    const { entered } = noteRendered(marks, () => ranQuery(verified, lookup, callee.engine));
     const run: RunRecorded = async (record) => {
       const written = await callee.engine
-        .write({ connections, lane, statements, transaction, returnsData, signal, record })
+        .write({ connections, lane, statements, transaction, returnsData, signal, record, entered })
         .catch((error: unknown) => {
           // What came before the statement that failed has been committed.
           if (!transaction) invalidateAfter(endpoint, callee);
           throw error;
         });
+      if (marks !== undefined) marks.firstRow = performance.now();
       await renewAfter(endpoint, callee);
       return written;
     };

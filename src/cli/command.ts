@@ -32,6 +32,10 @@ export interface Input {
    * close it.
    */
   read(): AsyncIterable<Uint8Array>;
+  /** Pieces as they come, of a terminal whole lines. */
+  readPlain(): AsyncIterable<Uint8Array>;
+  /** Whoever reads it comes to its end. */
+  close(): void;
 }
 
 /** done, a problem in the project, wrong usage, could not listen or open; decisions 11. */

@@ -4,9 +4,10 @@ import { client } from "./client.ts";
 import type { Command } from "./command.ts";
 import { dev } from "./dev.ts";
 import { hashPassword } from "./hash-password.ts";
+import { mcp } from "./mcp.ts";
 import { openapi } from "./openapi.ts";
 import { schema } from "./schema.ts";
 import { serve } from "./serve.ts";
 
 /** The commands of `eider`. To add one, write its file and list it here. */
-export const commands: readonly Command[] = [serve, dev, check, cache, openapi, client, schema, hashPassword];
+export const commands: readonly Command[] = [serve, dev, check, cache, openapi, client, schema, mcp, hashPassword];

@@ -33,8 +33,7 @@ export const mcpClients: readonly McpClient[] = [
     text: (server, reach) =>
       json({
         mcpServers: {
-          [server]:
-            reach.kind === "program" ? { type: "stdio", ...program(reach) } : { type: "http", url: reach.url },
+          [server]: reach.kind === "program" ? { type: "stdio", ...program(reach) } : { type: "http", url: reach.url },
         },
       }),
   },
@@ -45,8 +44,7 @@ export const mcpClients: readonly McpClient[] = [
     text: (server, reach) =>
       json({
         servers: {
-          [server]:
-            reach.kind === "program" ? { type: "stdio", ...program(reach) } : { type: "http", url: reach.url },
+          [server]: reach.kind === "program" ? { type: "stdio", ...program(reach) } : { type: "http", url: reach.url },
         },
       }),
   },

@@ -10,7 +10,7 @@ import {
   standsOnSame,
 } from "../service.ts";
 import { hasErrors } from "./print-problems.ts";
-import { pauseAll, type Surfaces } from "./surfaces.ts";
+import { pauseAll, type Surfaces, useEverywhere } from "./surfaces.ts";
 
 /** Takes up changes of a project while it is served. decisions 11. */
 export interface Reloads {
@@ -72,7 +72,7 @@ export function openReloads(options: ReloadOptions): Reloads {
     const service = sound(opened);
     if (service === undefined) return undefined;
     tellOfRestart(previous.project.main, project.main);
-    for (const surface of surfaces.surfaces) surface.use(service);
+    await useEverywhere(surfaces, service);
     previous.retire(service);
     return service;
   }
@@ -91,7 +91,7 @@ export function openReloads(options: ReloadOptions): Reloads {
         return undefined;
       }
       next.caches.start();
-      for (const surface of surfaces.surfaces) surface.use(next);
+      await useEverywhere(surfaces, next);
       current = next;
       return service;
     } finally {
@@ -131,6 +131,9 @@ function changedAtStart(before: MainConfig, after: MainConfig): readonly string[
     "enforce-https": main.protections.https,
     audit: main.protections.audit,
     log: main.log,
+    admin: main.observation.admin,
+    metrics: main.observation.hasMetrics,
+    tracing: main.observation.tracing,
     "mcp.port": main.mcp && [main.mcp.host, main.mcp.port],
   });
   const old = parts(before);

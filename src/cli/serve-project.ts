@@ -1,20 +1,18 @@
-import { type Audit, openAudit } from "../audit/audit.ts";
 import { auditObserver } from "../calls/audit-observer.ts";
 import { loadProject } from "../config/load-project.ts";
 import { oneLine, type Problem } from "../config/problem.ts";
 import type { LoadedProject, MainConfig, Project } from "../config/project.ts";
 import type { Report } from "../events.ts";
-import { ListenError, type Listener, listen } from "../http/listen.ts";
-import { CertificateError } from "../http/tls.ts";
 import { openLogger } from "../log/logger.ts";
-import { openRestApp } from "../rest/rest-app.ts";
 import { type OpenOptions, openService, type Service } from "../service.ts";
 import { tryProject } from "./check.ts";
 import { type ExitCode, exitCodes, type Runtime } from "./command.ts";
+import { openObservation } from "./observation.ts";
+import { openAuditOf } from "./open-audit.ts";
+import { type OpenedSurfaces, openSurfaces } from "./open-surfaces.ts";
 import type { ProjectOptions } from "./options.ts";
 import { hasErrors, printProblems, printProblemsInSource, strictly } from "./print-problems.ts";
 import { openReloads } from "./reload.ts";
-import { requestLine } from "./request-line.ts";
 import { drainAll, type Surfaces, stopAll } from "./surfaces.ts";
 import { watchFiles } from "./watch-files.ts";
 
@@ -47,12 +45,7 @@ export async function serveProject(options: ProjectOptions, serving: Serving, ru
   if (hasErrors(show(loaded.problems))) return exitCodes.problem;
   const { project } = loaded;
   for (const line of project.inactive) runtime.stderr.write(`not active yet: ${line}\n`);
-  const { report } = openLogger({
-    level: project.main.log.level,
-    format: project.main.log.format ?? (runtime.stderr.isTerminal || serving.isDev ? "pretty" : "json"),
-    write: (line) => runtime.stderr.write(line),
-    now: runtime.now,
-  });
+  const { report, listeners } = reportTo(project.main, serving, runtime);
   const { temporary, self, env } = runtime;
   const opening: OpenOptions = { report, connect: true, temporary, self, env };
   const opened = await openService(project, opening);
@@ -64,7 +57,22 @@ export async function serveProject(options: ProjectOptions, serving: Serving, ru
     runtime.stderr.write(`${oneLine(opened.unreachable ?? "the project could not be opened")}\n`);
     return exitCodes.unavailable;
   }
-  return await run({ load, show, loaded, opening, service: opened.service, serving }, runtime);
+  return await run({ load, show, loaded, opening, service: opened.service, serving, listeners }, runtime);
+}
+
+/** The log hears of everything, and so do those who are listed. */
+function reportTo({ log }: MainConfig, { isDev }: Serving, { stderr, now }: Runtime) {
+  const logger = openLogger({
+    level: log.level,
+    format: log.format ?? (stderr.isTerminal || isDev ? "pretty" : "json"),
+    write: (line) => stderr.write(line),
+    now,
+  });
+  const listeners: Report[] = [logger.report];
+  const report: Report = (event) => {
+    for (const hear of listeners) hear(event);
+  };
+  return { report, listeners };
 }
 
 interface Running {
@@ -74,10 +82,12 @@ interface Running {
   readonly opening: OpenOptions;
   readonly service: Service;
   readonly serving: Serving;
+  /** Who hears of what the service reports. */
+  readonly listeners: Report[];
 }
 
 async function run(running: Running, runtime: Runtime): Promise<ExitCode> {
-  const { load, show, loaded, opening, service, serving } = running;
+  const { load, show, loaded, opening, service, serving, listeners } = running;
   const { report } = opening;
   const { main } = service.project;
   const audit = await openAuditOf(main, report, runtime);
@@ -85,12 +95,17 @@ async function run(running: Running, runtime: Runtime): Promise<ExitCode> {
     await service.close();
     return exitCodes.problem;
   }
-  const opened = await openSurfaces(service, { report, audit, serving }, runtime);
+  const { isDev } = serving;
+  const observation = await openObservation(service, { report, now: runtime.now, isDev });
+  const observers = [...(audit === undefined ? [] : [auditObserver(audit)]), ...observation.observers];
+  const opened = await openSurfaces(service, { report, observers, observation, isDev }, runtime);
   if (typeof opened === "number") {
+    await observation.close();
     await service.close();
     await audit?.close();
     return opened;
   }
+  listeners.push(observation.hear, opened.hear);
   const ending = endingOf(opened, runtime);
   const reloads = openReloads({
     service,
@@ -108,78 +123,21 @@ async function run(running: Running, runtime: Runtime): Promise<ExitCode> {
   const watch = serving.watch ? await watchFiles(watchedOf(service.project, loaded.files), reloads.request) : undefined;
   runtime.onReload(reloads.request);
   service.caches.start();
-  announce(opened.listeners, service, { isDev: serving.isDev, runtime });
+  announce(opened, service, { isDev, runtime });
   const code = await ending.ended;
   await watch?.close();
   await reloads.close();
   await drainAll(opened, main.limits.shutdownGraceMs);
+  await drainAll({ surfaces: [], listeners: opened.lastToClose }, 0);
   await Promise.race([reloads.current().close(), new Promise((resolve) => setTimeout(resolve, INTERRUPT_MS).unref())]);
   await audit?.close();
+  await observation.close();
   holdNoLonger(runtime);
   return code;
 }
 
 function watchedOf({ main }: Project, files: readonly string[]) {
   return { folder: main.templatePath, files: [main.file, ...files] };
-}
-
-/** Where calls are written down, when they are. */
-async function openAuditOf(
-  main: MainConfig,
-  report: Report,
-  { stdout, stderr }: Runtime,
-): Promise<Audit | undefined | "failed"> {
-  const { audit } = main.protections;
-  if (audit === undefined) return undefined;
-  try {
-    return await openAudit(audit, { stdout: (line) => stdout.write(line), report });
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    printProblems([{ severity: "error", location: main.locate(["audit"]), path: "audit.path", message }], stderr);
-    return "failed";
-  }
-}
-
-interface Opening {
-  readonly report: Report;
-  readonly audit: Audit | undefined;
-  readonly serving: Serving;
-}
-
-/** Opens every port; the exit code when one cannot be. */
-async function openSurfaces(
-  service: Service,
-  { report, audit, serving }: Opening,
-  runtime: Runtime,
-): Promise<Surfaces | ExitCode> {
-  const { main } = service.project;
-  const app = openRestApp(service, {
-    report,
-    now: runtime.now,
-    observers: audit === undefined ? [] : [auditObserver(audit)],
-    isLive: serving.isDev,
-    answered: serving.isDev
-      ? (request) => {
-          const line = requestLine(request, runtime.stdout);
-          if (line !== undefined) runtime.stdout.write(`${line}\n`);
-        }
-      : undefined,
-  });
-  try {
-    const { https } = main.protections;
-    const tls = https?.tls && { ...https.tls, report };
-    return { surfaces: [app], listeners: [await listen({ ...main.http, handle: app.handle, tls })] };
-  } catch (error) {
-    if (error instanceof CertificateError) {
-      const { message } = error;
-      const location = main.locate(["enforce-https"]);
-      printProblems([{ severity: "error", location, path: "enforce-https", message }], runtime.stderr);
-      return exitCodes.problem;
-    }
-    if (!(error instanceof ListenError)) throw error;
-    runtime.stderr.write(`${error.message}\n`);
-    return exitCodes.unavailable;
-  }
 }
 
 interface Ending {
@@ -206,13 +164,13 @@ function endingOf(surfaces: Surfaces, runtime: Runtime): Ending {
 }
 
 function announce(
-  [rest]: readonly Listener[],
+  { addresses }: OpenedSurfaces,
   { project }: Service,
   { isDev, runtime }: { readonly isDev: boolean; readonly runtime: Runtime },
 ): void {
-  if (rest === undefined) return;
-  runtime.stdout.write(`REST listening on ${rest.url}\n`);
-  if (!isDev) return;
+  for (const { name, url } of addresses) runtime.stdout.write(`${name} listening on ${url}\n`);
+  const [rest] = addresses;
+  if (!isDev || rest === undefined) return;
   if (project.main.docs !== undefined) runtime.stdout.write(`Documentation at ${rest.url}/docs\n`);
   runtime.stdout.write(`Watching ${project.main.templatePath}\n`);
 }

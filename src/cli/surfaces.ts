@@ -3,8 +3,8 @@ import type { Service } from "../service.ts";
 
 /** What answers requests in the name of a service, whichever state that is in. */
 export interface Surface {
-  /** Serves another state from now on. Calls in flight keep theirs. */
-  use(service: Service): void;
+  /** Makes another state ready; what it gives back serves that from now on. Calls in flight keep theirs. */
+  prepare(service: Service): Promise<() => void>;
   /** From now on requests wait, until what it gives back is called. */
   hold(): () => void;
   /** From now on new calls are refused; those in flight go on. */
@@ -19,6 +19,12 @@ export interface Surface {
 export interface Surfaces {
   readonly surfaces: readonly Surface[];
   readonly listeners: readonly Listener[];
+}
+
+/** All surfaces go on with another state, in one step. */
+export async function useEverywhere({ surfaces }: Surfaces, service: Service): Promise<void> {
+  const ready = await Promise.all(surfaces.map((surface) => surface.prepare(service)));
+  for (const begin of ready) begin();
 }
 
 /** For clients that do not read what is left of their answer. */

@@ -1,9 +1,11 @@
 import { type CacheStorage, compileEndpointCache } from "./cache-config.ts";
+import { compileHeartbeat } from "./heartbeat.ts";
 import { compileMcpEntry } from "./mcp-entry.ts";
 import { type Complain, compileParameters } from "./parameters.ts";
 import type {
   ConnectionConfig,
   EndpointConfig,
+  Limits,
   Method,
   OperationConfig,
   RestConfig,
@@ -35,6 +37,9 @@ export interface EndpointContext {
   readonly gate: Gate;
   /** Undefined when there is no caching. */
   readonly cacheStorage: CacheStorage | undefined;
+  readonly limits: Limits;
+  /** Whether the main file lets heartbeats run. */
+  readonly hasHeartbeats: boolean;
   readonly report: Report;
 }
 
@@ -42,6 +47,7 @@ export interface EndpointContext {
 export function compileEndpoint(source: EndpointSource, context: EndpointContext): EndpointConfig {
   const { input, spot, broken } = source;
   const complain: Complain = (path, message) => context.report(errorAt(partLocation(spot, path), path, message));
+  const warn: Complain = (path, message) => context.report(warningAt(keyLocation(spot, path), path, message));
   checkKinds(source, complain);
 
   const urlPath = input["url-path"] === undefined ? undefined : parseUrlPath(input["url-path"]);
@@ -55,6 +61,8 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
   if (operation.kind === "read" && operation.allow.length > 0) {
     complain(["operation", "allow"], "only a write may reach beyond its data; set operation.type: Write, or remove it");
   }
+  const parameters = compileParameters(input.request ?? [], { rest: restRules(sound, method) }, complain);
+  const paginated = input["with-pagination"] ?? true;
   return {
     file: source.file,
     rest,
@@ -65,8 +73,8 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
     deprecated: input.deprecated ?? false,
     template: template.own,
     connections: connectionsOf(source, context, complain),
-    parameters: compileParameters(input.request ?? [], { rest: restRules(sound, method) }, complain),
-    paginated: input["with-pagination"] ?? true,
+    parameters,
+    paginated,
     refusesUnknownParams: input["request-fields-validation"] ?? false,
     operation,
     ...compileGate(source, context.gate, context.report),
@@ -78,7 +86,16 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
       readsTable: template.own !== undefined && READS_CACHE.test(template.own.text),
       fallbackName: fallbackName(rest, input),
       complain,
-      warn: (path, message) => context.report(warningAt(keyLocation(spot, path), path, message)),
+      warn,
+    }),
+    heartbeat: compileHeartbeat(input, {
+      operation: operation.kind,
+      parameters: broken.has("request") ? undefined : parameters,
+      paginated,
+      limits: context.limits,
+      isOn: context.hasHeartbeats,
+      complain,
+      warn,
     }),
     locate: (path) => keyLocation(spot, path),
   };

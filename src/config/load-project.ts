@@ -70,6 +70,8 @@ function readProject({ file, cwd, env, overrides }: LoadOptions, files: Files, r
       findTemplate: openTemplates(main.templatePath, files),
       gate: main.protections,
       cacheStorage: main.cache,
+      limits: main.limits,
+      hasHeartbeats: main.observation.heartbeatMs !== undefined || mainFile.broken.has("heartbeat"),
       report,
     },
     report,

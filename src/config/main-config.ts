@@ -2,6 +2,7 @@ import { basename, dirname, extname, resolve } from "node:path";
 import { compileCacheStorage } from "./cache-config.ts";
 import type { Files } from "./files.ts";
 import { compileMcp } from "./mcp-config.ts";
+import { compileObservation } from "./observation.ts";
 import type { ConnectionConfig, Limits, LogLevel, MainConfig } from "./project.ts";
 import { compileProtections } from "./protections.ts";
 import type { ConnectionInput } from "./schema/connections.ts";
@@ -58,7 +59,9 @@ export function compileMain(source: MainSource, report: Report): MainConfig {
     log: {
       level: overrides.logLevel ?? input.log?.level ?? "info",
       format: overrides.logFormat ?? input.log?.format,
+      slowQueryMs: input.log?.["slow-query"],
     },
+    observation: compileObservation({ input, spot, http }, report),
     locate: (path) => keyLocation(spot, path),
   };
 }

@@ -192,10 +192,7 @@ function originsOf(written: readonly string[] | undefined, spot: Spot, complain:
 function schemeOf(written: string | undefined, complain: Complain): string {
   if (written === undefined) return defaultMcpSettings.uriScheme;
   if (!/^[a-z][a-z0-9+.-]*$/.test(written)) {
-    complain(
-      ["uri-scheme"],
-      `expected small letters, digits, '+', '.' and '-', found '${written}'; write it without '://'`,
-    );
+    complain(["uri-scheme"], `'${written}' is no scheme; write small letters, digits, '+', '.' and '-', without '://'`);
   }
   return written;
 }

@@ -1,4 +1,5 @@
 import type { EndpointConfig, KeyPath } from "./project.ts";
+import type { ConnectionInput } from "./schema/connections.ts";
 import type { EndpointInput } from "./schema/endpoint.ts";
 import type { MainInput } from "./schema/main.ts";
 import type { Spot } from "./tree.ts";
@@ -7,14 +8,12 @@ import type { Spot } from "./tree.ts";
  * Parts of the contract whose issue has not landed. Each issue removes its line. They add to the service, so they are only
  * mentioned.
  */
-const mainFeatures: readonly KeyPath[] = [["heartbeat"], ["metrics"], ["tracing"], ["admin"], ["log", "slow-query"]];
+const mainFeatures: readonly KeyPath[] = [];
 
 /** Keys of every connection. */
-const connectionFeatures = ["log-queries", "log-parameters"] as const;
+const connectionFeatures: readonly (keyof ConnectionInput)[] = [];
 
-const endpointFeatures: readonly (readonly [string, (input: EndpointInput, config: EndpointConfig) => boolean])[] = [
-  ["heartbeat", (input) => isOn(input.heartbeat)],
-];
+const endpointFeatures: readonly (readonly [string, (input: EndpointInput, config: EndpointConfig) => boolean])[] = [];
 
 /** A file that was parsed, for looking at what it configures. */
 export interface ParsedInput<Input> {

@@ -3,7 +3,9 @@ import type { Parameter } from "../params/parameter.ts";
 import type { RateLimitPolicy } from "../rate-limit/policy.ts";
 import type { Power } from "../sql/reach.ts";
 import type { CacheConfig, CacheStorage } from "./cache-config.ts";
+import type { HeartbeatConfig } from "./heartbeat.ts";
 import type { McpSettings } from "./mcp-config.ts";
+import type { ObservationConfig } from "./observation.ts";
 import type { Location, Problem } from "./problem.ts";
 import type { Protections } from "./protections.ts";
 
@@ -64,7 +66,13 @@ export interface MainConfig {
   readonly mcp: McpSettings | undefined;
   /** Where caches are kept; undefined when there is no caching. */
   readonly cache: CacheStorage | undefined;
-  readonly log: { readonly level: LogLevel; readonly format: "pretty" | "json" | undefined };
+  readonly log: {
+    readonly level: LogLevel;
+    readonly format: "pretty" | "json" | undefined;
+    /** Calls that spend more than this in the database are told of; undefined: none. */
+    readonly slowQueryMs: number | undefined;
+  };
+  readonly observation: ObservationConfig;
   readonly locate: Locate;
 }
 
@@ -137,6 +145,8 @@ export interface EndpointConfig {
   /** Queries at once. */
   readonly maxConcurrency: number | undefined;
   readonly cache: CacheConfig | undefined;
+  /** Undefined when it is not run by itself. */
+  readonly heartbeat: HeartbeatConfig | undefined;
   readonly locate: Locate;
 }
 

@@ -38,6 +38,7 @@ const answers: readonly (readonly [answer: RegExp, schema: (match: RegExpExecArr
   [/^expected a date YYYY-MM-DD/, () => inForm("[0-9]{4}-[0-9]{2}-[0-9]{2}")],
   [/^expected a time HH:MM:SS/, () => inForm("[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\\.[0-9]{1,9})?")],
   [/^expected letters, digits and underscores only/, () => inForm("[A-Za-z0-9_]+", { type: NAMES, minimum: 0 })],
+  [/^expected a media type/, () => inForm("[\\w.+-]+/[\\w.+-]+(?:\\s*;.*)?")],
   [/^expected a number from 0 to 1/, () => inForm("0(?:\\.[0-9]+)?|1(?:\\.0+)?", RATIO)],
   [/^expected one of (.*), found nothing$/, ([, words = ""], ask) => choiceSchema(words.split(", "), ask)],
   [/^expected a whole number/, (_, ask) => wholeSchema(boundsOf(ask))],

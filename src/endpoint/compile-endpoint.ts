@@ -22,6 +22,7 @@ export function compileEndpoint(
     endpoint: {
       name: nameOf(config),
       file: config.file,
+      lane: { name: nameOf(config), maxConcurrency: config.maxConcurrency },
       route: routeOf(config),
       mcp: config.mcp,
       auth: config.auth,
@@ -59,8 +60,8 @@ function nameOf({ rest, mcp, file }: EndpointConfig): string {
 }
 
 function operationOf({ operation, paginated }: EndpointConfig): Operation {
-  const { kind, returnsData, transaction, validateBeforeWrite } = operation;
-  return kind === "read" ? { kind, paginated } : { kind, returnsData, transaction, validateBeforeWrite };
+  const { kind, returnsData, transaction, validateBeforeWrite, allow } = operation;
+  return kind === "read" ? { kind, paginated } : { kind, returnsData, transaction, validateBeforeWrite, allow };
 }
 
 function routeOf({ rest }: EndpointConfig): Route | undefined {

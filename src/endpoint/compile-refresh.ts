@@ -63,7 +63,7 @@ export function compileRefresh(
       ...endpoint,
       parameters: [],
       operation: isOwn
-        ? { kind: "write", returnsData: false, transaction: true, validateBeforeWrite: true }
+        ? { kind: "write", returnsData: false, transaction: true, validateBeforeWrite: true, allow: [] }
         : { kind: "read", paginated: false },
       template,
       source,

@@ -2,8 +2,10 @@ import type { AuthPolicy } from "../auth/policy.ts";
 import type { CacheConfig } from "../config/cache-config.ts";
 import type { Location } from "../config/problem.ts";
 import type { McpConfig, Method, TemplateSource } from "../config/project.ts";
+import type { Lane } from "../engines/engine.ts";
 import type { Parameter } from "../params/parameter.ts";
 import type { RateLimitPolicy } from "../rate-limit/policy.ts";
+import type { Power } from "../sql/reach.ts";
 import type { Template } from "../sql/template.ts";
 
 /** What a call of an endpoint does. */
@@ -14,6 +16,8 @@ export type Operation =
       readonly returnsData: boolean;
       readonly transaction: boolean;
       readonly validateBeforeWrite: boolean;
+      /** What its template may do beyond its data. */
+      readonly allow: readonly Power[];
     };
 
 /** One part of a path: a fixed text, or a parameter's name. */
@@ -32,6 +36,8 @@ export interface Endpoint {
   /** How people name it: `GET /customers/:id`, `mcp-tool find_customer`. */
   readonly name: string;
   readonly file: string;
+  /** Its share of the database. */
+  readonly lane: Lane;
   readonly route: Route | undefined;
   readonly mcp: McpConfig | undefined;
   readonly auth: AuthPolicy | undefined;

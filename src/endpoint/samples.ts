@@ -87,6 +87,31 @@ export function singleSamples({ values, optional }: Sample): readonly Sample[] {
     }));
 }
 
+/** More cannot all be tried: then each alone, and all but each. */
+const COMBINED_AT_MOST = 6;
+
+/**
+ * What optional values there may be together, beside none and all: a statement may stand where one is set and another is not.
+ * Only for what is looked at without the database.
+ */
+export function combinedSamples(samples: readonly Sample[]): readonly Sample[] {
+  const all = samples.find(({ kind }) => kind === "all");
+  if (all === undefined || all.optional.length < 2) return [];
+  const { optional, values } = all;
+  const sets =
+    optional.length <= COMBINED_AT_MOST
+      ? Array.from({ length: 2 ** optional.length - 2 }, (_, index) =>
+          optional.filter((_name, bit) => ((index + 1) >> bit) % 2 === 1),
+        )
+      : optional.flatMap((name) => [[name], optional.filter((other) => other !== name)]);
+  return sets.map((set) => ({
+    kind: "single",
+    note: set.join(", "),
+    values: new Map([...values].filter(([key]) => set.includes(key) || !optional.includes(key))),
+    optional,
+  }));
+}
+
 function firstValue({ validators }: Parameter): ParamValue {
   const allowed = validators.find(({ allowedValues }) => allowedValues !== undefined)?.allowedValues?.[0];
   if (allowed !== undefined) return { text: allowed, type: "VARCHAR", value: allowed };

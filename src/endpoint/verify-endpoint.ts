@@ -1,16 +1,12 @@
 import { oneLine, type Problem } from "../config/problem.ts";
 import type { Engine, StatementProblem } from "../engines/engine.ts";
-import { effectsOf } from "../sql/classify.ts";
-import type { Dialect } from "../sql/dialect.ts";
-import { type Lookup, render } from "../sql/render.ts";
-import type { Statement } from "../sql/statement.ts";
-import type { Piece, Template } from "../sql/template.ts";
-import { locationAt } from "./compile-endpoint.ts";
+import type { Piece } from "../sql/template.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { type Sample, sampleLookup, samplesOf, singleSamples } from "./samples.ts";
+import { type Depth, problemAt, type Rendered, renderSample, startOf, type Trial } from "./trial.ts";
+import { effectProblems } from "./verify-effects.ts";
 
-/** How far an endpoint can be verified: against its tables, or its grammar alone. */
-export type Depth = "plan" | "parse";
+export type { Depth } from "./trial.ts";
 
 /** An endpoint as it will be served, and what the database says of its template. Runs nothing of the template. */
 export async function verifyEndpoint(
@@ -34,86 +30,8 @@ export async function verifyEndpoint(
   return isBetter ? { endpoint: { ...endpoint, inline: true }, problems: inlined } : { endpoint, problems: bound };
 }
 
-interface Trial {
-  readonly endpoint: Endpoint;
-  readonly template: Template;
-  readonly source: { readonly file: string; readonly text: string };
-  readonly engine: Engine;
-  readonly depth: Depth;
-  readonly inline: boolean;
-}
-
 function isError({ severity }: Problem): boolean {
   return severity === "error";
-}
-
-/** A rendered sample, with the way back from its SQL to the template. */
-interface Rendered {
-  readonly statements: readonly Statement[];
-  /** The template's offset for a place in a statement. */
-  origin(statement: number, at: number): number;
-}
-
-function renderSample({ engine, template, inline }: Trial, lookup: Lookup, typedNulls = false): Rendered {
-  const traces: { statement: number; at: number; offset: number }[] = [];
-  const statements = render(template, lookup, {
-    dialect: engine.dialect,
-    inline,
-    typedNulls,
-    trace: (statement, at, offset) => traces.push({ statement, at, offset }),
-  });
-  return {
-    // What a text will hold is unknown at load: NULL stands for any, since it can be converted to everything.
-    statements: statements.map(({ sql, values }) => ({
-      sql,
-      values: values.map((bound) => (bound.type === "VARCHAR" ? { ...bound, value: null } : bound)),
-    })),
-    origin(statement, at) {
-      const piece = traces.findLast((trace) => trace.statement === statement && trace.at <= at);
-      return piece === undefined ? 0 : piece.offset + (at - piece.at);
-    },
-  };
-}
-
-const TRANSACTION_VERBS: ReadonlySet<string> = new Set(["BEGIN", "START", "COMMIT", "ROLLBACK", "ABORT", "END"]);
-
-function effectProblem(verb: string, kind: "read" | "write"): string | undefined {
-  if (TRANSACTION_VERBS.has(verb)) {
-    return `the service begins and ends transactions itself, and this statement would do so too (${verb}); remove it: operation.transaction says whether the template is one transaction`;
-  }
-  if (kind === "write") return undefined;
-  return `a read endpoint must not change anything, and this statement does (${verb}); set operation.type: Write, or make it a temporary table`;
-}
-
-/** Reads that would change data, and transactions that are not theirs to end. */
-function effectProblems(trial: Trial, samples: readonly Sample[]): readonly Problem[] {
-  const { endpoint, engine, source } = trial;
-  const problems = new Map<number, Problem>();
-  for (const sample of samples) {
-    const rendered = renderSample(trial, sampleLookup(sample));
-    if (rendered.statements.length === 0 && sample.kind === "all") {
-      problems.set(0, problemAt(source, 0, "error", "the template holds no SQL statement"));
-    }
-    statementEffects(rendered.statements, engine.dialect).forEach((effect, index) => {
-      if (effect.kind === "reads") return;
-      const message = effectProblem(effect.verb, endpoint.operation.kind);
-      if (message === undefined) return;
-      const offset = startOf(source.text, rendered.origin(index, 0));
-      problems.set(offset, problemAt(source, offset, "error", message));
-    });
-  }
-  return [...problems.values()];
-}
-
-function statementEffects(statements: readonly Statement[], dialect: Dialect) {
-  return effectsOf(
-    statements.map(({ sql }) => sql),
-    dialect,
-  );
-}
-
-function startOf(text: string, offset: number): number {
-  return offset + (/^\s*/.exec(text.slice(offset))?.[0].length ?? 0);
 }
 
 /**
@@ -175,7 +93,7 @@ function databaseProblem(trial: Trial, problem: StatementProblem, offset: number
       : oneLine(problem.message);
   const guess = problem.kind === "parameter" ? firstBareValue(trial.template.pieces) : undefined;
   const place = problem.offset === undefined ? guess : offset;
-  return problemAt(source, place ?? startOf(source.text, offset), "error", message);
+  return problemAt(source, place ?? startOf(source.text, offset), { severity: "error", message });
 }
 
 /** The database does not say where; the first bare text is the likeliest. */
@@ -186,15 +104,6 @@ function firstBareValue(pieces: readonly Piece[]): number | undefined {
     if (inner !== undefined) return inner;
   }
   return undefined;
-}
-
-function problemAt(source: Trial["source"], offset: number, severity: Problem["severity"], message: string): Problem {
-  return {
-    severity,
-    location: locationAt(source.file, source.text, Math.min(offset, source.text.length)),
-    path: "",
-    message,
-  };
 }
 
 function withNote(problem: Problem, severity: Problem["severity"], note: string): Problem {

@@ -3,10 +3,18 @@ import type { Column } from "../result/column.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { Statement } from "../sql/statement.ts";
 
+/** Whose work it is: lanes share the slots, so that one of them cannot keep all the others waiting. */
+export interface Lane {
+  readonly name: string;
+  /** Queries at once. */
+  readonly maxConcurrency: number | undefined;
+}
+
 /** A read: all statements run in order on one connection; the last one returns the rows. */
 export interface Read {
   /** Names of connections; each is opened (its `init` run once) before the first statement. */
   readonly connections: readonly string[];
+  readonly lane?: Lane | undefined;
   readonly statements: readonly Statement[];
   /** The part of the last statement's rows that is wanted; absent: as the statement gives them. */
   readonly window: Window | undefined;
@@ -14,11 +22,14 @@ export interface Read {
   readonly totalOf: readonly Statement[] | undefined;
   /** Aborted with a RequestFailure as its reason: the query is interrupted and `read` or `next` rejects with it. */
   readonly signal: StopSignal;
+  /** Called when it has its turn and begins; not for whoever shares the execution of somebody else. */
+  readonly entered?: (() => void) | undefined;
 }
 
 /** A change: all statements run in order on one connection. */
 export interface Write {
   readonly connections: readonly string[];
+  readonly lane?: Lane | undefined;
   readonly statements: readonly Statement[];
   /** All statements in one transaction: an error leaves nothing behind. Otherwise each commits by itself. */
   readonly transaction: boolean;
@@ -26,6 +37,7 @@ export interface Write {
   readonly returnsData: boolean;
   /** As for a read; what has not been committed by then is rolled back. */
   readonly signal: StopSignal;
+  readonly entered?: (() => void) | undefined;
   /** A statement of ours that tells of the outcome: it is committed with the change, or right after it where that cannot be. */
   readonly record?: ((written: Written) => Promise<Statement>) | undefined;
 }
@@ -97,11 +109,34 @@ export interface StatementProblem {
   readonly offset: number | undefined;
 }
 
+/** What the engine is busy with, and what it was spared since it was opened. */
+export interface EngineActivity {
+  readonly running: number;
+  readonly waiting: number;
+  /** Reads that got the rows of somebody else's execution. */
+  readonly shared: number;
+  /** Totals that were known and not counted again. */
+  readonly knownTotals: number;
+}
+
+/** Bytes. */
+export interface EngineMemory {
+  readonly used: number;
+  /** What did not fit, in temporary files. */
+  readonly spilled: number;
+  readonly limit: number;
+}
+
 /** Where SQL runs. Nothing above this folder knows which database it is. */
 export interface Engine {
   readonly dialect: Dialect;
   /** Opens a connection now (runs its `init` once). Rejects with a RequestFailure `source-down`, its cause the database's error without secrets. */
   openConnection(name: string): Promise<void>;
+  /**
+   * Called once what the configuration opens is open: from now on no setting changes and no extension is installed, save by what
+   * of the configuration could not be reached yet. `settable` are settings that templates may change (in lower case).
+   */
+  lock(settable: readonly string[]): Promise<void>;
   /** Prepares statements in order, without running them: values are only bound to those that later ones need. Undefined: all is well. */
   plan(statements: readonly Statement[]): Promise<StatementProblem | undefined>;
   /**
@@ -124,8 +159,9 @@ export interface Engine {
   attach(alias: string, sql: string): Promise<void>;
   /** Writes the rows of a read into a new file. Rejects with a RequestFailure; what it has written by then is the caller's to remove. */
   readIntoFile(read: Read, file: { readonly kind: FileKind; readonly path: string }): Promise<FileRows>;
-  /** Queries that run or wait. */
-  activity(): { readonly running: number; readonly waiting: number };
+  activity(): EngineActivity;
+  /** Asked beside the queries, and of no use to them. Rejects when the engine is closing. */
+  memory(): Promise<EngineMemory>;
   close(): Promise<void>;
 }
 
@@ -147,6 +183,8 @@ export interface ConnectionDefinition {
   readonly init: string | undefined;
   /** Texts that never appear in a message. */
   readonly secrets: readonly string[];
+  /** Queries at once. */
+  readonly maxConcurrency?: number | undefined;
 }
 
 /** Options of a typed connection, as written in the YAML. */
@@ -162,12 +200,24 @@ export interface ConnectionType {
   expand(options: ConnectionOptions, context: { readonly name: string; readonly readOnly: boolean }): string;
 }
 
+/** What became of a database file that somebody replaced. */
+export interface ReplacedFile {
+  /** The name under which it is attached. */
+  readonly name: string;
+  /** Why the new file is not used, without secrets. */
+  readonly problem: string | undefined;
+}
+
 export interface EngineOptions {
   readonly connections: readonly ConnectionDefinition[];
+  /** Tells a file from another of the same name; undefined when there is none. Absent: files are not watched. */
+  readonly fileIdentity?: ((path: string) => Promise<string | undefined>) | undefined;
+  /** A database file that is only read was replaced by another, or could not be: the old one is served on. */
+  readonly fileReplaced?: ((file: ReplacedFile) => void) | undefined;
   /** Queries at once. */
   readonly maxConcurrentQueries: number;
-  /** Reads that wait for their turn; beyond, they are `overloaded`. */
-  readonly maxQueued: number;
+  /** Calls that wait for their turn; beyond, they are `overloaded`. Undefined: as many as will have it soon. */
+  readonly maxQueued: number | undefined;
 }
 
 /** An engine that a project may run on. */
@@ -179,6 +229,10 @@ export interface EngineType {
     options: EngineOptions & {
       readonly path: string | undefined;
       readonly settings: ReadonlyMap<string, string>;
+      /** Bytes of memory that the process can have: the engine takes a share of it, unless the settings say how much. */
+      readonly memoryBytes?: number | undefined;
+      /** Where queries put what is too much for memory. */
+      readonly spillFolder?: string | undefined;
       /** The one folder for `readIntoFile`: it may write there even where the settings forbid files. */
       readonly fileFolder?: string | undefined;
     },

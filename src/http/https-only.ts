@@ -6,7 +6,7 @@ import type { Client } from "./forwarded.ts";
 export const strictTransport = ["Strict-Transport-Security", "max-age=31536000"] as const;
 
 /** Those who look after the service from within the network need no certificate; decisions 10. */
-const EXEMPT = /^\/health(?:\/(?:live|ready))?\/?(?:\?|$)/;
+const EXEMPT = /^\/(?:health(?:\/(?:live|ready))?|metrics)\/?(?:\?|$)/;
 
 /** A path with its query, in characters that can stand in a header. A fragment is no part of it. */
 const ORIGIN_FORM = /^\/[!"$-~]*$/;

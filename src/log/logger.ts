@@ -1,3 +1,4 @@
+import { oneLine } from "../config/problem.ts";
 import type { LogLevel } from "../config/project.ts";
 import type { ServiceEvent } from "../events.ts";
 
@@ -32,7 +33,7 @@ export function openLogger(options: {
         options.write(`${JSON.stringify({ time, level, message, ...fields })}\n`);
         return;
       }
-      const details = Object.entries(fields).map(([name, value]) => ` ${name}=${value}`);
+      const details = Object.entries(fields).map(([name, value]) => ` ${name}=${oneLine(value)}`);
       options.write(`${time.slice(11, 19)} ${level.padEnd(5)} ${message}${details.join("")}\n`);
     },
   };
@@ -89,8 +90,35 @@ function describe(event: ServiceEvent): Line {
         fields: { cache, mode },
       };
     }
+    case "cache-invalidated":
+      return { level: "debug", message: "the cache is old after a write", fields: { cache: event.cache } };
     case "cache-drop-failed":
       return { level: "warn", message: `old snapshots cannot be removed: ${event.message}`, fields: {} };
+    case "heartbeat-failed": {
+      const { endpoint } = event;
+      return { level: "warn", message: `heartbeat failed: ${event.message}`, fields: { endpoint } };
+    }
+    case "heartbeat-works":
+      return { level: "info", message: "heartbeat works again", fields: { endpoint: event.endpoint } };
+    case "slow-call": {
+      const { endpoint, requestId, sql } = event;
+      const phases = Object.entries(event.phases).map(([name, ms]) => `${name} ${tenths(ms)}`);
+      const message = `slow query: ${tenths(event.ms)} ms`;
+      return { level: "warn", message, fields: { endpoint, requestId, phases: phases.join(", "), sql } };
+    }
+    case "query-ran": {
+      const { endpoint, requestId, connections, status, rows, sql, parameters } = event;
+      const fields = {
+        endpoint,
+        requestId,
+        connections: connections.join(", "),
+        status: String(status),
+        ...(rows === undefined ? {} : { rows: String(rows) }),
+        sql,
+        ...(parameters === undefined ? {} : { parameters: JSON.stringify(parameters) }),
+      };
+      return { level: "info", message: `query: ${tenths(event.ms)} ms`, fields };
+    }
     case "reloaded": {
       const { endpoints, ms } = event;
       const message = `reloaded: ${endpoints} endpoint${endpoints === 1 ? "" : "s"} in ${Math.round(ms)} ms`;
@@ -109,4 +137,9 @@ function describe(event: ServiceEvent): Line {
       return { level: "error", message: `unexpected error: ${text}`, fields: { requestId: event.requestId } };
     }
   }
+}
+
+/** Milliseconds as people compare them. */
+function tenths(ms: number): string {
+  return String(Math.round(ms * 10) / 10);
 }

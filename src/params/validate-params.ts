@@ -29,7 +29,7 @@ export type Validated =
 const ALL_ROWS: Page = { limit: undefined, offset: 0 };
 const MISSING: CheckedText = { ok: false, message: "Required field is missing" };
 const WRONG_KIND: CheckedText = { ok: false, message: "Invalid string format" };
-const UNKNOWN = "Unknown parameter not defined in endpoint configuration";
+export const UNKNOWN_PARAMETER = "Unknown parameter not defined in endpoint configuration";
 
 /** Query parameters that need no declaration. decisions.md 3. */
 const ALWAYS_ALLOWED: ReadonlySet<string> = new Set([...pageFields, "format"]);
@@ -98,7 +98,7 @@ function addUnknown(errors: FieldError[], declared: readonly Parameter[], raw: R
       if (known.has(field) || wrong.has(field)) continue;
       if (location === "query" && ALWAYS_ALLOWED.has(field)) continue;
       wrong.add(field);
-      errors.push({ field, message: UNKNOWN });
+      errors.push({ field, message: UNKNOWN_PARAMETER });
     }
   }
 }

@@ -13,6 +13,7 @@ import { tagOf } from "./answer/whole-answer.ts";
 import type { Exchange } from "./exchange.ts";
 import { countRows, keepKnown } from "./observe-call.ts";
 import type { RestContext } from "./rest-app.ts";
+import { tellTimes } from "./server-timing.ts";
 
 /** A read that somebody may make. */
 export interface ReadCall {
@@ -50,6 +51,7 @@ export async function answerRead(reading: ReadCall, exchange: Exchange, context:
     if (observed !== undefined) observed.cache = outcome.cached?.state;
     const sharing = sharingOf(outcome.cached);
     if (outcome.kind === "unchanged") return sendUnchanged(sharing, exchange);
+    tellTimes(observed, exchange, context);
     const { file, page } = outcome;
     const headers = [...answerHeaders(page, nextPage(page, url), sharing), ...attachment(endpoint, format)];
     const { cached } = sharing;
@@ -63,6 +65,7 @@ export async function answerRead(reading: ReadCall, exchange: Exchange, context:
   const rows = observed === undefined ? outcome.rows : countRows(outcome.rows, observed);
   const recipe = { format, codec, url, sharing, deadline, limits, spool: service.spool };
   const answer = await beginAnswer({ rows, page: outcome.page }, recipe);
+  tellTimes(observed, exchange, context);
   switch (answer.kind) {
     case "whole":
       if (key !== undefined) {

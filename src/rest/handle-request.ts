@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { healthAnswer } from "../admin/health.ts";
 import { type Identity, identityKey } from "../auth/identity.ts";
+import { openMarks } from "../calls/call-marks.ts";
 import { openDeadline } from "../calls/deadline.ts";
 import { encodeWritten } from "../calls/encode-written.ts";
 import type { ObservedCall } from "../calls/observed-call.ts";
@@ -12,6 +12,7 @@ import { admit } from "./admit.ts";
 import { sendAtOnce, sendWhole } from "./answer/send-whole.ts";
 import { sendWritten } from "./answer/send-written.ts";
 import type { WholeAnswer } from "./answer/whole-answer.ts";
+import { answerAdmin } from "./answer-admin.ts";
 import { answerDocs, leadToDocs } from "./answer-docs.ts";
 import { answerRead, asksForNewRows } from "./answer-read.ts";
 import { admitOrigin, enforceHttps } from "./border.ts";
@@ -24,7 +25,8 @@ import { readParams } from "./read-params/index.ts";
 import { splitTarget, type Target } from "./read-params/target.ts";
 import type { RestContext } from "./rest-app.ts";
 import type { Match } from "./route-table.ts";
-import { type Asked, sendFailure, sendJson, sendOptions } from "./send-failure.ts";
+import { type Asked, sendFailure, sendOptions } from "./send-failure.ts";
+import { tellTimes } from "./server-timing.ts";
 
 /** One REST request, from headers in to response out. What throws on the way ends in `sendFailure`. READ THIS FIRST. */
 export function handleRequest(request: IncomingMessage, response: ServerResponse, context: RestContext): void {
@@ -37,7 +39,7 @@ export function handleRequest(request: IncomingMessage, response: ServerResponse
     enforceHttps(asked, context);
     admitOrigin(asked, context);
     const target = splitTarget(request);
-    if (answerHealth(target, asked, context)) return;
+    if (answerAdmin(target, asked, context, fail)) return;
     if (context.isDraining()) throw new RequestFailure({ kind: "draining" });
     if (answerDocs(target, asked, context, fail) || answerToken(target, asked, context, fail)) return;
     const found = findEndpoint(target, asked, context);
@@ -106,14 +108,16 @@ async function answerCall(called: EndpointCall, asked: Asked, context: RestConte
     const raw = await readParams(request, target, { endpoint, pathParams, headers, maxBodyBytes: limits.maxBodyBytes });
     if (observed !== undefined) observed.raw = raw;
     if (known !== undefined) return await sendWhole(known, exchange);
+    if (observed !== undefined) observed.marks = openMarks(deadline.spentMs);
     const negotiate = negotiationFor(endpoint.operation);
     const { format, codec, errors } = negotiate(raw.query.get("format")?.text, request.headers.accept);
     if (observed !== undefined) observed.format = format.name;
-    const call: Call = { raw, errors, identity, deadline };
+    const call: Call = { raw, errors, identity, deadline, marks: observed?.marks };
     if (endpoint.operation.kind === "write") {
       const idempotencyKey = idempotencyKeyOf(request.headers);
       const body = await runWrite(endpoint, { ...call, idempotencyKey, encode: encodeWritten }, context.service);
       if (observed !== undefined) countWritten(body, observed);
+      tellTimes(observed, exchange, context);
       return await sendWritten(body, exchange);
     }
     await answerRead({ endpoint, call, format, codec, key, observed }, exchange, context);
@@ -130,17 +134,6 @@ function requestKey({ endpoint, headers }: Found, request: IncomingMessage, iden
   let key = `${identityKey(identity)}\n${request.headers.accept ?? ""}\n${request.url}`;
   for (const name of headers) key += `\n${request.headers[name] ?? ""}`;
   return key;
-}
-
-function answerHealth(target: Target, asked: Asked, context: RestContext): boolean {
-  if (!target.path.startsWith("/health")) return false;
-  const answer = healthAnswer(target.path, context.service, context.isDraining());
-  if (answer === undefined) return false;
-  const allow = ["GET", "HEAD", "OPTIONS"];
-  if (!allow.includes(asked.request.method ?? "")) throw new RequestFailure({ kind: "method-not-allowed", allow });
-  if (asked.request.method === "OPTIONS") sendOptions(asked, allow, context);
-  else sendJson(asked, { status: answer.status, headers: { "Cache-Control": "no-store" }, body: answer.body });
-  return true;
 }
 
 /** The endpoint that a request means, or undefined when it has been answered here (OPTIONS). */

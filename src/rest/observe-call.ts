@@ -13,6 +13,8 @@ export interface Watch {
   readonly now: () => Date;
   /** Hears of every request, those that reach no endpoint too. */
   readonly answered: ((answered: AnsweredRequest) => void) | undefined;
+  /** Whether answers say how long their parts took. */
+  readonly tellsTimes: boolean;
 }
 
 /** A request whose answer is over. */
@@ -50,9 +52,9 @@ const LEFT = 499;
 export function observeCall(
   endpoint: string,
   { request, response, requestId }: Asked,
-  { observers, answered, proxies, now }: Watch,
+  { observers, answered, proxies, now, tellsTimes }: Watch,
 ): ObservedCall | undefined {
-  if (observers.length === 0 && answered === undefined) return undefined;
+  if (observers.length === 0 && answered === undefined && !tellsTimes) return undefined;
   const { socket } = request;
   const bytesBefore = socket.bytesWritten;
   const call: ObservedCall = {
@@ -68,7 +70,14 @@ export function observeCall(
     bytes: undefined,
     format: undefined,
     cache: undefined,
+    remembered: false,
+    marks: undefined,
+    traceparent: request.headers["traceparent"]?.toString(),
   };
+  for (const observer of observers) {
+    if (observer.begun === undefined) continue;
+    for (const [name, value] of observer.begun(call)) response.setHeader(name, value);
+  }
   response.once("close", () => {
     const status = response.writableFinished ? response.statusCode : LEFT;
     call.bytes = socket.bytesWritten - bytesBefore;
@@ -90,6 +99,7 @@ export function recallKnown(answer: WholeAnswer, call: ObservedCall): void {
   call.rows = rows;
   call.format = format;
   call.cache = answer.cached?.state;
+  call.remembered = true;
 }
 
 /** The same rows, counted as they go by. */

@@ -4,8 +4,10 @@ import type { Deadline } from "../calls/deadline.ts";
 import type { CallObserver } from "../calls/observed-call.ts";
 import type { Protections } from "../config/protections.ts";
 import type { Report } from "../events.ts";
+import type { Heartbeats } from "../heartbeat/open-heartbeats.ts";
 import { variesByOrigin } from "../http/cors.ts";
 import type { RequestHandler } from "../http/listen.ts";
+import type { Metrics } from "../metrics/open-metrics.ts";
 import type { Service } from "../service.ts";
 import type { Gate } from "./admit.ts";
 import { openRememberedAnswers, type RememberedAnswers } from "./answer/remembered-answers.ts";
@@ -18,8 +20,8 @@ import type { AnsweredRequest, Watch } from "./observe-call.ts";
 /** The REST surface of a service: what a listener calls, and how it is brought to rest. */
 export interface RestApp {
   readonly handle: RequestHandler;
-  /** Serves another state from now on. Calls in flight keep theirs. */
-  use(service: Service): void;
+  /** Makes another state ready; what it gives back serves that from now on. Calls in flight keep theirs. */
+  prepare(service: Service): Promise<() => void>;
   /** From now on requests wait, until what it gives back is called. */
   hold(): () => void;
   /** From now on new calls are refused with 503; those in flight go on. */
@@ -28,6 +30,13 @@ export interface RestApp {
   cancelAll(): void;
   /** Ends what never ends by itself: pages that wait to hear of changes. */
   endStreams(): void;
+}
+
+/** What is told of the service itself, beside what it serves. */
+export interface OwnParts {
+  /** Undefined when they are switched off. */
+  readonly metrics: Pick<Metrics, "text" | "contentType"> | undefined;
+  readonly heartbeats: Pick<Heartbeats, "statuses"> | undefined;
 }
 
 /** What a request sees of the app around it. */
@@ -49,6 +58,8 @@ export interface RestContext {
   readonly docs: Docs | undefined;
   /** Pages that hear of changes, in `eider dev`. */
   readonly livePages: LivePages | undefined;
+  /** Undefined when health and metrics have a listener of their own. */
+  readonly admin: OwnParts | undefined;
 }
 
 export interface RestOptions {
@@ -59,10 +70,16 @@ export interface RestOptions {
   readonly answered?: ((answered: AnsweredRequest) => void) | undefined;
   /** Whether the page at /docs shows what has changed by itself. */
   readonly isLive?: boolean;
+  /** `elsewhere`: health and metrics have a listener of their own. Absent: health alone is told here. */
+  readonly admin?: OwnParts | "elsewhere";
+  /** Whether answers say how long their parts took. */
+  readonly tellsTimes?: boolean;
 }
 
+const HEALTH_ALONE: OwnParts = { metrics: undefined, heartbeats: undefined };
+
 export function openRestApp(first: Service, options: RestOptions): RestApp {
-  const { report, now, observers, answered, isLive = false } = options;
+  const { report, now, observers, answered, isLive = false, tellsTimes = false, admin = HEALTH_ALONE } = options;
   let draining = false;
   let held: (() => void)[] | undefined;
   const deadlines = new Set<Deadline>();
@@ -91,10 +108,12 @@ export function openRestApp(first: Service, options: RestOptions): RestApp {
         proxies: protections.proxies,
         now,
         answered,
+        tellsTimes,
       },
       now,
       docs: docs && openDocs(service, { now, isLive }),
       livePages,
+      admin: admin === "elsewhere" ? undefined : admin,
       vary: variesByOrigin(protections.cors) ? `${VARY}, Origin` : VARY,
     };
   }
@@ -104,9 +123,12 @@ export function openRestApp(first: Service, options: RestOptions): RestApp {
       if (held === undefined) handleRequest(request, response, context);
       else held.push(() => handleRequest(request, response, context));
     },
-    use(service) {
-      context = contextOf(service);
-      livePages?.reload();
+    async prepare(service) {
+      const next = contextOf(service);
+      return () => {
+        context = next;
+        livePages?.reload();
+      };
     },
     hold() {
       const waiting: (() => void)[] = [];

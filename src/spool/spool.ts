@@ -8,6 +8,8 @@ import { folderName, type Self, sweep } from "./sweep.ts";
 export interface Spool {
   /** Where the files lie; made when the first one is. The engine must be allowed to write here. */
   readonly folder: string;
+  /** A folder in which the database puts what is too much for memory; nobody else can look into it. It goes with the spool. */
+  makeSpill(): Promise<string>;
   /** Gives `work` the path of a new file to write. Rejects with what `work` rejects with, or with a RequestFailure. */
   write<T>(work: (path: string) => Promise<T>): Promise<Spooled<T>>;
   /** A file to write piece by piece. Rejects with a RequestFailure. */
@@ -29,7 +31,8 @@ export interface SpoolOptions {
 
 /** Touches no file yet. */
 export function openSpool({ parent, self }: SpoolOptions): Spool {
-  const folder = join(parent, folderName(self.pid));
+  const spill = join(parent, folderName("spill", self.pid));
+  const folder = join(parent, folderName("spool", self.pid));
   let swept: Promise<void> | undefined;
   let making: Promise<void> | undefined;
   let made = false;
@@ -37,7 +40,7 @@ export function openSpool({ parent, self }: SpoolOptions): Spool {
 
   /** For each file anew: somebody may tidy up among temporary files while the service runs for weeks. */
   async function makeFolder(): Promise<void> {
-    swept ??= mkdir(parent, { recursive: true }).then(() => sweep(parent, self));
+    swept ??= makeParent();
     try {
       await swept;
       await mkdir(folder, { mode: 0o700 });
@@ -48,6 +51,11 @@ export function openSpool({ parent, self }: SpoolOptions): Spool {
       swept = undefined;
       throw spoolFailure(error);
     }
+  }
+
+  /** What processes left that were killed goes first. */
+  function makeParent(): Promise<void> {
+    return mkdir(parent, { recursive: true }).then(() => sweep(parent, self));
   }
 
   async function newPath(): Promise<string> {
@@ -66,6 +74,16 @@ export function openSpool({ parent, self }: SpoolOptions): Spool {
         throw spoolFailure(error);
       });
     },
+    async makeSpill() {
+      swept ??= makeParent();
+      // Where nothing can be written, a query that needs it says so.
+      await swept
+        .then(() => mkdir(spill, { mode: 0o700 }))
+        .catch(() => {
+          swept = undefined;
+        });
+      return spill;
+    },
     async write(work) {
       const path = await newPath();
       try {
@@ -81,7 +99,9 @@ export function openSpool({ parent, self }: SpoolOptions): Spool {
     },
     async close() {
       closed = true;
-      if (made) await rm(folder, { recursive: true, force: true }).catch(() => {});
+      for (const each of made ? [folder, spill] : [spill]) {
+        await rm(each, { recursive: true, force: true }).catch(() => {});
+      }
     },
   };
 }

@@ -9,11 +9,11 @@ export interface Self {
   isRunning(pid: number): boolean;
 }
 
-const NAME = /^eider-spool-(\d+)-[0-9a-f-]{36}$/;
+const NAME = /^eider-(?:spool|spill)-(\d+)-[0-9a-f-]{36}$/;
 
 /** Unguessable, and it says whose it is. */
-export function folderName(pid: number): string {
-  return `eider-spool-${pid}-${crypto.randomUUID()}`;
+export function folderName(use: "spool" | "spill", pid: number): string {
+  return `eider-${use}-${pid}-${crypto.randomUUID()}`;
 }
 
 /** Removes what processes left that were killed while they wrote. What cannot be removed is somebody else's, and stays. */

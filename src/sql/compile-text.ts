@@ -8,7 +8,8 @@ import { literalMacro } from "./template.ts";
 export function compileText(text: string, offset: number, compilation: Compilation): void {
   forgetPlaces(compilation);
   // What came before may have been left out (a section): two dashes or two quotes must not meet here and change meaning.
-  if (compilation.mode.kind === "bare" && /^[-/*'"]/.test(text)) emitSql(" ", offset, compilation, true);
+  // Nor may a tag's word take the beginning of a literal: in `t_42E'x'` or `t_42$$x$$` it would be part of the name.
+  if (compilation.mode.kind === "bare" && /^(?:[-/*'"$]|\w')/.test(text)) emitSql(" ", offset, compilation, true);
   let at = 0;
   while (at < text.length) at = compileNext(text, at, offset, compilation);
 }

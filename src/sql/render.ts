@@ -22,15 +22,20 @@ interface Draft {
   sql: string;
   values: BoundValue[];
   blank: boolean;
+  /** What was added last, and whether it was a placeholder. The SQL itself is looked at by nobody while it grows. */
+  tail: string;
+  isBound: boolean;
 }
+
+const startDraft = (): Draft => ({ sql: "", values: [], blank: true, tail: "", isBound: false });
 
 /** A template and values become statements with bound values. */
 export function render(template: Template, lookup: Lookup, options: RenderOptions): Statement[] {
   const statements: Statement[] = [];
-  let draft: Draft = { sql: "", values: [], blank: true };
+  let draft = startDraft();
   const finish = (): void => {
     if (!draft.blank) statements.push({ sql: draft.sql, values: draft.values });
-    draft = { sql: "", values: [], blank: true };
+    draft = startDraft();
   };
   const run = (pieces: readonly Piece[]): void => {
     for (const piece of pieces) {
@@ -56,7 +61,7 @@ function renderPiece(
   options: RenderOptions,
 ): void {
   if (piece.kind === "sql") {
-    draft.sql += piece.text;
+    append(piece.text, draft);
     draft.blank &&= piece.blank;
     return;
   }
@@ -68,21 +73,21 @@ function renderPiece(
     case "glued": {
       const text = String(lookup(piece.ref)?.value ?? "NULL");
       if (!/^\w+$/.test(text)) refuse(piece.ref, "Integer is less than the minimum allowed value");
-      draft.sql += text;
+      append(text, draft);
       return;
     }
     case "inline":
-      draft.sql += lookup(piece.ref)?.text ?? "NULL";
+      append(lookup(piece.ref)?.text ?? "NULL", draft);
       return;
     case "identifier":
-      draft.sql += `"${compose(piece.parts, lookup).replaceAll('"', '""')}"`;
+      append(`"${compose(piece.parts, lookup).replaceAll('"', '""')}"`, draft);
       return;
     case "literal": {
       const text = compose(piece.parts, lookup);
-      draft.sql += piece.before;
-      if (piece.quoted || (options.inline && piece.allEnums)) draft.sql += `'${text.replaceAll("'", "''")}'`;
+      append(piece.before, draft);
+      if (piece.quoted || (options.inline && piece.allEnums)) append(`'${text.replaceAll("'", "''")}'`, draft);
       else bind({ type: "VARCHAR", value: text }, draft, options.dialect);
-      draft.sql += piece.after;
+      append(piece.after, draft);
       return;
     }
   }
@@ -96,13 +101,13 @@ function renderValue(
 ): void {
   const value = lookup(ref);
   if (value === undefined) {
-    draft.sql += "NULL";
+    append("NULL", draft);
     return;
   }
   if (remote !== undefined) checkRemote(value.text, remote, ref);
   // Text that no validator saw is never inlined.
-  if (options.inline && ref.traits === "scalar" && typeof value.value !== "string") draft.sql += inlined(value.value);
-  else if (options.typedNulls === true && value.type !== "VARCHAR") draft.sql += `CAST(NULL AS ${value.type})`;
+  if (options.inline && ref.traits === "scalar" && typeof value.value !== "string") append(inlined(value.value), draft);
+  else if (options.typedNulls === true && value.type !== "VARCHAR") append(`CAST(NULL AS ${value.type})`, draft);
   else bind({ type: value.type, value: value.value }, draft, options.dialect);
 }
 
@@ -113,7 +118,26 @@ function inlined(value: bigint | boolean): string {
 
 function bind(value: BoundValue, draft: Draft, dialect: Dialect): void {
   draft.values.push(value);
-  draft.sql += dialect.placeholder(draft.values.length);
+  // `LIKE'...'` is two tokens; a word and a placeholder that touch would be one name.
+  if (isWordCharacter(draft.tail.at(-1))) draft.sql += " ";
+  draft.tail = dialect.placeholder(draft.values.length);
+  draft.sql += draft.tail;
+  draft.isBound = true;
+}
+
+/** Adds SQL; a digit right after a placeholder would make it another one. */
+function append(text: string, draft: Draft): void {
+  if (text === "") return;
+  if (draft.isBound && isWordCharacter(text[0])) draft.sql += " ";
+  draft.tail = text;
+  draft.sql += text;
+  draft.isBound = false;
+}
+
+const WORD_CHARACTER = /[\w$\u0080-\uffff]/;
+
+function isWordCharacter(character: string | undefined): boolean {
+  return character !== undefined && WORD_CHARACTER.test(character);
 }
 
 function compose(parts: readonly LiteralPart[], lookup: Lookup): string {

@@ -121,10 +121,15 @@ function readEscaped(text: string, at: number): StringRest {
     const [whole, octal, hex, short, long, other] = escaped;
     if (octal !== undefined) value += String.fromCharCode(Number.parseInt(octal, 8));
     else if (other !== undefined) value += NAMED_ESCAPES[other] ?? other;
-    else value += String.fromCodePoint(Number.parseInt(hex ?? short ?? long ?? "0", 16));
+    else value += characterOf(Number.parseInt(hex ?? short ?? long ?? "0", 16));
     i += whole.length;
   }
   return { value, end: undefined };
+}
+
+/** A code that no character has becomes the replacement character. */
+function characterOf(code: number): string {
+  return code <= 0x10ffff ? String.fromCodePoint(code) : "\ufffd";
 }
 
 /** The rest of a comment: the mode after `text`, and where the comment ends (undefined: not in this text). */

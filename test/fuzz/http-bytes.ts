@@ -3,6 +3,7 @@ import { openSocket } from "../socket.ts";
 import { mutations } from "./mutate.ts";
 import { listenForFuzz } from "./program.ts";
 import { must, target } from "./target.ts";
+import { words } from "./words.ts";
 
 /** What one client sends over one connection, in which pieces, and how it leaves. */
 interface Script {
@@ -12,96 +13,10 @@ interface Script {
 }
 
 /** Without HEAD: the body that it has not got cannot be told from the next answer. */
-const method = fc.constantFrom(
-  "GET",
-  "POST",
-  "PUT",
-  "DELETE",
-  "PATCH",
-  "OPTIONS",
-  "TRACE",
-  "CONNECT",
-  "PROPFIND",
-  "get",
-  "",
-);
-const path = fc.constantFrom(
-  ...[
-    "/hello",
-    "/hello?a=1",
-    "/items?limit=3",
-    "/items?limit=x&offset=-1",
-    "/path/a/1",
-    "/path/%zz/1",
-    "/echo",
-    "/typed",
-  ],
-  ...[
-    "/write",
-    "/private",
-    "/health",
-    "/docs",
-    "/openapi.json",
-    "*",
-    "//",
-    "/../..",
-    "http://x/hello",
-    "",
-    "/%00",
-    "/a b",
-  ],
-);
-const header = fc.constantFrom(
-  ...["Host: x", "Host: x", "Host:", "Host: y", "Connection: close", "Connection: keep-alive, Upgrade", "Upgrade: h2c"],
-  ...[
-    "Expect: 100-continue",
-    "Expect: x",
-    "Content-Type: application/json",
-    "Content-Type: text/plain",
-    "Accept: text/csv",
-  ],
-  ...[
-    "Accept: */*;q=0",
-    "Accept-Encoding: gzip, br",
-    "Content-Length: 2",
-    "Content-Length: 0",
-    "Content-Length: 99999999",
-  ],
-  ...["Content-Length: -1", "Transfer-Encoding: chunked", "Transfer-Encoding: gzip, chunked", "Transfer-Encoding: x"],
-  ...[
-    "Authorization: Basic eDp5",
-    "Authorization: Bearer a.b.c",
-    "Range: bytes=0-1",
-    "If-None-Match: *",
-    "X-Word: \xff\xfe",
-  ],
-  ...[
-    "Idempotency-Key: 1",
-    "Origin: null",
-    "Trailer: X",
-    "a : b",
-    "no colon",
-    " folded",
-    "X: \0",
-    `X: ${"y".repeat(20_000)}`,
-  ],
-);
-const body = fc.constantFrom(
-  ...[
-    "",
-    "{}",
-    '{"b":1}',
-    "[1]",
-    "{",
-    '{"b":"\\ud800"}',
-    "2\r\n{}\r\n0\r\n\r\n",
-    "2\r\n{}\r\n",
-    "0\r\n\r\n",
-    "zz\r\n",
-    "ffffffff\r\n{}",
-  ],
-  ...["2;x=y\r\n{}\r\n0\r\nA: b\r\n\r\n", "0\r\nA\r\n\r\n", "\0\0\0\0", "\xff\xfe{\0}\0", "5\r\n{}\r\n0\r\n\r\n"],
-);
+const method = fc.constantFrom(...words.methods);
+const path = fc.constantFrom(...words.paths);
+const header = fc.constantFrom(...words.headerLines, `X: ${"y".repeat(20_000)}`);
+const body = fc.constantFrom(...words.bodies);
 
 const bytes = fc
   .array(
@@ -121,21 +36,7 @@ const bytes = fc
   )
   .map((requests) => requests.join(""));
 
-const junk = [
-  "\r\n",
-  "\r\n\r\n",
-  "\n",
-  "\r",
-  "\0",
-  " ",
-  "\t",
-  ":",
-  "\xff",
-  "%",
-  "HTTP/1.1",
-  "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
-  "0\r\n\r\n",
-];
+const junk = words.junk;
 
 const script: fc.Arbitrary<Script> = fc
   .tuple(

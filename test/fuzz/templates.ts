@@ -10,6 +10,7 @@ import type { Statement } from "../../src/sql/statement.ts";
 import { wholeTokens } from "../../src/sql/whole-tokens.ts";
 import { mutations } from "./mutate.ts";
 import { must, target } from "./target.ts";
+import { words } from "./words.ts";
 
 const { dialect } = engine;
 
@@ -31,131 +32,9 @@ const scope: TemplateScope = {
   environment: (name) => (name === "SET" ? { value: "north" } : name === "UNSET" ? "unset" : "unlisted"),
 };
 
-const names = [
-  ...[
-    "params.text",
-    "params.text",
-    "params.other",
-    "params.n",
-    "params.flag",
-    "params.day",
-    "params.pick",
-    "auth.username",
-  ],
-  ...[
-    "auth.authenticated",
-    "conn.path",
-    "conn.odd",
-    "cache.table",
-    "env.SET",
-    "env.UNSET",
-    "params.nope",
-    "text",
-    ".",
-    "request.x",
-  ],
-] as const;
+const names = words.variables;
 
-const fragments = [
-  ...[
-    "SELECT ",
-    "FROM t ",
-    "WHERE ",
-    "a",
-    " = ",
-    ", ",
-    "(",
-    ")",
-    ";",
-    " ",
-    "\n",
-    "\r",
-    "\r\n",
-    "'",
-    "''",
-    "'x'",
-    '"',
-    '""',
-    '"c"',
-  ],
-  ...[
-    "E'",
-    "e'",
-    "E'\\''",
-    "\\",
-    "\\\\",
-    "\\'",
-    "$$",
-    "$q$",
-    "$é$",
-    "$_1$",
-    "$",
-    "$1",
-    "?",
-    ":x",
-    "@",
-    "--",
-    "-",
-    "/*",
-    "*/",
-    "/",
-    "*",
-  ],
-  ...[
-    "DATE ",
-    "INTERVAL ",
-    "VARCHAR ",
-    "DATE'",
-    "x'",
-    "X'",
-    "b'",
-    "U&'",
-    "N'",
-    "t_",
-    "_t",
-    "1",
-    "1.5",
-    "1e",
-    "1_0",
-    "é",
-    "\u00a0",
-    "\u3000",
-  ],
-  ...[
-    "ORDER BY ",
-    "GROUP BY ",
-    "JOIN ",
-    "COPY t TO ",
-    "query(",
-    "query('",
-    "sql_literal(",
-    "postgres_query('a', '",
-    "read_csv(",
-    "LIKE ",
-  ],
-  ...[
-    "||",
-    "::",
-    "->",
-    "#",
-    "`",
-    "{",
-    "}",
-    "[",
-    "]",
-    "AS x",
-    "TRUE",
-    "NULL",
-    "IN (",
-    "LIMIT ",
-    "\ufeff",
-    "\u200b",
-    "\u2028",
-    "{{",
-    "}}",
-    "{{{",
-  ],
-] as const;
+const fragments = words.sql;
 
 type Node = fc.Arbitrary<string>;
 
@@ -191,67 +70,7 @@ const { tree } = fc.letrec<{ tree: string; node: string }>((tie) => ({
 
 /** What DuckDB can plan more often: literals and values side by side, with and without room between them. */
 const lexical: Node = fc
-  .array(
-    fc.oneof(
-      fc.constantFrom(
-        "'x'",
-        "''",
-        "E'\\n'",
-        "E'\\UFFFFFFFF'",
-        "$$x$$",
-        "$q$ $$ $q$",
-        "1",
-        "1E",
-        "1.",
-        "0x1F",
-        "a",
-        '"a"',
-        "NULL",
-        "-- x\n",
-        "/* x */",
-      ),
-      fc.constantFrom(
-        "'{{{params.text}}}'",
-        "E'\\'{{params.text}}'",
-        "e'\\UFFFFFFFF{{params.text}}'",
-        "$$ {{params.text}} $$",
-        "DATE '{{params.day}}'",
-      ),
-      fc.constantFrom(
-        "{{params.text}}",
-        "{{params.n}}",
-        "{{params.pick}}",
-        '"{{params.pick}}"',
-        "/* {{params.text}} */",
-        "-- {{params.text}}\n",
-      ),
-      fc.constantFrom(
-        "a{{params.n}}",
-        "a{{params.pick}}",
-        "{{#params.n}}{{params.text}}{{/params.n}}",
-        "{{#params.text}}'{{params.other}}'{{/params.text}}",
-      ),
-      fc.constantFrom(
-        ", ",
-        ", ",
-        ",",
-        " ",
-        "",
-        "\n",
-        "||",
-        " = ",
-        " LIKE",
-        "::VARCHAR",
-        "(",
-        ")",
-        "AS ",
-        "AND ",
-        "-",
-        ";SELECT ",
-      ),
-    ),
-    { minLength: 1, maxLength: 9 },
-  )
+  .array(fc.oneof(...words.lexical.map((group) => fc.constantFrom(...group))), { minLength: 1, maxLength: 9 })
   .map((parts) => `SELECT ${parts.join("")} FROM t`);
 
 /** Templates that a person would write, to start from. */

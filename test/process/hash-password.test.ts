@@ -44,7 +44,7 @@ async function runWith(
   { isTerminal = false, args = [] as readonly string[] } = {},
 ): Promise<Result & { readonly closed: boolean }> {
   let closed = false;
-  const stdin: Input = {
+  const stdin: Pick<Input, "isTerminal" | "read"> = {
     isTerminal,
     async *read() {
       try {

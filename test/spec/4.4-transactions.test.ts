@@ -146,9 +146,9 @@ describe("a statement that fails", () => {
 });
 
 /** Writes, leaves a mark in the file system that it has, and never ends. */
-function stuck(yaml = ""): Files {
+function stuck(operation = ""): Files {
   const sql = `INSERT INTO t VALUES (10); COPY (SELECT 1) TO '{{{conn.mark}}}'; INSERT INTO t ${ENDLESS}`;
-  return route("POST /stuck", sql, yaml);
+  return route("POST /stuck", sql, `operation: { allow: [copy]${operation} }\n`);
 }
 
 function stuckMain(limits: string): Files {
@@ -176,7 +176,12 @@ describe("a write that does not come to its end", () => {
 
   test("limits.query-timeout without a transaction: 504, what was done stays", async () => {
     const limits = "query-timeout: 1s, max-concurrent-queries: 1";
-    await using service = await serviceFrom({ ...stuckMain(limits), ...ROWS, ...INSERT, ...stuck(WITHOUT) });
+    await using service = await serviceFrom({
+      ...stuckMain(limits),
+      ...ROWS,
+      ...INSERT,
+      ...stuck(", transaction: false"),
+    });
     expect((await send(service, "POST /stuck")).status).toBe(504);
     await expectClean(service, [1, 10]);
   });

@@ -73,7 +73,8 @@ async function checkAll(service: TestService): Promise<number> {
 
 const mains: Readonly<Record<string, (file: string) => string>> = {
   "a connection of type duckdb": (file) => `connections:\n  live: { type: duckdb, path: ${file}, read-only: true }\n`,
-  "an ATTACH of the project's own": (file) => `connections:\n  live: { init: "ATTACH '${file}' AS live (READ_ONLY)" }\n`,
+  "an ATTACH of the project's own": (file) =>
+    `connections:\n  live: { init: "ATTACH '${file}' AS live (READ_ONLY)" }\n`,
   "the database itself": (file) => `duckdb: { db_path: ${file}, access_mode: read_only }\nconnections: { live: {} }\n`,
 };
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { boolean, found, integer, PlainScalar, text } from "../../params/validators/scalars.ts";
+import { oneLine } from "../problem.ts";
 import { unknown } from "../suggest.ts";
 
 export { boolean as flag, text };
@@ -120,7 +121,8 @@ export function block<Shape extends z.ZodRawShape>(shape: Shape) {
       error: (issue) =>
         issue.code === "unrecognized_keys"
           ? keysOf(issue)
-              .map((key) => unknown("key", key, known))
+              // One line for each key, whatever stands in it.
+              .map((key) => oneLine(unknown("key", key, known)))
               .join("\n")
           : `expected a mapping, found ${found(issue.input)}`,
     }),

@@ -3,6 +3,7 @@ import { EngineOpenError } from "../engine.ts";
 import { type DataVersions, dataVersions } from "./data-versions.ts";
 import { inspect } from "./inspect.ts";
 import { messageOf } from "./messages.ts";
+import { attachMain, isReplaceable } from "./read-only-main.ts";
 import { type SessionSettings, sessionSettings } from "./session-settings.ts";
 import { quoteName, quoteText } from "./sql-text.ts";
 
@@ -10,9 +11,11 @@ export interface OpenDatabase {
   readonly database: duckdb.Database;
   /** Settings that each connection must make for itself. */
   readonly settings: SessionSettings;
-  /** The name of its catalog. */
-  readonly catalog: string;
+  /** The names of its catalogs. */
+  readonly catalogs: readonly string[];
   readonly versions: DataVersions;
+  /** The project's own settings, by their names in lower case. */
+  readonly own: ReadonlyMap<string, string>;
 }
 
 /** What DuckDB takes only while it opens. All else is set afterwards, when it tells what is wrong with a value. */
@@ -33,24 +36,40 @@ export async function openDatabase(
   options: ReadonlyMap<string, string>,
   fileFolder?: string,
 ): Promise<OpenDatabase> {
-  const database = await duckdb.open(path ?? ":memory:", configOf(options)).catch((error: unknown) => {
+  const attached = path !== undefined && isReplaceable(path, options) ? path : undefined;
+  const file = attached === undefined && path !== undefined ? path : ":memory:";
+  const config = configOf(attached === undefined ? options : withoutAccessMode(options));
+  const database = await duckdb.open(file, config).catch((error: unknown) => {
     throw new EngineOpenError(messageOf(error), undefined, { cause: error });
   });
   const connection = await duckdb.connect(database);
   try {
     const settings = sessionSettings();
-    const [[catalog] = []] = await inspect(connection, { sql: "SELECT current_database()", values: [] });
+    const catalogs =
+      attached === undefined ? await currentCatalog(connection) : await attachMain(connection, attached, settings);
     const [open, closing] = inOrder(options);
     for (const [name, value] of open) await applySetting(connection, { name, value }, settings);
     if (fileFolder !== undefined) await allowFolder(connection, fileFolder);
+    await installNothingLater(connection, options);
     for (const [name, value] of closing) await applySetting(connection, { name, value }, settings);
     duckdb.disconnect_sync(connection);
-    return { database, settings, catalog: catalog ?? "", versions: dataVersions() };
+    const own = namedInLowerCase(options);
+    return { database, settings, catalogs, versions: dataVersions(), own };
   } catch (error) {
     duckdb.disconnect_sync(connection);
     duckdb.close_sync(database);
     throw error;
   }
+}
+
+async function currentCatalog(connection: duckdb.Connection): Promise<readonly string[]> {
+  const [[catalog] = []] = await inspect(connection, { sql: "SELECT current_database()", values: [] });
+  return [catalog ?? ""];
+}
+
+/** It is said where the file is attached. */
+function withoutAccessMode(options: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  return new Map([...options].filter(([name]) => name.toLowerCase() !== "access_mode"));
 }
 
 function configOf(options: ReadonlyMap<string, string>): duckdb.Config {
@@ -91,6 +110,17 @@ async function allowFolder(connection: duckdb.Connection, folder: string): Promi
   const sql = `SET GLOBAL allowed_directories = list_append(${allowed}, ${quoteText(folder)})`;
   // Nothing but Parquet needs it, and that says what is wrong when it is asked for.
   await duckdb.query(connection, sql).catch(() => {});
+}
+
+function namedInLowerCase(options: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  return new Map([...options].map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+/** A project that locks the settings itself locks this one too: an extension is had by INSTALL then, and not by need. */
+async function installNothingLater(connection: duckdb.Connection, options: ReadonlyMap<string, string>): Promise<void> {
+  const own = namedInLowerCase(options);
+  if (own.get("lock_configuration") !== "true" || own.has("autoinstall_known_extensions")) return;
+  await duckdb.query(connection, "SET GLOBAL autoinstall_known_extensions = false");
 }
 
 interface Setting {

@@ -3,9 +3,12 @@ import { RequestFailure } from "../../failure.ts";
 import { type Engine, EngineOpenError, type EngineOptions, type Read, type Rows, type StopSignal } from "../engine.ts";
 import { type Cancellation, cancellationOf } from "./cancellation.ts";
 import { runChange } from "./change.ts";
+import { configurationLock } from "./configuration-lock.ts";
 import { openConnectionPool } from "./connection-pool.ts";
+import { type EngineRoom, withDefaults } from "./default-settings.ts";
 import { dependencyFinder } from "./dependencies.ts";
 import { duckdbDialect } from "./dialect.ts";
+import { memoryOf } from "./memory-of.ts";
 import { failureOf, messageOf } from "./messages.ts";
 import { type OpenDatabase, openDatabase } from "./open-database.ts";
 import { openPlanner } from "./plan.ts";
@@ -13,6 +16,7 @@ import { readRows, willBeHeld } from "./read.ts";
 import { readIntoFile } from "./read-into-file.ts";
 import { readMemory } from "./read-memory.ts";
 import { rememberedTotals } from "./remembered-totals.ts";
+import { openReplacedFiles } from "./replaced-files.ts";
 import { openSession, type Session } from "./session.ts";
 import { openSharedReads } from "./shared-reads.ts";
 import { openSlots } from "./slots.ts";
@@ -21,7 +25,7 @@ import { statementKey } from "./statement-key.ts";
 import { runWrite } from "./write.ts";
 import { openWriteLanes } from "./write-lanes.ts";
 
-export interface DuckDbOptions extends EngineOptions {
+export interface DuckDbOptions extends EngineOptions, EngineRoom {
   /** In memory when absent. */
   readonly path: string | undefined;
   /** DuckDB's settings by name. */
@@ -31,7 +35,8 @@ export interface DuckDbOptions extends EngineOptions {
 
 /** The embedded engine. Rejects with an EngineOpenError. */
 export async function openDuckDb(options: DuckDbOptions): Promise<Engine> {
-  return engineOver(await openDatabase(options.path, options.settings, options.fileFolder), options);
+  const settings = withDefaults(options.settings, options);
+  return engineOver(await openDatabase(options.path, settings, options.fileFolder), options);
 }
 
 const SOURCES_OPENED_AT_ONCE = 4;
@@ -39,26 +44,36 @@ const SOURCES_OPENED_AT_ONCE = 4;
 const SHARING_PATIENCE_MS = 1_000;
 
 /** The engine over a database that is open; it closes it. */
-export function engineOver({ database, settings, catalog, versions }: OpenDatabase, options: EngineOptions): Engine {
-  const slots = openSlots(options.maxConcurrentQueries, options.maxQueued);
+export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine {
+  const { database, settings, versions, own } = opened;
+  const slots = openSlots({
+    size: options.maxConcurrentQueries,
+    maxWaiting: options.maxQueued,
+    sources: boundsOf(options.connections),
+  });
   const pool = openConnectionPool({ database, settings, versions, maxIdle: options.maxConcurrentQueries * 2 });
+  const configuration = configurationLock({ database, definitions: options.connections, settings, own });
   const sources = openSources({
     database,
+    configuration,
     settings,
     definitions: options.connections,
-    slots: openSlots(SOURCES_OPENED_AT_ONCE, 0),
+    slots: openSlots({ size: SOURCES_OPENED_AT_ONCE, maxWaiting: 0 }),
     opening: changeEverything,
+    opened: () => files.look(),
   });
   const secrets = options.connections.flatMap((connection) => connection.secrets);
   const planner = openPlanner({ database, settings, secrets });
   const memory = readMemory();
-  const catalogs = new Set([catalog]);
+  const catalogs = new Set(opened.catalogs);
   const dependencies = dependencyFinder({ inspect: planner.inspect, catalogs });
   const totals = rememberedTotals(versions, dependencies);
   const sharedReads = openSharedReads();
   const lanes = openWriteLanes();
+  const files = openReplacedFiles({ database, replacing: changeEverything, ...options });
   const active = new Set<Cancellation>();
   let closing: Promise<void> | undefined;
+  void files.look();
 
   /** An `init` may make and change tables, views and macros. */
   function changeEverything(): () => void {
@@ -84,25 +99,33 @@ export function engineOver({ database, settings, catalog, versions }: OpenDataba
   async function close(): Promise<void> {
     for (const cancellation of [...active]) cancellation.cancel(new RequestFailure({ kind: "draining" }));
     await sources.stop();
+    await files.close();
     await planner.close();
     await pool.close();
     // An `init` may hang on a server that does not answer, and nothing can interrupt that: nobody waits for it here.
     if (sources.idle()) duckdb.close_sync(database);
   }
 
+  type Called = Pick<Read, "connections" | "lane" | "signal" | "entered">;
+  type Work<T> = (session: Session, fail: (error: unknown) => RequestFailure) => Promise<T>;
+
+  /** For work that can be done once more: a file that it reads may be replaced in this moment. */
+  function inSession<T>(called: Called, work: Work<T>): Promise<T> {
+    return files.across(() => inSessionOnce(called, work));
+  }
+
   /** Opens the sources, waits for a slot, and works. Who does the work ends the session; a failure ends it here. */
-  async function inSession<T>(
-    { connections, signal }: Pick<Read, "connections" | "signal">,
-    work: (session: Session, fail: (error: unknown) => RequestFailure) => Promise<T>,
-  ): Promise<T> {
+  async function inSessionOnce<T>({ connections, lane, signal, entered }: Called, work: Work<T>): Promise<T> {
     const definitions = sources.definitionsOf(connections);
     const fail = (error: unknown): RequestFailure => failureOf(error, definitions);
     const cancellation = cancellable(signal);
     let session: Session | undefined;
     try {
       await sources.openAll(connections, cancellation);
-      await slots.enter(cancellation);
-      session = await openSession(pool, slots, cancellation);
+      const seat = slots.seat(lane, connections);
+      await slots.enter(seat, cancellation);
+      entered?.();
+      session = await openSession({ pool, slots, seat, cancellation });
       return await work(session, fail);
     } catch (error) {
       await session?.end();
@@ -119,7 +142,11 @@ export function engineOver({ database, settings, catalog, versions }: OpenDataba
         memory,
         totals,
         watch: () => watch(read, moment),
-        sibling: () => (slots.tryEnter() ? openSession(pool, slots, cancellable(read.signal)) : undefined),
+        sibling: () => {
+          const seat = slots.seat(read.lane, read.connections);
+          if (!slots.tryEnter(seat)) return undefined;
+          return openSession({ pool, slots, seat, cancellation: cancellable(read.signal) });
+        },
         stream: { crowded: () => slots.waiting() > 0, failureOf: failed },
       });
     });
@@ -140,6 +167,7 @@ export function engineOver({ database, settings, catalog, versions }: OpenDataba
   return {
     dialect: duckdbDialect,
     openConnection: sources.open,
+    lock: configuration.lock,
     plan: planner.plan,
     describe: planner.describe,
     parse: planner.parse,
@@ -152,7 +180,11 @@ export function engineOver({ database, settings, catalog, versions }: OpenDataba
         run: (signal) => runRead({ ...read, signal }),
       });
     },
-    write: (change) => inSession(change, (session) => runWrite(change, { session, versions, lanes, namesChanged })),
+    write(change) {
+      // Where each statement commits by itself, those before the one that failed are done.
+      const run = change.transaction ? inSession : inSessionOnce;
+      return run(change, (session) => runWrite(change, { session, versions, lanes, namesChanged }));
+    },
     async change(change, work) {
       const settled = await inSession(change, (session, failed) =>
         runChange(change, work, { session, versions, lanes, namesChanged, failureOf: failed }),
@@ -163,7 +195,7 @@ export function engineOver({ database, settings, catalog, versions }: OpenDataba
       const written = changeEverything();
       const connection = await duckdb.connect(database);
       try {
-        await duckdb.query(connection, sql);
+        await configuration.during(() => duckdb.query(connection, sql));
         catalogs.add(alias);
       } catch (error) {
         throw new EngineOpenError(messageOf(error), undefined, { cause: error });
@@ -178,12 +210,22 @@ export function engineOver({ database, settings, catalog, versions }: OpenDataba
         await session.end();
         return written;
       }),
-    activity: () => ({ running: slots.running(), waiting: slots.waiting() }),
+    activity: () => ({
+      running: slots.running(),
+      waiting: slots.waiting(),
+      shared: sharedReads.shared(),
+      knownTotals: totals.used(),
+    }),
+    memory: () => memoryOf(planner.inspect),
     close() {
       closing ??= close();
       return closing;
     },
   };
+}
+
+function boundsOf(connections: EngineOptions["connections"]): ReadonlyMap<string, number> {
+  return new Map(connections.flatMap(({ name, maxConcurrency: most }) => (most === undefined ? [] : [[name, most]])));
 }
 
 /** Tells reads apart that would not give the same rows. What is read after a write never joins what began before it. */

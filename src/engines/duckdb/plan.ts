@@ -11,6 +11,7 @@ import { errorPosition } from "./error-position.ts";
 import { extractStatements } from "./extract-statements.ts";
 import { inspect } from "./inspect.ts";
 import { messageOf, redacted, withoutSql } from "./messages.ts";
+import { extensionAdvice, missingExtension } from "./missing-extension.ts";
 import { remoteLiteralMacros } from "./remote-literals.ts";
 import type { SessionSettings } from "./session-settings.ts";
 
@@ -145,6 +146,7 @@ async function describeLast(
 /** Preparing finds what does not parse, and names that are not there. */
 async function planStatement(native: duckdb.Connection, statement: Statement): Promise<StatementProblem | undefined> {
   const { sql } = statement;
+  if (WRITES_WHEN_PREPARED.test(sql)) return parseStatement(native, sql);
   try {
     const prepared = await duckdb.prepare(native, sql);
     const type = duckdb.prepared_statement_type(prepared);
@@ -174,6 +176,9 @@ async function readOnlyProblem(native: duckdb.Connection, sql: string): Promise<
   // Nothing that comes before it can make it right.
   return { kind: "syntax", message, statement: 0, offset: undefined };
 }
+
+/** Preparing it makes its folder. */
+const WRITES_WHEN_PREPARED = /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*export\b/i;
 
 const MAKES_TEMPORARY =
   /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*create\s+(?:or\s+replace\s+)?(?:local\s+)?temp(?:orary)?\b/i;
@@ -212,7 +217,9 @@ function isSyntax(error: unknown): boolean {
 function problemOf(error: unknown, sql: string): StatementProblem {
   const message = messageOf(error);
   const offset = errorPosition(message, sql);
-  return { kind: kindOf(message), message: withoutSql(message), statement: 0, offset };
+  const extension = missingExtension(message);
+  const told = extension === undefined ? withoutSql(message) : extensionAdvice(extension);
+  return { kind: kindOf(message), message: told, statement: 0, offset };
 }
 
 function kindOf(message: string): StatementProblem["kind"] {
@@ -220,5 +227,5 @@ function kindOf(message: string): StatementProblem["kind"] {
     return "parameter";
   }
   if (message.startsWith("Parser Error")) return "syntax";
-  return /^(Binder|Catalog) Error/.test(message) ? "names" : "other";
+  return /^(Binder|Catalog|Extension Autoloading|Missing Extension|Permission) Error/.test(message) ? "names" : "other";
 }

@@ -32,7 +32,9 @@ async function readRemembered(reading: Reading, page: Statement): Promise<Counte
   const known = session.inTransaction() ? undefined : totals.get(last);
   if (known === undefined) return undefined;
   const result = await session.execute(page);
-  return totals.get(last) === known ? { result, total: known.rows } : undefined;
+  if (totals.get(last) !== known) return undefined;
+  totals.noteUsed();
+  return { result, total: known.rows };
 }
 
 /**

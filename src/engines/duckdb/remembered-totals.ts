@@ -13,6 +13,10 @@ export interface RememberedTotals {
   now(): number;
   /** Whether what a query reads is known to be as it was at a moment. */
   unchangedSince(moment: number, query: Statement): boolean;
+  /** One of them spared a count. */
+  noteUsed(): void;
+  /** How many did. */
+  used(): number;
 }
 
 export interface RememberedTotal {
@@ -28,6 +32,7 @@ const KEPT_TOTALS = 10_000;
 
 export function rememberedTotals(versions: DataVersions, dependencies: DependencyFinder): RememberedTotals {
   const totals = recentMap<string, Kept>(KEPT_TOTALS);
+  let used = 0;
   return {
     get(query) {
       const key = statementKey(query);
@@ -45,6 +50,10 @@ export function rememberedTotals(versions: DataVersions, dependencies: Dependenc
       });
     },
     now: versions.now,
+    noteUsed() {
+      used++;
+    },
+    used: () => used,
     unchangedSince(moment, query) {
       const tables = dependencies.known(query.sql)?.tables;
       return tables !== undefined && versions.unchangedSince(moment, tables);

@@ -9,6 +9,8 @@ export interface SessionSettings {
   /** Statement `index` of the text `sql`. */
   add(sql: string, index: number): void;
   count(): number;
+  /** The texts that were added. */
+  texts(): readonly string[];
   /** Runs those from number `from` on; returns how many have been run now. */
   apply(connection: duckdb.Connection, from: number): Promise<number>;
 }
@@ -20,6 +22,7 @@ export function sessionSettings(): SessionSettings {
       settings.push({ sql, index });
     },
     count: () => settings.length,
+    texts: () => settings.map(({ sql }) => sql),
     async apply(connection, from) {
       const upTo = settings.length;
       for (const { sql, index } of settings.slice(from, upTo)) {

@@ -5,7 +5,7 @@ import { type Cancellation, interruptible, unlessDone } from "./cancellation.ts"
 import type { ConnectionPool } from "./connection-pool.ts";
 import { extractStatements } from "./extract-statements.ts";
 import { messageOf } from "./messages.ts";
-import type { Slots } from "./slots.ts";
+import type { Seat, Slots } from "./slots.ts";
 
 /** One read or write at work: a connection of its own, a slot while native code runs, and a way to stop. */
 export interface Session {
@@ -71,10 +71,18 @@ export const CHANGES_ROWS: ReadonlySet<duckdb.StatementType> = new Set([
 /** What changes rows is asked once what it would like to be bound. */
 const askedOf = new WeakMap<duckdb.PreparedStatement, readonly AskedType[]>();
 
+export interface SessionOptions {
+  readonly pool: ConnectionPool;
+  readonly slots: Slots;
+  readonly seat: Seat;
+  readonly cancellation: Cancellation;
+}
+
 /** The caller has entered the slots; the session leaves them, and ends the cancellation. */
-export async function openSession(pool: ConnectionPool, slots: Slots, cancellation: Cancellation): Promise<Session> {
+export async function openSession({ pool, slots, seat, cancellation }: SessionOptions): Promise<Session> {
   const connection = await pool.take().catch((error: unknown) => {
-    slots.leave();
+    slots.release(seat);
+    slots.leave(seat);
     throw error;
   });
   const { native, statements } = connection;
@@ -249,11 +257,12 @@ export async function openSession(pool: ConnectionPool, slots: Slots, cancellati
     await rollback();
     if (clean) pool.giveBack(connection);
     else pool.discard(connection);
+    slots.release(seat);
     pause();
   }
 
   function pause(): void {
-    if (holdsSlot) slots.leave();
+    if (holdsSlot) slots.leave(seat);
     holdsSlot = false;
   }
 
@@ -274,7 +283,7 @@ export async function openSession(pool: ConnectionPool, slots: Slots, cancellati
     inTransaction: () => inTransaction,
     pause,
     async resume() {
-      await slots.reenter(cancellation);
+      await slots.reenter(seat, cancellation);
       holdsSlot = true;
     },
     end() {

@@ -6,6 +6,8 @@ import { isHeld } from "./held-rows.ts";
 export interface SharedReads {
   /** `key` tells reads apart: two with the same key would give the same rows. */
   read(key: string, options: SharedRead): Promise<Rows>;
+  /** How many reads got the rows of somebody else's execution. */
+  shared(): number;
 }
 
 export interface SharedRead {
@@ -26,6 +28,7 @@ interface Flight {
 
 export function openSharedReads(): SharedReads {
   const flights = new Map<string, Flight>();
+  let shares = 0;
 
   async function lead(key: string, { signal, run }: SharedRead): Promise<Rows> {
     const stop = openStop();
@@ -52,8 +55,11 @@ export function openSharedReads(): SharedReads {
       if (flight === undefined) return await lead(key, options);
       if (flight.abandoned) return await run(signal);
       const shared = await waitFor(flight, signal, options.mayShare());
-      return shared !== undefined && isHeld(shared) ? shared.again(signal) : await run(signal);
+      if (shared === undefined || !isHeld(shared)) return await run(signal);
+      shares++;
+      return shared.again(signal);
     },
+    shared: () => shares,
   };
 }
 

@@ -1,80 +1,289 @@
 import { RequestFailure } from "../../failure.ts";
+import type { Lane } from "../engine.ts";
 import { abandonable, type Cancellation } from "./cancellation.ts";
+import { openQueueBound } from "./queue-bound.ts";
 
-/** How much native work runs at once. First come, first served. */
+/**
+ * How much native work runs at once. Endpoints share the slots, not calls: whoever has the fewest at work goes next, so that a
+ * slow endpoint with a long queue keeps nobody else waiting. Within a lane it is first come, first served.
+ */
 export interface Slots {
-  /** Waits for a slot; an `overloaded` failure when too many wait already. */
-  enter(cancellation: Cancellation): Promise<void> | undefined;
-  /** Like `enter`, for work that has begun already and is never turned away. */
-  reenter(cancellation: Cancellation): Promise<void> | undefined;
-  /** Takes a slot when one is free and nobody waits. */
-  tryEnter(): boolean;
-  leave(): void;
+  /** What a piece of work of this lane needs, over these connections. */
+  seat(lane: Lane | undefined, connections: readonly string[]): Seat;
+  /** Waits for a slot, and for room on the connections; an `overloaded` failure when too many wait already. */
+  enter(seat: Seat, cancellation: Cancellation): Promise<void> | undefined;
+  /** Like `enter`, for work that has begun already: it is never turned away, and has its room on the connections. */
+  reenter(seat: Seat, cancellation: Cancellation): Promise<void> | undefined;
+  /** Takes what `enter` takes when it is to be had at once. */
+  tryEnter(seat: Seat): boolean;
+  /** Gives the slot away. */
+  leave(seat: Seat): void;
+  /** The work is done: gives the room on its connections away. */
+  release(seat: Seat): void;
   running(): number;
   waiting(): number;
 }
 
-export function openSlots(size: number, maxWaiting: number): Slots {
-  // A set keeps the order of arrival, and whoever gives up leaves it at once.
-  const queue = new Set<() => void>();
-  let running = 0;
+/** What a piece of work takes while it runs. */
+export interface Seat {
+  readonly lane: LaneState;
+  readonly sources: readonly Source[];
+}
 
-  // Undefined when there is room: the common case costs no promise.
-  function reenter(cancellation: Cancellation): Promise<void> | undefined {
-    cancellation.check();
-    if (running < size && queue.size === 0) {
-      running++;
-      return undefined;
-    }
-    return wait(cancellation);
+interface LaneState {
+  readonly name: string;
+  /** For work that uses no connection with a bound of its own: most of it, so it is made once. */
+  readonly plain: Seat;
+  limit: number;
+  running: number;
+  /** In order of arrival; whoever gives up leaves at once. */
+  readonly begun: Set<Waiter>;
+  readonly fresh: Set<Waiter>;
+  usedAt: number;
+}
+
+interface Source {
+  readonly limit: number;
+  running: number;
+}
+
+interface Waiter {
+  readonly seat: Seat;
+  admitted: boolean;
+  admit(): void;
+}
+
+export interface SlotsOptions {
+  readonly size: number;
+  /** How many may wait. Undefined: as many as will have their turn soon. */
+  readonly maxWaiting: number | undefined;
+  /** How many at once each connection takes, where it has a bound. */
+  readonly sources?: ReadonlyMap<string, number>;
+  /** Milliseconds. */
+  readonly now?: () => number;
+}
+
+/** The lanes of a project are few; names of earlier ones go when there are many. */
+const MOST_LANES = 1_000;
+/** A lane that was used within this time is expected to come again. */
+const RECENT_MS = 30_000;
+/** With fewer slots none is kept free. */
+const FEWEST_TO_KEEP_ONE = 4;
+const NO_SOURCES: readonly Source[] = [];
+
+export function openSlots({ size, maxWaiting, sources, now = () => performance.now() }: SlotsOptions): Slots {
+  const bounded = new Map([...(sources ?? [])].map(([name, limit]): [string, Source] => [name, { limit, running: 0 }]));
+  const lanes = new Map<string, LaneState>();
+  /** Lanes in which somebody waits, in the order of their last turns. */
+  const queue = new Set<LaneState>();
+  const bound = openQueueBound({ size, maxWaiting, now });
+  /** The last slots are for lanes that have none: whoever comes beside a flood of slow queries does not wait for one of them. */
+  const kept = size < FEWEST_TO_KEEP_ONE ? 0 : Math.max(1, size >> 3);
+  let running = 0;
+  let begun = 0;
+  let fresh = 0;
+  /** Lanes with work that runs or waits. */
+  let busy = 0;
+  let latest: LaneState | undefined;
+  let latestOther: LaneState | undefined;
+
+  function laneOf({ name, maxConcurrency }: Lane): LaneState {
+    const lane = lanes.get(name) ?? addLane(name);
+    lane.limit = maxConcurrency ?? size;
+    return lane;
   }
 
-  async function wait(cancellation: Cancellation): Promise<void> {
+  function addLane(name: string): LaneState {
+    if (lanes.size >= MOST_LANES) for (const [old, lane] of lanes) if (isIdle(lane)) lanes.delete(old);
+    const lane: LaneState = {
+      name,
+      limit: size,
+      running: 0,
+      begun: new Set(),
+      fresh: new Set(),
+      usedAt: 0,
+      get plain() {
+        return plain;
+      },
+    };
+    const plain: Seat = { lane, sources: NO_SOURCES };
+    lanes.set(name, lane);
+    return lane;
+  }
+
+  function isIdle(lane: LaneState): boolean {
+    return lane.running === 0 && lane.begun.size === 0 && lane.fresh.size === 0;
+  }
+
+  function seatOf(lane: Lane, connections: readonly string[]): Seat {
+    const state = laneOf(lane);
+    if (bounded.size === 0 || !connections.some((name) => bounded.has(name))) return state.plain;
+    return { lane: state, sources: [...new Set(connections)].flatMap((name) => bounded.get(name) ?? []) };
+  }
+
+  /** Whether others than this lane have been here lately. */
+  function hasCompany(lane: LaneState): boolean {
+    const other = latest === lane ? latestOther : latest;
+    return other !== undefined && (!isIdle(other) || now() - other.usedAt < RECENT_MS);
+  }
+
+  function hasSlot(lane: LaneState): boolean {
+    if (running >= size || lane.running >= lane.limit) return false;
+    return size - running > kept || lane.running === 0 || !hasCompany(lane);
+  }
+
+  const hasRoom = (seat: Seat): boolean => seat.sources.every((source) => source.running < source.limit);
+
+  function note(lane: LaneState): void {
+    lane.usedAt = now();
+    if (latest === lane) return;
+    latestOther = latest;
+    latest = lane;
+  }
+
+  function take({ lane }: Seat): void {
+    if (isIdle(lane)) busy++;
+    running++;
+    lane.running++;
+  }
+
+  function takeRoom(seat: Seat): void {
+    for (const source of seat.sources) source.running++;
+  }
+
+  async function wait(seat: Seat, line: "begun" | "fresh", cancellation: Cancellation): Promise<void> {
+    const { lane } = seat;
     let admit = (): void => {};
-    let admitted = false;
     const turn = new Promise<void>((resolve) => {
-      admit = () => {
-        admitted = true;
-        resolve();
-      };
+      admit = resolve;
     });
-    queue.add(admit);
+    const waiter: Waiter = { seat, admitted: false, admit };
+    if (isIdle(lane)) busy++;
+    lane[line].add(waiter);
+    count(line, 1);
+    queue.add(lane);
     try {
       await abandonable(cancellation, turn);
       cancellation.check();
     } catch (reason) {
       // Cancelled in the very moment of its turn: it owns a slot and must hand it on.
-      if (admitted) leave();
-      else queue.delete(admit);
+      if (waiter.admitted) {
+        if (line === "fresh") release(seat);
+        leave(seat);
+      } else {
+        goFrom(line, waiter);
+        if (isIdle(lane)) busy--;
+      }
       throw reason;
     }
   }
 
-  function leave(): void {
-    for (const admit of queue) {
-      queue.delete(admit);
-      admit();
-      return;
+  function count(line: "begun" | "fresh", by: 1 | -1): void {
+    if (line === "begun") begun += by;
+    else {
+      fresh += by;
+      bound.waiting(fresh);
     }
+  }
+
+  function goFrom(line: "begun" | "fresh", waiter: Waiter): void {
+    const { lane } = waiter.seat;
+    lane[line].delete(waiter);
+    count(line, -1);
+    if (lane.begun.size === 0 && lane.fresh.size === 0) queue.delete(lane);
+  }
+
+  /** Who waits in a lane and could run now. What has begun comes first: it holds memory until it is done. */
+  function runnable(lane: LaneState): Waiter | undefined {
+    if (!hasSlot(lane)) return undefined;
+    for (const waiter of lane.begun) return waiter;
+    for (const waiter of lane.fresh) return hasRoom(waiter.seat) ? waiter : undefined;
+    return undefined;
+  }
+
+  function admitNext(): boolean {
+    let next: Waiter | undefined;
+    for (const lane of queue) {
+      if (next !== undefined && lane.running >= next.seat.lane.running) continue;
+      next = runnable(lane) ?? next;
+    }
+    if (next === undefined) return false;
+    const { seat } = next;
+    const line = seat.lane.begun.has(next) ? "begun" : "fresh";
+    if (line === "fresh") {
+      takeRoom(seat);
+      bound.moved();
+    }
+    // Before it goes from its line: the lane is busy all the time.
+    take(seat);
+    goFrom(line, next);
+    // Its next turn comes after those of all the others.
+    if (queue.delete(seat.lane)) queue.add(seat.lane);
+    next.admitted = true;
+    next.admit();
+    return true;
+  }
+
+  function admitAll(): void {
+    while (queue.size > 0 && running < size && admitNext()) {
+      // Each turn may leave room for another.
+    }
+  }
+
+  function leave({ lane }: Seat): void {
     running--;
+    lane.running--;
+    if (isIdle(lane)) busy--;
+    admitAll();
+  }
+
+  function release(seat: Seat): void {
+    if (seat.sources.length === 0) return;
+    for (const source of seat.sources) source.running--;
+    admitAll();
+  }
+
+  function isTurnedAway(lane: LaneState): boolean {
+    const lanesBusy = isIdle(lane) ? busy + 1 : busy;
+    const isAlone = lanesBusy === 1 && !hasCompany(lane);
+    return bound.isFull({ waiting: fresh, ofLane: lane.fresh.size, lanes: lanesBusy, isAlone });
   }
 
   return {
-    enter(cancellation) {
-      if (queue.size >= maxWaiting && (running >= size || queue.size > 0)) {
-        cancellation.check();
-        throw new RequestFailure({ kind: "overloaded" });
+    seat: (lane, connections) => seatOf(lane ?? ownLane(connections), connections),
+    // Undefined when there is room: the common case costs no promise.
+    enter(seat, cancellation) {
+      cancellation.check();
+      const { lane } = seat;
+      note(lane);
+      if (lane.begun.size === 0 && lane.fresh.size === 0 && hasSlot(lane) && hasRoom(seat)) {
+        take(seat);
+        takeRoom(seat);
+        return undefined;
       }
-      return reenter(cancellation);
+      if (isTurnedAway(lane)) throw new RequestFailure({ kind: "overloaded" });
+      return wait(seat, "fresh", cancellation);
     },
-    reenter,
-    tryEnter() {
-      if (running >= size || queue.size > 0) return false;
-      running++;
+    reenter(seat, cancellation) {
+      cancellation.check();
+      if (seat.lane.begun.size > 0 || !hasSlot(seat.lane)) return wait(seat, "begun", cancellation);
+      take(seat);
+      return undefined;
+    },
+    tryEnter(seat) {
+      if (queue.size > 0 || !hasSlot(seat.lane) || !hasRoom(seat)) return false;
+      take(seat);
+      takeRoom(seat);
       return true;
     },
     leave,
+    release,
     running: () => running,
-    waiting: () => queue.size,
+    waiting: () => begun + fresh,
   };
+}
+
+/** Work of our own. What waits for one connection is not in the way of what needs others. */
+function ownLane(connections: readonly string[]): Lane {
+  return { name: `\0${connections.join("\0")}`, maxConcurrency: undefined };
 }

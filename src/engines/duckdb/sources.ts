@@ -2,6 +2,7 @@ import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../failure.ts";
 import type { ConnectionDefinition } from "../engine.ts";
 import { abandonable, type Cancellation, INTERRUPT_AGAIN_MS } from "./cancellation.ts";
+import type { ConfigurationLock } from "./configuration-lock.ts";
 import { extractStatements } from "./extract-statements.ts";
 import { messageOf, redacted, withoutSql } from "./messages.ts";
 import type { SessionSettings } from "./session-settings.ts";
@@ -21,6 +22,7 @@ export interface Sources {
 }
 
 export interface SourcesOptions {
+  readonly configuration: ConfigurationLock;
   readonly database: duckdb.Database;
   readonly definitions: readonly ConnectionDefinition[];
   readonly settings: SessionSettings;
@@ -28,6 +30,8 @@ export interface SourcesOptions {
   readonly slots: Slots;
   /** Called when an `init` begins, and what it returns when it has run: it may change any table, view or macro. */
   readonly opening: () => () => void;
+  /** Called when an `init` has run. */
+  readonly opened?: () => Promise<void>;
 }
 
 interface Source {
@@ -39,7 +43,15 @@ interface Source {
   connection: duckdb.Connection | undefined;
 }
 
-export function openSources({ database, definitions, settings, slots, opening }: SourcesOptions): Sources {
+export function openSources({
+  configuration,
+  database,
+  definitions,
+  settings,
+  slots,
+  opening,
+  opened: hasOpened,
+}: SourcesOptions): Sources {
   const sources = new Map<string, Source>(
     definitions.map((definition) => [
       definition.name,
@@ -62,10 +74,12 @@ export function openSources({ database, definitions, settings, slots, opening }:
   }
 
   async function attempt(source: Source): Promise<void> {
-    await slots.reenter(NEVER_CANCELLED);
+    const seat = slots.seat(undefined, []);
+    await slots.reenter(seat, NEVER_CANCELLED);
     const opened = opening();
     try {
-      await runInit(source);
+      await configuration.during(() => runInit(source), source.definition.name);
+      await hasOpened?.();
       source.state = "open";
     } catch (error) {
       source.state = "closed";
@@ -73,7 +87,7 @@ export function openSources({ database, definitions, settings, slots, opening }:
       const cause = new Error(redacted(explained(withoutSql(messageOf(error))), secrets));
       throw new RequestFailure({ kind: "source-down", connection: name }, { cause });
     } finally {
-      slots.leave();
+      slots.leave(seat);
       opened();
     }
   }

@@ -1,0 +1,39 @@
+import type { Report } from "../events.ts";
+import type { RequestHandler } from "../http/listen.ts";
+import { requestIdOf } from "../http/request-id.ts";
+import { type AdminPage, type AdminParts, pageAt, pageMethods, sendPage } from "./pages.ts";
+
+/** Answers at a listener that is for those who look after the service, and for nobody else. decisions 1, `admin`. */
+export function openAdminApp(parts: () => AdminParts, report: Report): RequestHandler {
+  return (request, response) => {
+    const requestId = requestIdOf(request.headers["x-request-id"]);
+    const [path = ""] = (request.url ?? "").split("?", 1);
+    const send = (page: AdminPage): void => {
+      if (!response.destroyed) sendPage({ response, requestId }, page);
+    };
+    const fail = (error: unknown): void => {
+      report({ kind: "unexpected", requestId, error });
+      send(refusal(500, "Internal Server Error"));
+    };
+    try {
+      const page = pageAt(path, parts());
+      if (page === undefined) return send(refusal(404, "Not Found"));
+      if (request.method === "GET" || request.method === "HEAD") {
+        if (page instanceof Promise) void page.then(send).catch(fail);
+        else send(page);
+        return;
+      }
+      // What is not sent may still fail.
+      if (page instanceof Promise) page.catch(() => {});
+      response.setHeader("Allow", pageMethods.join(", "));
+      if (request.method === "OPTIONS") response.writeHead(204, { "X-Request-Id": requestId }).end();
+      else send(refusal(405, "Method Not Allowed"));
+    } catch (error) {
+      fail(error);
+    }
+  };
+}
+
+function refusal(status: number, error: string): AdminPage {
+  return { status, contentType: "application/json", body: JSON.stringify({ error }) };
+}

@@ -1,0 +1,47 @@
+import type { RequestHandler } from "../http/listen.ts";
+import type { Metrics } from "../metrics/open-metrics.ts";
+import { type HealthParts, healthAnswer } from "./health.ts";
+
+/** What those are told who look after the service. decisions 1, `admin`. */
+export interface AdminParts {
+  readonly health: HealthParts;
+  readonly isDraining: boolean;
+  /** Undefined when they are switched off, or not for whoever asks. */
+  readonly metrics: Pick<Metrics, "text" | "contentType"> | undefined;
+}
+
+export interface AdminPage {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/** Methods that these pages answer. */
+export const pageMethods = ["GET", "HEAD", "OPTIONS"] as const;
+
+/** The page at a path, undefined when there is none. */
+export function pageAt(path: string, parts: AdminParts): AdminPage | Promise<AdminPage> | undefined {
+  const { metrics } = parts;
+  if (path === "/metrics" || path === "/metrics/") return metrics && metricsPage(metrics);
+  const health = healthAnswer(path, parts.health, parts.isDraining);
+  return health && { status: health.status, contentType: "application/json", body: JSON.stringify(health.body) };
+}
+
+async function metricsPage({ text, contentType }: Pick<Metrics, "text" | "contentType">): Promise<AdminPage> {
+  return { status: 200, contentType, body: await text() };
+}
+
+/** Sends a page; it is of this moment, and nobody keeps it. */
+export function sendPage(
+  { response, requestId }: { readonly response: Parameters<RequestHandler>[1]; readonly requestId: string },
+  { status, contentType, body }: AdminPage,
+): void {
+  const bytes = Buffer.from(body);
+  response.writeHead(status, {
+    "Content-Type": contentType,
+    "Content-Length": bytes.length,
+    "Cache-Control": "no-store",
+    "X-Request-Id": requestId,
+  });
+  response.end(bytes);
+}

@@ -1,0 +1,103 @@
+import { afterMs } from "../cache/schedule.ts";
+import type { CallObserver } from "../calls/observed-call.ts";
+import type { McpSettings } from "../config/mcp-config.ts";
+import type { Report, ServiceEvent } from "../events.ts";
+import { clientOf } from "../http/forwarded.ts";
+import { httpsProblem, strictTransport } from "../http/https-only.ts";
+import type { RequestHandler } from "../http/listen.ts";
+import { type McpServer, openMcpServer } from "../mcp/open-mcp-server.ts";
+import { type McpProduct, openMcpProduct } from "../mcp/product/open-product.ts";
+import type { Service } from "../service.ts";
+import type { Surface } from "./surfaces.ts";
+
+/** What agents see of a service. */
+export interface McpSurface extends Surface {
+  readonly server: McpServer;
+  readonly handle: RequestHandler;
+  /** Some events are news for those who watch a resource. */
+  hear(event: ServiceEvent): void;
+}
+
+export interface McpSurfaceOptions {
+  readonly settings: McpSettings;
+  readonly observers: readonly CallObserver[];
+  readonly report: Report;
+  readonly now: () => Date;
+}
+
+export async function openMcpSurface(service: Service, options: McpSurfaceOptions): Promise<McpSurface> {
+  const { observers, report, now } = options;
+  let { settings } = options;
+  let { protections } = service.project.main;
+  let held: (() => void)[] | undefined;
+  const productOf = (of: Service, as: McpSettings): Promise<McpProduct> =>
+    openMcpProduct(of, { settings: as, observers, report, now });
+  let product = await productOf(service, settings);
+  const server = openMcpServer({
+    service: product.service,
+    gate: product.gate,
+    settings,
+    report,
+    now: () => performance.now(),
+    after: afterMs,
+    randomId: () => crypto.randomUUID(),
+    proxies: protections.proxies,
+    protectedResource: protectedResourceOf(service, settings),
+  });
+
+  const answer: RequestHandler = (request, response) => {
+    const { https, proxies } = protections;
+    if (https !== undefined) {
+      const client = clientOf(request, proxies);
+      const problem = https.tls === undefined ? httpsProblem(request, client) : undefined;
+      // Agents send credentials: nobody is led elsewhere with them.
+      if (problem !== undefined) {
+        response.writeHead(403, { "Content-Type": "application/json" }).end('{"error":"HTTPS is required"}');
+        return;
+      }
+      response.setHeader(...strictTransport);
+    }
+    server.handle(request, response);
+  };
+
+  return {
+    server,
+    handle(request, response) {
+      if (held === undefined) answer(request, response);
+      else held.push(() => answer(request, response));
+    },
+    async prepare(next) {
+      const { mcp = settings, protections: border } = next.project.main;
+      const made = await productOf(next, mcp);
+      return () => {
+        settings = mcp;
+        protections = border;
+        product = made;
+        server.replace(made.service, made.gate, mcp);
+      };
+    },
+    hear(event) {
+      if (event.kind !== "cache-refreshed" && event.kind !== "cache-invalidated") return;
+      const [schema = "", ...table] = event.cache.split(".");
+      for (const uri of product.urisOfCache({ schema, table: table.join(".") })) server.resourceUpdated(uri);
+    },
+    hold() {
+      const waiting: (() => void)[] = [];
+      held = waiting;
+      return () => {
+        held = undefined;
+        for (const begin of waiting) begin();
+      };
+    },
+    drain: server.drain,
+    cancelAll: server.cancelAll,
+    endStreams() {},
+  };
+}
+
+/** What clients of an identity provider need to know to ask it for a token. RFC 9728. */
+function protectedResourceOf({ project }: Service, { auth }: McpSettings) {
+  if (auth?.policy.kind !== "oidc") return undefined;
+  const { issuerUrl, scopes } = auth.policy;
+  return { issuer: issuerUrl, scopes, resourceName: project.main.name };
+}

@@ -1,0 +1,145 @@
+import { resolve } from "node:path";
+import { anonymous, type Identity, identityOf } from "../auth/identity.ts";
+import { auditObserver } from "../calls/audit-observer.ts";
+import { loadProject } from "../config/load-project.ts";
+import { defaultMcpSettings, type McpSettings } from "../config/mcp-config.ts";
+import { oneLine } from "../config/problem.ts";
+import type { MainConfig } from "../config/project.ts";
+import type { Report } from "../events.ts";
+import { openLogger } from "../log/logger.ts";
+import { openService, type Service } from "../service.ts";
+import { type Command, type ExitCode, exitCodes, type Runtime, UsageError } from "./command.ts";
+import { type McpClient, mcpClients, type Reach } from "./mcp-clients.ts";
+import { openMcpSurface } from "./mcp-surface.ts";
+import { openAuditOf } from "./open-audit.ts";
+import { type ProjectOptions, projectOptionsHelp, readOptionsAndNames } from "./options.ts";
+import { hasErrors, printProblems } from "./print-problems.ts";
+
+/** Offers a project to the agent that has started us. Spec 4.6. */
+export const mcp: Command = {
+  name: "mcp",
+  summary: "offer the project to an AI agent over stdio",
+  help: `Usage: eider mcp [options]
+
+Speaks MCP over standard input and output, one message on each line, until the input ends. Problems and the log go to
+standard error. Whoever starts it needs no password; EIDER_MCP_USERNAME, EIDER_MCP_ROLES (joined by commas) and
+EIDER_MCP_EMAIL say who that is, for templates that read auth.*.
+
+Options:
+${projectOptionsHelp}
+      --stdio           the same: there is no other way
+      --print-config    print what a client is configured with: ${mcpClients.map(({ name }) => name).join(", ")}
+      --http            with --print-config: for a service that runs and listens on mcp.port
+
+Example:
+  eider mcp --config project/eider.yaml
+  eider mcp --print-config claude-desktop --config project/eider.yaml`,
+  async run(args, runtime) {
+    const { flags, positionals, ...options } = readOptionsAndNames(args, ["stdio", "print-config", "http"]);
+    if (flags.has("print-config")) {
+      return await printConfig(clientNamed(positionals), { options, isHttp: flags.has("http") }, runtime);
+    }
+    if (positionals.length > 0) throw new UsageError(`mcp takes no names, found '${positionals[0]}'`);
+    if (flags.has("http")) throw new UsageError("--http goes with --print-config");
+    return await serveStdio(options, runtime);
+  },
+};
+
+function clientNamed(names: readonly string[]): McpClient {
+  const [name, ...others] = names;
+  const known = mcpClients.map((client) => client.name).join(", ");
+  if (name === undefined || others.length > 0) throw new UsageError(`--print-config takes one of ${known}`);
+  const client = mcpClients.find((each) => each.name === name);
+  if (client === undefined) throw new UsageError(`--print-config: '${name}' is unknown; there are ${known}`);
+  return client;
+}
+
+interface Asked {
+  readonly options: ProjectOptions;
+  readonly isHttp: boolean;
+}
+
+async function printConfig(client: McpClient, { options, isHttp }: Asked, runtime: Runtime): Promise<ExitCode> {
+  const { config: file, ...overrides } = options;
+  const { project, problems } = await loadProject({ file, cwd: runtime.cwd, env: runtime.env, overrides });
+  if (project === undefined) {
+    printProblems(problems, runtime.stderr);
+    return exitCodes.problem;
+  }
+  const { main } = project;
+  if (isHttp && main.mcp === undefined) {
+    runtime.stderr.write("the project has no mcp block, so nothing listens; add 'mcp: {enabled: true}'\n");
+    return exitCodes.problem;
+  }
+  const reach: Reach = isHttp
+    ? { kind: "address", url: addressOf(main) }
+    : { kind: "program", command: "eider", args: ["mcp", "--config", resolve(runtime.cwd, main.file)] };
+  runtime.stderr.write(`For ${client.title}: ${client.place}\n`);
+  runtime.stdout.write(client.text(main.name, reach));
+  return exitCodes.done;
+}
+
+function addressOf({ mcp: settings, protections }: MainConfig): string {
+  const { publicUrl, host, port } = settings ?? defaultMcpSettings;
+  const scheme = protections.https?.tls === undefined ? "http" : "https";
+  return publicUrl ?? `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}/mcp`;
+}
+
+async function serveStdio({ config: file, ...overrides }: ProjectOptions, runtime: Runtime): Promise<ExitCode> {
+  const { temporary, self, env, stderr, now } = runtime;
+  const loaded = await loadProject({ file, cwd: runtime.cwd, env, overrides });
+  printProblems(loaded.problems, stderr);
+  if (loaded.project === undefined) return exitCodes.problem;
+  const { log } = loaded.project.main;
+  const format = log.format ?? (stderr.isTerminal ? "pretty" : "json");
+  const { report } = openLogger({ level: log.level, format, write: (line) => stderr.write(line), now });
+  const { service, problems, unreachable } = await openService(loaded.project, {
+    report,
+    connect: true,
+    temporary,
+    self,
+    env,
+  });
+  printProblems(problems, stderr);
+  if (service === undefined || hasErrors(problems)) {
+    if (unreachable !== undefined) stderr.write(`${oneLine(unreachable)}\n`);
+    return hasErrors(problems) ? exitCodes.problem : exitCodes.unavailable;
+  }
+  try {
+    return await converse(service, report, runtime);
+  } finally {
+    await service.close();
+  }
+}
+
+async function converse(service: Service, report: Report, runtime: Runtime): Promise<ExitCode> {
+  const { main } = service.project;
+  const audit = await openAuditOf(main, report, { ...runtime, stdout: runtime.stderr });
+  if (audit === "failed") return exitCodes.problem;
+  // Nobody shows credentials here; an endpoint with an auth block of its own needs to know who it is all the same.
+  const settings: McpSettings = { ...(main.mcp ?? defaultMcpSettings), auth: undefined };
+  const observers = audit === undefined ? [] : [auditObserver(audit)];
+  const { server } = await openMcpSurface(service, { settings, observers, report, now: runtime.now });
+  service.caches.start();
+  const input = runtime.stdin();
+  runtime.onStop(() => {
+    server.drain();
+    server.cancelAll();
+    input.close();
+  });
+  await server.serveStdio({
+    input: input.readPlain(),
+    write: (line) => runtime.stdout.write(line),
+    identity: identityFrom(runtime.env),
+  });
+  server.close();
+  await audit?.close();
+  return exitCodes.done;
+}
+
+/** Who has started us, as far as the environment says. */
+function identityFrom(env: Runtime["env"]): Identity {
+  const { EIDER_MCP_USERNAME: username, EIDER_MCP_ROLES: roles, EIDER_MCP_EMAIL: email } = env;
+  if (username === undefined || username === "") return anonymous;
+  return identityOf({ type: "basic", username, email, roles: (roles ?? "").split(",").filter((role) => role !== "") });
+}

@@ -1,0 +1,76 @@
+import { pageFields } from "../params/page.ts";
+import { headerName, type Parameter, type RawParams, type RawValue } from "../params/parameter.ts";
+import { validateParams } from "../params/validate-params.ts";
+import type { Complain } from "./parameters.ts";
+import type { Limits } from "./project.ts";
+import type { EndpointInput } from "./schema/endpoint.ts";
+import { unknown } from "./suggest.ts";
+
+/** An endpoint that is run regularly: what a client would send. decisions 10. */
+export interface HeartbeatConfig {
+  readonly raw: RawParams;
+}
+
+export interface HeartbeatRules {
+  readonly operation: "read" | "write";
+  /** Undefined when they have problems of their own. */
+  readonly parameters: readonly Parameter[] | undefined;
+  readonly paginated: boolean;
+  readonly limits: Pick<Limits, "defaultPageSize" | "maxPageSize">;
+  /** Whether the main file lets heartbeats run. */
+  readonly isOn: boolean;
+  readonly complain: Complain;
+  readonly warn: Complain;
+}
+
+/** The heartbeat of an endpoint; its values are held against the validators as those of a request would be. */
+export function compileHeartbeat(input: EndpointInput, rules: HeartbeatRules): HeartbeatConfig | undefined {
+  const { heartbeat } = input;
+  if (heartbeat === undefined || heartbeat.enabled === false) return undefined;
+  const { operation, parameters, isOn, complain, warn } = rules;
+  const path = ["heartbeat"];
+  if (operation === "write") {
+    complain(path, "a write is never run by itself; remove it, or put it on an endpoint that reads");
+    return undefined;
+  }
+  if (input["mcp-prompt"] !== undefined) {
+    complain(path, "a prompt runs no SQL, so there is nothing to run; remove it");
+    return undefined;
+  }
+  if (!isOn) warn(path, "never run, since the main file has no heartbeat; write 'heartbeat: {}' there, or remove this");
+  if (parameters === undefined) return undefined;
+  const values = new Map(Object.entries(heartbeat.params ?? {}));
+  const raw = rawOf(values, parameters, complain);
+  const { paginated, limits } = rules;
+  const checked = validateParams(parameters, raw, {
+    refusesUnknown: false,
+    skipValidatorsBut: undefined,
+    page: { ...limits, paginated },
+  });
+  for (const { field, message } of checked.ok ? [] : checked.errors) {
+    if (values.has(field)) complain([...path, "params", field], message);
+    else complain(path, `the parameter '${field}': ${message}; give it a value under params`);
+  }
+  return { raw };
+}
+
+function rawOf(
+  values: ReadonlyMap<string, string>,
+  parameters: readonly Parameter[],
+  complain: Complain,
+): HeartbeatConfig["raw"] {
+  const raw = {
+    query: new Map<string, RawValue>(),
+    path: new Map<string, RawValue>(),
+    header: new Map<string, RawValue>(),
+    body: new Map<string, RawValue>(),
+  };
+  const known = [...new Set([...parameters.map(({ name }) => name), ...pageFields])];
+  for (const [name, text] of values) {
+    const { in: location = "query" } = parameters.find((parameter) => parameter.name === name) ?? {};
+    if (known.includes(name))
+      raw[location].set(location === "header" ? headerName(name) : name, { kind: "text", text });
+    else complain(["heartbeat", "params", name], unknown("parameter", name, known));
+  }
+  return raw;
+}

@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { availableMemory } from "./available-memory.ts";
+
+const MIB = 1024 ** 2;
+const machine = { "/proc/meminfo": `MemTotal:        ${16 * 1024 * 1024} kB\nMemFree:         1 kB\n` };
+
+test.each<readonly [what: string, files: Record<string, string>, mib: number]>([
+  ["a machine", {}, 16_384],
+  ["no bound, version 2", { "/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/memory.max": "max\n" }, 16_384],
+  ["a container, version 2", { "/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/memory.max": `${512 * MIB}\n` }, 512],
+  [
+    "a service of systemd, bounded by its slice",
+    {
+      "/proc/self/cgroup": "0::/system.slice/eider.service\n",
+      "/sys/fs/cgroup/system.slice/eider.service/memory.max": "max\n",
+      "/sys/fs/cgroup/system.slice/eider.service/memory.high": `${3072 * MIB}\n`,
+      "/sys/fs/cgroup/system.slice/memory.max": `${4096 * MIB}\n`,
+    },
+    3_072,
+  ],
+  [
+    "version 1",
+    {
+      "/proc/self/cgroup": "9:name=systemd:/\n4:cpu,memory:/docker/abc\n0::/\n",
+      "/sys/fs/cgroup/memory/docker/abc/memory.limit_in_bytes": `${1024 * MIB}\n`,
+    },
+    1_024,
+  ],
+  [
+    "version 1 in a container that sees only its own root, no bound",
+    {
+      "/proc/self/cgroup": "4:memory:/docker/abc\n",
+      "/sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
+    },
+    16_384,
+  ],
+])("%s", (_, files, mib) => {
+  const all: Record<string, string> = { ...machine, ...files };
+  expect(availableMemory((path) => all[path])).toBe(mib * MIB);
+});
+
+test("a system that does not tell", () => expect(availableMemory(() => undefined)).toBeUndefined());

@@ -1,0 +1,98 @@
+import { eachPhase } from "../calls/call-marks.ts";
+import type { CallEnd, CallObserver, ObservedCall } from "../calls/observed-call.ts";
+import type { RanQuery } from "../calls/ran-query.ts";
+import type { Project } from "../config/project.ts";
+import type { Report } from "../events.ts";
+
+/** Tells of calls that are slow, and of those over connections whose queries are logged. decisions 1, `log.slow-query`, `log-queries`. */
+export interface QueryLog {
+  readonly observer: CallObserver;
+  /** Goes by the configuration of another state from now on. */
+  use(project: Project): void;
+}
+
+/** Which connections are logged, and what must never be. */
+interface Rules {
+  readonly slowMs: number;
+  readonly logged: ReadonlySet<string>;
+  readonly withParameters: ReadonlySet<string>;
+  readonly secrets: readonly string[];
+}
+
+export function openQueryLog(first: Project, report: Report): QueryLog {
+  // The log itself is set up once, when the program starts.
+  const slowMs = first.main.log.slowQueryMs ?? Number.POSITIVE_INFINITY;
+  let rules = rulesOf(first, slowMs);
+
+  function tellSlow(call: ObservedCall, { ms, sql }: { readonly ms: number; readonly sql: string }): void {
+    const { requestId, endpoint, startedAt, marks } = call;
+    const phases: Record<string, number> = {};
+    if (marks !== undefined) {
+      eachPhase({ startedAt, marks }, performance.now(), (phase, from, to) => {
+        phases[phase] = to - from;
+      });
+    }
+    report({ kind: "slow-call", requestId, endpoint, ms, phases, sql });
+  }
+
+  function tellQuery(call: ObservedCall, ran: RanQuery, { status }: CallEnd): void {
+    const { requestId, endpoint, rows, marks } = call;
+    const { withParameters, secrets } = rules;
+    const connections = ran.connections.filter((name) => rules.logged.has(name));
+    const parameters = ran.connections.some((name) => withParameters.has(name)) ? ran.parameters() : undefined;
+    report({
+      kind: "query-ran",
+      requestId,
+      endpoint,
+      connections,
+      status,
+      ms: marks?.spentMs() ?? 0,
+      rows,
+      sql: withoutSecrets(ran.sql(), secrets),
+      parameters: parameters?.map((text) => withoutSecrets(text, secrets)),
+    });
+  }
+
+  return {
+    observer: {
+      needsParameters: false,
+      ended(call, end) {
+        const { marks } = call;
+        if (marks === undefined) return;
+        const { ran } = marks;
+        const ms = marks.spentMs();
+        if (ms >= rules.slowMs) tellSlow(call, { ms, sql: withoutSecrets(ran?.sql() ?? "", rules.secrets) });
+        if (ran === undefined || rules.logged.size === 0) return;
+        if (ran.connections.some((name) => rules.logged.has(name))) tellQuery(call, ran, end);
+      },
+    },
+    use(project) {
+      rules = rulesOf(project, slowMs);
+    },
+  };
+}
+
+function rulesOf({ main, environment }: Project, slowMs: number): Rules {
+  const connections = [...main.connections.values()];
+  const logged = connections.filter(({ logQueries }) => logQueries);
+  return {
+    slowMs,
+    logged: new Set(logged.map(({ name }) => name)),
+    withParameters: new Set(logged.filter(({ logParameters }) => logParameters).map(({ name }) => name)),
+    secrets: secretsOf([...connections.flatMap(({ secrets }) => secrets), ...environment.values()]),
+  };
+}
+
+/** A value like `1` or `EU` also comes from the environment; without it no statement could be read. */
+const SHORTEST_SECRET = 4;
+
+/** The longest first: one may be a part of another. */
+function secretsOf(texts: readonly string[]): readonly string[] {
+  const written = texts.flatMap((text) => [text, text.replaceAll("'", "''")]);
+  return [...new Set(written)].filter(({ length }) => length >= SHORTEST_SECRET).sort((a, b) => b.length - a.length);
+}
+
+/** Templates may name what the environment brought. */
+function withoutSecrets(text: string, secrets: readonly string[]): string {
+  return secrets.reduce((left, secret) => left.replaceAll(secret, "***"), text);
+}

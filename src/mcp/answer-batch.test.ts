@@ -1,0 +1,67 @@
+import { expect, test } from "vitest";
+import { as, namedGate } from "../../test/mcp-gate.ts";
+import { MODERN_META, mcpServer } from "../../test/mcp-server.ts";
+
+const ping = (id: unknown) => ({ jsonrpc: "2.0", id, method: "ping" });
+const NOTE = { jsonrpc: "2.0", method: "notifications/initialized" };
+const echo = (id: number | string, text: string) =>
+  `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"echo","arguments":{"n":${text}}}}`;
+
+test("array in, array out, in order; notifications get no answer", async () => {
+  await using mcp = await mcpServer();
+  const answer = await mcp.post([ping(1), NOTE, ping("b"), { jsonrpc: "2.0", id: 3, method: "nope" }, 7]);
+  expect(answer.status).toBe(200);
+  expect(await answer.json()).toEqual([
+    { jsonrpc: "2.0", id: 1, result: {} },
+    { jsonrpc: "2.0", id: "b", result: {} },
+    { jsonrpc: "2.0", id: 3, error: { code: -32601, message: "Method not found: nope" } },
+    { jsonrpc: "2.0", error: { code: -32600, message: "Invalid Request: a message is a JSON object" } },
+  ]);
+});
+
+test("only notifications: nothing to answer", async () => {
+  await using mcp = await mcpServer();
+  const answer = await mcp.post([NOTE, NOTE]);
+  expect([answer.status, await answer.text()]).toEqual([202, ""]);
+});
+
+test("arguments inside of a batch keep their digits, and so do ids", async () => {
+  await using mcp = await mcpServer();
+  const answer = await mcp.post(`[ ${echo("12345678901234567", "12345678901234567890")}, ${echo(2, "1.50")} ]`);
+  const text = await answer.text();
+  expect(text).toContain('"id":12345678901234567,');
+  expect(text).toContain('"structuredContent":{"n":"12345678901234567890"}');
+  expect(text).toContain('"structuredContent":{"n":"1.50"}');
+});
+
+test("messages that belong alone are refused, the others answered", async () => {
+  await using mcp = await mcpServer();
+  const modern = { jsonrpc: "2.0", id: 1, method: "tools/list", params: { _meta: MODERN_META } };
+  const answer = await mcp.post([modern, { ...ping(2), method: "initialize" }, ping(3)]);
+  expect(await answer.json()).toMatchObject([{ error: { code: -32600 } }, { error: { code: -32600 } }, { result: {} }]);
+});
+
+test("whoever may not use one of the methods gets none of them, and HTTP says so", async () => {
+  const gate = namedGate(["ping"]);
+  await using mcp = await mcpServer({ gate });
+  const answer = await mcp.post(`[${JSON.stringify(ping(1))},${echo(2, "1")},${JSON.stringify(NOTE)}]`);
+  expect([answer.status, answer.headers.get("www-authenticate")]).toEqual([
+    401,
+    'Bearer realm="eider", Basic realm="eider"',
+  ]);
+  expect(await answer.json()).toMatchObject([
+    { id: 1, error: { code: 401 } },
+    { id: 2, error: { code: 401, message: "Unauthorized" } },
+  ]);
+  expect(gate.asked.map(({ method, target }) => [method, target])).toEqual([
+    ["ping", undefined],
+    ["tools/call", "echo"],
+    ["notifications/initialized", undefined],
+  ]);
+  expect((await mcp.post([ping(1)], as("ann"))).status).toBe(200);
+});
+
+test("a session that is none refuses the whole", async () => {
+  await using mcp = await mcpServer();
+  expect((await mcp.post([ping(1)], { "Mcp-Session-Id": "x" })).status).toBe(404);
+});

@@ -1,0 +1,45 @@
+import type { ListKind, McpService } from "./mcp-service.ts";
+import type { Task } from "./tasks/task.ts";
+
+/** The lists of which a client can hear that they changed. */
+export type ChangingList = "tools" | "resources" | "prompts";
+
+/** What clients may want to hear of without having asked for it just now. */
+export type McpEvent =
+  | { readonly kind: "list-changed"; readonly list: ChangingList }
+  | { readonly kind: "resource-updated"; readonly isMeant: (uri: string) => boolean }
+  | { readonly kind: "task-changed"; readonly task: Task };
+
+/** The lists that differ between two states of a project. */
+export function changedLists(before: McpService, after: McpService): readonly ChangingList[] {
+  const differs = (kind: ListKind): boolean => {
+    const [old, now] = [before.lists[kind], after.lists[kind]];
+    return old !== now && (old.length !== now.length || old.some((entry, index) => entry !== now[index]));
+  };
+  const changed: ChangingList[] = [];
+  if (differs("tools")) changed.push("tools");
+  // Templates are listed beside resources, and have no notification of their own.
+  if (differs("resources") || differs("templates")) changed.push("resources");
+  if (differs("prompts")) changed.push("prompts");
+  return changed;
+}
+
+const EXPRESSION = /\{(\??)[^{}]*\}/g;
+
+/** Whether somebody who watches an address means this resource: `{name}` stands for a part, a query is part of it. */
+export function meaningOf(uri: string): (watched: string) => boolean {
+  const query = "(?:\\?.*)?";
+  let pattern = "";
+  let from = 0;
+  for (const found of uri.matchAll(EXPRESSION)) {
+    pattern += escaped(uri.slice(from, found.index)) + (found[1] === "?" ? query : "[^/?]+");
+    from = found.index + found[0].length;
+  }
+  pattern += escaped(uri.slice(from));
+  const expression = new RegExp(`^${pattern}${uri.includes("?") ? "" : query}$`, "s");
+  return (watched) => watched === uri || expression.test(watched);
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}

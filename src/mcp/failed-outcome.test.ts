@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { as, namedGate } from "../../test/mcp-gate.ts";
+import { mcpServer } from "../../test/mcp-server.ts";
+import type { Failure } from "../failure.ts";
+
+const PING = { jsonrpc: "2.0", id: "x", method: "ping" };
+
+test.each<[Failure, number, string | null]>([
+  [{ kind: "unauthorized", scheme: "bearer" }, 401, null],
+  [{ kind: "too-many-requests", retryAfterSeconds: 7 }, 429, "7"],
+  [{ kind: "provider-down" }, 503, "1"],
+  [{ kind: "overloaded" }, 503, "1"],
+  [{ kind: "source-down", connection: "c" }, 503, "1"],
+  [{ kind: "refused-by-template", status: 403, message: "no" }, 403, null],
+  [{ kind: "internal" }, 500, null],
+])("a gate that says %j is heard by the status %i", async (failure, status, retryAfter) => {
+  const challenges = failure.kind === "unauthorized" ? ['Bearer realm="eider"', 'Basic realm="eider"'] : [];
+  await using mcp = await mcpServer({ gate: { admit: async () => ({ kind: "refused", failure, challenges }) } });
+  const answer = await mcp.post(PING);
+  expect([answer.status, answer.headers.get("retry-after")]).toEqual([status, retryAfter]);
+  expect(answer.headers.get("www-authenticate")).toBe(challenges.length === 0 ? null : challenges.join(", "));
+  expect(await answer.json()).toMatchObject({ id: "x", error: { code: status } });
+});
+
+test("every message is asked about, with what it is about and who sent it; a session is no credential", async () => {
+  const gate = namedGate();
+  await using mcp = await mcpServer({ gate });
+  const begun = await mcp.post({ ...PING, method: "initialize", params: {} }, as("ann"));
+  const session = { "Mcp-Session-Id": begun.headers.get("mcp-session-id") ?? "" };
+  const read = { ...PING, method: "resources/read", params: { uri: "test://static-text" } };
+  expect((await mcp.post(read, session)).status).toBe(401);
+  expect((await mcp.post({ jsonrpc: "2.0", method: "notifications/initialized" }, session)).status).toBe(401);
+  expect((await mcp.post(read, { ...session, ...as("ann") })).status).toBe(200);
+  expect((await mcp.modern("tools/call", { name: "greet" })).status).toBe(401);
+  const twice = new Headers({ "Content-Type": "application/json" });
+  twice.append("Authorization", "Bearer ann");
+  twice.append("Authorization", "Bearer bob");
+  expect((await fetch(mcp.url, { method: "POST", headers: twice, body: JSON.stringify(PING) })).status).toBe(401);
+  expect(gate.asked.map(({ method, target, address }) => [method, target, address])).toEqual([
+    ["initialize", undefined, "127.0.0.1"],
+    ["resources/read", "test://static-text", "127.0.0.1"],
+    ["notifications/initialized", undefined, "127.0.0.1"],
+    ["resources/read", "test://static-text", "127.0.0.1"],
+    ["tools/call", "greet", "127.0.0.1"],
+    ["ping", undefined, "127.0.0.1"],
+  ]);
+});
+
+test("whoever begins anew may carry the id of a session that is gone", async () => {
+  await using mcp = await mcpServer();
+  const answer = await mcp.post({ ...PING, method: "initialize", params: {} }, { "Mcp-Session-Id": "gone" });
+  expect(answer.headers.get("mcp-session-id")).toMatch(/.{36}/);
+  expect(await answer.json()).toMatchObject({ result: { protocolVersion: "2025-11-25" } });
+});

@@ -1,0 +1,187 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { RequestFailure } from "../../failure.ts";
+import { authorizationOf } from "../../http/authorization.ts";
+import { readBody } from "../../http/body-stream.ts";
+import { isJsonContentType } from "../../http/content-type.ts";
+import { type Client, clientOf, type TrustedProxies } from "../../http/forwarded.ts";
+import { requestIdOf } from "../../http/request-id.ts";
+import { answerBatch } from "../answer-batch.ts";
+import { answerMessage } from "../answer-message.ts";
+import type { McpCore, Sender } from "../core.ts";
+import { parseMessages } from "../message.ts";
+import { CODE, type RpcError } from "../protocol.ts";
+import type { Reply } from "../reply.ts";
+import type { Borders } from "./borders.ts";
+import { type Exchange, sendEmpty, sendError, sendJson } from "./exchange.ts";
+import { openReply } from "./http-reply.ts";
+import type { KeepAlive } from "./keep-alive.ts";
+import { answerHealth, answerMetadata, type ProtectedResource, sendNotFound } from "./pages.ts";
+import { pathKind, pathOf } from "./paths.ts";
+import { answerDelete, answerGet, sendNotAllowed } from "./session-stream.ts";
+
+/** What the binding to HTTP needs beside the protocol itself. */
+export interface HttpContext extends McpCore {
+  readonly proxies: Pick<TrustedProxies, "isTrusted">;
+  readonly keepAlive: KeepAlive;
+  readonly borders: () => Borders;
+  readonly protectedResource: ProtectedResource | undefined;
+}
+
+const MAX_BODY_BYTES = 4 << 20;
+
+/** One HTTP request to the MCP server: everything that is checked before there is a message. */
+export function handleHttp(request: IncomingMessage, response: ServerResponse, context: HttpContext): void {
+  const requestId = requestIdOf(request.headers["x-request-id"]);
+  const client = clientOf(request, context.proxies);
+  const exchange: Exchange = { request, response, requestId, address: client.address, headers: [] };
+  answer(exchange, client, context).catch((error: unknown) => {
+    context.report({ kind: "unexpected", requestId, error });
+    if (response.headersSent) response.destroy();
+    else sendError(exchange, 500, { code: CODE.internal, message: "Internal error" });
+  });
+}
+
+async function answer(exchange: Exchange, client: Client, context: HttpContext): Promise<void> {
+  const { request } = exchange;
+  const kind = pathKind(pathOf(request.url));
+  // Those who look after the service call it by whatever name they have.
+  if (kind === "health") return answerHealth(exchange, context);
+  const borders = context.borders();
+  const host = borders.hostOf(client.host);
+  if (host === undefined) return sendError(exchange, 403, forbidden("this host is not allowed"));
+  if (kind === "metadata") return answerMetadata(exchange, context.protectedResource, originOf(client, context));
+  const { origin } = request.headers;
+  if (origin !== undefined && !borders.isPage(origin, host)) {
+    return sendError(exchange, 403, forbidden("this origin is not allowed"));
+  }
+  const opened = origin === undefined ? exchange : { ...exchange, headers: originHeaders(origin) };
+  if (kind === undefined) return sendNotFound(opened);
+  switch (request.method) {
+    case "POST":
+      return answerPost(opened, context);
+    case "GET":
+      return answerGet(opened, admitting(opened, context), context);
+    case "DELETE":
+      return answerDelete(opened, admitting(opened, context), context);
+    case "OPTIONS":
+      return sendEmpty(opened, 204, ["Allow", METHODS, ...(origin === undefined ? [] : PREFLIGHT)]);
+    default:
+      return sendNotAllowed(opened);
+  }
+}
+
+function forbidden(what: string): RpcError {
+  return { code: 403, message: `Forbidden: ${what}` };
+}
+
+const METHODS = "POST, GET, DELETE, OPTIONS";
+
+/** What a page may send. */
+const PREFLIGHT = [
+  "Access-Control-Allow-Methods",
+  METHODS,
+  "Access-Control-Allow-Headers",
+  "Authorization, Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID",
+  "Access-Control-Max-Age",
+  "600",
+] as const;
+
+/** What a page may read. */
+function originHeaders(origin: string): readonly string[] {
+  return [
+    "Access-Control-Allow-Origin",
+    origin,
+    "Access-Control-Expose-Headers",
+    "Mcp-Session-Id, WWW-Authenticate",
+    "Vary",
+    "Origin",
+  ];
+}
+
+/** The address by which clients know us. */
+function originOf({ host = "", isSecure }: Client, { state }: HttpContext): string {
+  return state().settings.publicUrl ?? `${isSecure ? "https" : "http"}://${host.toLowerCase()}`;
+}
+
+function admitting({ request, address }: Exchange, { state }: HttpContext): Sender["admit"] {
+  const authorization = authorizationOf(request);
+  return (method, target) => state().gate.admit({ method, target, authorization, address });
+}
+
+async function answerPost(exchange: Exchange, context: HttpContext): Promise<void> {
+  const { request } = exchange;
+  if (!isJsonContentType(request.headers["content-type"])) {
+    return sendError(exchange, 415, { code: 415, message: "Content-Type must be application/json" });
+  }
+  const text = await readText(exchange, context);
+  if (text === undefined) return;
+  const parsed = parseMessages(text);
+  switch (parsed.kind) {
+    case "not-json":
+      return sendError(exchange, 400, { code: CODE.parseError, message: "Parse error" });
+    case "bad-batch":
+      return sendError(exchange, 400, { code: CODE.invalidRequest, message: parsed.problem });
+    case "one": {
+      const reply = openReply(exchange, context.keepAlive);
+      reply.answer(parsed.message, await answerMessage(parsed.message, senderOf(exchange, reply, context), context));
+      return;
+    }
+    case "batch": {
+      const reply = openReply(exchange, context.keepAlive);
+      const { status, headers, body } = await answerBatch(parsed.messages, senderOf(exchange, reply, context), context);
+      if (body === undefined && status === 200) sendEmpty(exchange, 202);
+      else sendJson(exchange, { status, body: body ?? "", more: headers });
+    }
+  }
+}
+
+/** The body; undefined when it has been answered already, or the client left before its end. */
+async function readText(exchange: Exchange, { after }: HttpContext): Promise<string | undefined> {
+  const { request } = exchange;
+  let bytes: Buffer;
+  try {
+    bytes = await readBody(request, request.headers["content-length"], MAX_BODY_BYTES);
+  } catch (error) {
+    if (!(error instanceof RequestFailure)) throw error;
+    if (error.failure.kind !== "body-too-large") return undefined;
+    const headers = ["Connection", "close"];
+    sendError(exchange, 413, { code: 413, message: "Request body is too large", headers });
+    // What still comes is read for a moment, so that the client gets to see the answer.
+    after(1_000, () => request.destroy());
+    return undefined;
+  }
+  const text = bytes.toString("utf8");
+  if (!text.includes("\ufffd") || Buffer.from(text).equals(bytes)) return text;
+  sendError(exchange, 400, { code: CODE.parseError, message: "Parse error: the body is not UTF-8" });
+  return undefined;
+}
+
+function senderOf(exchange: Exchange, reply: Reply, context: HttpContext): Sender {
+  const { request, requestId, address } = exchange;
+  const { sessions } = context;
+  const { headers } = request;
+  const sessionId = headers["mcp-session-id"];
+  return {
+    requestId,
+    address,
+    reply,
+    headers: {
+      version: oneText(headers["mcp-protocol-version"]),
+      method: oneText(headers["mcp-method"]),
+      name: oneText(headers["mcp-name"]),
+    },
+    admit: admitting(exchange, context),
+    session: (owner) => (typeof sessionId === "string" ? (sessions.find(sessionId, owner) ?? "unknown") : undefined),
+    openSession: (owner) => sessions.open(owner),
+    // A client of the new era leaves when it does not want an answer any more.
+    cancelScope(era, owner, session) {
+      if (era === "modern") return undefined;
+      return session === undefined ? `${owner}\n${address}` : session.id;
+    },
+  };
+}
+
+/** Node joins headers that came several times, but its types do not say so. */
+function oneText(header: string | string[] | undefined): string | undefined {
+  return typeof header === "string" ? header : header?.join(", ");
+}

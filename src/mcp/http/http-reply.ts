@@ -1,0 +1,79 @@
+import type { JsonText } from "../mcp-service.ts";
+import type { Message } from "../message.ts";
+import { errorText, type Outcome, oneLine } from "../protocol.ts";
+import type { Reply } from "../reply.ts";
+import { beginEvents, type Exchange, eventOf, sendEmpty, sendEvent, sendJson } from "./exchange.ts";
+import type { KeepAlive } from "./keep-alive.ts";
+
+/** The answer to a POST: JSON, or a stream of events when something comes before the answer. */
+export interface HttpReply extends Reply {
+  answer(message: Message, outcome: Outcome): void;
+}
+
+export function openReply(exchange: Exchange, keepAlive: KeepAlive): HttpReply {
+  const { request, response } = exchange;
+  const { accept } = request.headers;
+  let isStream = false;
+  function end(message: JsonText | undefined): void {
+    if (response.destroyed) return;
+    if (message === undefined) response.end();
+    else response.end(eventOf(oneLine(message)));
+  }
+  return {
+    // Scripts of the old era say that they take everything, and mean JSON.
+    takes: (era) => (era === "modern" ? takesEvents(accept) : namesEvents(accept)),
+    send(message) {
+      if (response.destroyed || response.writableEnded) return;
+      if (!isStream) {
+        isStream = true;
+        beginEvents(exchange);
+        keepAlive.add(response);
+      }
+      sendEvent(exchange, oneLine(message));
+    },
+    onLeave(work) {
+      if (response.destroyed) work();
+      else response.once("close", () => response.writableFinished || work());
+    },
+    answer(message, outcome) {
+      const id = message.kind === "request" || message.kind === "invalid" ? message.id : undefined;
+      switch (outcome.kind) {
+        case "accepted":
+          return sendEmpty(exchange, 202);
+        case "cancelled": {
+          const body = errorText(id, { code: 499, message: "Request cancelled" });
+          return isStream ? end(undefined) : sendJson(exchange, { status: 200, body });
+        }
+        case "refused": {
+          const body = errorText(id, outcome.error);
+          return isStream
+            ? end(body)
+            : sendJson(exchange, { status: outcome.status, body, more: outcome.headers ?? [] });
+        }
+        case "result": {
+          const { result, headers: more = [] } = outcome;
+          if (isStream) return end(`${head(id)}${typeof result === "string" ? result : Buffer.from(result)}}`);
+          const body =
+            typeof result === "string"
+              ? `${head(id)}${result}}`
+              : Buffer.concat([Buffer.from(head(id)), result, CLOSE]);
+          return sendJson(exchange, { status: 200, body, more });
+        }
+      }
+    },
+  };
+}
+
+const CLOSE = Buffer.from("}");
+
+function head(id: JsonText | undefined): string {
+  return `{"jsonrpc":"2.0","id":${id},"result":`;
+}
+
+function namesEvents(accept: string | undefined): boolean {
+  return accept?.includes("text/event-stream") === true;
+}
+
+function takesEvents(accept: string | undefined): boolean {
+  return accept === undefined || namesEvents(accept) || accept.includes("*/*") || accept.includes("text/*");
+}

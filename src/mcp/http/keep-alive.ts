@@ -1,0 +1,31 @@
+import type { ServerResponse } from "node:http";
+import type { After } from "../../cache/schedule.ts";
+
+/** Streams on which nothing may come for long: somebody between us and the client would think that they are dead. */
+export interface KeepAlive {
+  add(response: ServerResponse): void;
+  close(): void;
+}
+
+const EVERY_MS = 15_000;
+
+export function openKeepAlive(after: After): KeepAlive {
+  const streams = new Set<ServerResponse>();
+  let cancel: (() => void) | undefined;
+  function beat(): void {
+    cancel = undefined;
+    for (const response of streams) if (!response.writableEnded) response.write(": keep-alive\n\n");
+    schedule();
+  }
+  function schedule(): void {
+    if (streams.size > 0) cancel ??= after(EVERY_MS, beat);
+  }
+  return {
+    add(response) {
+      streams.add(response);
+      response.once("close", () => streams.delete(response));
+      schedule();
+    },
+    close: () => cancel?.(),
+  };
+}

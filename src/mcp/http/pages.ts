@@ -1,0 +1,65 @@
+import type { McpCore } from "../core.ts";
+import { legacyVersions, modernVersions } from "../protocol.ts";
+import { type Exchange, sendEmpty, sendJson } from "./exchange.ts";
+
+/** What a client must know to get a token for us. RFC 9728. */
+export interface ProtectedResource {
+  readonly issuer: string;
+  readonly scopes: readonly string[];
+  readonly resourceName: string;
+}
+
+const READS = "GET, HEAD, OPTIONS";
+
+/** Answers OPTIONS and what cannot be read; false when it is a read. */
+function isAnswered(exchange: Exchange): boolean {
+  const { method } = exchange.request;
+  if (method === "GET" || method === "HEAD") return false;
+  if (method === "OPTIONS") sendEmpty(exchange, 204, ["Allow", READS]);
+  else sendJson(exchange, { status: 405, body: '{"error":"Method Not Allowed"}', more: ["Allow", READS] });
+  return true;
+}
+
+export function answerHealth(exchange: Exchange, { isDraining, sessions, state, streams }: McpCore): void {
+  if (isAnswered(exchange)) return;
+  const { lists } = state().service;
+  const body = JSON.stringify({
+    status: isDraining() ? "stopping" : "ok",
+    tools: lists.tools.length,
+    resources: lists.resources.length,
+    resourceTemplates: lists.templates.length,
+    prompts: lists.prompts.length,
+    sessions: sessions.count(),
+    streams: streams.count(),
+    versions: [...modernVersions, ...legacyVersions],
+  });
+  sendJson(exchange, { status: isDraining() ? 503 : 200, body });
+}
+
+/** `origin` is where clients find us. Whoever wants to log in is nobody yet, and its page may be anywhere. */
+export function answerMetadata(
+  exchange: Exchange,
+  protectedResource: ProtectedResource | undefined,
+  origin: string,
+): void {
+  const open: Exchange = { ...exchange, headers: ["Access-Control-Allow-Origin", "*"] };
+  if (protectedResource === undefined) {
+    sendNotFound(open);
+    return;
+  }
+  if (isAnswered(open)) return;
+  const { issuer, scopes, resourceName } = protectedResource;
+  const body = JSON.stringify({
+    resource: origin.endsWith("/mcp") ? origin : `${origin}/mcp`,
+    authorization_servers: [issuer],
+    // It asks for a token that outlives the login, which is between the client and its provider.
+    scopes_supported: scopes.filter((scope) => scope !== "offline_access"),
+    bearer_methods_supported: ["header"],
+    resource_name: resourceName,
+  });
+  sendJson(open, { status: 200, body });
+}
+
+export function sendNotFound(exchange: Exchange): void {
+  sendJson(exchange, { status: 404, body: '{"error":"Not Found"}' });
+}

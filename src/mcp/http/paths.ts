@@ -1,0 +1,35 @@
+/** What a path means to the MCP server. */
+export type PathKind = "endpoint" | "health" | "metadata";
+
+/** Where metadata of a protected resource lies: of the host, and of the endpoint. RFC 9728. */
+const METADATA = "/.well-known/oauth-protected-resource";
+
+const shared: ReadonlyMap<string, PathKind> = new Map([
+  ["/mcp", "endpoint"],
+  ["/mcp/jsonrpc", "endpoint"],
+  ["/mcp/health", "health"],
+  [METADATA, "metadata"],
+  [`${METADATA}/mcp`, "metadata"],
+]);
+
+/** Whether a path is ours where the listener has other paths as well. */
+export function isShared(path: string): boolean {
+  return shared.has(withoutSlash(path));
+}
+
+export function pathKind(path: string): PathKind | undefined {
+  return path === "/" ? "endpoint" : shared.get(withoutSlash(path));
+}
+
+function withoutSlash(path: string): string {
+  return path.endsWith("/") ? path.slice(0, -1) : path;
+}
+
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
+
+/** The path of a target, without its query; a target in absolute form (from a proxy) means its path. */
+export function pathOf(url = "/"): string {
+  const target = url.startsWith("/") ? url : url.replace(ORIGIN, "");
+  const mark = target.indexOf("?");
+  return (mark < 0 ? target : target.slice(0, mark)) || "/";
+}

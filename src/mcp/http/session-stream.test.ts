@@ -1,0 +1,123 @@
+import { expect, test } from "vitest";
+import { readEvents } from "../../../test/mcp-events.ts";
+import { as, namedGate } from "../../../test/mcp-gate.ts";
+import { testRegistry } from "../../../test/mcp-registry.ts";
+import { mcpServer, mcpSettings, openGate, type TestMcp } from "../../../test/mcp-server.ts";
+
+const INITIALIZE = {
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } },
+};
+
+async function begin(mcp: TestMcp, headers: Record<string, string> = {}): Promise<Record<string, string>> {
+  const answer = await mcp.post(INITIALIZE, headers);
+  expect(await answer.json()).toMatchObject({ result: { protocolVersion: "2025-06-18" } });
+  return { "Mcp-Session-Id": answer.headers.get("mcp-session-id") ?? "", ...headers };
+}
+
+const listenOn = (mcp: TestMcp, session: Record<string, string>): Promise<Response> =>
+  fetch(mcp.url, { headers: { Accept: "text/event-stream", ...session } });
+const ask = (method: string, params: object = {}) => ({ jsonrpc: "2.0", id: 2, method, params });
+
+test("a stream tells of lists that differ and of resources that are watched, and of nothing else", async () => {
+  await using mcp = await mcpServer();
+  const session = await begin(mcp);
+  const events = readEvents(await listenOn(mcp, session));
+  expect((await mcp.post(ask("resources/subscribe", { uri: "test://template/1/data?x=2" }), session)).status).toBe(200);
+  mcp.server.replace(testRegistry(), openGate, mcpSettings());
+  mcp.server.replace(testRegistry({ prompts: ["later"] }), openGate, mcpSettings());
+  mcp.server.resourceUpdated("test://other");
+  mcp.server.resourceUpdated("test://template/{id}/data");
+  mcp.server.drain();
+  expect(await events.rest()).toEqual([
+    { jsonrpc: "2.0", method: "notifications/prompts/list_changed" },
+    { jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri: "test://template/1/data?x=2" } },
+  ]);
+});
+
+test("what is not watched any more is not told", async () => {
+  await using mcp = await mcpServer();
+  const session = await begin(mcp);
+  const events = readEvents(await listenOn(mcp, session));
+  await mcp.post(ask("resources/subscribe", { uri: "test://static-text" }), session);
+  await mcp.post(ask("resources/unsubscribe", { uri: "test://static-text" }), session);
+  mcp.server.resourceUpdated("test://static-text");
+  mcp.server.drain();
+  expect(await events.rest()).toEqual([]);
+});
+
+test("of two streams of a session the newer one gets a message, and the older one when the newer is gone", async () => {
+  await using mcp = await mcpServer();
+  const session = await begin(mcp);
+  const older = readEvents(await listenOn(mcp, session));
+  const newer = readEvents(await listenOn(mcp, session));
+  const change = (name: string): void => mcp.server.replace(testRegistry({ tools: [name] }), openGate, mcpSettings());
+  change("one");
+  expect(await newer.next()).toMatchObject({ method: "notifications/tools/list_changed" });
+  await newer.leave();
+  await mcp.untilStreams(1);
+  change("two");
+  mcp.server.drain();
+  expect(await older.rest()).toHaveLength(1);
+});
+
+test("DELETE ends the session and its stream", async () => {
+  await using mcp = await mcpServer();
+  const session = await begin(mcp);
+  const events = readEvents(await listenOn(mcp, session));
+  expect((await fetch(mcp.url, { method: "DELETE", headers: session })).status).toBe(204);
+  expect(await events.rest()).toEqual([]);
+  expect((await mcp.post(ask("ping"), session)).status).toBe(404);
+  expect((await fetch(mcp.url, { method: "DELETE", headers: session })).status).toBe(404);
+});
+
+test("without a session there is nothing to wait for, and nothing to watch", async () => {
+  await using mcp = await mcpServer();
+  expect((await listenOn(mcp, {})).status).toBe(405);
+  expect((await listenOn(mcp, { "Mcp-Session-Id": "x" })).status).toBe(404);
+  expect((await fetch(mcp.url, { headers: await begin(mcp) })).status).toBe(405);
+  const answer = await mcp.post(ask("resources/subscribe", { uri: "test://static-text" }));
+  expect(await answer.json()).toMatchObject({ error: { code: -32600 } });
+});
+
+test("a session of somebody else is none, with whatever method", async () => {
+  await using mcp = await mcpServer({ gate: namedGate() });
+  const session = await begin(mcp, as("ann"));
+  expect((await mcp.post(ask("ping"), session)).status).toBe(200);
+  const stolen = { ...session, ...as("bob") };
+  expect((await mcp.post(ask("ping"), stolen)).status).toBe(404);
+  expect((await listenOn(mcp, stolen)).status).toBe(404);
+  expect((await fetch(mcp.url, { method: "DELETE", headers: stolen })).status).toBe(404);
+  const { Authorization: _, ...nobody } = session;
+  expect((await mcp.post(ask("ping"), nobody)).status).toBe(401);
+  expect((await listenOn(mcp, nobody)).status).toBe(401);
+});
+
+test("the level of a session's log holds until it is set again", async () => {
+  await using mcp = await mcpServer();
+  const session = { ...(await begin(mcp)), Accept: "application/json, text/event-stream" };
+  const logs = async (): Promise<number> => {
+    const answer = await mcp.post(ask("tools/call", { name: "test_tool_with_logging" }), session);
+    const isStream = answer.headers.get("content-type") === "text/event-stream";
+    return isStream ? (await readEvents(answer).rest()).length - 1 : 0;
+  };
+  expect(await logs()).toBe(3);
+  await mcp.post(ask("logging/setLevel", { level: "error" }), session);
+  expect(await logs()).toBe(0);
+  await mcp.post(ask("logging/setLevel", { level: "debug" }), session);
+  expect(await logs()).toBe(3);
+  expect(await (await mcp.post(ask("logging/setLevel", { level: "loud" }), session)).json()).toMatchObject({
+    error: { code: -32602 },
+  });
+});
+
+test("a stream that nobody reads any more is forgotten", async () => {
+  await using mcp = await mcpServer();
+  const session = await begin(mcp);
+  const stop = new AbortController();
+  await fetch(mcp.url, { headers: { Accept: "text/event-stream", ...session }, signal: stop.signal });
+  stop.abort();
+  await mcp.untilStreams(0);
+});

@@ -1,0 +1,78 @@
+import { identityKey } from "../../auth/identity.ts";
+import type { McpCore } from "../core.ts";
+import { refusedOutcome, stopping } from "../failed-outcome.ts";
+import type { McpAdmitted } from "../mcp-service.ts";
+import { oneLine, type Refusal, refuse } from "../protocol.ts";
+import { type Channel, legacyNotice, type Session } from "../sessions.ts";
+import { beginEvents, type Exchange, sendEmpty, sendError, sendEvent } from "./exchange.ts";
+import type { KeepAlive } from "./keep-alive.ts";
+
+/** Asks who it is that wants to do something with a session. */
+export type Admit = (method: string, target: string | undefined) => McpAdmitted | Promise<McpAdmitted>;
+
+/** GET: a stream for whatever may come. A client without a session has nothing to wait for. */
+export async function answerGet(exchange: Exchange, admit: Admit, core: McpCore & { readonly keepAlive: KeepAlive }) {
+  const { request } = exchange;
+  if (request.headers.accept?.includes("text/event-stream") !== true) return sendNotAllowed(exchange);
+  const session = await findSession(exchange, admit, core);
+  if (session === undefined) return sendNotAllowed(exchange);
+  if ("kind" in session) return sendRefusal(exchange, session);
+  const { response } = exchange;
+  const channel: Channel = {
+    send: (message) => sendEvent(exchange, oneLine(message)),
+    end: () => response.end(),
+  };
+  const leave = core.streams.open({
+    hear(event) {
+      // A message goes one way: the newest, for a client may have lost the others without our notice.
+      if (session.channels.at(-1) !== channel) return;
+      for (const message of legacyNotice(event, session)) channel.send(message);
+    },
+    end: () => response.end(),
+  });
+  if (leave === undefined) return sendRefusal(exchange, tooManyStreams());
+  session.channels.push(channel);
+  response.once("close", () => {
+    leave();
+    session.channels.splice(session.channels.indexOf(channel), 1);
+  });
+  beginEvents(exchange);
+  core.keepAlive.add(response);
+}
+
+/** DELETE: the client is done with its session. */
+export async function answerDelete(exchange: Exchange, admit: Admit, core: McpCore): Promise<void> {
+  const session = await findSession(exchange, admit, core);
+  if (session === undefined) return sendNotAllowed(exchange);
+  if ("kind" in session) return sendRefusal(exchange, session);
+  core.sessions.close(session.id);
+  sendEmpty(exchange, 204);
+}
+
+/** Undefined when the request names no session. */
+async function findSession(
+  { request }: Exchange,
+  admit: Admit,
+  { isDraining, sessions }: McpCore,
+): Promise<Session | Refusal | undefined> {
+  const id = request.headers["mcp-session-id"];
+  if (typeof id !== "string") return undefined;
+  if (isDraining()) return stopping();
+  const admitted = await admit(request.method ?? "GET", undefined);
+  if (admitted.kind === "refused") return refusedOutcome(admitted.failure, admitted.challenges);
+  return sessions.find(id, identityKey(admitted.identity)) ?? refuse(404, 404, "Session not found");
+}
+
+function tooManyStreams(): Refusal {
+  const error = { code: 503, message: "Service Unavailable: too many streams are open" };
+  return { kind: "refused", status: 503, error, headers: ["Retry-After", "5"] };
+}
+
+function sendRefusal(exchange: Exchange, { status, error, headers = [] }: Refusal): void {
+  sendError(exchange, status, { ...error, headers });
+}
+
+export function sendNotAllowed(exchange: Exchange): void {
+  const error = { code: 405, message: "Method Not Allowed", headers: ["Allow", "POST, OPTIONS"] };
+  sendError(exchange, 405, error);
+}

@@ -1,0 +1,63 @@
+import type { McpRequest, Method } from "../core.ts";
+import { withCall } from "../open-call.ts";
+import { requiredText } from "../params.ts";
+import { CODE, invalidParams, RpcFailure } from "../protocol.ts";
+import type { Session } from "../sessions.ts";
+import { listMethod } from "./list-page.ts";
+
+const read: Method = {
+  name: "resources/read",
+  eras: ["legacy", "modern"],
+  named: "uri",
+  async run(request, core) {
+    const uri = requiredText(request, "uri");
+    const { service, stamp } = request.state;
+    const found = await withCall(request, core, (call) => service.readResource(uri, call));
+    return stamp.result(request.era, `"contents":${found.contents}`, found);
+  },
+};
+
+/** Each is kept for as long as its session, and compared with every update. */
+export const MAX_WATCHED = 100;
+export const MAX_WATCHED_LENGTH = 1_024;
+
+const subscribe: Method = {
+  name: "resources/subscribe",
+  eras: ["legacy"],
+  run(request) {
+    const uri = requiredText(request, "uri");
+    const { subscriptions } = sessionOf(request);
+    if (uri.length > MAX_WATCHED_LENGTH || (subscriptions.size >= MAX_WATCHED && !subscriptions.has(uri))) {
+      throw invalidParams(
+        `At most ${MAX_WATCHED} resources can be watched, by at most ${MAX_WATCHED_LENGTH} characters`,
+      );
+    }
+    subscriptions.add(uri);
+    return "{}";
+  },
+};
+
+const unsubscribe: Method = {
+  name: "resources/unsubscribe",
+  eras: ["legacy"],
+  run(request) {
+    sessionOf(request).subscriptions.delete(requiredText(request, "uri"));
+    return "{}";
+  },
+};
+
+function sessionOf({ session }: McpRequest): Session {
+  if (session !== undefined) return session;
+  throw new RpcFailure({
+    code: CODE.invalidRequest,
+    message: "Invalid Request: this needs a session; send initialize first",
+  });
+}
+
+export const resourceMethods: readonly Method[] = [
+  listMethod("resources/list", "resources"),
+  listMethod("resources/templates/list", "templates"),
+  read,
+  subscribe,
+  unsubscribe,
+];

@@ -1,0 +1,70 @@
+import { expect, test } from "vitest";
+import { readEvents } from "../../../test/mcp-events.ts";
+import { testRegistry } from "../../../test/mcp-registry.ts";
+import { mcpServer, mcpSettings, openGate, TASKS_META, type TestMcp, taskSettings } from "../../../test/mcp-server.ts";
+import { openStreams } from "../streams.ts";
+
+const ID = { "io.modelcontextprotocol/subscriptionId": 1 };
+const listen = (mcp: TestMcp, notifications: object, params: object = {}): Promise<Response> =>
+  mcp.modern("subscriptions/listen", { notifications, ...params });
+
+test("only what was asked for is told, each with the id of the subscription, and the end is a result", async () => {
+  await using mcp = await mcpServer();
+  const wanted = { toolsListChanged: true, promptsListChanged: false, resourceSubscriptions: ["test://a"] };
+  const answer = await listen(mcp, wanted);
+  expect(answer.headers.get("content-type")).toBe("text/event-stream");
+  expect(answer.headers.get("x-accel-buffering")).toBe("no");
+  const events = readEvents(answer);
+  expect(await events.next()).toEqual({
+    jsonrpc: "2.0",
+    method: "notifications/subscriptions/acknowledged",
+    params: { _meta: ID, notifications: { toolsListChanged: true, resourceSubscriptions: ["test://a"] } },
+  });
+  mcp.server.replace(testRegistry({ prompts: ["p"] }), openGate, mcpSettings());
+  mcp.server.replace(testRegistry({ prompts: ["p"], tools: ["t"] }), openGate, mcpSettings());
+  mcp.server.resourceUpdated("test://b");
+  mcp.server.resourceUpdated("test://a");
+  mcp.server.drain();
+  expect(await events.rest()).toEqual([
+    { jsonrpc: "2.0", method: "notifications/tools/list_changed", params: { _meta: ID } },
+    { jsonrpc: "2.0", method: "notifications/resources/updated", params: { _meta: ID, uri: "test://a" } },
+    { jsonrpc: "2.0", id: 1, result: { resultType: "complete", _meta: expect.objectContaining(ID) } },
+  ]);
+});
+
+test("who leaves is forgotten", async () => {
+  await using mcp = await mcpServer();
+  const events = readEvents(await listen(mcp, { toolsListChanged: true }));
+  await events.next();
+  await events.leave();
+  await mcp.untilStreams(0);
+  mcp.server.replace(testRegistry({ tools: ["t"] }), openGate, mcpSettings());
+  expect(mcp.events).toEqual([]);
+});
+
+test.each([
+  [{}, undefined, undefined],
+  [{ resourceSubscriptions: "x" }, undefined, -32602],
+  [{ resourceSubscriptions: [7] }, undefined, -32602],
+  [{ resourceSubscriptions: Array(101).fill("x") }, undefined, -32602],
+  [{ taskIds: ["x"] }, undefined, -32021],
+  [{ taskIds: ["x"] }, TASKS_META, undefined],
+])("listening to %j", async (notifications, meta, code) => {
+  await using mcp = await mcpServer({ settings: mcpSettings({ tasks: taskSettings }) });
+  const answer = await listen(mcp, notifications, meta === undefined ? {} : { _meta: meta });
+  if (code !== undefined) {
+    expect(await answer.json()).toMatchObject({ error: { code } });
+    return;
+  }
+  expect(await readEvents(answer).next()).toMatchObject({ params: { notifications: {} } });
+});
+
+test("so many listen and no more", () => {
+  const streams = openStreams(2);
+  const listener = { hear: () => {}, end: () => {} };
+  const leave = streams.open(listener);
+  streams.open({ ...listener });
+  expect(streams.open({ ...listener })).toBeUndefined();
+  leave?.();
+  expect(streams.open({ ...listener })).toBeDefined();
+});

@@ -1,0 +1,113 @@
+import type { StopSignal } from "../../engines/engine.ts";
+import type { McpCore, McpRequest, Method } from "../core.ts";
+import type { ChangingList, McpEvent } from "../events.ts";
+import type { JsonText } from "../mcp-service.ts";
+import { isObject } from "../message.ts";
+import { withCall } from "../open-call.ts";
+import { CODE, invalidParams, META, RpcFailure, tasksNotDeclared } from "../protocol.ts";
+import { notification } from "../reply.ts";
+import { taskMembers } from "../tasks/task.ts";
+import { MAX_WATCHED, MAX_WATCHED_LENGTH } from "./resources.ts";
+
+/** What a client wants to hear of, as far as we can tell it. */
+interface Wanted {
+  readonly lists: ReadonlySet<ChangingList>;
+  readonly uris: ReadonlySet<string>;
+  readonly taskIds: ReadonlySet<string>;
+}
+
+const LISTS: readonly ChangingList[] = ["tools", "prompts", "resources"];
+
+/** An answer that stays open, and tells what changes, until somebody ends it. */
+const listen: Method = {
+  name: "subscriptions/listen",
+  eras: ["modern"],
+  async run(request, core) {
+    const wanted = await readWanted(request, core);
+    // Neither progress nor messages for a log belong on this stream.
+    const quiet = { ...request.meta, progressToken: undefined, logLevel: undefined };
+    return withCall({ ...request, meta: quiet }, core, ({ signal }) => stayOpen(wanted, { ...request, signal }, core));
+  },
+};
+
+function stayOpen(
+  wanted: Wanted,
+  { id, sender: { reply }, signal, state }: McpRequest & { readonly signal: StopSignal },
+  { isDraining, streams }: McpCore,
+): Promise<JsonText> {
+  const meta = `"${META.subscriptionId}":${id}`;
+  return new Promise((resolve, reject) => {
+    const end = (): void => resolve(state.stamp.resultWith(meta, ""));
+    const hear = (event: McpEvent): void => {
+      for (const message of noticesOf(event, wanted, meta)) reply.send(message);
+    };
+    const leave = streams.open({ hear, end });
+    if (leave === undefined) {
+      reject(new RpcFailure({ code: CODE.internal, message: "Too many streams are open; try again later" }));
+      return;
+    }
+    const stop = (): void => {
+      leave();
+      reject(signal.reason);
+    };
+    if (signal.aborted) return stop();
+    signal.addEventListener("abort", stop);
+    reply.send(notification("notifications/subscriptions/acknowledged", `"_meta":{${meta}},${honoured(wanted)}`));
+    // Whoever was let in a moment before the service began to stop.
+    if (isDraining()) end();
+  });
+}
+
+async function readWanted(request: McpRequest, core: McpCore): Promise<Wanted> {
+  const { meta, owner, params, state } = request;
+  const { notifications } = params;
+  if (!isObject(notifications)) throw invalidParams("Missing required parameter: notifications");
+  const uris = textsIn(notifications["resourceSubscriptions"], "resourceSubscriptions");
+  const asked = textsIn(notifications["taskIds"], "taskIds");
+  if (notifications["taskIds"] !== undefined && !meta.declaresTasks) throw tasksNotDeclared();
+  const taskIds = new Set<string>();
+  if (state.settings.tasks !== undefined) {
+    for (const id of asked) if ((await core.tasks.find(id, owner)) !== undefined) taskIds.add(id);
+  }
+  return { lists: new Set(LISTS.filter((list) => notifications[`${list}ListChanged`] === true)), uris, taskIds };
+}
+
+function textsIn(value: unknown, name: string): ReadonlySet<string> {
+  if (value === undefined) return new Set();
+  const isList = Array.isArray(value) && value.length <= MAX_WATCHED;
+  if (isList && value.every((entry) => typeof entry === "string" && entry.length <= MAX_WATCHED_LENGTH)) {
+    return new Set(value);
+  }
+  throw invalidParams(`Invalid parameter: notifications.${name} must be a list of at most ${MAX_WATCHED} texts`);
+}
+
+/** The subset that the client will hear of. */
+function honoured({ lists, uris, taskIds }: Wanted): string {
+  const notifications = {
+    ...Object.fromEntries([...lists].map((list) => [`${list}ListChanged`, true])),
+    ...(uris.size > 0 ? { resourceSubscriptions: [...uris] } : {}),
+    ...(taskIds.size > 0 ? { taskIds: [...taskIds] } : {}),
+  };
+  return `"notifications":${JSON.stringify(notifications)}`;
+}
+
+function noticesOf(event: McpEvent, { lists, uris, taskIds }: Wanted, meta: string): readonly JsonText[] {
+  switch (event.kind) {
+    case "list-changed":
+      return lists.has(event.list)
+        ? [notification(`notifications/${event.list}/list_changed`, `"_meta":{${meta}}`)]
+        : [];
+    case "resource-updated":
+      return [...uris]
+        .filter(event.isMeant)
+        .map((uri) =>
+          notification("notifications/resources/updated", `"_meta":{${meta}},"uri":${JSON.stringify(uri)}`),
+        );
+    case "task-changed":
+      return taskIds.has(event.task.id)
+        ? [notification("notifications/tasks", `"_meta":{${meta}},${taskMembers(event.task)}`)]
+        : [];
+  }
+}
+
+export const subscriptionMethods: readonly Method[] = [listen];

@@ -1,0 +1,43 @@
+import type { TaskSettings } from "../../config/mcp-config.ts";
+import type { McpCore, McpRequest, Method } from "../core.ts";
+import type { JsonText, McpCall, ToolResult } from "../mcp-service.ts";
+import { heedStop, openCall, withCall } from "../open-call.ts";
+import { argumentsOf, requiredText } from "../params.ts";
+import { taskMembers } from "../tasks/task.ts";
+import { listMethod } from "./list-page.ts";
+
+const call: Method = {
+  name: "tools/call",
+  eras: ["legacy", "modern"],
+  named: "name",
+  async run(request, core) {
+    const name = requiredText(request, "name");
+    const args = argumentsOf(request);
+    const { service, settings, stamp } = request.state;
+    const work = (call: McpCall): Promise<ToolResult> => service.callTool(name, args, call);
+    if (settings.tasks !== undefined && request.meta.declaresTasks) {
+      return runAsTask(work, { ...request, settings: settings.tasks }, core);
+    }
+    return stamp.result(request.era, toolMembers(await withCall(request, core, work)));
+  },
+};
+
+/** The answer when it comes soon, else a task by which it can be had later. */
+async function runAsTask(
+  work: (call: McpCall) => Promise<ToolResult>,
+  request: McpRequest & { readonly settings: TaskSettings },
+  core: McpCore,
+): Promise<JsonText> {
+  const { era, owner, sender, settings, state } = request;
+  const open = openCall(request, core);
+  const run = async (): Promise<string> => toolMembers(await work(open.call));
+  const done = await heedStop(open, core.tasks.run({ run, open, owner, requestId: sender.requestId, settings }));
+  return done.kind === "done" ? state.stamp.result(era, done.members) : state.stamp.task(taskMembers(done.task));
+}
+
+function toolMembers({ content, structuredContent, isError }: ToolResult): string {
+  const structured = structuredContent === undefined ? "" : `,"structuredContent":${structuredContent}`;
+  return `"content":${content}${structured},"isError":${isError}`;
+}
+
+export const toolMethods: readonly Method[] = [listMethod("tools/list", "tools"), call];

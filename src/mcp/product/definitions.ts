@@ -1,0 +1,93 @@
+import type { Limits } from "../../config/project.ts";
+import { type JsonObject, withoutUnset } from "../../docs/json.ts";
+import type { RowShape } from "../../docs/row-shape.ts";
+import type { Endpoint } from "../../endpoint/endpoint.ts";
+import { sampleLookup, samplesOf } from "../../endpoint/samples.ts";
+import { effectsOf } from "../../sql/classify.ts";
+import type { Dialect } from "../../sql/dialect.ts";
+import { render } from "../../sql/render.ts";
+import type { JsonText, ListKind } from "../mcp-service.ts";
+import type { Catalog, Prompt, Resource, Tool } from "./catalog.ts";
+import { inputSchema } from "./input-schema.ts";
+import { outputSchema } from "./output-schema.ts";
+
+export interface Defining {
+  readonly shapes: ReadonlyMap<Endpoint, RowShape>;
+  readonly limits: Limits;
+  readonly dialect: Dialect;
+}
+
+/** What clients are shown of everything that there is, in the order of names. */
+export function listsOf(catalog: Catalog, defining: Defining): Readonly<Record<ListKind, readonly JsonText[]>> {
+  const { tools, resources, prompts } = catalog;
+  const json = (definition: JsonObject): JsonText => JSON.stringify(withoutUnset(definition));
+  return {
+    tools: [...tools.values()].map((tool) => json(toolDefinition(tool, defining))),
+    resources: resources
+      .filter(({ address }) => address.uri !== undefined)
+      .map((each) => json(resourceDefinition(each))),
+    templates: resources
+      .filter(({ address }) => address.template !== undefined)
+      .map((each) => json(templateDefinition(each))),
+    prompts: [...prompts.values()].map((prompt) => json(promptDefinition(prompt))),
+  };
+}
+
+function toolDefinition({ endpoint, mcp, title, result }: Tool, defining: Defining): JsonObject {
+  const isStructured = result.kind === "rows" && result.as === "json";
+  return {
+    name: mcp.name,
+    title,
+    description: mcp.description,
+    inputSchema: inputSchema(endpoint, defining.limits),
+    outputSchema: isStructured ? outputSchema(endpoint, defining.shapes.get(endpoint)) : undefined,
+    annotations: annotationsOf(endpoint, mcp.method, defining.dialect),
+  };
+}
+
+/** What a call does to what is there, as its method and its statements tell. What is not said counts as the worst. */
+function annotationsOf(endpoint: Endpoint, method: Tool["mcp"]["method"], dialect: Dialect): JsonObject {
+  if (endpoint.operation.kind === "read") {
+    return { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
+  }
+  const isDestructive =
+    method === "PUT" || method === "PATCH" || method === "DELETE" || !onlyInserts(endpoint, dialect);
+  const isIdempotent = method === "PUT" || method === "DELETE";
+  return { readOnlyHint: false, destructiveHint: isDestructive, idempotentHint: isIdempotent, openWorldHint: false };
+}
+
+/** Whatever the parameters are. */
+function onlyInserts(endpoint: Endpoint, dialect: Dialect): boolean {
+  const { template, inline } = endpoint;
+  if (template === undefined) return false;
+  return samplesOf(endpoint, template).every((sample) => {
+    const statements = render(template, sampleLookup(sample), { dialect, inline });
+    return effectsOf(
+      statements.map(({ sql }) => sql),
+      dialect,
+    ).every((effect) => effect.kind === "reads" || effect.verb === "INSERT");
+  });
+}
+
+function resourceDefinition({ mcp, title, address }: Resource): JsonObject {
+  return { uri: address.uri, name: mcp.name, title, description: mcp.description, mimeType: mcp.mimeType };
+}
+
+function templateDefinition({ mcp, title, address }: Resource): JsonObject {
+  return {
+    uriTemplate: address.template,
+    name: mcp.name,
+    title,
+    description: mcp.description,
+    mimeType: mcp.mimeType,
+  };
+}
+
+function promptDefinition({ mcp, title }: Prompt): JsonObject {
+  return {
+    name: mcp.name,
+    title,
+    description: mcp.description,
+    arguments: mcp.arguments.length === 0 ? undefined : mcp.arguments.map((name) => ({ name, required: false })),
+  };
+}

@@ -1,0 +1,104 @@
+import type { Rows } from "../../engines/engine.ts";
+import { openRows } from "../../formats/json/rows.ts";
+import { sizeGuess } from "../../formats/values/size-guess.ts";
+import type { Chunk } from "../../result/chunk.ts";
+import type { Column } from "../../result/column.ts";
+import { sliceChunk } from "../../result/slice-chunk.ts";
+
+/** The rows of one result, as many as it may hold. */
+export interface GatheredRows {
+  readonly columns: readonly Column[];
+  /** Together `count` rows. */
+  readonly chunks: readonly Chunk[];
+  readonly count: number;
+  /** JSON text of the array of rows. */
+  readonly json: string;
+  /** Why there are fewer than the query gives. Undefined: these are all. */
+  readonly cut: "rows" | "bytes" | undefined;
+}
+
+export interface GatherLimits {
+  readonly maxRows: number;
+  readonly maxTextBytes: number;
+}
+
+/**
+ * Takes rows until they end or are too many. One chunk more than is needed is never asked for, so a query that could go on
+ * for hours is left where it is. The rows are the caller's to close.
+ */
+export async function gatherRows(
+  { columns }: Pick<Rows, "columns">,
+  next: () => Promise<Chunk | undefined>,
+  { maxRows, maxTextBytes }: GatherLimits,
+): Promise<GatheredRows> {
+  const encoder = openRows(columns, { before: ",", after: "" });
+  const encode = (chunk: Chunk): Buffer => encoder.encode(chunk, 0);
+  const chunks: Chunk[] = [];
+  let json = "";
+  let bytes = 2;
+  let count = 0;
+  const gathered = (cut: GatheredRows["cut"]): GatheredRows => ({
+    columns,
+    chunks,
+    count,
+    // Every row begins with a comma.
+    json: `[${json.slice(1)}]`,
+    cut,
+  });
+  for (let chunk = await next(); chunk !== undefined; chunk = await next()) {
+    if (chunk.rows === 0) continue;
+    const wanted = Math.min(chunk.rows, maxRows - count);
+    const fitting = fittingRows(sliceChunk(chunk, columns, { from: 0, to: wanted }), columns, {
+      encode,
+      maxBytes: maxTextBytes - bytes,
+      guess: (guessOf(chunk) * wanted) / chunk.rows,
+    });
+    if (fitting.chunk.rows > 0) chunks.push(fitting.chunk);
+    count += fitting.chunk.rows;
+    bytes += fitting.bytes.length;
+    json += fitting.bytes.toString();
+    if (fitting.chunk.rows < wanted) return gathered("bytes");
+    if (wanted < chunk.rows) return gathered("rows");
+  }
+  return gathered(undefined);
+}
+
+interface Fitting {
+  readonly chunk: Chunk;
+  readonly bytes: Buffer;
+}
+
+interface Fit {
+  readonly encode: (chunk: Chunk) => Buffer;
+  readonly maxBytes: number;
+  /** About how many bytes they will be. */
+  readonly guess: number;
+}
+
+function guessOf({ vectors, rows }: Chunk): number {
+  return vectors.reduce((sum, vector) => sum + sizeGuess(vector, rows), 0);
+}
+
+const NOTHING = Buffer.alloc(0);
+/** Rows whose guessed size is further above the limit than this are not encoded only to be thrown away. */
+const TOLERATED = 4;
+
+/** As many of the first rows as fit, found by halves: how long a row is in JSON is known only when it is written. */
+function fittingRows(chunk: Chunk, columns: readonly Column[], { encode, maxBytes, guess }: Fit): Fitting {
+  if (guess <= maxBytes * TOLERATED) {
+    const bytes = encode(chunk);
+    if (bytes.length <= maxBytes) return { chunk, bytes };
+  }
+  let best: Fitting = { chunk: sliceChunk(chunk, columns, { from: 0, to: 0 }), bytes: NOTHING };
+  let [least, most] = [0, chunk.rows];
+  while (most - least > 0) {
+    const rows = Math.ceil((least + most) / 2);
+    const some = sliceChunk(chunk, columns, { from: 0, to: rows });
+    const bytes = encode(some);
+    if (bytes.length <= maxBytes) {
+      best = { chunk: some, bytes };
+      least = rows;
+    } else most = rows - 1;
+  }
+  return best;
+}

@@ -1,0 +1,46 @@
+import type { Limits } from "../../config/project.ts";
+import { type JsonObject, withoutUnset } from "../../docs/json.ts";
+import { isRequired, parameterSchema } from "../../docs/parameter-schema.ts";
+import { pageSchema, validatedIn } from "../../docs/parameters.ts";
+import type { Endpoint } from "../../endpoint/endpoint.ts";
+import { isPageField, type PageField, pageFields } from "../../params/page.ts";
+import type { Parameter } from "../../params/parameter.ts";
+
+type PageLimits = Pick<Limits, "defaultPageSize" | "maxPageSize">;
+
+/** The arguments of a tool as JSON Schema: what it refuses, its validators refuse as well. */
+export function inputSchema(endpoint: Endpoint, limits: PageLimits): JsonObject {
+  const { parameters, operation } = endpoint;
+  const isPaged = operation.kind === "read" && operation.paginated;
+  const undeclared = isPaged ? pageFields.filter((field) => !parameters.some(({ name }) => name === field)) : [];
+  const required = parameters.filter(isRequired).map(({ name }) => name);
+  const properties = [
+    ...parameters.map((parameter) => [parameter.name, argumentSchema(parameter, endpoint, limits)] as const),
+    ...undeclared.map((field) => [field, pageArgument(field, limits)] as const),
+  ];
+  return withoutUnset({
+    type: "object",
+    // Not by assignment: a parameter may be called `__proto__`.
+    properties: properties.length === 0 ? undefined : Object.fromEntries(properties),
+    required: required.length === 0 ? undefined : required,
+    additionalProperties: false,
+  });
+}
+
+function argumentSchema(parameter: Parameter, endpoint: Endpoint, limits: PageLimits): JsonObject {
+  const { name, description } = parameter;
+  const own = isPageField(name) && endpoint.operation.kind === "read" ? pageSchema(name, limits) : undefined;
+  const schema = parameterSchema(parameter, validatedIn(endpoint, name), own);
+  if (description === undefined) return schema;
+  return { ...schema, description: [description, schema["description"]].filter(Boolean).join(" ") };
+}
+
+function pageArgument(field: PageField, limits: PageLimits): JsonObject {
+  const schema = pageSchema(field, limits);
+  switch (field) {
+    case "limit":
+      return { ...schema, default: limits.defaultPageSize, description: "Rows to return." };
+    case "offset":
+      return { ...schema, default: 0, description: "Rows to skip." };
+  }
+}

@@ -1,0 +1,79 @@
+import { rowSchema, type SharedSchemas } from "../../docs/column-schema.ts";
+import type { JsonObject } from "../../docs/json.ts";
+import { type RowShape, UNKNOWN_ROWS } from "../../docs/row-shape.ts";
+import type { Endpoint } from "../../endpoint/endpoint.ts";
+
+const COUNT: JsonObject = { type: "integer", minimum: 0 };
+const TRUNCATED: JsonObject = { type: "boolean", description: "There are more rows than these." };
+
+/** The structured content of a tool. Clients refuse a result that does not fit it, so it promises only what always holds. */
+export function outputSchema({ operation }: Endpoint, shape: RowShape | undefined): JsonObject {
+  const rows = { type: "array", items: lean(rowSchema(shape ?? UNKNOWN_ROWS, inPlace)) };
+  if (operation.kind === "write") {
+    const data = shape?.kind === "none" ? {} : { data: rows, truncated: TRUNCATED };
+    return { type: "object", required: ["rows_affected"], properties: { rows_affected: COUNT, ...data } };
+  }
+  return {
+    type: "object",
+    required: ["rows", "row_count"],
+    properties: {
+      rows,
+      row_count: COUNT,
+      truncated: TRUNCATED,
+      ...(operation.paginated ? { total_count: COUNT, next_offset: COUNT } : {}),
+    },
+  };
+}
+
+const TEXT = ["string", "null"];
+
+/**
+ * In a few words, since a model reads them for every tool. No `format` for dates: there are infinite ones and years that no
+ * format knows. No type for numbers of any length: what a reader makes of them may be none.
+ */
+const SHORT: Readonly<Record<string, JsonObject>> = {
+  Decimal: { type: ["number", "null"] },
+  BigNumber: { description: "A whole number of any length." },
+  Geometry: { type: TEXT, description: "Well-known text." },
+  Date: { type: TEXT, description: "YYYY-MM-DD" },
+  Time: { type: TEXT, description: "HH:MM:SS" },
+  TimeWithZone: { type: TEXT, description: "HH:MM:SS with its offset" },
+  Timestamp: { type: TEXT, description: "YYYY-MM-DDTHH:MM:SS" },
+  TimestampWithZone: { type: TEXT, description: "YYYY-MM-DDTHH:MM:SSZ" },
+  Interval: { type: TEXT, description: "ISO 8601 duration" },
+};
+
+const inPlace: SharedSchemas = { schema: (name, make) => SHORT[name] ?? make() };
+
+/** Words that say nothing of what is valid, and formats that validators do not know. */
+const LEFT_OUT: ReadonlySet<string> = new Set(["x-sql-type", "format"]);
+
+function lean(schema: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(schema)
+      .filter(([key, value]) => !LEFT_OUT.has(key) || value === "uuid")
+      .map(([key, value]) => [key, leanPart(key, value)]),
+  );
+}
+
+function leanPart(key: string, value: unknown): unknown {
+  switch (key) {
+    case "properties":
+      return isObject(value) ? Object.fromEntries(Object.entries(value).map(leanEntry)) : value;
+    case "items":
+    case "additionalProperties":
+      return isObject(value) ? lean(value) : value;
+    case "anyOf":
+      return Array.isArray(value) ? value.map((each) => (isObject(each) ? lean(each) : each)) : value;
+    default:
+      return value;
+  }
+}
+
+function leanEntry([name, schema]: [string, unknown]): readonly [string, unknown] {
+  return [name, isObject(schema) ? lean(schema) : schema];
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,112 @@
+import type { CachedFrom } from "../../calls/cached-read.ts";
+import type { McpSettings } from "../../config/mcp-config.ts";
+import type { Failure } from "../../failure.ts";
+import type { RawValue } from "../../params/parameter.ts";
+import type { Column } from "../../result/column.ts";
+import { type McpCall, McpError, type McpProblem, type ResourceResult } from "../mcp-service.ts";
+import { rawParamsOf } from "./arguments.ts";
+import { type Attempting, attempt } from "./attempt.ts";
+import type { Resource } from "./catalog.ts";
+import { bytesColumn, type Reading, readOpened, takeRows, takeValue } from "./read-rows.ts";
+import type { ResultKind } from "./result-kind.ts";
+import { firstColumnText, rowsText } from "./rows-text.ts";
+import { moreRowsHint } from "./tool-result.ts";
+
+export interface ResourceReading {
+  readonly uri: string;
+  readonly args: ReadonlyMap<string, RawValue>;
+  readonly call: McpCall;
+}
+
+export interface ResourceContext {
+  readonly attempting: Attempting;
+  readonly settings: McpSettings;
+}
+
+/** What a resource holds now. Rejects with an McpError. */
+export async function readResource(
+  resource: Resource,
+  { uri, args, call }: ResourceReading,
+  { attempting, settings }: ResourceContext,
+): Promise<ResourceResult> {
+  const params = rawParamsOf(resource.places, args);
+  const attempted = await attempt(
+    resource,
+    { call, raw: params.raw },
+    {
+      attempting,
+      work: (running) => {
+        call.progress(0, 100, "running the query");
+        return contentsOf(resource, { ...running, called: resource, params, call, attempting }, settings);
+      },
+    },
+  );
+  if (attempted.kind === "failed") throw new McpError(problemOf(attempted.failure, attempted.told.text));
+  call.progress(100, 100, "done");
+  const { contents, cached } = attempted.value;
+  if (contents.length === 0) throw new McpError({ kind: "resource-not-found", uri });
+  return {
+    contents: JSON.stringify(contents.map((content) => ({ uri, ...content }))),
+    ttlMs: ttlOf(cached, attempting.now().getTime()),
+    isPrivate: dependsOnCaller(resource, settings),
+  };
+}
+
+type Content =
+  | { readonly mimeType: string; readonly text: string }
+  | { readonly mimeType: string; readonly blob: string };
+
+interface Contents {
+  readonly contents: readonly Content[];
+  readonly cached: CachedFrom | undefined;
+}
+
+function contentsOf({ mcp, result }: Resource, reading: Reading, settings: McpSettings): Promise<Contents> {
+  const { mimeType } = mcp;
+  return readOpened(reading, async (opened) => {
+    const { cached } = opened;
+    const index = bytesIn(result, opened.columns);
+    if (index >= 0) {
+      const blob = await takeValue(opened, index, reading);
+      return { contents: blob === undefined ? [] : [{ mimeType, blob }], cached };
+    }
+    const rows = await takeRows(opened, reading, settings);
+    const text = result.kind === "rows" ? rowsText(rows, result.as) : firstColumnText(rows);
+    const hint = moreRowsHint(rows, settings);
+    const told = hint === undefined ? [] : [{ mimeType: "text/plain", text: hint }];
+    return { contents: [{ mimeType, text }, ...told], cached };
+  });
+}
+
+/** The column whose bytes are the resource, or -1: then it is text. */
+function bytesIn(result: ResultKind, columns: readonly Column[]): number {
+  switch (result.kind) {
+    case "rows":
+      return -1;
+    case "media":
+      return bytesColumn(columns);
+    case "values":
+      return bytesColumn(columns.slice(0, 1));
+  }
+}
+
+/** A snapshot is good until the next one is due; whatever else there is may change at any moment. */
+function ttlOf(cached: CachedFrom | undefined, now: number): number {
+  if (cached?.scheduleMs === undefined || cached.state === "stale") return 0;
+  return Math.max(0, cached.createdAtMs + cached.scheduleMs - now);
+}
+
+/** Whether somebody else, or another address, might get something else. */
+function dependsOnCaller({ endpoint }: Resource, { auth }: McpSettings): boolean {
+  const reads = [...(endpoint.template?.reads.values() ?? [])];
+  return (
+    auth !== undefined ||
+    endpoint.auth !== undefined ||
+    endpoint.parameters.length > 0 ||
+    reads.some(({ scope }) => scope === "auth")
+  );
+}
+
+function problemOf(failure: Failure, message: string): McpProblem {
+  return { kind: failure.kind === "invalid-params" ? "invalid-params" : "internal", message };
+}

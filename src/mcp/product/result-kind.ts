@@ -1,0 +1,28 @@
+/** What the result of a tool or resource is made of, as its media type says. */
+export type ResultKind =
+  /** All rows, as text. */
+  | { readonly kind: "rows"; readonly as: RowsAs }
+  /** One value: the bytes of a picture or a sound. */
+  | { readonly kind: "media"; readonly block: "image" | "audio" }
+  /** The values of the first column. */
+  | { readonly kind: "values" };
+
+export type RowsAs = "json" | "csv" | "markdown" | "ndjson";
+
+const ROWS: Readonly<Record<string, RowsAs>> = {
+  "application/json": "json",
+  "text/csv": "csv",
+  "text/markdown": "markdown",
+  "application/x-ndjson": "ndjson",
+  "application/ndjson": "ndjson",
+  "application/jsonl": "ndjson",
+};
+
+export function resultKindOf(mediaType: string): ResultKind {
+  const essence = (mediaType.split(";")[0] ?? "").trim().toLowerCase();
+  const as = Object.hasOwn(ROWS, essence) ? ROWS[essence] : undefined;
+  if (as !== undefined) return { kind: "rows", as };
+  if (essence.startsWith("image/")) return { kind: "media", block: "image" };
+  if (essence.startsWith("audio/")) return { kind: "media", block: "audio" };
+  return { kind: "values" };
+}

@@ -1,0 +1,70 @@
+import { csv } from "../../formats/csv/csv.ts";
+import type { RowFormat } from "../../formats/format.ts";
+import { openRows } from "../../formats/json/rows.ts";
+import { ndjson } from "../../formats/ndjson/ndjson.ts";
+import { type Chunk, isValid } from "../../result/chunk.ts";
+import type { Column } from "../../result/column.ts";
+import { uniqueNames } from "../../result/column-names.ts";
+import type { GatheredRows } from "./gather-rows.ts";
+import type { RowsAs } from "./result-kind.ts";
+
+/** Rows as text. */
+export function rowsText(rows: GatheredRows, as: RowsAs): string {
+  switch (as) {
+    case "json":
+      return rows.json;
+    case "csv":
+      return encoded(rows, csv);
+    case "ndjson":
+      return encoded(rows, ndjson);
+    case "markdown":
+      return markdownTable(rows);
+  }
+}
+
+/** The values of the first column, each on its own lines. */
+export function firstColumnText({ columns, chunks }: GatheredRows): string {
+  const texts = chunks.flatMap((chunk) => valueTexts(columns, chunk, 0));
+  return texts.map((text) => text ?? "").join("\n");
+}
+
+function encoded({ columns, chunks }: GatheredRows, format: RowFormat): string {
+  const encoder = format.open(columns, { kind: "rows" });
+  return Buffer.concat([...chunks.map((chunk) => encoder.encode(chunk)), encoder.end()]).toString();
+}
+
+function markdownTable({ columns, chunks }: GatheredRows): string {
+  const line = (cells: readonly string[]): string => `| ${cells.map(escaped).join(" | ")} |\n`;
+  let text = line(uniqueNames(columns)) + line(columns.map(() => "---"));
+  for (const chunk of chunks) {
+    const texts = columns.map((_, index) => valueTexts(columns, chunk, index));
+    for (let row = 0; row < chunk.rows; row++) text += line(texts.map((column) => column[row] ?? ""));
+  }
+  return text;
+}
+
+/** What would end a cell or a row of the table. */
+function escaped(text: string): string {
+  return text.replace(/[\\|]/g, "\\$&").replace(/\r\n|\r|\n/g, "<br>");
+}
+
+/** A line of JSON with one column is its value between these. */
+const BEFORE = '{"v":'.length;
+const AFTER = "}".length;
+
+/** The values of one column as plain text, undefined for NULL: numbers with all their digits, what is nested as JSON. */
+export function valueTexts(columns: readonly Column[], chunk: Chunk, index: number): readonly (string | undefined)[] {
+  const column = columns[index];
+  const vector = chunk.vectors[index];
+  if (column === undefined || vector === undefined) return [];
+  const encoder = openRows([{ name: "v", type: column.type }], { before: "", after: "\n" });
+  const lines = encoder
+    .encode({ rows: chunk.rows, vectors: [vector] }, 0)
+    .toString()
+    .split("\n");
+  return lines.slice(0, chunk.rows).map((line, row) => {
+    if (!isValid(vector.validity, row)) return undefined;
+    const json = line.slice(BEFORE, -AFTER);
+    return json.startsWith('"') ? String(JSON.parse(json)) : json;
+  });
+}

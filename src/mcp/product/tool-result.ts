@@ -1,0 +1,54 @@
+import type { ToolResult } from "../mcp-service.ts";
+import type { GatherLimits } from "./gather-rows.ts";
+import type { ReadRows } from "./read-rows.ts";
+
+export function textBlock(text: string): string {
+  return `{"type":"text","text":${JSON.stringify(text)}}`;
+}
+
+/** A failure that the caller can do something about. */
+export function failedResult(text: string): ToolResult {
+  return { content: `[${textBlock(text)}]`, structuredContent: undefined, isError: true };
+}
+
+/** Rows as text, with a word on those that are missing. */
+export function rowsResult(rows: ReadRows, text: string, limits: GatherLimits): ToolResult {
+  const hint = moreRowsHint(rows, limits);
+  const content = hint === undefined ? `[${textBlock(text)}]` : `[${textBlock(text)},${textBlock(hint)}]`;
+  return { content, structuredContent: undefined, isError: false };
+}
+
+/** The same rows as data: whoever sees the one misses nothing of the other. */
+export function structuredRows(rows: ReadRows): string {
+  const { json, count, page } = rows;
+  const offset = nextOffset(rows);
+  let text = `{"rows":${json},"row_count":${count}`;
+  if (hasMore(rows)) text += ',"truncated":true';
+  if (page !== undefined) text += `,"total_count":${page.total}`;
+  if (offset !== undefined) text += `,"next_offset":${offset}`;
+  return `${text}}`;
+}
+
+function nextOffset({ count, page }: ReadRows): number | undefined {
+  // A page of no rows, as of `limit` 0, has no next one: it would be the same.
+  return page !== undefined && count > 0 && page.offset + count < page.total ? page.offset + count : undefined;
+}
+
+function hasMore(rows: ReadRows): boolean {
+  return rows.cut !== undefined || nextOffset(rows) !== undefined;
+}
+
+/** What a reader of the text needs to know when there is more than it sees. */
+export function moreRowsHint(rows: ReadRows, { maxTextBytes }: GatherLimits): string | undefined {
+  if (!hasMore(rows)) return undefined;
+  const { count, cut, page } = rows;
+  if (count === 0) {
+    return `The first row alone is larger than ${maxTextBytes} bytes, which is the limit; ask for fewer or shorter columns`;
+  }
+  const size = cut === "bytes" ? ` (${maxTextBytes} bytes is the limit)` : "";
+  if (page === undefined)
+    return `Result limited to the first ${count} rows${size}, there are more; use narrower filters`;
+  const next = nextOffset(rows);
+  const go = next === undefined ? "" : `; the next offset is ${next}`;
+  return `Result limited to ${count} of ${page.total} rows${size}; use limit/offset or narrower filters${go}`;
+}

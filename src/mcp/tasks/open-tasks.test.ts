@@ -1,0 +1,220 @@
+import { expect, test } from "vitest";
+import { readEvents } from "../../../test/mcp-events.ts";
+import { as, namedGate } from "../../../test/mcp-gate.ts";
+import { testRegistry } from "../../../test/mcp-registry.ts";
+import { mcpServer, mcpSettings, TASKS_META, type TestMcp, taskSettings } from "../../../test/mcp-server.ts";
+import { turnedClock } from "../../../test/turned-clock.ts";
+import { until } from "../../../test/until.ts";
+import { type McpCall, McpError, type McpService, type ToolResult } from "../mcp-service.ts";
+import { memoryTaskStore } from "./memory-store.ts";
+
+const DONE: ToolResult = { content: "[]", structuredContent: '{"n":12345678901234567890}', isError: true };
+
+interface Held {
+  readonly call: McpCall;
+  finish(result: ToolResult): void;
+  fail(error: unknown): void;
+}
+
+/** A server whose calls a test holds in its hand, under a clock that it turns. */
+async function heldServer(tasks: object = {}) {
+  const clock = turnedClock();
+  const calls: Held[] = [];
+  const service: McpService = {
+    ...testRegistry(),
+    callTool: (_name, _args, call) =>
+      new Promise((finish, fail) => {
+        calls.push({ call, finish, fail });
+        call.signal.addEventListener("abort", () => fail(call.signal.reason));
+      }),
+  };
+  const settings = mcpSettings({ tasks: { ...taskSettings, afterMs: 5_000, ...tasks } });
+  const mcp = await mcpServer({ service, settings, gate: namedGate(), after: clock.after, now: clock.now });
+  return { clock, calls, mcp, [Symbol.asyncDispose]: () => mcp[Symbol.asyncDispose]() };
+}
+
+interface Answer {
+  readonly result?: Readonly<Record<string, unknown>> & { readonly taskId?: string; readonly status?: string };
+  readonly error?: { readonly code: number };
+}
+
+async function ask(mcp: TestMcp, method: string, params: object, who = "ann"): Promise<Answer> {
+  const answer = await mcp.modern(method, { _meta: TASKS_META, ...params }, as(who));
+  return (await answer.json()) as Answer;
+}
+
+const callTool = (mcp: TestMcp): Promise<Answer> => ask(mcp, "tools/call", { name: "greet" });
+
+async function begun(held: Awaited<ReturnType<typeof heldServer>>): Promise<string> {
+  const count = held.calls.length;
+  const asked = callTool(held.mcp);
+  await until("the call", () => held.calls.length > count);
+  await held.clock.advance(5_000);
+  const { result } = await asked;
+  expect(result).toMatchObject({ resultType: "task", status: "working", pollIntervalMs: 100 });
+  return result?.taskId ?? "";
+}
+
+test("a call that is done soon is answered, and no timer is left", async () => {
+  await using held = await heldServer();
+  const { calls, clock, mcp } = held;
+  const asked = callTool(mcp);
+  await until("the call", () => calls.length === 1);
+  calls[0]?.finish(DONE);
+  expect((await asked).result).toMatchObject({ resultType: "complete", isError: true });
+  expect(clock.timers()).toBe(0);
+});
+
+test("a call that takes longer becomes a task, whose result has every digit", async () => {
+  await using held = await heldServer();
+  const { calls, mcp } = held;
+  const taskId = await begun(held);
+  expect((await ask(mcp, "tasks/get", { taskId })).result).toMatchObject({
+    resultType: "complete",
+    taskId,
+    status: "working",
+  });
+  expect((await ask(mcp, "tasks/update", { taskId, inputResponses: {} })).result).toMatchObject({
+    resultType: "complete",
+  });
+  calls[0]?.finish(DONE);
+  await until("the result", () => calls.length === 1);
+  const answer = await mcp.modern("tasks/get", { _meta: TASKS_META, taskId }, as("ann"));
+  const text = await answer.text();
+  expect(text).toContain('"status":"completed"');
+  expect(text).toContain('"result":{"content":[],"structuredContent":{"n":12345678901234567890},"isError":true}');
+});
+
+test("an error of the protocol is a task that failed", async () => {
+  await using held = await heldServer();
+  const taskId = await begun(held);
+  held.calls[0]?.fail(new McpError({ kind: "internal", message: "broken" }));
+  const { result } = await ask(held.mcp, "tasks/get", { taskId });
+  expect(result).toMatchObject({
+    status: "failed",
+    statusMessage: "broken",
+    error: { code: -32603, message: "broken" },
+  });
+  expect(result).not.toHaveProperty("result");
+});
+
+test("cancelling ends the call itself, is final, and may be repeated", async () => {
+  await using held = await heldServer();
+  const { calls, mcp } = held;
+  const taskId = await begun(held);
+  expect((await ask(mcp, "tasks/cancel", { taskId })).result).toMatchObject({ resultType: "complete" });
+  expect(calls[0]?.call.signal.aborted).toBe(true);
+  calls[0]?.finish(DONE);
+  expect((await ask(mcp, "tasks/cancel", { taskId })).result).toMatchObject({ resultType: "complete" });
+  expect((await ask(mcp, "tasks/get", { taskId })).result).toMatchObject({ status: "cancelled" });
+  expect(mcp.events).toEqual([]);
+});
+
+test("a task of somebody else is no task", async () => {
+  await using held = await heldServer();
+  const { calls, mcp } = held;
+  const taskId = await begun(held);
+  for (const method of ["tasks/get", "tasks/update", "tasks/cancel"]) {
+    expect([method, (await ask(mcp, method, { taskId }, "bob")).error?.code]).toEqual([method, -32602]);
+    expect([method, (await ask(mcp, method, { taskId: "guess" })).error?.code]).toEqual([method, -32602]);
+  }
+  expect(calls[0]?.call.signal.aborted).toBe(false);
+  const listening = await mcp.modern(
+    "subscriptions/listen",
+    { _meta: TASKS_META, notifications: { taskIds: [taskId] } },
+    as("bob"),
+  );
+  expect(await readEvents(listening).next()).toMatchObject({ params: { notifications: {} } });
+});
+
+test("who listens hears the whole task when it changes", async () => {
+  await using held = await heldServer();
+  const { calls, mcp } = held;
+  const taskId = await begun(held);
+  const params = { _meta: TASKS_META, notifications: { taskIds: [taskId] } };
+  const events = readEvents(await mcp.modern("subscriptions/listen", params, as("ann")));
+  expect(await events.next()).toMatchObject({ params: { notifications: { taskIds: [taskId] } } });
+  calls[0]?.finish({ ...DONE, isError: false });
+  expect(await events.next()).toMatchObject({
+    method: "notifications/tasks",
+    params: { taskId, status: "completed", result: { isError: false } },
+  });
+});
+
+test("a result is kept for its time, and no longer; one that works is kept", async () => {
+  await using held = await heldServer({ ttlMs: 10_000 });
+  const { calls, clock, mcp } = held;
+  const [done, working] = [await begun(held), await begun(held)];
+  calls[0]?.finish(DONE);
+  await clock.advance(9_999);
+  expect((await ask(mcp, "tasks/get", { taskId: done })).result?.status).toBe("completed");
+  await clock.advance(1);
+  expect((await ask(mcp, "tasks/get", { taskId: done })).error?.code).toBe(-32602);
+  await clock.advance(120_000);
+  expect((await ask(mcp, "tasks/get", { taskId: working })).result?.status).toBe("working");
+});
+
+test("with too many tasks a client waits for its answer", async () => {
+  await using held = await heldServer({ workers: 1, queueDepth: 0 });
+  const { calls, clock, mcp } = held;
+  await begun(held);
+  const asked = callTool(mcp);
+  await until("the call", () => calls.length === 2);
+  await clock.advance(60_000);
+  calls[1]?.finish(DONE);
+  expect((await asked).result).toMatchObject({ resultType: "complete" });
+  calls[0]?.finish(DONE);
+  await clock.advance(0);
+  await begun(held);
+});
+
+test("where nobody waits, tasks run so many at once, and those that wait can be called off", async () => {
+  await using held = await heldServer({ afterMs: 0, workers: 1, queueDepth: 2 });
+  const { calls, clock, mcp } = held;
+  const ids = [];
+  for (let count = 0; count < 3; count++) ids.push((await callTool(mcp)).result?.taskId);
+  await clock.advance(0);
+  expect(calls).toHaveLength(1);
+  await ask(mcp, "tasks/cancel", { taskId: ids[1] });
+  calls[0]?.finish(DONE);
+  await until("the third", () => calls.length === 2);
+  const states = await Promise.all(ids.map(async (taskId) => (await ask(mcp, "tasks/get", { taskId })).result?.status));
+  expect(states).toEqual(["completed", "cancelled", "working"]);
+});
+
+test("when the service stops, tasks end", async () => {
+  await using held = await heldServer();
+  await begun(held);
+  held.mcp.server.cancelAll();
+  expect(held.calls[0]?.call.signal.aborted).toBe(true);
+});
+
+test("without the setting, and without the word of the client, there are no tasks", async () => {
+  await using mcp = await mcpServer();
+  expect((await mcp.modern("tasks/get", { _meta: TASKS_META, taskId: "x" })).status).toBe(404);
+  await using held = await heldServer();
+  const asked = held.mcp.modern("tools/call", { name: "greet" }, as("ann"));
+  await until("the call", () => held.calls.length === 1);
+  await held.clock.advance(60_000);
+  held.calls[0]?.finish(DONE);
+  expect(await (await asked).json()).toMatchObject({ result: { resultType: "complete" } });
+});
+
+test("results of clients that never come back do not pile up", async () => {
+  const store = memoryTaskStore(2);
+  const task = {
+    owner: "",
+    createdAt: 0,
+    updatedAt: 0,
+    ttlMs: 1_000,
+    pollIntervalMs: 1,
+    state: { kind: "cancelled" },
+  } as const;
+  for (const id of ["a", "b", "c"]) await store.save({ ...task, id });
+  expect(await Promise.all(["a", "b", "c"].map(async (id) => (await store.find(id)) !== undefined))).toEqual([
+    false,
+    true,
+    true,
+  ]);
+  expect(await store.sweep(1_000)).toBe(0);
+});

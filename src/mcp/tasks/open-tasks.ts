@@ -1,0 +1,168 @@
+import type { After } from "../../cache/schedule.ts";
+import type { TaskSettings } from "../../config/mcp-config.ts";
+import type { Report } from "../../events.ts";
+import { RequestFailure } from "../../failure.ts";
+import type { McpEvent } from "../events.ts";
+import { rpcErrorOf } from "../failed-outcome.ts";
+import type { OpenCall } from "../open-call.ts";
+import { isOver } from "./memory-store.ts";
+import { openPlaces } from "./places.ts";
+import type { Task, TaskState, TaskStore } from "./task.ts";
+
+/** A call that may become a task. `run` gives the members of its result. */
+export interface TaskCall {
+  readonly run: () => Promise<string>;
+  readonly open: OpenCall;
+  readonly owner: string;
+  readonly requestId: string;
+  readonly settings: TaskSettings;
+}
+
+export type TaskOrResult =
+  | { readonly kind: "done"; readonly members: string }
+  | { readonly kind: "task"; readonly task: Task };
+
+/** Calls that take longer than a client should wait. */
+export interface Tasks {
+  /** Runs a call, and closes it when it is over. Rejects with what it throws, as long as it is no task. */
+  run(call: TaskCall): Promise<TaskOrResult>;
+  /** A task of this owner. */
+  find(id: string, owner: string): Promise<Task | undefined>;
+  /** Ends its call. Of one that is over nothing changes. */
+  cancel(task: Task): Promise<void>;
+  close(): void;
+}
+
+const SWEEP_MS = 60_000;
+const LATE = Symbol("late");
+
+export function openTasks(options: {
+  readonly store: TaskStore;
+  readonly now: () => number;
+  readonly after: After;
+  readonly randomId: () => string;
+  readonly report: Report;
+  readonly publish: (event: McpEvent) => void;
+}): Tasks {
+  const { store, now, after, randomId, publish } = options;
+  const places = openPlaces();
+  const working = new Map<string, { readonly open: OpenCall; readonly giveUp: () => boolean }>();
+  let cancelSweep: (() => void) | undefined;
+
+  function scheduleSweep(): void {
+    cancelSweep ??= after(SWEEP_MS, () => {
+      cancelSweep = undefined;
+      store.sweep(now()).then(
+        (left) => left > 0 && scheduleSweep(),
+        (error: unknown) => options.report({ kind: "unexpected", requestId: "", error }),
+      );
+    });
+  }
+
+  async function create({ open, owner, settings }: TaskCall, giveUp: () => boolean): Promise<Task> {
+    const at = now();
+    const { ttlMs, pollIntervalMs } = settings;
+    const state = { kind: "working" } as const;
+    const task = { id: randomId(), owner, createdAt: at, updatedAt: at, ttlMs, pollIntervalMs, state };
+    open.detach();
+    working.set(task.id, { open, giveUp });
+    await store.save(task);
+    scheduleSweep();
+    return task;
+  }
+
+  /** The first end counts: what comes of a call that was called off is nobody's. */
+  async function settle(task: Task, state: TaskState): Promise<void> {
+    const found = working.get(task.id);
+    if (found === undefined) return;
+    working.delete(task.id);
+    const settled = { ...task, state, updatedAt: now() };
+    await store.save(settled);
+    publish({ kind: "task-changed", task: settled });
+  }
+
+  async function follow(task: Task, running: Promise<string>, { open, requestId }: TaskCall): Promise<void> {
+    try {
+      await settle(task, { kind: "completed", result: `{${await running}}` });
+    } catch (error) {
+      if (open.stop.signal.aborted) await settle(task, { kind: "cancelled" });
+      else await settle(task, { kind: "failed", error: rpcErrorOf(error, { era: "modern", requestId }, options) });
+    } finally {
+      open.close();
+      places.leave();
+    }
+  }
+
+  function unheard(work: Promise<void>, { requestId }: TaskCall): void {
+    work.catch((error: unknown) => options.report({ kind: "unexpected", requestId, error }));
+  }
+
+  async function runNow({ run, open }: TaskCall): Promise<TaskOrResult> {
+    try {
+      return { kind: "done", members: await run() };
+    } finally {
+      open.close();
+    }
+  }
+
+  /** Nobody waits at all: it begins when others are done. */
+  async function runLater(call: TaskCall): Promise<TaskOrResult> {
+    const place = places.wait(call.settings);
+    if (place === undefined) return runNow(call);
+    const task = await create(call, place.giveUp);
+    unheard(
+      place.turn.then(() => follow(task, call.open.stop.signal.aborted ? Promise.reject() : call.run(), call)),
+      call,
+    );
+    return { kind: "task", task };
+  }
+
+  async function runAWhile(call: TaskCall): Promise<TaskOrResult> {
+    const { open, settings } = call;
+    const running = call.run();
+    // It is heard of below, unless the store fails before.
+    running.catch(() => {});
+    let isTask = false;
+    try {
+      const first = await Promise.race([running, late(settings.afterMs, running)]);
+      if (first !== LATE) return { kind: "done", members: first };
+      // With too many tasks the client waits, as one that knows of none.
+      if (!places.join(settings)) return { kind: "done", members: await running };
+      const task = await create(call, () => false).catch((error: unknown) => {
+        places.leave();
+        open.stop.abort(new RequestFailure({ kind: "internal" }));
+        throw error;
+      });
+      isTask = true;
+      unheard(follow(task, running, call), call);
+      return { kind: "task", task };
+    } finally {
+      if (!isTask) open.close();
+    }
+  }
+
+  /** Comes true after a time, and keeps no timer for what is over before. */
+  function late(ms: number, running: Promise<unknown>): Promise<typeof LATE> {
+    return new Promise((resolve) => {
+      const cancel = after(ms, () => resolve(LATE));
+      running.then(cancel, cancel);
+    });
+  }
+
+  return {
+    run: (call) => (call.settings.afterMs === 0 ? runLater(call) : runAWhile(call)),
+    async find(id, owner) {
+      const task = await store.find(id);
+      return task?.owner === owner && !isOver(task, now()) ? task : undefined;
+    },
+    async cancel(task) {
+      const found = working.get(task.id);
+      if (found === undefined) return;
+      // One that never began has nobody else to close it.
+      if (found.giveUp()) found.open.close();
+      await settle(task, { kind: "cancelled" });
+      found.open.stop.abort(new RequestFailure({ kind: "cancelled" }));
+    },
+    close: () => cancelSweep?.(),
+  };
+}

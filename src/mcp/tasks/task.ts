@@ -1,0 +1,57 @@
+import type { JsonText } from "../mcp-service.ts";
+import type { RpcError } from "../protocol.ts";
+
+export type TaskState =
+  | { readonly kind: "working" }
+  /** `result` is the whole result of the call, also when the tool failed. */
+  | { readonly kind: "completed"; readonly result: JsonText }
+  | { readonly kind: "failed"; readonly error: RpcError }
+  | { readonly kind: "cancelled" };
+
+/** A call whose answer is fetched later. */
+export interface Task {
+  /** Nobody can guess it. */
+  readonly id: string;
+  /** The key of the identity that it belongs to. */
+  readonly owner: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly ttlMs: number;
+  readonly pollIntervalMs: number;
+  readonly state: TaskState;
+}
+
+/** Where tasks are kept. One that outlives the process can take the place of the one in memory. */
+export interface TaskStore {
+  save(task: Task): Promise<void>;
+  find(id: string): Promise<Task | undefined>;
+  /** Forgets what has been over for longer than it was to be kept. Gives back how many are left. */
+  sweep(now: number): Promise<number>;
+}
+
+/** A task as clients see it: the members of an object, as JSON text without its braces. */
+export function taskMembers({ id, createdAt, updatedAt, ttlMs, pollIntervalMs, state }: Task): string {
+  const times = `"createdAt":"${isoTime(createdAt)}","lastUpdatedAt":"${isoTime(updatedAt)}"`;
+  const head = `"taskId":${JSON.stringify(id)},"status":"${state.kind}",${times}`;
+  return `${head},"ttlMs":${ttlMs},"pollIntervalMs":${pollIntervalMs}${outcomeMembers(state)}`;
+}
+
+function outcomeMembers(state: TaskState): string {
+  switch (state.kind) {
+    case "working":
+    case "cancelled":
+      return "";
+    case "completed":
+      return `,"result":${state.result}`;
+    case "failed": {
+      const { code, message, data } = state.error;
+      const text = JSON.stringify(message);
+      const more = data === undefined ? "" : `,"data":${data}`;
+      return `,"statusMessage":${text},"error":{"code":${code},"message":${text}${more}}`;
+    }
+  }
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,55 @@
+import type { Metric, Registry } from "prom-client";
+import type { Timings } from "./timings.ts";
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** One line of a metric. */
+export interface Sample {
+  /** The metric's own name, where it is another. */
+  readonly metricName?: string;
+  readonly labels: Labels;
+  readonly value: number;
+}
+
+/** A figure that is told. Its samples are made when somebody asks for them, of numbers that are counted anyway. */
+export interface MetricDefinition {
+  readonly name: string;
+  readonly help: string;
+  readonly type: "counter" | "gauge" | "histogram";
+  readonly labels: readonly string[];
+  readonly samples: () => readonly Sample[];
+}
+
+/** The registry of prom-client asks a metric for no more than this, and its own kinds hash their labels on every count. */
+export function register(registry: Registry, { name, help, type, samples }: MetricDefinition): void {
+  const metric = { name, help, type, get: async () => ({ name, help, type, aggregator: "sum", values: samples() }) };
+  registry.registerMetric(metric as unknown as Metric);
+}
+
+/** The lines of a histogram. */
+export function samplesOfTimings(name: string, { bounds, counts, sum }: Timings, labels: Labels): readonly Sample[] {
+  const samples: Sample[] = [];
+  let total = 0;
+  for (const [index, bound] of bounds.entries()) {
+    total += counts[index] ?? 0;
+    samples.push({ metricName: `${name}_bucket`, labels: { ...labels, le: String(bound) }, value: total });
+  }
+  total += counts[bounds.length] ?? 0;
+  samples.push({ metricName: `${name}_bucket`, labels: { ...labels, le: "+Inf" }, value: total });
+  samples.push({ metricName: `${name}_sum`, labels, value: sum });
+  samples.push({ metricName: `${name}_count`, labels, value: total });
+  return samples;
+}
+
+/** A metric with one value, or none when it is not known. */
+export function gauge(name: string, help: string, value: () => number | undefined): MetricDefinition {
+  return { name, help, type: "gauge", labels: [], samples: () => only(value()) };
+}
+
+export function counter(name: string, help: string, value: () => number | undefined): MetricDefinition {
+  return { name, help, type: "counter", labels: [], samples: () => only(value()) };
+}
+
+function only(value: number | undefined): readonly Sample[] {
+  return value === undefined ? [] : [{ labels: {}, value }];
+}

@@ -1,0 +1,120 @@
+import { collectDefaultMetrics, Registry } from "prom-client";
+import type { Caches } from "../cache/caches.ts";
+import type { CallObserver } from "../calls/observed-call.ts";
+import type { Sources } from "../calls/sources.ts";
+import type { Project } from "../config/project.ts";
+import type { Endpoint } from "../endpoint/endpoint.ts";
+import type { Engine, EngineMemory } from "../engines/engine.ts";
+import type { Report } from "../events.ts";
+import type { Heartbeats } from "../heartbeat/open-heartbeats.ts";
+import { openCallFigures } from "./call-figures.ts";
+import { callMetrics } from "./call-metrics.ts";
+import { openEventFigures } from "./event-figures.ts";
+import { eventMetrics } from "./event-metrics.ts";
+import { type MetricDefinition, register } from "./metric.ts";
+import { type Moment, stateMetrics } from "./state-metrics.ts";
+
+/** What the metrics tell of beside the calls: the state that is served. */
+export interface Measured {
+  readonly project: Pick<Project, "main">;
+  readonly endpoints: readonly Pick<Endpoint, "name" | "mcp">[];
+  readonly engine: Pick<Engine, "activity" | "memory">;
+  readonly caches: Pick<Caches, "statuses">;
+  readonly sources: Pick<Sources, "down">;
+}
+
+/** Figures of a running service, for Prometheus. They outlive reloads. decisions 1, `metrics`. */
+export interface Metrics {
+  readonly contentType: string;
+  readonly observer: CallObserver;
+  /** Hears what the service reports of itself. */
+  readonly heard: Report;
+  /** Tells of another state from now on; series of endpoints and caches that it does not have go. */
+  use(measured: Measured, heartbeats: Pick<Heartbeats, "statuses"> | undefined): void;
+  /** Counts of the process too: memory, processor, event loop. Once per process. */
+  watchProcess(): void;
+  /** Everything as it is now. */
+  text(): Promise<string>;
+  /** Every metric of ours; docs/metrics.md has a row for each. */
+  readonly definitions: readonly MetricDefinition[];
+}
+
+/** Whoever scrapes has a timeout of its own; a database that does not answer must not use it up. */
+const MEMORY_PATIENCE_MS = 500;
+
+export function openMetrics(now: () => Date): Metrics {
+  const registry = new Registry();
+  const calls = openCallFigures();
+  const events = openEventFigures();
+  let served:
+    | { readonly measured: Measured; readonly heartbeats: Pick<Heartbeats, "statuses"> | undefined }
+    | undefined;
+  let moment: Moment | undefined;
+  let asked: Promise<EngineMemory | undefined> | undefined;
+
+  /** One question at a time: whoever asks while it is open shares its answer. */
+  function memoryOf(engine: Measured["engine"]): Promise<EngineMemory | undefined> {
+    asked ??= engine
+      .memory()
+      .catch(() => undefined)
+      .finally(() => {
+        asked = undefined;
+      });
+    return inTime(asked, MEMORY_PATIENCE_MS);
+  }
+
+  async function momentOf({ project, endpoints, engine, caches, sources }: Measured): Promise<Moment> {
+    const down = sources.down();
+    return {
+      endpoints: endpoints.length,
+      memory: await memoryOf(engine),
+      activity: engine.activity(),
+      caches: caches.statuses(),
+      connections: new Map([...project.main.connections.keys()].map((name) => [name, !down.has(name)])),
+      heartbeats: served?.heartbeats?.statuses() ?? [],
+      nowMs: now().getTime(),
+    };
+  }
+
+  /** A call that began before a reload may end after it: what it left behind goes here. */
+  function keepServed({ endpoints, caches }: Measured): void {
+    const names = endpoints.flatMap(({ name, mcp }) =>
+      mcp === undefined ? name : [name, `mcp-${mcp.kind} ${mcp.name}`],
+    );
+    const cacheNames = caches.statuses().map(({ name: { schema, table } }) => `${schema}.${table}`);
+    const known = new Set(names);
+    calls.keep(known);
+    events.keep(known, new Set(cacheNames));
+  }
+
+  const definitions = [...callMetrics(calls), ...eventMetrics(events), ...stateMetrics(() => moment)];
+  for (const definition of definitions) register(registry, definition);
+
+  return {
+    contentType: registry.contentType,
+    observer: calls.observer,
+    heard: events.heard,
+    use(measured, heartbeats) {
+      served = { measured, heartbeats };
+    },
+    watchProcess: () => collectDefaultMetrics({ register: registry }),
+    async text() {
+      if (served !== undefined) {
+        keepServed(served.measured);
+        moment = await momentOf(served.measured);
+      }
+      return await registry.metrics();
+    },
+    definitions,
+  };
+}
+
+function inTime<T>(work: Promise<T | undefined>, ms: number): Promise<T | undefined> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(undefined), ms);
+    void work.then((value) => {
+      clearTimeout(timer);
+      resolve(value);
+    });
+  });
+}

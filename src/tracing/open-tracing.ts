@@ -1,0 +1,160 @@
+import type { Attributes, Span } from "@opentelemetry/api";
+import type { SpanExporter } from "@opentelemetry/sdk-trace-base";
+import { eachPhase } from "../calls/call-marks.ts";
+import type { CallEnd, CallObserver, ObservedCall } from "../calls/observed-call.ts";
+import type { TracingConfig } from "../config/observation.ts";
+import type { Report } from "../events.ts";
+import { readTraceparent, writeTraceparent } from "./traceparent.ts";
+
+/** Calls as traces for a collector: one span for each, and one below it for each phase. decisions 1, `tracing`. */
+export interface Tracing {
+  readonly observer: CallObserver;
+  /** Sends what has been gathered, and gives up on a collector that does not take it. */
+  close(): Promise<void>;
+}
+
+export interface TracingOptions {
+  readonly report: Report;
+  /** How long spans are gathered before they are sent together. */
+  readonly delayMs?: number;
+}
+
+const PART = "the collector of traces";
+const DELAY_MS = 5_000;
+/** A collector that takes longer is as good as down. */
+const EXPORT_MS = 5_000;
+/** Nobody waits longer than this for the last spans. */
+const CLOSE_MS = 2_000;
+
+/** Loads OpenTelemetry: only those who trace pay for it. */
+export async function openTracing(
+  config: TracingConfig,
+  { report, delayMs = DELAY_MS }: TracingOptions,
+): Promise<Tracing> {
+  const { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = await import("@opentelemetry/api");
+  const sdk = await import("@opentelemetry/sdk-trace-base");
+  const { OTLPTraceExporter } = await import("@opentelemetry/exporter-trace-otlp-http");
+  const { resourceFromAttributes } = await import("@opentelemetry/resources");
+  const { endpoint, serviceName, headers, sampleRatio } = config;
+  const exporter = watched(
+    new OTLPTraceExporter({ url: `${endpoint}/v1/traces`, headers, timeoutMillis: EXPORT_MS }),
+    config,
+    report,
+  );
+  const provider = new sdk.BasicTracerProvider({
+    resource: resourceFromAttributes({ "service.name": serviceName }),
+    // Whoever called has decided for the whole trace, where there is one.
+    sampler: new sdk.ParentBasedSampler({ root: new sdk.TraceIdRatioBasedSampler(sampleRatio) }),
+    spanProcessors: [new sdk.BatchSpanProcessor(exporter, { scheduledDelayMillis: delayMs })],
+  });
+  const tracer = provider.getTracer("eider");
+  const spans = new WeakMap<ObservedCall, Span>();
+
+  function start(call: ObservedCall): Span {
+    const { endpoint: name, surface, startedAt, traceparent } = call;
+    const caller = readTraceparent(traceparent);
+    const parent =
+      caller === undefined
+        ? ROOT_CONTEXT
+        : trace.setSpanContext(ROOT_CONTEXT, {
+            traceId: caller.traceId,
+            spanId: caller.spanId,
+            traceFlags: caller.flags,
+            isRemote: true,
+          });
+    const attributes = { "eider.endpoint": name, "eider.surface": surface, ...routeOf(call) };
+    return tracer.startSpan(name, { kind: SpanKind.SERVER, startTime: onWall(startedAt), attributes }, parent);
+  }
+
+  function end(span: Span, call: ObservedCall, { status, durationMs }: CallEnd): void {
+    if (!span.isRecording()) return;
+    const { startedAt, marks } = call;
+    const endedAt = startedAt + durationMs;
+    span.setAttributes(outcomeOf(call, status));
+    if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+    const context = trace.setSpan(ROOT_CONTEXT, span);
+    if (marks !== undefined) {
+      eachPhase({ startedAt, marks }, endedAt, (phase, from, to) => {
+        tracer.startSpan(phase, { startTime: onWall(from) }, context).end(onWall(to));
+      });
+    }
+    span.end(onWall(endedAt));
+  }
+
+  return {
+    observer: {
+      needsParameters: false,
+      begun(call) {
+        const span = start(call);
+        spans.set(call, span);
+        const { traceId, spanId, traceFlags } = span.spanContext();
+        const place = writeTraceparent({ traceId, spanId, flags: traceFlags });
+        // The second is what the draft of Trace Context Level 2 calls it.
+        return [
+          ["traceparent", place],
+          ["traceresponse", place],
+        ];
+      },
+      ended: (call, ending) => end(spans.get(call) ?? start(call), call, ending),
+    },
+    close: () => inTime(provider.shutdown(), CLOSE_MS),
+  };
+}
+
+/** A mark as a time of day, which spans have. */
+function onWall(mark: number): number {
+  return performance.timeOrigin + mark;
+}
+
+/** `GET /customers/:id`: never the path that was asked for, which holds values. */
+function routeOf({ surface, endpoint }: ObservedCall): Attributes {
+  const [, method, route] = (surface === "rest" && /^([A-Z]+) (\/.*)$/.exec(endpoint)) || [];
+  return method === undefined || route === undefined ? {} : { "http.request.method": method, "http.route": route };
+}
+
+/** Figures and names of ours, and nothing that was sent or found. */
+function outcomeOf({ rows, bytes, format, cache, remembered }: ObservedCall, status: number): Attributes {
+  return {
+    "http.response.status_code": status,
+    ...(rows === undefined ? {} : { "eider.rows": rows }),
+    ...(bytes === undefined ? {} : { "eider.bytes": bytes }),
+    ...(format === undefined ? {} : { "eider.format": format }),
+    ...(cache === undefined ? {} : { "eider.cache": cache }),
+    ...(remembered === true ? { "eider.remembered": true } : {}),
+  };
+}
+
+/** The same, and it is told when the collector stops taking spans and when it takes them again. */
+function watched(exporter: SpanExporter, { headers }: TracingConfig, report: Report): SpanExporter {
+  let isDown = false;
+  return {
+    export(spans, done) {
+      exporter.export(spans, (result) => {
+        if (result.code === 0 && isDown) report({ kind: "part-up", part: PART });
+        if (result.code !== 0 && !isDown) {
+          const why = withoutSecrets(result.error?.message ?? "no reason given", Object.values(headers));
+          report({ kind: "part-down", part: PART, message: `${why}; traces are lost until it works again` });
+        }
+        isDown = result.code !== 0;
+        done(result);
+      });
+    },
+    shutdown: () => exporter.shutdown(),
+    forceFlush: async () => exporter.forceFlush?.(),
+  };
+}
+
+function withoutSecrets(message: string, secrets: readonly string[]): string {
+  return secrets.reduce((left, secret) => (secret === "" ? left : left.replaceAll(secret, "***")), message);
+}
+
+async function inTime(work: Promise<void>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  await Promise.race([
+    work.catch(() => {}),
+    new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, ms);
+    }),
+  ]);
+  clearTimeout(timer);
+}
