@@ -4,15 +4,18 @@ import { reasonOf, type Sources } from "./calls/sources.ts";
 import { fileIdentity, textOf } from "./config/files.ts";
 import type { Problem } from "./config/problem.ts";
 import type { ConnectionConfig, MainConfig } from "./config/project.ts";
-import { availableMemory } from "./engines/available-memory.ts";
 import type { Engine, EngineOpenError, ReplacedFile } from "./engines/engine.ts";
 import { engine as engineType } from "./engines/index.ts";
+import { availableCores, availableMemory } from "./engines/machine.ts";
 import type { Spool } from "./spool/spool.ts";
 
 /** How long a start waits for its sources before it goes on without them. */
 const SOURCE_PATIENCE_MS = 5_000;
 /** More than the cores can work on, so that a few slow queries do not keep the quick ones waiting. */
-const DEFAULT_CONCURRENT_QUERIES = 16;
+const QUERIES_PER_CORE = 4;
+/** On many cores there are enough anyway. */
+const QUERIES_ON_MANY_CORES = 16;
+const MOST_QUERIES = 64;
 
 interface EngineParts {
   readonly secretUsers: readonly SecretUsers[];
@@ -42,13 +45,19 @@ export async function openEngine(main: MainConfig, { secretUsers, spool, fileRep
       })),
       ...inits.values(),
     ],
-    maxConcurrentQueries: main.limits.maxConcurrentQueries ?? DEFAULT_CONCURRENT_QUERIES,
+    maxConcurrentQueries: main.limits.maxConcurrentQueries ?? defaultQueries(availableCores(textOf)),
     maxQueued: main.limits.maxQueuedRequests,
   });
   return opening.catch(async (error: unknown) => {
     await spool.close();
     throw error;
   });
+}
+
+/** The more queries take turns on a core, the longer each keeps what it holds, and the thread that answers waits for it. */
+function defaultQueries(cores = QUERIES_ON_MANY_CORES / 2): number {
+  const few = Math.min(QUERIES_ON_MANY_CORES, Math.ceil(cores) * QUERIES_PER_CORE);
+  return Math.min(MOST_QUERIES, Math.max(few, Math.ceil(cores) * 2));
 }
 
 function initOf({ name, type, options, readOnly, init }: ConnectionConfig): string | undefined {

@@ -2,10 +2,12 @@ import type { AuthPolicy, SecretUsers } from "./auth/policy.ts";
 import type { Caches } from "./cache/caches.ts";
 import { noCaches } from "./cache/no-caches.ts";
 import { type IdempotentAnswers, openIdempotentAnswers } from "./calls/idempotency.ts";
-import { openSources, type Sources } from "./calls/sources.ts";
+import { followed, openSources, type Sources } from "./calls/sources.ts";
 import type { Problem } from "./config/problem.ts";
 import type { Project } from "./config/project.ts";
+import { settableBy } from "./endpoint/settable.ts";
 import { type Engine, EngineOpenError } from "./engines/engine.ts";
+import { engine as engineType } from "./engines/index.ts";
 import type { Report } from "./events.ts";
 import type { RateLimitPolicy } from "./rate-limit/policy.ts";
 import { openRateLimiter, type RateLimiter } from "./rate-limit/rate-limiter.ts";
@@ -57,6 +59,8 @@ export function foundationKey(project: Project): string {
     [limits.maxConcurrentQueries, limits.maxQueuedRequests],
     cache,
     secretUsersOf(project),
+    // What may be set at all cannot be changed later.
+    [...settableBy(project, engineType.dialect)],
   ];
   return JSON.stringify(parts, (_, value: unknown) => (value instanceof Map ? [...value] : value));
 }
@@ -67,9 +71,9 @@ export async function openFoundation(project: Project, options: OpenOptions): Pr
   const problems: Problem[] = [];
   const parent = main.duckdb.settings.get("temp_directory") || options.temporary;
   const spool = openSpool({ parent, self: options.self });
-  let engine: Engine;
+  let opened: Engine;
   try {
-    engine = await openEngine(main, { secretUsers: secretUsersOf(project), spool });
+    opened = await openEngine(main, { secretUsers: secretUsersOf(project), spool });
   } catch (error) {
     if (!(error instanceof EngineOpenError)) throw error;
     const problem = settingProblem(error, main);
@@ -79,7 +83,8 @@ export async function openFoundation(project: Project, options: OpenOptions): Pr
   }
   // What cannot be reached now is a problem of the start, and is told as one.
   let starting = true;
-  const sources = openSources(engine, (event) => starting || options.report(event));
+  const sources = openSources(opened, (event) => starting || options.report(event));
+  const engine = followed(opened, sources);
   const sound = await parseInits(main, engine, problems);
   const unreachable = options.connect ? await connect(main, { sound, sources, problems }) : undefined;
   starting = false;

@@ -9,6 +9,7 @@ import type { Project } from "./config/project.ts";
 import { compileEndpoint } from "./endpoint/compile-endpoint.ts";
 import { type CompiledRefresh, compileRefresh } from "./endpoint/compile-refresh.ts";
 import type { Endpoint } from "./endpoint/endpoint.ts";
+import { settableBy } from "./endpoint/settable.ts";
 import type { Engine } from "./engines/engine.ts";
 import { engine as engineType } from "./engines/index.ts";
 import type { RateLimiter } from "./rate-limit/rate-limiter.ts";
@@ -129,6 +130,7 @@ async function openState(project: Project, compiled: CompiledProject, standing: 
   }
   problems.push(...opened.problems);
   const trials = compiled.refreshes.map(({ trial, problems: found }) => ({ endpoint: trial, problems: found }));
+  await engine.lock(settableBy(project, engineType.dialect));
   const verified = await verifyAll([...compiled.endpoints, ...trials], engine, sources);
   problems.push(...verified.problems);
   const served = verified.endpoints.slice(0, compiled.endpoints.length);

@@ -33,8 +33,8 @@ describe("the Dockerfile", () => {
       expect([source, existsSync(join(root, source))]).toEqual([source, true]);
       expect(ignored).toContain(`!${source}`);
     }
-    const let_through = ignored.filter((line) => line.startsWith("!")).map((line) => line.slice(1));
-    expect(let_through.toSorted()).toEqual([...new Set(fromTree)].toSorted());
+    const passing = ignored.filter((line) => line.startsWith("!")).map((line) => line.slice(1));
+    expect(passing.toSorted()).toEqual([...new Set(fromTree)].toSorted());
   });
 
   test("copies from stages that come before", () => {
@@ -97,10 +97,11 @@ describe("the unit of systemd", () => {
     }
   });
 
-  const isThere = spawnSync("systemd-analyze", ["--version"]).status === 0;
-  const analyzed = testNeeding(isThere ? undefined : "there is no systemd-analyze");
+  const ANALYZER = "systemd-analyze";
+  const isThere = spawnSync(ANALYZER, ["--version"]).status === 0;
+  const analyzed = testNeeding(isThere ? undefined : `there is no ${ANALYZER}`);
   const analyze = (...args: readonly string[]): string => {
-    const { stdout, stderr, status } = spawnSync("systemd-analyze", args, { cwd: root, encoding: "utf8" });
+    const { stdout, stderr, status } = spawnSync(ANALYZER, args, { cwd: root, encoding: "utf8" });
     return `${stdout}${stderr}status ${status}`;
   };
 

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { openAudit } from "../src/audit/audit.ts";
 import { auditObserver } from "../src/calls/audit-observer.ts";
+import { type Observation, openObservation } from "../src/cli/observation.ts";
 import { loadProject } from "../src/config/load-project.ts";
 import { formatProblem } from "../src/config/problem.ts";
 import type { ServiceEvent } from "../src/events.ts";
@@ -14,6 +15,7 @@ export interface ServedFolder extends AsyncDisposable {
   readonly service: Service;
   readonly app: RestApp;
   readonly listener: Listener;
+  readonly observation: Observation;
   readonly events: readonly ServiceEvent[];
   /** Warnings, as a start prints them. */
   readonly problems: readonly string[];
@@ -24,7 +26,11 @@ export interface ServedFolder extends AsyncDisposable {
 /** A project that lies in a folder, served on a free port as `eider serve` does. */
 export async function serveFolder(folder: string, env: Record<string, string> = {}): Promise<ServedFolder> {
   const events: ServiceEvent[] = [];
-  const report = (event: ServiceEvent) => events.push(event);
+  let observation: Observation | undefined;
+  const report = (event: ServiceEvent): void => {
+    events.push(event);
+    observation?.hear(event);
+  };
   const loaded = await loadProject({ file: join(folder, "eider.yaml"), cwd: folder, env, overrides: { port: 0 } });
   const opened = loaded.project && (await openService(loaded.project, { report, connect: true, ...testSelf, env }));
   const problems = [...loaded.problems, ...(opened?.problems ?? [])].map(formatProblem);
@@ -33,8 +39,10 @@ export async function serveFolder(folder: string, env: Record<string, string> = 
   const { audit: auditing, https } = service.project.main.protections;
   const lines: string[] = [];
   const audit = auditing && (await openAudit(auditing, { stdout: (line) => lines.push(line), report }));
-  const observers = audit === undefined ? [] : [auditObserver(audit)];
-  const app = openRestApp(service, { report, now: () => new Date(), observers });
+  const now = (): Date => new Date();
+  observation = await openObservation(service, { report, now, isDev: false });
+  const observers = [...(audit === undefined ? [] : [auditObserver(audit)]), ...observation.observers];
+  const app = openRestApp(service, { report, now, observers, ...observation.rest });
   service.caches.start();
   const tls = https?.tls && { ...https.tls, report };
   const listener = await listen({ host: "127.0.0.1", port: 0, handle: app.handle, tls });
@@ -43,6 +51,7 @@ export async function serveFolder(folder: string, env: Record<string, string> = 
     service,
     app,
     listener,
+    observation,
     events,
     problems,
     audited: lines,
@@ -50,6 +59,7 @@ export async function serveFolder(folder: string, env: Record<string, string> = 
       app.cancelAll();
       listener.destroy();
       await listener.close();
+      await observation?.close();
       await service.close();
       await audit?.close();
     },

@@ -8,7 +8,7 @@ export function auditObserver(audit: Audit): CallObserver {
     needsParameters: true,
     ended({ time, requestId, surface, endpoint, identity, address, raw, rows }, { status, durationMs }) {
       audit.record({
-        time,
+        time: time(),
         requestId,
         surface,
         endpoint,

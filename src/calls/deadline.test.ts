@@ -25,6 +25,28 @@ test("time in the database counts, in pieces too; waiting between them does not"
   await last;
 });
 
+test("work that does not end although the call has been ended is waited for only for a moment", async () => {
+  const deadline = openDeadline(100);
+  let settled = 0;
+  const stuck = deadline.spend(() => pause(60_000));
+  stuck.catch(() => settled++);
+  await vi.advanceTimersByTimeAsync(150);
+  expect(deadline.signal.aborted).toBe(true);
+  // What heeds the interrupt has its say.
+  expect(await settledAfter(deadline.unlessStuck(pause(300).then(() => "heeded")), 300)).toBe("heeded");
+  expect(settled).toBe(0);
+  await vi.advanceTimersByTimeAsync(1_000);
+  await expect(stuck).rejects.toMatchObject(timeout);
+  deadline.close();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+async function settledAfter<T>(work: Promise<T>, ms: number): Promise<T> {
+  await vi.advanceTimersByTimeAsync(ms);
+  return work;
+}
+
 test("the first reason counts, and listeners hear it once", () => {
   const deadline = openDeadline(100);
   const heard = vi.fn();

@@ -10,11 +10,16 @@ export interface Deadline {
   cancel(failure: Failure): void;
   /** Runs work on the clock. Waiting for a slow client does not count: it is not the query that is slow. */
   spend<T>(work: () => Promise<T>): Promise<T>;
+  /** Waits for work, and once the call has been ended only for a moment: what waits for another server cannot be interrupted. */
+  unlessStuck<T>(work: Promise<T>): Promise<T>;
   /** Milliseconds on the clock so far. */
   spentMs(): number;
   /** The call is over. */
   close(): void;
 }
+
+/** DuckDB heeds an interrupt within milliseconds; what takes longer than this hangs in a source. It is left to end by itself. */
+const STUCK_MS = 1_000;
 
 /** Opens the clock of one call. */
 export function openDeadline(timeoutMs: number): Deadline {
@@ -41,14 +46,40 @@ export function openDeadline(timeoutMs: number): Deadline {
     else cancel({ kind: "query-timeout" });
   }
 
+  function unlessStuck<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      let patience: NodeJS.Timeout | undefined;
+      const abort = (): void => {
+        patience = setTimeout(() => reject(stop.signal.reason), STUCK_MS);
+      };
+      const settle = (): void => {
+        stop.signal.removeEventListener("abort", abort);
+        clearTimeout(patience);
+      };
+      if (stop.signal.aborted) abort();
+      else stop.signal.addEventListener("abort", abort);
+      work.then(
+        (value) => {
+          settle();
+          resolve(value);
+        },
+        (error: unknown) => {
+          settle();
+          reject(error);
+        },
+      );
+    });
+  }
+
   return {
     signal: stop.signal,
     cancel,
+    unlessStuck,
     async spend(work) {
       since = performance.now();
       if (timer === undefined) arm();
       try {
-        return await work();
+        return await unlessStuck(work());
       } finally {
         spent += performance.now() - since;
         since = undefined;

@@ -9,7 +9,8 @@ export interface ObservedCall {
   readonly requestId: string;
   /** Of the client; looked up only by those who need it. */
   readonly address: () => string;
-  readonly time: Date;
+  /** When it began; made only for those who need it, since that costs as much as counting it. */
+  readonly time: () => Date;
   /** Milliseconds of a clock that nobody sets. */
   readonly startedAt: number;
   identity: Identity | undefined;

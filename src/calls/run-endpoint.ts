@@ -91,7 +91,8 @@ export function runEndpoint(endpoint: Endpoint, call: Call, callee: Callee): Pro
     const rows = await callee.engine.read(read);
     if (call.marks !== undefined) call.marks.firstRow = performance.now();
     const kept = lease === undefined ? rows : leasedRows(rows, lease);
-    return { kind: "rows", rows: kept, page: pageOf(rows.total) };
+    const close = (): Promise<void> => call.deadline.unlessStuck(kept.close());
+    return { kind: "rows", rows: { ...kept, close }, page: pageOf(rows.total) };
   });
 }
 

@@ -8,23 +8,31 @@ export interface Sources {
   /** Opens what is not open yet. Rejects with a RequestFailure `source-down`. */
   open(names: readonly string[]): Promise<void>;
   isOpen(name: string): boolean;
-  /** Those that failed last time, with the reason (without secrets). */
+  /** Those that failed last time, with the reason (without secrets). One that was open before is back when a call has used it. */
   down(): ReadonlyMap<string, string>;
+  /** What a call over these connections has come to: it may have found one of them gone, or back. */
+  follow(names: readonly string[], call: Promise<unknown>): void;
 }
 
 /** A source that is down does not stop the service: it is tried again whenever somebody needs it. */
 export function openSources(engine: Engine, report: Report): Sources {
   const opened = new Set<string>();
   const failed = new Map<string, string>();
+  const noteDown = (name: string, error: unknown): void => {
+    const message = reasonOf(error);
+    if (failed.get(name) !== message) report({ kind: "source-down", connection: name, message });
+    failed.set(name, message);
+  };
+  const noteUp = (name: string): void => {
+    if (failed.delete(name)) report({ kind: "source-up", connection: name });
+  };
   const openOne = async (name: string): Promise<void> => {
     try {
       await engine.openConnection(name);
       opened.add(name);
-      if (failed.delete(name)) report({ kind: "source-up", connection: name });
+      noteUp(name);
     } catch (error) {
-      const message = reasonOf(error);
-      if (failed.get(name) !== message) report({ kind: "source-down", connection: name, message });
-      failed.set(name, message);
+      noteDown(name, error);
       throw error;
     }
   };
@@ -34,6 +42,32 @@ export function openSources(engine: Engine, report: Report): Sources {
     },
     isOpen: (name) => opened.has(name),
     down: () => failed,
+    follow(names, call) {
+      call.then(
+        () => {
+          if (failed.size > 0) for (const name of names) noteUp(name);
+        },
+        (error: unknown) => {
+          if (error instanceof RequestFailure && error.failure.kind === "source-down")
+            noteDown(error.failure.connection, error);
+        },
+      );
+    },
+  };
+}
+
+/** The same engine, whose calls tell which sources are gone or back. */
+export function followed(engine: Engine, sources: Pick<Sources, "follow">): Engine {
+  function following<T>({ connections }: { readonly connections: readonly string[] }, call: Promise<T>): Promise<T> {
+    if (connections.length > 0) sources.follow(connections, call);
+    return call;
+  }
+  return {
+    ...engine,
+    read: (read) => following(read, engine.read(read)),
+    readIntoFile: (read, file) => following(read, engine.readIntoFile(read, file)),
+    write: (write) => following(write, engine.write(write)),
+    change: (change, work) => following(change, engine.change(change, work)),
   };
 }
 

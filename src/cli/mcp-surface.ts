@@ -91,7 +91,7 @@ export async function openMcpSurface(service: Service, options: McpSurfaceOption
     },
     drain: server.drain,
     cancelAll: server.cancelAll,
-    endStreams() {},
+    endStreams: server.endStreams,
   };
 }
 

@@ -21,6 +21,8 @@ export interface Observation {
   readonly rest: Required<Pick<RestOptions, "admin" | "tellsTimes">>;
   /** What a listener of its own answers, where there is one. */
   readonly admin: { readonly host: string; readonly port: number; readonly handle: RequestHandler } | undefined;
+  /** Counts of the process too. */
+  watchProcess(): void;
   close(): Promise<void>;
 }
 
@@ -40,7 +42,6 @@ export async function openObservation(
   let service = first;
   let isDraining = false;
   const metrics = observation.hasMetrics ? openMetrics(now) : undefined;
-  metrics?.watchProcess();
   const tracing = observation.tracing && (await openTracing(observation.tracing, { report }));
   const queries = openQueryLog(first.project, report);
   const heartbeats = openHeartbeats(heartOf(first), { after: afterMs, now: () => performance.now(), report });
@@ -72,6 +73,7 @@ export async function openObservation(
     },
     rest: { admin: observation.admin === undefined ? { metrics, heartbeats } : "elsewhere", tellsTimes },
     admin: observation.admin && { ...observation.admin, handle },
+    watchProcess: () => metrics?.watchProcess(),
     async close() {
       heartbeats.stop();
       await tracing?.close();

@@ -97,6 +97,7 @@ async function run(running: Running, runtime: Runtime): Promise<ExitCode> {
   }
   const { isDev } = serving;
   const observation = await openObservation(service, { report, now: runtime.now, isDev });
+  observation.watchProcess();
   const observers = [...(audit === undefined ? [] : [auditObserver(audit)]), ...observation.observers];
   const opened = await openSurfaces(service, { report, observers, observation, isDev }, runtime);
   if (typeof opened === "number") {

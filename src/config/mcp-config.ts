@@ -47,6 +47,8 @@ export interface TaskSettings {
   readonly pollIntervalMs: number;
 }
 
+const TASKS: TaskSettings = { afterMs: 5_000, workers: 4, queueDepth: 100, ttlMs: 900_000, pollIntervalMs: 1_000 };
+
 /** What holds where no `mcp` block says otherwise: for those who speak MCP without a listener. */
 export const defaultMcpSettings: McpSettings = {
   host: "127.0.0.1",
@@ -61,7 +63,7 @@ export const defaultMcpSettings: McpSettings = {
   allowedOrigins: [],
   uriScheme: "eider",
   resultText: "json",
-  tasks: undefined,
+  tasks: TASKS,
 };
 
 /** The main file, and what its `mcp` block leans on. */
@@ -197,10 +199,9 @@ function schemeOf(written: string | undefined, complain: Complain): string {
   return written;
 }
 
-const TASKS: TaskSettings = { afterMs: 5_000, workers: 4, queueDepth: 100, ttlMs: 900_000, pollIntervalMs: 1_000 };
-
-function tasksOf(tasks: McpInput["tasks"], complain: Complain): TaskSettings | undefined {
-  if (tasks === undefined || tasks.enabled === false) return undefined;
+/** Only clients that say so are handed a task, so they are on by default. */
+function tasksOf(tasks: McpInput["tasks"] = {}, complain: Complain): TaskSettings | undefined {
+  if (tasks.enabled === false) return undefined;
   const { "ttl-ms": ttlMs, "default-ttl-ms": flapiTtlMs } = tasks;
   if (ttlMs !== undefined && flapiTtlMs !== undefined) {
     complain(["tasks", "default-ttl-ms"], "'ttl-ms' means the same; keep 'ttl-ms'");

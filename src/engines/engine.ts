@@ -109,10 +109,8 @@ export interface StatementProblem {
   readonly offset: number | undefined;
 }
 
-/** What the engine is busy with, and what it was spared since it was opened. */
-export interface EngineActivity {
-  readonly running: number;
-  readonly waiting: number;
+/** What the engine did not have to do, since it was opened. */
+export interface EngineSavings {
   /** Reads that got the rows of somebody else's execution. */
   readonly shared: number;
   /** Totals that were known and not counted again. */
@@ -159,7 +157,9 @@ export interface Engine {
   attach(alias: string, sql: string): Promise<void>;
   /** Writes the rows of a read into a new file. Rejects with a RequestFailure; what it has written by then is the caller's to remove. */
   readIntoFile(read: Read, file: { readonly kind: FileKind; readonly path: string }): Promise<FileRows>;
-  activity(): EngineActivity;
+  /** Queries that run or wait. */
+  activity(): { readonly running: number; readonly waiting: number };
+  spared(): EngineSavings;
   /** Asked beside the queries, and of no use to them. Rejects when the engine is closing. */
   memory(): Promise<EngineMemory>;
   close(): Promise<void>;

@@ -46,6 +46,8 @@ export interface McpServer {
   replace(service: McpService, gate: McpGate, settings: McpSettings): void;
   /** A resource holds something else now. `{name}` in its address stands for whatever a client watches there. */
   resourceUpdated(uri: string): void;
+  /** Ends every stream that stays open, as the protocol has it; clients open others. */
+  endStreams(): void;
   /** From now on new calls are refused, and streams end as the protocol has it. */
   drain(): void;
   /** Ends every call and task that runs. */
@@ -89,6 +91,7 @@ export function openMcpServer(options: McpServerOptions): McpServer {
       for (const list of changedLists(before, service)) streams.publish({ kind: "list-changed", list });
     },
     resourceUpdated: (uri) => streams.publish({ kind: "resource-updated", isMeant: meaningOf(uri) }),
+    endStreams: streams.endAll,
     drain,
     cancelAll,
     close() {

@@ -12,7 +12,10 @@ export interface StdioOptions {
   readonly input: AsyncIterable<Uint8Array | string>;
   /** Each is a line, with its end. Nothing else may stand in the output. */
   readonly write: (line: string) => void;
-  /** Nobody shows credentials here: who started us is who it says. */
+  /**
+   * Nobody shows credentials here: who started us is who it says. One who says nothing may have what the gate lets
+   * everybody have.
+   */
   readonly identity: Identity;
 }
 
@@ -28,13 +31,17 @@ export async function serveStdio(
   const owner = identityKey(identity);
   const session = newSession(SCOPE, owner, core.now());
   const send = (message: JsonText): void => write(`${oneLine(message)}\n`);
+  const admit: Sender["admit"] = (method, target) =>
+    identity.size > 0
+      ? { kind: "identity", identity }
+      : core.state().gate.admit({ method, target, authorization: undefined, address: "" });
   let leave: (() => void) | undefined;
   const sender = (): Sender => ({
     requestId: core.randomId(),
     address: "",
     headers: undefined,
     reply: { takes: () => true, send, onLeave: () => {} },
-    admit: () => ({ kind: "identity", identity }),
+    admit,
     session: () => session,
     openSession() {
       // A client that never says so does not know what to do with what it did not ask for.

@@ -18,7 +18,7 @@ import { type Moment, stateMetrics } from "./state-metrics.ts";
 export interface Measured {
   readonly project: Pick<Project, "main">;
   readonly endpoints: readonly Pick<Endpoint, "name" | "mcp">[];
-  readonly engine: Pick<Engine, "activity" | "memory">;
+  readonly engine: Pick<Engine, "activity" | "spared" | "memory">;
   readonly caches: Pick<Caches, "statuses">;
   readonly sources: Pick<Sources, "down">;
 }
@@ -69,6 +69,7 @@ export function openMetrics(now: () => Date): Metrics {
       endpoints: endpoints.length,
       memory: await memoryOf(engine),
       activity: engine.activity(),
+      spared: engine.spared(),
       caches: caches.statuses(),
       connections: new Map([...project.main.connections.keys()].map((name) => [name, !down.has(name)])),
       heartbeats: served?.heartbeats?.statuses() ?? [],

@@ -1,12 +1,13 @@
 import type { CacheStatus } from "../cache/caches.ts";
-import type { EngineActivity, EngineMemory } from "../engines/engine.ts";
+import type { Engine, EngineMemory, EngineSavings } from "../engines/engine.ts";
 import type { HeartbeatStatus } from "../heartbeat/open-heartbeats.ts";
 import { counter, gauge, type MetricDefinition } from "./metric.ts";
 
 /** The service in the moment in which somebody asks. */
 export interface Moment {
   readonly endpoints: number;
-  readonly activity: EngineActivity;
+  readonly activity: ReturnType<Engine["activity"]>;
+  readonly spared: EngineSavings;
   /** Undefined when the database did not answer in time. */
   readonly memory: EngineMemory | undefined;
   readonly caches: readonly CacheStatus[];
@@ -56,12 +57,12 @@ export function stateMetrics(moment: () => Moment | undefined): readonly MetricD
     counter(
       "eider_shared_reads_total",
       "Reads that got the rows of somebody else's execution.",
-      now(({ activity }) => activity.shared),
+      now(({ spared }) => spared.shared),
     ),
     counter(
       "eider_remembered_totals_total",
       "Totals of pages that were known and not counted again.",
-      now(({ activity }) => activity.knownTotals),
+      now(({ spared }) => spared.knownTotals),
     ),
     gauge(
       "eider_database_memory_bytes",

@@ -57,13 +57,14 @@ export function observeCall(
   if (observers.length === 0 && answered === undefined && !tellsTimes) return undefined;
   const { socket } = request;
   const bytesBefore = socket.bytesWritten;
+  const startedAt = performance.now();
   const call: ObservedCall = {
     surface: "rest",
     endpoint,
     requestId,
     address: () => clientOf(request, proxies).address,
-    time: now(),
-    startedAt: performance.now(),
+    time: () => new Date(now().getTime() - (performance.now() - startedAt)),
+    startedAt,
     identity: undefined,
     raw: undefined,
     rows: undefined,
@@ -78,7 +79,8 @@ export function observeCall(
     if (observer.begun === undefined) continue;
     for (const [name, value] of observer.begun(call)) response.setHeader(name, value);
   }
-  response.once("close", () => {
+  // It closes once; `once` would cost as much as everything that is counted.
+  response.on("close", () => {
     const status = response.writableFinished ? response.statusCode : LEFT;
     call.bytes = socket.bytesWritten - bytesBefore;
     const end: CallEnd = { status, durationMs: performance.now() - call.startedAt };

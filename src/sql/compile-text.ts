@@ -10,8 +10,21 @@ export function compileText(text: string, offset: number, compilation: Compilati
   // What came before may have been left out (a section): two dashes or two quotes must not meet here and change meaning.
   // Nor may a tag's word take the beginning of a literal: in `t_42E'x'` or `t_42$$x$$` it would be part of the name.
   if (compilation.mode.kind === "bare" && /^(?:[-/*'"$]|\w')/.test(text)) emitSql(" ", offset, compilation, true);
-  let at = 0;
+  let at = compilation.mode.kind === "bare" ? compileRestOfWord(text, offset, compilation) : 0;
   while (at < text.length) at = compileNext(text, at, offset, compilation);
+}
+
+const REST_OF_WORD = /^[\w\u0080-\uffff][\w$\u0080-\uffff]*/;
+
+/** Behind a tag even digits go on with a name: `t_{{params.n}}1$a`. Returns where it ends. */
+function compileRestOfWord(text: string, offset: number, compilation: Compilation): number {
+  const kind = compilation.out.at(-1)?.kind;
+  if (kind !== "glued" && kind !== "inline") return 0;
+  const rest = REST_OF_WORD.exec(text)?.[0] ?? "";
+  if (rest === "") return 0;
+  note({ text: rest.toUpperCase(), start: 0, end: rest.length }, compilation);
+  emitSql(wordFor(rest, text.slice(rest.length), compilation), offset, compilation);
+  return rest.length;
 }
 
 /** Places in an earlier text mean nothing in this one. */
@@ -79,6 +92,7 @@ function compileBare(text: string, at: number, offset: number, compilation: Comp
         offset + at,
         `'${source}' is a placeholder of prepared statements; values are written as tags, for example {{params.id}}`,
       );
+      note({ text: source, start: at, end }, compilation);
       return end;
     case "open-line-comment":
       compilation.mode = { kind: "line-comment" };

@@ -29,7 +29,8 @@ export type BareToken =
   | { readonly kind: "placeholder"; readonly length: number };
 
 const SPACE = /\s+/y;
-const WORD = /[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*|\d[\w.]*/y;
+/** A name or a number. A number ends where its digits do: `1E'x'` is a number and a literal with escapes. */
+const WORD = /[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*|0[xX][\da-fA-F_]+|\d[\d_]*(?:\.[\d_]*)?(?:[eE][+-]?\d[\d_]*)?/y;
 const DOLLAR_OPEN = /\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$/y;
 const PLACEHOLDER = /\$\w*|\?/y;
 

@@ -1,5 +1,5 @@
 import { DuckDBInstance } from "@duckdb/node-api";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { endpoint, serviceFrom } from "../service.ts";
 import { type Arena, openArena, targetsOf } from "./arena.ts";
 import type { narrowValidators } from "./places.ts";
@@ -10,13 +10,18 @@ import {
   arrivedOrRefused,
   echoed,
   INJECTION,
+  inParallel,
   isRefusal,
   type Judge,
+  patiently,
   readBySomebodyElse,
   volley,
 } from "./volley.ts";
 
 const texts = everyText(attacks);
+
+// Each test sends some hundred texts, on a machine that may have other things to do.
+vi.setConfig({ testTimeout: 180_000 });
 
 let arena: Arena;
 let before: unknown;
@@ -99,14 +104,14 @@ describe("attacks are inert", () => {
     expect(sorted(await arena.notes())).toEqual(sorted(written.map((text) => ({ bare: text, part: `<${text}>` }))));
   });
 
-  test("an attack that comes twice, as a name and as a value, sets nothing that was not declared", async () => {
+  test("an attack that is the name of a parameter sets nothing", async () => {
     const wrong: string[] = [];
-    for (const text of texts) {
+    await inParallel(texts, async (text) => {
       const name = encodeURIComponent(arena.aim(text));
-      const answer = await arena.service.get(`/query/none?${name}=${name}&v=x`);
+      const answer = await patiently(() => arena.service.get(`/query/none?${name}=${name}&v=x`));
       const rows = answer.status === 200 ? await answer.json() : answer.status;
-      if (JSON.stringify(rows) !== JSON.stringify([echoed("x")]) && text !== "v") wrong.push(text);
-    }
+      if (JSON.stringify(rows) !== JSON.stringify([echoed("x")])) wrong.push(text);
+    });
     expect(wrong).toEqual([]);
     expect(await arena.state()).toEqual(before);
   });
@@ -134,7 +139,7 @@ test("texts of the author's own list stay text, too", async () => {
   );
   const wrong: string[] = [];
   for (const text of listed) {
-    const body = await (await service.get(`/x?v=${encodeURIComponent(text)}`)).text();
+    const body = await (await patiently(() => service.get(`/x?v=${encodeURIComponent(text)}`))).text();
     if (body !== JSON.stringify([{ quoted: text, dollars: text, [text]: 1 }])) wrong.push(`${text}: ${body}`);
   }
   expect(wrong).toEqual([]);

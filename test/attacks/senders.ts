@@ -34,7 +34,7 @@ export interface Sender {
   readonly send: (url: string, target: Target, text: string) => Promise<Outcome>;
 }
 
-const agent = new Agent({ keepAlive: true, maxSockets: 16 });
+const agent = new Agent({ keepAlive: true, maxSockets: 8 });
 
 /** Ends the connections that are kept for the next text. */
 export function hangUp(): void {
@@ -48,15 +48,38 @@ interface Request {
   readonly body?: string;
 }
 
-/** One call over a connection that is kept. Nothing of the path is made nicer on the way. */
-function call(url: string, { method, path, headers = {}, body = "" }: Request): Promise<Outcome> {
+/** A machine that is busy with other things may make the service refuse work, whatever is asked. */
+const PATIENCE_MS = 60_000;
+
+/** One call over a connection that is kept, made again while the service says that it is too busy. */
+async function call(url: string, asked: Request): Promise<Outcome> {
+  const deadline = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const { status, isBusy, body } = await ask(url, asked);
+    if (!isBusy || performance.now() > deadline) return outcomeOf(status, body);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+interface Answer {
+  readonly status: number;
+  readonly isBusy: boolean;
+  readonly body: string;
+}
+
+/** Nothing of the path is made nicer on the way. */
+function ask(url: string, { method, path, headers = {}, body = "" }: Request): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);
     const asking = request({ hostname, port, method, path, headers, agent }, (response) => {
       const chunks: Buffer[] = [];
       response.on("data", (chunk: Buffer) => chunks.push(chunk));
       response.on("error", reject);
-      response.on("end", () => resolve(outcomeOf(response.statusCode ?? 0, Buffer.concat(chunks).toString("utf8"))));
+      response.on("end", () => {
+        const status = response.statusCode ?? 0;
+        const isBusy = status === 503 && response.headers["retry-after"] !== undefined;
+        resolve({ status, isBusy, body: Buffer.concat(chunks).toString("utf8") });
+      });
     });
     asking.on("error", reject);
     asking.end(body);

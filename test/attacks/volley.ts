@@ -4,7 +4,7 @@ import { echo } from "./places.ts";
 import type { Outcome, Sender, Target } from "./senders.ts";
 
 /** At the same time: more would wait in the queue of the service. */
-const AT_ONCE = 16;
+const AT_ONCE = 8;
 
 /** Does something with each item, several at a time. */
 export async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
@@ -14,6 +14,15 @@ export async function inParallel<T>(items: readonly T[], work: (item: T) => Prom
       for (const item of rest) await work(item);
     }),
   );
+}
+
+/** Asks again while the service is too busy. */
+export async function patiently(ask: () => Promise<Response>): Promise<Response> {
+  for (;;) {
+    const answer = await ask();
+    if (answer.status !== 503) return answer;
+    await answer.arrayBuffer();
+  }
 }
 
 /** What is wrong with an outcome, or undefined. */

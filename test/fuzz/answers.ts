@@ -8,16 +8,32 @@ export interface Answer {
 }
 
 /** Whoever waits longer than this waits for ever. */
-const LIMIT_MS = 10_000;
+const LIMIT_MS = 20_000;
 
 const agent = new Agent({ keepAlive: true, maxSockets: 8 });
 
-/** One request over a connection that is kept; rejects when no answer comes. */
-export function send(
-  url: string,
-  options: { readonly method: string; readonly path: string; readonly headers: Record<string, string> },
-  body: Buffer = Buffer.alloc(0),
-): Promise<Answer> {
+interface Request {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Record<string, string>;
+}
+
+/** One request over a connection that is kept, sent again while the service is too busy; rejects when no answer comes. */
+export async function send(url: string, options: Request, body: Buffer = Buffer.alloc(0)): Promise<Answer> {
+  const deadline = performance.now() + LIMIT_MS;
+  for (;;) {
+    const answer = await sendOnce(url, options, body);
+    if (!isBusy(answer.status, answer.headers["retry-after"]) || performance.now() > deadline) return answer;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** A busy machine makes the service refuse work, whatever is asked. */
+export function isBusy(status: number, retryAfter: string | undefined): boolean {
+  return status === 503 && retryAfter !== undefined;
+}
+
+function sendOnce(url: string, options: Request, body: Buffer): Promise<Answer> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     const asking = request({ hostname, port, ...options, agent, timeout: LIMIT_MS }, (response) => {

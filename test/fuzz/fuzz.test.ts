@@ -1,6 +1,7 @@
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { httpBytes } from "./http-bytes.ts";
 import { bodies, headers, queries } from "./http-requests.ts";
+import { endProgram } from "./program.ts";
 import { checkedProjects, yamlFiles } from "./projects.ts";
 import type { Target } from "./target.ts";
 import { templates } from "./templates.ts";
@@ -11,6 +12,8 @@ import { templates } from "./templates.ts";
  * ever after.
  */
 const targets: readonly Target[] = [httpBytes, queries, headers, bodies, templates, yamlFiles, checkedProjects];
+
+afterAll(endProgram);
 
 test.each(targets)("$name: what was found before", async ({ replay }) => {
   expect(await replay()).toBeGreaterThan(0);

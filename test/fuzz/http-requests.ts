@@ -18,10 +18,7 @@ async function session<Input>(ask: (url: string, input: Input) => Promise<void>)
       });
       if (++count % 20 === 0) await program.isWell();
     },
-    async [Symbol.asyncDispose]() {
-      await program.isWell();
-      await program[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: () => program.isWell(),
   };
 }
 

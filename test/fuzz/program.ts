@@ -1,8 +1,8 @@
-import { start } from "../process/program.ts";
+import { type Program, start } from "../process/program.ts";
 import { must } from "./target.ts";
 
 /** A program that listens, and whether it is well. */
-export interface Listening extends AsyncDisposable {
+interface Listening {
   readonly url: string;
   /** Rejects unless the program runs, answers at once and has nothing unexpected to tell. */
   isWell(): Promise<void>;
@@ -49,20 +49,27 @@ FROM items {{#params.id}}WHERE id >= {{params.id}}{{/params.id}} ORDER BY {{{par
   "token.yaml": `${plain("/token", "hello.sql")}auth: { type: bearer, jwt-secret: "a secret with more than thirty-two bytes" }\n`,
 };
 
-/** The real program: what ends a process ends this one, and not the test. */
+let program: Promise<Program> | undefined;
+
+/** The real program: what ends a process ends this one, and not the test. It is started once, for all targets. */
 export async function listenForFuzz(): Promise<Listening> {
-  const program = await start(files, { args: ["serve", "--log-format", "json"] });
-  const url = await program.url();
+  program ??= start(files, { args: ["serve", "--log-format", "json"] });
+  const { url: ready, hasExited, stdout, stderr } = await program;
+  const url = await ready();
   return {
     url,
     async isWell() {
-      must(!program.hasExited(), () => `the program ended:\n${program.stderr().slice(-2000)}`);
-      const answer = await fetch(`${url}/health`, { signal: AbortSignal.timeout(5_000) });
+      must(!hasExited(), () => `the program ended:\n${stderr().slice(-2000)}`);
+      const answer = await fetch(`${url}/health`, { signal: AbortSignal.timeout(10_000) });
       must(answer.status === 200, () => `/health answers ${answer.status}`);
       await answer.arrayBuffer();
-      const printed = program.stdout() + program.stderr();
+      const printed = stdout() + stderr();
       must(!printed.includes('"level":"error"'), () => `the program reports: ${printed.slice(-2000)}`);
     },
-    [Symbol.asyncDispose]: () => program[Symbol.asyncDispose](),
   };
+}
+
+/** Ends it, if it was started. */
+export async function endProgram(): Promise<void> {
+  await (await program)?.[Symbol.asyncDispose]();
 }

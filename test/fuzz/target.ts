@@ -81,6 +81,15 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
+/** Milliseconds of work since it was made: other processes of a busy machine do not count. */
+export function stopwatch(): () => number {
+  const from = process.cpuUsage();
+  return () => {
+    const { user, system } = process.cpuUsage(from);
+    return (user + system) / 1000;
+  };
+}
+
 /** Fails with a message unless something holds. */
 export function must(holds: boolean, message: () => string): void {
   if (!holds) throw new Error(message());

@@ -1,10 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type Arena, openArena, targetsOf } from "../attacks/arena.ts";
 import { senders } from "../attacks/senders.ts";
 import { everyText, honestTexts } from "../attacks/texts.ts";
-import { arrived, echoed, type Judge, readBySomebodyElse, volley } from "../attacks/volley.ts";
+import { arrived, echoed, type Judge, patiently, readBySomebodyElse, volley } from "../attacks/volley.ts";
 
 const texts = everyText(honestTexts);
+
+// Each test sends some hundred texts, on a machine that may have other things to do.
+vi.setConfig({ testTimeout: 180_000 });
 
 let arena: Arena;
 
@@ -44,7 +47,7 @@ describe("honest text is never refused, and comes back as it was sent", () => {
   test("addresses are e-mail", async () => {
     const wrong: string[] = [];
     for (const address of honestTexts["e-mail"] ?? []) {
-      const answer = await arena.service.get(`/query/narrow?an_email=${encodeURIComponent(address)}`);
+      const answer = await patiently(() => arena.service.get(`/query/narrow?an_email=${encodeURIComponent(address)}`));
       const rows = JSON.stringify(await answer.json());
       if (!rows.includes(`"an_email":${JSON.stringify(address)}`)) wrong.push(`${address}: ${rows}`);
     }

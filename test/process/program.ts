@@ -15,6 +15,7 @@ export interface Exit {
 /** The real program, as a shell would start it. */
 export interface Program extends AsyncDisposable {
   readonly folder: string;
+  readonly pid: number;
   readonly exited: Promise<Exit>;
   stdout(): string;
   stderr(): string;
@@ -22,6 +23,11 @@ export interface Program extends AsyncDisposable {
   hasExited(): boolean;
   /** The address that it prints when it is ready; what it said instead when it ends before. */
   url(): Promise<string>;
+  /** The same for MCP. */
+  mcpUrl(): Promise<string>;
+  /** Writes to its input, with `input: "pipe"`. */
+  send(text: string): void;
+  endInput(): void;
 }
 
 /** A project's files by name. */
@@ -32,6 +38,10 @@ export interface StartOptions {
   readonly env?: Record<string, string>;
   /** Default: the folder of the files. */
   readonly cwd?: string;
+  /** A program that sets limits and then becomes this one: `prlimit --nofile=64`. */
+  readonly under?: readonly string[];
+  /** Default: it reads nothing. */
+  readonly input?: "pipe";
 }
 
 const PROGRAM = resolve(import.meta.dirname, "../../bin/eider.cjs");
@@ -48,13 +58,19 @@ export async function folderWith(files: Files): Promise<{ readonly path: string 
 }
 
 /** Starts `eider` in a folder with these files. Disposing of it kills what still runs. */
-export async function start(files: Files, { args = [], env = {}, cwd }: StartOptions = {}): Promise<Program> {
+export async function start(
+  files: Files,
+  { args = [], env = {}, cwd, under = [], input }: StartOptions = {},
+): Promise<Program> {
   const folder = await folderWith(files);
-  const child = spawn(process.execPath, [PROGRAM, ...args], {
+  const [command = "", ...rest] = [...under, process.execPath, PROGRAM, ...args];
+  const child = spawn(command, rest, {
     cwd: cwd ?? folder.path,
     env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: [input ?? "ignore", "pipe", "pipe"],
   });
+  // It may end while somebody still writes.
+  child.stdin?.on("error", () => {});
   const output = outputOf(child);
   let ended: Exit | undefined;
   const exited = new Promise<Exit>((done) => {
@@ -63,22 +79,28 @@ export async function start(files: Files, { args = [], env = {}, cwd }: StartOpt
       done(ended);
     });
   });
+  const addressOf = async (name: string): Promise<string> => {
+    const line = new RegExp(`^${name} listening on (https?://\\S+)\\n`, "m");
+    const found = await until(
+      `the line of the listener for ${name}`,
+      () => line.exec(output.stdout())?.[1] ?? (ended && "none"),
+      20_000,
+    );
+    if (found === "none") throw new Error(`ended with ${ended?.code}:\n${output.stderr()}`);
+    return found;
+  };
   return {
     folder: folder.path,
+    pid: child.pid ?? 0,
     exited,
     stdout: output.stdout,
     stderr: output.stderr,
     signal: (name) => void child.kill(name),
     hasExited: () => ended !== undefined,
-    async url() {
-      const line = await until(
-        "the line of the listener",
-        () => /^REST listening on (https?:\/\/\S+)\n/m.exec(output.stdout())?.[1] ?? (ended && "none"),
-        20_000,
-      );
-      if (line === "none") throw new Error(`ended with ${ended?.code}:\n${output.stderr()}`);
-      return line;
-    },
+    url: () => addressOf("REST"),
+    mcpUrl: () => addressOf("MCP"),
+    send: (text) => void child.stdin?.write(text),
+    endInput: () => void child.stdin?.end(),
     async [Symbol.asyncDispose]() {
       child.kill("SIGKILL");
       await exited;

@@ -67,7 +67,7 @@ export const mainSchema = block({
   ducklake: ducklake.optional(),
   heartbeat: block({
     enabled: flag.optional(),
-    "worker-interval": whole({ min: 1 }).optional().describe("Seconds."),
+    "worker-interval": whole({ min: 1, max: 86_400 }).optional().describe("Seconds; 10 when absent."),
   }).optional(),
   docs: block({ enabled: flag.optional(), auth: flag.optional() }).optional(),
   log: block({

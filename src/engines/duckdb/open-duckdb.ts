@@ -210,12 +210,8 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
         await session.end();
         return written;
       }),
-    activity: () => ({
-      running: slots.running(),
-      waiting: slots.waiting(),
-      shared: sharedReads.shared(),
-      knownTotals: totals.used(),
-    }),
+    activity: () => ({ running: slots.running(), waiting: slots.waiting() }),
+    spared: () => ({ shared: sharedReads.shared(), knownTotals: totals.used() }),
     memory: () => memoryOf(planner.inspect),
     close() {
       closing ??= close();

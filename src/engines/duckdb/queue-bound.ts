@@ -30,7 +30,7 @@ const PATIENCE_IN_A_BURST_MS = 500;
 /** A queue that has not been empty for this long is no burst. */
 const BURST_MS = 100;
 /** What waits then has its turn within this time, or after one query in each slot. */
-const PATIENCE_MS = 100;
+const PATIENCE_MS = 250;
 /** How quickly the queue moved longer ago than this says nothing of now. */
 const REMEMBERED_MS = 10_000;
 /** The mean is about that of so many turns. */

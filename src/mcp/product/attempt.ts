@@ -1,3 +1,4 @@
+import { type CallMarks, openMarks } from "../../calls/call-marks.ts";
 import { type Deadline, openDeadline } from "../../calls/deadline.ts";
 import type { CallObserver, ObservedCall } from "../../calls/observed-call.ts";
 import type { Callee } from "../../calls/run-endpoint.ts";
@@ -31,6 +32,7 @@ export type Seen = Pick<ObservedCall, "rows" | "bytes" | "format" | "cache">;
 export interface Running {
   readonly deadline: Deadline;
   readonly seen: Seen;
+  readonly marks: CallMarks | undefined;
 }
 
 export type Attempted<T> =
@@ -51,13 +53,14 @@ export async function attempt<T>(
   const time = observers.length === 0 ? undefined : now();
   const startedAt = performance.now();
   const deadline = openDeadline(callee.limits.queryTimeoutMs);
+  const marks = observers.length === 0 ? undefined : openMarks(deadline.spentMs);
   const stop = (): void => deadline.cancel(failureOf(call.signal.reason));
   if (call.signal.aborted) stop();
   else call.signal.addEventListener("abort", stop);
   let attempted: Attempted<T>;
   try {
     await admit(called, call, attempting);
-    attempted = { kind: "done", value: await work({ deadline, seen }) };
+    attempted = { kind: "done", value: await work({ deadline, seen, marks }) };
   } catch (error) {
     const failure = failureOf(error);
     const { requestId } = call;
@@ -77,10 +80,12 @@ export async function attempt<T>(
       endpoint: called.label,
       requestId: call.requestId,
       address: () => call.address,
-      time,
+      time: () => time,
       startedAt,
       identity: call.identity,
       raw,
+      marks,
+      traceparent: call.traceparent,
       ...seen,
     };
     const status = attempted.kind === "done" ? 200 : attempted.told.status;

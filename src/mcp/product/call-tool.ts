@@ -76,7 +76,7 @@ function readResult({ mcp, result }: Tool, reading: Reading, settings: McpSettin
 
 /** A write runs once: whoever is told of a failure decides whether to try again. */
 async function writeResult({ endpoint }: Tool, reading: Reading, settings: McpSettings): Promise<ToolResult> {
-  const { params, call, deadline, seen, attempting } = reading;
+  const { params, call, deadline, seen, marks, attempting } = reading;
   const encode = async ({ rowsAffected, rows }: Written): Promise<string> => {
     call.progress(50, 100, "changed");
     call.log("info", "statements executed");
@@ -87,7 +87,7 @@ async function writeResult({ endpoint }: Tool, reading: Reading, settings: McpSe
     if (cut !== undefined) await rows.close();
     return `{"rows_affected":${rowsAffected},"data":${json}${cut === undefined ? "" : ',"truncated":true'}}`;
   };
-  const writing: Call = { ...params, identity: call.identity, deadline };
+  const writing: Call = { ...params, identity: call.identity, deadline, marks };
   const told = await runWrite(endpoint, { ...writing, idempotencyKey: undefined, encode }, attempting.callee);
   call.log("info", `${seen.rows} rows changed`);
   return { content: `[${textBlock(told)}]`, structuredContent: told, isError: false };

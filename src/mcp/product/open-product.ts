@@ -38,10 +38,8 @@ export interface ProductOptions {
 export interface McpProduct {
   readonly service: McpService;
   readonly gate: McpGate;
-  /** The addresses of resources, as listed, whose rows come from a cache. */
+  /** The addresses of resources, and the templates of addresses, whose rows come from a cache. */
   urisOfCache(cache: CacheName): readonly string[];
-  /** The same for any address, those of templates too: whether its rows come from the cache. */
-  readsCache(uri: string, cache: CacheName): boolean;
 }
 
 /** Describes every tool by preparing its query; runs none. */
@@ -64,11 +62,9 @@ export async function openMcpProduct(offered: Offered, options: ProductOptions):
     }),
     gate: openMcpGate({ settings, catalog, authenticators, rateLimiter }),
     urisOfCache: (cache) =>
-      catalog.resources.flatMap(({ endpoint, address }) => (isFrom(endpoint, cache) ? (address.uri ?? []) : [])),
-    readsCache(uri, cache) {
-      const found = catalog.addresses.find(uri);
-      return found !== undefined && isFrom(found.resource.endpoint, cache);
-    },
+      catalog.resources.flatMap(({ endpoint, address }) =>
+        isFrom(endpoint, cache) ? [address.uri ?? [], address.template ?? []].flat() : [],
+      ),
   };
 }
 

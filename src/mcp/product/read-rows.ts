@@ -23,9 +23,9 @@ export interface Opened extends Pick<Outcome, "page" | "cached"> {
 
 /** Runs a read, and closes its rows when enough of them are taken. */
 export async function readOpened<T>(reading: Reading, take: (opened: Opened) => Promise<T>): Promise<T> {
-  const { called, params, call, deadline, seen, attempting } = reading;
+  const { called, params, call, deadline, seen, marks, attempting } = reading;
   const { identity } = call;
-  const outcome = await runEndpoint(called.endpoint, { ...params, identity, deadline }, attempting.callee);
+  const outcome = await runEndpoint(called.endpoint, { ...params, identity, deadline, marks }, attempting.callee);
   if (outcome.kind === "unchanged") throw new Error("nobody said that it has the rows");
   const { rows, page, cached } = outcome;
   seen.cache = cached?.state;

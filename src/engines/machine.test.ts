@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { availableMemory } from "./available-memory.ts";
+import { availableCores, availableMemory } from "./machine.ts";
 
 const MIB = 1024 ** 2;
 const machine = { "/proc/meminfo": `MemTotal:        ${16 * 1024 * 1024} kB\nMemFree:         1 kB\n` };
@@ -39,4 +39,27 @@ test.each<readonly [what: string, files: Record<string, string>, mib: number]>([
   expect(availableMemory((path) => all[path])).toBe(mib * MIB);
 });
 
-test("a system that does not tell", () => expect(availableMemory(() => undefined)).toBeUndefined());
+test.each<readonly [what: string, files: Record<string, string>, cores: number]>([
+  ["all of them", {}, 8],
+  ["some of them", { "/proc/self/status": "Name:\tnode\nCpus_allowed_list:\t0-1,4,6-7\n" }, 5],
+  ["a container, version 2", { "/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/cpu.max": "150000 100000\n" }, 1.5],
+  ["no bound, version 2", { "/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/cpu.max": "max 100000\n" }, 8],
+  [
+    "version 1",
+    {
+      "/proc/self/cgroup": "4:cpu,cpuacct:/a\n3:memory:/a\n",
+      "/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us": "200000\n",
+      "/sys/fs/cgroup/cpu/a/cpu.cfs_period_us": "100000\n",
+      "/sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n",
+      "/sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+    },
+    2,
+  ],
+])("cores: %s", (_, files, cores) => {
+  const all: Record<string, string> = { "/proc/self/status": "Cpus_allowed_list:\t0-7\n", ...files };
+  expect(availableCores((path) => all[path])).toBe(cores);
+});
+
+test("a system that does not tell", () => {
+  expect([availableMemory(() => undefined), availableCores(() => undefined)]).toEqual([undefined, undefined]);
+});

@@ -1,0 +1,80 @@
+const MEMINFO = "/proc/meminfo";
+const STATUS = "/proc/self/status";
+const CGROUPS = "/proc/self/cgroup";
+const MOUNTED = "/sys/fs/cgroup";
+
+/** The text of a file; undefined when it cannot be read. */
+export type ReadText = (path: string) => string | undefined;
+
+/**
+ * The bytes of memory that the process can have: what the machine has, or less where a control group (of a container, of
+ * systemd) says so. Undefined where the system does not tell it in files.
+ */
+export function availableMemory(read: ReadText): number | undefined {
+  const kilobytes = /^MemTotal:\s+(\d+) kB$/m.exec(read(MEMINFO) ?? "")?.[1];
+  if (kilobytes === undefined) return undefined;
+  const limits = groupsOf(read).flatMap(({ folder, version }) => {
+    if (version === 1) return numberIn(read(`${folder("memory")}/memory.limit_in_bytes`));
+    return ["memory.max", "memory.high"].flatMap((file) => numberIn(read(`${folder("memory")}/${file}`)));
+  });
+  return Math.min(Number(kilobytes) * 1024, ...limits);
+}
+
+/** The cores that the process can keep busy, a part of one counted as such. Undefined where the system does not tell. */
+export function availableCores(read: ReadText): number | undefined {
+  const allowed = /^Cpus_allowed_list:\s+(\S+)$/m.exec(read(STATUS) ?? "")?.[1];
+  if (allowed === undefined) return undefined;
+  const quotas = groupsOf(read).flatMap(({ folder, version }) => {
+    const [quota, period] =
+      version === 1
+        ? ["quota", "period"].map((file) => read(`${folder("cpu")}/cpu.cfs_${file}_us`))
+        : (read(`${folder("cpu")}/cpu.max`)?.split(" ") ?? []);
+    // Neither `max` nor -1 is a bound.
+    return numberIn(quota).map((each) => each / Number(period));
+  });
+  return Math.min(
+    allowed.split(",").reduce((cores, range) => cores + lengthOf(range), 0),
+    ...quotas,
+  );
+}
+
+/** `3`, or `0-7`. */
+function lengthOf(range: string): number {
+  const [first = 0, last = first] = range.split("-").map(Number);
+  return last - first + 1;
+}
+
+interface Group {
+  readonly version: 1 | 2;
+  /** Where what it says of a controller lies. */
+  folder(controller: string): string;
+}
+
+/** The control groups of the process, and all above them: `4:cpu,memory:/a/b` of version 1, `0::/a/b` of version 2. */
+function groupsOf(read: ReadText): readonly Group[] {
+  return (read(CGROUPS) ?? "").split("\n").flatMap((line) => {
+    const [, controllers, group] = /^\d+:([^:]*):(\/.*)$/.exec(line) ?? [];
+    if (group === undefined || controllers === undefined) return [];
+    return foldersFrom(group).map((path): Group => {
+      if (controllers === "") return { version: 2, folder: () => `${MOUNTED}${path}` };
+      const names = controllers.split(",");
+      // What it does not control, it says nothing of.
+      return { version: 1, folder: (name) => `${MOUNTED}/${names.includes(name) ? name : "none"}${path}` };
+    });
+  });
+}
+
+/** `/a/b`, `/a` and the root, which is nothing. In a container only the root may be there. */
+function foldersFrom(group: string): readonly string[] {
+  const parts = group.split("/").filter((part) => part !== "");
+  return Array.from({ length: parts.length + 1 }, (_, length) =>
+    parts
+      .slice(0, length)
+      .map((part) => `/${part}`)
+      .join(""),
+  );
+}
+
+function numberIn(text: string | undefined): readonly number[] {
+  return /^\d+$/.test(text?.trim() ?? "") ? [Number(text)] : [];
+}

@@ -1,0 +1,143 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { MODERN_META } from "./mcp-server.ts";
+import { type Files, type Program, type StartOptions, start } from "./process/program.ts";
+import { until } from "./until.ts";
+
+/** The project in test/fixtures/mcp: what the conformance suite looks for, and a small shop. */
+export const mcpFixture: Files = filesIn(join(import.meta.dirname, "fixtures/mcp"));
+
+/** Every file below a folder, by its path. */
+export function filesIn(folder: string): Files {
+  const names = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+  return Object.fromEntries(names.map((name) => [name.slice(folder.length + 1), readFileSync(name, "utf8")]));
+}
+
+/** One answer, read to its end. */
+export interface McpAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The message, or that which ends the stream of events; undefined when there is none. */
+  readonly message: RpcMessage | undefined;
+  /** What stands before it. */
+  readonly notices: readonly RpcMessage[];
+}
+
+export interface RpcMessage {
+  readonly id?: unknown;
+  readonly method?: string;
+  readonly params?: Json;
+  readonly result?: Json;
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: Json };
+}
+
+/** Whatever it is, for assertions. */
+export interface Json {
+  // biome-ignore lint/suspicious/noExplicitAny: an assertion says what is there
+  readonly [name: string]: any;
+}
+
+export type SentHeaders = Readonly<Record<string, string>>;
+
+/** MCP over HTTP, as a script would write it. */
+export interface McpWire {
+  /** One POST; a text is sent as it is. */
+  post(body: unknown, headers?: SentHeaders): Promise<McpAnswer>;
+  /** One request of the new era, with everything that belongs to it. */
+  modern(method: string, params?: object, headers?: SentHeaders): Promise<McpAnswer>;
+  /** One request of the old era, without a session. */
+  legacy(method: string, params?: object, headers?: SentHeaders): Promise<McpAnswer>;
+  /** The result of a tool. */
+  call(name: string, args?: object, headers?: SentHeaders): Promise<Json>;
+}
+
+export function mcpWire(url: string): McpWire {
+  const send = async (body: unknown, headers: SentHeaders): Promise<McpAnswer> => {
+    const answer = await fetch(url, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", ...headers },
+      body: typeof body === "string" ? body : JSON.stringify(body),
+    });
+    return await answerOf(answer);
+  };
+  const modern: McpWire["modern"] = (method, params = {}, headers = {}) =>
+    send(modernBody(method, params), { ...modernHeaders(method, params), ...headers });
+  return {
+    post: (body, headers = {}) => send(body, headers),
+    modern,
+    legacy: (method, params = {}, headers = {}) => send({ jsonrpc: "2.0", id: 1, method, params }, headers),
+    async call(name, args = {}, headers = {}) {
+      const { message, status, text } = await modern("tools/call", { name, arguments: args }, headers);
+      if (message?.result === undefined) throw new Error(`${status}: ${text}`);
+      return message.result;
+    },
+  };
+}
+
+/** The body of a request of the new era; `_meta` of its parameters wins. */
+export function modernBody(method: string, params: object = {}, id: unknown = 1): object {
+  return { jsonrpc: "2.0", id, method, params: { _meta: MODERN_META, ...params } };
+}
+
+export function modernHeaders(method: string, params: object = {}): SentHeaders {
+  const { name, uri, taskId } = params as Readonly<Record<string, string>>;
+  const named = name ?? uri ?? taskId;
+  return {
+    "Content-Type": "application/json",
+    "MCP-Protocol-Version": "2026-07-28",
+    "Mcp-Method": method,
+    ...(named === undefined ? {} : { "Mcp-Name": named }),
+  };
+}
+
+async function answerOf(answer: Response): Promise<McpAnswer> {
+  const text = await answer.text();
+  const isStream = answer.headers.get("content-type") === "text/event-stream";
+  const messages: RpcMessage[] = isStream ? eventsOf(text) : text === "" ? [] : [JSON.parse(text)];
+  const { status, headers } = answer;
+  return { status, headers, text, message: messages.at(-1), notices: messages.slice(0, -1) };
+}
+
+/** The messages of a stream of events. */
+export function eventsOf(text: string): RpcMessage[] {
+  return [...text.matchAll(/^data: (.*)$/gm)].map(([, data = ""]) => JSON.parse(data));
+}
+
+/** The real program, and MCP at its port. */
+export interface McpProgram extends Program, McpWire {
+  /** Of REST. */
+  readonly rest: string;
+  /** Of MCP. */
+  readonly mcp: string;
+  /** Figures that `/mcp/health` tells. */
+  health(): Promise<Json>;
+  /** Resolves when so many streams are open. */
+  untilStreams(count: number): Promise<void>;
+}
+
+/** Starts the real program and waits for both ports. */
+export async function startMcp(files: Files = mcpFixture, options: StartOptions = {}): Promise<McpProgram> {
+  const program = await start(files, options);
+  try {
+    const rest = await program.url();
+    const mcp = await program.mcpUrl();
+    const health = async (): Promise<Json> => (await (await fetch(`${mcp}/health`)).json()) as Json;
+    return {
+      ...program,
+      ...mcpWire(mcp),
+      rest,
+      mcp,
+      health,
+      async untilStreams(count) {
+        await until(`${count} streams`, async () => (await health())["streams"] === count);
+      },
+      [Symbol.asyncDispose]: () => program[Symbol.asyncDispose](),
+    };
+  } catch (error) {
+    await program[Symbol.asyncDispose]();
+    throw error;
+  }
+}

@@ -1,0 +1,1 @@
+SELECT {{params.id}} AS id, {{params.day}} AS day

@@ -1,0 +1,204 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { testNeeding } from "../needing.ts";
+import { missingSmallDisk, type SmallDisk, smallDisk } from "../small-disk.ts";
+import { until } from "../until.ts";
+import { type Files, type Program, start } from "./program.ts";
+
+const needsDisk = testNeeding(missingSmallDisk);
+
+function endpoint(name: string, sql: string, yaml: string): Files {
+  return {
+    [`${name}.yaml`]: `url-path: /${name}\ntemplate-source: ${name}.sql\nconnection: [db]\n${yaml}`,
+    [`${name}.sql`]: sql,
+  };
+}
+
+const READ = "with-pagination: false\n";
+const TABLE = "{{cache.catalog}}.{{cache.schema}}.{{cache.table}}";
+
+/** Everything that a service writes lies on the small disk. */
+function project(disk: SmallDisk, settings: string): Files {
+  return {
+    "eider.yaml": `http-port: 0
+duckdb: { db_path: ${disk.path}/data.duckdb, temp_directory: ${disk.path}/temporary, threads: 2, ${settings} }
+cache: { path: ${disk.path}/cache.duckdb }
+audit: { path: ${disk.path}/audit.log }
+connections:
+  db: { init: "CREATE TABLE IF NOT EXISTS t (id INTEGER, filler VARCHAR)" }
+`,
+    ...endpoint("ids", "SELECT id FROM t ORDER BY id", READ),
+    ...endpoint(
+      "add",
+      "INSERT INTO t SELECT {{params.id}}, string_agg(md5(random()::VARCHAR), '') FROM range({{params.size}})",
+      "method: POST\nrequest:\n  - { field-name: id, field-in: body, validators: [{ type: int }] }\n  - { field-name: size, field-in: body, default: 1, validators: [{ type: int }] }\n",
+    ),
+    ...endpoint("rows", "SELECT range AS i, md5(range::VARCHAR) AS s FROM range(60000)", READ),
+    ...endpoint(
+      "sorted",
+      "SELECT i FROM (SELECT range AS i, md5(range::VARCHAR) || md5((range + 1)::VARCHAR) AS s FROM range(600000)) ORDER BY s LIMIT 2 OFFSET 590000",
+      READ,
+    ),
+    ...endpoint(
+      "cached",
+      `SELECT count(*) AS n, sum(i) AS s, count(DISTINCT run) AS runs, any_value(run) AS run FROM ${TABLE}`,
+      `${READ}cache: { table: c, template-file: c.sql, schedule: 1s }\n`,
+    ),
+    "c.sql": "SELECT range AS i, md5(random()::VARCHAR) AS filler, (SELECT gen_random_uuid()) AS run FROM range(5000)",
+  };
+}
+
+async function ask(url: string, path: string): Promise<{ readonly status: number; readonly body: Buffer }> {
+  const answer = await fetch(url + path);
+  return { status: answer.status, body: Buffer.from(await answer.arrayBuffer()) };
+}
+
+async function add(url: string, id: number, size = 1): Promise<{ readonly status: number; readonly text: string }> {
+  const answer = await fetch(`${url}/add`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ id, size }),
+  });
+  return { status: answer.status, text: await answer.text() };
+}
+
+async function ids(url: string): Promise<readonly number[]> {
+  const { status, body } = await ask(url, "/ids");
+  expect(status).toBe(200);
+  return (JSON.parse(body.toString()) as { id: number }[]).map(({ id }) => id);
+}
+
+/** Adds rows until none can be added any more; gives those that were acknowledged. */
+async function addUntilFull(url: string, from: number): Promise<readonly number[]> {
+  const told: number[] = [];
+  for (let id = from; id < from + 2_000; id++) {
+    const { status, text } = await add(url, id, 100);
+    if (status === 200) {
+      told.push(id);
+      continue;
+    }
+    expect([status, text]).toEqual([500, expect.stringMatching(/No space left on device/)]);
+    return told;
+  }
+  throw new Error("the disk is never full");
+}
+
+const noErrors = (program: Program): void => expect(program.stderr()).not.toContain('"level":"error"');
+
+for (const settings of ["checkpoint_threshold: 64KB", "checkpoint_threshold: 1GB"]) {
+  needsDisk(`a database file on a full disk (${settings}): no acknowledged row is lost`, async () => {
+    await using disk = smallDisk(24);
+    const told: number[] = [];
+    await using program = await start(project(disk, settings));
+    const url = await program.url();
+    for (let id = 0; id < 20; id++) {
+      expect((await add(url, id)).status).toBe(200);
+      told.push(id);
+    }
+    for (const round of [1, 2]) {
+      await disk.fill(300_000);
+      told.push(...(await addUntilFull(url, round * 10_000)));
+      // Reads do not need the disk.
+      expect(await ids(url)).toEqual(told);
+      expect((await ask(url, "/health")).status).toBe(200);
+      await disk.free();
+      const id = round * 10_000 + 9_000;
+      expect(await add(url, id)).toMatchObject({ status: 200 });
+      told.push(id);
+      expect(await ids(url)).toEqual(told);
+    }
+    expect(told.length).toBeGreaterThan(24);
+    await disk.fill();
+    const big = await add(url, 99_999, 40_000);
+    expect([big.status, big.text]).toEqual([500, expect.stringMatching(/No space left on device/)]);
+    noErrors(program);
+    program.signal("SIGKILL");
+    await program.exited;
+    await disk.free();
+    await using again = await start({}, { cwd: program.folder });
+    expect(await ids(await again.url())).toEqual(told);
+  });
+}
+
+needsDisk("a cache file on a full disk: the old snapshot is served, and refreshed when there is room", async () => {
+  await using disk = smallDisk(16);
+  await using program = await start(project(disk, "checkpoint_threshold: 64KB"));
+  const url = await program.url();
+  const snapshot = async (): Promise<string> => {
+    const [row] = JSON.parse((await ask(url, "/cached")).body.toString()) as [
+      { n: number; s: number; runs: number; run: string },
+    ];
+    expect(row).toMatchObject({ n: 5_000, s: 12_497_500, runs: 1 });
+    return row.run;
+  };
+  const health = async (): Promise<unknown> => JSON.parse((await ask(url, "/health/ready")).body.toString());
+  const first = await snapshot();
+  await until("a refresh by the clock", async () => (await snapshot()) !== first);
+  await disk.fill();
+  await until("a refresh that fails", async () => JSON.stringify(await health()).includes("cache.c"));
+  expect(await health()).toEqual({ status: "degraded", caches: ["cache.c"] });
+  const kept = await snapshot();
+  expect(program.stderr()).toMatch(/the refresh of the cache failed.*No space left on device/);
+  await disk.free();
+  await until("a refresh that works", async () => (await snapshot()) !== kept, 20_000);
+  expect(await health()).toEqual({ status: "ok" });
+  noErrors(program);
+});
+
+needsDisk("the spool and what does not fit into memory, on a full disk: an error that says so", async () => {
+  await using disk = smallDisk(48);
+  await using program = await start(project(disk, "max_memory: 40MB"));
+  const url = await program.url();
+  const parquet = async (): Promise<number> => {
+    const { status, body } = await ask(url, "/rows?format=parquet");
+    if (status === 200) expect(body.subarray(-4).toString()).toBe("PAR1");
+    else
+      expect(body.toString()).toBe(
+        '{"error":"Internal Server Error: IO Error: Could not write file \\"spool\\": No space left on device"}',
+      );
+    return status;
+  };
+  expect(await parquet()).toBe(200);
+  await disk.fill();
+  expect(await parquet()).toBe(500);
+  const sorted = await ask(url, "/sorted");
+  expect([sorted.status, sorted.body.toString()]).toEqual([500, expect.stringMatching(/No space left|Out of Memory/)]);
+  // What fits into memory is answered as ever.
+  const json = await ask(url, "/rows?format=json");
+  expect([json.status, json.body.subarray(-60).toString()]).toEqual([
+    200,
+    expect.stringMatching(/"i":59999,"s":"\w+"}\]$/),
+  ]);
+  expect((await ask(url, "/rows?format=arrow")).status).toBe(200);
+  await disk.free();
+  expect(await parquet()).toBe(200);
+  expect((await ask(url, "/sorted")).status).toBe(200);
+  noErrors(program);
+  program.signal("SIGTERM");
+  expect(await program.exited).toEqual({ code: 0, signal: null });
+  expect(await readdir(join(disk.path, "temporary"))).toEqual([]);
+});
+
+needsDisk("the audit file on a full disk: calls go on, and no line is lost", async () => {
+  await using disk = smallDisk(16);
+  await using program = await start(project(disk, "checkpoint_threshold: 1GB"));
+  const url = await program.url();
+  await ask(url, "/ids?call=0");
+  await until("the first line", async () => (await readFile(`${disk.path}/audit.log`, "utf8")).includes("GET /ids"));
+  await disk.fill();
+  let calls = 1;
+  await until("the warning", async () => {
+    expect((await ask(url, `/ids?call=${calls++}&filler=${"x".repeat(500)}`)).status).toBe(200);
+    return program.stderr().includes("audit.log: no space is left; lines are held in memory meanwhile");
+  });
+  for (let times = 0; times < 20; times++) expect((await ask(url, `/ids?call=${calls++}`)).status).toBe(200);
+  await disk.free();
+  await until("the lines", () => program.stderr().includes("audit.log works again"));
+  program.signal("SIGTERM");
+  await program.exited;
+  const lines = (await readFile(`${disk.path}/audit.log`, "utf8")).trimEnd().split("\n");
+  expect(lines.map((line) => (JSON.parse(line) as { endpoint: string }).endpoint)).toEqual(
+    Array(calls).fill("GET /ids"),
+  );
+});
