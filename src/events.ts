@@ -8,6 +8,8 @@ export type ServiceEvent =
       readonly endpoint: string;
       readonly failure: Failure;
       readonly cause: unknown;
+      /** Where the call stands in the trace of whoever made it, when that was told. */
+      readonly traceparent?: string | undefined;
     }
   | { readonly kind: "call-cut"; readonly requestId: string; readonly endpoint: string; readonly failure: Failure }
   | { readonly kind: "source-down"; readonly connection: string; readonly message: string }
@@ -50,6 +52,7 @@ export type ServiceEvent =
       /** Milliseconds by the name of the phase. */
       readonly phases: Readonly<Record<string, number>>;
       readonly sql: string;
+      readonly traceparent?: string | undefined;
     }
   /** A call over a connection with `log-queries`; `parameters` where it has `log-parameters` too. */
   | {
@@ -62,6 +65,7 @@ export type ServiceEvent =
       readonly rows: number | undefined;
       readonly sql: string;
       readonly parameters: readonly string[] | undefined;
+      readonly traceparent?: string | undefined;
     }
   /** The project has changed, and is served as it is now. */
   | { readonly kind: "reloaded"; readonly endpoints: number; readonly ms: number }

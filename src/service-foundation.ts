@@ -1,8 +1,9 @@
 import type { AuthPolicy, SecretUsers } from "./auth/policy.ts";
 import type { Caches } from "./cache/caches.ts";
 import { noCaches } from "./cache/no-caches.ts";
+import { followedEngine } from "./calls/followed-engine.ts";
 import { type IdempotentAnswers, openIdempotentAnswers } from "./calls/idempotency.ts";
-import { followed, openSources, type Sources } from "./calls/sources.ts";
+import { openSources, type Sources } from "./calls/sources.ts";
 import type { Problem } from "./config/problem.ts";
 import type { Project } from "./config/project.ts";
 import { settableBy } from "./endpoint/settable.ts";
@@ -27,6 +28,8 @@ export interface OpenOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Nothing will be served: caches that are kept elsewhere are left alone. */
   readonly isTrial?: boolean;
+  /** The database works no longer, and must be opened anew: told once for each that was opened. */
+  readonly lost?: (() => void) | undefined;
 }
 
 /** What outlives a reload: the database, and everything that is remembered beside it. */
@@ -84,7 +87,15 @@ export async function openFoundation(project: Project, options: OpenOptions): Pr
   // What cannot be reached now is a problem of the start, and is told as one.
   let starting = true;
   const sources = openSources(opened, (event) => starting || options.report(event));
-  const engine = followed(opened, sources);
+  let isLost = false;
+  const engine = followedEngine(opened, {
+    sources,
+    queryFailed(message) {
+      if (isLost || !engineType.isLost(message)) return;
+      isLost = true;
+      options.lost?.();
+    },
+  });
   const sound = await parseInits(main, engine, problems);
   const unreachable = options.connect ? await connect(main, { sound, sources, problems }) : undefined;
   starting = false;

@@ -116,6 +116,10 @@ export interface McpProgram extends Program, McpWire {
   health(): Promise<Json>;
   /** Resolves when so many streams are open. */
   untilStreams(count: number): Promise<void>;
+  /** One of the figures that `/metrics` tells. */
+  metric(name: string): Promise<number>;
+  /** Resolves when so many queries are at work in the database. */
+  untilRunning(count: number): Promise<void>;
 }
 
 /** Starts the real program and waits for both ports. */
@@ -125,6 +129,10 @@ export async function startMcp(files: Files = mcpFixture, options: StartOptions 
     const rest = await program.url();
     const mcp = await program.mcpUrl();
     const health = async (): Promise<Json> => (await (await fetch(`${mcp}/health`)).json()) as Json;
+    const metric = async (name: string): Promise<number> => {
+      const figures = await (await fetch(`${rest}/metrics`)).text();
+      return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(figures)?.[1]);
+    };
     return {
       ...program,
       ...mcpWire(mcp),
@@ -133,6 +141,10 @@ export async function startMcp(files: Files = mcpFixture, options: StartOptions 
       health,
       async untilStreams(count) {
         await until(`${count} streams`, async () => (await health())["streams"] === count);
+      },
+      metric,
+      async untilRunning(count) {
+        await until(`${count} queries`, async () => (await metric("eider_queries_running")) === count);
       },
       [Symbol.asyncDispose]: () => program[Symbol.asyncDispose](),
     };

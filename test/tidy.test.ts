@@ -94,6 +94,8 @@ const homes: readonly (readonly [dependency: RegExp, home: RegExp])[] = [
   [/^node:buffer$/, /^src\/rest\//],
   [/^node:crypto$/, /^src\/(auth|http|rate-limit|rest\/answer)\//],
   [/^jose$/, /^src\/auth\//],
+  [/^prom-client$/, /^src\/metrics\//],
+  [/^@opentelemetry\//, /^src\/tracing\//],
   [/^@aws-sdk\//, /^src\/auth\/secret-reader\.ts$/],
   [/^(rate-limiter-flexible|ioredis)$/, /^src\/rate-limit\//],
   [/^node:zlib$/, /^src\/(rest\/answer|formats\/arrow)\//],

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { failureOf, readOf, testEngine } from "../../test/suites/duckdb-engine.ts";
 import type { ServiceEvent } from "../events.ts";
-import { followed, openSources } from "./sources.ts";
+import { followedEngine } from "./followed-engine.ts";
+import { openSources } from "./sources.ts";
 
 test("a source that is lost after it was open is named until a call has used it again", async () => {
   const connections = [
@@ -11,7 +12,8 @@ test("a source that is lost after it was open is named until a call has used it 
   await using t = await testEngine("CREATE TABLE state (up BOOLEAN)", { connections });
   const events: ServiceEvent[] = [];
   const sources = openSources(t.engine, (event) => events.push(event));
-  const engine = followed(t.engine, sources);
+  const failed: string[] = [];
+  const engine = followedEngine(t.engine, { sources, queryFailed: (message) => failed.push(message) });
   const read = async (names: readonly string[], sql: string): Promise<void> =>
     (await engine.read(readOf({ connections: names, statements: sql }))).close();
   const remote = "SELECT CASE WHEN up THEN 1 ELSE error('server closed the connection') END FROM state";
@@ -23,6 +25,7 @@ test("a source that is lost after it was open is named until a call has used it 
   expect([...sources.down()]).toEqual([["pg", message]]);
   expect(events).toEqual([{ ...gone, message }]);
   expect((await failureOf(read(["pg"], "SELECT error('something else')"))).failure.kind).toBe("query-failed");
+  expect(failed).toEqual(["Invalid Input Error: something else"]);
   await read(["other"], "SELECT 1");
   await read([], "SELECT 1");
   expect([...sources.down().keys()]).toEqual(["pg"]);

@@ -56,21 +56,6 @@ export function openSources(engine: Engine, report: Report): Sources {
   };
 }
 
-/** The same engine, whose calls tell which sources are gone or back. */
-export function followed(engine: Engine, sources: Pick<Sources, "follow">): Engine {
-  function following<T>({ connections }: { readonly connections: readonly string[] }, call: Promise<T>): Promise<T> {
-    if (connections.length > 0) sources.follow(connections, call);
-    return call;
-  }
-  return {
-    ...engine,
-    read: (read) => following(read, engine.read(read)),
-    readIntoFile: (read, file) => following(read, engine.readIntoFile(read, file)),
-    write: (write) => following(write, engine.write(write)),
-    change: (change, work) => following(change, engine.change(change, work)),
-  };
-}
-
 /** What the database said, on one line; the failure itself carries only the connection's name. */
 export function reasonOf(error: unknown): string {
   const cause = error instanceof RequestFailure ? error.cause : error;

@@ -10,7 +10,7 @@ import { openMcpSurface } from "./mcp-surface.ts";
 import type { Observation } from "./observation.ts";
 import { printProblems } from "./print-problems.ts";
 import { requestLine } from "./request-line.ts";
-import { type Surfaces, stopAll } from "./surfaces.ts";
+import { drainAll, type Surfaces } from "./surfaces.ts";
 
 /** Every surface of a service at its port. */
 export interface OpenedSurfaces extends Surfaces {
@@ -81,7 +81,8 @@ export async function openSurfaces(
       addresses.push({ name: "Admin", url: listener.url });
     }
   } catch (error) {
-    stopAll({ surfaces, listeners });
+    // A port that stays open would keep the process from its end.
+    await drainAll({ surfaces, listeners: [...listeners, ...lastToClose] }, 0);
     return exitCodeOf(error, main, runtime);
   }
   return { surfaces, listeners, lastToClose, addresses, hear: (event) => mcp?.hear(event) };

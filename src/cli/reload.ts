@@ -16,6 +16,8 @@ import { pauseAll, type Surfaces, useEverywhere } from "./surfaces.ts";
 export interface Reloads {
   /** The project may have changed. One reload at a time: what changes meanwhile is one more. */
   request(): void;
+  /** The database works no longer: it is opened anew, while requests wait. */
+  reopen(): void;
   /** No more of them; resolves when the one that runs is over. */
   close(): Promise<void>;
   current(): Service;
@@ -35,19 +37,38 @@ export interface ReloadOptions {
   readonly fatal: (message: string) => void;
 }
 
+const DATABASE = "the database";
+/** Whatever runs in a database that is lost fails by itself. */
+const GRACE_OF_THE_LOST_MS = 500;
+/** Clients wait meanwhile, so it is not for ever. */
+const REOPEN_PAUSES_MS = [500, 1_000, 2_000, 4_000, 8_000] as const;
+/** One that is lost again within this time is opened anew after a pause, which grows. */
+const CALM_MS = 60_000;
+const MOST_CALM_MS = 30_000;
+
 export function openReloads(options: ReloadOptions): Reloads {
   const { surfaces, load, opening, report, show } = options;
   let current = options.service;
   let wanted = false;
+  let isLost = false;
+  let reopenedAt = Number.NEGATIVE_INFINITY;
+  let calmMs = 0;
+  let wake = (): void => {};
   let closed = false;
   let running: Promise<void> | undefined;
 
   async function work(): Promise<void> {
-    while (wanted && !closed) {
-      wanted = false;
-      await reload().catch((error: unknown) => report({ kind: "unexpected", requestId: "reload", error }));
+    while ((wanted || isLost) && !closed) {
+      const next = isLost ? openAnew : reload;
+      if (isLost) isLost = false;
+      else wanted = false;
+      await next().catch((error: unknown) => report({ kind: "unexpected", requestId: "reload", error }));
     }
     running = undefined;
+  }
+
+  function begin(): void {
+    running ??= work();
   }
 
   async function reload(): Promise<void> {
@@ -99,6 +120,46 @@ export function openReloads(options: ReloadOptions): Reloads {
     }
   }
 
+  /** The same project over the same files. What has filled the disk may go any moment, so it is tried for a while. */
+  async function openAnew(): Promise<void> {
+    report({ kind: "part-down", part: DATABASE, message: "it works no longer after an error, and is opened anew" });
+    // As long as the disk is full the next write may end it again.
+    calmMs = performance.now() - reopenedAt > CALM_MS ? 0 : Math.min(MOST_CALM_MS, calmMs * 2 || 1_000);
+    await pause(calmMs);
+    if (closed) return;
+    const release = await pauseAll(surfaces, GRACE_OF_THE_LOST_MS);
+    try {
+      await current.close();
+      for (const pauseMs of [...REOPEN_PAUSES_MS, undefined]) {
+        const { service, unreachable } = await openService(current.project, opening);
+        if (service !== undefined) {
+          service.caches.start();
+          await useEverywhere(surfaces, service);
+          current = service;
+          reopenedAt = performance.now();
+          return report({ kind: "part-up", part: DATABASE });
+        }
+        if (pauseMs === undefined || closed) break;
+        report({ kind: "part-down", part: DATABASE, message: unreachable ?? "the project has problems now" });
+        await pause(pauseMs);
+      }
+      options.fatal("the database cannot be opened any more");
+    } finally {
+      release();
+    }
+  }
+
+  /** Whoever closes does not wait for it. */
+  function pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
   function sound({ service, problems, unreachable }: OpenedService): Service | undefined {
     const found = show(problems);
     if (service !== undefined && !hasErrors(found)) return service;
@@ -113,10 +174,15 @@ export function openReloads(options: ReloadOptions): Reloads {
   return {
     request() {
       wanted = true;
-      running ??= work();
+      begin();
+    },
+    reopen() {
+      isLost = true;
+      begin();
     },
     async close() {
       closed = true;
+      wake();
       await running;
     },
     current: () => current,

@@ -47,7 +47,8 @@ export async function serveProject(options: ProjectOptions, serving: Serving, ru
   for (const line of project.inactive) runtime.stderr.write(`not active yet: ${line}\n`);
   const { report, listeners } = reportTo(project.main, serving, runtime);
   const { temporary, self, env } = runtime;
-  const opening: OpenOptions = { report, connect: true, temporary, self, env };
+  let lost = (): void => {};
+  const opening: OpenOptions = { report, connect: true, temporary, self, env, lost: () => lost() };
   const opened = await openService(project, opening);
   if (hasErrors(show(opened.problems))) {
     await opened.service?.close();
@@ -57,7 +58,10 @@ export async function serveProject(options: ProjectOptions, serving: Serving, ru
     runtime.stderr.write(`${oneLine(opened.unreachable ?? "the project could not be opened")}\n`);
     return exitCodes.unavailable;
   }
-  return await run({ load, show, loaded, opening, service: opened.service, serving, listeners }, runtime);
+  const whenLost = (reopen: () => void): void => {
+    lost = reopen;
+  };
+  return await run({ load, show, loaded, opening, whenLost, service: opened.service, serving, listeners }, runtime);
 }
 
 /** The log hears of everything, and so do those who are listed. */
@@ -80,6 +84,8 @@ interface Running {
   readonly show: (problems: readonly Problem[]) => readonly Problem[];
   readonly loaded: LoadedProject;
   readonly opening: OpenOptions;
+  /** Says what is done when the database works no longer. */
+  readonly whenLost: (reopen: () => void) => void;
   readonly service: Service;
   readonly serving: Serving;
   /** Who hears of what the service reports. */
@@ -123,6 +129,7 @@ async function run(running: Running, runtime: Runtime): Promise<ExitCode> {
   });
   const watch = serving.watch ? await watchFiles(watchedOf(service.project, loaded.files), reloads.request) : undefined;
   runtime.onReload(reloads.request);
+  running.whenLost(reloads.reopen);
   service.caches.start();
   announce(opened, service, { isDev, runtime });
   const code = await ending.ended;

@@ -224,6 +224,8 @@ export interface EngineOptions {
 export interface EngineType {
   readonly dialect: Dialect;
   readonly connectionTypes: readonly ConnectionType[];
+  /** Whether the message of a failed query means that nothing works until the engine has been opened anew. */
+  isLost(message: string): boolean;
   /** In memory without a path; settings by name. Rejects with an EngineOpenError. */
   open(
     options: EngineOptions & {

@@ -36,15 +36,36 @@ const KEEP_ALIVE_MS = 75_000;
 const HEADERS_TIMEOUT_MS = 30_000;
 const REQUEST_TIMEOUT_MS = 300_000;
 
-const SETTINGS: ServerOptions = {
-  maxHeaderSize: MAX_HEADER_BYTES,
-  keepAliveTimeout: KEEP_ALIVE_MS,
-  headersTimeout: HEADERS_TIMEOUT_MS,
-  requestTimeout: REQUEST_TIMEOUT_MS,
-  connectionsCheckingInterval: 5_000,
-  // Answered by us, in JSON.
-  requireHostHeader: false,
+/** How long clients may take, in milliseconds. */
+export interface Patience {
+  /** For the head of a request, from the first byte; for the first one from when the connection was made. */
+  readonly headersMs: number;
+  /** For the whole request. */
+  readonly requestMs: number;
+  /** Between two requests. */
+  readonly idleMs: number;
+  /** How often it is looked who is late. */
+  readonly checkMs: number;
+}
+
+const PATIENCE: Patience = {
+  headersMs: HEADERS_TIMEOUT_MS,
+  requestMs: REQUEST_TIMEOUT_MS,
+  idleMs: KEEP_ALIVE_MS,
+  checkMs: 5_000,
 };
+
+function settingsOf({ headersMs, requestMs, idleMs, checkMs }: Patience): ServerOptions {
+  return {
+    maxHeaderSize: MAX_HEADER_BYTES,
+    keepAliveTimeout: idleMs,
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
+    connectionsCheckingInterval: checkMs,
+    // Answered by us, in JSON.
+    requireHostHeader: false,
+  };
+}
 
 /**
  * Opens a port for HTTP, or for HTTPS alone when there is `tls`. Whatever reaches `handle` is well-formed HTTP; the rest
@@ -55,7 +76,9 @@ export async function listen(options: {
   readonly port: number;
   readonly handle: RequestHandler;
   readonly tls?: TlsOptions | undefined;
+  readonly patience?: Patience;
 }): Promise<Listener> {
+  const settings = settingsOf(options.patience ?? PATIENCE);
   const open = new Set<ServerResponse>();
   /** Connections that have not asked for anything yet. Node does not count them as idle. */
   const fresh = new Set<Socket>();
@@ -74,8 +97,8 @@ export async function listen(options: {
     if (status === undefined) options.handle(request, response);
     else response.writeHead(status, errorHeaders(status)).end(errorBody(status));
   }
-  const tls = options.tls && (await createTlsServer(options.tls, SETTINGS, answer));
-  const server: Server = tls?.server ?? createServer(SETTINGS, answer);
+  const tls = options.tls && (await createTlsServer(options.tls, settings, answer));
+  const server: Server = tls?.server ?? createServer(settings, answer);
   server.on(tls === undefined ? "connection" : "secureConnection", (socket: Socket) => {
     fresh.add(socket);
     socket.once("close", () => fresh.delete(socket));

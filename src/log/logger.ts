@@ -45,13 +45,18 @@ interface Line {
   readonly fields: Readonly<Record<string, string>>;
 }
 
+/** What finds a line from the trace of whoever called. */
+function traced({ traceparent }: { readonly traceparent?: string | undefined }): Line["fields"] {
+  return traceparent === undefined ? {} : { traceparent };
+}
+
 function describe(event: ServiceEvent): Line {
   switch (event.kind) {
     case "call-failed": {
       const { failure, requestId, endpoint } = event;
       const isOurs = ["query-failed", "source-down", "overloaded", "query-timeout", "internal"].includes(failure.kind);
       const message = failure.kind === "query-failed" ? `query failed: ${failure.message}` : failure.kind;
-      return { level: isOurs ? "warn" : "debug", message, fields: { endpoint, requestId } };
+      return { level: isOurs ? "warn" : "debug", message, fields: { endpoint, requestId, ...traced(event) } };
     }
     case "call-cut":
       return {
@@ -104,13 +109,18 @@ function describe(event: ServiceEvent): Line {
       const { endpoint, requestId, sql } = event;
       const phases = Object.entries(event.phases).map(([name, ms]) => `${name} ${tenths(ms)}`);
       const message = `slow query: ${tenths(event.ms)} ms`;
-      return { level: "warn", message, fields: { endpoint, requestId, phases: phases.join(", "), sql } };
+      return {
+        level: "warn",
+        message,
+        fields: { endpoint, requestId, ...traced(event), phases: phases.join(", "), sql },
+      };
     }
     case "query-ran": {
       const { endpoint, requestId, connections, status, rows, sql, parameters } = event;
       const fields = {
         endpoint,
         requestId,
+        ...traced(event),
         connections: connections.join(", "),
         status: String(status),
         ...(rows === undefined ? {} : { rows: String(rows) }),

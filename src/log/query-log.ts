@@ -32,7 +32,7 @@ export function openQueryLog(first: Project, report: Report): QueryLog {
         phases[phase] = to - from;
       });
     }
-    report({ kind: "slow-call", requestId, endpoint, ms, phases, sql });
+    report({ kind: "slow-call", requestId, endpoint, ms, phases, sql, traceparent: traceparentOf(call) });
   }
 
   function tellQuery(call: ObservedCall, ran: RanQuery, { status }: CallEnd): void {
@@ -50,6 +50,7 @@ export function openQueryLog(first: Project, report: Report): QueryLog {
       rows,
       sql: withoutSecrets(ran.sql(), secrets),
       parameters: parameters?.map((text) => withoutSecrets(text, secrets)),
+      traceparent: traceparentOf(call),
     });
   }
 
@@ -70,6 +71,13 @@ export function openQueryLog(first: Project, report: Report): QueryLog {
       rules = rulesOf(project, slowMs);
     },
   };
+}
+
+const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/** Over HTTP it is whatever somebody sent. */
+function traceparentOf({ traceparent }: ObservedCall): string | undefined {
+  return traceparent !== undefined && TRACEPARENT.test(traceparent) ? traceparent : undefined;
 }
 
 function rulesOf({ main, environment }: Project, slowMs: number): Rules {

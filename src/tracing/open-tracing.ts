@@ -22,9 +22,9 @@ export interface TracingOptions {
 const PART = "the collector of traces";
 const DELAY_MS = 5_000;
 /** A collector that takes longer is as good as down. */
-const EXPORT_MS = 5_000;
-/** Nobody waits longer than this for the last spans. */
-const CLOSE_MS = 2_000;
+const EXPORT_MS = 2_000;
+/** The last spans are sent or lost by then, and nothing of it keeps the process alive. */
+const CLOSE_MS = 2_500;
 
 /** Loads OpenTelemetry: only those who trace pay for it. */
 export async function openTracing(

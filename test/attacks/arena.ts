@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { serviceFrom, type TestService } from "../service.ts";
-import { echo, narrowValidators, secondOrder, textValidators, write } from "./places.ts";
+import { briefEcho, echo, narrowValidators, secondOrder, textValidators, write } from "./places.ts";
 import { hangUp, type Sender, senders, type Target } from "./senders.ts";
 
 /** What may never leave: the content of a table, of a file, of the environment. */
@@ -54,10 +54,12 @@ function templateOf({ variable }: Sender, { name, fields }: Target): string {
       return secondOrder(variable("v"))[name];
     case "write":
       return write(variable("v"));
+    case "none":
+      return echo(variable("v")).sql;
     case "narrow":
       return `SELECT ${Object.keys(fields).map((field) => `{{${variable(field)}}} AS ${field}`)}`;
     default:
-      return echo(variable("v")).sql;
+      return briefEcho(variable("v")).sql;
   }
 }
 

@@ -8,6 +8,7 @@ import { attacks, everyText, refusedClasses } from "./texts.ts";
 import {
   arrived,
   arrivedOrRefused,
+  brieflyEchoed,
   echoed,
   INJECTION,
   inParallel,
@@ -75,11 +76,11 @@ const wrapped: Judge = (outcome, text) =>
 
 const judges: Readonly<Record<string, Judge>> = {
   none: arrived(echoed),
-  string: arrivedOrRefused(echoed),
-  bounded: arrivedOrRefused(echoed),
-  unscanned: arrived(echoed),
-  paged: arrived(echoed),
-  cached: arrived(echoed),
+  string: arrivedOrRefused(brieflyEchoed),
+  bounded: arrivedOrRefused(brieflyEchoed),
+  unscanned: arrived(brieflyEchoed),
+  paged: arrived(brieflyEchoed),
+  cached: arrived(brieflyEchoed),
   write: arrived((text) => ({ bare: text, part: `<${text}>` })),
   wrapped,
   unwrapped,

@@ -57,6 +57,14 @@ export function echo(name: string): Echo {
   };
 }
 
+/** A few of them, where another test has tried them all with the same sender. */
+export function briefEcho(name: string): Echo {
+  return {
+    sql: `SELECT {{${name}}} AS bare, '{{{${name}}}}' AS quoted, '<{{{${name}}}}>' AS part`,
+    expected: (text) => ({ bare: text, quoted: text, part: `<${text}>` }),
+  };
+}
+
 /** SQL that another parser reads: quoted for it, or not. */
 export function secondOrder(name: string): { readonly wrapped: string; readonly unwrapped: string } {
   return {

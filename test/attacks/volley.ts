@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Arena } from "./arena.ts";
-import { echo } from "./places.ts";
+import { briefEcho, echo } from "./places.ts";
 import type { Outcome, Sender, Target } from "./senders.ts";
 
 /** At the same time: more would wait in the queue of the service. */
@@ -70,6 +70,9 @@ export async function volley(
 
 /** The row of the endpoint with every place. */
 export const echoed = echo("").expected;
+
+/** The row of an endpoint with a few places. */
+export const brieflyEchoed = briefEcho("").expected;
 
 /** The row of a query that another parser read. */
 export const readBySomebodyElse = (text: string): unknown => ({ v: text, part: `<${text}>` });

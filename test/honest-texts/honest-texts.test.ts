@@ -2,7 +2,15 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type Arena, openArena, targetsOf } from "../attacks/arena.ts";
 import { senders } from "../attacks/senders.ts";
 import { everyText, honestTexts } from "../attacks/texts.ts";
-import { arrived, echoed, type Judge, patiently, readBySomebodyElse, volley } from "../attacks/volley.ts";
+import {
+  arrived,
+  brieflyEchoed,
+  echoed,
+  type Judge,
+  patiently,
+  readBySomebodyElse,
+  volley,
+} from "../attacks/volley.ts";
 
 const texts = everyText(honestTexts);
 
@@ -24,10 +32,10 @@ test("the collection is large, and every text is there once", () => {
 
 const judges: Readonly<Record<string, Judge>> = {
   none: arrived(echoed),
-  string: arrived(echoed),
-  bounded: arrived(echoed),
-  unscanned: arrived(echoed),
-  paged: arrived(echoed),
+  string: arrived(brieflyEchoed),
+  bounded: arrived(brieflyEchoed),
+  unscanned: arrived(brieflyEchoed),
+  paged: arrived(brieflyEchoed),
   write: arrived((text) => ({ bare: text, part: `<${text}>` })),
   wrapped: arrived(readBySomebodyElse),
 };

@@ -112,17 +112,12 @@ test("A19 more rows than a result may hold: as many as it may, and a word on the
 });
 
 test("A19 rows without an end take neither time nor memory", async () => {
-  const before = await residentMib();
+  const memory = (): Promise<number> => program.metric("process_resident_memory_bytes");
+  const before = await memory();
   const { content, structuredContent } = await program.call("endless");
   expect(structuredContent.truncated).toBe(true);
   expect(Buffer.byteLength(content[0].text)).toBeLessThanOrEqual(100_000);
   expect(content[1].text).toContain("(100000 bytes is the limit), there are more");
   // Four million megabytes are there to be had.
-  expect((await residentMib()) - before).toBeLessThan(300);
+  expect((await memory()) - before).toBeLessThan(300 * 2 ** 20);
 });
-
-/** Of the program, as its metrics tell. */
-async function residentMib(): Promise<number> {
-  const metrics = await (await fetch(`${program.rest}/metrics`)).text();
-  return Number(/^process_resident_memory_bytes (\S+)$/m.exec(metrics)?.[1]) / 2 ** 20;
-}

@@ -65,7 +65,8 @@ test("a call is a span in the trace of its caller, with one below it for each ph
   expect(sent?.url).toBe("/v1/traces");
   expect(sent?.headers["x-key"]).toBe("open-sesame");
   expect(collector.requests.map(({ body }) => body).join("")).not.toMatch(/hidden|open-sesame/);
-});
+  // The libraries are loaded here, which takes its time on a busy machine.
+}, 60_000);
 
 test("without a caller's trace a new one begins; a failure is marked as one", async () => {
   await using collector = await openTraceCollector();

@@ -10,6 +10,8 @@ export interface EngineRoom {
 const SHARE_OF_MEMORY = 0.6;
 const MIB = 1_048_576;
 const LEAST_MIB = 64;
+/** Rows that a query finds ahead of its reader. A quarter of what DuckDB takes costs no time, and a slow reader half the memory. */
+const ROWS_AHEAD = "256KiB";
 
 /** The project's settings, and ours where it makes none. */
 export function withDefaults(own: ReadonlyMap<string, string>, room: EngineRoom): ReadonlyMap<string, string> {
@@ -19,6 +21,7 @@ export function withDefaults(own: ReadonlyMap<string, string>, room: EngineRoom)
     const share = Math.floor((room.memoryBytes * SHARE_OF_MEMORY) / MIB);
     settings.set("memory_limit", `${Math.max(LEAST_MIB, share)}MiB`);
   }
+  if (!names.has("streaming_buffer_size")) settings.set("streaming_buffer_size", ROWS_AHEAD);
   // Nothing is said by an empty text: then nothing is put anywhere.
   if (room.spillFolder === undefined || names.get("temp_directory") === "") return settings;
   for (const name of own.keys()) if (name.toLowerCase() === "temp_directory") settings.delete(name);

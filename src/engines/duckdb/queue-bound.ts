@@ -24,13 +24,18 @@ export interface QueueBoundOptions {
   readonly now: () => number;
 }
 
-/** Many at the same moment are no overload, if they have their turns soon. */
-const MOST_IN_A_BURST = 1_000;
-const PATIENCE_IN_A_BURST_MS = 500;
+/** What is accepted has its turn within this time, or after so many queries in each slot. */
+interface Patience {
+  readonly ms: number;
+  readonly queries: number;
+}
+
+/** Many at the same moment are no overload. */
+const IN_A_BURST: Patience = { ms: 500, queries: 4 };
 /** A queue that has not been empty for this long is no burst. */
 const BURST_MS = 100;
-/** What waits then has its turn within this time, or after one query in each slot. */
-const PATIENCE_MS = 250;
+const AFTER_IT: Patience = { ms: 250, queries: 1 };
+const MOST_WAITING = 1_000;
 /** How quickly the queue moved longer ago than this says nothing of now. */
 const REMEMBERED_MS = 10_000;
 /** The mean is about that of so many turns. */
@@ -47,9 +52,9 @@ export function openQueueBound({ size, maxWaiting, now }: QueueBoundOptions): Qu
   function most(lanes: number): number {
     if (maxWaiting !== undefined) return maxWaiting;
     const isBurst = standingSince === undefined || now() - standingSince < BURST_MS;
-    const soon =
-      interval > 0 ? Math.ceil((isBurst ? PATIENCE_IN_A_BURST_MS : PATIENCE_MS) / interval) : MOST_IN_A_BURST;
-    return Math.min(MOST_IN_A_BURST, Math.max(size, lanes, soon));
+    const { ms, queries } = isBurst ? IN_A_BURST : AFTER_IT;
+    const soon = interval > 0 ? Math.ceil(ms / interval) : MOST_WAITING;
+    return Math.min(MOST_WAITING, Math.max(size * queries, lanes, soon));
   }
 
   function begin(): void {

@@ -63,12 +63,12 @@ export async function attempt<T>(
     attempted = { kind: "done", value: await work({ deadline, seen, marks }) };
   } catch (error) {
     const failure = failureOf(error);
-    const { requestId } = call;
+    const { requestId, traceparent } = call;
     if (failure.kind === "internal") report({ kind: "unexpected", requestId, error });
     const cause = error instanceof Error ? error.cause : undefined;
     // Whoever left does not wait for an answer, and nothing went wrong.
     if (failure.kind !== "cancelled")
-      report({ kind: "call-failed", requestId, endpoint: called.label, failure, cause });
+      report({ kind: "call-failed", requestId, endpoint: called.label, failure, cause, traceparent });
     attempted = { kind: "failed", failure, told: tellFailure(failure, callee.limits) };
   } finally {
     call.signal.removeEventListener("abort", stop);
