@@ -28,7 +28,7 @@ export interface McpSurfaceOptions {
 export async function openMcpSurface(service: Service, options: McpSurfaceOptions): Promise<McpSurface> {
   const { observers, report, now } = options;
   let { settings } = options;
-  let { protections } = service.project.main;
+  let { protections, name } = service.project.main;
   let held: (() => void)[] | undefined;
   const productOf = (of: Service, as: McpSettings): Promise<McpProduct> =>
     openMcpProduct(of, { settings: as, observers, report, now });
@@ -41,8 +41,8 @@ export async function openMcpSurface(service: Service, options: McpSurfaceOption
     now: () => performance.now(),
     after: afterMs,
     randomId: () => crypto.randomUUID(),
-    proxies: protections.proxies,
-    protectedResource: protectedResourceOf(service, settings),
+    proxies: { isTrusted: (address) => protections.proxies.isTrusted(address) },
+    protectedResource: () => protectedResourceOf(name, settings),
   });
 
   const answer: RequestHandler = (request, response) => {
@@ -67,11 +67,12 @@ export async function openMcpSurface(service: Service, options: McpSurfaceOption
       else held.push(() => answer(request, response));
     },
     async prepare(next) {
-      const { mcp = settings, protections: border } = next.project.main;
+      const { mcp = settings, protections: border, name: called } = next.project.main;
       const made = await productOf(next, mcp);
       return () => {
         settings = mcp;
         protections = border;
+        name = called;
         product = made;
         server.replace(made.service, made.gate, mcp);
       };
@@ -96,8 +97,8 @@ export async function openMcpSurface(service: Service, options: McpSurfaceOption
 }
 
 /** What clients of an identity provider need to know to ask it for a token. RFC 9728. */
-function protectedResourceOf({ project }: Service, { auth }: McpSettings) {
+function protectedResourceOf(resourceName: string, { auth }: McpSettings) {
   if (auth?.policy.kind !== "oidc") return undefined;
   const { issuerUrl, scopes } = auth.policy;
-  return { issuer: issuerUrl, scopes, resourceName: project.main.name };
+  return { issuer: issuerUrl, scopes, resourceName };
 }

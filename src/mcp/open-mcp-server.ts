@@ -31,7 +31,8 @@ export interface McpServerOptions {
   /** What nobody can guess, in visible ASCII: for sessions and tasks. */
   readonly randomId: () => string;
   readonly proxies: Pick<TrustedProxies, "isTrusted">;
-  readonly protectedResource?: ProtectedResource | undefined;
+  /** Undefined where tokens are not had from an identity provider. */
+  readonly protectedResource?: () => ProtectedResource | undefined;
   readonly taskStore?: TaskStore | undefined;
 }
 
@@ -73,7 +74,7 @@ export function openMcpServer(options: McpServerOptions): McpServer {
     isDraining: () => draining,
   };
   const keepAlive = openKeepAlive(after);
-  const { proxies, protectedResource } = options;
+  const { proxies, protectedResource = () => undefined } = options;
   const context: HttpContext = { ...core, proxies, keepAlive, protectedResource, borders: () => borders };
   const drain = (): void => {
     draining = true;

@@ -51,7 +51,11 @@ export function callMetrics({ all, phases: timings }: CallFigures): readonly Met
       ),
     },
     perEndpoint("eider_rows_total", "Rows in answers, and rows that writes changed.", ({ rows }) => rows),
-    perEndpoint("eider_response_bytes_total", "Bytes of answers, heads included.", ({ bytes }) => bytes),
+    perEndpoint(
+      "eider_response_bytes_total",
+      "Bytes of answers, with their heads where something was run.",
+      ({ bytes }) => bytes,
+    ),
     perEndpoint(
       "eider_remembered_answers_total",
       "Calls that got the answer of an earlier one.",

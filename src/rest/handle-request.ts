@@ -3,7 +3,6 @@ import { type Identity, identityKey } from "../auth/identity.ts";
 import { openMarks } from "../calls/call-marks.ts";
 import { openDeadline } from "../calls/deadline.ts";
 import { encodeWritten } from "../calls/encode-written.ts";
-import type { ObservedCall } from "../calls/observed-call.ts";
 import type { Call } from "../calls/run-endpoint.ts";
 import { runWrite } from "../calls/run-write.ts";
 import { RequestFailure } from "../failure.ts";
@@ -20,7 +19,15 @@ import type { Exchange } from "./exchange.ts";
 import { answerToken } from "./exchange-token.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { negotiationFor } from "./negotiation/negotiate-format.ts";
-import { countWritten, observeCall, recallKnown, watchRequest } from "./observe-call.ts";
+import {
+  countWritten,
+  endAtOnce,
+  followCall,
+  observeCall,
+  recallKnown,
+  type WatchedCall,
+  watchRequest,
+} from "./observe-call.ts";
 import { readParams } from "./read-params/index.ts";
 import { splitTarget, type Target } from "./read-params/target.ts";
 import type { RestContext } from "./rest-app.ts";
@@ -34,7 +41,11 @@ export function handleRequest(request: IncomingMessage, response: ServerResponse
   let name = "";
   const { answered } = context.watch;
   const became = answered && watchRequest(asked, answered);
-  const fail = (error: unknown): void => sendFailure(error, { ...asked, endpoint: name }, context);
+  let observed: WatchedCall | undefined;
+  const fail = (error: unknown): void => {
+    followCall(observed, asked, context.watch);
+    sendFailure(error, { ...asked, endpoint: name }, context);
+  };
   try {
     enforceHttps(asked, context);
     admitOrigin(asked, context);
@@ -45,10 +56,12 @@ export function handleRequest(request: IncomingMessage, response: ServerResponse
     const found = findEndpoint(target, asked, context);
     if (found === undefined) return;
     name = found.endpoint.name;
-    const observed = observeCall(name, asked, context.watch);
+    observed = observeCall(name, asked, context.watch);
     became?.(observed);
     const admitted = admit(found.endpoint, asked, context.gate);
     if (admitted instanceof Promise) {
+      // While that is found out the client may leave.
+      followCall(observed, asked, context.watch);
       admitted.then((identity) => answerAdmitted({ ...found, target, identity, observed }, asked, context)).catch(fail);
       return;
     }
@@ -64,7 +77,7 @@ type Found = Extract<Match, { kind: "endpoint" }>;
 interface AdmittedCall extends Found {
   readonly target: Target;
   readonly identity: Identity;
-  readonly observed: ObservedCall | undefined;
+  readonly observed: WatchedCall | undefined;
 }
 
 /** Undefined when it has been answered at once: the same call got the same answer before, and would get it again. */
@@ -80,7 +93,11 @@ function answerAdmitted(called: AdmittedCall, asked: Asked, context: RestContext
       : undefined;
   if (known !== undefined && observed !== undefined) recallKnown(known, observed);
   // What a call was about is read for the audit even when its answer is known.
-  if (known !== undefined && !context.watch.needsParameters && sendAtOnce(known, asked)) return undefined;
+  if (known !== undefined && !context.watch.needsParameters && sendAtOnce(known, asked)) {
+    endAtOnce(observed, asked, context.watch);
+    return undefined;
+  }
+  followCall(observed, asked, context.watch);
   return answerCall({ ...called, key, known }, asked, context);
 }
 

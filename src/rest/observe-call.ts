@@ -48,17 +48,22 @@ export function watchRequest(
 /** The status that proxies log for a client that did not wait. */
 const LEFT = 499;
 
-/** A call that is watched until its answer has gone out, or its client has gone. Undefined when nobody watches. */
+/** A call over REST that somebody watches. */
+export interface WatchedCall extends ObservedCall {
+  /** Its end will be told when its connection is done with it. */
+  isFollowed: boolean;
+}
+
+/** A call that begins; its end is told by `followCall` or by `endAtOnce`. Undefined when nobody watches. */
 export function observeCall(
   endpoint: string,
   { request, response, requestId }: Asked,
   { observers, answered, proxies, now, tellsTimes }: Watch,
-): ObservedCall | undefined {
+): WatchedCall | undefined {
   if (observers.length === 0 && answered === undefined && !tellsTimes) return undefined;
-  const { socket } = request;
-  const bytesBefore = socket.bytesWritten;
   const startedAt = performance.now();
-  const call: ObservedCall = {
+  const call: WatchedCall = {
+    isFollowed: false,
     surface: "rest",
     endpoint,
     requestId,
@@ -79,14 +84,30 @@ export function observeCall(
     if (observer.begun === undefined) continue;
     for (const [name, value] of observer.begun(call)) response.setHeader(name, value);
   }
-  // It closes once; `once` would cost as much as everything that is counted.
-  response.on("close", () => {
-    const status = response.writableFinished ? response.statusCode : LEFT;
-    call.bytes = socket.bytesWritten - bytesBefore;
-    const end: CallEnd = { status, durationMs: performance.now() - call.startedAt };
-    for (const observer of observers) observer.ended(call, end);
-  });
   return call;
+}
+
+/** Watches a call until its answer has gone out, or its client has gone. */
+export function followCall(call: WatchedCall | undefined, { request, response }: Asked, watch: Watch): void {
+  if (call === undefined || call.isFollowed) return;
+  call.isFollowed = true;
+  const { socket } = request;
+  const bytesBefore = socket.bytesWritten;
+  response.once("close", () => {
+    call.bytes = socket.bytesWritten - bytesBefore;
+    tellEnd(call, response.writableFinished ? response.statusCode : LEFT, watch);
+  });
+}
+
+/** The answer was known and has been sent: to wait until it has arrived would cost as much as everything that is counted. */
+export function endAtOnce(call: WatchedCall | undefined, { response }: Asked, watch: Watch): void {
+  if (call === undefined || call.isFollowed) return;
+  tellEnd(call, response.statusCode, watch);
+}
+
+function tellEnd(call: ObservedCall, status: number, { observers }: Watch): void {
+  const end: CallEnd = { status, durationMs: performance.now() - call.startedAt };
+  for (const observer of observers) observer.ended(call, end);
 }
 
 /** What is known of answers that may be sent again. */
@@ -100,6 +121,7 @@ export function recallKnown(answer: WholeAnswer, call: ObservedCall): void {
   const { rows, format } = known.get(answer) ?? {};
   call.rows = rows;
   call.format = format;
+  call.bytes = answer.size;
   call.cache = answer.cached?.state;
   call.remembered = true;
 }

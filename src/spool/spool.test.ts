@@ -146,6 +146,24 @@ test("a folder that somebody else made under the name is not used", async () => 
   expect(await failure(spool.write((path) => writeFile(path, "x")))).toMatchObject({ kind: "query-failed" });
 });
 
+test("a folder for the database is nobody else's, goes with the spool, and is swept when its process died", async () => {
+  const left = join(parent, `eider-spill-${DEAD}-0189aaaa-0000-4000-8000-000000000000`);
+  await mkdir(left);
+  const folder = await spool.makeSpill();
+  expect([existsSync(left), statSync(folder).mode & 0o777]).toEqual([false, 0o700]);
+  await writeFile(join(folder, "x"), "x");
+  await spool.close();
+  expect(readdirSync(parent)).toEqual([]);
+});
+
+test("where no folder can be made, that is found out by whoever needs it", async () => {
+  const blocked = join(parent, "file");
+  await writeFile(blocked, "");
+  const folder = await opened(blocked).makeSpill();
+  expect(folder.startsWith(blocked)).toBe(true);
+  expect(existsSync(folder)).toBe(false);
+});
+
 test("after the end nothing is written", async () => {
   await spool.close();
   expect(await failure(spool.write((path) => writeFile(path, "x")))).toEqual({ kind: "draining" });

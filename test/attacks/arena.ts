@@ -1,9 +1,15 @@
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openMcpSurface } from "../../src/cli/mcp-surface.ts";
+import { defaultMcpSettings } from "../../src/config/mcp-config.ts";
+import type { ServiceEvent } from "../../src/events.ts";
+import { listen } from "../../src/http/listen.ts";
 import { serviceFrom, type TestService } from "../service.ts";
+import { hangUp } from "./kept-connection.ts";
 import { briefEcho, echo, narrowValidators, secondOrder, textValidators, write } from "./places.ts";
-import { hangUp, type Sender, senders, type Target } from "./senders.ts";
+import type { Sender, Target } from "./sender.ts";
+import { senders } from "./senders.ts";
 
 /** What may never leave: the content of a table, of a file, of the environment. */
 const MARKS = ["token-of-the-secret-table", "content-of-the-canary-file", "value-of-the-environment"] as const;
@@ -12,6 +18,7 @@ const [SECRET_ROW, FILE_CONTENT, ENVIRONMENT] = MARKS;
 /** A service with every place behind every sender, and things around it that an attack would touch. */
 export interface Arena extends AsyncDisposable {
   readonly service: TestService;
+  readonly urls: Readonly<Record<Sender["surface"], string>>;
   /** The text with the real names of the file and the folder. */
   aim(text: string): string;
   /** What an attack could change: tables with their rows, databases, settings, files. */
@@ -20,6 +27,8 @@ export interface Arena extends AsyncDisposable {
   notes(): Promise<readonly unknown[]>;
   /** The marks that stand in an answer. */
   leaks(answer: string): readonly string[];
+  /** What the service did not expect to happen. */
+  unexpected(): readonly ServiceEvent[];
 }
 
 /** The endpoints of one sender, by what they try. */
@@ -33,7 +42,7 @@ export function targetsOf(sender: Sender): Readonly<Record<string, Target>> {
   const validated = Object.entries(textValidators)
     .filter(([name]) => sender.hasFields || name === "none")
     .map(([name, validators]): [string, Target] => [name, one(name, validators)]);
-  return {
+  const targets: Readonly<Record<string, Target>> = {
     ...Object.fromEntries(validated),
     paged: one("paged", "", "with-pagination: true\n"),
     // Every text makes a snapshot of its own, which takes its time: two ways are enough to see that keys are values.
@@ -45,6 +54,8 @@ export function targetsOf(sender: Sender): Readonly<Record<string, Target>> {
     write: one("write", "", ""),
     ...(sender.hasFields ? { narrow: { ...one("narrow"), fields: narrowValidators } } : {}),
   };
+  const { only = Object.keys(targets) } = sender;
+  return Object.fromEntries(Object.entries(targets).filter(([name]) => only.includes(name)));
 }
 
 function templateOf({ variable }: Sender, { name, fields }: Target): string {
@@ -75,6 +86,16 @@ connections:
       CREATE TABLE notes (bare VARCHAR, part VARCHAR);
 template:
   environment-whitelist: [EIDER_ATTACK_CANARY]
+mcp: { port: 0 }
+`;
+
+/** A prompt has no template in SQL: a text goes around the database. */
+const PROMPT = `
+mcp-prompt:
+  name: prompt
+  description: Says it
+  template: "<{{v}}> {{#v}}[{{{v}}}]{{/v}}{{^v}}nothing{{/v}}"
+  arguments: [v]
 `;
 
 const STATE = `
@@ -102,6 +123,7 @@ export async function openArena(): Promise<Arena> {
     "state.sql": STATE,
     "notes.yaml": `${plain("/notes")}template-source: notes.sql\n`,
     "notes.sql": "SELECT bare, part FROM notes",
+    "prompt.yaml": PROMPT,
   };
   for (const sender of senders) {
     for (const target of Object.values(targetsOf(sender))) {
@@ -111,8 +133,10 @@ export async function openArena(): Promise<Arena> {
     }
   }
   const service = await serviceFrom(files, { EIDER_ATTACK_CANARY: ENVIRONMENT });
+  const mcp = await serveMcp(service);
   return {
     service,
+    urls: { rest: service.url, mcp: mcp.url },
     aim: (text) => text.replaceAll("@FILE@", join(folder, "canary.csv")).replaceAll("@FOLDER@", join(folder, "out")),
     state: async () => ({
       database: await service.json("/state"),
@@ -122,10 +146,35 @@ export async function openArena(): Promise<Arena> {
     // The answer is the test's own list.
     notes: async () => (await service.json("/notes")) as readonly unknown[],
     leaks: (answer) => MARKS.filter((mark) => answer.includes(mark)),
+    unexpected: () => [...service.events, ...mcp.events].filter(({ kind }) => kind === "unexpected"),
     async [Symbol.asyncDispose]() {
       hangUp();
+      await mcp[Symbol.asyncDispose]();
       await service[Symbol.asyncDispose]();
       await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** MCP on a port of its own, over the same service. */
+async function serveMcp({
+  service,
+}: TestService): Promise<{ readonly url: string; readonly events: readonly ServiceEvent[] } & AsyncDisposable> {
+  const events: ServiceEvent[] = [];
+  const surface = await openMcpSurface(service, {
+    settings: service.project.main.mcp ?? defaultMcpSettings,
+    observers: [],
+    report: (event) => events.push(event),
+    now: () => new Date(),
+  });
+  const listener = await listen({ host: "127.0.0.1", port: 0, handle: surface.handle });
+  return {
+    url: listener.url,
+    events,
+    async [Symbol.asyncDispose]() {
+      surface.cancelAll();
+      listener.destroy();
+      await listener.close();
     },
   };
 }

@@ -2,8 +2,10 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { endpoint, serviceFrom } from "../service.ts";
 import { type Arena, openArena, targetsOf } from "./arena.ts";
+import { tryNames } from "./mcp-names.ts";
 import type { narrowValidators } from "./places.ts";
-import { senders, type Target } from "./senders.ts";
+import type { Target } from "./sender.ts";
+import { senders } from "./senders.ts";
 import { attacks, everyText, refusedClasses } from "./texts.ts";
 import {
   arrived,
@@ -96,11 +98,12 @@ describe("attacks are inert", () => {
     expect(await volley(arena, { sender, target, texts }, judges[name] as Judge)).toEqual([]);
     // What was written by our own endpoint is no trace of an attack.
     expect(await arena.state()).toEqual(before);
-    expect(arena.service.events.filter(({ kind }) => kind === "unexpected")).toEqual([]);
+    expect(arena.unexpected()).toEqual([]);
   });
 
   test("what was written is there, unchanged, once for each sender", async () => {
-    const written = senders.flatMap(({ carries }) => texts.map((text) => arena.aim(text)).filter(carries));
+    const writing = senders.filter((sender) => "write" in targetsOf(sender));
+    const written = writing.flatMap(({ carries }) => texts.map((text) => arena.aim(text)).filter(carries));
     const sorted = (rows: readonly unknown[]): readonly string[] => rows.map((row) => JSON.stringify(row)).sort();
     expect(sorted(await arena.notes())).toEqual(sorted(written.map((text) => ({ bare: text, part: `<${text}>` }))));
   });
@@ -115,6 +118,16 @@ describe("attacks are inert", () => {
     });
     expect(wrong).toEqual([]);
     expect(await arena.state()).toEqual(before);
+  });
+
+  test("an attack that an agent sends in a prompt, or in place of a name, does nothing", async () => {
+    const wrong: string[] = [];
+    await inParallel(texts, async (text) => {
+      wrong.push(...(await tryNames(arena.urls.mcp, arena.aim(text))));
+    });
+    expect(wrong).toEqual([]);
+    expect(await arena.state()).toEqual(before);
+    expect(arena.unexpected()).toEqual([]);
   });
 });
 

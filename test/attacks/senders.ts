@@ -1,89 +1,11 @@
 import { createHmac } from "node:crypto";
-import { Agent, request } from "node:http";
+import { type Asked, askPatiently } from "./kept-connection.ts";
+import { mcpSenders } from "./mcp-senders.ts";
+import { declaredFields, methodOf, type Outcome, params, type Sender, type Target } from "./sender.ts";
 
-/** What became of a text that was sent. */
-export type Outcome =
-  | { readonly kind: "rows"; readonly rows: readonly unknown[] }
-  | { readonly kind: "refused"; readonly errors: readonly { readonly field: string; readonly message: string }[] }
-  | { readonly kind: "broken"; readonly what: string };
-
-/** An endpoint that a sender can reach. */
-export interface Target {
-  readonly name: string;
-  readonly does: "read" | "write";
-  /** Further lines of its YAML. */
-  readonly yaml: string;
-  /** The fields that carry the text, each with its `validators` in YAML, or the empty text for none. */
-  readonly fields: Readonly<Record<string, string>>;
-}
-
-/**
- * One way for a text to reach a template. MCP becomes another member of the list when it is served: `declare` gives a
- * file with `mcp-tool`, `send` calls the tool and turns its result into an Outcome.
- */
-export interface Sender {
-  readonly name: string;
-  /** What templates call the text. */
-  readonly variable: (field: string) => string;
-  /** Whether one call carries one text in several fields, each with validators of its own. */
-  readonly hasFields: boolean;
-  /** The endpoint's YAML, without its template. */
-  readonly declare: (target: Target) => string;
-  /** False for a text that this way has no room for: there it would be malformed HTTP. */
-  readonly carries: (text: string) => boolean;
-  readonly send: (url: string, target: Target, text: string) => Promise<Outcome>;
-}
-
-const agent = new Agent({ keepAlive: true, maxSockets: 8 });
-
-/** Ends the connections that are kept for the next text. */
-export function hangUp(): void {
-  agent.destroy();
-}
-
-interface Request {
-  readonly method: string;
-  readonly path: string;
-  readonly headers?: Record<string, string>;
-  readonly body?: string;
-}
-
-/** A machine that is busy with other things may make the service refuse work, whatever is asked. */
-const PATIENCE_MS = 60_000;
-
-/** One call over a connection that is kept, made again while the service says that it is too busy. */
-async function call(url: string, asked: Request): Promise<Outcome> {
-  const deadline = performance.now() + PATIENCE_MS;
-  for (;;) {
-    const { status, isBusy, body } = await ask(url, asked);
-    if (!isBusy || performance.now() > deadline) return outcomeOf(status, body);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
-interface Answer {
-  readonly status: number;
-  readonly isBusy: boolean;
-  readonly body: string;
-}
-
-/** Nothing of the path is made nicer on the way. */
-function ask(url: string, { method, path, headers = {}, body = "" }: Request): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const { hostname, port } = new URL(url);
-    const asking = request({ hostname, port, method, path, headers, agent }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on("data", (chunk: Buffer) => chunks.push(chunk));
-      response.on("error", reject);
-      response.on("end", () => {
-        const status = response.statusCode ?? 0;
-        const isBusy = status === 503 && response.headers["retry-after"] !== undefined;
-        resolve({ status, isBusy, body: Buffer.concat(chunks).toString("utf8") });
-      });
-    });
-    asking.on("error", reject);
-    asking.end(body);
-  });
+async function call(url: string, asked: Asked): Promise<Outcome> {
+  const { status, body } = await askPatiently(url, asked);
+  return outcomeOf(status, body);
 }
 
 function outcomeOf(status: number, body: string): Outcome {
@@ -94,25 +16,14 @@ function outcomeOf(status: number, body: string): Outcome {
   return { kind: "rows", rows: Array.isArray(parsed) ? parsed : parsed.data };
 }
 
-const params = (field: string): string => `params.${field}`;
-
-const methodOf = ({ does }: Target): string => (does === "read" ? "GET" : "POST");
-
-function declared(
-  target: Target,
-  options: { location: string; path?: string; method?: string; auth?: string },
-): string {
-  const { location, path = `/${location}/${target.name}`, method = methodOf(target), auth = "" } = options;
-  const fields = Object.entries(target.fields).map(
-    ([field, validators]) =>
-      `  - { field-name: ${field}, field-in: ${location}${validators === "" ? "" : `, validators: ${validators}`} }\n`,
-  );
-  const operation = target.does === "read" ? "{ type: Read }" : "{ type: Write, returns-data: true }";
-  return `url-path: ${path}\nmethod: ${method}\noperation: ${operation}\nconnection: [memory]\n${target.yaml}${auth}${location === "token" ? "" : `request:\n${fields.join("")}`}`;
+function declared(target: Target, options: { location: string; path?: string; method?: string }): string {
+  const { location, path = `/${location}/${target.name}`, method } = options;
+  return `url-path: ${path}\n${declaredFields(target, location, method)}`;
 }
 
 const query: Sender = {
   name: "query",
+  surface: "rest",
   variable: params,
   hasFields: true,
   declare: (target) => declared(target, { location: "query" }),
@@ -125,6 +36,7 @@ const query: Sender = {
 
 const path: Sender = {
   name: "path",
+  surface: "rest",
   variable: params,
   hasFields: true,
   declare: (target) => {
@@ -141,6 +53,7 @@ const path: Sender = {
 
 const header: Sender = {
   name: "header",
+  surface: "rest",
   variable: params,
   hasFields: true,
   declare: (target) => declared(target, { location: "header" }),
@@ -156,6 +69,7 @@ const header: Sender = {
 
 const body: Sender = {
   name: "body",
+  surface: "rest",
   variable: params,
   hasFields: true,
   declare: (target) => declared(target, { location: "body", method: "POST" }),
@@ -174,10 +88,13 @@ const JWT_SECRET = "a secret of the tests with more than 32 bytes";
 /** The user name of a token: no parameter, but text from outside all the same. */
 const token: Sender = {
   name: "token",
+  surface: "rest",
   variable: () => "auth.username",
   hasFields: false,
-  declare: (target) =>
-    declared(target, { location: "token", auth: `auth: { type: bearer, jwt-secret: "${JWT_SECRET}" }\n` }),
+  declare: (target) => {
+    const yaml = `${target.yaml}auth: { type: bearer, jwt-secret: "${JWT_SECRET}" }\n`;
+    return declared({ ...target, yaml, fields: {} }, { location: "token" });
+  },
   carries: (text) => text !== "",
   send: (url, target, text) => {
     const parts = [{ alg: "HS256", typ: "JWT" }, { sub: text }].map((part) =>
@@ -190,4 +107,4 @@ const token: Sender = {
 };
 
 /** Every way in which a text can come. */
-export const senders: readonly Sender[] = [query, path, header, body, token];
+export const senders: readonly Sender[] = [query, path, header, body, token, ...mcpSenders];

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Arena } from "./arena.ts";
 import { briefEcho, echo } from "./places.ts";
-import type { Outcome, Sender, Target } from "./senders.ts";
+import type { Outcome, Sender, Target } from "./sender.ts";
 
 /** At the same time: more would wait in the queue of the service. */
 const AT_ONCE = 8;
@@ -58,7 +58,7 @@ export async function volley(
   await inParallel(
     texts.map((text) => arena.aim(text)).filter((text) => sender.carries(text)),
     async (text) => {
-      const outcome = await sender.send(arena.service.url, target, text);
+      const outcome = await sender.send(arena.urls[sender.surface], target, text);
       const leaks = arena.leaks(JSON.stringify(outcome));
       if (leaks.length > 0) wrong.push(`${JSON.stringify(text)} got hold of ${leaks.join(", ")}`);
       const problem = judge(outcome, text);

@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type Arena, openArena, targetsOf } from "../attacks/arena.ts";
+import { tryNames } from "../attacks/mcp-names.ts";
 import { senders } from "../attacks/senders.ts";
 import { everyText, honestTexts } from "../attacks/texts.ts";
 import {
   arrived,
   brieflyEchoed,
   echoed,
+  inParallel,
   type Judge,
   patiently,
   readBySomebodyElse,
@@ -50,6 +52,14 @@ const cases = senders.flatMap((sender) =>
 describe("honest text is never refused, and comes back as it was sent", () => {
   test.each(cases)("$by, $name", async ({ name, sender, target }) => {
     expect(await volley(arena, { sender, target, texts }, judges[name] as Judge)).toEqual([]);
+  });
+
+  test("prompts say it, and where it is the name of nothing that is what one is told", async () => {
+    const wrong: string[] = [];
+    await inParallel(texts, async (text) => {
+      wrong.push(...(await tryNames(arena.urls.mcp, text)));
+    });
+    expect(wrong).toEqual([]);
   });
 
   test("addresses are e-mail", async () => {

@@ -1,42 +1,11 @@
+import { readdir } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
 import { until } from "../until.ts";
-import { type Files, folderWith, type Program, start } from "./program.ts";
+import { ask, CRASH_PROJECT, putUnderLoad, type Told, write, wrongSnapshot } from "./crash-load.ts";
+import { folderWith, type Program, start } from "./program.ts";
 
-const CLIENTS = 8;
-/** No longer than this is written before a kill. */
+/** No longer than this is worked before a kill. */
 const LONGEST_MS = 250;
-
-/** A file database that is checkpointed all the time, so that kills meet checkpoints too. */
-const PROJECT: Files = {
-  "eider.yaml": `http-port: 0
-duckdb: { db_path: ./data.duckdb, checkpoint_threshold: 64KB }
-connections:
-  memory: { init: "CREATE TABLE IF NOT EXISTS t (round INTEGER, id INTEGER, filler VARCHAR); CREATE TABLE IF NOT EXISTS sums (client INTEGER, n INTEGER)" }
-`,
-  "post.yaml": `url-path: /t
-method: POST
-template-source: post.sql
-connection: memory
-request:
-  - { field-name: round, field-in: body, required: true, validators: [{ type: int }] }
-  - { field-name: id, field-in: body, required: true, validators: [{ type: int }] }
-  - { field-name: client, field-in: body, required: true, validators: [{ type: int }] }
-`,
-  // Two tables in one transaction: what is acknowledged is in both, what is not is in both or in none.
-  "post.sql":
-    "INSERT INTO t VALUES ({{params.round}}, {{params.id}}, repeat('x', 200)); INSERT INTO sums VALUES ({{params.client}}, {{params.id}})",
-  "get.yaml": `url-path: /t/:round
-template-source: get.sql
-connection: memory
-with-pagination: false
-request:
-  - { field-name: round, field-in: path, validators: [{ type: int }] }
-`,
-  "get.sql": "SELECT id FROM t WHERE round = {{params.round}} ORDER BY id",
-  "all.yaml": "url-path: /all\ntemplate-source: all.sql\nconnection: memory\nwith-pagination: false\n",
-  "all.sql":
-    "SELECT count(*) AS ids, count(DISTINCT id) AS distinct_ids, (SELECT count(*) FROM sums) AS others, (SELECT count(*) FROM t ANTI JOIN sums ON t.id = sums.n) AS alone FROM t",
-};
 
 /** What clients were told and what was found afterwards. */
 export interface CrashReport {
@@ -45,80 +14,114 @@ export interface CrashReport {
   readonly acknowledged: number;
   /** Rows that were there although their clients never heard of it. */
   readonly unheard: number;
+  /** Writes with a key whose answer never came, and that were sent again. */
+  readonly repeated: number;
+  readonly reads: number;
+  readonly refreshes: number;
+  readonly reloads: number;
   /** What must not be, in words. */
   readonly wrong: readonly string[];
 }
 
 /**
- * Clients write rows with ids of their own into a file database; at some moment the program is killed with SIGKILL, is
- * started again, and must have every row that it acknowledged, once.
+ * Clients write rows with ids of their own into a file database, read, refresh a cache in a file and reload the project; at some
+ * moment the program is killed with SIGKILL, is started again, and must have every row that it acknowledged, once.
  */
 export async function crashAgain(kills: number, random: () => number = Math.random): Promise<CrashReport> {
-  await using folder = await folderWith(PROJECT);
+  await using folder = await folderWith(CRASH_PROJECT);
+  // Its temporary files have a folder of their own, so that it can be told what is left there.
+  await using temporary = await folderWith({});
   const wrong: string[] = [];
-  let [acknowledged, unheard, nextId] = [0, 0, 0];
+  const sums = { acknowledged: 0, unheard: 0, repeated: 0, reads: 0, refreshes: 0, reloads: 0 };
+  let nextId = 0;
 
-  async function writeUntilKilled(url: string, round: number, program: Program): Promise<Set<number>> {
-    const told = new Set<number>();
+  const run = (): Promise<Program> => start({}, { cwd: folder.path, env: { TMPDIR: temporary.path } });
+
+  async function workUntilKilled(url: string, round: number, program: Program): Promise<Told> {
+    const told: Told = { acknowledged: new Set(), unanswered: new Map(), reads: 0, refreshes: 0, reloads: 0 };
     let killed = false;
-    const client = async (number: number): Promise<void> => {
-      while (!killed) {
-        const id = nextId++;
-        const answer = await fetch(`${url}/t`, {
-          method: "POST",
-          headers: { "Content-Type": "application/json" },
-          body: JSON.stringify({ round, id, client: number }),
-        })
-          .then(async (response) => ({ status: response.status, text: await response.text() }))
-          .catch(() => undefined);
-        // A connection that broke says nothing about the row.
-        if (answer === undefined) return;
-        if (answer.status === 200 && answer.text === '{"rows_affected":2}') told.add(id);
-        else wrong.push(`round ${round}: ${answer.status} ${answer.text}`);
-      }
-    };
-    const all = Promise.all(Array.from({ length: CLIENTS }, (_, number) => client(number)));
-    // Mostly when writes are under way in numbers; the first ones after a start are slow.
-    if (random() < 0.8) await until("the first answers", () => told.size >= CLIENTS || wrong.length > 0);
+    const working = putUnderLoad(
+      {
+        url,
+        round,
+        program,
+        folder: folder.path,
+        nextId: () => nextId++,
+        wrong: (what) => wrong.push(`round ${round}: ${what}`),
+        isOver: () => killed,
+      },
+      told,
+    );
+    // Mostly when all kinds of work are under way; the first ones after a start are slow.
+    if (random() < 0.8) {
+      const isWarm = (): boolean => told.acknowledged.size >= 8 && told.reads >= 2 && told.reloads >= 1;
+      await until("the first answers", () => isWarm() || wrong.length > 0 || program.hasExited(), 30_000);
+    }
     await wait(random() * LONGEST_MS);
+    if (program.hasExited()) wrong.push(`round ${round}: it ended by itself:\n${program.stderr()}`);
     program.signal("SIGKILL");
     killed = true;
-    await all;
+    await working;
     await program.exited;
+    if (program.stderr().includes('"level":"error"')) wrong.push(`round ${round}: ${program.stderr()}`);
     return told;
   }
 
-  async function check(url: string, round: number, told: ReadonlySet<number>): Promise<void> {
-    const response = await fetch(`${url}/t/${round}`);
-    const found = ((await response.json()) as { id: number }[]).map(({ id }) => id);
+  async function check(url: string, round: number, told: Told): Promise<void> {
+    const repeats = [...told.unanswered].map(async ([id, client]) => {
+      // Done already or not: it is done once, and the client hears of it.
+      const answer = await write(url, { round, id, client }, true);
+      if (answer?.text === '{"rows_affected":2}') told.acknowledged.add(id);
+      else wrong.push(`round ${round}: a write that was sent again: ${answer?.status} ${answer?.text}`);
+    });
+    await Promise.all(repeats);
+    const found = (JSON.parse((await ask(`${url}/t/${round}`))?.text ?? "[]") as { id: number }[]).map(({ id }) => id);
     const distinct = new Set(found);
     if (distinct.size !== found.length) wrong.push(`round ${round}: ${found.length - distinct.size} rows twice`);
-    const lost = [...told].filter((id) => !distinct.has(id));
-    if (lost.length > 0) wrong.push(`round ${round}: ${lost.length} of ${told.size} acknowledged rows are lost`);
-    acknowledged += told.size;
-    unheard += [...distinct].filter((id) => !told.has(id)).length;
+    const lost = [...told.acknowledged].filter((id) => !distinct.has(id));
+    if (lost.length > 0)
+      wrong.push(`round ${round}: ${lost.length} of ${told.acknowledged.size} acknowledged rows are lost`);
+    const problem = wrongSnapshot((await ask(`${url}/cached`)) ?? { status: 0, text: "no answer" });
+    if (problem !== undefined) wrong.push(`after round ${round}: ${problem}`);
+    sums.acknowledged += told.acknowledged.size;
+    sums.unheard += [...distinct].filter((id) => !told.acknowledged.has(id)).length;
+    sums.repeated += told.unanswered.size;
+    sums.reads += told.reads;
+    sums.refreshes += told.refreshes;
+    sums.reloads += told.reloads;
   }
 
-  let last: { readonly round: number; readonly told: ReadonlySet<number> } | undefined;
+  /** What is not of the process that runs was left by one that was killed. */
+  async function checkTemporary(when: string, pid: number | undefined): Promise<void> {
+    const left = (await readdir(temporary.path)).filter((name) => pid === undefined || !name.includes(`-${pid}-`));
+    if (left.length > 0) wrong.push(`${when} there are temporary files: ${left.join(", ")}`);
+  }
+
+  let last: { readonly round: number; readonly told: Told } | undefined;
   for (let round = 0; round < kills; round++) {
     // Some are killed while they start: they may be replaying what the one before has left.
     if (random() < 0.2) {
-      await using early = await start({}, { cwd: folder.path });
+      await using early = await run();
       await Promise.race([wait(random() * 600), early.url().catch(() => {})]);
       early.signal("SIGKILL");
       await early.exited;
     }
-    await using program = await start({}, { cwd: folder.path });
+    await using program = await run();
     const url = await program.url();
+    await checkTemporary(`round ${round}: after the start`, program.pid);
     if (last !== undefined) await check(url, last.round, last.told);
-    last = { round, told: await writeUntilKilled(url, round, program) };
+    last = { round, told: await workUntilKilled(url, round, program) };
   }
-  await using program = await start({}, { cwd: folder.path });
+  await using program = await run();
   const url = await program.url();
   if (last !== undefined) await check(url, last.round, last.told);
-  const [all] = (await (await fetch(`${url}/all`)).json()) as [Record<string, number>];
-  const ids = acknowledged + unheard;
+  const [all] = JSON.parse((await ask(`${url}/all`))?.text ?? "[{}]") as [Record<string, number>];
+  const ids = sums.acknowledged + sums.unheard;
   if (all["ids"] !== ids || all["distinct_ids"] !== ids || all["others"] !== ids || all["alone"] !== 0)
     wrong.push(`at the end ${ids} rows were expected in both tables: ${JSON.stringify(all)}`);
-  return { kills, acknowledged, unheard, wrong };
+  program.signal("SIGTERM");
+  const { code } = await program.exited;
+  if (code !== 0) wrong.push(`it stopped with ${code}: ${program.stderr()}`);
+  await checkTemporary("after a stop in order", undefined);
+  return { kills, ...sums, wrong };
 }

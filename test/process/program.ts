@@ -38,8 +38,6 @@ export interface StartOptions {
   readonly env?: Record<string, string>;
   /** Default: the folder of the files. */
   readonly cwd?: string;
-  /** A program that sets limits and then becomes this one: `prlimit --nofile=64`. */
-  readonly under?: readonly string[];
   /** Default: it reads nothing. */
   readonly input?: "pipe";
 }
@@ -58,13 +56,9 @@ export async function folderWith(files: Files): Promise<{ readonly path: string 
 }
 
 /** Starts `eider` in a folder with these files. Disposing of it kills what still runs. */
-export async function start(
-  files: Files,
-  { args = [], env = {}, cwd, under = [], input }: StartOptions = {},
-): Promise<Program> {
+export async function start(files: Files, { args = [], env = {}, cwd, input }: StartOptions = {}): Promise<Program> {
   const folder = await folderWith(files);
-  const [command = "", ...rest] = [...under, process.execPath, PROGRAM, ...args];
-  const child = spawn(command, rest, {
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
     cwd: cwd ?? folder.path,
     env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env },
     stdio: [input ?? "ignore", "pipe", "pipe"],

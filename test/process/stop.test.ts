@@ -137,7 +137,7 @@ test("a source that waits for its server does not hold a process that is told to
 });
 
 test("as many slow queries as there are slots but one delay nobody", async () => {
-  await using program = await start(project("1s"));
+  await using program = await start(project("1s, max-concurrent-queries: 16"));
   const url = await program.url();
   expect((await fetch(`${url}/work?n=1`)).status).toBe(200);
   const slow = await Promise.all(Array.from({ length: 15 }, () => openSocket(url)));

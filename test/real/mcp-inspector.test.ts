@@ -38,15 +38,15 @@ testWithMcpTools("A12 the types of parameters are told in the input schema", asy
     type: "object",
     additionalProperties: false,
     properties: {
-      id: { type: "integer", minimum: 1, maximum: 1000, description: "The number of the customer" },
-      name: { type: "string", minLength: 1, maxLength: 20, pattern: "^(?:^[A-Za-z]+$)$" },
+      id: { type: "integer", format: "int64", minimum: 1, maximum: 1000, description: "The number of the customer" },
+      name: { type: "string", minLength: 1, maxLength: 20, pattern: "^[A-Za-z]+$" },
       status: { type: "string", enum: ["active", "blocked"] },
       email: { type: "string", format: "email" },
       since: { type: "string", format: "date", description: expect.stringContaining("2020-01-01") },
       ref: { type: "string", format: "uuid" },
       vip: { type: "boolean" },
       limit: { type: "integer", minimum: 0, maximum: 10000, default: 100, description: "Rows to return." },
-      offset: { type: "integer", minimum: 0, default: 0, description: "Rows to skip." },
+      offset: { type: "integer", minimum: 0, maximum: 9007199254740991, default: 0, description: "Rows to skip." },
     },
   });
   expect(annotations).toEqual({

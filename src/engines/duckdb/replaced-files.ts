@@ -33,6 +33,10 @@ interface Watched {
 
 /** Twice this time after a file was replaced, the new one is served. */
 const LOOK_EVERY_MS = 250;
+/** What the name of a file ends in while it is not served yet. */
+const NEXT = "~next";
+/** Transactions that have read from a file go on with it; by then they are over, or are told so. */
+const LOOKS_UNTIL_DETACHED = 240;
 
 const ATTACHED =
   "SELECT database_name, path FROM duckdb_databases() " +
@@ -41,6 +45,8 @@ const ATTACHED =
 export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles {
   const { database, replacing, fileIdentity, fileReplaced } = options;
   const watched = new Map<string, Watched>();
+  /** Files that others took the place of, by the names that they have now. */
+  const retired = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
   let finding = Promise.resolve();
   let looking: Promise<void> | undefined;
@@ -60,7 +66,8 @@ export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles 
     await onConnection(async (connection) => {
       for (const [alias, path] of await inspect(connection, { sql: ATTACHED, values: [] })) {
         const identity = path ? await identityOf(path) : undefined;
-        if (!alias || !path || identity === undefined || watched.get(alias)?.path === path) continue;
+        if (!alias || !path || identity === undefined || retired.has(alias) || alias.endsWith(NEXT)) continue;
+        if (watched.get(alias)?.path === path) continue;
         watched.set(alias, { alias, path, identity, seen: identity });
       }
     });
@@ -74,6 +81,12 @@ export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles 
   }
 
   async function checkAll(): Promise<void> {
+    for (const [name, looks] of retired) {
+      retired.set(name, looks - 1);
+      if (looks > 0 || closed) continue;
+      retired.delete(name);
+      await onConnection((connection) => duckdb.query(connection, `DETACH ${quoteName(name)}`)).catch(() => {});
+    }
     for (const file of watched.values()) {
       const identity = await fileIdentity?.(file.path);
       const isSettled = identity === file.seen;
@@ -97,22 +110,25 @@ export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles 
 
   /** The new file is opened beside the old one: what is no database takes nobody's place. */
   async function swap(connection: duckdb.Connection, alias: string, path: string): Promise<void> {
-    const [name, next, old] = [alias, `${alias}~next`, `${alias}~old`].map(quoteName);
+    const retiredAs = `${alias}~${swaps}`;
+    const [name, next, old] = [alias, `${alias}${NEXT}`, retiredAs].map(quoteName);
     await duckdb.query(connection, `ATTACH ${quoteText(path)} AS ${next} (TYPE duckdb, READ_ONLY)`);
     const replaced = replacing();
+    retired.set(retiredAs, LOOKS_UNTIL_DETACHED);
     swaps++;
     try {
       await duckdb.query(connection, `ALTER DATABASE ${name} SET ALIAS TO ${old}`);
-      await duckdb.query(connection, `ALTER DATABASE ${next} SET ALIAS TO ${name}`);
+      await duckdb.query(connection, `ALTER DATABASE ${next} SET ALIAS TO ${name}`).catch(async (error: unknown) => {
+        await duckdb.query(connection, `ALTER DATABASE ${old} SET ALIAS TO ${name}; DETACH ${next}`);
+        throw error;
+      });
     } finally {
       swaps++;
       replaced();
     }
-    // Transactions that have read from it keep it until they are over.
-    await duckdb.query(connection, `DETACH ${old}`);
   }
 
-  async function onConnection(work: (connection: duckdb.Connection) => Promise<void>): Promise<void> {
+  async function onConnection(work: (connection: duckdb.Connection) => Promise<unknown>): Promise<void> {
     const connection = await duckdb.connect(database);
     try {
       await work(connection);
@@ -121,19 +137,20 @@ export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles 
     }
   }
 
+  async function onceMore<T>(work: () => Promise<T>): Promise<T> {
+    const before = swaps;
+    try {
+      return await work();
+    } catch (error) {
+      if (swaps === before && swaps % 2 === 0) throw error;
+      await looking;
+      return await work();
+    }
+  }
+
   return {
     look,
-    async across(work) {
-      if (watched.size === 0) return await work();
-      const before = swaps;
-      try {
-        return await work();
-      } catch (error) {
-        if (swaps === before && swaps % 2 === 0) throw error;
-        await looking;
-        return await work();
-      }
-    },
+    across: (work) => (watched.size === 0 ? work() : onceMore(work)),
     async close() {
       closed = true;
       clearInterval(timer);

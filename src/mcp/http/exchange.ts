@@ -9,6 +9,8 @@ export interface Exchange {
   readonly requestId: string;
   /** Who sent it, as far as a trusted proxy tells. */
   readonly address: string;
+  /** Scheme and host by which it came. */
+  readonly origin: string;
   /** Headers of every answer, as names and values in turn: what lets a page read it. */
   readonly headers: readonly string[];
 }

@@ -181,7 +181,7 @@ test("metadata of the protected resource, where there is an issuer", async () =>
     scopes: ["openid", "offline_access"],
     resourceName: "shop",
   };
-  await using mcp = await mcpServer({ protectedResource });
+  await using mcp = await mcpServer({ protectedResource: () => protectedResource });
   for (const path of ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"]) {
     const answer = await fetch(new URL(path, mcp.url), { headers: { Origin: "https://anywhere.example" } });
     expect(answer.headers.get("access-control-allow-origin")).toBe("*");

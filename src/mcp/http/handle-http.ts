@@ -24,7 +24,7 @@ export interface HttpContext extends McpCore {
   readonly proxies: Pick<TrustedProxies, "isTrusted">;
   readonly keepAlive: KeepAlive;
   readonly borders: () => Borders;
-  readonly protectedResource: ProtectedResource | undefined;
+  readonly protectedResource: () => ProtectedResource | undefined;
 }
 
 const MAX_BODY_BYTES = 4 << 20;
@@ -33,7 +33,9 @@ const MAX_BODY_BYTES = 4 << 20;
 export function handleHttp(request: IncomingMessage, response: ServerResponse, context: HttpContext): void {
   const requestId = requestIdOf(request.headers["x-request-id"]);
   const client = clientOf(request, context.proxies);
-  const exchange: Exchange = { request, response, requestId, address: client.address, headers: [] };
+  const { address, isSecure, host = "" } = client;
+  const origin = `${isSecure ? "https" : "http"}://${host.toLowerCase()}`;
+  const exchange: Exchange = { request, response, requestId, address, origin, headers: [] };
   answer(exchange, client, context).catch((error: unknown) => {
     context.report({ kind: "unexpected", requestId, error });
     if (response.headersSent) response.destroy();
@@ -49,7 +51,10 @@ async function answer(exchange: Exchange, client: Client, context: HttpContext):
   const borders = context.borders();
   const host = borders.hostOf(client.host);
   if (host === undefined) return sendError(exchange, 403, forbidden("this host is not allowed"));
-  if (kind === "metadata") return answerMetadata(exchange, context.protectedResource, originOf(client, context));
+  if (kind === "metadata") {
+    const { publicUrl = exchange.origin } = context.state().settings;
+    return answerMetadata(exchange, context.protectedResource(), publicUrl);
+  }
   const { origin } = request.headers;
   if (origin !== undefined && !borders.isPage(origin, host)) {
     return sendError(exchange, 403, forbidden("this origin is not allowed"));
@@ -98,14 +103,9 @@ function originHeaders(origin: string): readonly string[] {
   ];
 }
 
-/** The address by which clients know us. */
-function originOf({ host = "", isSecure }: Client, { state }: HttpContext): string {
-  return state().settings.publicUrl ?? `${isSecure ? "https" : "http"}://${host.toLowerCase()}`;
-}
-
-function admitting({ request, address }: Exchange, { state }: HttpContext): Sender["admit"] {
+function admitting({ request, address, origin }: Exchange, { state }: HttpContext): Sender["admit"] {
   const authorization = authorizationOf(request);
-  return (method, target) => state().gate.admit({ method, target, authorization, address });
+  return (method, target) => state().gate.admit({ method, target, authorization, address, origin });
 }
 
 async function answerPost(exchange: Exchange, context: HttpContext): Promise<void> {
