@@ -32,7 +32,7 @@ function threads() {
 
 function comeLater(thread) {
   try {
-    require("node:os").setPriority(thread, 10);
+    require("node:os").setPriority(thread, 5);
   } catch {
     // It has ended, or nobody may.
   }

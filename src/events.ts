@@ -67,6 +67,8 @@ export type ServiceEvent =
       readonly parameters: readonly string[] | undefined;
       readonly traceparent?: string | undefined;
     }
+  /** A database file that is only read has been replaced: the new one is served, unless there is something wrong with it. */
+  | { readonly kind: "file-replaced"; readonly database: string; readonly problem: string | undefined }
   /** The project has changed, and is served as it is now. */
   | { readonly kind: "reloaded"; readonly endpoints: number; readonly ms: number }
   /** It has changed, and is served as it was before: something is wrong with it. */

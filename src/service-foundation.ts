@@ -76,7 +76,11 @@ export async function openFoundation(project: Project, options: OpenOptions): Pr
   const spool = openSpool({ parent, self: options.self });
   let opened: Engine;
   try {
-    opened = await openEngine(main, { secretUsers: secretUsersOf(project), spool });
+    opened = await openEngine(main, {
+      secretUsers: secretUsersOf(project),
+      spool,
+      fileReplaced: ({ name, problem }) => options.report({ kind: "file-replaced", database: name, problem }),
+    });
   } catch (error) {
     if (!(error instanceof EngineOpenError)) throw error;
     const problem = settingProblem(error, main);

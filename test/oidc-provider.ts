@@ -199,7 +199,9 @@ function openProvider(issuer: string, keys: readonly JWK[]) {
           scope: "read write",
           audience: resource,
           accessTokenFormat: "jwt",
-          jwt: { sign: { alg: resource.slice(audience.length) as "RS256" } },
+          jwt: {
+            sign: { alg: resource.startsWith(audience) ? (resource.slice(audience.length) as "RS256") : "RS256" },
+          },
         }),
       },
     },

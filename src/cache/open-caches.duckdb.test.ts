@@ -20,7 +20,9 @@ async function cachesOver(
   }: { definitions?: CacheDefinition[]; maxBytes?: number } = {},
 ) {
   const events: ServiceEvent[] = [];
-  const report = (event: ServiceEvent): void => void events.push(event);
+  const report = (event: ServiceEvent): void => {
+    if (event.kind !== "cache-invalidated") events.push(event);
+  };
   const bounded = maxBytes === undefined ? {} : { maxBytes };
   const caches = await openCaches({ store, definitions, now: Date.now, report, warmUp: false, ...bounded });
   return { caches, events };

@@ -45,6 +45,24 @@ describe.each([false, true])("durable: %s", (durable) => {
   });
 });
 
+test.each([
+  ["back", -48],
+  ["forward, by less than a day", 23],
+])("a clock that is set %s lets no write run twice", async (_, hours) => {
+  await using engine = await testEngine("CREATE TABLE t (i INTEGER)");
+  let clock = 1_000 * HOUR;
+  const now = (): number => clock;
+  const send = runner(engine, openIdempotentAnswers({ engine: engine.engine, durable: true, now }));
+  expect(await send("a")).toBe("answer 1");
+  clock += hours * HOUR;
+  expect(await send("a")).toBe("answer 1");
+  expect(await send("b")).toBe("answer 2");
+  const restarted = runner(engine, openIdempotentAnswers({ engine: engine.engine, durable: true, now }));
+  expect([await restarted("a"), await restarted("b")]).toEqual(["answer 1", "answer 2"]);
+  const { rows } = await engine.read({ statements: "SELECT count(*)::INTEGER FROM t" });
+  expect(rows).toEqual([[2]]);
+});
+
 test("what is too old is cleared from the database every hour, not only at start", async () => {
   await using engine = await testEngine("CREATE TABLE t (i INTEGER)");
   let clock = 1_000 * HOUR;

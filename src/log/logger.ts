@@ -129,6 +129,16 @@ function describe(event: ServiceEvent): Line {
       };
       return { level: "info", message: `query: ${tenths(event.ms)} ms`, fields };
     }
+    case "file-replaced": {
+      const { database, problem } = event;
+      return problem === undefined
+        ? { level: "info", message: `the file of '${database}' was replaced, and the new one is served`, fields: {} }
+        : {
+            level: "warn",
+            message: `the new file of '${database}' cannot be used, and the old one is served on: ${problem}`,
+            fields: {},
+          };
+    }
     case "reloaded": {
       const { endpoints, ms } = event;
       const message = `reloaded: ${endpoints} endpoint${endpoints === 1 ? "" : "s"} in ${Math.round(ms)} ms`;

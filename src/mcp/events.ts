@@ -1,3 +1,4 @@
+import { addressPattern } from "./address-pattern.ts";
 import type { ListKind, McpService } from "./mcp-service.ts";
 import type { Task } from "./tasks/task.ts";
 
@@ -24,22 +25,11 @@ export function changedLists(before: McpService, after: McpService): readonly Ch
   return changed;
 }
 
-const EXPRESSION = /\{(\??)[^{}]*\}/g;
+const PLACE = /\{[^{}?]*\}/;
+const QUERY = /\{\?[^{}]*\}/g;
 
 /** Whether somebody who watches an address means this resource: `{name}` stands for a part, a query is part of it. */
 export function meaningOf(uri: string): (watched: string) => boolean {
-  const query = "(?:\\?.*)?";
-  let pattern = "";
-  let from = 0;
-  for (const found of uri.matchAll(EXPRESSION)) {
-    pattern += escaped(uri.slice(from, found.index)) + (found[1] === "?" ? query : "[^/?]+");
-    from = found.index + found[0].length;
-  }
-  pattern += escaped(uri.slice(from));
-  const expression = new RegExp(`^${pattern}${uri.includes("?") ? "" : query}$`, "s");
-  return (watched) => watched === uri || expression.test(watched);
-}
-
-function escaped(text: string): string {
-  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const fits = addressPattern(uri.replaceAll(QUERY, "").split(PLACE));
+  return (watched) => watched === uri || fits(watched.split("?", 1)[0] ?? "") !== undefined;
 }

@@ -85,7 +85,8 @@ export function openMemoryCounter({ now, maxKeys }: MemoryCounterOptions): Memor
     async count(key, points, windowSeconds): Promise<Count> {
       const seconds = Math.min(windowSeconds, LONGEST_SECONDS);
       const counted = await (limiter ?? (await prepare())).penalty(key, points, { customDuration: seconds });
-      const endsInMs = counted.msBeforeNext;
+      // The library looks at the clock; when that was set back, a timer still ends the window in time.
+      const endsInMs = Math.min(counted.msBeforeNext, seconds * 1000);
       if (counted.isFirstInDuration) remember(key, { seconds, end: now() + endsInMs });
       return { consumed: counted.consumedPoints, endsInMs };
     },

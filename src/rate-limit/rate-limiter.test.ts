@@ -123,6 +123,29 @@ test("an interval that is longer than any timer still limits", async () => {
   expect(allowed(await takes(5, { limit }))).toBe(0);
 });
 
+describe("somebody sets the clock", () => {
+  test("back: nobody waits longer than an interval for the next one", async () => {
+    expect(allowed(await takes(4))).toBe(3);
+    vi.setSystemTime(START - 3_600_000);
+    const refused = await limiter.take("GET /x", policy, alice);
+    expect([refused.allowed, refused.retryAfterSeconds]).toEqual([false, 60]);
+    expect(refused.resetAtMs).toBe(START - 3_600_000 + 60_000);
+    // Timers do not notice.
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(allowed(await takes(4))).toBe(3);
+  });
+
+  test("forward: an interval may end early, and the next is a whole one", async () => {
+    expect(allowed(await takes(4))).toBe(3);
+    vi.setSystemTime(START + 3_600_000);
+    const states = await takes(4);
+    expect(allowed(states)).toBe(3);
+    expect(states.at(-1)?.retryAfterSeconds).toBe(60);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(allowed(await takes(4))).toBe(3);
+  });
+});
+
 test("any calls at any times are answered as a model of fixed windows answers them", async () => {
   const step = fc.record({
     wait: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.integer({ min: 0, max: 3000 })),

@@ -15,7 +15,7 @@ const error = (code: number, message: string, data?: object): object => ({
 /** A text in every place of the protocol that no template sees: in prompts, and in place of names. */
 function messagesWith(text: string): readonly Message[] {
   const shown = text === "" ? "<> nothing" : `<${text}> [${text}]`;
-  const failed = `${text}: Unknown parameter`;
+  const failed = `${text}: Unknown parameter not defined in endpoint configuration`;
   return [
     {
       method: "prompts/get",

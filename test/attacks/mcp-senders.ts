@@ -102,4 +102,4 @@ function address(place: "path" | "query", only: readonly string[]): Sender {
 }
 
 /** What agents send. Behind the arguments is the code that others have tried: what is theirs alone is tried here. */
-export const mcpSenders: readonly Sender[] = [tool, address("path", ["none"]), address("query", ["none", "string"])];
+export const mcpSenders: readonly Sender[] = [tool, address("path", ["unscanned"]), address("query", ["unscanned", "string"])];

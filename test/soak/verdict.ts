@@ -6,6 +6,7 @@ export interface Sample {
   readonly descriptors: number;
   readonly threads: number;
   readonly answers: number;
+  /** Not a number when there was no answer. */
   readonly p50: number;
   readonly p99: number;
 }
@@ -48,7 +49,8 @@ export function compareThirds(samples: readonly Sample[]): readonly Compared[] {
   const third = Math.floor(samples.length / 3);
   const seconds = samples.at(-1)?.second ?? 0;
   return figures(seconds).map(({ name, of, bound }) => {
-    const standing = (part: readonly Sample[]): number => of(part.map((sample) => sample[name]));
+    const standing = (part: readonly Sample[]): number =>
+      of(part.map((sample) => sample[name]).filter(Number.isFinite));
     const middle = standing(samples.slice(third, third * 2));
     return { name, middle, last: standing(samples.slice(third * 2)), bound: bound(middle) };
   });

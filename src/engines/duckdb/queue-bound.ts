@@ -25,16 +25,13 @@ export interface QueueBoundOptions {
 }
 
 /** What is accepted has its turn within this time, or after so many queries in each slot. */
-interface Patience {
-  readonly ms: number;
-  readonly queries: number;
-}
-
-/** Many at the same moment are no overload. */
-const IN_A_BURST: Patience = { ms: 500, queries: 4 };
+/** Many at the same moment are no overload: what comes together may wait so long. */
+const PATIENCE_IN_A_BURST_MS = 3_000;
 /** A queue that has not been empty for this long is no burst. */
 const BURST_MS = 100;
-const AFTER_IT: Patience = { ms: 250, queries: 1 };
+const PATIENCE_MS = 250;
+/** However slow the queries are: a team with its tools is no flood, and is better served late than not at all. */
+const LEAST_WAITING = 96;
 const MOST_WAITING = 1_000;
 /** How quickly the queue moved longer ago than this says nothing of now. */
 const REMEMBERED_MS = 10_000;
@@ -52,9 +49,9 @@ export function openQueueBound({ size, maxWaiting, now }: QueueBoundOptions): Qu
   function most(lanes: number): number {
     if (maxWaiting !== undefined) return maxWaiting;
     const isBurst = standingSince === undefined || now() - standingSince < BURST_MS;
-    const { ms, queries } = isBurst ? IN_A_BURST : AFTER_IT;
-    const soon = interval > 0 ? Math.ceil(ms / interval) : MOST_WAITING;
-    return Math.min(MOST_WAITING, Math.max(size * queries, lanes, soon));
+    const patience = isBurst ? PATIENCE_IN_A_BURST_MS : PATIENCE_MS;
+    const soon = interval > 0 ? Math.ceil(patience / interval) : MOST_WAITING;
+    return Math.min(MOST_WAITING, Math.max(LEAST_WAITING, size, lanes, soon));
   }
 
   function begin(): void {

@@ -23,6 +23,7 @@ const addresses = openResourceAddresses([
   named("a/fixed"),
   named("50% of ü [x]"),
   named("file-{name}.txt", "name"),
+  named("pair/{a}-{b}", "a", "b"),
 ]);
 
 test.each([
@@ -39,13 +40,26 @@ test.each([
   ["x://50%25%20of%20%c3%bc%20%5Bx%5D", "50% of ü [x]", {}],
   ["x://50% of ü [x]", "50% of ü [x]", {}],
   ["x://file-a.b.txt", "file-{name}.txt", { name: "a.b" }],
+  ["x://pair/1-2-3%2d4", "pair/{a}-{b}", { a: "1-2-3", b: "4" }],
 ])("%s is %s with %j", (uri, name, args) => {
   const found = addresses.find(uri);
   expect(found?.resource.name).toBe(name);
   expect(Object.fromEntries([...(found?.args ?? [])].map(([key, { text }]) => [key, text]))).toEqual(args);
 });
 
-test.each(["x://a", "x://a/", "x://a/1/2/3", "X://a/1", "x:/a/1", "x://a/%ff", "x://a/1?q=%e0", "x://\ud800"])(
-  "%j is nobody's",
-  (uri) => expect(addresses.find(uri)).toBeUndefined(),
-);
+test.each([
+  "x://a",
+  "x://a/",
+  "x://a/1/2/3",
+  "X://a/1",
+  "x:/a/1",
+  "x://a/%ff",
+  "x://a/1?q=%e0",
+  "x://\ud800",
+  "x://pair/-1",
+])("%j is nobody's", (uri) => expect(addresses.find(uri)).toBeUndefined());
+
+test("one that is longer than any address is nobody's", () => {
+  expect(addresses.find(`x://a/${"1".repeat(16_000)}`)?.resource.name).toBe("a/{id}");
+  expect(addresses.find(`x://a/${"1".repeat(17_000)}`)).toBeUndefined();
+});

@@ -1,6 +1,7 @@
 import { parseResourceName } from "../../config/resource-name.ts";
 import { isRequired } from "../../docs/parameter-schema.ts";
 import type { Parameter, RawValue } from "../../params/parameter.ts";
+import { addressPattern } from "../address-pattern.ts";
 
 /** Where a resource is found. */
 export interface ResourceAddress {
@@ -23,24 +24,22 @@ export function resourceAddress(name: string, parameters: readonly Parameter[], 
   const others = parameters.filter((parameter) => !names.includes(parameter.name));
   const base = `${scheme}://${parts.map((part) => (part.kind === "text" ? encodeURI(part.text) : `{${part.name}}`)).join("")}`;
   const query = others.length === 0 ? "" : `{?${others.map((other) => other.name).join(",")}}`;
-  const pattern = parts.map((part) => (part.kind === "text" ? literally(encodeURI(part.text)) : "([^/?#]+)"));
-  const shape = new RegExp(`^${literally(`${scheme}://`)}${pattern.join("")}$`);
+  const written = [`${scheme}://`];
+  for (const part of parts) {
+    if (part.kind === "param") written.push("");
+    else written.push(`${written.pop()}${encodeURI(part.text)}`);
+  }
+  const valuesIn = addressPattern(written);
   return {
     uri: names.length > 0 || others.some(isRequired) ? undefined : base,
     template: parameters.length === 0 ? undefined : base + query,
     base,
     placeholders: names.length,
     match(path) {
-      const found = shape.exec(path);
-      return found === null
-        ? undefined
-        : new Map(names.map((each, index) => [each, textOf(decodeURIComponent(found[index + 1] ?? ""))]));
+      const values = valuesIn(path);
+      return values && new Map(names.map((each, index) => [each, textOf(decodeURIComponent(values[index] ?? ""))]));
     },
   };
-}
-
-function literally(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 }
 
 function textOf(text: string): RawValue {
@@ -57,6 +56,9 @@ export interface ResourceAddresses<R extends Addressed> {
   find(uri: string): { readonly resource: R; readonly args: ReadonlyMap<string, RawValue> } | undefined;
 }
 
+/** About as long as REST takes one; clients of the new era repeat it in a header anyway. */
+const MAX_URI_LENGTH = 16 << 10;
+
 /** One that is written out goes before one with placeholders, as `customers/new` before `customers/{id}`. */
 export function openResourceAddresses<R extends Addressed>(resources: readonly R[]): ResourceAddresses<R> {
   const ordered = resources.toSorted(
@@ -64,6 +66,7 @@ export function openResourceAddresses<R extends Addressed>(resources: readonly R
   );
   return {
     find(uri) {
+      if (uri.length > MAX_URI_LENGTH) return undefined;
       try {
         const { path, query } = canonical(uri);
         for (const resource of ordered) {

@@ -1,0 +1,40 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { addressPattern } from "./address-pattern.ts";
+
+const text = (unit: fc.Arbitrary<string>, minLength: number) => fc.string({ unit, minLength, maxLength: 4 });
+const few = fc.constantFrom("a", "-", "/");
+
+/** Two places never touch. */
+const written = fc
+  .tuple(text(few, 0), fc.array(text(few, 1), { maxLength: 3 }), text(few, 0))
+  .map(([first, between, last]) => [first, ...between, last]);
+
+test("it finds what an expression finds", () => {
+  const address = fc.string({ unit: few, maxLength: 12 });
+  fc.assert(
+    fc.property(written, address, (around, candidate) => {
+      const expression = new RegExp(`^${around.join("([^/]+)")}$`);
+      const values = expression.exec(candidate)?.slice(1);
+      expect(addressPattern(around)(candidate)).toEqual(values);
+    }),
+    { numRuns: 5_000 },
+  );
+});
+
+test("an address that is made of the pattern fits it", () => {
+  const value = text(fc.constantFrom("a", "-", "b"), 1);
+  fc.assert(
+    fc.property(written, fc.array(value, { minLength: 4, maxLength: 4 }), (around, values) => {
+      const address = around.map((part, index) => (index === 0 ? part : `${values[index - 1]}${part}`)).join("");
+      expect(addressPattern(around)(address)).toBeDefined();
+    }),
+  );
+});
+
+test("one that nearly fits is refused at once, however long it is", () => {
+  const from = process.cpuUsage();
+  expect(addressPattern(["x://", "-", "-", ""])(`x://${"-".repeat(1 << 20)}/`)).toBeUndefined();
+  expect(addressPattern(["x://", "a-", "a-", "b"])(`x://${"-a".repeat(1 << 20)}b`)).toBeDefined();
+  expect(process.cpuUsage(from).user / 1000).toBeLessThan(2_000);
+});
