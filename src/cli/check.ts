@@ -31,7 +31,6 @@ Example:
       runtime.stdout.write(`${JSON.stringify(reportOf(found), null, 2)}\n`);
     } else {
       printProblems(found.problems, runtime.stderr);
-      for (const line of found.inactive) runtime.stderr.write(`not active yet: ${line}\n`);
       if (found.unreachable !== undefined) runtime.stderr.write(`${oneLine(found.unreachable)}\n`);
       if (exitCodeOf(found) === exitCodes.done) {
         const warnings =
@@ -49,7 +48,6 @@ function count(number: number, thing: string): string {
 
 interface Found {
   readonly problems: readonly Problem[];
-  readonly inactive: readonly string[];
   readonly endpoints: number;
   readonly unreachable: string | undefined;
 }
@@ -61,7 +59,6 @@ async function findProblems(options: ProjectOptions, offline: boolean, runtime: 
   const opened = sound && (await tryProject(sound, !offline, runtime));
   return {
     problems: [...problems, ...(opened?.problems ?? [])],
-    inactive: project?.inactive ?? [],
     endpoints: project?.endpoints.length ?? 0,
     unreachable: opened?.unreachable,
   };
@@ -83,7 +80,7 @@ function exitCodeOf({ problems, unreachable }: Found): ExitCode {
   return unreachable === undefined ? exitCodes.done : exitCodes.unavailable;
 }
 
-function reportOf({ problems, inactive, endpoints, unreachable }: Found): unknown {
+function reportOf({ problems, endpoints, unreachable }: Found): unknown {
   return {
     problems: inOrder(problems).map(({ severity, location, path, message }) => ({
       severity,
@@ -91,7 +88,6 @@ function reportOf({ problems, inactive, endpoints, unreachable }: Found): unknow
       path,
       message,
     })),
-    notActive: inactive,
     endpoints,
     ...(unreachable === undefined ? {} : { unreachable }),
   };

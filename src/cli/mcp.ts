@@ -11,6 +11,7 @@ import { openService, type Service } from "../service.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime, UsageError } from "./command.ts";
 import { type McpClient, mcpClients, type Reach } from "./mcp-clients.ts";
 import { openMcpSurface } from "./mcp-surface.ts";
+import { openObservation } from "./observation.ts";
 import { openAuditOf } from "./open-audit.ts";
 import { type ProjectOptions, projectOptionsHelp, readOptionsAndNames } from "./options.ts";
 import { hasErrors, printProblems } from "./print-problems.ts";
@@ -118,7 +119,10 @@ async function converse(service: Service, report: Report, runtime: Runtime): Pro
   if (audit === "failed") return exitCodes.problem;
   // Nobody shows credentials here; an endpoint with an auth block of its own needs to know who it is all the same.
   const settings: McpSettings = { ...(main.mcp ?? defaultMcpSettings), auth: undefined };
-  const observers = audit === undefined ? [] : [auditObserver(audit)];
+  const observation = await openObservation(service, { report, now: runtime.now, isDev: false });
+  // Nobody asks for the health of a program that serves one client.
+  observation.surface.drain();
+  const observers = [...(audit === undefined ? [] : [auditObserver(audit)]), ...observation.observers];
   const { server } = await openMcpSurface(service, { settings, observers, report, now: runtime.now });
   service.caches.start();
   const input = runtime.stdin();
@@ -133,6 +137,7 @@ async function converse(service: Service, report: Report, runtime: Runtime): Pro
     identity: identityFrom(runtime.env),
   });
   server.close();
+  await observation.close();
   await audit?.close();
   return exitCodes.done;
 }

@@ -44,7 +44,6 @@ export async function serveProject(options: ProjectOptions, serving: Serving, ru
   }
   if (hasErrors(show(loaded.problems))) return exitCodes.problem;
   const { project } = loaded;
-  for (const line of project.inactive) runtime.stderr.write(`not active yet: ${line}\n`);
   const { report, listeners } = reportTo(project.main, serving, runtime);
   const { temporary, self, env } = runtime;
   let lost = (): void => {};

@@ -156,17 +156,6 @@ test("names with a prototype's names are names", async () => {
   expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
 });
 
-test("what is not active yet is listed, once per feature", async () => {
-  const tool = (name: string) => `mcp-tool: {name: ${name}, description: D}\ntemplate-source: a.sql\nconnection: db\n`;
-  const { inactive } = await loaded({
-    "eider.yaml": `${MAIN}mcp: {enabled: true}\nheartbeat: {enabled: false}\nadmin: {port: 1}\n`,
-    "a.yaml": tool("a"),
-    "b.yaml": `${tool("b")}cache: {table: t}\n`,
-    "c.yaml": `${ENDPOINT}method: POST\ncache: {enabled: false}\n`,
-  });
-  expect(inactive).toEqual([]);
-});
-
 test("two secrets in one table are refused, one secret in two blocks is not", async () => {
   const secret = (name: string, table: string) =>
     `auth: { type: basic, from-aws-secretmanager: { secret-name: ${name}, secret-table: ${table} } }\n`;

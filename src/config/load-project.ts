@@ -5,7 +5,6 @@ import { openIncludes } from "./includes.ts";
 import { compileMain, type Overrides } from "./main-config.ts";
 import { type MainFile, readMainFile } from "./main-file.ts";
 import { warnOfUnserved } from "./mcp-entry.ts";
-import { inactiveFeatures } from "./not-active.ts";
 import { formatProblem, inOrder, type Problem } from "./problem.ts";
 import type { KeyPath, LoadedProject, Project } from "./project.ts";
 import { shareCaches } from "./shared-caches.ts";
@@ -90,7 +89,6 @@ function readProject({ file, cwd, env, overrides }: LoadOptions, files: Files, r
     ),
     environment: environment.values,
     environmentAllows: environment.allows,
-    inactive: inactiveFeatures(parsedMain, endpoints),
   };
 }
 

@@ -1,5 +1,5 @@
-import type { ParsedEndpoint, ParsedInput } from "./not-active.ts";
 import type { Complain } from "./parameters.ts";
+import type { ParsedEndpoint, ParsedInput } from "./parsed-input.ts";
 import type { McpConfig, Method, OperationConfig } from "./project.ts";
 import { parsePrompt } from "./prompt-template.ts";
 import { parseResourceName } from "./resource-name.ts";

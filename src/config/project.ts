@@ -157,8 +157,6 @@ export interface Project {
   readonly environment: ReadonlyMap<string, string>;
   /** True for a name that `template.environment-whitelist` lists. */
   readonly environmentAllows: (name: string) => boolean;
-  /** One line per configured feature whose issue has not landed, e.g. "cache (sqls/a.yaml and 3 more)". */
-  readonly inactive: readonly string[];
 }
 
 /** What loading found. */

@@ -71,18 +71,23 @@ function readMessage(value: unknown, text: string): Message {
   return { kind: "request", id, method, params, text };
 }
 
-/** An id as it came: a number that JavaScript would round is taken from the text. Undefined when it is none. */
+/** An id as it came. Undefined when it is none. */
 function idText(id: unknown, text: string): JsonText | undefined {
-  if (typeof id === "string" || id === null) return JSON.stringify(id);
-  if (typeof id !== "number") return undefined;
-  return Number.isSafeInteger(id) ? String(id) : rawMember(text, ["id"])?.text;
+  return id === null ? "null" : keyText(id, text, ["id"]);
 }
 
 /** An id or a token inside of a message, by its path: the same text for the same one. */
 export function keyText(value: unknown, text: string, path: readonly string[]): JsonText | undefined {
   if (typeof value === "string") return JSON.stringify(value);
-  if (typeof value !== "number") return undefined;
-  return Number.isSafeInteger(value) ? String(value) : rawMember(text, path)?.text;
+  return typeof value === "number" ? numberText(value, text, path) : undefined;
+}
+
+/** A number to the letter: JavaScript would round some, and write `1.0` as `1`. */
+function numberText(value: number, text: string, path: readonly string[]): JsonText | undefined {
+  const usual = `"${path.at(-1)}":${value}`;
+  // As nearly every client writes it; whatever else is written so has the same value.
+  if (Number.isSafeInteger(value) && (text.includes(`${usual},`) || text.includes(`${usual}}`))) return String(value);
+  return rawMember(text, path)?.text;
 }
 
 /** The members of an object inside of a message, with every digit. The path is known to lead to one. */

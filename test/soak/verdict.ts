@@ -61,6 +61,6 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-export function median(values: readonly number[]): number {
+function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
