@@ -79,9 +79,9 @@ export const resetPeak = (pid) => writeFileSync(`/proc/${pid}/clear_refs`, "5");
 /**
  * Sends requests over kept-alive connections, each as soon as the last is answered: GET, or POST of JSON when there is a
  * `body`. Every answer must be 200, and its length known. `path` and `body` are given the number of the request and that
- * of the client; `headers` are lines that end in CR LF.
+ * of the client; `headers` are lines that end in CR LF, and `host` is the name by which the server is called.
  */
-export async function load(url, { clients, requests, path, body, headers = "" }) {
+export async function load(url, { clients, requests, path, body, headers = "", host = "bench" }) {
   const { hostname, port } = new URL(url);
   let sent = 0;
   const began = performance.now();
@@ -96,8 +96,8 @@ export async function load(url, { clients, requests, path, body, headers = "" })
           return;
         }
         const at = sent++;
-        if (body === undefined) socket.write(`GET ${path(at, number)} HTTP/1.1\r\nHost: bench\r\n${headers}\r\n`);
-        else socket.write(postOf(path(at, number), body(at, number)));
+        if (body === undefined) socket.write(`GET ${path(at, number)} HTTP/1.1\r\nHost: ${host}\r\n${headers}\r\n`);
+        else socket.write(postOf(path(at, number), body(at, number), `Host: ${host}\r\n${headers}`));
       };
       socket.on("connect", ask).on("error", reject);
       socket.on("data", (bytes) => {
@@ -116,8 +116,8 @@ export async function load(url, { clients, requests, path, body, headers = "" })
   return { perSecond: (requests / (performance.now() - began)) * 1000 };
 }
 
-const postOf = (path, body) =>
-  `POST ${path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+const postOf = (path, body, headers) =>
+  `POST ${path} HTTP/1.1\r\n${headers}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 
 export const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 

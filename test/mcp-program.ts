@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { MODERN_META } from "./mcp-server.ts";
 import { type Files, type Program, type StartOptions, start } from "./process/program.ts";
@@ -152,4 +153,14 @@ export async function startMcp(files: Files = mcpFixture, options: StartOptions 
     await program[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** A port that nobody listens on now. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
 }

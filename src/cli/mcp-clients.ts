@@ -1,7 +1,11 @@
 /** How a client reaches the service: it starts the program, or it asks at an address. */
 export type Reach =
   | { readonly kind: "program"; readonly command: string; readonly args: readonly string[] }
-  | { readonly kind: "address"; readonly url: string };
+  /** `scheme` is what the header `Authorization` begins with, where the client must bring one. */
+  | { readonly kind: "address"; readonly url: string; readonly scheme: "Basic" | "Bearer" | undefined };
+
+/** The variable of the environment from which clients take what follows the scheme. */
+export const TOKEN_VARIABLE = "EIDER_TOKEN";
 
 /** A program that talks to MCP servers, and what it wants to be told. */
 export interface McpClient {
@@ -19,12 +23,7 @@ export const mcpClients: readonly McpClient[] = [
     title: "Claude Desktop",
     place: "claude_desktop_config.json (Settings, Developer, Edit Config)",
     text: (server, reach) =>
-      json({
-        mcpServers: {
-          // It starts programs only; this one asks at an address in its name.
-          [server]: reach.kind === "program" ? program(reach) : { command: "npx", args: ["mcp-remote", reach.url] },
-        },
-      }),
+      json({ mcpServers: { [server]: reach.kind === "program" ? program(reach) : remote(reach) } }),
   },
   {
     name: "claude-code",
@@ -33,7 +32,7 @@ export const mcpClients: readonly McpClient[] = [
     text: (server, reach) =>
       json({
         mcpServers: {
-          [server]: reach.kind === "program" ? { type: "stdio", ...program(reach) } : { type: "http", url: reach.url },
+          [server]: reach.kind === "program" ? { type: "stdio", ...program(reach) } : address(reach, { type: "http" }),
         },
       }),
   },
@@ -43,8 +42,13 @@ export const mcpClients: readonly McpClient[] = [
     place: ".vscode/mcp.json in the folder of your work",
     text: (server, reach) =>
       json({
+        // It asks its user, and keeps the answer in its own safe.
+        ...(needsToken(reach) ? { inputs: [TOKEN_INPUT] } : {}),
         servers: {
-          [server]: reach.kind === "program" ? { type: "stdio", ...program(reach) } : { type: "http", url: reach.url },
+          [server]:
+            reach.kind === "program"
+              ? { type: "stdio", ...program(reach) }
+              : address(reach, { type: "http" }, `\${input:${TOKEN_INPUT.id}}`),
         },
       }),
   },
@@ -53,23 +57,61 @@ export const mcpClients: readonly McpClient[] = [
     title: "Cursor",
     place: ".cursor/mcp.json in the folder of your work",
     text: (server, reach) =>
-      json({ mcpServers: { [server]: reach.kind === "program" ? program(reach) : { url: reach.url } } }),
+      json({
+        mcpServers: {
+          [server]: reach.kind === "program" ? program(reach) : address(reach, {}, `\${env:${TOKEN_VARIABLE}}`),
+        },
+      }),
   },
   {
     name: "script",
-    title: "A plain script",
+    title: "a plain script",
     place: "a shell",
     text: (_server, reach) => {
       const message = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
       return reach.kind === "program"
         ? `echo '${message}' | ${[reach.command, ...reach.args].map(quoted).join(" ")}\n`
-        : `curl -s ${quoted(reach.url)} -H 'Content-Type: application/json' -d '${message}'\n`;
+        : `curl -s ${quoted(reach.url)} ${authorization(reach)}-H 'Content-Type: application/json' -d '${message}'\n`;
     },
   },
 ];
 
 function program({ command, args }: Extract<Reach, { kind: "program" }>) {
   return { command, args };
+}
+
+type Address = Extract<Reach, { kind: "address" }>;
+
+const TOKEN_INPUT = {
+  type: "promptString",
+  id: "eider-token",
+  description: "Token for Eider",
+  password: true,
+} as const;
+
+function needsToken(reach: Reach): boolean {
+  return reach.kind === "address" && reach.scheme !== undefined;
+}
+
+function address({ url, scheme }: Address, more: object, token = `\${${TOKEN_VARIABLE}}`) {
+  return { ...more, url, ...(scheme === undefined ? {} : { headers: { Authorization: `${scheme} ${token}` } }) };
+}
+
+const HEADER_VARIABLE = "EIDER_AUTHORIZATION";
+
+/** For a client that starts programs only: one that asks at an address in its name. It takes no blank within an argument. */
+function remote({ url, scheme }: Address) {
+  const args = ["-y", "mcp-remote", url];
+  if (scheme === undefined) return { command: "npx", args };
+  return {
+    command: "npx",
+    args: [...args, "--header", `Authorization:\${${HEADER_VARIABLE}}`],
+    env: { [HEADER_VARIABLE]: `${scheme} <token>` },
+  };
+}
+
+function authorization({ scheme }: Address): string {
+  return scheme === undefined ? "" : `-H "Authorization: ${scheme} $${TOKEN_VARIABLE}" `;
 }
 
 function json(value: unknown): string {

@@ -9,7 +9,7 @@ import type { Report } from "../events.ts";
 import { openLogger } from "../log/logger.ts";
 import { openService, type Service } from "../service.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime, UsageError } from "./command.ts";
-import { type McpClient, mcpClients, type Reach } from "./mcp-clients.ts";
+import { type McpClient, mcpClients, type Reach, TOKEN_VARIABLE } from "./mcp-clients.ts";
 import { openMcpSurface } from "./mcp-surface.ts";
 import { openObservation } from "./observation.ts";
 import { openAuditOf } from "./open-audit.ts";
@@ -73,17 +73,40 @@ async function printConfig(client: McpClient, { options, isHttp }: Asked, runtim
     return exitCodes.problem;
   }
   const reach: Reach = isHttp
-    ? { kind: "address", url: addressOf(main) }
+    ? { kind: "address", url: addressOf(main), scheme: schemeOf(main) }
     : { kind: "program", command: "eider", args: ["mcp", "--config", resolve(runtime.cwd, main.file)] };
   runtime.stderr.write(`For ${client.title}: ${client.place}\n`);
+  if (reach.kind === "address" && reach.scheme !== undefined) runtime.stderr.write(`${tokenHint(reach.scheme)}\n`);
   runtime.stdout.write(client.text(main.name, reach));
   return exitCodes.done;
 }
 
-function addressOf({ mcp: settings, protections }: MainConfig): string {
-  const { publicUrl, host, port } = settings ?? defaultMcpSettings;
+/** By which clients find it: a host that stands for every address of the machine is none that can be called. */
+function addressOf({ mcp: settings = defaultMcpSettings, http, protections }: MainConfig): string {
+  const { publicUrl, port } = settings;
+  if (publicUrl !== undefined) return publicUrl.endsWith("/mcp") ? publicUrl : `${publicUrl}/mcp`;
+  const host = port === http.port ? http.host : settings.host;
+  const called = ["0.0.0.0", "::"].includes(host) ? "127.0.0.1" : host;
   const scheme = protections.https?.tls === undefined ? "http" : "https";
-  return publicUrl ?? `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}/mcp`;
+  return `${scheme}://${called.includes(":") ? `[${called}]` : called}:${port}/mcp`;
+}
+
+/** What clients must bring of themselves; with an identity provider they find out where to get it. */
+function schemeOf({ mcp: settings }: MainConfig): "Basic" | "Bearer" | undefined {
+  switch (settings?.auth?.policy.kind) {
+    case "basic":
+      return "Basic";
+    case "bearer":
+      return "Bearer";
+    case "oidc":
+    case undefined:
+      return undefined;
+  }
+}
+
+function tokenHint(scheme: "Basic" | "Bearer"): string {
+  const what = scheme === "Bearer" ? "the token" : "user:password in base64";
+  return `mcp.auth asks for credentials: ${TOKEN_VARIABLE}, or whatever stands in its place, is ${what}`;
 }
 
 async function serveStdio({ config: file, ...overrides }: ProjectOptions, runtime: Runtime): Promise<ExitCode> {

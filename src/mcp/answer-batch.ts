@@ -53,6 +53,7 @@ function join(messages: readonly Message[], outcomes: readonly Outcome[]): JsonT
 
 /** A whole answer as text; undefined when nobody wants one. */
 export function answerText(message: Message, outcome: Outcome): JsonText | undefined {
+  if (message.kind === "invalid" && message.isNotification) return undefined;
   const id = message.kind === "request" || message.kind === "invalid" ? message.id : undefined;
   switch (outcome.kind) {
     case "result": {

@@ -23,7 +23,13 @@ export type Message =
     }
   /** An answer to something that we never asked. */
   | { readonly kind: "response" }
-  | { readonly kind: "invalid"; readonly id: JsonText | undefined; readonly problem: string };
+  | {
+      readonly kind: "invalid";
+      readonly id: JsonText | undefined;
+      readonly problem: string;
+      /** It wants no answer, whatever is wrong with it. */
+      readonly isNotification: boolean;
+    };
 
 export type Parsed =
   | { readonly kind: "not-json" }
@@ -56,12 +62,19 @@ export function isObject(value: unknown): value is JsonObject {
 
 function readMessage(value: unknown, text: string): Message {
   if (!isObject(value)) {
-    return { kind: "invalid", id: undefined, problem: "Invalid Request: a message is a JSON object" };
+    const problem = "Invalid Request: a message is a JSON object";
+    return { kind: "invalid", id: undefined, problem, isNotification: false };
   }
   const { jsonrpc, method, params } = value;
   const hasId = Object.hasOwn(value, "id");
   const id = hasId ? idText(value["id"], text) : undefined;
-  const invalid = (what: string): Message => ({ kind: "invalid", id, problem: `Invalid Request: ${what}` });
+  const isNotification = !hasId && typeof method === "string";
+  const invalid = (what: string): Message => ({
+    kind: "invalid",
+    id,
+    problem: `Invalid Request: ${what}`,
+    isNotification,
+  });
   if (hasId && id === undefined) return invalid("id must be a text or a number");
   if (jsonrpc !== "2.0") return invalid('jsonrpc must be "2.0"');
   if (method === undefined && id !== undefined && ("result" in value || "error" in value)) return { kind: "response" };

@@ -31,7 +31,7 @@ export interface Sessions {
 }
 
 /** `info`: what a client hears that never said. */
-const FIRST_LOG_LEVEL = 1;
+export const FIRST_LOG_LEVEL = 1;
 const IDLE_MS = 30 * 60_000;
 const MAX_SESSIONS = 10_000;
 

@@ -4,16 +4,16 @@ import { namedGate } from "../../test/mcp-gate.ts";
 import { testRegistry } from "../../test/mcp-registry.ts";
 import { MODERN_META, mcpServer, mcpSettings, openGate } from "../../test/mcp-server.ts";
 import { until } from "../../test/until.ts";
-import { identityOf } from "../auth/identity.ts";
+import { anonymous, type Identity, identityOf } from "../auth/identity.ts";
 import type { McpServer } from "./open-mcp-server.ts";
 
 const identity = identityOf({ type: "basic", username: "ann" });
 
 /** A client at the other end of two pipes. */
-function pipe(server: McpServer) {
+function pipe(server: McpServer, who: Identity = identity) {
   const input = new PassThrough();
   const lines: string[] = [];
-  const ended = server.serveStdio({ input, write: (line) => lines.push(line), identity });
+  const ended = server.serveStdio({ input, write: (line) => lines.push(line), identity: who });
   const messages = (): readonly unknown[] => lines.map((line) => JSON.parse(line));
   return {
     send: (message: unknown) => input.write(typeof message === "string" ? message : `${JSON.stringify(message)}\n`),
@@ -135,4 +135,30 @@ test("a line may come in pieces, and one that is too long is refused without bei
       '{"jsonrpc":"2.0","id":3,"result":{}}',
     ]),
   );
+});
+
+test("one who says nothing of itself has what the gate lets everybody have", async () => {
+  const gate = namedGate(["tools/list"]);
+  await using mcp = await mcpServer({ gate });
+  const client = pipe(mcp.server, anonymous);
+  client.send({ jsonrpc: "2.0", id: 1, method: "tools/list" });
+  client.send(call(2, "greet", { name: "Ann" }));
+  client.send([call(3, "greet", { name: "Ann" })]);
+  const messages = await client.end();
+  expect(messages).toContainEqual(expect.objectContaining({ id: 1, result: expect.anything() }));
+  const error = { code: 401, message: "Unauthorized" };
+  expect(messages).toContainEqual({ jsonrpc: "2.0", id: 2, error });
+  expect(JSON.stringify(messages)).not.toContain("Hello");
+  expect(gate.asked.map(({ authorization }) => authorization)).toEqual([undefined, undefined, undefined]);
+});
+
+test("a script that never said initialize gets answers and nothing else", async () => {
+  await using mcp = await mcpServer();
+  const script = pipe(mcp.server);
+  script.send(call(1, "test_tool_with_logging"));
+  expect(await script.end()).toMatchObject([{ id: 1 }]);
+  const client = pipe(mcp.server);
+  client.send({ jsonrpc: "2.0", id: 1, method: "initialize", params: {} });
+  client.send(call(2, "test_tool_with_logging"));
+  expect(await client.end()).toContainEqual(expect.objectContaining({ method: "notifications/message" }));
 });

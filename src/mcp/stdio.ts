@@ -5,7 +5,7 @@ import type { McpCore, Sender } from "./core.ts";
 import type { JsonText } from "./mcp-service.ts";
 import { parseMessages } from "./message.ts";
 import { CODE, errorText, oneLine } from "./protocol.ts";
-import { legacyNotice, newSession } from "./sessions.ts";
+import { FIRST_LOG_LEVEL, legacyNotice, newSession } from "./sessions.ts";
 
 /** Where one client is at the other end of two pipes. */
 export interface StdioOptions {
@@ -22,6 +22,8 @@ export interface StdioOptions {
 const MAX_LINE_LENGTH = 4 << 20;
 /** Of all calls, because there is one client. */
 const SCOPE = "stdio";
+/** Until it has said `initialize` it may be a script that expects nothing but answers. */
+const SILENT = Number.POSITIVE_INFINITY;
 
 /** Serves one client until its input ends and everything that it asked has been answered. */
 export async function serveStdio(
@@ -30,6 +32,7 @@ export async function serveStdio(
 ): Promise<void> {
   const owner = identityKey(identity);
   const session = newSession(SCOPE, owner, core.now());
+  session.logLevel = SILENT;
   const send = (message: JsonText): void => write(`${oneLine(message)}\n`);
   const admit: Sender["admit"] = (method, target) =>
     identity.size > 0
@@ -44,6 +47,7 @@ export async function serveStdio(
     admit,
     session: () => session,
     openSession() {
+      if (session.logLevel === SILENT) session.logLevel = FIRST_LOG_LEVEL;
       // A client that never says so does not know what to do with what it did not ask for.
       leave ??= core.streams.open({
         hear: (event) => legacyNotice(event, session).forEach(send),

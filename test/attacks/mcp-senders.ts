@@ -102,4 +102,8 @@ function address(place: "path" | "query", only: readonly string[]): Sender {
 }
 
 /** What agents send. Behind the arguments is the code that others have tried: what is theirs alone is tried here. */
-export const mcpSenders: readonly Sender[] = [tool, address("path", ["unscanned"]), address("query", ["unscanned", "string"])];
+export const mcpSenders: readonly Sender[] = [
+  tool,
+  address("path", ["unscanned"]),
+  address("query", ["unscanned", "string"]),
+];

@@ -1,17 +1,26 @@
 import { afterAll, expect, test } from "vitest";
 import { httpBytes } from "./http-bytes.ts";
 import { bodies, headers, queries } from "./http-requests.ts";
+import { mcpMessages } from "./mcp-messages.ts";
 import { endProgram } from "./program.ts";
 import { checkedProjects, yamlFiles } from "./projects.ts";
 import type { Target } from "./target.ts";
 import { templates } from "./templates.ts";
 
 /**
- * Everything that reads what others wrote. A new one is a file with a `target` and a line here; messages of MCP are the
- * next. EIDER_FUZZ_SECONDS is the time for all of them together. What is found is added to `cases/`, and is tried first
- * ever after.
+ * Everything that reads what others wrote. A new one is a file with a `target` and a line here. EIDER_FUZZ_SECONDS is the
+ * time for all of them together. What is found is added to `cases/`, and is tried first ever after.
  */
-const targets: readonly Target[] = [httpBytes, queries, headers, bodies, templates, yamlFiles, checkedProjects];
+const targets: readonly Target[] = [
+  httpBytes,
+  queries,
+  headers,
+  bodies,
+  mcpMessages,
+  templates,
+  yamlFiles,
+  checkedProjects,
+];
 
 afterAll(endProgram);
 

@@ -81,7 +81,7 @@ async function play(url: string, { segments, end }: Script): Promise<void> {
 /** Bytes that may be HTTP, several clients at once. */
 export const httpBytes = target({
   name: "http-bytes",
-  share: 0.25,
+  share: 0.2,
   inputs: fc.array(script, { minLength: 1, maxLength: 4 }),
   open: async () => {
     const program = await listenForFuzz();

@@ -104,7 +104,7 @@ const latin1 = (text: string): string => Buffer.from(text, "utf8").toString("lat
 /** Bodies, with one character for each byte; what a JSON parser makes of them tells what the answer must be. */
 export const bodies = target({
   name: "bodies",
-  share: 0.15,
+  share: 0.1,
   inputs: fc.record({
     path: fc.constantFrom("/echo", "/typed"),
     bytes: fc.oneof(

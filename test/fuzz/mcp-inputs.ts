@@ -1,7 +1,12 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import fc from "fast-check";
 import { MODERN_META, TASKS_META } from "../mcp-server.ts";
 import { mutations } from "./mutate.ts";
 import { words } from "./words.ts";
+
+const mcpWords: Readonly<Record<"methods" | "names" | "uris" | "ids" | "headers" | "json", readonly string[]>> =
+  JSON.parse(readFileSync(join(import.meta.dirname, "mcp-words.json"), "utf8"));
 
 /** One request to the listener of MCP. `@SESSION@` and `@TASK@` stand for ids that the program gave out. */
 export interface Asked {
@@ -15,13 +20,21 @@ export interface Asked {
 }
 
 const some = (list: readonly string[]): fc.Arbitrary<string> => fc.constantFrom(...list);
-const json = fc.jsonValue({ maxDepth: 3 });
+const json = fc.jsonValue({ maxDepth: 2 });
+
+function rarely<T, Nil>(arbitrary: fc.Arbitrary<T>, otherwise: Nil): fc.Arbitrary<T | Nil> {
+  return fc.oneof({ arbitrary, weight: 1 }, { arbitrary: fc.constant(otherwise), weight: 40 });
+}
 
 const DEPTH = 20_000;
-const deep = fc.constantFrom("[".repeat(DEPTH) + "]".repeat(DEPTH), '{"a":'.repeat(DEPTH) + "1" + "}".repeat(DEPTH));
-const id = fc.oneof({ arbitrary: some(words.mcpIds), weight: 6 }, fc.constant("9".repeat(3_000)), json.map(text));
-const method = fc.oneof({ arbitrary: some(words.mcpMethods), weight: 12 }, fc.string());
-const name = fc.oneof({ arbitrary: some(words.mcpNames), weight: 9 }, fc.string({ unit: "binary" }));
+const deep = fc.constantFrom(
+  `${"[".repeat(DEPTH)}${"]".repeat(DEPTH)}`,
+  `${'{"a":'.repeat(DEPTH)}1${"}".repeat(DEPTH)}`,
+);
+const id = fc.oneof({ arbitrary: some(mcpWords.ids), weight: 6 }, fc.constant("9".repeat(3_000)), json.map(text));
+const method = fc.oneof({ arbitrary: some(mcpWords.methods), weight: 12 }, fc.string());
+const name = fc.oneof({ arbitrary: some(mcpWords.names), weight: 9 }, fc.string({ unit: "binary" }));
+const uri = fc.oneof({ arbitrary: some(mcpWords.uris), weight: 9 }, fc.string({ unit: "binary" }));
 
 function text(value: unknown): string {
   return JSON.stringify(value);
@@ -46,35 +59,43 @@ const meta = fc.oneof(
   json,
 );
 
-const args = fc.oneof(
-  fc.dictionary(fc.oneof(fc.constantFrom("b", "c", "id", "q", "v", "limit", "__proto__"), fc.string()), json, {
-    noNullPrototype: true,
-  }),
-  json,
+/** Something of the right shape, or whatever else. */
+function mostly<T>(arbitrary: fc.Arbitrary<T>, otherwise: fc.Arbitrary<unknown> = json): fc.Arbitrary<unknown> {
+  return fc.oneof<fc.MaybeWeightedArbitrary<unknown>[]>({ arbitrary, weight: 6 }, { arbitrary: otherwise, weight: 1 });
+}
+
+const args = mostly(
+  fc.dictionary(
+    mostly(some(["b", "c"]), some(["id", "q", "v", "limit", "__proto__", ""])) as fc.Arbitrary<string>,
+    json,
+    {
+      maxKeys: 3,
+      noNullPrototype: true,
+    },
+  ),
 );
 
 const paramsObject = fc.record(
   {
     name,
-    uri: name,
-    taskId: fc.oneof(fc.constant("@TASK@"), json),
-    cursor: json,
+    uri,
+    taskId: mostly(fc.constant("@TASK@")),
+    cursor: fc.oneof(fc.string(), json),
     arguments: args,
-    ref: fc.oneof(
-      fc.record({ type: fc.constantFrom("ref/prompt", "ref/resource"), name: fc.constant("letter"), uri: name }),
-      json,
-    ),
-    argument: fc.oneof(fc.record({ name: fc.constant("c"), value: fc.string() }), json),
+    ref: mostly(fc.record({ type: some(["ref/prompt", "ref/resource"]), name: fc.constant("letter"), uri })),
+    argument: mostly(fc.record({ name: fc.constant("c"), value: fc.string() })),
     context: json,
     requestId: json,
-    level: fc.oneof(fc.constant("debug"), json),
+    level: mostly(fc.constant("debug")),
     protocolVersion: json,
-    notifications: fc.oneof(
-      fc.record({ toolsListChanged: json, resourceSubscriptions: json, taskIds: json }, { requiredKeys: [] }),
-      json,
+    notifications: mostly(
+      fc.record(
+        { toolsListChanged: json, resourceSubscriptions: mostly(fc.array(uri)), taskIds: json },
+        { requiredKeys: ["toolsListChanged"] },
+      ),
     ),
   },
-  { requiredKeys: ["name", "uri"] },
+  { requiredKeys: ["name", "uri", "taskId", "ref", "argument", "level", "notifications"] },
 );
 
 /** A message and the headers that repeat it. */
@@ -97,13 +118,14 @@ const message: fc.Arbitrary<Message> = fc
     method,
     params: paramsObject,
     meta: fc.option(meta, { nil: undefined, freq: 3 }),
-    nested: fc.option(deep, { nil: undefined, freq: 30 }),
+    nested: rarely(deep, undefined),
   })
   .map(messageOf);
 
 function messageOf({ id: known, method: called, params, meta: given, nested }: Parts): Message {
-  const { uri, name: by } = params;
-  const named = called.startsWith("resources/") ? uri : called.startsWith("tasks/") ? params["taskId"] : by;
+  const named = called.startsWith("resources/")
+    ? params["uri"]
+    : params[called.startsWith("tasks/") ? "taskId" : "name"];
   const whole = text(given === undefined ? params : { ...params, _meta: given });
   const inner = nested === undefined ? whole : whole.replace(/\}$/, `,"arguments":{"b":${nested}}}`);
   const isModern = text(given ?? null).includes("protocolVersion");
@@ -125,7 +147,7 @@ const several = fc
   .array(fc.oneof({ arbitrary: message.map(({ body }) => body), weight: 5 }, json.map(text)), { maxLength: 5 })
   .map((bodies): Message => ({ body: `[${bodies.join(",")}]`, headers: {} }));
 
-const pieces = [...words.json, ...words.mcpJson, ...words.mcpIds];
+const pieces = [...words.json, ...mcpWords.json, ...mcpWords.ids];
 const mutated = fc
   .oneof(message, several)
   .chain(({ body: sound, headers }) =>
@@ -137,9 +159,9 @@ const latin1 = (value: string): string => Buffer.from(value, "utf8").toString("l
 const body = fc.oneof(
   { arbitrary: message, weight: 6 },
   { arbitrary: several, weight: 2 },
-  { arbitrary: mutated, weight: 3 },
+  { arbitrary: mutated, weight: 2 },
   json.map((value): Message => ({ body: text(value), headers: {} })),
-  deep.map((value): Message => ({ body: value, headers: {} })),
+  rarely(deep, "").map((value): Message => ({ body: value, headers: {} })),
 );
 
 const extra = fc.oneof(
@@ -156,7 +178,7 @@ const extra = fc.oneof(
       "last-event-id",
       "authorization",
     ),
-    some(words.mcpHeaders),
+    some(mcpWords.headers),
     { maxKeys: 3, noNullPrototype: true },
   ),
 );
@@ -166,6 +188,7 @@ const one: fc.Arbitrary<Asked> = fc
     body,
     extra,
     session: fc.boolean(),
+    accept: fc.constantFrom("application/json, text/event-stream", "application/json", "*/*"),
     method: fc.oneof(
       { arbitrary: fc.constant("POST"), weight: 12 },
       fc.constantFrom("GET", "DELETE", "OPTIONS", "PUT", "HEAD"),
@@ -176,16 +199,16 @@ const one: fc.Arbitrary<Asked> = fc
     ),
     end: fc.oneof({ arbitrary: fc.constant("whole" as const), weight: 12 }, fc.constantFrom("reset", "half")),
     cut: fc.double({ min: 0, max: 1, noNaN: true }),
-    torn: fc.option(fc.constantFrom("\xff", "\xc0\xaf", "\xed\xa0\x80", "\xef\xbb\xbf"), { nil: "", freq: 12 }),
+    torn: rarely(fc.constantFrom("\xff", "\xc0\xaf", "\xed\xa0\x80", "\xef\xbb\xbf"), ""),
   })
-  .map(({ body: { body: sent, headers }, extra: more, session, method: verb, path, end, cut, torn }) => {
+  .map(({ body: { body: sent, headers }, extra: more, session, accept, method: verb, path, end, cut, torn }) => {
     const bytes = latin1(sent);
     const at = Math.floor(cut * bytes.length);
     const isLegacy = headers["mcp-method"] === undefined;
     return {
       method: verb,
       path,
-      headers: { ...headers, ...(isLegacy && session ? { "mcp-session-id": "@SESSION@" } : {}), ...more },
+      headers: { accept, ...headers, ...(isLegacy && session ? { "mcp-session-id": "@SESSION@" } : {}), ...more },
       bytes: `${bytes.slice(0, at)}${torn}${bytes.slice(at)}`,
       end,
     };

@@ -74,40 +74,47 @@ function mustBeSound({ status, headers, text }: Answer): void {
   must(!text.includes('"code":-32603'), told);
 }
 
+interface Answered {
+  readonly status: number;
+  /** The answer, or that which ends the stream. */
+  readonly message: string;
+  readonly ids: readonly string[];
+  /** The body that is answered. */
+  readonly sent: string;
+  readonly told: () => string;
+}
+
 /** What holds for a POST that gets as far as its messages. */
 function mustAnswer(asked: Asked, answer: Answer): void {
-  const sent = Buffer.from(asked.bytes, "latin1");
-  const meaning = meaningOf(sent);
+  const body = Buffer.from(asked.bytes, "latin1");
+  const meaning = meaningOf(body);
+  const { status, text } = answer;
   const message = messageIn(answer);
-  const ids = idsIn(message);
-  const { status } = answer;
-  const told = (): string => `${meaning.kind}: ${status} ${answer.text.slice(0, 500)}`;
+  const told = (): string => `${JSON.stringify(meaning).slice(0, 300)}: ${status} ${text.slice(0, 500)}`;
+  const answered: Answered = { status, message, ids: idsIn(message), sent: body.toString("utf8"), told };
   switch (meaning.kind) {
     case "not-json":
-      return must(status === 400 && message.includes('"code":-32700') && !message.includes('"id"'), told);
+      must(status === 400 && message.includes('"code":-32700') && !message.includes('"id"'), told);
+      break;
     case "bad-batch":
-      return must(status === 400 && message.includes('"code":-32600') && !message.includes('"id"'), told);
+      must(status === 400 && message.includes('"code":-32600') && !message.includes('"id"'), told);
+      break;
     case "one":
-      return mustAnswerOne(meaning.one, { status, message, ids, sent: sent.toString("utf8"), told });
-    case "batch": {
-      const text = sent.toString("utf8");
-      const wanted = meaning.all.flatMap((one) => ("id" in one ? [one] : []));
-      const mayBeCalledOff = text.includes("notifications/cancelled");
-      must(ids.length === wanted.length || (mayBeCalledOff && ids.length < wanted.length), told);
-      if (ids.length === 0 && status < 300) must(status === 202 && message === "", told);
-      if (ids.length === wanted.length) {
-        for (const [index, { id }] of wanted.entries()) must(isEcho(ids[index] ?? "", id, text), told);
-      }
-    }
+      mustAnswerOne(meaning.one, answered);
+      break;
+    case "batch":
+      mustAnswerAll(meaning.all, answered);
+      break;
   }
 }
 
-interface Answered {
-  readonly status: number;
-  readonly message: string;
-  readonly ids: readonly string[];
-  readonly sent: string;
-  readonly told: () => string;
+function mustAnswerAll(all: readonly Kind[], { status, message, ids, sent, told }: Answered): void {
+  const wanted = all.flatMap((one) => ("id" in one ? [one] : []));
+  if (wanted.length === 0) must(message === "" && (status === 202 || (status >= 400 && status < 500)), told);
+  // What was called off gets no answer.
+  if (sent.includes("notifications/cancelled") && ids.length < wanted.length) return;
+  must(ids.length === wanted.length, told);
+  for (const [index, { id }] of wanted.entries()) must(isEcho(ids[index] ?? "", id, sent), told);
 }
 
 function mustAnswerOne(one: Kind, { status, message, ids, sent, told }: Answered): void {
@@ -175,6 +182,7 @@ export const mcpMessages = target({
       if (sent.end !== "whole") return breakOff(url, sent);
       const answer = await ask(url, sent);
       task = /"taskId":"([^"]+)"/.exec(answer.text)?.[1] ?? task;
+      {const m=messageIn(answer);const k=`${sent.method} ${answer.status} ${answer.headers["content-type"]==="text/event-stream"?"sse ":""}${/"code":(-?\d+)/.exec(m)?.[1]??""} ${/"isError":\w+/.exec(m)?.[0]??""} ${/"resultType":"\w+"/.exec(m)?.[0]??""} ${isRead(sent)?meaningOf(Buffer.from(sent.bytes,"latin1")).kind:""}`;(globalThis as any).T??=new Map();const T=(globalThis as any).T;T.set(k,(T.get(k)??0)+1);const q=(/"method":"([^"]*)"/.exec(sent.bytes)?.[1]??"")+(m.includes('"result"')?" OK":"");T.set(q,(T.get(q)??0)+1)}
       mustBeSound(answer);
       if (isRead(sent)) mustAnswer(sent, answer);
     };
@@ -188,6 +196,7 @@ export const mcpMessages = target({
         if (all.some(({ method }) => method === "DELETE")) session = await begin();
       },
       async [Symbol.asyncDispose]() {
+        console.log(count,[...((globalThis as any).T??[])].sort((a:any,b:any)=>b[1]-a[1]).map((x:any)=>x.join(": ")).slice(0,110).join("\n"));
         await isWell();
         // Whoever listened has left.
         await until("the end of every stream", async () => (await health()).streams === 0);

@@ -134,7 +134,7 @@ const LIMIT_MS = 2_000;
 /** Compiling and rendering: they end, and what a client sends is no part of any statement. */
 export const templates = target<Input>({
   name: "templates",
-  share: 0.2,
+  share: 0.15,
   inputs: fc.record({
     template: fc.oneof(
       { arbitrary: tree, weight: 2 },

@@ -1,7 +1,6 @@
-import { createServer } from "node:net";
 import { expect } from "vitest";
 import { seen, whoEndpoint } from "../mcp-auth.ts";
-import { startMcp } from "../mcp-program.ts";
+import { freePort, startMcp } from "../mcp-program.ts";
 import { sdkV1, sdkV2Client, testWithMcpTools } from "../mcp-tools.ts";
 import { client, startProvider } from "../oidc-provider.ts";
 
@@ -47,13 +46,3 @@ testWithMcpTools("A32 from a refusal to a token and back, with the second SDK an
     await user.close();
   }
 });
-
-/** One that nobody listens on now. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
-}

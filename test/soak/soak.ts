@@ -48,7 +48,7 @@ test(`a soak of ${SECONDS} seconds: memory, file descriptors, threads and latenc
   });
   const samples: Sample[] = [];
   const began = performance.now();
-  console.log(COLUMNS.map((name) => name.padStart(11)).join(""));
+  console.log(COLUMNS.map((name) => name.padStart(12)).join(""));
   for (let index = 1; index <= SAMPLES && wrong.length < 20 && !program.hasExited(); index++) {
     await wait(Math.max(0, began + (index * SECONDS * 1_000) / SAMPLES - performance.now()));
     const times = latencies;
@@ -60,7 +60,7 @@ test(`a soak of ${SECONDS} seconds: memory, file descriptors, threads and latenc
   over = true;
   await working;
   const compared = compareThirds(samples);
-  console.log(`\n${["", "middle", "last", "at most"].map((name) => name.padStart(11)).join("")}`);
+  console.log(`\n${["", "middle", "last", "at most"].map((name) => name.padStart(12)).join("")}`);
   for (const { name, middle, last, bound } of compared) print([name, middle, last, bound]);
   console.log([...counts].map(([kind, count]) => `${count} ${kind}`).join(", "));
   expect(wrong).toEqual([]);
@@ -103,5 +103,5 @@ function descriptorsOf({ pid }: Program): number {
 }
 
 function print(values: readonly (string | number)[]): void {
-  console.log(values.map((value) => (typeof value === "string" ? value : value.toFixed(1)).padStart(11)).join(""));
+  console.log(values.map((value) => (typeof value === "string" ? value : value.toFixed(1)).padStart(12)).join(""));
 }

@@ -1,6 +1,5 @@
-import { createServer } from "node:net";
 import { expect, test } from "vitest";
-import { type Json, mcpFixture, startMcp } from "../mcp-program.ts";
+import { freePort, type Json, mcpFixture, startMcp } from "../mcp-program.ts";
 import { MODERN_META } from "../mcp-server.ts";
 import { type Files, start } from "../process/program.ts";
 import { until } from "../until.ts";
@@ -118,13 +117,3 @@ test("SIGTERM ends streams as the protocol has it, and calls come to their end",
   expect((await call)["isError"]).toBe(false);
   expect(await program.exited).toEqual({ code: 0, signal: null });
 });
-
-/** One that nobody listens on now. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
-}

@@ -121,3 +121,17 @@ test("a stream that nobody reads any more is forgotten", async () => {
   stop.abort();
   await mcp.untilStreams(0);
 });
+
+test("streams that are ended leave the session as it is; the next one hears again", async () => {
+  await using mcp = await mcpServer();
+  const session = await begin(mcp);
+  const first = readEvents(await listenOn(mcp, session));
+  mcp.server.endStreams();
+  expect(await first.rest()).toEqual([]);
+  await mcp.untilStreams(0);
+  expect((await mcp.post(ask("ping"), session)).status).toBe(200);
+  const second = readEvents(await listenOn(mcp, session));
+  mcp.server.replace(testRegistry({ tools: ["later"] }), openGate, mcpSettings());
+  expect(await second.next()).toMatchObject({ method: "notifications/tools/list_changed" });
+  await second.leave();
+});

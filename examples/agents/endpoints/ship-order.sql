@@ -1,0 +1,1 @@
+UPDATE orders SET status = 'shipped' WHERE id = {{params.id}} AND status = 'open'
