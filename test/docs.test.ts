@@ -388,7 +388,7 @@ describe("pages", () => {
     const folder = await writeFiles({
       "eider.yaml": isMain
         ? text.replace(/^connections:/, "environment-whitelist: SHOP_.*\nconnections:")
-        : "template: { path: endpoints }\nconnections: { shop: , warehouse: }\n",
+        : "template: { path: endpoints }\nconnections: { shop: , warehouse: }\nmcp: {}\n",
       "endpoints/shared.yaml": shared,
       ...(isMain ? {} : { "endpoints/x.yaml": file }),
       ...Object.fromEntries(["x", "orders", "sales"].map((name) => [`endpoints/${name}.sql`, "SELECT 1"])),

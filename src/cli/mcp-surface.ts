@@ -80,7 +80,7 @@ export async function openMcpSurface(service: Service, options: McpSurfaceOption
     hear(event) {
       if (event.kind !== "cache-refreshed" && event.kind !== "cache-invalidated") return;
       const [schema = "", ...table] = event.cache.split(".");
-      for (const uri of product.urisOfCache({ schema, table: table.join(".") })) server.resourceUpdated(uri);
+      server.resourceUpdated(...product.urisOfCache({ schema, table: table.join(".") }));
     },
     hold() {
       const waiting: (() => void)[] = [];

@@ -45,8 +45,11 @@ export interface McpServer {
   serveStdio(options: StdioOptions): Promise<void>;
   /** After a reload. Clients hear of the lists that differ; calls that run keep what they began with. */
   replace(service: McpService, gate: McpGate, settings: McpSettings): void;
-  /** A resource holds something else now. `{name}` in its address stands for whatever a client watches there. */
-  resourceUpdated(uri: string): void;
+  /**
+   * These resources hold something else now. `{name}` in an address stands for whatever a client watches there. What two
+   * of them mean is told once.
+   */
+  resourceUpdated(...uris: readonly string[]): void;
   /** Ends every stream that stays open, as the protocol has it; clients open others. */
   endStreams(): void;
   /** From now on new calls are refused, and streams end as the protocol has it. */
@@ -91,7 +94,10 @@ export function openMcpServer(options: McpServerOptions): McpServer {
       borders = bordersOf(settings);
       for (const list of changedLists(before, service)) streams.publish({ kind: "list-changed", list });
     },
-    resourceUpdated: (uri) => streams.publish({ kind: "resource-updated", isMeant: meaningOf(uri) }),
+    resourceUpdated(...uris) {
+      const meanings = uris.map(meaningOf);
+      streams.publish({ kind: "resource-updated", isMeant: (watched) => meanings.some((means) => means(watched)) });
+    },
     endStreams: streams.endAll,
     drain,
     cancelAll,

@@ -8,7 +8,10 @@ import { words } from "./words.ts";
 const mcpWords: Readonly<Record<"methods" | "names" | "uris" | "ids" | "headers" | "json", readonly string[]>> =
   JSON.parse(readFileSync(join(import.meta.dirname, "mcp-words.json"), "utf8"));
 
-/** One request to the listener of MCP. `@SESSION@` and `@TASK@` stand for ids that the program gave out. */
+/**
+ * One request to the listener of MCP. `@SESSION@` and `@TASK@` stand for ids that the program gave out, and there are names
+ * for long texts.
+ */
 export interface Asked {
   readonly method: string;
   readonly path: string;
@@ -27,10 +30,13 @@ function rarely<T, Nil>(arbitrary: fc.Arbitrary<T>, otherwise: Nil): fc.Arbitrar
 }
 
 const DEPTH = 20_000;
-const deep = fc.constantFrom(
-  `${"[".repeat(DEPTH)}${"]".repeat(DEPTH)}`,
-  `${'{"a":'.repeat(DEPTH)}1${"}".repeat(DEPTH)}`,
-);
+/** What is too long to be written down. */
+export const longTexts: Readonly<Record<string, string>> = {
+  "@LISTS@": `${"[".repeat(DEPTH)}${"]".repeat(DEPTH)}`,
+  "@OBJECTS@": `${'{"a":'.repeat(DEPTH)}1${"}".repeat(DEPTH)}`,
+  "@DASHES@": "-".repeat(1 << 18),
+};
+const deep = some(["@LISTS@", "@OBJECTS@"]);
 const id = fc.oneof({ arbitrary: some(mcpWords.ids), weight: 6 }, fc.constant("9".repeat(3_000)), json.map(text));
 const method = fc.oneof({ arbitrary: some(mcpWords.methods), weight: 12 }, fc.string());
 const name = fc.oneof({ arbitrary: some(mcpWords.names), weight: 9 }, fc.string({ unit: "binary" }));

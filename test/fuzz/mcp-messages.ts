@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { until } from "../until.ts";
 import { type Answer, ask, breakOff } from "./mcp-client.ts";
-import { type Asked, mcpInputs } from "./mcp-inputs.ts";
+import { type Asked, longTexts, mcpInputs } from "./mcp-inputs.ts";
 import { listenForFuzz } from "./program.ts";
 import { must, target } from "./target.ts";
 
@@ -175,14 +175,14 @@ export const mcpMessages = target({
       await program.isWell();
       must((await health()).status === "ok", () => "/mcp/health is not ok");
     };
-    const filled = (text: string): string => text.replaceAll("@SESSION@", session).replaceAll("@TASK@", task);
+    const filled = (text: string): string =>
+      text.replace(/@[A-Z]+@/g, (word) => ({ ...longTexts, "@SESSION@": session, "@TASK@": task })[word] ?? word);
     const play = async (asked: Asked): Promise<void> => {
       const headers = Object.entries(asked.headers).map(([name, value]) => [name, filled(value)]);
       const sent: Asked = { ...asked, headers: Object.fromEntries(headers), bytes: filled(asked.bytes) };
       if (sent.end !== "whole") return breakOff(url, sent);
       const answer = await ask(url, sent);
       task = /"taskId":"([^"]+)"/.exec(answer.text)?.[1] ?? task;
-      {const m=messageIn(answer);const k=`${sent.method} ${answer.status} ${answer.headers["content-type"]==="text/event-stream"?"sse ":""}${/"code":(-?\d+)/.exec(m)?.[1]??""} ${/"isError":\w+/.exec(m)?.[0]??""} ${/"resultType":"\w+"/.exec(m)?.[0]??""} ${isRead(sent)?meaningOf(Buffer.from(sent.bytes,"latin1")).kind:""}`;(globalThis as any).T??=new Map();const T=(globalThis as any).T;T.set(k,(T.get(k)??0)+1);const q=(/"method":"([^"]*)"/.exec(sent.bytes)?.[1]??"")+(m.includes('"result"')?" OK":"");T.set(q,(T.get(q)??0)+1)}
       mustBeSound(answer);
       if (isRead(sent)) mustAnswer(sent, answer);
     };
@@ -196,7 +196,6 @@ export const mcpMessages = target({
         if (all.some(({ method }) => method === "DELETE")) session = await begin();
       },
       async [Symbol.asyncDispose]() {
-        console.log(count,[...((globalThis as any).T??[])].sort((a:any,b:any)=>b[1]-a[1]).map((x:any)=>x.join(": ")).slice(0,110).join("\n"));
         await isWell();
         // Whoever listened has left.
         await until("the end of every stream", async () => (await health()).streams === 0);

@@ -82,3 +82,8 @@ export class ConflictError extends Error {
     this.name = "ConflictError";
   }
 }
+
+/** A commit that is done, although what DuckDB did after it has failed. */
+export function isDurable(error: unknown): boolean {
+  return messageOf(error).includes("COMMIT succeeded and is durable");
+}

@@ -4,7 +4,7 @@ import { type AskedType, askedTypes, bindValues } from "./bind-values.ts";
 import { type Cancellation, interruptible, unlessDone } from "./cancellation.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
 import { extractStatements } from "./extract-statements.ts";
-import { messageOf } from "./messages.ts";
+import { isDurable, messageOf } from "./messages.ts";
 import type { Seat, Slots } from "./slots.ts";
 
 /** One read or write at work: a connection of its own, a slot while native code runs, and a way to stop. */
@@ -242,7 +242,11 @@ export async function openSession({ pool, slots, seat, cancellation }: SessionOp
     hasWritten = false;
     plannedInside = new WeakSet();
     if (makesTemporary) clean = false;
-    await control("COMMIT");
+    await control("COMMIT").catch((error: unknown) => {
+      // Only tidying up its file has failed: whoever was told so would write it again.
+      if (!isDurable(error)) throw error;
+      clean = false;
+    });
   }
 
   async function failed(): Promise<boolean> {
