@@ -10,7 +10,7 @@ require("node:v8").setFlagsFromString("--heap-growing-percent=400");
 const before = threads();
 // Its warning of older versions of Node is not for the one who runs a service.
 process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= "true";
-import("../dist/main.js")
+import("../dist/program/main.js")
   .then(({ main }) => {
     for (const thread of threads().filter((id) => !before.includes(id))) comeLater(thread);
     return main(process.argv.slice(2));

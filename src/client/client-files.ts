@@ -6,7 +6,7 @@ export type RuntimePart = "api" | "call" | "exact-json";
 
 /** The text of a part, to stand in one file with the others: without imports, and hidden unless it is for users. */
 export async function runtimeText(part: RuntimePart): Promise<string> {
-  const text = await readFile(new URL(`./runtime/${part}.ts`, import.meta.url), "utf8");
+  const text = await readFile(new URL(`../client/runtime/${part}.ts`, import.meta.url), "utf8");
   const alone = text.replaceAll(/^import [^;]*;\n+/gm, "");
   return part === "api" ? alone : alone.replaceAll(/^export /gm, "");
 }
