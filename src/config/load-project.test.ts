@@ -156,6 +156,13 @@ test("names with a prototype's names are names", async () => {
   expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
 });
 
+test("what is written under the name of a credential is one, wherever it came from", async () => {
+  const { main } = await loaded({
+    "eider.yaml": "connections: {a: {properties: {db_password: hunter22, host: db, api-key: k123456}}}\n",
+  });
+  expect(main.connections.get("a")?.secrets).toEqual(["hunter22", "k123456"]);
+});
+
 test("two secrets in one table are refused, one secret in two blocks is not", async () => {
   const secret = (name: string, table: string) =>
     `auth: { type: basic, from-aws-secretmanager: { secret-name: ${name}, secret-table: ${table} } }\n`;

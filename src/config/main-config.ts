@@ -83,8 +83,17 @@ function compileConnection(
     maxConcurrency: input["max-concurrency"],
     logQueries: input["log-queries"] ?? false,
     logParameters: input["log-parameters"] ?? false,
-    secrets: [...new Set(secretsIn(spot))],
+    secrets: [
+      ...new Set([...secretsIn(spot), ...credentialsIn(input.options), ...credentialsIn(input.properties ?? {})]),
+    ],
   };
+}
+
+/** Keys whose values are for nobody else, wherever they were written. */
+const CREDENTIAL = /password|passwd|pwd|secret|token|api[-_]?key|access[-_]?key|credential/i;
+
+function credentialsIn(values: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(values).flatMap(([key, value]) => (CREDENTIAL.test(key) && value !== "" ? value : []));
 }
 
 function compileDuckdb(settings: Readonly<Record<string, string>>, folder: string): MainConfig["duckdb"] {
