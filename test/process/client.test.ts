@@ -2,6 +2,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { folderWith, run } from "./program.ts";
 
+/** It is there after the build: not when types are checked. */
+const BUILT = new URL("../../dist/library.js", import.meta.url).href;
+
 /** The parts of a client that are copied as they were written belong to the package. */
 test("the built program writes a client", async () => {
   const files = {
@@ -23,7 +26,7 @@ test("the package gives the same text to programs that call it, and every proble
     "x.sql": "SELECT 1::BIGINT AS n",
     "bad/eider.yaml": "conections: {}\n",
   });
-  const { clientOf } = (await import("../../dist/library.js")) as typeof import("../../src/library.ts");
+  const { clientOf } = (await import(BUILT)) as typeof import("../../src/library.ts");
   const config = join(folder.path, "eider.yaml");
   const text = await clientOf({ config, bigint: "string" });
   expect(text).toContain("n: NumberText | null;");
