@@ -42,6 +42,15 @@ test("work that does not end although the call has been ended is waited for only
   expect(vi.getTimerCount()).toBe(0);
 });
 
+test("a change is waited for to its end, whenever the call was ended", async () => {
+  const deadline = openDeadline(100);
+  const change = deadline.spendToTheEnd(() => pause(5_000).then(() => "committed"));
+  await vi.advanceTimersByTimeAsync(4_000);
+  expect(deadline.signal.aborted).toBe(true);
+  expect(await settledAfter(change, 1_000)).toBe("committed");
+  deadline.close();
+});
+
 async function settledAfter<T>(work: Promise<T>, ms: number): Promise<T> {
   await vi.advanceTimersByTimeAsync(ms);
   return work;

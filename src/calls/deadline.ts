@@ -10,6 +10,8 @@ export interface Deadline {
   cancel(failure: Failure): void;
   /** Runs work on the clock. Waiting for a slow client does not count: it is not the query that is slow. */
   spend<T>(work: () => Promise<T>): Promise<T>;
+  /** The same for work whose outcome must be known, however long that takes: a change is done, or it is not. */
+  spendToTheEnd<T>(work: () => Promise<T>): Promise<T>;
   /** Waits for work, and once the call has been ended only for a moment: what waits for another server cannot be interrupted. */
   unlessStuck<T>(work: Promise<T>): Promise<T>;
   /** Milliseconds on the clock so far. */
@@ -71,20 +73,23 @@ export function openDeadline(timeoutMs: number): Deadline {
     });
   }
 
+  async function spendToTheEnd<T>(work: () => Promise<T>): Promise<T> {
+    since = performance.now();
+    if (timer === undefined) arm();
+    try {
+      return await work();
+    } finally {
+      spent += performance.now() - since;
+      since = undefined;
+    }
+  }
+
   return {
     signal: stop.signal,
     cancel,
     unlessStuck,
-    async spend(work) {
-      since = performance.now();
-      if (timer === undefined) arm();
-      try {
-        return await unlessStuck(work());
-      } finally {
-        spent += performance.now() - since;
-        since = undefined;
-      }
-    },
+    spend: (work) => spendToTheEnd(() => unlessStuck(work())),
+    spendToTheEnd,
     spentMs: () => spent + (since === undefined ? 0 : performance.now() - since),
     close() {
       clearTimeout(timer);

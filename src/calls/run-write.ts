@@ -24,7 +24,7 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Call
   const { params } = validateCall(endpoint, call, callee.limits);
   const { deadline, identity, idempotencyKey, encode, marks } = call;
   const { signal } = deadline;
-  return deadline.spend(async () => {
+  return deadline.spendToTheEnd(async () => {
     const verified = await untilAborted(callee.ready(endpoint), signal);
     if (marks !== undefined) marks.prepared = performance.now();
     const lookup: Lookup = ({ scope, name }) => (scope === "auth" ? identity.get(name) : params.get(name));
