@@ -32,7 +32,7 @@ function threads() {
 
 function comeLater(thread) {
   try {
-    require("node:os").setPriority(thread, 5);
+    require("node:os").setPriority(thread, 10);
   } catch {
     // It has ended, or nobody may.
   }

@@ -31,7 +31,7 @@ const PATIENCE_IN_A_BURST_MS = 3_000;
 const BURST_MS = 100;
 const PATIENCE_MS = 250;
 /** However slow the queries are: a team with its tools is no flood, and is better served late than not at all. */
-const LEAST_WAITING = 96;
+const LEAST_WAITING = 80;
 const MOST_WAITING = 1_000;
 /** How quickly the queue moved longer ago than this says nothing of now. */
 const REMEMBERED_MS = 10_000;

@@ -230,7 +230,7 @@ describe("beyond the bound", () => {
       return all.filter((each) => each.state() === "waits").length;
     };
     slots.pass(1_000);
-    expect(accepted()).toBe(96);
+    expect(accepted()).toBe(80);
     await settled();
     slots.pass(60_000);
     expect(accepted()).toBe(500);
