@@ -1,31 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { anonymous } from "../src/auth/identity.ts";
 import type { After } from "../src/cache/schedule.ts";
-import type { McpSettings } from "../src/config/mcp-config.ts";
+import { defaultMcpSettings, type McpSettings } from "../src/config/mcp-config.ts";
 import type { ServiceEvent } from "../src/events.ts";
 import { listen } from "../src/http/listen.ts";
 import type { McpGate, McpService } from "../src/mcp/mcp-service.ts";
 import { type McpServer, type McpServerOptions, openMcpServer } from "../src/mcp/open-mcp-server.ts";
 import { TASK_AFTER_MS, testRegistry } from "./mcp-registry.ts";
 
-/** Settings as they are when nothing is written, but for what a test says. */
+/** Settings as they are when nothing is written, without tasks, but for what a test says. */
 export function mcpSettings(some: Partial<McpSettings> = {}): McpSettings {
-  return {
-    host: "127.0.0.1",
-    port: 0,
-    auth: undefined,
-    instructions: undefined,
-    pageSize: 100,
-    maxRows: 1_000,
-    maxTextBytes: 100_000,
-    publicUrl: undefined,
-    allowedHosts: [],
-    allowedOrigins: [],
-    uriScheme: "test",
-    resultText: "json",
-    tasks: undefined,
-    ...some,
-  };
+  return { ...defaultMcpSettings, port: 0, uriScheme: "test", tasks: undefined, ...some };
 }
 
 export const taskSettings = {

@@ -1,12 +1,9 @@
 import { writeClient } from "../client/client-files.ts";
 import { generateClient } from "../client/generate-client.ts";
 import { type NumberMode, numberModes } from "../client/value-type.ts";
-import { loadProject } from "../config/load-project.ts";
-import { oneLine } from "../config/problem.ts";
-import { openService } from "../service.ts";
-import { type Command, exitCodes, type Runtime, UsageError } from "./command.ts";
+import { type Command, type Runtime, UsageError } from "./command.ts";
+import { withTrial } from "./open-trial.ts";
 import { projectOptionsHelp, readOptions } from "./options.ts";
-import { hasErrors, printProblems } from "./print-problems.ts";
 
 /** A typed client of a project, without serving it; decisions 11. */
 export const client: Command = {
@@ -28,25 +25,10 @@ Example:
   async run(args, runtime) {
     const { values, rest } = takeValues(args, ["out", "bigint"]);
     const mode = modeOf(values.get("bigint"));
-    const { flags: _, config: file, ...overrides } = readOptions(rest, []);
-    const loaded = await loadProject({ file, cwd: runtime.cwd, env: runtime.env, overrides });
-    printProblems(loaded.problems, runtime.stderr);
-    if (loaded.project === undefined) return exitCodes.problem;
-    const { temporary, self, env } = runtime;
-    const trial = { report: () => {}, connect: true, temporary, self, env, isTrial: true };
-    const { service, problems, unreachable } = await openService(loaded.project, trial);
-    printProblems(problems, runtime.stderr);
-    if (service === undefined) {
-      if (unreachable !== undefined) runtime.stderr.write(`${oneLine(unreachable)}\n`);
-      return hasErrors(problems) ? exitCodes.problem : exitCodes.unavailable;
-    }
-    try {
-      const text = await generateClient(service, { bigint: mode });
-      await print(text, values.get("out"), runtime);
-      return exitCodes.done;
-    } finally {
-      await service.close();
-    }
+    const { flags: _, ...options } = readOptions(rest, []);
+    return await withTrial(options, runtime, async (service) => {
+      await print(await generateClient(service, { bigint: mode }), values.get("out"), runtime);
+    });
   },
 };
 

@@ -3,8 +3,10 @@ import type { CallObserver } from "../calls/observed-call.ts";
 import type { McpSettings } from "../config/mcp-config.ts";
 import type { Report, ServiceEvent } from "../events.ts";
 import { clientOf } from "../http/forwarded.ts";
+import { holdable } from "../http/holdable.ts";
 import { httpsProblem, strictTransport } from "../http/https-only.ts";
 import type { RequestHandler } from "../http/listen.ts";
+import { requestIdOf } from "../http/request-id.ts";
 import { type McpServer, openMcpServer } from "../mcp/open-mcp-server.ts";
 import { type McpProduct, openMcpProduct } from "../mcp/product/open-product.ts";
 import type { Service } from "../service.ts";
@@ -29,7 +31,6 @@ export async function openMcpSurface(service: Service, options: McpSurfaceOption
   const { observers, report, now } = options;
   let { settings } = options;
   let { protections, name } = service.project.main;
-  let held: (() => void)[] | undefined;
   const productOf = (of: Service, as: McpSettings): Promise<McpProduct> =>
     openMcpProduct(of, { settings: as, observers, report, now });
   let product = await productOf(service, settings);
@@ -52,7 +53,10 @@ export async function openMcpSurface(service: Service, options: McpSurfaceOption
       const problem = https.tls === undefined ? httpsProblem(request, client) : undefined;
       // Agents send credentials: nobody is led elsewhere with them.
       if (problem !== undefined) {
-        response.writeHead(403, { "Content-Type": "application/json" }).end('{"error":"HTTPS is required"}');
+        const requestId = requestIdOf(request.headers["x-request-id"]);
+        response
+          .writeHead(403, { "Content-Type": "application/json", "X-Request-Id": requestId })
+          .end('{"error":"HTTPS is required"}');
         return;
       }
       response.setHeader(...strictTransport);
@@ -62,10 +66,7 @@ export async function openMcpSurface(service: Service, options: McpSurfaceOption
 
   return {
     server,
-    handle(request, response) {
-      if (held === undefined) answer(request, response);
-      else held.push(() => answer(request, response));
-    },
+    ...holdable(answer),
     async prepare(next) {
       const { mcp = settings, protections: border, name: called } = next.project.main;
       const made = await productOf(next, mcp);
@@ -81,14 +82,6 @@ export async function openMcpSurface(service: Service, options: McpSurfaceOption
       if (event.kind !== "cache-refreshed" && event.kind !== "cache-invalidated") return;
       const [schema = "", ...table] = event.cache.split(".");
       server.resourceUpdated(...product.urisOfCache({ schema, table: table.join(".") }));
-    },
-    hold() {
-      const waiting: (() => void)[] = [];
-      held = waiting;
-      return () => {
-        held = undefined;
-        for (const begin of waiting) begin();
-      };
     },
     drain: server.drain,
     cancelAll: server.cancelAll,

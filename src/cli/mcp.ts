@@ -8,6 +8,7 @@ import type { MainConfig } from "../config/project.ts";
 import type { Report } from "../events.ts";
 import { openLogger } from "../log/logger.ts";
 import { openService, type Service } from "../service.ts";
+import { addressAt } from "./address-at.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime, UsageError } from "./command.ts";
 import { type McpClient, mcpClients, type Reach, TOKEN_VARIABLE } from "./mcp-clients.ts";
 import { openMcpSurface } from "./mcp-surface.ts";
@@ -81,14 +82,12 @@ async function printConfig(client: McpClient, { options, isHttp }: Asked, runtim
   return exitCodes.done;
 }
 
-/** By which clients find it: a host that stands for every address of the machine is none that can be called. */
+/** By which clients find it. */
 function addressOf({ mcp: settings = defaultMcpSettings, http, protections }: MainConfig): string {
   const { publicUrl, port } = settings;
   if (publicUrl !== undefined) return publicUrl.endsWith("/mcp") ? publicUrl : `${publicUrl}/mcp`;
   const host = port === http.port ? http.host : settings.host;
-  const called = ["0.0.0.0", "::"].includes(host) ? "127.0.0.1" : host;
-  const scheme = protections.https?.tls === undefined ? "http" : "https";
-  return `${scheme}://${called.includes(":") ? `[${called}]` : called}:${port}/mcp`;
+  return `${addressAt({ host, port }, protections.https?.tls !== undefined)}/mcp`;
 }
 
 /** What clients must bring of themselves; with an identity provider they find out where to get it. */

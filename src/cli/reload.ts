@@ -91,7 +91,11 @@ export function openReloads(options: ReloadOptions): Reloads {
     const previous = current;
     const opened = await reopenService(project, previous, opening);
     const service = sound(opened);
-    if (service === undefined) return undefined;
+    if (service === undefined) {
+      // Only --strict refuses one that could be served.
+      opened.service?.retire(previous);
+      return undefined;
+    }
     tellOfRestart(previous.project.main, project.main);
     await useEverywhere(surfaces, service);
     previous.retire(service);
@@ -104,7 +108,10 @@ export function openReloads(options: ReloadOptions): Reloads {
     const release = await pauseAll(surfaces, project.main.limits.shutdownGraceMs);
     try {
       await previous.close();
-      const service = sound(await openService(project, opening));
+      const opened = await openService(project, opening);
+      const service = sound(opened);
+      // Only --strict refuses one that could be served: its files are needed for the old one.
+      if (service === undefined) await opened.service?.close();
       if (service !== undefined) tellOfRestart(previous.project.main, project.main);
       const next = service ?? (await openService(previous.project, opening)).service;
       if (next === undefined) {

@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TokenExchange } from "../auth/oidc/token-exchange.ts";
 import type { Deadline } from "../calls/deadline.ts";
 import type { CallObserver } from "../calls/observed-call.ts";
@@ -6,7 +5,7 @@ import type { Protections } from "../config/protections.ts";
 import type { Report } from "../events.ts";
 import type { Heartbeats } from "../heartbeat/open-heartbeats.ts";
 import { variesByOrigin } from "../http/cors.ts";
-import type { RequestHandler } from "../http/listen.ts";
+import { type Holdable, holdable } from "../http/holdable.ts";
 import type { Metrics } from "../metrics/open-metrics.ts";
 import type { Service } from "../service.ts";
 import type { Gate } from "./admit.ts";
@@ -18,12 +17,9 @@ import { type LivePages, openLivePages } from "./live-pages.ts";
 import type { AnsweredRequest, Watch } from "./observe-call.ts";
 
 /** The REST surface of a service: what a listener calls, and how it is brought to rest. */
-export interface RestApp {
-  readonly handle: RequestHandler;
+export interface RestApp extends Holdable {
   /** Makes another state ready; what it gives back serves that from now on. Calls in flight keep theirs. */
   prepare(service: Service): Promise<() => void>;
-  /** From now on requests wait, until what it gives back is called. */
-  hold(): () => void;
   /** From now on new calls are refused with 503; those in flight go on. */
   drain(): void;
   /** Ends the calls in flight: their queries are interrupted. */
@@ -81,7 +77,6 @@ const HEALTH_ALONE: OwnParts = { metrics: undefined, heartbeats: undefined };
 export function openRestApp(first: Service, options: RestOptions): RestApp {
   const { report, now, observers, answered, isLive = false, tellsTimes = false, admin = HEALTH_ALONE } = options;
   let draining = false;
-  let held: (() => void)[] | undefined;
   const deadlines = new Set<Deadline>();
   const livePages = isLive ? openLivePages() : undefined;
   let context = contextOf(first);
@@ -119,23 +114,12 @@ export function openRestApp(first: Service, options: RestOptions): RestApp {
   }
 
   return {
-    handle(request: IncomingMessage, response: ServerResponse) {
-      if (held === undefined) handleRequest(request, response, context);
-      else held.push(() => handleRequest(request, response, context));
-    },
+    ...holdable((request, response) => handleRequest(request, response, context)),
     async prepare(service) {
       const next = contextOf(service);
       return () => {
         context = next;
         livePages?.reload();
-      };
-    },
-    hold() {
-      const waiting: (() => void)[] = [];
-      held = waiting;
-      return () => {
-        held = undefined;
-        for (const answer of waiting) answer();
       };
     },
     drain() {
