@@ -87,7 +87,7 @@ function addressOf({ mcp: settings = defaultMcpSettings, http, protections }: Ma
   const { publicUrl, port } = settings;
   if (publicUrl !== undefined) return publicUrl.endsWith("/mcp") ? publicUrl : `${publicUrl}/mcp`;
   const host = port === http.port ? http.host : settings.host;
-  return `${addressAt({ host, port }, protections.https?.tls !== undefined)}/mcp`;
+  return `${addressAt({ host, port, isSecure: protections.https?.tls !== undefined }, "127.0.0.1")}/mcp`;
 }
 
 /** What clients must bring of themselves; with an identity provider they find out where to get it. */

@@ -32,5 +32,5 @@ Example:
 };
 
 function addressOf({ http, protections }: MainConfig): string {
-  return addressAt(http, protections.https?.tls !== undefined);
+  return addressAt({ ...http, isSecure: protections.https?.tls !== undefined }, "localhost");
 }
