@@ -81,7 +81,8 @@ export async function parseInits(
   for (const connection of main.connections.values()) {
     const { name, init } = connection;
     const problem = init === undefined ? undefined : await engine.parse(init);
-    if (problem === undefined) {
+    // What is missing may be made by a statement before it.
+    if (problem === undefined || problem.kind !== "syntax") {
       sound.push(connection);
       continue;
     }

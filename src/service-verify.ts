@@ -2,6 +2,7 @@ import type { Sources } from "./calls/sources.ts";
 import type { Problem } from "./config/problem.ts";
 import type { Endpoint } from "./endpoint/endpoint.ts";
 import { type Depth, verifyEndpoint } from "./endpoint/verify-endpoint.ts";
+import { dialectOf, dialectOfTemplates, withFunctions } from "./endpoint/verify-functions.ts";
 import type { Engine } from "./engines/engine.ts";
 import { RequestFailure } from "./failure.ts";
 
@@ -15,8 +16,9 @@ export interface Compiled {
 /** An endpoint whose connections could not be reached at start is verified when they can. */
 export async function verifyLate(endpoint: Endpoint, engine: Engine, sources: Sources): Promise<Endpoint> {
   await sources.open(endpoint.connections);
-  const { endpoint: verified, problems } = await verifyEndpoint(endpoint, engine, "plan");
-  const error = problems.find(({ severity }) => severity === "error");
+  const known = withFunctions(endpoint, await dialectOf([endpoint], engine), engine.dialect);
+  const { endpoint: verified, problems } = await verifyEndpoint(known.endpoint, engine, "plan");
+  const error = [...known.problems, ...problems].find(({ severity }) => severity === "error");
   if (error !== undefined) throw new RequestFailure({ kind: "query-failed", message: error.message });
   return verified;
 }
@@ -32,16 +34,24 @@ export async function verifyAll(
   engine: Engine,
   sources: Sources,
 ): Promise<{ endpoints: readonly Verified[]; problems: readonly Problem[] }> {
+  const isOpen = ({ endpoint }: Compiled): boolean => endpoint.connections.every(sources.isOpen);
+  const endpoints = compiled.map(({ endpoint }) => endpoint);
+  const closed = dialectOfTemplates(endpoints, engine.dialect);
+  const open = compiled.some(isOpen) ? await dialectOf(endpoints, engine) : closed;
   const results: { verified: Verified; problems: readonly Problem[] }[] = [];
   let next = 0;
   const work = async (): Promise<void> => {
     for (let index = next++; index < compiled.length; index = next++) {
       const { endpoint, problems } = compiled[index] as Compiled;
-      const depth: Depth = endpoint.connections.every(sources.isOpen) ? "plan" : "parse";
+      const depth: Depth = isOpen({ endpoint, problems }) ? "plan" : "parse";
+      const known = withFunctions(endpoint, depth === "plan" ? open : closed, engine.dialect);
       // A template with problems of its own gives the database only nonsense to complain about.
-      const broken = problems.some(({ severity }) => severity === "error");
-      const result = broken ? { endpoint, problems: [] } : await verifyEndpoint(endpoint, engine, depth);
-      results[index] = { verified: { endpoint: result.endpoint, depth }, problems: result.problems };
+      const broken = [...problems, ...known.problems].some(({ severity }) => severity === "error");
+      const result = broken ? { endpoint, problems: [] } : await verifyEndpoint(known.endpoint, engine, depth);
+      results[index] = {
+        verified: { endpoint: result.endpoint, depth },
+        problems: [...known.problems, ...result.problems],
+      };
     }
   };
   await Promise.all(Array.from({ length: VERIFIED_AT_ONCE }, work));

@@ -14,7 +14,8 @@ export function compileEndpoint(
   dialect: Dialect,
 ): { readonly endpoint: Endpoint; readonly problems: readonly Problem[] } {
   const { template: source } = config;
-  const compiled = source === undefined ? undefined : compileTemplate(source.text, scopeOf(config, project), dialect);
+  const scope = scopeOf(config, project);
+  const compiled = source === undefined ? undefined : compileTemplate(source.text, scope, dialect);
   const problems = source === undefined ? [] : templateProblems(source, compiled?.problems ?? []);
   const reads = compiled?.template.reads;
   return {
@@ -33,6 +34,7 @@ export function compileEndpoint(
       connections: config.connections.map(({ name }) => name),
       template: compiled?.template,
       source,
+      scope,
       pagesItself: reads !== undefined && (reads.has("params.limit") || reads.has("params.offset")),
       inline: false,
       cache: config.cache,
@@ -46,11 +48,12 @@ export function templateProblems(
   { file, text }: TemplateSource,
   problems: readonly TemplateProblem[],
 ): readonly Problem[] {
-  return problems.map(({ severity, offset, message }) => ({
+  return problems.map(({ severity, offset, message, security }) => ({
     severity,
     location: locationAt(file, text, offset),
     path: "",
     message,
+    ...(security && { security }),
   }));
 }
 

@@ -30,7 +30,8 @@ export function compileRefresh(
   if (cache?.kind !== "table" || cache.refresh === undefined) return undefined;
   const { refresh, name } = cache;
   const source = refresh.template;
-  const { template, problems } = compileTemplate(source.text, scopeOf(config, refresh, project), dialect);
+  const scope = scopeOf(config, refresh, project);
+  const { template, problems } = compileTemplate(source.text, scope, dialect);
 
   function renderAt(variables: RefreshVariables): RefreshStatements {
     const values = valuesOf(variables);
@@ -67,6 +68,7 @@ export function compileRefresh(
         : { kind: "read", paginated: false },
       template,
       source,
+      scope,
       // What reads or changes the table can only be planned once there is one.
       cache: isOwn || READS_CACHE.test(source.text) ? cache : undefined,
       location: config.locate(["cache", "template-file"]),

@@ -6,6 +6,7 @@ import type { Lane } from "../engines/engine.ts";
 import type { Parameter } from "../params/parameter.ts";
 import type { RateLimitPolicy } from "../rate-limit/policy.ts";
 import type { Power } from "../sql/reach.ts";
+import type { TemplateScope } from "../sql/scope.ts";
 import type { Template } from "../sql/template.ts";
 
 /** What a call of an endpoint does. */
@@ -50,6 +51,8 @@ export interface Endpoint {
   /** Absent only for a prompt. */
   readonly template: Template | undefined;
   readonly source: TemplateSource | undefined;
+  /** The names that the template may use. */
+  readonly scope: TemplateScope;
   /** The template uses `params.limit` or `params.offset` itself. */
   readonly pagesItself: boolean;
   /** Whole numbers and booleans are rendered as text, since the SQL takes no parameter where one of them stands. */

@@ -1,6 +1,7 @@
 import type { Chunk } from "../result/chunk.ts";
 import type { Column } from "../result/column.ts";
 import type { Dialect } from "../sql/dialect.ts";
+import type { MadeFunctions } from "../sql/made-functions.ts";
 import type { Statement } from "../sql/statement.ts";
 
 /** Whose work it is: lanes share the slots, so that one of them cannot keep all the others waiting. */
@@ -142,6 +143,11 @@ export interface Engine {
    * run. None for a statement without rows. Undefined when it cannot be known: a table is missing, the data decide.
    */
   describe(statements: readonly Statement[]): Promise<readonly Column[] | undefined>;
+  /**
+   * The macros and views that the database holds now, its own and those of what is attached, and which of these functions (lower
+   * case) it has without the dialect knowing them.
+   */
+  madeFunctions(called: ReadonlySet<string>): Promise<MadeFunctions>;
   /** Parses a statement: needs no table and no connection. */
   parse(sql: string): Promise<StatementProblem | undefined>;
   /** Rejects with a RequestFailure. */

@@ -1,8 +1,10 @@
 import type { Dialect } from "./dialect.ts";
+import type { InnerState } from "./inner-sql.ts";
 import type { TemplateScope } from "./scope.ts";
 import { BARE, type Mode, type StringStyle } from "./sql-lexer.ts";
-import type { Remote } from "./surroundings.ts";
 import type { ClientRef, LiteralPart, Piece, TemplateProblem } from "./template.ts";
+import type { ValuePlace } from "./value-place.ts";
+import { openVariableFlow, type VariableFlow } from "./variable-flow.ts";
 
 /** Quotes that are open: their content so far. */
 export interface OpenQuotes {
@@ -20,9 +22,9 @@ export interface OpenString extends OpenQuotes {
   readonly typePrefix: string;
   /** The same without comments and spaces around it. */
   readonly typeName: string;
-  /** Chooses a file or an address. */
-  readonly choosesFile: boolean;
-  readonly remote: Remote | undefined;
+  readonly place: ValuePlace;
+  /** It is the first thing in its parentheses. */
+  readonly opensCall: boolean;
 }
 
 /** A parenthesis that is open, and the function before it (lower case), if any. */
@@ -30,6 +32,8 @@ export interface OpenCall {
   readonly name: string;
   /** Where the name starts in the text being read, when that is still the same text. */
   readonly start: number;
+  /** Where the SQL that it takes has come to, if it takes any. */
+  inner: InnerState;
 }
 
 /** A token of bare SQL that came before. `start` is its index in the text being read, -1 when it came in an earlier one. */
@@ -54,6 +58,9 @@ export interface Compilation {
   readonly problems: TemplateProblem[];
   readonly reads: Map<string, ClientRef>;
   readonly listsRelied: Set<string>;
+  /** Functions (lower case) around values that are no enums. */
+  readonly functionsAround: Set<string>;
+  readonly variables: VariableFlow;
   out: Piece[];
   /** The piece that more text may be added to, when it is the last one. */
   open: SqlPiece | undefined;
@@ -63,6 +70,8 @@ export interface Compilation {
   /** Quotes that a section stands in: they must not be closed inside it. */
   guarded: OpenQuotes | undefined;
   calls: OpenCall[];
+  /** Behind `COPY ... TO` or `COPY ... FROM`. */
+  copyTarget: boolean;
   /** The statement has had a BY (ORDER BY, GROUP BY). */
   afterBy: boolean;
   scalarAfterBy: boolean;
@@ -70,6 +79,8 @@ export interface Compilation {
   seen: SeenToken[];
   problem(offset: number, message: string): void;
   warning(offset: number, message: string): void;
+  /** A warning of something unsafe. */
+  securityWarning(offset: number, message: string): void;
 }
 
 export function openCompilation(scope: TemplateScope, dialect: Dialect, problems: TemplateProblem[]): Compilation {
@@ -79,6 +90,8 @@ export function openCompilation(scope: TemplateScope, dialect: Dialect, problems
     problems,
     reads: new Map(),
     listsRelied: new Set(),
+    functionsAround: new Set(),
+    variables: openVariableFlow(),
     out: [],
     open: undefined,
     mode: BARE,
@@ -86,11 +99,13 @@ export function openCompilation(scope: TemplateScope, dialect: Dialect, problems
     identifier: undefined,
     guarded: undefined,
     calls: [],
+    copyTarget: false,
     afterBy: false,
     scalarAfterBy: false,
     seen: [],
     problem: (offset, message) => problems.push({ severity: "error", offset, message }),
     warning: (offset, message) => problems.push({ severity: "warning", offset, message }),
+    securityWarning: (offset, message) => problems.push({ severity: "warning", offset, message, security: true }),
   };
 }
 
@@ -106,6 +121,45 @@ export function emitSql(text: string, offset: number, compilation: Compilation, 
   const piece: SqlPiece = { kind: "sql", text, offset, blank };
   compilation.out.push(piece);
   compilation.open = piece;
+}
+
+/** Notes a token of bare SQL, which begins at `offset` of the template. */
+export function noteToken(token: SeenToken, offset: number, compilation: Compilation): void {
+  const { seen, calls, variables, dialect } = compilation;
+  if (token.text === "BY") compilation.afterBy = true;
+  seen.push(token);
+  if (seen[0]?.text === "COPY" && calls.length === 0 && (token.text === "TO" || token.text === "FROM")) {
+    compilation.copyTarget = true;
+  }
+  variables.token(token.text);
+  for (const name of dialect.variablesBehind(nameOf(token))) {
+    variables.use(name, { kind: "name", function: nameOf(token) }, offset);
+  }
+  // The first token tells the kind of statement, the last ones what stands before a tag.
+  if (seen.length > 12) seen.splice(1, 1);
+}
+
+/** Notes that a client value stands here. */
+export function noteValue({ traits }: ClientRef, { calls, variables, functionsAround }: Compilation): void {
+  variables.value(traits);
+  if (traits === "enum") return;
+  // A view may read the variable.
+  if (variables.isSetting()) functionsAround.add("getvariable");
+  for (const { name } of calls) if (name !== "") functionsAround.add(name);
+}
+
+/** The name that a token is, quoted or not, in lower case. */
+export function nameOf({ text }: SeenToken): string {
+  return text.replace(/^"|"$/g, "").toLowerCase();
+}
+
+/** A `;`: the next statement begins. */
+export function endStatement(compilation: Compilation): void {
+  compilation.calls = [];
+  compilation.seen = [];
+  compilation.afterBy = false;
+  compilation.copyTarget = false;
+  compilation.variables.endStatement();
 }
 
 /** True when a tag at this place would continue a word: `sales_{{params.year}}`. */

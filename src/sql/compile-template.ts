@@ -1,13 +1,14 @@
 import { type Compilation, openCompilation } from "./compilation.ts";
 import { compileText } from "./compile-text.ts";
 import type { Dialect } from "./dialect.ts";
+import { forgetInnerSince, innerStateHere } from "./inner-sql.ts";
 import { type MustacheNode, parseMustache } from "./mustache-nodes.ts";
 import { placeTag } from "./place-tag.ts";
 import { resolveName, type TemplateScope } from "./scope.ts";
 import { BARE } from "./sql-lexer.ts";
 import type { Piece, Template, TemplateProblem } from "./template.ts";
 
-/** A template's text becomes a program that knows the SQL around each tag; decisions 4. */
+/** A template's text becomes a program that knows the SQL around each tag. */
 export function compileTemplate(
   text: string,
   scope: TemplateScope,
@@ -23,8 +24,11 @@ export function compileTemplate(
   } else if (compilation.mode.kind === "block-comment") {
     compilation.problem(text.length, "a /* comment is never closed");
   }
-  const { out: pieces, reads, listsRelied, scalarAfterBy, problems: found } = compilation;
-  return { template: { pieces, reads, listsRelied, scalarAfterBy }, problems: found };
+  const { out: pieces, reads, listsRelied, functionsAround, scalarAfterBy, problems: found, variables } = compilation;
+  return {
+    template: { pieces, reads, listsRelied, functionsAround, scalarAfterBy },
+    problems: [...found, ...variables.problems()],
+  };
 }
 
 const UNBALANCED = "a section must not open or close quotes or comments; put the whole of them inside or outside";
@@ -134,11 +138,13 @@ function compileSection(
   const out = compilation.out;
   const pieces: Piece[] = [];
   const calls = [...compilation.calls];
+  const inner = innerStateHere(compilation);
   compilation.out = pieces;
   compileNodes(node.children, compilation);
   compilation.out = out;
   // Where a section opens or closes parentheses, the deeper nesting counts: it is the more careful one.
   if (compilation.calls.length < calls.length) compilation.calls = calls;
+  forgetInnerSince(inner, compilation);
   if (compilation.mode.kind === "line-comment" && before.mode.kind === "bare") {
     if (next !== undefined && !(next.kind === "text" && /^[ \t]*[\r\n]/.test(next.text))) {
       compilation.problem(offset, "a section must not end inside a comment; end the line before the section ends");

@@ -1,7 +1,7 @@
-import { type Compilation, emitSql, type SeenToken } from "./compilation.ts";
+import { type Compilation, emitSql, endStatement, nameOf, noteToken, type SeenToken } from "./compilation.ts";
 import { finishIdentifier, finishString } from "./finish-literal.ts";
 import { BARE, readBareToken, readComment, readQuoted, readString, type StringStyle } from "./sql-lexer.ts";
-import { choosesFile, remoteAround } from "./surroundings.ts";
+import { placeOf, quotingAround } from "./surroundings.ts";
 import { literalMacro } from "./template.ts";
 
 /** Reads a piece of the template's own text. */
@@ -22,7 +22,7 @@ function compileRestOfWord(text: string, offset: number, compilation: Compilatio
   if (kind !== "glued" && kind !== "inline") return 0;
   const rest = REST_OF_WORD.exec(text)?.[0] ?? "";
   if (rest === "") return 0;
-  note({ text: rest.toUpperCase(), start: 0, end: rest.length }, compilation);
+  noteToken({ text: rest.toUpperCase(), start: 0, end: rest.length }, offset, compilation);
   emitSql(wordFor(rest, text.slice(rest.length), compilation), offset, compilation);
   return rest.length;
 }
@@ -81,7 +81,7 @@ function compileBare(text: string, at: number, offset: number, compilation: Comp
       emitSql(source, offset + at, compilation, true);
       return end;
     case "word":
-      note({ text: source.toUpperCase(), start: at, end }, compilation);
+      noteToken({ text: source.toUpperCase(), start: at, end }, offset + at, compilation);
       emitSql(wordFor(source, text.slice(end), compilation), offset + at, compilation);
       return end;
     case "symbol":
@@ -92,7 +92,7 @@ function compileBare(text: string, at: number, offset: number, compilation: Comp
         offset + at,
         `'${source}' is a placeholder of prepared statements; values are written as tags, for example {{params.id}}`,
       );
-      note({ text: source, start: at, end }, compilation);
+      noteToken({ text: source, start: at, end }, offset + at, compilation);
       return end;
     case "open-line-comment":
       compilation.mode = { kind: "line-comment" };
@@ -115,24 +115,24 @@ function compileBare(text: string, at: number, offset: number, compilation: Comp
 function compileSymbol(symbol: string, at: number, offset: number, compilation: Compilation): void {
   if (symbol === ";") {
     compilation.out.push({ kind: "separator" });
-    compilation.calls = [];
-    compilation.seen = [];
-    compilation.afterBy = false;
+    endStatement(compilation);
     return;
   }
   if (symbol === "(") {
     const before = compilation.seen.at(-1);
     const isName = before !== undefined && /^[\w\u0080-\uffff"]/.test(before.text);
-    compilation.calls.push({
-      name: isName ? before.text.replace(/^"|"$/g, "").toLowerCase() : "",
-      start: isName ? before.start : -1,
-    });
+    const name = isName ? nameOf(before) : "";
+    if (name === "getvariable") compilation.variables.use(undefined, placeOf(compilation), offset + at);
+    compilation.calls.push({ name, start: isName ? before.start : -1, inner: "bare" });
   }
+  const argumentOf = symbol === "," ? compilation.calls.at(-1) : undefined;
+  if (argumentOf !== undefined) argumentOf.inner = "bare";
   const closed = symbol === ")" ? compilation.calls.pop() : undefined;
   // `DECIMAL(10, 2) '...'`: the closing parenthesis stands for the type that it ends.
   const type = closed?.name.toUpperCase() ?? "";
-  note(
+  noteToken(
     { text: compilation.dialect.literalTypes.has(type) ? type : symbol, start: closed?.start ?? at, end: at + 1 },
+    offset + at,
     compilation,
   );
   emitSql(symbol, offset + at, compilation);
@@ -141,8 +141,8 @@ function compileSymbol(symbol: string, at: number, offset: number, compilation: 
 /** Quoting for the other side depends on the other side: `sql_literal` becomes the macro that fits. */
 function wordFor(word: string, rest: string, compilation: Compilation): string {
   if (word.toLowerCase() !== "sql_literal" || !/^\s*\(/.test(rest)) return word;
-  const remote = remoteAround(compilation);
-  return remote === undefined ? word : literalMacro(remote.quoting);
+  const quoting = quotingAround(compilation);
+  return quoting === undefined ? word : literalMacro(quoting);
 }
 
 function openString(
@@ -171,8 +171,8 @@ function openString(
     style,
     typePrefix,
     typeName,
-    choosesFile: choosesFile(compilation),
-    remote: remoteAround(compilation),
+    place: placeOf(compilation),
+    opensCall: compilation.seen.at(-1)?.text === "(",
   };
 }
 
@@ -194,11 +194,4 @@ function dropEmitted(length: number, compilation: Compilation): void {
   const text = last.text.slice(0, last.text.length - length);
   compilation.out.pop();
   if (text !== "") compilation.out.push({ ...last, text, blank: last.blank || text.trim() === "" });
-}
-
-function note(token: SeenToken, compilation: Compilation): void {
-  if (token.text === "BY") compilation.afterBy = true;
-  compilation.seen.push(token);
-  // The first token tells the kind of statement, the last ones what stands before a tag.
-  if (compilation.seen.length > 12) compilation.seen.splice(1, 1);
 }

@@ -1,3 +1,5 @@
+import type { FunctionRole } from "./function-role.ts";
+
 /** What the template compiler must know of the SQL that an engine speaks. */
 export interface Dialect {
   /** The text of the nth placeholder (from 1) of a statement. */
@@ -10,11 +12,11 @@ export interface Dialect {
   readonly escapePrefixes: ReadonlySet<string>;
   /** Names (upper case) that may stand before a literal to give it a type: `DATE '2024-01-01'`. */
   readonly literalTypes: ReadonlySet<string>;
-  /** Functions (lower case) that take SQL for somebody else, and how that side quotes. */
-  readonly sqlFunctions: ReadonlyMap<string, RemoteQuoting>;
-  /** True for a function (lower case) whose arguments name files or addresses. */
-  readsFiles(functionName: string): boolean;
+  /** What a function (lower case) does with its arguments; undefined when it only computes, or is no function that is known. */
+  roleOf(functionName: string): FunctionRole | undefined;
+  /** Variables that a macro or view (lower case) hands to a function with a role. */
+  variablesBehind(name: string): readonly VariableName[];
 }
 
-/** How a string literal is quoted for the other side. `name`: the argument is a name, not SQL. */
-export type RemoteQuoting = "standard" | "backslash-and-quote" | "backslash" | "name";
+/** The name of a variable in lower case; undefined when it is only known at run time. */
+export type VariableName = string | undefined;

@@ -1,6 +1,8 @@
-import { type Compilation, emitSql, type OpenQuotes, type OpenString } from "./compilation.ts";
-import type { Remote } from "./surroundings.ts";
+import { type Compilation, emitSql, noteToken, noteValue, type OpenQuotes, type OpenString } from "./compilation.ts";
+import { addInnerText, forgetInnerSince, innerStateHere } from "./inner-sql.ts";
+import { wantsLiteral } from "./surroundings.ts";
 import type { LiteralPart, RemotePlace } from "./template.ts";
+import { misplaced, type ValuePlace } from "./value-place.ts";
 
 const INTERVAL_UNIT =
   /^\s*(?:(?:year|quarter|month|week|day|hour|minute|second|millisecond|microsecond|decade)s?|centur(?:y|ies)|millenni(?:um|a))\b/i;
@@ -9,39 +11,67 @@ const INTERVAL_UNIT =
 export function finishString(string: OpenString, following: string, compilation: Compilation): void {
   compilation.seen.push({ text: "'", start: -1, end: -1 });
   if (!string.client) {
+    if (compilation.calls.at(-1)?.name === "getvariable" && string.opensCall && /^\s*\)/.test(following)) {
+      compilation.variables.nameLast(plainText(string.parts));
+    }
+    addInnerText(plainText(string.parts), compilation);
     const source = string.trusted ? `'${plainText(string.parts).replaceAll("'", "''")}'` : string.source;
     emitSql(string.typePrefix + source, string.offset - string.typePrefix.length, compilation);
     return;
   }
-  const allEnums = everyValue(string.parts, ({ ref }) => ref.traits === "enum");
-  if (string.choosesFile) {
-    const message = "a client value would choose the file or address that is read here";
-    if (allEnums) compilation.warning(string.offset, `${message}; it can only be one of the enum's allowedValues`);
-    else compilation.problem(string.offset, `${message}; give the parameter an enum validator with the allowedValues`);
-  }
-  if (string.choosesFile || string.remote !== undefined) relyOnLists(string.parts, compilation);
-  const parts = string.remote === undefined ? string.parts : markRemote(string.parts, string.remote);
-  if (string.remote?.wrapped === false && !everyValue(string.parts, isHarmless)) {
+  const { place, parts } = string;
+  noteValues(parts, compilation);
+  const allEnums = everyValue(parts, ({ ref }) => ref.traits === "enum");
+  const marked = place.kind === "sql" ? markRemote(parts, place, compilation) : parts;
+  const message = firstMisplaced(marked, place);
+  if (message !== undefined) compilation.problem(string.offset, message);
+  else if (place.kind === "file") {
     compilation.warning(
       string.offset,
-      "a client value becomes part of SQL for another database; write ' || sql_literal('{{{params.x}}}') || ' so that any text is quoted for it",
+      "a client value would choose the file or address that is read here; it can only be one of the enum's allowedValues",
+    );
+  } else if (place.kind === "sql" && !place.wrapped && !everyValue(parts, isHarmless)) {
+    compilation.securityWarning(
+      string.offset,
+      `a client value becomes part of the SQL that ${place.function} runs; write ' || sql_literal('{{{params.x}}}') || ' so that any text is quoted`,
     );
   }
+  if (place.kind !== "plain") relyOnLists(parts, compilation);
   const { before, after } = cast(string.typeName, following);
   compilation.out.push({
     kind: "literal",
-    parts,
+    parts: marked,
     before,
     after,
-    quoted: string.choosesFile && !insideCall(compilation),
+    quoted: wantsLiteral(place, compilation),
     allEnums,
     offset: string.offset,
   });
 }
 
-/** `FROM '...'` wants a literal; an argument of a function takes a parameter. */
-function insideCall(compilation: Compilation): boolean {
-  return compilation.calls.some(({ name }) => compilation.dialect.readsFiles(name));
+/** Remembers the functions around values, and that the statement holds them. */
+function noteValues(parts: readonly LiteralPart[], compilation: Compilation): void {
+  for (const part of parts) {
+    if (part.kind === "value") noteValue(part.ref, compilation);
+    if (part.kind === "section") noteValues(part.parts, compilation);
+  }
+}
+
+/** What is wrong with the first value that must not stand in this literal. */
+function firstMisplaced(parts: readonly LiteralPart[], place: ValuePlace): string | undefined {
+  for (const part of parts) {
+    if (part.kind === "text") continue;
+    if (part.kind === "section") {
+      const inner = firstMisplaced(part.parts, place);
+      if (inner !== undefined) return inner;
+      continue;
+    }
+    // Inside quotes of the SQL that is run, a text without quotes stays a text: it is looked at with each request.
+    if (part.remote === "inside-quotes") continue;
+    const message = misplaced("a client value", part.ref.traits, place);
+    if (message !== undefined) return message;
+  }
+  return undefined;
 }
 
 function isHarmless({ ref }: Extract<LiteralPart, { kind: "value" }>): boolean {
@@ -58,7 +88,7 @@ function cast(type: string, following: string): { readonly before: string; reado
 /** `"..."` is complete. */
 export function finishIdentifier(identifier: OpenQuotes, compilation: Compilation): void {
   const name = identifier.client ? "" : plainText(identifier.parts);
-  compilation.seen.push({ text: `"${name}"`, start: -1, end: -1 });
+  noteToken({ text: `"${name}"`, start: -1, end: -1 }, identifier.offset, compilation);
   if (!identifier.client) {
     const source = identifier.trusted ? `"${name.replaceAll('"', '""')}"` : identifier.source;
     emitSql(source, identifier.offset, compilation);
@@ -102,25 +132,31 @@ function everyValue(
   });
 }
 
+/** How a value is looked at with each request, by where it stands in the inner SQL. */
+export function remotePlace(wrapped: boolean, compilation: Compilation): RemotePlace {
+  if (wrapped) return "quoted-for-it";
+  return innerStateHere(compilation) === "'" ? "inside-quotes" : "bare";
+}
+
 /** Tells for each value whether it stands inside quotes of the inner SQL. */
-function markRemote(parts: readonly LiteralPart[], { quoting, wrapped }: Remote): readonly LiteralPart[] {
-  let inside = false;
+function markRemote(
+  parts: readonly LiteralPart[],
+  { wrapped }: Extract<ValuePlace, { kind: "sql" }>,
+  compilation: Compilation,
+): readonly LiteralPart[] {
   const mark = (list: readonly LiteralPart[]): readonly LiteralPart[] =>
     list.map((part): LiteralPart => {
       switch (part.kind) {
         case "text":
-          for (const character of part.text) if (character === "'") inside = !inside;
+          addInnerText(part.text, compilation);
           return part;
         case "value": {
-          const quotes = inside || quoting === "name" ? "inside-quotes" : "bare";
-          const remote: RemotePlace = wrapped ? "quoted-for-it" : quotes;
-          return isHarmless(part) ? part : { ...part, remote };
+          return isHarmless(part) ? part : { ...part, remote: remotePlace(wrapped, compilation) };
         }
         case "section": {
-          const before = inside;
+          const before = innerStateHere(compilation);
           const marked = mark(part.parts);
-          // Quotes that only one branch opens leave the place unknown: then it counts as bare.
-          if (inside !== before) inside = false;
+          forgetInnerSince(before, compilation);
           return { ...part, parts: marked };
         }
       }

@@ -1,8 +1,11 @@
-import { type Compilation, lastCharacterIsWord } from "./compilation.ts";
-import { choosesFile, remoteAround } from "./surroundings.ts";
+import { type Compilation, lastCharacterIsWord, noteValue } from "./compilation.ts";
+import { remotePlace } from "./finish-literal.ts";
+import { innerStateHere } from "./inner-sql.ts";
+import { placeOf, wantsLiteral } from "./surroundings.ts";
 import type { ClientRef } from "./template.ts";
+import { misplaced } from "./value-place.ts";
 
-/** Puts a client value where it stands. Spec 2.10, decisions 4. */
+/** Puts a client value where it stands. */
 export function placeTag(ref: ClientRef, offset: number, touchesNext: boolean, compilation: Compilation): void {
   const quotes = compilation.string ?? compilation.identifier;
   if (quotes !== undefined) {
@@ -10,14 +13,16 @@ export function placeTag(ref: ClientRef, offset: number, touchesNext: boolean, c
     quotes.client = true;
     return;
   }
+  noteValue(ref, compilation);
   const name = `${ref.scope}.${ref.name}`;
   const last = compilation.out.at(-1);
   const touches = touchesNext || lastCharacterIsWord(compilation);
-  const choosesArgument =
-    compilation.calls.some((call) => compilation.dialect.readsFiles(call.name)) && choosesFile(compilation);
+  const place = placeOf(compilation);
+  // A bare word after FROM is the name of a table, not of a file.
+  const isArgument = place.kind !== "file" || !wantsLiteral(place, compilation) || compilation.copyTarget;
   compilation.seen.push({ text: "{{}}", start: -1, end: -1 });
   if (ref.traits === "enum") {
-    if (choosesArgument && ref.scope === "params") {
+    if (place.kind === "file" && isArgument && ref.scope === "params") {
       compilation.warning(
         offset,
         `{{${name}}} chooses what is read here; it can only be one of the enum's allowedValues`,
@@ -38,24 +43,21 @@ export function placeTag(ref: ClientRef, offset: number, touchesNext: boolean, c
     );
     return;
   }
-  if (choosesArgument) {
-    compilation.problem(
-      offset,
-      `{{${name}}} would choose the file or address that is read here; give the parameter an enum validator with the allowedValues`,
-    );
-  }
+  // Inside quotes of the SQL that is run, a text without quotes stays a text: it is looked at with each request.
+  const staysText = place.kind === "sql" && innerStateHere(compilation) === "'";
+  const message = isArgument && !staysText ? misplaced(`{{${name}}}`, ref.traits, place) : undefined;
+  if (message !== undefined) compilation.problem(offset, message);
   if (ref.traits === "scalar" && compilation.afterBy) compilation.scalarAfterBy = true;
-  const remote = ref.traits === "text" ? remoteAround(compilation) : undefined;
-  if (remote?.wrapped === false) {
-    compilation.warning(
+  const sql = ref.traits === "text" && place.kind === "sql" ? place : undefined;
+  if (sql?.wrapped === false && message === undefined) {
+    compilation.securityWarning(
       offset,
-      `{{${name}}} becomes part of SQL for another database; write sql_literal({{${name}}}) so that any text is quoted for it`,
+      `{{${name}}} becomes part of the SQL that ${sql.function} runs; write sql_literal({{${name}}}) so that any text is quoted`,
     );
   }
   // Two values side by side must not grow together.
   if (last !== undefined && last.kind !== "sql" && last.kind !== "separator") {
     compilation.out.push({ kind: "sql", text: " ", offset, blank: true });
   }
-  const place = remote?.wrapped ? "quoted-for-it" : "inside-quotes";
-  compilation.out.push({ kind: "value", ref, offset, remote: remote && place });
+  compilation.out.push({ kind: "value", ref, offset, remote: sql && remotePlace(sql.wrapped, compilation) });
 }

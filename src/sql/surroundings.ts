@@ -1,35 +1,67 @@
 import type { Compilation } from "./compilation.ts";
-import type { RemoteQuoting } from "./dialect.ts";
+import type { RemoteQuoting } from "./function-role.ts";
+import type { ValuePlace } from "./value-place.ts";
 
-/** The other side that the SQL at this place is for. */
-export interface Remote {
-  readonly quoting: RemoteQuoting;
-  /** `sql_literal` stands between, and quotes for it. */
-  readonly wrapped: boolean;
+const PLAIN: ValuePlace = { kind: "plain" };
+const FILE: ValuePlace = { kind: "file" };
+const FILE_STATEMENTS = new Set(["ATTACH", "EXPORT", "IMPORT", "INSTALL", "LOAD"]);
+const SYNTAX_WITH_FROM = new Set(["extract", "trim", "substring", "overlay", "position"]);
+
+/** What a value that stands here would do. */
+export function placeOf(compilation: Compilation): ValuePlace {
+  const { seen, calls } = compilation;
+  const statement = seen[0]?.text ?? "";
+  if (FILE_STATEMENTS.has(statement) || compilation.copyTarget) return FILE;
+  // What was prepared in another place is not known here.
+  if (statement === "EXECUTE") return { kind: "unknown", function: "EXECUTE" };
+  const place = insideCalls(compilation);
+  if (place.kind !== "plain") return place;
+  const last = seen.at(-1)?.text ?? "";
+  if (last === "JOIN") return FILE;
+  if (last !== "FROM" || seen.at(-2)?.text === "DISTINCT") return PLAIN;
+  return SYNTAX_WITH_FROM.has(calls.at(-1)?.name ?? "") ? PLAIN : FILE;
 }
 
-/** The innermost function around this place that takes SQL for somebody else. */
-export function remoteAround({ calls, dialect }: Compilation): Remote | undefined {
+/** The strictest of what the functions around this place do. */
+function insideCalls({ calls, seen, dialect }: Compilation): ValuePlace {
+  let place: ValuePlace = PLAIN;
   let wrapped = false;
-  for (const { name } of calls.toReversed()) {
+  for (const [index, call] of [...calls.entries()].reverse()) {
+    const { name } = call;
     if (name === "sql_literal") wrapped = true;
-    const quoting = dialect.sqlFunctions.get(name);
-    if (quoting !== undefined) return { quoting, wrapped };
+    const role = dialect.roleOf(name);
+    switch (role?.kind) {
+      case undefined:
+        break;
+      case "file":
+        // `read_csv('x.csv', skip = 1)`
+        if (index < calls.length - 1 || !["=", ">"].includes(seen.at(-1)?.text ?? "")) return FILE;
+        place = { kind: "option", function: name };
+        break;
+      case "name":
+      case "unknown":
+        place = { kind: role.kind, function: name };
+        break;
+      case "sql":
+        if (place.kind === "plain") {
+          place = { kind: "sql", function: name, quoting: role.quoting, runsIn: role.runsIn, wrapped };
+        }
+        break;
+    }
+  }
+  return place;
+}
+
+/** The function around this place, if any, that takes SQL: `sql_literal` quotes for it. */
+export function quotingAround({ calls, dialect }: Compilation): RemoteQuoting | undefined {
+  for (const { name } of calls.toReversed()) {
+    const role = dialect.roleOf(name);
+    if (role?.kind === "sql") return role.quoting;
   }
   return undefined;
 }
 
-const FILE_STATEMENTS = new Set(["COPY", "ATTACH", "EXPORT", "IMPORT", "INSTALL", "LOAD"]);
-const SYNTAX_WITH_FROM = new Set(["extract", "trim", "substring", "overlay", "position"]);
-
-/** True where a literal or value names a file or an address. */
-export function choosesFile(compilation: Compilation): boolean {
-  const { seen, calls, dialect } = compilation;
-  const last = seen.at(-1)?.text ?? "";
-  if (FILE_STATEMENTS.has(seen[0]?.text ?? "")) return true;
-  const isOption = ["=", ">"].includes(last);
-  if (!isOption && calls.some((call) => dialect.readsFiles(call.name))) return true;
-  if (last === "JOIN") return true;
-  if (last !== "FROM" || seen.at(-2)?.text === "DISTINCT") return false;
-  return !SYNTAX_WITH_FROM.has(calls.at(-1)?.name ?? "");
+/** Whether `FROM '...'` and the like want a literal here; an argument of a function takes a parameter. */
+export function wantsLiteral(place: ValuePlace, { calls, dialect }: Compilation): boolean {
+  return place.kind === "file" && !calls.some(({ name }) => dialect.roleOf(name)?.kind === "file");
 }

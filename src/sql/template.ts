@@ -1,4 +1,4 @@
-import type { RemoteQuoting } from "./dialect.ts";
+import type { RemoteQuoting } from "./function-role.ts";
 
 /** A value that a request, its identity or a snapshot brings: known only when a call is made, never part of the SQL text. */
 export interface ClientRef {
@@ -73,6 +73,8 @@ export interface Template {
   readonly reads: ReadonlyMap<string, ClientRef>;
   /** Parameters whose fixed list must hold, since their text becomes part of the SQL, or chooses what is read. */
   readonly listsRelied: ReadonlySet<string>;
+  /** Functions (lower case) around values that are no enums: what they do with these must be known. */
+  readonly functionsAround: ReadonlySet<string>;
   /** A bare whole number or boolean stands somewhere after a BY: there SQL may take a typed value and no parameter. */
   readonly scalarAfterBy: boolean;
 }
@@ -82,13 +84,14 @@ export interface TemplateProblem {
   readonly severity: "error" | "warning";
   readonly offset: number;
   readonly message: string;
+  /** A warning of something unsafe, which --strict does not let pass. */
+  readonly security?: true;
 }
 
 /** The macro that quotes a value for the other side of a remote query. */
 export function literalMacro(quoting: RemoteQuoting): string {
   switch (quoting) {
     case "standard":
-    case "name":
       return "sql_literal";
     case "backslash-and-quote":
       return "sql_literal_backslash_and_quote";

@@ -16,6 +16,24 @@ export function* wholeTokens(sql: string, dialect: Dialect): Generator<WholeToke
   }
 }
 
+/** The texts of the statements in SQL without tags; blanks and comments alone are none. */
+export function statementTexts(sql: string, dialect: Dialect): readonly string[] {
+  const texts: string[] = [];
+  let from = 0;
+  let isBlank = true;
+  const end = (at: number): void => {
+    if (!isBlank) texts.push(sql.slice(from, at));
+    from = at + 1;
+    isBlank = true;
+  };
+  for (const { kind, start, text } of wholeTokens(sql, dialect)) {
+    if (kind === "symbol" && text === ";") end(start);
+    else if (kind !== "space" && kind !== "open-line-comment" && kind !== "open-block-comment") isBlank = false;
+  }
+  end(sql.length);
+  return texts;
+}
+
 /** `at` is behind the first characters, by which the token is known. */
 function endOf(token: BareToken, sql: string, at: number, dialect: Dialect): number {
   switch (token.kind) {

@@ -86,3 +86,16 @@ test("--strict: security warnings stop the start", async () => {
   expect(await program.exited).toMatchObject({ code: 0 });
   expect(program.stderr()).toMatch(/warning: auth\.users\[0\]\.password/);
 });
+
+test("--strict: so do warnings about values in SQL for another parser", async () => {
+  const files = {
+    "eider.yaml": "connections: { db: {} }\n",
+    "a.yaml": "url-path: /a\ntemplate-source: a.sql\nconnection: [db]\nrequest: [{ field-name: x, field-in: query }]\n",
+    "a.sql": "SELECT * FROM query('SELECT ''{{{params.x}}}'' AS v')",
+  };
+  await using strict = await start(files, { args: ["check", "--strict"] });
+  expect(await strict.exited).toMatchObject({ code: 1 });
+  expect(strict.stderr()).toMatch(/^a\.sql:1:21: a client value becomes part of the SQL that query runs/);
+  await using program = await start(files, { args: ["check"] });
+  expect(await program.exited).toMatchObject({ code: 0 });
+});

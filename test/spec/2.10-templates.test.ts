@@ -175,7 +175,84 @@ describe("places that cannot be made safe", () => {
         "23: {{params.name}} would choose the file or address that is read here; give the parameter an enum validator with the allowedValues",
       ],
     ],
-    ["select * from read_csv('a.csv', delim = '{{params.name}}')", []],
+    [
+      "select * from read_csv('a.csv', delim = '{{params.name}}')",
+      [
+        "40: a client value would set an option of read_csv; give the parameter an enum validator with the allowedValues",
+      ],
+    ],
+    ["select * from read_csv('a.csv', skip = {{params.id}}, delim = '{{params.sort}}')", []],
+    [
+      "select * from query_table('{{params.name}}')",
+      [
+        "26: a client value would choose what query_table uses; give the parameter an enum validator with the allowedValues",
+      ],
+    ],
+    [
+      "select * from query_table({{params.id}})",
+      [
+        "26: {{params.id}} would choose what query_table uses; give the parameter an enum validator with the allowedValues",
+      ],
+    ],
+    ["select * from query_table('{{params.sort}}')", []],
+    [
+      "select * from query('from ' || '{{params.name}}')",
+      [
+        "31: a client value would become part of the SQL that query runs; wrap it in sql_literal(...), or give the parameter an enum validator with the allowedValues",
+      ],
+    ],
+    [
+      "select * from query('from ' || {{params.name}})",
+      [
+        "31: {{params.name}} would become part of the SQL that query runs; wrap it in sql_literal(...), or give the parameter an enum validator with the allowedValues",
+      ],
+    ],
+    [
+      "select * from query('from \"it''s_{{params.name}}\"')",
+      [
+        "20: a client value would become part of the SQL that query runs; wrap it in sql_literal(...), or give the parameter an enum validator with the allowedValues",
+      ],
+    ],
+    ["select * from query('from t limit {{params.id}}'), query('from {{params.sort}}')", []],
+    [
+      "select * from pragma_table_info('{{params.name}}')",
+      [
+        "32: a client value would choose what pragma_table_info uses; give the parameter an enum validator with the allowedValues",
+      ],
+    ],
+    [
+      "select columns('{{params.name}}') from t",
+      [
+        "15: a client value would choose what columns uses; give the parameter an enum validator with the allowedValues",
+      ],
+    ],
+    [
+      "select nextval('{{params.name}}')",
+      [
+        "15: a client value would choose what nextval uses; give the parameter an enum validator with the allowedValues",
+      ],
+    ],
+    [
+      "select * from summary('{{params.name}}')",
+      [
+        "22: a client value would reach summary, which is not known to be safe with client values; give the parameter an enum validator with the allowedValues",
+      ],
+    ],
+    ["select * from summary({{params.id}})", []],
+    ["select * from range({{params.id}}), unnest(string_split('{{params.name}}', ','))", []],
+    [
+      "execute p('{{params.name}}')",
+      [
+        "10: a client value would reach EXECUTE, which is not known to be safe with client values; give the parameter an enum validator with the allowedValues",
+      ],
+    ],
+    [
+      "copy t to ({{params.name}})",
+      [
+        "11: {{params.name}} would choose the file or address that is read here; give the parameter an enum validator with the allowedValues",
+      ],
+    ],
+    ["copy (select * from t where n = '{{params.name}}' or n = {{params.name}}) to 'x.csv'", []],
     ["select 1 is distinct from '{{params.name}}', trim('x' from '{{params.name}}')", []],
     [
       "copy t to '{{params.name}}'",
@@ -298,11 +375,22 @@ describe("SQL for somebody else", () => {
     [quoted, "a;b", true],
     [quoted, "a--b", true],
     [quoted, "a/*b", true],
-    ["select * from query('select * from {{{params.name}}}')", "customers", false],
-    ["select * from query('select * from {{{params.name}}}')", "customers where 1=1", true],
-    ["select * from query('select ' || {{params.name}})", "1'", true],
-    ["select * from query_table('{{params.name}}')", "my table", false],
-    ["select * from query_table('{{params.name}}')", "my'table", true],
+    ["select * from postgres_query('pg', 'select * from {{{params.name}}}')", "customers", false],
+    ["select * from postgres_query('pg', 'select * from {{{params.name}}}')", "customers where 1=1", true],
+    ["select * from postgres_query('pg', 'select ' || {{params.name}})", "1'", true],
+    ["select * from postgres_query('pg', 'select ' || {{params.name}})", "1 or true", true],
+    ["select * from postgres_query('pg', {{params.name}})", "select 1", true],
+    ["select * from postgres_query('pg', 'select ''' || {{params.name}} || '''')", "Table Mountain", false],
+    ["select * from postgres_query('pg', 'select ''' || '{{params.name}}' || '''')", "Table Mountain", false],
+    [
+      "select * from postgres_query('pg', 'select ''' || upper('''') || {{params.name}} || '''')",
+      "Table Mountain",
+      true,
+    ],
+    ["select * from postgres_query('pg', 'select 1 -- it''s ' || {{params.name}})", "Table Mountain", true],
+    ["select * from mysql_query('m', 'select ''it\\''s ' || {{params.name}} || '''')", "Table Mountain", false],
+    ["select * from query('select ''{{{params.name}}}''')", "Table Mountain", false],
+    ["select * from query('select ''{{{params.name}}}''')", "O'Brien", true],
     ["select * from query('select ' || sql_literal('{{{params.name}}}'))", "O'Brien; --", false],
     ["select * from query('select ' || sql_literal({{params.name}}))", "O'Brien; --", false],
     ["select * from query('select ' || sql_literal({{params.name}}))", "a\0b", true],

@@ -13,6 +13,8 @@ export interface OpenDatabase {
   readonly settings: SessionSettings;
   /** The names of its catalogs. */
   readonly catalogs: readonly string[];
+  /** Whether it lies in a file, and may hold what an earlier process made. */
+  readonly isFile: boolean;
   readonly versions: DataVersions;
   /** The project's own settings, by their names in lower case. */
   readonly own: ReadonlyMap<string, string>;
@@ -54,7 +56,7 @@ export async function openDatabase(
     for (const [name, value] of closing) await applySetting(connection, { name, value }, settings);
     duckdb.disconnect_sync(connection);
     const own = namedInLowerCase(options);
-    return { database, settings, catalogs, versions: dataVersions(), own };
+    return { database, settings, catalogs, isFile: path !== undefined, versions: dataVersions(), own };
   } catch (error) {
     duckdb.disconnect_sync(connection);
     duckdb.close_sync(database);

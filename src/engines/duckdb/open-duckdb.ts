@@ -8,6 +8,7 @@ import { openConnectionPool } from "./connection-pool.ts";
 import { type EngineRoom, withDefaults } from "./default-settings.ts";
 import { dependencyFinder } from "./dependencies.ts";
 import { duckdbDialect } from "./dialect.ts";
+import { findMadeFunctions } from "./functions/made-functions.ts";
 import { memoryOf } from "./memory-of.ts";
 import { failureOf, messageOf } from "./messages.ts";
 import { type OpenDatabase, openDatabase } from "./open-database.ts";
@@ -171,6 +172,12 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     plan: planner.plan,
     describe: planner.describe,
     parse: planner.parse,
+    madeFunctions: (called) =>
+      findMadeFunctions(called, {
+        inspect: planner.inspect,
+        isFile: opened.isFile,
+        definitions: options.connections,
+      }),
     read(read) {
       const [only, ...others] = read.statements;
       if (only === undefined || others.length > 0 || !willBeHeld(read, memory)) return runRead(read);

@@ -1,10 +1,13 @@
 import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../failure.ts";
+import { statementTexts } from "../../sql/whole-tokens.ts";
 import type { ConnectionDefinition } from "../engine.ts";
 import { abandonable, type Cancellation, INTERRUPT_AGAIN_MS } from "./cancellation.ts";
 import type { ConfigurationLock } from "./configuration-lock.ts";
+import { duckdbDialect } from "./dialect.ts";
 import { extractStatements } from "./extract-statements.ts";
 import { messageOf, redacted, withoutSql } from "./messages.ts";
+import { remoteLiteralMacros } from "./remote-literals.ts";
 import type { SessionSettings } from "./session-settings.ts";
 import type { Slots } from "./slots.ts";
 
@@ -97,14 +100,13 @@ export function openSources({
     const connection = await duckdb.connect(database);
     source.connection = connection;
     try {
-      const statements = await extractStatements(connection, sql);
+      // Macros that an init makes may quote for another database.
+      if (/sql_literal/i.test(sql)) await duckdb.query(connection, remoteLiteralMacros);
+      // One by one: some PRAGMAs (create_fts_index) become other statements when they are parsed, and need what those before made.
+      const texts = statementTexts(sql, duckdbDialect);
       let transactionFrom: number | undefined;
-      for (let index = source.done; index < statements.count; index++) {
-        const statement = await statements.prepare(index);
-        const type = duckdb.prepared_statement_type(statement);
-        await duckdb.execute_prepared(statement);
-        duckdb.destroy_prepare_sync(statement);
-        if (type === duckdb.StatementType.SET) settings.add(sql, index);
+      for (let index = source.done; index < texts.length; index++) {
+        const type = await runStatement(connection, texts[index] ?? "");
         if (type === duckdb.StatementType.TRANSACTION)
           transactionFrom = transactionFrom === undefined ? index : undefined;
         // What a transaction has not committed is gone with the connection and must be done again.
@@ -118,6 +120,20 @@ export function openSources({
       source.connection = undefined;
       duckdb.disconnect_sync(connection);
     }
+  }
+
+  /** Runs one statement, or those that DuckDB makes of it. The type is that of the last. */
+  async function runStatement(connection: duckdb.Connection, sql: string): Promise<duckdb.StatementType | undefined> {
+    const statements = await extractStatements(connection, sql);
+    let type: duckdb.StatementType | undefined;
+    for (let index = 0; index < statements.count; index++) {
+      const statement = await statements.prepare(index);
+      type = duckdb.prepared_statement_type(statement);
+      await duckdb.execute_prepared(statement);
+      duckdb.destroy_prepare_sync(statement);
+      if (type === duckdb.StatementType.SET) settings.add(sql, index);
+    }
+    return type;
   }
 
   /** An `init` that hangs on a server which does not answer cannot be interrupted: nobody waits for it for long. */

@@ -1,0 +1,60 @@
+import type { Compilation, OpenCall } from "./compilation.ts";
+import type { RemoteQuoting } from "./function-role.ts";
+
+/**
+ * Where in the SQL that a function will run (`postgres_query('pg', 'SELECT ...')`) its text has come to: between tokens, inside
+ * quotes or a comment. Unknown counts as between tokens, and lasts.
+ */
+export type InnerState = "bare" | "'" | '"' | "--" | "/*" | "unknown";
+
+/** The innermost call around this place that takes SQL, and how that is quoted. */
+function sqlCallAround({
+  calls,
+  dialect,
+}: Compilation): { call: OpenCall; quoting: RemoteQuoting; at: number } | undefined {
+  for (let at = calls.length - 1; at >= 0; at--) {
+    const call = calls[at];
+    const role = call && dialect.roleOf(call.name);
+    if (call !== undefined && role?.kind === "sql") return { call, quoting: role.quoting, at };
+  }
+  return undefined;
+}
+
+export function innerStateHere(compilation: Compilation): InnerState {
+  return sqlCallAround(compilation)?.call.inner ?? "unknown";
+}
+
+/** A literal was added to the text: `'SELECT ''' || ...`. One that goes through another function may come out as anything. */
+export function addInnerText(text: string, compilation: Compilation): void {
+  const found = sqlCallAround(compilation);
+  if (found === undefined) return;
+  const { call, quoting, at } = found;
+  const isDirect = compilation.calls.slice(at + 1).every(({ name }) => name === "");
+  if (isDirect) call.inner = innerStateAfter(text, call.inner, quoting);
+  else if (/['"`$\\]|--|\/\*/.test(text)) call.inner = "unknown";
+}
+
+/** A section may be left out: what it changed is not certain. */
+export function forgetInnerSince(before: InnerState, compilation: Compilation): void {
+  const found = sqlCallAround(compilation);
+  if (found !== undefined && found.call.inner !== before) found.call.inner = "unknown";
+}
+
+function innerStateAfter(text: string, from: InnerState, quoting: RemoteQuoting): InnerState {
+  let state = from;
+  for (let at = 0; at < text.length && state !== "unknown"; at++) {
+    const character = text[at];
+    const pair = text.slice(at, at + 2);
+    if (state === "bare") {
+      if (character === "'" || character === '"') state = character;
+      else if (pair === "--" || pair === "/*") state = pair;
+      else if (character === "$" || character === "`") state = "unknown";
+    } else if (state === "--") {
+      if (character === "\n") state = "bare";
+    } else if (state === "/*") {
+      if (pair === "*/") state = "bare";
+    } else if (character === "\\" && quoting !== "standard") at++;
+    else if (character === state) state = "bare";
+  }
+  return state;
+}

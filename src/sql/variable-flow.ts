@@ -1,0 +1,126 @@
+import type { VariableName } from "./dialect.ts";
+import type { TemplateProblem, ValueTraits } from "./template.ts";
+import { misplaced, type ValuePlace } from "./value-place.ts";
+
+/** How much a value can do: `typed` ones hold no text. */
+type Held = Exclude<ValueTraits, "enum" | "scalar">;
+
+/** Follows client values through the variables of a template: `SET VARIABLE f = '{{{params.v}}}'`, then `getvariable('f')`. */
+export interface VariableFlow {
+  /** A token of bare SQL, in upper case. */
+  token(text: string): void;
+  /** A client value stands in the statement. */
+  value(traits: ValueTraits): void;
+  /** The statement under way sets a variable. */
+  isSetting(): boolean;
+  /** A variable is read at a place; `offset` is where in the template. */
+  use(name: VariableName, place: ValuePlace, offset: number): void;
+  /** The variable that was read last has this name. */
+  nameLast(name: string): void;
+  endStatement(): void;
+  /** What would be chosen by a client through a variable. */
+  problems(): readonly TemplateProblem[];
+}
+
+interface Use {
+  name: VariableName;
+  readonly place: ValuePlace;
+  readonly offset: number;
+}
+
+/** A statement that sets a variable. */
+interface Assignment {
+  readonly variable: string;
+  readonly held: Held | undefined;
+  /** It reads from a table. */
+  readonly selects: boolean;
+  readonly reads: readonly Use[];
+}
+
+const KEEPING = new Set(["CREATE", "INSERT", "UPDATE", "MERGE", "COPY"]);
+const SELECTING = new Set(["SELECT", "FROM", "TABLE", "VALUES", "WITH"]);
+
+export function openVariableFlow(): VariableFlow {
+  const uses: Use[] = [];
+  const assignments: Assignment[] = [];
+  /** What statements of this template keep in tables. */
+  let kept: Held | undefined;
+  let words: string[] = [];
+  let held: Held | undefined;
+  let selects = false;
+  let keeps = false;
+  let usesBefore = 0;
+
+  function endStatement(): void {
+    const [first = "", second, variable] = words;
+    if (first === "SET" && second === "VARIABLE" && variable !== undefined) {
+      const name = variable.replace(/^"|"$/g, "").toLowerCase();
+      assignments.push({ variable: name, held, selects, reads: uses.slice(usesBefore) });
+    } else if (keeps) {
+      kept = more(kept, held);
+    }
+    words = [];
+    held = undefined;
+    selects = false;
+    keeps = false;
+    usesBefore = uses.length;
+  }
+
+  /** What each variable may hold of a client's, in whatever order the statements run. */
+  function holdings(): ReadonlyMap<string, Held> {
+    const found = new Map<string, Held>();
+    for (let grew = true; grew; ) {
+      grew = false;
+      for (const { variable, held: own, selects: fromTable, reads } of assignments) {
+        const read = reads.map(({ name }) => heldBy(name, found)).reduce(more, undefined);
+        const holds = more(more(own, fromTable ? kept : undefined), read);
+        if (holds === undefined || more(found.get(variable), holds) === found.get(variable)) continue;
+        found.set(variable, holds);
+        grew = true;
+      }
+    }
+    return found;
+  }
+
+  return {
+    isSetting: () => words[0] === "SET" && words[1] === "VARIABLE",
+    token(text) {
+      if (KEEPING.has(text) && (words.length === 0 || words[0] === "WITH")) keeps = true;
+      if (words.length < 3) words.push(text);
+      if (SELECTING.has(text)) selects = true;
+    },
+    value(traits) {
+      if (traits !== "enum") held = more(held, traits === "text" ? "text" : "typed");
+    },
+    use(name, place, offset) {
+      uses.push({ name, place, offset });
+    },
+    nameLast(name) {
+      const last = uses.at(-1);
+      if (last !== undefined) last.name = name.toLowerCase();
+    },
+    endStatement,
+    problems() {
+      endStatement();
+      const holds = holdings();
+      return uses.flatMap(({ name, place, offset }): readonly TemplateProblem[] => {
+        const traits = heldBy(name, holds);
+        // A variable is read when the query runs: what it holds cannot be looked at before, as a value can.
+        const strict: ValuePlace = place.kind === "sql" ? { ...place, runsIn: "this-database" } : place;
+        const what =
+          name === undefined ? "a variable that holds a client value" : `variable ${name} holds a client value, which`;
+        const message = traits && misplaced(what, traits, strict);
+        return message === undefined ? [] : [{ severity: "error", offset, message }];
+      });
+    },
+  };
+}
+
+/** Of a variable whose name is not known, what any of them holds. */
+function heldBy(name: VariableName, holds: ReadonlyMap<string, Held>): Held | undefined {
+  return name === undefined ? [...holds.values()].reduce(more, undefined) : holds.get(name);
+}
+
+function more(a: Held | undefined, b: Held | undefined): Held | undefined {
+  return a === "text" || b === "text" ? "text" : (a ?? b);
+}

@@ -1,0 +1,2 @@
+SELECT *
+FROM load_text('{{{params.x}}}')

@@ -1,0 +1,2 @@
+SET VARIABLE f = '{{{params.x}}}';
+SELECT content FROM read_text(getvariable('f'))
