@@ -198,7 +198,7 @@ function serviceOf(
     engine,
     spool,
     endpoints,
-    routes: buildRouteTable(endpoints),
+    routes: buildRouteTable(endpoints, project.main.protections.cors),
     sources,
     authenticators,
     rateLimiter,

@@ -2,7 +2,7 @@ import type { Limits } from "../config/project.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import { formats } from "../formats/index.ts";
 import { isPageField, type PageField, pageFields } from "../params/page.ts";
-import { headerName, type Parameter } from "../params/parameter.ts";
+import { canonicalHeaderName, type Parameter } from "../params/parameter.ts";
 import type { Components } from "./components.ts";
 import { type JsonObject, withoutUnset } from "./json.ts";
 import { isRequired, parameterSchema, type Validated } from "./parameter-schema.ts";
@@ -50,7 +50,7 @@ function pathParameters(endpoint: Endpoint, { placeholders }: ParameterContext):
 function declaredParameter(parameter: Parameter, endpoint: Endpoint, { limits }: ParameterContext): JsonObject {
   const { name, in: location, description } = parameter;
   return withoutUnset({
-    name: location === "header" ? shownHeader(name) : name,
+    name: location === "header" ? canonicalHeaderName(name) : name,
     in: location,
     required: isRequired(parameter) || undefined,
     description,
@@ -68,11 +68,6 @@ function ownRules({ name, in: location }: Parameter, endpoint: Endpoint, limits:
 export function validatedIn({ operation, template }: Endpoint, name: string): Validated {
   if (operation.kind === "read" || operation.validateBeforeWrite) return "all";
   return template?.listsRelied.has(name) === true ? "lists" : "nothing";
-}
-
-/** `x_user_region` is sent as `X-User-Region`. Spec 2.2. */
-function shownHeader(field: string): string {
-  return headerName(field).replaceAll(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase());
 }
 
 /** `limit`, `offset` and `format` need no declaration. Spec 2.2, 4.5. */

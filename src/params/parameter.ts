@@ -62,3 +62,8 @@ export type Params = ReadonlyMap<string, ParamValue>;
 export function headerName(fieldName: string): string {
   return fieldName.toLowerCase().replaceAll("_", "-");
 }
+
+/** The same header as documentation and `Vary` write it: `X-User-Region`. */
+export function canonicalHeaderName(fieldName: string): string {
+  return headerName(fieldName).replaceAll(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase());
+}

@@ -1,13 +1,14 @@
 import { type DocsPage, openDocsPage, type PageAsset, pageHeaders } from "../docs/page-assets.ts";
 import { type DocumentSource, openProjectDocument } from "../docs/project-document.ts";
 import { RequestFailure } from "../failure.ts";
+import { variesByOrigin } from "../http/cors.ts";
 import { clientOf } from "../http/forwarded.ts";
 import { hostName } from "../http/https-only.ts";
 import { admit } from "./admit.ts";
 import type { Compressor } from "./answer/compressors.ts";
+import { cachingRules } from "./answer/headers.ts";
 import { hasCurrent } from "./answer/if-none-match.ts";
 import { packBody, tagOf } from "./answer/whole-answer.ts";
-import { VARY } from "./exchange.ts";
 import { parseMediaRanges } from "./negotiation/media-ranges.ts";
 import { negotiateCoding } from "./negotiation/negotiate-coding.ts";
 import type { Target } from "./read-params/target.ts";
@@ -109,27 +110,26 @@ async function answer(
   asked: Asked,
   { docs, context }: Answering,
 ): Promise<void> {
-  if (alias === undefined) return await sendAsset(target, asked, docs);
+  if (alias === undefined) return await sendAsset(target, asked, { docs, context });
   const kind = alias === "negotiated" ? kindOf(target, asked.request.headers.accept) : alias;
-  if (kind === "page") {
-    const { html } = await docs.page();
-    return await send(
-      asked,
-      { ...html, packed: packedOf(html) },
-      { ...pageHeaders, Vary: VARY, "Cache-Control": "no-cache" },
-    );
-  }
   const { protections, gate, service } = context;
   const auth = service.project.main.docs?.needsAuth === true ? protections.auth : undefined;
+  // The page, the document and a rejection share a path, so all of them name what any depends on.
+  const { vary, isPrivate } = cachingRules({ auth, parameters: [] }, protections.cors);
+  asked.response.setHeader("Vary", vary);
+  const headers = { "Cache-Control": isPrivate ? "private, no-cache" : "no-cache" };
+  if (kind === "page") {
+    const { html } = await docs.page();
+    return await send(asked, { ...html, packed: packedOf(html) }, { ...pageHeaders, ...headers });
+  }
   await admit({ name: PATH, auth, rateLimit: auth === undefined ? undefined : protections.rateLimit }, asked, gate);
-  await sendDocument(kind, asked, { docs, context });
+  await send(asked, await docs.document(kind, serverOf(asked, protections)), headers);
 }
 
-async function sendDocument(kind: "json" | "yaml", asked: Asked, { docs, context }: Answering): Promise<void> {
-  const { request } = asked;
-  const { host, isSecure } = clientOf(request, context.protections.proxies);
-  const server = host !== undefined && hostName(host) !== undefined ? `${isSecure ? "https" : "http"}://${host}` : "/";
-  await send(asked, await docs.document(kind, server), { Vary: VARY, "Cache-Control": "no-cache" });
+/** The URL of this service as the client wrote it. */
+function serverOf({ request }: Asked, { proxies }: RestContext["protections"]): string {
+  const { host, isSecure } = clientOf(request, proxies);
+  return host !== undefined && hostName(host) !== undefined ? `${isSecure ? "https" : "http"}://${host}` : "/";
 }
 
 /** What is asked for by name, else what `Accept` likes best: a browser gets the page, everybody else JSON. */
@@ -158,11 +158,12 @@ const KINDS: Readonly<Record<string, Kind>> = {
   "application/vnd.oai.openapi": "yaml",
 };
 
-async function sendAsset(target: Target, asked: Asked, docs: Docs): Promise<void> {
+async function sendAsset(target: Target, asked: Asked, { docs, context }: Answering): Promise<void> {
   const { assets } = await docs.page();
   const asset = assets.find(({ path }) => path === target.path);
   if (asset === undefined) throw new RequestFailure({ kind: "not-found" });
-  const headers = { ...pageHeaders, Vary: "Accept-Encoding", "Cache-Control": "public, max-age=31536000, immutable" };
+  const vary = variesByOrigin(context.protections.cors) ? "Accept-Encoding, Origin" : "Accept-Encoding";
+  const headers = { ...pageHeaders, Vary: vary, "Cache-Control": "public, max-age=31536000, immutable" };
   await send(asked, { ...asset, packed: packedOf(asset) }, headers);
 }
 

@@ -33,8 +33,7 @@ export async function answerRead(reading: ReadCall, exchange: Exchange, context:
   const { service } = context;
   const url = request.url ?? "/";
   const sharingOf = (cached: CachedFrom | undefined): Sharing => ({
-    vary: context.vary,
-    isPrivate: endpoint.auth !== undefined,
+    ...exchange.caching,
     cached: cached && cachedAnswer(cached, key, context.now),
   });
   const call: Call = {

@@ -29,6 +29,7 @@ import {
   watchRequest,
 } from "./observe-call.ts";
 import { readParams } from "./read-params/index.ts";
+import { headerValue } from "./read-params/read-headers.ts";
 import { splitTarget, type Target } from "./read-params/target.ts";
 import type { RestContext } from "./rest-app.ts";
 import type { Match } from "./route-table.ts";
@@ -38,13 +39,13 @@ import { tellTimes } from "./server-timing.ts";
 /** One REST request, from headers in to response out. What throws on the way ends in `sendFailure`. READ THIS FIRST. */
 export function handleRequest(request: IncomingMessage, response: ServerResponse, context: RestContext): void {
   const asked: Asked = { request, response, requestId: requestIdOf(request.headers["x-request-id"]) };
-  let name = "";
+  let found: Found | undefined;
   const { answered } = context.watch;
   const became = answered && watchRequest(asked, answered);
   let observed: WatchedCall | undefined;
   const fail = (error: unknown): void => {
     followCall(observed, asked, context.watch);
-    sendFailure(error, { ...asked, endpoint: name }, context);
+    sendFailure(error, { ...asked, endpoint: found?.endpoint.name ?? "", caching: found?.caching }, context);
   };
   try {
     enforceHttps(asked, context);
@@ -53,19 +54,19 @@ export function handleRequest(request: IncomingMessage, response: ServerResponse
     if (answerAdmin(target, asked, context, fail)) return;
     if (context.isDraining()) throw new RequestFailure({ kind: "draining" });
     if (answerDocs(target, asked, context, fail) || answerToken(target, asked, context, fail)) return;
-    const found = findEndpoint(target, asked, context);
-    if (found === undefined) return;
-    name = found.endpoint.name;
-    observed = observeCall(name, asked, context.watch);
+    const match = findEndpoint(target, asked, context);
+    if (match === undefined) return;
+    found = match;
+    observed = observeCall(match.endpoint.name, asked, context.watch);
     became?.(observed);
-    const admitted = admit(found.endpoint, asked, context.gate);
+    const admitted = admit(match.endpoint, asked, context.gate);
     if (admitted instanceof Promise) {
       // While that is found out the client may leave.
       followCall(observed, asked, context.watch);
-      admitted.then((identity) => answerAdmitted({ ...found, target, identity, observed }, asked, context)).catch(fail);
+      admitted.then((identity) => answerAdmitted({ ...match, target, identity, observed }, asked, context)).catch(fail);
       return;
     }
-    answerAdmitted({ ...found, target, identity: admitted, observed }, asked, context)?.catch(fail);
+    answerAdmitted({ ...match, target, identity: admitted, observed }, asked, context)?.catch(fail);
   } catch (error) {
     fail(error);
   }
@@ -109,9 +110,8 @@ interface EndpointCall extends AdmittedCall {
 }
 
 async function answerCall(called: EndpointCall, asked: Asked, context: RestContext): Promise<void> {
-  const { endpoint, pathParams, headers, target, key, known, identity, observed } = called;
+  const { endpoint, pathParams, headers, caching, target, key, known, identity, observed } = called;
   const { request, response, requestId } = asked;
-  const { vary } = context;
   const { limits } = context.service;
   const deadline = openDeadline(limits.queryTimeoutMs);
   const leave = (): void => {
@@ -120,7 +120,7 @@ async function answerCall(called: EndpointCall, asked: Asked, context: RestConte
   context.deadlines.add(deadline);
   response.once("close", leave);
   try {
-    const exchange: Exchange = { request, response, requestId, deadline, limits, vary };
+    const exchange: Exchange = { request, response, requestId, deadline, limits, caching };
     if (known !== undefined && !context.watch.needsParameters) return await sendWhole(known, exchange);
     const raw = await readParams(request, target, { endpoint, pathParams, headers, maxBodyBytes: limits.maxBodyBytes });
     if (observed !== undefined) observed.raw = raw;
@@ -148,9 +148,14 @@ async function answerCall(called: EndpointCall, asked: Asked, context: RestConte
 /** Everything that an answer to a GET can depend on, besides the data. Undefined: it may depend on more. */
 function requestKey({ endpoint, headers }: Found, request: IncomingMessage, identity: Identity): string | undefined {
   if (endpoint.route?.method !== "GET" || endpoint.operation.kind === "write") return undefined;
-  let key = `${identityKey(identity)}\n${request.headers.accept ?? ""}\n${request.url}`;
-  for (const name of headers) key += `\n${request.headers[name] ?? ""}`;
+  let key = `${identityKey(identity)}${keyPart(request.headers.accept)}\n${request.url}`;
+  for (const name of headers) key += keyPart(headerValue(request.headers, name));
   return key;
+}
+
+/** A header in a key: absent and empty differ. Values hold no line break. */
+function keyPart(value: string | undefined): string {
+  return value === undefined ? "\n" : `\n=${value}`;
 }
 
 /** The endpoint that a request means, or undefined when it has been answered here (OPTIONS). */

@@ -4,14 +4,12 @@ import type { CallObserver } from "../calls/observed-call.ts";
 import type { Protections } from "../config/protections.ts";
 import type { Report } from "../events.ts";
 import type { Heartbeats } from "../heartbeat/open-heartbeats.ts";
-import { variesByOrigin } from "../http/cors.ts";
 import { type Holdable, holdable } from "../http/holdable.ts";
 import type { Metrics } from "../metrics/open-metrics.ts";
 import type { Service } from "../service.ts";
 import type { Gate } from "./admit.ts";
 import { openRememberedAnswers, type RememberedAnswers } from "./answer/remembered-answers.ts";
 import { type Docs, openDocs } from "./answer-docs.ts";
-import { VARY } from "./exchange.ts";
 import { handleRequest } from "./handle-request.ts";
 import { type LivePages, openLivePages } from "./live-pages.ts";
 import type { AnsweredRequest, Watch } from "./observe-call.ts";
@@ -48,8 +46,6 @@ export interface RestContext {
   readonly tokenExchange: TokenExchange | undefined;
   readonly watch: Watch;
   readonly now: () => Date;
-  /** On every answer of an endpoint. */
-  readonly vary: string;
   /** Undefined when there is no documentation to be had. */
   readonly docs: Docs | undefined;
   /** Pages that hear of changes, in `eider dev`. */
@@ -109,7 +105,6 @@ export function openRestApp(first: Service, options: RestOptions): RestApp {
       docs: docs && openDocs(service, { now, isLive }),
       livePages,
       admin: admin === "elsewhere" ? undefined : admin,
-      vary: variesByOrigin(protections.cors) ? `${VARY}, Origin` : VARY,
     };
   }
 

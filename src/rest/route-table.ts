@@ -1,4 +1,6 @@
 import type { Endpoint } from "../endpoint/endpoint.ts";
+import type { CorsPolicy } from "../http/cors.ts";
+import { type CachingRules, cachingRules } from "./answer/headers.ts";
 import { headersOf } from "./read-params/read-headers.ts";
 
 /** What a path leads to. Parameters are as they stand in the URL, not yet decoded. */
@@ -9,6 +11,7 @@ export type Match =
       readonly pathParams: ReadonlyMap<string, string>;
       /** Names of the headers that it reads, in lower case. */
       readonly headers: readonly string[];
+      readonly caching: CachingRules;
     }
   /** The path is known, the method is not. */
   | { readonly kind: "other-methods"; readonly methods: readonly string[] }
@@ -27,14 +30,18 @@ interface Node {
 interface Routed {
   readonly endpoint: Endpoint;
   readonly headers: readonly string[];
+  readonly caching: CachingRules;
 }
 
 const newNode = (): Node => ({ texts: new Map(), param: undefined, endpoints: new Map() });
 
 /** All REST endpoints, found by path. A fixed text wins over a parameter; a trailing slash makes no difference. */
-export function buildRouteTable(endpoints: readonly Endpoint[]): RouteTable {
+export function buildRouteTable(endpoints: readonly Endpoint[], cors: CorsPolicy | undefined): RouteTable {
   const root = newNode();
-  for (const endpoint of endpoints) if (endpoint.route !== undefined) add(root, endpoint);
+  for (const endpoint of endpoints) {
+    const headers = headersOf(endpoint.parameters);
+    if (endpoint.route !== undefined) add(root, { endpoint, headers, caching: cachingRules(endpoint, cors) });
+  }
   return {
     match(method, path) {
       const segments = path.split("/").slice(1);
@@ -48,9 +55,10 @@ export function buildRouteTable(endpoints: readonly Endpoint[]): RouteTable {
   };
 }
 
-function add(root: Node, endpoint: Endpoint): void {
+function add(root: Node, routed: Routed): void {
   let node = root;
-  for (const segment of endpoint.route?.segments ?? []) {
+  const { route } = routed.endpoint;
+  for (const segment of route?.segments ?? []) {
     if (segment.kind === "param") {
       node.param ??= newNode();
       node = node.param;
@@ -63,9 +71,7 @@ function add(root: Node, endpoint: Endpoint): void {
       node = next;
     }
   }
-  if (endpoint.route !== undefined) {
-    node.endpoints.set(endpoint.route.method, { endpoint, headers: headersOf(endpoint.parameters) });
-  }
+  if (route !== undefined) node.endpoints.set(route.method, routed);
 }
 
 function find(

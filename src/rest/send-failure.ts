@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { RequestFailure } from "../failure.ts";
 import { resetConnection } from "../http/reset.ts";
+import type { CachingRules } from "./answer/headers.ts";
 import { preflightHeaders } from "./border.ts";
 import type { Exchange } from "./exchange.ts";
 import { failureResponse } from "./failure-response.ts";
@@ -9,11 +10,17 @@ import type { RestContext } from "./rest-app.ts";
 /** Who asks, before it is known what for. */
 export type Asked = Pick<Exchange, "request" | "response" | "requestId">;
 
-/** Answers what went wrong. `endpoint` is empty when the request did not get that far. */
+/** The request that failed. `endpoint` is empty, and `caching` absent, when it did not reach an endpoint. */
+interface FailedRequest extends Asked {
+  readonly endpoint: string;
+  readonly caching: CachingRules | undefined;
+}
+
+/** Sends what went wrong. */
 export function sendFailure(
   error: unknown,
-  { endpoint, ...asked }: Asked & { readonly endpoint: string },
-  { report, vary }: RestContext,
+  { endpoint, caching, ...asked }: FailedRequest,
+  { report }: RestContext,
 ): void {
   const { request, response, requestId } = asked;
   const failure = error instanceof RequestFailure ? error.failure : ({ kind: "internal" } as const);
@@ -33,7 +40,7 @@ export function sendFailure(
     cause: error instanceof Error ? error.cause : undefined,
   });
   const { status, headers, body } = failureResponse(failure);
-  const varies = endpoint === "" ? {} : { Vary: vary };
+  const varies = caching === undefined ? {} : { Vary: caching.vary };
   sendJson(asked, { status, headers: { "Cache-Control": "no-store", ...varies, ...headers }, body });
   if (!request.complete) discardBody(request, headers);
 }

@@ -65,7 +65,7 @@ const STREAM_HEADERS = [
   "Content-Type",
   "text/event-stream",
   "Cache-Control",
-  "no-cache",
+  "no-store",
   // A proxy that gathers what comes would keep it from the client.
   "X-Accel-Buffering",
   "no",

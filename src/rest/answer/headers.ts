@@ -1,15 +1,34 @@
 import type { PageOfRows } from "../../calls/run-endpoint.ts";
+import type { Endpoint } from "../../endpoint/endpoint.ts";
+import { type CorsPolicy, variesByOrigin } from "../../http/cors.ts";
+import { canonicalHeaderName } from "../../params/parameter.ts";
 import { nextLink } from "../next-link.ts";
 
 /** Names and values in turn: the form in which Node writes a head fastest. */
 export type HeaderList = readonly string[];
 
-/** What an answer says of its use by others, whatever its rows are. */
-export interface Sharing {
-  /** What answers differ by. */
+/** What every response of an endpoint tells caches. Computed at load. */
+export interface CachingRules {
+  /** The request headers that the response depends on. */
   readonly vary: string;
-  /** Whether it is meant for its caller alone. */
+  /** Whether shared caches must not store it: it belongs to one user or tenant. */
   readonly isPrivate: boolean;
+}
+
+/** Responses differ by format and compression, by declared headers, by user, and by origin where CORS names one. */
+export function cachingRules(
+  { auth, parameters }: Pick<Endpoint, "auth" | "parameters">,
+  cors: CorsPolicy | undefined,
+): CachingRules {
+  const declared = parameters.filter((parameter) => parameter.in === "header");
+  const names = ["Accept", "Accept-Encoding", ...declared.map(({ name }) => canonicalHeaderName(name))];
+  if (auth !== undefined) names.push("Authorization");
+  if (variesByOrigin(cors)) names.push("Origin");
+  return { vary: [...new Set(names)].join(", "), isPrivate: auth !== undefined || declared.length > 0 };
+}
+
+/** What a response tells caches, whatever its rows are. */
+export interface Sharing extends CachingRules {
   /** The snapshot that the rows come from, where there is one. */
   readonly cached: CachedAnswer | undefined;
 }
@@ -30,14 +49,13 @@ export function snapshotHeaders(cached: CachedAnswer | undefined): HeaderList {
 }
 
 /**
- * Nobody but the database knows how long rows stay as they are, so whoever keeps an answer asks before each use; with
- * its ETag that costs a 304. A shared cache does the same, so it never gives one user what another was sent. Rows from a
- * cache are good until its next refresh.
+ * Only the database knows how long rows stay current, so clients revalidate before each use; with the ETag that costs a
+ * 304. Rows from a cache are current until its next refresh. `Vary` alone does not keep tenants apart: proxies may
+ * treat an absent header and an empty one as equal, or be configured to ignore `Vary`.
  */
 function cacheControl({ isPrivate, cached }: Sharing): string {
-  if (cached?.scheduleMs === undefined) return "no-cache";
-  const seconds = `max-age=${Math.ceil(cached.scheduleMs / 1000)}`;
-  return isPrivate ? `private, ${seconds}` : seconds;
+  const fresh = cached?.scheduleMs === undefined ? "no-cache" : `max-age=${Math.ceil(cached.scheduleMs / 1000)}`;
+  return isPrivate ? `private, ${fresh}` : fresh;
 }
 
 /** What successful reads have in common, a 304 included. Spec 4.3. */

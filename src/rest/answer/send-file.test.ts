@@ -6,8 +6,7 @@ import { openDeadline } from "../../calls/deadline.ts";
 import type { Endpoint } from "../../endpoint/endpoint.ts";
 import { parquet } from "../../formats/parquet/parquet.ts";
 import type { SpooledFile } from "../../spool/spooled-file.ts";
-import { VARY } from "../exchange.ts";
-import { answerHeaders } from "./headers.ts";
+import { answerHeaders, cachingRules } from "./headers.ts";
 import { attachment, fileNameOf, sendFile } from "./send-file.ts";
 
 interface Served extends AsyncDisposable {
@@ -29,14 +28,12 @@ async function serve(file: SpooledFile): Promise<Served> {
     const page = { limit: 10, offset: 0, total: 30 };
     const segments = [{ kind: "text", text: "orders" }] as const;
     const saved = attachment({ route: { method: "GET", path: "/orders", segments } }, parquet);
-    const headers = [
-      ...answerHeaders(page, "/orders?offset=10", { vary: VARY, isPrivate: false, cached: undefined }),
-      ...saved,
-    ];
+    const caching = cachingRules({ auth: undefined, parameters: [] }, undefined);
+    const headers = [...answerHeaders(page, "/orders?offset=10", { ...caching, cached: undefined }), ...saved];
     try {
       await sendFile(
         { kind: "file", file, contentType: parquet.contentType, headers, tag: undefined, cached: undefined },
-        { request, response, requestId: "id", deadline, limits, vary: VARY },
+        { request, response, requestId: "id", deadline, limits, caching },
       );
       return undefined;
     } catch (error) {

@@ -4,11 +4,11 @@ import { plainBody } from "./body-writer.ts";
 
 /** Sends the answer to a write. */
 export async function sendWritten(body: string, exchange: Exchange): Promise<void> {
-  const { response, requestId, vary } = exchange;
+  const { response, requestId, caching } = exchange;
   const bytes = Buffer.from(body);
   response.writeHead(200, [
     "Vary",
-    vary,
+    caching.vary,
     "Cache-Control",
     "no-store",
     "X-Request-Id",

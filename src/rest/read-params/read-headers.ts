@@ -3,7 +3,7 @@ import { decodePercent, encodeByte } from "./percent.ts";
 import { asText, NO_VALUES } from "./read-values.ts";
 
 /** Headers as Node has them: names in lower case, repeated ones joined, one character for each byte. */
-type IncomingHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+export type IncomingHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 const BEYOND_ASCII = /[\u0080-\u00ff]/;
 
@@ -17,12 +17,17 @@ export function readHeaders(headers: IncomingHeaders, wanted: readonly string[])
   if (wanted.length === 0) return NO_VALUES;
   const values = new Map<string, RawValue>();
   for (const name of wanted) {
-    // A field may be called `constructor`.
-    const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
-    const text = typeof value === "string" ? value : value?.join(", ");
+    const text = headerValue(headers, name);
     if (text !== undefined) values.set(name, asText(decodeHeader(text)));
   }
   return values;
+}
+
+/** A header as it was sent. Undefined when it is absent, which is not the same as empty. */
+export function headerValue(headers: IncomingHeaders, name: string): string | undefined {
+  // A field may be called `constructor`.
+  const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
+  return typeof value === "string" ? value : value?.join(", ");
 }
 
 /** UTF-8 where the bytes are UTF-8; else Latin-1, as HTTP once had it. */
