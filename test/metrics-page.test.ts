@@ -42,7 +42,7 @@ describe("docs/metrics.md", () => {
 
 test("labels are those that are announced", async () => {
   await using service = await serviceFrom({
-    "eider.yaml": "connections: { memory: {} }\ncache: {}\nheartbeat: {}\n",
+    "eider.yaml": "connections: { memory: {} }\nmetrics: { public: true }\ncache: {}\nheartbeat: {}\n",
     ...endpoint("SELECT 1 AS a", "cache: { schedule: 1h }\nheartbeat: {}\n"),
   });
   await (await service.get("/x")).text();

@@ -6,7 +6,7 @@ import { type HealthParts, healthAnswer } from "./health.ts";
 export interface AdminParts {
   readonly health: HealthParts;
   readonly isDraining: boolean;
-  /** Undefined when they are switched off, or not for whoever asks. */
+  /** Undefined when they are off, or not served on this listener. */
   readonly metrics: Pick<Metrics, "text" | "contentType"> | undefined;
 }
 

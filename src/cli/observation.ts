@@ -41,7 +41,9 @@ export async function openObservation(
   const { observation, log } = first.project.main;
   let service = first;
   let isDraining = false;
-  const metrics = observation.hasMetrics ? openMetrics(now) : undefined;
+  // Nothing is counted where nothing serves it.
+  const isServed = isDev || observation.admin !== undefined || observation.metrics?.onRest === true;
+  const metrics = observation.metrics !== undefined && isServed ? openMetrics(now) : undefined;
   const tracing = observation.tracing && (await openTracing(observation.tracing, { report }));
   const queries = openQueryLog(first.project, report);
   const heartbeats = openHeartbeats(heartOf(first), { after: afterMs, now: () => performance.now(), report });

@@ -205,7 +205,7 @@ function changedAtStart(before: MainConfig, after: MainConfig): readonly string[
     audit: main.protections.audit,
     log: main.log,
     admin: main.observation.admin,
-    metrics: main.observation.hasMetrics,
+    metrics: main.observation.metrics,
     tracing: main.observation.tracing,
     "mcp.port": main.mcp && [main.mcp.host, main.mcp.port],
   });

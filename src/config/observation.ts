@@ -1,5 +1,6 @@
+import { isLoopback } from "./protections.ts";
 import type { MainInput } from "./schema/main.ts";
-import { errorAt, partLocation, type Report, type Spot } from "./tree.ts";
+import { errorAt, keyLocation, partLocation, type Report, type Spot, securityWarningAt, warningAt } from "./tree.ts";
 
 /** Export of traces by OTLP. */
 export interface TracingConfig {
@@ -14,9 +15,10 @@ export interface TracingConfig {
 
 /** How a service is watched from outside. decisions 1. */
 export interface ObservationConfig {
-  /** The listener of its own for health and metrics; undefined when they are on that of REST. */
+  /** The separate listener for health and metrics; undefined when health is on the REST port. */
   readonly admin: { readonly host: string; readonly port: number } | undefined;
-  readonly hasMetrics: boolean;
+  /** Undefined when they are off. `onRest`: `/metrics` is on the REST port, for every client. */
+  readonly metrics: { readonly onRest: boolean } | undefined;
   readonly tracing: TracingConfig | undefined;
   /** How often endpoints with a heartbeat are run; undefined: never. */
   readonly heartbeatMs: number | undefined;
@@ -34,11 +36,12 @@ const COLLECTOR = "http://127.0.0.1:4318";
 const HEARTBEAT_SECONDS = 10;
 
 export function compileObservation(source: Source, report: Report): ObservationConfig {
-  const { heartbeat, metrics } = source.input;
+  const { heartbeat } = source.input;
   const isBeating = heartbeat !== undefined && heartbeat.enabled !== false;
+  const admin = adminOf(source, report);
   return {
-    admin: adminOf(source, report),
-    hasMetrics: metrics?.enabled !== false,
+    admin,
+    metrics: metricsOf(source, admin, report),
     tracing: tracingOf(source, report),
     heartbeatMs: isBeating ? (heartbeat["worker-interval"] ?? HEARTBEAT_SECONDS) * 1000 : undefined,
   };
@@ -52,6 +55,31 @@ function adminOf({ input: { admin }, spot, http }: Source, report: Report): Obse
     report(errorAt(partLocation(spot, path), path, `${port} is the port of the REST listener; choose another`));
   }
   return { host, port };
+}
+
+/**
+ * Only this key opens `/metrics` on the REST port. The client's address cannot: behind a proxy on the same host every
+ * client is local.
+ */
+function metricsOf(
+  { input: { metrics }, spot, http }: Source,
+  admin: ObservationConfig["admin"],
+  report: Report,
+): ObservationConfig["metrics"] {
+  if (metrics?.enabled === false) return undefined;
+  const onRest = metrics?.public === true && admin === undefined;
+  const path = ["metrics", "public"];
+  if (metrics?.public === true && admin !== undefined) {
+    const message = `without effect: /metrics is on the admin listener, ${admin.host}:${admin.port}; remove this`;
+    report(warningAt(keyLocation(spot, path), path, message));
+  } else if (onRest && !isLoopback(http.host)) {
+    const message = `every client that reaches ${http.host} can read /metrics; enable admin instead`;
+    report(securityWarningAt(keyLocation(spot, path), path, message));
+  } else if (metrics !== undefined && !onRest && admin === undefined) {
+    const message = "/metrics is not served; enable admin, or set metrics.public: true to serve it on the REST port";
+    report(warningAt(keyLocation(spot, ["metrics"]), ["metrics"], message));
+  }
+  return { onRest };
 }
 
 const HEADER = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;

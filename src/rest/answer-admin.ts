@@ -1,28 +1,24 @@
 import { type AdminPage, pageAt, pageMethods, sendPage } from "../admin/pages.ts";
 import { RequestFailure } from "../failure.ts";
-import { isLocalClient } from "../http/local-client.ts";
 import type { Target } from "./read-params/target.ts";
 import type { RestContext } from "./rest-app.ts";
 import { type Asked, sendOptions } from "./send-failure.ts";
 
-/**
- * Answers what is asked of the service itself: its health, and from this machine its metrics. Not where these have a listener
- * of their own. decisions 1, `admin`.
- */
+/** Health of the service, and its metrics where they are public. Not where the admin listener serves both. */
 export function answerAdmin(
   { path }: Target,
   asked: Asked,
   context: RestContext,
   fail: (error: unknown) => void,
 ): boolean {
-  const { admin, service, protections } = context;
+  const { admin, service } = context;
   if (admin === undefined || !(path.startsWith("/health") || path.startsWith("/metrics"))) return false;
   const { sources, caches } = service;
-  const { request, response } = asked;
+  const { response } = asked;
   const page = pageAt(path, {
     health: { sources, caches, heartbeats: admin.heartbeats },
     isDraining: context.isDraining(),
-    metrics: admin.metrics !== undefined && isLocalClient(request, protections.proxies) ? admin.metrics : undefined,
+    metrics: admin.metrics,
   });
   if (page === undefined) return false;
   if (page instanceof Promise) {

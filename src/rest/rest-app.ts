@@ -28,7 +28,7 @@ export interface RestApp extends Holdable {
 
 /** What is told of the service itself, beside what it serves. */
 export interface OwnParts {
-  /** Undefined when they are switched off. */
+  /** Undefined when they are off, or not served on the REST port. */
   readonly metrics: Pick<Metrics, "text" | "contentType"> | undefined;
   readonly heartbeats: Pick<Heartbeats, "statuses"> | undefined;
 }

@@ -64,12 +64,22 @@ test("while it stops, whoever watches is told so until the last call has ended",
   expect(await program.exited).toEqual({ code: 0, signal: null });
 });
 
-test("without it, both are on the listener of REST", async () => {
-  await using program = await start(project());
-  const url = await program.url();
-  await (await fetch(`${url}/x`)).text();
-  await until("the call", async () => [...(await scrape(url)).keys()].some((line) => line.includes('"GET /x"')));
-  expect(program.stdout()).not.toContain("Admin");
+test("without it, health is on the REST port, and metrics where they are public or in development", async () => {
+  await using served = await start(project());
+  const url = await served.url();
+  expect((await fetch(`${url}/health/ready`)).status).toBe(200);
+  expect((await fetch(`${url}/metrics`)).status).toBe(404);
+  expect(served.stdout()).not.toContain("Admin");
+  for (const [yaml, args] of [
+    ["metrics: { public: true }\n", ["serve"]],
+    ["", ["dev"]],
+  ] as const) {
+    await using program = await start(project(yaml), { args });
+    const at = await program.url();
+    await (await fetch(`${at}/x`)).text();
+    await until("the call", async () => [...(await scrape(at)).keys()].some((line) => line.includes('"GET /x"')));
+    expect(program.stdout()).not.toContain("Admin");
+  }
 });
 
 test("a port that is taken stops the start", async () => {
@@ -140,7 +150,7 @@ test("a collector that never answers does not keep it from stopping", async () =
 });
 
 test("the text is what Prometheus reads: each metric once, with its type before its lines", async () => {
-  await using program = await start(project());
+  await using program = await start(project("metrics: { public: true }\n"));
   const url = await program.url();
   await (await fetch(`${url}/x`)).text();
   const text = await (await fetch(`${url}/metrics`)).text();

@@ -13,6 +13,7 @@ test("calls of agents are in the metrics, in the traces and in the log as those 
   await using collector = await openTraceCollector();
   await using program = await start({
     "eider.yaml": `http-port: 0
+metrics: { public: true }
 mcp: { port: 0 }
 connections: { memory: { log-queries: true } }
 tracing: { endpoint: "${collector.url}" }

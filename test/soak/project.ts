@@ -22,6 +22,7 @@ export function reloadedFiles(state: number): Readonly<Record<string, string>> {
 /** A bit of everything. Tables do not grow: whatever does is not theirs. */
 export const SOAK_PROJECT: Files = {
   "eider.yaml": `http-port: 0
+metrics: { public: true }
 mcp: { port: 0 }
 duckdb: { db_path: ./data.duckdb, checkpoint_threshold: 256KB, max_memory: 256MB, threads: 2 }
 cache: { path: ./cache.duckdb, max-bytes: 4MiB }

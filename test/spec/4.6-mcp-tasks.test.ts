@@ -102,7 +102,7 @@ test("whoever left a call that had become a task finds it later; a failure of a 
 test("a write that became a task runs once, and its transaction is whole", async () => {
   const files = {
     "eider.yaml":
-      "http-port: 0\nmcp: { port: 0, tasks: { after-ms: 100 } }\nconnections: { db: { init: CREATE TABLE t (a INT) } }\n",
+      "http-port: 0\nmetrics: { public: true }\nmcp: { port: 0, tasks: { after-ms: 100 } }\nconnections: { db: { init: CREATE TABLE t (a INT) } }\n",
     "w.yaml": "mcp-tool: { name: add, description: x }\nmethod: POST\ntemplate-source: w.sql\nconnection: db\n",
     "w.sql": "INSERT INTO t SELECT 1 WHERE sleep_ms(800) IS NULL; INSERT INTO t VALUES (2)",
     "r.yaml": "mcp-tool: { name: read, description: x }\ntemplate-source: r.sql\nconnection: db\n",

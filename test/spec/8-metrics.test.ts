@@ -1,10 +1,13 @@
 import { expect, test } from "vitest";
 import { ask } from "../ask.ts";
+import { startCachingProxy, testWithNginx } from "../nginx.ts";
 import { naming, readMetrics, type Scraped, scrape } from "../prometheus.ts";
-import { endpoint, type Files, serviceFrom, type TestService } from "../service.ts";
+import { endpoint, type Files, problemsFrom, serviceFrom, type TestService } from "../service.ts";
 import { until } from "../until.ts";
 
-const TABLE = `connections: { memory: { init: "CREATE TABLE IF NOT EXISTS t AS SELECT range AS i FROM range(1000)" } }\n`;
+const PUBLIC = "metrics: { public: true }\n";
+const MAIN = `connections: { memory: {} }\n${PUBLIC}`;
+const TABLE = `${PUBLIC}connections: { memory: { init: "CREATE TABLE IF NOT EXISTS t AS SELECT range AS i FROM range(1000)" } }\n`;
 const N = "request:\n  - { field-name: n, field-in: query, validators: [{ type: int, max: 500 }] }\n";
 const add: Files = {
   "add.yaml": "url-path: /add\nmethod: POST\ntemplate-source: add.sql\nconnection: [memory]\n",
@@ -52,9 +55,10 @@ test("calls by endpoint, surface, status and format; never by what was asked for
 });
 
 test("the time of a call is that of its phases", async () => {
-  await using service = await serviceFrom(
-    endpoint("SELECT i FROM range({{params.n}}) t(i)", `with-pagination: false\n${N}`),
-  );
+  await using service = await serviceFrom({
+    "eider.yaml": MAIN,
+    ...endpoint("SELECT i FROM range({{params.n}}) t(i)", `with-pagination: false\n${N}`),
+  });
   for (const n of [1, 2, 3]) await (await service.get(`/x?n=${n}`)).text();
   const x = { endpoint: "GET /x", surface: "rest" };
   const scraped = await counted(service, of("eider_request_duration_seconds_count", x), 3);
@@ -120,9 +124,10 @@ test("the database, its connections and its caches", async () => {
 });
 
 test("refusals: too many calls, wrong credentials", async () => {
-  await using service = await serviceFrom(
-    endpoint("SELECT 1 AS a", "rate-limit: { max: 2, interval: 60 }\nauth: { type: bearer, token: right }\n"),
-  );
+  await using service = await serviceFrom({
+    "eider.yaml": MAIN,
+    ...endpoint("SELECT 1 AS a", "rate-limit: { max: 2, interval: 60 }\nauth: { type: bearer, token: right }\n"),
+  });
   for (const token of ["right", "wrong", "right"]) {
     await (await service.get("/x", { Authorization: `Bearer ${token}` })).text();
   }
@@ -133,6 +138,7 @@ test("refusals: too many calls, wrong credentials", async () => {
 
 test("an endpoint that is gone after a reload takes its series along; the others go on", async () => {
   await using service = await serviceFrom({
+    "eider.yaml": MAIN,
     ...endpoint("SELECT 1 AS a"),
     "y.yaml": "url-path: /y\ntemplate-source: y.sql\nconnection: [memory]\n",
     "y.sql": "SELECT 2 AS b",
@@ -152,17 +158,68 @@ test("an endpoint that is gone after a reload takes its series along; the others
   expect(naming(scraped, "GET /y")).toEqual([]);
 });
 
-test("only from this machine; a proxy here speaks for others", async () => {
-  await using service = await serviceFrom(endpoint("SELECT 1 AS a"));
+test("public: on the REST port for every client", async () => {
+  await using service = await serviceFrom({ "eider.yaml": MAIN, ...endpoint("SELECT 1 AS a") });
+  expect(service.problems).toEqual([]);
   const { status, headers, body } = await ask(`${service.url}/metrics`);
   expect(status).toBe(200);
   expect(headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");
   expect(headers["cache-control"]).toBe("no-store");
   expect(readMetrics(body.toString()).get("eider_endpoints")).toBe(1);
-  const others = await ask(`${service.url}/metrics`, { headers: { "X-Forwarded-For": "192.0.2.1" } });
-  expect([others.status, others.body.toString()]).toEqual([404, '{"error":"Not Found"}']);
+  expect((await ask(`${service.url}/metrics`, { headers: { "X-Forwarded-For": "192.0.2.1" } })).status).toBe(200);
   expect((await ask(`${service.url}/metrics`, { method: "POST" })).status).toBe(405);
   expect((await ask(`${service.url}/metrics`, { method: "HEAD" })).status).toBe(200);
+});
+
+const NOT_FOUND = [404, '{"error":"Not Found"}'];
+
+test("else not on the REST port, not even for this machine", async () => {
+  await using service = await serviceFrom({
+    "eider.yaml": "connections: { memory: {} }\ntrusted-proxies: [127.0.0.1]\n",
+    ...endpoint("SELECT 1 AS a"),
+  });
+  for (const [path, headers] of [
+    ["/metrics", {}],
+    ["/metrics/", {}],
+    ["/metrics", { "X-Forwarded-For": "127.0.0.1" }],
+    ["/metrics", { Host: "localhost" }],
+  ] as const) {
+    const { status, body } = await ask(service.url + path, { headers: { ...headers } });
+    expect([status, body.toString()]).toEqual(NOT_FOUND);
+  }
+  expect((await service.get("/health")).status).toBe(200);
+});
+
+testWithNginx("nor behind a real proxy on this machine that adds no forwarding header", async () => {
+  await using service = await serviceFrom(endpoint("SELECT 1 AS a"));
+  await using proxy = await startCachingProxy(service.url);
+  expect((await ask(`${proxy.url}/x`)).status).toBe(200);
+  const { status, body } = await ask(`${proxy.url}/metrics`);
+  expect([status, body.toString()]).toEqual(NOT_FOUND);
+});
+
+test.each([
+  ["metrics: {}", "2:1: warning: metrics: /metrics is not served; enable admin, or set metrics.public: true"],
+  ["metrics: { public: false }", "2:1: warning: metrics: /metrics is not served; enable admin"],
+  [
+    "metrics: { public: true }\nhttp-host: 0.0.0.0",
+    "2:12: warning: metrics.public: every client that reaches 0.0.0.0 can read /metrics; enable admin instead",
+  ],
+  [
+    "metrics: { public: true }\nadmin: {}",
+    "2:12: warning: metrics.public: without effect: /metrics is on the admin listener, 127.0.0.1:9090; remove this",
+  ],
+  ["metrics: { enabled: false, public: true }\nhttp-host: 0.0.0.0", undefined],
+  ["metrics: { public: true }", undefined],
+  ["metrics: {}\nadmin: {}", undefined],
+  ["log: {}", undefined],
+])("%j: what a start and a check say", async (yaml, expected) => {
+  const problems = await problemsFrom({
+    "eider.yaml": `connections: { memory: {} }\n${yaml}\n`,
+    ...endpoint("SELECT 1 AS a"),
+  });
+  if (expected === undefined) expect(problems).toEqual([]);
+  else expect(problems).toEqual([expect.stringContaining(`eider.yaml:${expected}`)]);
 });
 
 test("switched off: nothing is there", async () => {
@@ -177,7 +234,7 @@ test("switched off: nothing is there", async () => {
 
 test("they are told while the service stops, and from plain HTTP where HTTPS is enforced", async () => {
   await using service = await serviceFrom({
-    "eider.yaml": "connections: { memory: {} }\nenforce-https: {}\n",
+    "eider.yaml": `${MAIN}enforce-https: {}\n`,
     ...endpoint("SELECT 1 AS a"),
   });
   service.app.drain();
@@ -186,7 +243,7 @@ test("they are told while the service stops, and from plain HTTP where HTTPS is 
 
 test("a heartbeat that fails is in the metrics and in /health/ready, and one that works is not", async () => {
   await using service = await serviceFrom({
-    "eider.yaml": "connections: { memory: {} }\nheartbeat: { worker-interval: 3600 }\n",
+    "eider.yaml": `${MAIN}heartbeat: { worker-interval: 3600 }\n`,
     ...endpoint("SELECT error('down') AS a", "heartbeat: {}\nrate-limit: { max: 1, interval: 3600 }\n"),
     "y.yaml":
       "url-path: /y\ntemplate-source: y.sql\nconnection: [memory]\nheartbeat: {}\nauth: { type: bearer, token: t }\n",

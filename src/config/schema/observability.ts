@@ -8,7 +8,11 @@ export const audit = block({
   redact: texts.optional().describe("Parameters whose values are not written."),
 });
 
-export const metrics = block({ enabled: flag.optional() });
+/** Served on the admin listener, or on the REST port for every client. */
+export const metrics = block({
+  enabled: flag.optional(),
+  public: flag.optional().describe("Serve /metrics on the REST port, to every client."),
+});
 
 /** OTLP export. */
 export const tracing = block({
