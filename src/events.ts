@@ -75,6 +75,8 @@ export type ServiceEvent =
   | { readonly kind: "reload-refused"; readonly reason: string }
   /** A key of the main file has changed that is read at start only. */
   | { readonly kind: "restart-needed"; readonly key: string }
+  /** A role or group name of a caller holds a comma, which `auth.*` writes as `%2C`. Once for each auth block. */
+  | { readonly kind: "comma-in-name"; readonly variable: "roles" | "groups" }
   | { readonly kind: "unexpected"; readonly requestId: string; readonly error: unknown };
 
 export type Report = (event: ServiceEvent) => void;

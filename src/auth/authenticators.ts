@@ -100,7 +100,7 @@ async function open(policy: AuthPolicy, shared: Shared, options: AuthenticatorOp
   switch (policy.kind) {
     case "basic": {
       const secret = policy.secretUsers && (await openSecretUsers(policy.secretUsers, options));
-      const authenticator = openBasic({ ...shared, users: usersOf(policy, secret) });
+      const authenticator = openBasic({ ...shared, report: options.report, users: usersOf(policy, secret) });
       return { authenticator, messages: secret?.warnings ?? [], close: () => secret?.close() };
     }
     case "bearer":

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { ServiceEvent } from "../events.ts";
 import { RequestFailure } from "../failure.ts";
 import type { Authenticated, UserSource } from "./authenticator.ts";
 import { type BasicOptions, inlineUsers, openBasic } from "./basic.ts";
@@ -36,6 +37,7 @@ type Options = Partial<Omit<BasicOptions, "users">> & { readonly users?: BasicOp
 function openTest({ users = [alice, bob], ...options }: Options = {}) {
   const clock = { time: 1_000_000 };
   const derived: Derivation[] = [];
+  const events: ServiceEvent[] = [];
   const derive = (derivation: Derivation): Promise<Buffer> => {
     derived.push(derivation);
     return deriveKey(derivation);
@@ -44,10 +46,12 @@ function openTest({ users = [alice, bob], ...options }: Options = {}) {
     users: isList(users) ? inlineUsers(users) : users,
     now: () => clock.time,
     hashing: openHashing({ derive }),
+    report: (event) => void events.push(event),
     ...options,
   });
   return {
     clock,
+    events,
     /** How much was hashed since this was last asked. */
     rounds: () => derived.splice(0).reduce((sum, { iterations }) => sum + iterations, 0),
     show: (authorization: string | undefined, address = "127.0.0.1") =>
@@ -65,6 +69,17 @@ function identityIn(answer: Authenticated): Identity {
 }
 
 describe("who it is", () => {
+  test("a role with a comma is one role, and reported once without its name", async () => {
+    const users = [
+      { ...alice, roles: ["read,admin", "ops"] },
+      { ...bob, roles: ["x,y"] },
+    ];
+    const { show, events } = openTest({ users });
+    expect(identityIn(await show(basic("alice", "wonder"))).get("roles")?.text).toBe("read%2Cadmin,ops");
+    await show(basic("bob", "builder"));
+    expect(events).toEqual([{ kind: "comma-in-name", variable: "roles" }]);
+  });
+
   test("a user with roles: what templates see", async () => {
     const { show } = openTest();
     const identity = identityIn(await show(basic("alice", "wonder")));

@@ -1,9 +1,10 @@
+import type { Report } from "../events.ts";
 import { RequestFailure } from "../failure.ts";
 import type { Authenticated, Authenticator, UserSource } from "./authenticator.ts";
 import { type UserAndPassword, userAndPassword } from "./authorization.ts";
 import { type FailedAttempts, openFailedAttempts } from "./failed-attempts.ts";
 import { type Hashing, openHashing } from "./hashing.ts";
-import { identityOf } from "./identity.ts";
+import { identityOf, openCommaWarning } from "./identity.ts";
 import { costOf, matchesAtOnce, matchesHash, type PasswordShape, passwordShape } from "./password.ts";
 import type { User } from "./policy.ts";
 import { keyOf, openFingerprint, openMemory } from "./verified.ts";
@@ -15,6 +16,7 @@ export interface CountedUsers extends UserSource {
 }
 
 export interface BasicOptions {
+  readonly report: Report;
   readonly users: CountedUsers;
   readonly now: () => number;
   /** Shared by all blocks of a service. */
@@ -33,6 +35,7 @@ const nobody: PasswordShape = { kind: "malformed", reason: "there is no such use
 
 /** HTTP Basic. What was verified is remembered: 600,000 rounds are not paid for each request. Spec 5.1. */
 export function openBasic({
+  report,
   users,
   now,
   hashing = openHashing(),
@@ -44,6 +47,7 @@ export function openBasic({
 }: BasicOptions): Authenticator {
   const fingerprint = openFingerprint();
   const verified = openMemory<Authenticated>({ size: maxRemembered, now });
+  const warnOfComma = openCommaWarning(report);
   const wrong = openMemory<Authenticated>({ size: maxWrong, now });
   /** Checks under way: whoever shows the same meanwhile waits for the same. */
   let checking = new Map<string, Promise<Authenticated>>();
@@ -83,6 +87,7 @@ export function openBasic({
       return unauthorized;
     }
     const identity = identityOf({ type: "basic", username, roles: user.roles });
+    warnOfComma(identity);
     const found: Authenticated = { kind: "identity", identity };
     if (isStill()) verified.set(key, found, now() + rememberedMs);
     return found;

@@ -3,6 +3,7 @@ import { deflateRawSync } from "node:zlib";
 import fc from "fast-check";
 import { type JWTPayload, SignJWT } from "jose";
 import { describe, expect, test } from "vitest";
+import type { ServiceEvent } from "../events.ts";
 import type { Authenticated } from "./authenticator.ts";
 import { openBearer } from "./bearer.ts";
 import type { Identity } from "./identity.ts";
@@ -14,12 +15,14 @@ const unauthorized = { kind: "refused", failure: { kind: "unauthorized", scheme:
 
 function openTest(policy: Partial<BearerPolicy>, options: { readonly maxRemembered?: number } = {}) {
   const clock = { seconds: START };
+  const events: ServiceEvent[] = [];
   const authenticator = openBearer(
     { kind: "bearer", jwt: undefined, tokens: [], ...policy },
-    { now: () => clock.seconds * 1000, ...options },
+    { report: (event) => void events.push(event), now: () => clock.seconds * 1000, ...options },
   );
   return {
     clock,
+    events,
     show: (token: string | undefined, scheme = "Bearer") =>
       authenticator.authenticate({
         authorization: token === undefined ? undefined : `${scheme} ${token}`,
@@ -118,6 +121,14 @@ describe("signed tokens", () => {
     ["one role as a text", { roles: "admin" }, { roles: "admin" }],
     ["an empty list of roles", { roles: [] }, {}],
     ["an empty text of roles", { roles: "" }, {}],
+    ["null as roles", { roles: null }, {}],
+    ["null as groups and e-mail address", { groups: null, email: null }, {}],
+    ["an empty name among others", { roles: ["", "a", ""], groups: [""] }, { roles: "a" }],
+    ["commas in names", { roles: ["a,b", "c"], groups: ["x,y,"] }, { roles: "a%2Cb,c", groups: "x%2Cy%2C" }],
+    ["one text with a comma: one role", { roles: "a,b" }, { roles: "a%2Cb" }],
+    ["names that look encoded", { roles: ["a%2Cb", "%2c", "%25", "100%"] }, { roles: "a%252Cb,%252c,%2525,100%" }],
+    ["an access token of Keycloak", { typ: "Bearer" }, {}],
+    ["the last second of all", { exp: 8.64e12 }, {}],
     ["an e-mail address of the wrong type", { email: 1 }, {}],
     ["groups of the wrong type", { groups: { a: 1 } }, {}],
     ["groups of mixed types", { groups: ["a", 1] }, {}],
@@ -140,18 +151,43 @@ describe("signed tokens", () => {
     ["null as a subject", { sub: null }],
     ["a list as a subject", { sub: ["ann"] }],
     ["a number as roles", { sub: "ann", roles: 7 }],
-    ["null as roles", { sub: "ann", roles: null }],
     ["an object as roles", { sub: "ann", roles: { admin: true } }],
     ["roles of mixed types", { sub: "ann", roles: ["a", 1] }],
     ["exp as a text", { sub: "ann", exp: "2999-01-01" }],
     ["exp as null", { sub: "ann", exp: null }],
     ["nbf as a text", { sub: "ann", nbf: "0" }],
+    ["iat as a text", { sub: "ann", iat: "0" }],
+    ["exp that is negative", { sub: "ann", exp: -1 }],
+    ["exp beyond every date", { sub: "ann", exp: 1e300 }],
+    ["iat beyond every date", { sub: "ann", iat: 1e15 }],
+    ["nbf before every date", { sub: "ann", nbf: -1e15 }],
+    ["an ID token", { sub: "ann", typ: "ID" }],
+    ["an ID token in lower case", { sub: "ann", typ: "id" }],
+    ["a refresh token", { sub: "ann", typ: "Refresh" }],
+    ["an offline token", { sub: "ann", typ: "Offline" }],
     ["claims in a list", [{ sub: "ann" }]],
     ["expired", { sub: "ann", exp: START }],
     ["not yet", { sub: "ann", nbf: START + 1 }],
   ])("%s is refused", async (_, claims) => {
     const { show } = openTest(withJwt);
     expect(await show(forge({ alg: "HS256" }, encode(claims)))).toEqual(unauthorized);
+  });
+
+  test.each(["exp", "nbf", "iat"])("%s that is not finite is refused", async (name) => {
+    const { show } = openTest(withJwt);
+    for (const number of ["1e999", "-1e999"]) {
+      const claims = Buffer.from(`{"sub":"ann","${name}":${number}}`).toString("base64url");
+      expect(await show(forge({ alg: "HS256" }, claims))).toEqual(unauthorized);
+    }
+  });
+
+  test("a comma in a name is reported once, without the name", async () => {
+    const { show, events } = openTest(withJwt);
+    await show(await sign({ sub: "ann", roles: ["plain", "100%2C"] }));
+    expect(events).toEqual([]);
+    for (const name of ["a,b", "c,d"]) await show(await sign({ sub: "ann", groups: [name] }));
+    await show(await sign({ sub: "ann", roles: ["a,b"] }));
+    expect(events).toEqual([{ kind: "comma-in-name", variable: "groups" }]);
   });
 
   const claims = encode({ sub: "ann" });

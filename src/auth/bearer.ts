@@ -1,12 +1,14 @@
 import { timingSafeEqual } from "node:crypto";
+import type { Report } from "../events.ts";
 import type { Authenticated, Authenticator } from "./authenticator.ts";
 import { bearerToken } from "./authorization.ts";
-import { identityOf } from "./identity.ts";
+import { identityOf, openCommaWarning } from "./identity.ts";
 import { openJwtVerifier } from "./jwt.ts";
 import type { BearerPolicy } from "./policy.ts";
 import { type Fingerprint, keyOf, openFingerprint, openMemory } from "./verified.ts";
 
 export interface BearerOptions {
+  readonly report: Report;
   readonly now: () => number;
   /** For tokens that never expire. */
   readonly rememberedMs?: number;
@@ -20,12 +22,13 @@ const internal: Authenticated = { kind: "refused", failure: { kind: "internal" }
 /** Shared tokens and signed ones. Spec 5.2, decisions 9. */
 export function openBearer(
   { jwt, tokens }: BearerPolicy,
-  { now, rememberedMs = 5 * 60_000, maxRemembered = 10_000 }: BearerOptions,
+  { report, now, rememberedMs = 5 * 60_000, maxRemembered = 10_000 }: BearerOptions,
 ): Authenticator {
   const fingerprint = openFingerprint();
   const findShared = sharedTokens(tokens, fingerprint);
   const verify = jwt && openJwtVerifier(jwt, now);
   const verified = openMemory<Authenticated>({ size: maxRemembered, now });
+  const warnOfComma = openCommaWarning(report);
 
   async function check(token: string, key: string): Promise<Authenticated> {
     const claims = await verify?.(token);
@@ -33,7 +36,9 @@ export function openBearer(
     // Somebody else showed the same meanwhile: one caller, one identity.
     const known = verified.get(key);
     if (known !== undefined) return known;
-    const found: Authenticated = { kind: "identity", identity: identityOf({ type: "bearer", ...claims }) };
+    const identity = identityOf({ type: "bearer", ...claims });
+    warnOfComma(identity);
+    const found: Authenticated = { kind: "identity", identity };
     verified.set(key, found, claims.expiresAt ?? now() + rememberedMs);
     return found;
   }

@@ -2,6 +2,7 @@ import { createSecretKey } from "node:crypto";
 import type { JWTHeaderParameters, JWTPayload } from "jose";
 import type { Claims } from "./identity.ts";
 import type { BearerPolicy } from "./policy.ts";
+import { isForApis, isNumericDate } from "./token-claims.ts";
 
 export interface JwtClaims extends Omit<Claims, "type"> {
   /** Milliseconds; nothing when it never expires. */
@@ -44,8 +45,10 @@ function isPlain(header: JWTHeaderParameters): boolean {
   );
 }
 
-function claimsOf({ sub, roles, email, groups, exp }: JWTPayload): JwtClaims | undefined {
-  const roleNames = roles === undefined ? [] : textsOf(roles);
+function claimsOf(payload: JWTPayload): JwtClaims | undefined {
+  const { sub, roles, email, groups, exp, nbf, iat, typ } = payload;
+  if (!isForApis(typ) || ![exp, nbf, iat].every((date) => date === undefined || isNumericDate(date))) return undefined;
+  const roleNames = textsOf(roles ?? []);
   // The type says that it is text, and nobody has checked that.
   if (typeof sub !== "string" || sub === "" || roleNames === undefined) return undefined;
   return {
@@ -60,5 +63,7 @@ function claimsOf({ sub, roles, email, groups, exp }: JWTPayload): JwtClaims | u
 /** A list of texts, or one text; nothing when it is something else. */
 function textsOf(claim: unknown): readonly string[] | undefined {
   if (typeof claim === "string") return claim === "" ? [] : [claim];
-  return Array.isArray(claim) && claim.every((each) => typeof each === "string") ? claim : undefined;
+  return Array.isArray(claim) && claim.every((each) => typeof each === "string")
+    ? claim.filter((each) => each !== "")
+    : undefined;
 }

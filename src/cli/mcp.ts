@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { anonymous, type Identity, identityOf } from "../auth/identity.ts";
+import { anonymous, type Identity, identityOf, splitNames } from "../auth/identity.ts";
 import { auditObserver } from "../calls/audit-observer.ts";
 import { loadProject } from "../config/load-project.ts";
 import { defaultMcpSettings, type McpSettings } from "../config/mcp-config.ts";
@@ -168,5 +168,5 @@ async function converse(service: Service, report: Report, runtime: Runtime): Pro
 function identityFrom(env: Runtime["env"]): Identity {
   const { EIDER_MCP_USERNAME: username, EIDER_MCP_ROLES: roles, EIDER_MCP_EMAIL: email } = env;
   if (username === undefined || username === "") return anonymous;
-  return identityOf({ type: "basic", username, email, roles: (roles ?? "").split(",").filter((role) => role !== "") });
+  return identityOf({ type: "basic", username, email, roles: splitNames(roles ?? "") });
 }

@@ -65,14 +65,25 @@ function warnOfUnused(input: AuthInput, type: keyof typeof KEYS, { warning }: Sa
   }
 }
 
-function basicOf(input: AuthInput, { error, insecure }: Saying): BasicPolicy {
+/** A name with a comma is most likely a list that was written as one string. */
+function warnOfCommas(key: KeyPath, roles: readonly string[] = [], { warning }: Saying): void {
+  if (!roles.some((name) => name.includes(","))) return;
+  warning(
+    [...key, "roles"],
+    "a name with a comma is one role, and auth.roles has %2C for the comma; for several roles write a list, [admin, read]",
+  );
+}
+
+function basicOf(input: AuthInput, saying: Saying): BasicPolicy {
+  const { error, insecure } = saying;
   const { users = [], "from-aws-secretmanager": secret } = input;
   if (users.length === 0 && secret === undefined) {
     error(["users"], "missing; list users, or name a secret under from-aws-secretmanager");
   }
   const names = new Set<string>();
-  users.forEach(({ username, password }, index) => {
+  users.forEach(({ username, password, roles }, index) => {
     const key = ["users", index];
+    warnOfCommas(key, roles, saying);
     if (names.has(username)) error([...key, "username"], "a user of this name is listed already; keep one");
     if (username.includes(":")) error([...key, "username"], "a user name of type basic cannot hold a colon");
     names.add(username);
@@ -118,7 +129,8 @@ function secretUsersOf(secret: NonNullable<AuthInput["from-aws-secretmanager"]>)
 
 const SHORTEST_SECRET_BYTES = 32;
 
-function bearerOf(input: AuthInput, { error, insecure, warning }: Saying): BearerPolicy {
+function bearerOf(input: AuthInput, saying: Saying): BearerPolicy {
+  const { error, insecure, warning } = saying;
   const { "jwt-secret": secret, "jwt-issuer": issuer, token, tokens = [] } = input;
   if (secret === undefined && token === undefined && tokens.length === 0) {
     error(["jwt-secret"], "missing; set jwt-secret for signed tokens, or token (or tokens) for a shared secret");
@@ -137,6 +149,7 @@ function bearerOf(input: AuthInput, { error, insecure, warning }: Saying): Beare
   warnIfShort(["token"], token);
   tokens.forEach((each, index) => {
     warnIfShort(["tokens", index, "token"], each.token);
+    warnOfCommas(["tokens", index], each.roles, saying);
   });
   const shared = token === undefined ? [] : [{ token, username: undefined, roles: [] }];
   return {

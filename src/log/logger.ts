@@ -152,6 +152,10 @@ function describe(event: ServiceEvent): Line {
       };
     case "restart-needed":
       return { level: "warn", message: `${event.key} has changed: that takes effect after a restart`, fields: {} };
+    case "comma-in-name": {
+      const message = `a name in auth.${event.variable} holds a comma, written %2C there; compare with %2C in SQL, or rename it`;
+      return { level: "warn", message, fields: {} };
+    }
     case "unexpected": {
       const text = event.error instanceof Error ? (event.error.stack ?? event.error.message) : String(event.error);
       return { level: "error", message: `unexpected error: ${text}`, fields: { requestId: event.requestId } };

@@ -120,10 +120,10 @@ test("an endpoint with an auth block is refused to nobody, as tool, resource and
 });
 
 test("who the environment names is who calls, and counts as authenticated", async () => {
-  const env = { EIDER_MCP_USERNAME: "zoe", EIDER_MCP_ROLES: "reader,writer" };
+  const env = { EIDER_MCP_USERNAME: "zoe", EIDER_MCP_ROLES: "reader,,writer%2Ceditor" };
   await using program = await open(FILES, env);
   expect((await ask(program, call(1, "who"))).result?.["structuredContent"].rows).toEqual([
-    { name: "zoe", roles: "reader,writer" },
+    { name: "zoe", roles: "reader,writer%2Ceditor" },
   ]);
   expect((await ask(program, call(2, "guarded"))).result?.["structuredContent"].rows).toEqual([{ name: "zoe" }]);
 });

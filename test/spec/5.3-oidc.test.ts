@@ -67,6 +67,22 @@ describe("over REST, with a real provider", () => {
     expect(await get(await provider.sign(claims(), { alg: "RS256", kid: "rsa" }))).toEqual([200, [expected]]);
   });
 
+  test("an ID token is no access token, though the provider signed both for the same user", async () => {
+    const answer = await fetch(`${provider.issuer}/token`, {
+      method: "POST",
+      headers: { authorization: `Basic ${btoa([client.id, client.secret].map(encodeURIComponent).join(":"))}` },
+      body: new URLSearchParams({ grant_type: "refresh_token", refresh_token: await provider.refreshToken("ada") }),
+    });
+    const { access_token, id_token } = (await answer.json()) as Record<string, string>;
+    expect(await get(access_token ?? "")).toMatchObject([200, [{ username: "ada" }]]);
+    expect(id_token).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/);
+    expect(await get(id_token ?? "")).toEqual([401, { error: "Unauthorized" }]);
+    // Keycloak may give both the same audience; it tells them apart by `typ`.
+    const sign = (typ: string) => provider.sign({ ...claims(), typ }, { alg: "RS256", kid: "rsa" });
+    expect((await get(await sign("Bearer")))[0]).toBe(200);
+    expect(await get(await sign("ID"))).toEqual([401, { error: "Unauthorized" }]);
+  });
+
   test("the answer to whoever is not let in names Bearer first", async () => {
     const answer = await service.get("/who");
     expect([answer.status, answer.headers.get("www-authenticate")]).toEqual([

@@ -61,6 +61,17 @@ describe.each(["basic", "bearer", "bearer with JWT", "oidc"])("the same block ov
   });
 });
 
+test.each(ways)("%s: a role with a comma is one role", async (_way, ask) => {
+  const token = "the-token-of-eve-which-is-long-enough";
+  const block = `type: bearer, tokens: [{ token: ${token}, username: eve, roles: ["reader,admin", ops] }]`;
+  await using program = await startMcp({
+    "eider.yaml": main(`, auth: { ${block} }`, `auth: { ${block} }\n`),
+    ...whoEndpoint("who"),
+  });
+  const eve = { Authorization: `Bearer ${token}` };
+  expect(await ask(program, eve)).toEqual([seen("eve", "reader%2Cadmin,ops", "bearer")]);
+});
+
 const ROWS = `SELECT name FROM (VALUES ('ann', 'hers'), ('ben', 'his')) t(owner, name) WHERE owner = '{{auth.username}}'`;
 const rows = (more = "") => ({
   "rows.yaml": `mcp-tool: { name: rows, description: x }\ntemplate-source: rows.sql\nconnection: db\nwith-pagination: false\n${more}`,

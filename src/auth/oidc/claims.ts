@@ -1,5 +1,6 @@
 import { type Identity, identityOf } from "../identity.ts";
 import type { OidcPolicy } from "../policy.ts";
+import { isForApis, isNumericDate } from "../token-claims.ts";
 import { isObject, type JsonObject, member, textMember } from "./json.ts";
 import { isTenantId, TENANT } from "./metadata.ts";
 
@@ -9,7 +10,7 @@ export function holdsUntil(
   claims: JsonObject,
   { issuer, now }: { readonly issuer: string; readonly now: number },
 ): number | undefined {
-  if (!isWellFormed(claims) || isEvent(claims)) return undefined;
+  if (!isWellFormed(claims) || isEvent(claims) || !isForApis(member(claims, "typ"))) return undefined;
   if (!isFrom(policy, claims, issuer) || !isFor(policy, claims)) return undefined;
   const skew = policy.clockSkewSeconds;
   const [exp, nbf] = [seconds(claims, "exp"), seconds(claims, "nbf")];
@@ -66,8 +67,7 @@ function isWellFormed(claims: JsonObject): boolean {
 
 function seconds(claims: JsonObject, name: string): number | undefined {
   const value = member(claims, name);
-  // JSON has numbers that are too large for us: 1e999.
-  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+  return isNumericDate(value) ? value : undefined;
 }
 
 function rolesIn({ roleClaimPath, rolesClaim }: OidcPolicy, claims: JsonObject): unknown {

@@ -86,6 +86,29 @@ describe("tokens that the provider issued", () => {
     }
   });
 
+  test.each<[string, object, Record<string, string>]>([
+    ["null as roles, groups and e-mail address", { roles: null, groups: null, email: null }, {}],
+    ["null as nested roles", { realm_access: { roles: null } }, {}],
+    ["null where roles are nested", { realm_access: null, roles: ["a"] }, { roles: "a" }],
+    [
+      "commas in names",
+      { realm_access: { roles: ["a,b", "c"] }, groups: ["x,y", "a%2Cb"] },
+      { roles: "a%2Cb,c", groups: "x%2Cy,a%252Cb" },
+    ],
+    ["an access token of Keycloak", { typ: "Bearer" }, {}],
+    // What a Google ID token has: it is all that Google signs, and many APIs take it.
+    ["marks of an ID token that access tokens may have", { nonce: "n", at_hash: "h", azp: "a" }, {}],
+  ])("%s", async (_, changes, expected) => {
+    using opened = openAgainst(provider.issuer, { roleClaimPath: "realm_access.roles" });
+    const token = await signRaw(JSON.stringify({ ...claimsOf(opened), ...changes }), {});
+    const identity = { type: "oidc", authenticated: true, username: "ada", ...expected };
+    expect(seen(await opened.show(token))).toEqual(identity);
+    const events = Object.values(expected).some((text) => text.includes("%2C"))
+      ? [{ kind: "comma-in-name", variable: "roles" }]
+      : [];
+    expect(opened.events).toEqual(events);
+  });
+
   test.each(["JWT", "jwt", "at+jwt", "application/at+jwt", undefined])("of type %s", async (typ) => {
     using opened = openAgainst(provider.issuer);
     const token = await signRaw(JSON.stringify(claimsOf(opened)), { typ });
@@ -227,6 +250,14 @@ describe("bad tokens", () => {
     ["exp too large for a number", (claims) => signRaw(JSON.stringify(claims).replace(/"exp":\d+/, '"exp":1e999'), {})],
     ["no exp", withClaims({ exp: undefined })],
     ["exp 0", withClaims({ exp: 0 })],
+    ["exp that is negative", withClaims({ exp: -1 })],
+    ["exp beyond every date", withClaims({ exp: 1e300 })],
+    ["iat beyond every date", withClaims({ iat: 1e15 })],
+    ["nbf before every date", withClaims({ nbf: -1e15 })],
+    ["iat too large for a number", (claims) => signRaw(JSON.stringify(claims).replace("}", ',"iat":1e999}'), {})],
+    ["nbf too small for a number", (claims) => signRaw(JSON.stringify(claims).replace("}", ',"nbf":-1e999}'), {})],
+    ["an ID token of Keycloak", withClaims({ typ: "ID" })],
+    ["a refresh token of Keycloak", withClaims({ typ: "Refresh" })],
     ["nbf as text", withClaims({ nbf: "0" })],
     ["nbf true", withClaims({ nbf: true })],
     ["iat as text", withClaims({ iat: "0" })],

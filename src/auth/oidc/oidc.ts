@@ -1,5 +1,6 @@
 import type { Report } from "../../events.ts";
 import type { Authenticated, Authenticator } from "../authenticator.ts";
+import { openCommaWarning } from "../identity.ts";
 import type { OidcPolicy } from "../policy.ts";
 import { type CheckedToken, openTokenCheck, refused, unauthorized } from "./check-token.ts";
 import { openGithubCheck } from "./github.ts";
@@ -38,6 +39,7 @@ export function openOidc(policy: OidcPolicy, { fetch, now, ...options }: OidcOpt
   const isGithub = policy.provider === "github";
   const check = isGithub ? openGithubCheck(policy, { requests, report }) : openTokenCheck(policy, provider, now);
   const remembered = openRemembered(now);
+  const warnOfComma = openCommaWarning(report);
   const running = new Map<string, Promise<Authenticated>>();
 
   async function look(name: string, token: string): Promise<Authenticated> {
@@ -51,6 +53,7 @@ export function openOidc(policy: OidcPolicy, { fetch, now, ...options }: OidcOpt
       running.delete(name);
     }
     if (checked.kind === "refused") return checked;
+    warnOfComma(checked.identity);
     const answer: Authenticated = { kind: "identity", identity: checked.identity };
     remembered.keep(name, { answer, until: checked.until, isCurrent: checked.isCurrent });
     return answer;
