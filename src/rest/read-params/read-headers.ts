@@ -3,7 +3,7 @@ import { decodePercent, encodeByte } from "./percent.ts";
 import { asText, NO_VALUES } from "./read-values.ts";
 
 /** Headers as Node has them: names in lower case, repeated ones joined, one character for each byte. */
-export type IncomingHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+type IncomingHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 const BEYOND_ASCII = /[\u0080-\u00ff]/;
 
