@@ -232,8 +232,8 @@ describe("what is remembered", () => {
     expect(rounds()).toBe(ROUNDS);
   });
 
-  test("no more than fit: the oldest goes", async () => {
-    const { show, rounds } = openTest({ maxRemembered: 1 });
+  test("no more than fit: the one that was used longest ago goes", async () => {
+    const { show, rounds } = openTest({ maxRememberedBytes: 2_000 });
     await show(basic("alice", "wonder"));
     await show(basic("bob", "builder"));
     rounds();

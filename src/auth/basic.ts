@@ -7,7 +7,7 @@ import { type Hashing, openHashing } from "./hashing.ts";
 import { identityOf, openCommaWarning } from "./identity.ts";
 import { costOf, matchesAtOnce, matchesHash, type PasswordShape, passwordShape } from "./password.ts";
 import type { User } from "./policy.ts";
-import { keyOf, openFingerprint, openMemory } from "./verified.ts";
+import { authenticatedBytes, keyOf, openFingerprint, openMemory, VERIFIED_BYTES } from "./verified.ts";
 
 /** A source that knows all of its users can say what the dearest check costs, before anybody asks for one of them. */
 export interface CountedUsers extends UserSource {
@@ -24,14 +24,16 @@ export interface BasicOptions {
   /** Shared by all blocks of a service. */
   readonly attempts?: FailedAttempts;
   readonly rememberedMs?: number;
-  readonly maxRemembered?: number;
+  readonly maxRememberedBytes?: number;
   readonly wrongMs?: number;
-  readonly maxWrong?: number;
 }
 
 const unauthorized: Authenticated = { kind: "refused", failure: { kind: "unauthorized", scheme: "basic" } };
 /** What an unknown user is checked against. */
 const nobody: PasswordShape = { kind: "malformed", reason: "there is no such user" };
+
+/** Some three thousand wrong passwords. */
+const WRONG_BYTES = 1024 * 1024;
 
 /** HTTP Basic. What was verified is remembered: 600,000 rounds are not paid for each request. Spec 5.1. */
 export function openBasic({
@@ -41,14 +43,13 @@ export function openBasic({
   hashing = openHashing(),
   attempts = openFailedAttempts({ now }),
   rememberedMs = 5 * 60_000,
-  maxRemembered = 10_000,
+  maxRememberedBytes = VERIFIED_BYTES,
   wrongMs = 30_000,
-  maxWrong = 1_000,
 }: BasicOptions): Authenticator {
   const fingerprint = openFingerprint();
-  const verified = openMemory<Authenticated>({ size: maxRemembered, now });
+  const verified = openMemory({ maxBytes: maxRememberedBytes, bytesOf: authenticatedBytes, now });
   const warnOfComma = openCommaWarning(report);
-  const wrong = openMemory<Authenticated>({ size: maxWrong, now });
+  const wrong = openMemory({ maxBytes: WRONG_BYTES, bytesOf: authenticatedBytes, now });
   /** Checks under way: whoever shows the same meanwhile waits for the same. */
   let checking = new Map<string, Promise<Authenticated>>();
   let version = users.version();

@@ -5,14 +5,21 @@ import { bearerToken } from "./authorization.ts";
 import { identityOf, openCommaWarning } from "./identity.ts";
 import { openJwtVerifier } from "./jwt.ts";
 import type { BearerPolicy } from "./policy.ts";
-import { type Fingerprint, keyOf, openFingerprint, openMemory } from "./verified.ts";
+import {
+  authenticatedBytes,
+  type Fingerprint,
+  keyOf,
+  openFingerprint,
+  openMemory,
+  VERIFIED_BYTES,
+} from "./verified.ts";
 
 export interface BearerOptions {
   readonly report: Report;
   readonly now: () => number;
   /** For tokens that never expire. */
   readonly rememberedMs?: number;
-  readonly maxRemembered?: number;
+  readonly maxRememberedBytes?: number;
 }
 
 const unauthorized: Authenticated = { kind: "refused", failure: { kind: "unauthorized", scheme: "bearer" } };
@@ -22,12 +29,12 @@ const internal: Authenticated = { kind: "refused", failure: { kind: "internal" }
 /** Shared tokens and signed ones. Spec 5.2, decisions 9. */
 export function openBearer(
   { jwt, tokens }: BearerPolicy,
-  { report, now, rememberedMs = 5 * 60_000, maxRemembered = 10_000 }: BearerOptions,
+  { report, now, rememberedMs = 5 * 60_000, maxRememberedBytes = VERIFIED_BYTES }: BearerOptions,
 ): Authenticator {
   const fingerprint = openFingerprint();
   const findShared = sharedTokens(tokens, fingerprint);
   const verify = jwt && openJwtVerifier(jwt, now);
-  const verified = openMemory<Authenticated>({ size: maxRemembered, now });
+  const verified = openMemory({ maxBytes: maxRememberedBytes, bytesOf: authenticatedBytes, now });
   const warnOfComma = openCommaWarning(report);
 
   async function check(token: string, key: string): Promise<Authenticated> {

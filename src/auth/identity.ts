@@ -1,3 +1,4 @@
+import { textBytes } from "../bounded/own-text.ts";
 import type { Report } from "../events.ts";
 import type { ParamValue } from "../params/parameter.ts";
 
@@ -68,6 +69,13 @@ export function identityKey(identity: Identity): string {
   const key = JSON.stringify([...identity].map(([name, { text }]) => [name, text]));
   keys.set(identity, key);
   return key;
+}
+
+/** What an identity takes in memory at most, with its key. */
+export function identityBytes(identity: Identity): number {
+  let bytes = 512;
+  for (const { text } of identity.values()) bytes += 128 + 2 * textBytes(text);
+  return bytes;
 }
 
 const keys = new WeakMap<Identity, string>();

@@ -1,4 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
+import { openLru } from "../bounded/lru.ts";
+import type { Authenticated } from "./authenticator.ts";
+import { identityBytes } from "./identity.ts";
 
 /** Secrets are only kept as fingerprints, which nobody outside of this process can make. */
 export type Fingerprint = (text: string) => Buffer;
@@ -18,17 +21,25 @@ export interface Memory<T> {
   get(key: string): T | undefined;
   /** Until this time of the clock. */
   set(key: string, value: T, until: number): void;
+  delete(key: string): void;
   clear(): void;
 }
 
-export interface MemoryOptions {
-  readonly size: number;
+export interface MemoryOptions<T> {
+  readonly maxBytes: number;
+  readonly bytesOf: (value: T) => number;
   readonly now: () => number;
 }
 
-export function openMemory<T>({ size, now }: MemoryOptions): Memory<T> {
-  // A Map remembers the order of insertion: the first entry is the oldest.
-  const entries = new Map<string, { readonly value: T; readonly since: number; readonly until: number }>();
+/** Times, and the object that holds them. */
+const ENTRY_BYTES = 72;
+
+export function openMemory<T>({ maxBytes, bytesOf, now }: MemoryOptions<T>): Memory<T> {
+  const entries = openLru<{ readonly value: T; readonly since: number; readonly until: number }>({
+    maxBytes,
+    maxEntryBytes: maxBytes,
+    bytesOf: ({ value }) => ENTRY_BYTES + bytesOf(value),
+  });
   return {
     get(key) {
       const entry = entries.get(key);
@@ -40,14 +51,16 @@ export function openMemory<T>({ size, now }: MemoryOptions): Memory<T> {
       return undefined;
     },
     set(key, value, until) {
-      entries.delete(key);
       entries.set(key, { value, since: now(), until });
-      if (entries.size <= size) return;
-      for (const oldest of entries.keys()) {
-        entries.delete(oldest);
-        return;
-      }
     },
-    clear: () => entries.clear(),
+    delete: entries.delete,
+    clear: entries.clear,
   };
+}
+
+/** Some ten thousand users with a few roles each; one with a token of 16 KiB takes as much as fifty of them. */
+export const VERIFIED_BYTES = 16 * 1024 * 1024;
+
+export function authenticatedBytes(found: Authenticated): number {
+  return found.kind === "identity" ? identityBytes(found.identity) : 0;
 }

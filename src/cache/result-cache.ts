@@ -6,6 +6,7 @@ import type { Coordination } from "./coordination.ts";
 import type { Account, Held } from "./leases.ts";
 import { mostRecent, openRecency, type Used } from "./recency.ts";
 import { reasonOf } from "./refresh-failure.ts";
+import { inputBytes, LARGEST_INPUT_BYTES, MAX_INPUT_BYTES, ownInput } from "./result-input.ts";
 import { type Due, dueFor } from "./schedule.ts";
 import type { ResultDefinition } from "./snapshot-store.ts";
 import { goodFor } from "./timing.ts";
@@ -29,6 +30,8 @@ interface Entry extends Subject, Used {
   readonly group: Group;
   readonly key: string;
   readonly due: Due;
+  /** What it takes beside its rows. */
+  readonly inputBytes: number;
   result: ScheduledResult;
   held: Held | undefined;
   /** How many writes the rows have seen. */
@@ -69,6 +72,8 @@ export function openResultCaches(
   const recency = openRecency<Entry>();
   /** Of all tables that are there, those included that only readers still hold. */
   let bytes = 0;
+  /** Of all entries, beside their rows. */
+  let inputs = 0;
   const account: Account = {
     idle: makeRoom,
     gone(snapshot) {
@@ -104,6 +109,7 @@ export function openResultCaches(
     const entry: Entry = {
       group,
       key,
+      inputBytes: inputBytes(key, result),
       result,
       due: dueFor(() => refreshOrForget(entry)),
       writes: group.writes,
@@ -120,6 +126,7 @@ export function openResultCaches(
       failures: 0,
     };
     group.entries.set(key, entry);
+    inputs += entry.inputBytes;
     return entry;
   }
 
@@ -130,14 +137,16 @@ export function openResultCaches(
     worksAgain(entry);
     schedule.clear(entry.due);
     recency.remove(entry);
-    if (entry.running === undefined && entry.waiting === undefined) entry.group.entries.delete(entry.key);
+    const isIdle = entry.running === undefined && entry.waiting === undefined;
+    if (isIdle && entry.group.entries.delete(entry.key)) inputs -= entry.inputBytes;
   }
 
   function makeRoom(): void {
-    if (bytes <= maxBytes) return;
+    const fits = (): boolean => bytes <= maxBytes && inputs <= MAX_INPUT_BYTES;
+    if (fits()) return;
     for (const entry of recency.oldestFirst()) {
       if (entry.held !== undefined && entry.held.leases === 0) forget(entry);
-      if (bytes <= maxBytes) return;
+      if (fits()) return;
     }
   }
 
@@ -154,7 +163,7 @@ export function openResultCaches(
   function made(entry: Entry, snapshot: Snapshot, { writes, beganAt = schedule.time() }: Attempt): void {
     const { group, result } = entry;
     const ms = schedule.time() - beganAt;
-    const isKept = bytesOf(snapshot) <= maxBytes;
+    const isKept = bytesOf(snapshot) <= maxBytes && entry.inputBytes <= LARGEST_INPUT_BYTES;
     if (isKept) bytes += bytesOf(snapshot);
     if (entry.held !== undefined) leases.retire(entry.held);
     entry.held = leases.hold(snapshot, isKept ? account : undefined);
@@ -238,7 +247,7 @@ export function openResultCaches(
       recency.use(entry);
       if (!refresh && held !== undefined && entry.seen === entry.writes.count)
         return leaseOf(entry, held, isLate(entry) ? "stale" : "hit");
-      entry.result = result;
+      entry.result = ownInput(result);
       const take = (ended: Ended): Lease => leaseAfter(entry, ended);
       return await attempts.wait(entry, { lane: "call", newer: refresh, signal, endsWithWaiters: true, take });
     },

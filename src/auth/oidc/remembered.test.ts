@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Authenticated } from "../authenticator.ts";
-import { anonymous } from "../identity.ts";
+import { anonymous, identityOf } from "../identity.ts";
 import { type Accepted, openRemembered } from "./remembered.ts";
 
 const MINUTES = 60_000;
@@ -12,17 +12,15 @@ const accepted = (changes: Partial<Accepted> = {}): Accepted => ({
   ...changes,
 });
 
-test("ten thousand tokens, then the oldest goes", () => {
+test("tokens take 16 MiB, whatever they say; then the one that was used longest ago goes", () => {
   const remembered = openRemembered(() => 0);
-  for (let n = 0; n < 10_000; n++) remembered.keep(String(n), accepted());
-  // What is kept again is new again.
-  remembered.keep("0", accepted());
-  expect(remembered.find("1")).toBe(answer);
-  remembered.keep("one more", accepted());
-  expect(remembered.find("1")).toBeUndefined();
-  expect(remembered.find("0")).toBe(answer);
-  expect(remembered.find("2")).toBe(answer);
-  expect(remembered.find("one more")).toBe(answer);
+  const identity = identityOf({ type: "oidc", username: "ann", roles: ["r".repeat(16_000)] });
+  const large: Authenticated = { kind: "identity", identity };
+  const isKept = (n: number): boolean => remembered.find(String(n)) !== undefined;
+  for (let n = 0; n < 200; n++) remembered.keep(String(n), accepted({ answer: large }));
+  expect(isKept(0)).toBe(true);
+  for (let n = 200; n < 400; n++) remembered.keep(String(n), accepted({ answer: large }));
+  expect([isKept(0), isKept(1), isKept(399)]).toEqual([true, false, true]);
 });
 
 test.each<[string, Partial<Accepted>, number, boolean]>([

@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { Authenticated } from "../authenticator.ts";
+import { authenticatedBytes, openMemory, VERIFIED_BYTES } from "../verified.ts";
 
 /** A token that was accepted. */
 export interface Accepted {
@@ -17,30 +18,24 @@ export interface Remembered {
 }
 
 const KEPT_MS = 5 * 60 * 1000;
-const KEPT_TOKENS = 10_000;
+/** What tells whether a token is still current holds on to its key. */
+const ACCEPTED_BYTES = 256;
 
 export function openRemembered(now: () => number): Remembered {
-  // A Map remembers the order of insertion: the first entry is the oldest.
-  const kept = new Map<string, Accepted & { readonly since: number }>();
+  const kept = openMemory<Accepted>({
+    maxBytes: VERIFIED_BYTES,
+    bytesOf: ({ answer }) => ACCEPTED_BYTES + authenticatedBytes(answer),
+    now,
+  });
   const secret = randomBytes(32);
   return {
     nameOf: (token) => createHmac("sha256", secret).update(token).digest("base64"),
     find(name) {
-      const entry = kept.get(name);
-      if (entry === undefined) return undefined;
-      const time = now();
-      // Before `since` the clock was set back: what held then is not sure to hold now.
-      const holds = time >= entry.since && time < entry.since + KEPT_MS && time < entry.until && entry.isCurrent();
-      if (holds) return entry.answer;
+      const accepted = kept.get(name);
+      if (accepted === undefined || accepted.isCurrent()) return accepted?.answer;
       kept.delete(name);
       return undefined;
     },
-    keep(name, accepted) {
-      kept.delete(name);
-      kept.set(name, { ...accepted, since: now() });
-      if (kept.size <= KEPT_TOKENS) return;
-      const [oldest] = kept.keys();
-      if (oldest !== undefined) kept.delete(oldest);
-    },
+    keep: (name, accepted) => kept.set(name, accepted, Math.min(accepted.until, now() + KEPT_MS)),
   };
 }

@@ -12,6 +12,15 @@ export function bindValues(
   });
 }
 
+const LONG_VALUES = 64 * 1024;
+
+/** Whether values take more memory than it is worth to keep the statement that they are bound to. */
+export function hasLongValues(values: readonly BoundValue[]): boolean {
+  let length = 0;
+  for (const { value } of values) if (typeof value === "string") length += value.length;
+  return length > LONG_VALUES;
+}
+
 /** A type that the column behind a parameter has; undefined where it makes no difference to us. */
 export type AskedType = "INTEGER" | { readonly width: number; readonly scale: number } | undefined;
 

@@ -1,6 +1,6 @@
 import duckdb from "@duckdb/node-bindings";
+import { type Lru, openLru } from "../../bounded/lru.ts";
 import type { DataVersions } from "./data-versions.ts";
-import { type RecentMap, recentMap } from "./recent-map.ts";
 import { remoteLiteralMacros } from "./remote-literals.ts";
 import type { SessionSettings } from "./session-settings.ts";
 
@@ -8,7 +8,7 @@ import type { SessionSettings } from "./session-settings.ts";
 export interface PooledConnection {
   readonly native: duckdb.Connection;
   /** By SQL text. DuckDB re-binds them by itself when tables or files change. */
-  readonly statements: RecentMap<string, duckdb.PreparedStatement>;
+  readonly statements: Lru<duckdb.PreparedStatement>;
 }
 
 export interface ConnectionPool {
@@ -34,7 +34,14 @@ export interface PoolOptions {
   readonly maxIdle: number;
 }
 
-const STATEMENTS_PER_CONNECTION = 256;
+const MIB = 1024 * 1024;
+/** What prepared statements may take on all connections together, as far as it can be estimated. */
+const STATEMENT_BYTES = 512 * MIB;
+/** On one connection: 64 of them at least, and 256 at most. */
+const LEAST_PER_CONNECTION = 4 * MIB;
+const MOST_PER_CONNECTION = 16 * MIB;
+/** What DuckDB takes for the plan of one, between 10 KiB for a look-up and 170 KiB for an aggregation over a join. */
+const PLAN_BYTES = 64 * 1024;
 /** A connection that has missed more forgets everything. */
 const MOST_FORGOTTEN = 100;
 
@@ -51,6 +58,7 @@ export function openConnectionPool({ database, settings, versions, maxIdle }: Po
   let forgotten: (readonly string[] | "all")[] = [];
   let generation = 0;
   let closed: (() => void) | undefined;
+  const maxBytes = Math.min(MOST_PER_CONNECTION, Math.max(LEAST_PER_CONNECTION, STATEMENT_BYTES / maxIdle));
 
   async function connect(): Promise<Connection> {
     const native = await duckdb.connect(database);
@@ -60,10 +68,11 @@ export function openConnectionPool({ database, settings, versions, maxIdle }: Po
       duckdb.disconnect_sync(native);
       throw error;
     }
-    const statements = recentMap<string, duckdb.PreparedStatement>(
-      STATEMENTS_PER_CONNECTION,
-      duckdb.destroy_prepare_sync,
-    );
+    const statements = openLru<duckdb.PreparedStatement>({
+      maxBytes,
+      bytesOf: () => PLAN_BYTES,
+      dropped: duckdb.destroy_prepare_sync,
+    });
     return { native, statements, appliedSettings: 0, generation };
   }
 

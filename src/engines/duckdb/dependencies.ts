@@ -1,8 +1,9 @@
+import { openLru } from "../../bounded/lru.ts";
+import { textBytes } from "../../bounded/own-text.ts";
 import type { Statement } from "../../sql/statement.ts";
 import type { TextRows } from "../engine.ts";
 import { mentions } from "./connection-pool.ts";
 import { shortName } from "./data-versions.ts";
-import { recentMap } from "./recent-map.ts";
 
 /** What the rows of a query depend on, besides its text and values. */
 export interface Dependencies {
@@ -30,10 +31,11 @@ export interface QueryInspection {
 }
 
 const UNKNOWN: Dependencies = { shareable: false, tables: undefined };
-const REMEMBERED_TEXTS = 1000;
+/** For SQL texts of a thousand characters: four thousand of them. */
+const MAX_BYTES = 8 * 1024 * 1024;
 
 export function dependencyFinder(inspection: QueryInspection): DependencyFinder {
-  const found = recentMap<string, Dependencies>(REMEMBERED_TEXTS);
+  const found = openLru<Dependencies>({ maxBytes: MAX_BYTES, bytesOf: bytesOfTables });
   const looking = new Map<string, Promise<Dependencies>>();
   let hidden: Promise<HiddenTexts> | undefined;
 
@@ -85,6 +87,10 @@ export function dependencyFinder(inspection: QueryInspection): DependencyFinder 
       if (names === undefined) hidden = undefined;
     },
   };
+}
+
+function bytesOfTables({ tables = [] }: Dependencies): number {
+  return tables.reduce((sum, table) => sum + textBytes(table), 64);
 }
 
 /** The physical plan, as DuckDB prints it in JSON. */

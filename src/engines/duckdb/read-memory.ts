@@ -1,21 +1,22 @@
-import { type RecentMap, recentMap } from "./recent-map.ts";
+import { type Lru, openLru } from "../../bounded/lru.ts";
 
 /** What earlier reads taught about SQL texts. A wrong memory costs time, never a wrong answer. */
 export interface ReadMemory {
   /** Takes no LIMIT at its end (it has its own), or cannot even stand in a sub-query. */
-  readonly form: RecentMap<string, "wrapped" | "alone">;
+  readonly form: Lru<"wrapped" | "alone">;
   /** Its first page is full, so that the total must be counted. */
-  readonly fullPages: RecentMap<string, true>;
+  readonly fullPages: Lru<true>;
   /** All its rows fit into one chunk. */
-  readonly small: RecentMap<string, true>;
+  readonly small: Lru<true>;
 }
 
-const REMEMBERED_TEXTS = 1000;
+/** For SQL texts of a thousand characters: four thousand of them. */
+const MAX_BYTES = 8 * 1024 * 1024;
 
 export function readMemory(): ReadMemory {
   return {
-    form: recentMap(REMEMBERED_TEXTS),
-    fullPages: recentMap(REMEMBERED_TEXTS),
-    small: recentMap(REMEMBERED_TEXTS),
+    form: openLru({ maxBytes: MAX_BYTES }),
+    fullPages: openLru({ maxBytes: MAX_BYTES }),
+    small: openLru({ maxBytes: MAX_BYTES }),
   };
 }

@@ -1,7 +1,7 @@
+import { openLru } from "../../bounded/lru.ts";
 import type { Statement } from "../../sql/statement.ts";
 import type { DataVersions } from "./data-versions.ts";
 import type { DependencyFinder } from "./dependencies.ts";
-import { recentMap } from "./recent-map.ts";
 import { statementKey } from "./statement-key.ts";
 
 /** How many rows queries have, for as long as nobody can have changed that. */
@@ -28,10 +28,19 @@ interface Kept extends RememberedTotal {
   readonly tables: readonly string[];
 }
 
-const KEPT_TOTALS = 10_000;
+/** Some twenty thousand totals of usual queries. A key holds every value that a client sent. */
+const MAX_BYTES = 16 * 1024 * 1024;
+/** A query with values that are longer is counted each time. */
+const MAX_ENTRY_BYTES = 256 * 1024;
+/** A total itself; the names of its tables are those that the dependencies hold. */
+const TOTAL_BYTES = 80;
 
 export function rememberedTotals(versions: DataVersions, dependencies: DependencyFinder): RememberedTotals {
-  const totals = recentMap<string, Kept>(KEPT_TOTALS);
+  const totals = openLru<Kept>({
+    maxBytes: MAX_BYTES,
+    maxEntryBytes: MAX_ENTRY_BYTES,
+    bytesOf: () => TOTAL_BYTES,
+  });
   let used = 0;
   return {
     get(query) {

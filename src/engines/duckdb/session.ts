@@ -1,6 +1,6 @@
 import duckdb from "@duckdb/node-bindings";
 import type { Statement } from "../../sql/statement.ts";
-import { type AskedType, askedTypes, bindValues } from "./bind-values.ts";
+import { type AskedType, askedTypes, bindValues, hasLongValues } from "./bind-values.ts";
 import { type Cancellation, interruptible, unlessDone } from "./cancellation.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
 import { extractStatements } from "./extract-statements.ts";
@@ -86,7 +86,6 @@ export async function openSession({ pool, slots, seat, cancellation }: SessionOp
     throw error;
   });
   const { native, statements } = connection;
-  const { versions } = pool;
   /** Planned in the transaction that is open: nothing that it sees came later. */
   let plannedInside = new WeakSet<duckdb.PreparedStatement>();
   let holdsSlot = true;
@@ -102,7 +101,7 @@ export async function openSession({ pool, slots, seat, cancellation }: SessionOp
     const known = statements.get(sql);
     if (known !== undefined && isTrue(known)) return known;
     statements.delete(sql);
-    const moment = versions.now();
+    const moment = pool.versions.now();
     try {
       const statement = await interruptible(native, cancellation, () => duckdb.prepare(native, sql));
       statements.set(sql, statement);
@@ -144,20 +143,19 @@ export async function openSession({ pool, slots, seat, cancellation }: SessionOp
    */
   function isTrue(statement: duckdb.PreparedStatement): boolean {
     const moment = plannedAt.get(statement);
-    return moment === undefined || plannedInside.has(statement) || (!hasWritten && versions.quietSince(moment));
+    return moment === undefined || plannedInside.has(statement) || (!hasWritten && pool.versions.quietSince(moment));
   }
 
   async function run(
     statement: Statement,
     execute: (statement: duckdb.PreparedStatement) => Promise<duckdb.Result>,
   ): Promise<duckdb.Result> {
-    const { sql } = statement;
     for (let tries = 1; ; tries++) {
-      const prepared = await prepare(sql);
+      const prepared = await prepare(statement.sql);
       const repeatable = duckdb.prepared_statement_type(prepared) === duckdb.StatementType.SELECT;
       // What changes data cannot be run a second time: its plan is made in the transaction in which it runs.
       if (!repeatable && inTransaction && plannedAt.has(prepared) && !plannedInside.has(prepared)) {
-        statements.delete(sql);
+        statements.delete(statement.sql);
         continue;
       }
       const result = await runPrepared(prepared, statement, execute);
@@ -180,7 +178,10 @@ export async function openSession({ pool, slots, seat, cancellation }: SessionOp
   ): Promise<duckdb.Result> {
     try {
       bindValues(prepared, values, askedOf.get(prepared));
-      return await guarded(native, cancellation, () => execute(prepared));
+      const result = await guarded(native, cancellation, () => execute(prepared));
+      // A prepared statement holds the values that were bound last for as long as it is kept.
+      if (hasLongValues(values)) statements.delete(sql);
+      return result;
     } catch (error) {
       statements.delete(sql);
       throw error;

@@ -1,3 +1,4 @@
+import { openLru } from "../../bounded/lru.ts";
 import type { Chunk } from "../../result/chunk.ts";
 import type { Column } from "../../result/column.ts";
 import { uniqueNames } from "../../result/column-names.ts";
@@ -52,8 +53,11 @@ interface Names {
   readonly paddedLength: number;
 }
 
-const KNOWN_NAMES = 1000;
-const knownNames = new Map<string, Names>();
+/** A name stands in its key, and in a literal with room around it. */
+const knownNames = openLru<Names>({
+  maxBytes: 8 * 1024 * 1024,
+  bytesOf: ({ literals, paddedLength }) => literals.length * 256 + paddedLength * 2,
+});
 
 /** Most results have names that were seen before; making them anew takes a twentieth of the time of a page of 100 rows. */
 function namesOf(columns: readonly Column[], { before }: Around): Names {
@@ -68,7 +72,6 @@ function namesOf(columns: readonly Column[], { before }: Around): Names {
     length: literals.reduce((sum, name) => sum + name.length, 2),
     paddedLength: literals.reduce((sum, name) => sum + paddedLength(name), 0),
   };
-  if (knownNames.size >= KNOWN_NAMES) knownNames.clear();
   knownNames.set(key, names);
   return names;
 }

@@ -1,3 +1,5 @@
+import { openLru } from "../../bounded/lru.ts";
+import { ownText } from "../../bounded/own-text.ts";
 import type { Rows } from "../../engines/engine.ts";
 import type { WholeAnswer } from "./whole-answer.ts";
 
@@ -15,7 +17,6 @@ export interface RememberedAnswers {
 interface Kept {
   readonly answer: WholeAnswer;
   readonly isCurrent: () => boolean;
-  readonly cost: number;
 }
 
 const KEPT_BYTES = 32 * 1024 * 1024;
@@ -28,51 +29,31 @@ const SEEN_KEYS = 4096;
 
 /** At most `limitBytes`, and never more than is good for a process. */
 export function openRememberedAnswers(limitBytes = KEPT_BYTES): RememberedAnswers {
-  const mostBytes = Math.min(limitBytes, KEPT_BYTES);
-  // A Map remembers the order of insertion: the first entry is the one that was used longest ago.
-  const kept = new Map<string, Kept>();
+  const maxBytes = Math.min(limitBytes, KEPT_BYTES);
+  const kept = openLru<Kept>({ maxBytes, maxEntryBytes: maxBytes, bytesOf: bytesOfAnswer });
   const seen = new Set<string>();
-  let bytes = 0;
-
-  function forget(key: string, { cost }: Kept): void {
-    if (kept.delete(key)) bytes -= cost;
-  }
-
-  function keep(key: string, entry: Kept): void {
-    const old = kept.get(key);
-    if (old !== undefined) forget(key, old);
-    kept.set(key, entry);
-    bytes += entry.cost;
-    for (const [oldest, value] of kept) {
-      if (bytes <= mostBytes) return;
-      forget(oldest, value);
-    }
-  }
-
   return {
     find(key) {
       const found = kept.get(key);
-      if (found === undefined) return undefined;
-      if (!found.isCurrent()) {
-        forget(key, found);
-        return undefined;
-      }
+      if (found === undefined || found.isCurrent()) return found?.answer;
       kept.delete(key);
-      kept.set(key, found);
-      return found.answer;
+      return undefined;
     },
     offer(key, answer, watch) {
       if (key.length > LONGEST_KEY || answer.size > LARGEST_BYTES) return;
       if (!seen.has(key)) {
         if (seen.size >= SEEN_KEYS) seen.clear();
-        seen.add(key);
+        seen.add(ownText(key));
         return;
       }
-      // Beside the body itself, it is kept as it was compressed.
-      const cost = answer.size * 2 + key.length * 2 + ENTRY_BYTES;
       void watch().then((isCurrent) => {
-        if (isCurrent?.()) keep(key, { answer, isCurrent, cost });
+        if (isCurrent?.()) kept.set(key, { answer, isCurrent });
       });
     },
   };
+}
+
+/** Beside the body itself, it is kept as it was compressed. */
+function bytesOfAnswer({ answer }: Kept): number {
+  return answer.size * 2 + ENTRY_BYTES;
 }

@@ -1,0 +1,83 @@
+import { ownText, textBytes } from "./own-text.ts";
+
+/**
+ * A map that is bounded in bytes, keys included: beyond the bound it evicts the entries that were used longest ago. Whatever
+ * clients can fill with their own input is kept in one of these.
+ */
+export interface Lru<V> {
+  get(key: string): V | undefined;
+  /** An entry that is too large on its own is not kept. */
+  set(key: string, value: V): void;
+  delete(key: string): void;
+  deleteWhere(matches: (key: string, value: V) => boolean): void;
+  clear(): void;
+  /** What its entries take. */
+  bytes(): number;
+}
+
+export interface LruOptions<V> {
+  readonly maxBytes: number;
+  /** Default: an eighth of the whole. A few of them would leave no room for anything else. */
+  readonly maxEntryBytes?: number;
+  /** What a value takes, beside its key. It must not change while the entry is kept. */
+  readonly bytesOf?: (value: V) => number;
+  /** Called with each value that goes, whatever the reason. */
+  readonly dropped?: (value: V) => void;
+}
+
+interface Entry<V> {
+  readonly key: string;
+  readonly value: V;
+  readonly bytes: number;
+}
+
+/** The entry object, and its place in a hash table that may be half empty. */
+const ENTRY_BYTES = 120;
+
+export function openLru<V>({ maxBytes, maxEntryBytes = maxBytes / 8, bytesOf, dropped }: LruOptions<V>): Lru<V> {
+  // A Map remembers the order of insertion: the first entry is the one that was used longest ago.
+  const entries = new Map<string, Entry<V>>();
+  let bytes = 0;
+
+  function remove(entry: Entry<V>): void {
+    entries.delete(entry.key);
+    bytes -= entry.bytes;
+    dropped?.(entry.value);
+  }
+
+  return {
+    get(key) {
+      const entry = entries.get(key);
+      if (entry === undefined) return undefined;
+      entries.delete(key);
+      // By its own key: the one that was asked for may hang on a request.
+      entries.set(entry.key, entry);
+      return entry.value;
+    },
+    set(key, value) {
+      const known = entries.get(key);
+      if (known?.value === value) return;
+      if (known !== undefined) remove(known);
+      const cost = ENTRY_BYTES + textBytes(key) + (bytesOf?.(value) ?? 0);
+      if (cost > maxEntryBytes) return;
+      const entry = { key: known?.key ?? ownText(key), value, bytes: cost };
+      entries.set(entry.key, entry);
+      bytes += cost;
+      for (const oldest of entries.values()) {
+        if (bytes <= maxBytes) return;
+        remove(oldest);
+      }
+    },
+    delete(key) {
+      const entry = entries.get(key);
+      if (entry !== undefined) remove(entry);
+    },
+    deleteWhere(matches) {
+      for (const entry of [...entries.values()]) if (matches(entry.key, entry.value)) remove(entry);
+    },
+    clear() {
+      for (const entry of [...entries.values()]) remove(entry);
+    },
+    bytes: () => bytes,
+  };
+}

@@ -1,0 +1,32 @@
+import { ownText, textBytes } from "../bounded/own-text.ts";
+import type { Statement } from "../sql/statement.ts";
+import type { ResultDefinition } from "./snapshot-store.ts";
+
+/** What cached results may take beside their rows: keys, and the values that a refresh needs again. */
+export const MAX_INPUT_BYTES = 32 * 1024 * 1024;
+/** A call with longer values is not cached: a few of them would leave no room for others. */
+export const LARGEST_INPUT_BYTES = MAX_INPUT_BYTES / 8;
+/** The entry itself, with its snapshot and its schedule. */
+const ENTRY_BYTES = 1024;
+
+/** What an entry of the result cache keeps of the call that it was made for. */
+export function inputBytes(key: string, { statements }: ResultDefinition): number {
+  let bytes = ENTRY_BYTES + textBytes(key);
+  for (const { sql, values } of statements) {
+    bytes += textBytes(sql);
+    for (const { value } of values) bytes += 48 + (typeof value === "string" ? textBytes(value) : 16);
+  }
+  return bytes;
+}
+
+/** The same with texts of its own: those of a call may be parts of a whole request body. */
+export function ownInput<T extends ResultDefinition>(result: T): T {
+  return { ...result, statements: result.statements.map(ownStatement) };
+}
+
+function ownStatement({ sql, values }: Statement): Statement {
+  return {
+    sql: ownText(sql),
+    values: values.map(({ type, value }) => ({ type, value: typeof value === "string" ? ownText(value) : value })),
+  };
+}
