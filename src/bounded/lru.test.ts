@@ -1,17 +1,7 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { heldBytes } from "../../test/heap.ts";
 import { openLru } from "./lru.ts";
-
-setFlagsFromString("--expose-gc");
-const collectGarbage: () => void = runInNewContext("gc");
-
-function memory(): number {
-  collectGarbage();
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
-}
 
 test("the entry that was used longest ago goes first, keys count, and whoever holds a value hears of its end", () => {
   const dropped: string[] = [];
@@ -75,7 +65,7 @@ test("whatever is done, the bytes are those of its entries and within the bound"
 
 test("a short key that was cut from a long text does not keep that text", () => {
   const lru = openLru<number>({ maxBytes: 1_000_000 });
-  const before = memory();
+  const before = heldBytes();
   for (let index = 0; index < 50; index++) {
     const body = Buffer.alloc(1_000_000, 97 + (index % 20)).toString();
     const key = (): string => `SELECT ${index} ${body.slice(100, 140)}`;
@@ -83,6 +73,6 @@ test("a short key that was cut from a long text does not keep that text", () => 
     expect(lru.get(key())).toBe(index);
     lru.set(key(), -index);
   }
-  expect(memory() - before).toBeLessThan(5_000_000);
+  expect(heldBytes() - before).toBeLessThan(5_000_000);
   expect(lru.bytes()).toBeGreaterThan(0);
 });

@@ -439,6 +439,20 @@ describe("memory", () => {
     await atRest();
     expect(store.results()).toHaveLength(100);
   });
+
+  test("what was sent with calls counts beside their rows: 32 MiB of it, and no call with more than 4 MiB", async () => {
+    const { readResult, store } = await testCaches();
+    const long = (index: number): string => `${index} ${"x".repeat(256 * KIB)}`;
+    for (let index = 0; index < 100; index++) expect(await readResult(long(index))).toEqual(["miss", 0]);
+    // A text of 256 KiB takes half a mebibyte as a key, and as much in its statement.
+    expect(store.results()).toHaveLength(31);
+    expect((await readResult(long(99)))[0]).toBe("hit");
+    expect((await readResult(long(0)))[0]).toBe("miss");
+    const tooLong = "x".repeat(1024 * KIB);
+    expect((await readResult(tooLong))[0]).toBe("miss");
+    expect((await readResult(tooLong))[0]).toBe("miss");
+    expect(store.results()).toHaveLength(31);
+  });
 });
 
 test("close drops every table that nobody reads, and lets a hanging drop hang", async () => {
@@ -458,18 +472,4 @@ test("close drops every table that nobody reads, and lets a hanging drop hang", 
   const closing = other.caches.close();
   await clock.advance(1_000);
   await closing;
-
-  test("what was sent with calls counts beside their rows: 32 MiB of it, and no call with more than 4 MiB", async () => {
-    const { readResult, store } = await testCaches();
-    const long = (index: number): string => `${index} ${"x".repeat(256 * KIB)}`;
-    for (let index = 0; index < 100; index++) expect(await readResult(long(index))).toEqual(["miss", 0]);
-    // A text of 256 KiB takes half a mebibyte as a key, and as much in its statement.
-    expect(store.results()).toHaveLength(31);
-    expect((await readResult(long(99)))[0]).toBe("hit");
-    expect((await readResult(long(0)))[0]).toBe("miss");
-    const tooLong = "x".repeat(1024 * KIB);
-    expect((await readResult(tooLong))[0]).toBe("miss");
-    expect((await readResult(tooLong))[0]).toBe("miss");
-    expect(store.results()).toHaveLength(31);
-  });
 });

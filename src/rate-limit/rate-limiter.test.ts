@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { heldBytes } from "../../test/heap.ts";
 import type { ServiceEvent } from "../events.ts";
 import { rateLimitHeaders } from "./headers.ts";
-import { openMemoryCounter } from "./memory-counter.ts";
 import type { RateLimitPolicy } from "./policy.ts";
 import { openRateLimiter, type RateLimiter, type RateState } from "./rate-limiter.ts";
 
@@ -13,8 +13,7 @@ const alice = { address: "10.0.0.1", username: "alice" };
 let limiter: RateLimiter;
 let events: ServiceEvent[];
 beforeEach(() => {
-  // The library reads the clock of the system by itself: that is the one to turn.
-  vi.useFakeTimers({ now: START, toFake: ["Date", "setTimeout", "clearTimeout"] });
+  vi.useFakeTimers({ now: START, toFake: ["Date"] });
   events = [];
   limiter = openRateLimiter({ now: Date.now, report: (event) => events.push(event) });
 });
@@ -130,7 +129,6 @@ describe("somebody sets the clock", () => {
     const refused = await limiter.take("GET /x", policy, alice);
     expect([refused.allowed, refused.retryAfterSeconds]).toEqual([false, 60]);
     expect(refused.resetAtMs).toBe(START - 3_600_000 + 60_000);
-    // Timers do not notice.
     await vi.advanceTimersByTimeAsync(60_000);
     expect(allowed(await takes(4))).toBe(3);
   });
@@ -204,49 +202,48 @@ test("what answers say of the limit (decisions 9)", () => {
   ]);
 });
 
-describe("counters in memory are bounded", () => {
-  test("they vanish when their windows end, those of short windows before those of long ones", async () => {
-    const counter = openMemoryCounter({ now: Date.now, maxKeys: 100 });
-    for (let index = 0; index < 10; index++) await counter.count(`long ${index}`, 1, 100);
-    for (let index = 0; index < 50; index++) await counter.count(`short ${index}`, 1, 1);
-    expect(counter.size()).toBe(60);
-    vi.advanceTimersByTime(1000);
-    await counter.count("another", 1, 100);
-    expect(counter.size()).toBe(11);
-    vi.advanceTimersByTime(100_000);
-    await counter.count("another", 1, 100);
-    expect(counter.size()).toBe(1);
-    await counter.close();
+test.each([
+  [
+    "an IPv4 address",
+    "GET /customers/:id",
+    (index: number) => `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`,
+  ],
+  ["an IPv6 network", "GET /customers/:id", (index: number) => `2001:db8:${(index >> 16) + 1}:${index & 0xffff}::1`],
+  ["an endpoint with a long name", `GET /${"x".repeat(200)}`, (index: number) => `10.0.${index >> 8}.${index & 255}`],
+])("an address takes at most 300 bytes: %s", { timeout: 30_000 }, async (_, name, addressOf) => {
+  const count = 200_000;
+  const crowded = openRateLimiter({ now: Date.now, report: () => {}, maxKeys: count });
+  const before = heldBytes();
+  let refused = 0;
+  for (let index = 0; index < count; index++) {
+    // Every second one is blocked.
+    const limit = { ...policy, max: 1 + (index % 2) };
+    const state = await crowded.take(name, limit, { address: addressOf(index), username: undefined });
+    if (!state.allowed) refused++;
+  }
+  expect((heldBytes() - before) / count).toBeLessThan(300);
+  expect(refused).toBe(0);
+  // None was forgotten meanwhile.
+  expect(await crowded.take(name, policy, { address: addressOf(0), username: undefined })).toMatchObject({
+    remaining: 1,
   });
+  await crowded.close();
+});
 
-  test("when there are too many, the ones that end first are forgotten, and no others", async () => {
-    const counter = openMemoryCounter({ now: Date.now, maxKeys: 3 });
-    const consumed = async (key: string, seconds: number): Promise<number> =>
-      (await counter.count(key, 1, seconds)).consumed;
-    await consumed("oldest", 100);
-    vi.advanceTimersByTime(1);
-    await consumed("soonest", 10);
-    vi.advanceTimersByTime(1);
-    await consumed("youngest", 100);
-    await consumed("new", 100);
-    expect(counter.size()).toBe(3);
-    expect(await consumed("youngest", 100)).toBe(2);
-    expect(await consumed("oldest", 100)).toBe(2);
-    expect(await consumed("new", 100)).toBe(2);
-    // This one begins again, and the oldest has to go for it.
-    expect(await consumed("soonest", 10)).toBe(1);
-    expect(counter.size()).toBe(3);
-    await counter.close();
-    expect(counter.size()).toBe(0);
-  });
-
-  test("a flood from 300,000 addresses leaves no more than was asked for", async () => {
-    const counter = openMemoryCounter({ now: Date.now, maxKeys: 1000 });
-    for (let index = 0; index < 300_000; index++) await counter.count(`${index}`, 1, 60);
-    expect(counter.size()).toBe(1000);
-    expect((await counter.count("299999", 1, 60)).consumed).toBe(2);
-    expect(vi.getTimerCount()).toBe(1000);
-    await counter.close();
-    expect(vi.getTimerCount()).toBe(0);
-  });
+test("an address that is blocked stays blocked, whatever others do; whoever is new when all are blocked is refused", async () => {
+  const crowded = openRateLimiter({ now: Date.now, report: () => {}, maxKeys: 100 });
+  const calls = async (address: string, count: number): Promise<number> => {
+    const states: RateState[] = [];
+    for (let call = 0; call < count; call++)
+      states.push(await crowded.take("GET /x", policy, { address, username: undefined }));
+    return allowed(states);
+  };
+  expect(await calls("10.0.0.1", 4)).toBe(3);
+  for (let other = 0; other < 10_000; other++) await calls(`10.1.${other >> 8}.${other & 255}`, 1);
+  expect(await calls("10.0.0.1", 4)).toBe(0);
+  for (let other = 0; other < 200; other++) await calls(`10.2.0.${other}`, 4);
+  expect(await calls("10.3.0.1", 1)).toBe(0);
+  vi.setSystemTime(START + 60_000);
+  expect([await calls("10.0.0.1", 4), await calls("10.3.0.1", 4)]).toEqual([3, 3]);
+  await crowded.close();
 });

@@ -1,6 +1,6 @@
 import type { Report } from "../events.ts";
 import { type Caller, callerKey } from "./caller-key.ts";
-import type { Counter } from "./counter.ts";
+import type { Count, Counter } from "./counter.ts";
 import { openMemoryCounter } from "./memory-counter.ts";
 import type { RateLimitPolicy } from "./policy.ts";
 import { openRedisCounter } from "./redis-counter.ts";
@@ -23,7 +23,6 @@ export interface RateState {
 export interface RateLimiter {
   /**
    * Counts one call of an endpoint, or `points` of them; 0 looks whether there is room for one more. Never rejects.
-   * Spec 8.
    */
   take(name: string, policy: RateLimitPolicy, who: Caller, points?: number): RateState | Promise<RateState>;
   close(): Promise<void>;
@@ -61,26 +60,24 @@ export function openRateLimiter(options: RateLimiterOptions): RateLimiter {
     return counter;
   }
 
-  // Should it fail, whoever counts is told.
-  if (policies.length > 0) memory.prepare().catch(() => {});
   for (const { store } of policies) counterOf(store);
 
   return {
-    async take(name, { max, intervalSeconds, key, store }, who, points = 1) {
-      const { consumed, endsInMs } = await counterOf(store).count(
-        // A caller's part holds no space: no two pairs make the same key.
-        `${callerKey(key, who)} ${name}`,
-        points,
-        intervalSeconds,
-      );
-      return {
+    take(name, { max, intervalSeconds, key, store }, who, points = 1) {
+      const stateOf = ({ consumed, endsInMs }: Count): RateState => ({
         allowed: points === 0 ? consumed < max : consumed <= max,
         limit: max,
         remaining: Math.max(0, max - consumed),
         resetAtMs: now() + endsInMs,
         retryAfterSeconds: Math.max(1, Math.ceil(endsInMs / 1000)),
         windowSeconds: intervalSeconds,
-      };
+      });
+      // A caller's part holds no space: no two pairs make the same key.
+      const counted = counterOf(store).count(`${callerKey(key, who)} ${name}`, points, {
+        max,
+        windowSeconds: intervalSeconds,
+      });
+      return counted instanceof Promise ? counted.then(stateOf) : stateOf(counted);
     },
     async close() {
       await Promise.all([...shared.values()].map((counter) => counter.close()));

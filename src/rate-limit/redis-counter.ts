@@ -95,19 +95,19 @@ export function openRedisCounter(address: StoreAddress, options: RedisCounterOpt
   connecting.catch(isNowDown);
 
   return {
-    async count(key, points, windowSeconds): Promise<Count> {
+    async count(key, points, limit): Promise<Count> {
       const connection = await connecting.catch(() => undefined);
       if (standing === "opening") await within(patienceMs, settled).catch(() => {});
-      if (connection === undefined || standing !== "up") return await memory.count(key, points, windowSeconds);
+      if (connection === undefined || standing !== "up") return await memory.count(key, points, limit);
       const { client, limiter } = connection;
       try {
-        const counting = limiter.penalty(key, points, { customDuration: windowSeconds });
+        const counting = limiter.penalty(key, points, { customDuration: limit.windowSeconds });
         const counted = await within(patienceMs, counting);
         return { consumed: counted.consumedPoints, endsInMs: Math.max(0, counted.msBeforeNext) };
       } catch (error) {
         isNowDown(error);
         reconnect(client);
-        return await memory.count(key, points, windowSeconds);
+        return await memory.count(key, points, limit);
       }
     },
     async close() {
