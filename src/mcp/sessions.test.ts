@@ -1,19 +1,23 @@
 import { expect, test } from "vitest";
 import { turnedClock } from "../../test/turned-clock.ts";
-import { openSessions } from "./sessions.ts";
+import { MAX_WATCHED, MAX_WATCHED_LENGTH, openSessions } from "./sessions.ts";
 
-function opened(limit?: number) {
+const ann = { owner: "ann", client: "ann" };
+const nobody = { owner: "", client: "10.0.0.1" };
+const a = { owner: "a", client: "a" };
+
+function opened(limits?: { readonly total: number; readonly perClient: number }) {
   const clock = turnedClock();
   let count = 0;
   const options = { now: clock.now, randomId: () => `s${++count}` };
-  return { clock, sessions: openSessions(limit === undefined ? options : { ...options, limit }) };
+  return { clock, sessions: openSessions(limits === undefined ? options : { ...options, limits }) };
 }
 
 const MINUTE = 60_000;
 
 test("a session lasts as long as it is used, and half an hour more", async () => {
   const { clock, sessions } = opened();
-  const { id } = sessions.open("ann");
+  const { id } = sessions.open(ann);
   await clock.advance(29 * MINUTE);
   expect(sessions.find(id, "ann")?.id).toBe(id);
   await clock.advance(29 * MINUTE);
@@ -25,7 +29,7 @@ test("a session lasts as long as it is used, and half an hour more", async () =>
 
 test("a session whose stream is open is used", async () => {
   const { clock, sessions } = opened();
-  const { id, channels } = sessions.open("ann");
+  const { id, channels } = sessions.open(ann);
   channels.push({ send: () => {}, end: () => {} });
   await clock.advance(90 * MINUTE);
   expect(sessions.find(id, "ann")?.id).toBe(id);
@@ -33,7 +37,7 @@ test("a session whose stream is open is used", async () => {
 
 test("a session belongs to one identity; begun by nobody, to the first who shows who it is", () => {
   const { sessions } = opened();
-  const { id } = sessions.open("");
+  const { id } = sessions.open(nobody);
   expect(sessions.find(id, "")?.id).toBe(id);
   expect(sessions.find(id, "ann")?.id).toBe(id);
   expect(sessions.find(id, "bob")).toBeUndefined();
@@ -42,12 +46,12 @@ test("a session belongs to one identity; begun by nobody, to the first who shows
 });
 
 test("there are so many and no more: the one that was used longest ago goes, one with a stream last", () => {
-  const { sessions } = opened(3);
-  const [first, second, third] = [sessions.open("a"), sessions.open("a"), sessions.open("a")];
+  const { sessions } = opened({ total: 3, perClient: 3 });
+  const [first, second, third] = [sessions.open(a), sessions.open(a), sessions.open(a)];
   let ended = 0;
   second.channels.push({ send: () => {}, end: () => ended++ });
   sessions.find(first.id, "a");
-  const fourth = sessions.open("a");
+  const fourth = sessions.open(a);
   expect([first, second, third, fourth].map(({ id }) => sessions.find(id, "a") !== undefined)).toEqual([
     true,
     true,
@@ -60,9 +64,45 @@ test("there are so many and no more: the one that was used longest ago goes, one
 
 test("idle ones make room for a new one", async () => {
   const { clock, sessions } = opened();
-  sessions.open("a");
-  sessions.open("a");
+  sessions.open(a);
+  sessions.open(a);
   await clock.advance(31 * MINUTE);
-  sessions.open("a");
+  sessions.open(a);
   expect(sessions.count()).toBe(1);
+});
+
+test("a client that opens too many loses its own, and nobody else does", () => {
+  const { sessions } = opened({ total: 4, perClient: 2 });
+  const others = [sessions.open(ann), sessions.open(nobody)];
+  const mine = Array.from({ length: 10 }, () => sessions.open(a));
+  expect(others.map(({ id, owner }) => sessions.find(id, owner)?.id)).toEqual(others.map(({ id }) => id));
+  expect(mine.filter(({ id }) => sessions.find(id, "a") !== undefined)).toEqual(mine.slice(-2));
+  expect(sessions.count()).toBe(4);
+});
+
+test("what sessions watch takes 4 MiB for one client, and is given back when they end", async () => {
+  const { clock, sessions } = opened();
+  const uri = (index: number): string => `${index}`.padEnd(MAX_WATCHED_LENGTH, "x");
+  const fill = (): number => {
+    let watched = 0;
+    for (let count = 0; count < 50; count++) {
+      const session = sessions.open(a);
+      for (let index = 0; index < MAX_WATCHED; index++) if (sessions.watch(session, uri(index))) watched++;
+      expect(sessions.watch(session, uri(0))).toBe(session.subscriptions.has(uri(0)));
+    }
+    return watched;
+  };
+  const most = fill();
+  expect(most).toBeGreaterThan(1_900);
+  expect(most).toBeLessThan(2_100);
+  expect(fill()).toBe(0);
+  expect(sessions.watch(sessions.open(ann), uri(0))).toBe(true);
+  await clock.advance(31 * MINUTE);
+  expect(fill()).toBe(most);
+  const session = sessions.open(ann);
+  sessions.watch(session, "x");
+  expect(sessions.watch(session, "x".repeat(MAX_WATCHED_LENGTH + 1))).toBe(false);
+  sessions.unwatch(session, "x");
+  sessions.unwatch(session, "x");
+  expect(session.subscriptions.size).toBe(0);
 });

@@ -1,3 +1,5 @@
+import { openClientQuota, type QuotaLimits } from "../bounded/client-quota.ts";
+import { textBytes } from "../bounded/own-text.ts";
 import type { McpEvent } from "./events.ts";
 import type { JsonText } from "./mcp-service.ts";
 import { notification } from "./reply.ts";
@@ -13,6 +15,8 @@ export interface Session {
   readonly id: string;
   /** The key of the identity that it belongs to. */
   owner: string;
+  /** Who opened it, as `clientKey` names it. */
+  readonly client: string;
   /** Messages for its log below this level are not sent. */
   logLevel: number;
   /** The resources that it watches. */
@@ -22,58 +26,93 @@ export interface Session {
   usedAt: number;
 }
 
+/** Whom a session belongs to. */
+export type SessionOwner = Pick<Session, "owner" | "client">;
+
 export interface Sessions {
-  open(owner: string): Session;
+  open(owner: SessionOwner): Session;
   /** The session of this owner; undefined when there is none, or it is somebody else's: nobody is told which. */
   find(id: string, owner: string): Session | undefined;
+  /** False when sessions watch too much already, this one or those of its client. */
+  watch(session: Session, uri: string): boolean;
+  unwatch(session: Session, uri: string): void;
   close(id: string): void;
   count(): number;
 }
 
 /** `info`: what a client hears that never said. */
 export const FIRST_LOG_LEVEL = 1;
+/** Each is kept for as long as its session, and compared with every update. */
+export const MAX_WATCHED = 100;
+export const MAX_WATCHED_LENGTH = 1_024;
 const IDLE_MS = 30 * 60_000;
-const MAX_SESSIONS = 10_000;
+const MAX_SESSIONS = { total: 10_000, perClient: 1_250 };
+const MIB = 1024 * 1024;
+const MAX_WATCHED_BYTES = { total: 32 * MIB, perClient: 4 * MIB };
 
 /** A session of its own, for a connection that needs no id. */
-export function newSession(id: string, owner: string, now: number): Session {
-  return { id, owner, logLevel: FIRST_LOG_LEVEL, subscriptions: new Set(), channels: [], usedAt: now };
+export function newSession(id: string, { owner, client }: SessionOwner, now: number): Session {
+  return { id, owner, client, logLevel: FIRST_LOG_LEVEL, subscriptions: new Set(), channels: [], usedAt: now };
 }
 
 export function openSessions({
   now,
   randomId,
-  limit = MAX_SESSIONS,
+  limits = MAX_SESSIONS,
 }: {
   readonly now: () => number;
   readonly randomId: () => string;
-  readonly limit?: number;
+  readonly limits?: QuotaLimits;
 }): Sessions {
   /** The one that was used last stands last. */
   const sessions = new Map<string, Session>();
+  const counts = openClientQuota(limits);
+  const watched = openClientQuota(MAX_WATCHED_BYTES);
   const isIdle = ({ channels, usedAt }: Session): boolean => channels.length === 0 && now() - usedAt >= IDLE_MS;
 
-  function close(id: string): void {
-    const session = sessions.get(id);
-    sessions.delete(id);
-    for (const channel of [...(session?.channels ?? [])]) channel.end();
+  function close(session: Session): void {
+    if (sessions.delete(session.id)) counts.give(session.client, 1);
+    for (const uri of session.subscriptions) unwatch(session, uri);
+    for (const channel of [...session.channels]) channel.end();
   }
 
-  function makeRoom(): void {
+  function closeIdle(): void {
     for (const session of sessions.values()) {
-      if (isIdle(session)) sessions.delete(session.id);
+      if (isIdle(session)) close(session);
       else if (session.channels.length === 0) break;
     }
-    if (sessions.size < limit) return;
-    const oldest =
-      [...sessions.values()].find(({ channels }) => channels.length === 0) ?? sessions.values().next().value;
-    if (oldest !== undefined) close(oldest.id);
+  }
+
+  /** The session that was used longest ago, one with a stream last. */
+  function oldest(isMeant: (session: Session) => boolean): Session | undefined {
+    let found: Session | undefined;
+    for (const session of sessions.values()) {
+      if (!isMeant(session)) continue;
+      if (session.channels.length === 0) return session;
+      found ??= session;
+    }
+    return found;
+  }
+
+  /** A client that has too many loses one of its own, and nobody else does. */
+  function makeRoom(client: string): void {
+    closeIdle();
+    while (!counts.take(client, 1)) {
+      const hasTooMany = counts.of(client) >= limits.perClient;
+      const leaving = oldest(hasTooMany ? (session) => session.client === client : () => true);
+      if (leaving === undefined) return;
+      close(leaving);
+    }
+  }
+
+  function unwatch({ client, subscriptions }: Session, uri: string): void {
+    if (subscriptions.delete(uri)) watched.give(client, textBytes(uri));
   }
 
   return {
-    open(owner) {
-      makeRoom();
-      const session = newSession(randomId(), owner, now());
+    open({ owner, client }) {
+      makeRoom(client);
+      const session = newSession(randomId(), { owner, client }, now());
       sessions.set(session.id, session);
       return session;
     },
@@ -81,7 +120,7 @@ export function openSessions({
       const session = sessions.get(id);
       if (session === undefined) return undefined;
       if (isIdle(session)) {
-        sessions.delete(id);
+        close(session);
         return undefined;
       }
       // Begun without credentials, because a server may ask for them later: the first who shows some has it.
@@ -92,7 +131,18 @@ export function openSessions({
       sessions.set(id, session);
       return session;
     },
-    close,
+    watch({ subscriptions, client }, uri) {
+      if (subscriptions.has(uri)) return true;
+      if (uri.length > MAX_WATCHED_LENGTH || subscriptions.size >= MAX_WATCHED) return false;
+      if (!watched.take(client, textBytes(uri))) return false;
+      subscriptions.add(uri);
+      return true;
+    },
+    unwatch,
+    close(id) {
+      const session = sessions.get(id);
+      if (session !== undefined) close(session);
+    },
     count: () => sessions.size,
   };
 }

@@ -31,7 +31,7 @@ export async function serveStdio(
   core: McpCore & { readonly now: () => number; readonly randomId: () => string },
 ): Promise<void> {
   const owner = identityKey(identity);
-  const session = newSession(SCOPE, owner, core.now());
+  const session = newSession(SCOPE, { owner, client: SCOPE }, core.now());
   session.logLevel = SILENT;
   const send = (message: JsonText): void => write(`${oneLine(message)}\n`);
   const admit: Sender["admit"] = (method, target) =>
@@ -49,10 +49,10 @@ export async function serveStdio(
     openSession() {
       if (session.logLevel === SILENT) session.logLevel = FIRST_LOG_LEVEL;
       // A client that never says so does not know what to do with what it did not ask for.
-      leave ??= core.streams.open({
-        hear: (event) => legacyNotice(event, session).forEach(send),
-        end: () => {},
-      });
+      leave ??= core.streams.open(
+        { hear: (event) => legacyNotice(event, session).forEach(send), end: () => {} },
+        { client: session.client, bytes: 0 },
+      );
       return undefined;
     },
     cancelScope: () => SCOPE,

@@ -1,3 +1,4 @@
+import { openClientQuota } from "../bounded/client-quota.ts";
 import type { McpEvent } from "./events.ts";
 
 /** Somebody who listens. */
@@ -7,32 +8,60 @@ export interface Listener {
   end(): void;
 }
 
+/** Who wants to listen. */
+export interface Listening {
+  /** As `clientKey` names it. */
+  readonly client: string;
+  /** What its request holds for as long as the stream is open. */
+  readonly bytes: number;
+}
+
 /** The streams that stay open: who listens to what. */
 export interface Streams {
-  /** Gives back the way to leave; undefined when too many listen. */
-  open(listener: Listener): (() => void) | undefined;
+  /** Gives back the way to leave; undefined when too many listen, or this client has too many streams. */
+  open(listener: Listener, listening: Listening): (() => void) | undefined;
   publish(event: McpEvent): void;
   endAll(): void;
   count(): number;
 }
 
 /** Each is a connection and a place in every list of listeners. */
-const MAX_STREAMS = 1_024;
+const MAX_STREAMS = { total: 1_024, perClient: 128 };
+const MIB = 1024 * 1024;
+const MAX_BYTES = { total: 32 * MIB, perClient: 4 * MIB };
 
-export function openStreams(limit = MAX_STREAMS): Streams {
-  const listeners = new Set<Listener>();
+export function openStreams(limits = MAX_STREAMS): Streams {
+  const listeners = new Map<Listener, Listening>();
+  const counts = openClientQuota(limits);
+  const bytes = openClientQuota(MAX_BYTES);
+
+  function leave(listener: Listener): void {
+    const listening = listeners.get(listener);
+    if (listening === undefined) return;
+    listeners.delete(listener);
+    counts.give(listening.client, 1);
+    bytes.give(listening.client, listening.bytes);
+  }
+
   return {
-    open(listener) {
-      if (listeners.size >= limit) return undefined;
-      listeners.add(listener);
-      return () => listeners.delete(listener);
+    open(listener, listening) {
+      const { client } = listening;
+      if (!counts.take(client, 1)) return undefined;
+      if (!bytes.take(client, listening.bytes)) {
+        counts.give(client, 1);
+        return undefined;
+      }
+      listeners.set(listener, listening);
+      return () => leave(listener);
     },
     publish(event) {
-      for (const listener of [...listeners]) listener.hear(event);
+      for (const listener of [...listeners.keys()]) listener.hear(event);
     },
     endAll() {
-      for (const listener of [...listeners]) listener.end();
-      listeners.clear();
+      for (const listener of [...listeners.keys()]) {
+        listener.end();
+        leave(listener);
+      }
     },
     count: () => listeners.size,
   };

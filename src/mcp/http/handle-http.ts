@@ -7,6 +7,7 @@ import { type Client, clientOf, type TrustedProxies } from "../../http/forwarded
 import { requestIdOf } from "../../http/request-id.ts";
 import { answerBatch } from "../answer-batch.ts";
 import { answerMessage } from "../answer-message.ts";
+import { clientKey } from "../client-key.ts";
 import type { McpCore, Sender } from "../core.ts";
 import { parseMessages } from "../message.ts";
 import { CODE, type RpcError } from "../protocol.ts";
@@ -172,7 +173,7 @@ function senderOf(exchange: Exchange, reply: Reply, context: HttpContext): Sende
     },
     admit: admitting(exchange, context),
     session: (owner) => (typeof sessionId === "string" ? (sessions.find(sessionId, owner) ?? "unknown") : undefined),
-    openSession: (owner) => sessions.open(owner),
+    openSession: (owner) => sessions.open({ owner, client: clientKey(owner, address) }),
     // A client of the new era leaves when it does not want an answer any more.
     cancelScope(era, owner, session) {
       if (era === "modern") return undefined;

@@ -1,4 +1,5 @@
 import { identityKey } from "../../auth/identity.ts";
+import { clientKey } from "../client-key.ts";
 import type { McpCore } from "../core.ts";
 import { refusedOutcome, stopping } from "../failed-outcome.ts";
 import type { McpAdmitted } from "../mcp-service.ts";
@@ -26,14 +27,17 @@ export async function answerGet(exchange: Exchange, admit: Admit, core: McpCore 
     send: (message) => sendEvent(exchange, oneLine(message)),
     end: () => response.end(),
   };
-  const leave = core.streams.open({
-    hear(event) {
-      // A message goes one way: the newest, for a client may have lost the others without our notice.
-      if (session.channels.at(-1) !== channel) return;
-      for (const message of legacyNotice(event, session)) channel.send(message);
+  const leave = core.streams.open(
+    {
+      hear(event) {
+        // A message goes one way: the newest, for a client may have lost the others without our notice.
+        if (session.channels.at(-1) !== channel) return;
+        for (const message of legacyNotice(event, session)) channel.send(message);
+      },
+      end: () => response.end(),
     },
-    end: () => response.end(),
-  });
+    { client: clientKey(session.owner, exchange.address), bytes: 0 },
+  );
   if (leave === undefined) return sendRefusal(exchange, tooManyStreams());
   session.channels.push(channel);
   response.once("close", () => {

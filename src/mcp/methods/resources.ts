@@ -2,7 +2,7 @@ import type { McpRequest, Method } from "../core.ts";
 import { withCall } from "../open-call.ts";
 import { requiredText } from "../params.ts";
 import { CODE, invalidParams, RpcFailure } from "../protocol.ts";
-import type { Session } from "../sessions.ts";
+import { MAX_WATCHED, MAX_WATCHED_LENGTH, type Session } from "../sessions.ts";
 import { listMethod } from "./list-page.ts";
 
 const read: Method = {
@@ -17,22 +17,16 @@ const read: Method = {
   },
 };
 
-/** Each is kept for as long as its session, and compared with every update. */
-export const MAX_WATCHED = 100;
-export const MAX_WATCHED_LENGTH = 1_024;
-
 const subscribe: Method = {
   name: "resources/subscribe",
   eras: ["legacy"],
-  run(request) {
+  run(request, { sessions }) {
     const uri = requiredText(request, "uri");
-    const { subscriptions } = sessionOf(request);
-    if (uri.length > MAX_WATCHED_LENGTH || (subscriptions.size >= MAX_WATCHED && !subscriptions.has(uri))) {
+    if (!sessions.watch(sessionOf(request), uri)) {
       throw invalidParams(
         `At most ${MAX_WATCHED} resources can be watched, by at most ${MAX_WATCHED_LENGTH} characters`,
       );
     }
-    subscriptions.add(uri);
     return "{}";
   },
 };
@@ -40,8 +34,8 @@ const subscribe: Method = {
 const unsubscribe: Method = {
   name: "resources/unsubscribe",
   eras: ["legacy"],
-  run(request) {
-    sessionOf(request).subscriptions.delete(requiredText(request, "uri"));
+  run(request, { sessions }) {
+    sessions.unwatch(sessionOf(request), requiredText(request, "uri"));
     return "{}";
   },
 };

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { readEvents } from "../../../test/mcp-events.ts";
+import { as, namedGate } from "../../../test/mcp-gate.ts";
 import { testRegistry } from "../../../test/mcp-registry.ts";
 import { mcpServer, mcpSettings, openGate, TASKS_META, type TestMcp, taskSettings } from "../../../test/mcp-server.ts";
 import { openStreams } from "../streams.ts";
@@ -60,11 +61,52 @@ test.each([
 });
 
 test("so many listen and no more", () => {
-  const streams = openStreams(2);
-  const listener = { hear: () => {}, end: () => {} };
-  const leave = streams.open(listener);
-  streams.open({ ...listener });
-  expect(streams.open({ ...listener })).toBeUndefined();
+  const streams = openStreams({ total: 3, perClient: 2 });
+  const open = (client: string, bytes = 0) => streams.open({ hear: () => {}, end: () => {} }, { client, bytes });
+  const leave = open("ann");
+  expect([open("ann"), open("ann"), open("bob"), open("eve")].map((each) => each !== undefined)).toEqual([
+    true,
+    false,
+    true,
+    false,
+  ]);
   leave?.();
-  expect(streams.open({ ...listener })).toBeDefined();
+  leave?.();
+  expect([open("bob"), open("bob")].map((each) => each !== undefined)).toEqual([true, false]);
+  // Those that were ended make room as well.
+  streams.endAll();
+  expect([open("bob"), open("bob"), open("bob")].map((each) => each !== undefined)).toEqual([true, true, false]);
+});
+
+test("requests that stay open with their streams take 4 MiB for one client", () => {
+  const streams = openStreams();
+  const open = (client: string) =>
+    streams.open({ hear: () => {}, end: () => {} }, { client, bytes: 3 * 1024 * 1024 }) !== undefined;
+  expect([open("ann"), open("ann"), open("bob")]).toEqual([true, false, true]);
+  expect(streams.count()).toBe(2);
+});
+
+test("one client cannot take all streams, and is told so as if there were none left", async () => {
+  await using mcp = await mcpServer({ gate: namedGate() });
+  const asked = { notifications: { toolsListChanged: true } };
+  const streams = await Promise.all(
+    Array.from({ length: 130 }, async () => await mcp.modern("subscriptions/listen", asked, as("ann"))),
+  );
+  const isStream = ({ headers }: Response): boolean => headers.get("content-type") === "text/event-stream";
+  expect(streams.filter(isStream)).toHaveLength(128);
+  expect(await streams.find((answer) => !isStream(answer))?.json()).toMatchObject({
+    error: { message: "Too many streams are open; try again later" },
+  });
+  const others = await mcp.modern("subscriptions/listen", asked, as("bob"));
+  expect(isStream(others)).toBe(true);
+  await mcp.untilStreams(129);
+  mcp.server.drain();
+});
+
+test("a request that is long in vain gets no stream: it would be kept as long as that", async () => {
+  await using mcp = await mcpServer();
+  const padding = "x".repeat(1_000_000);
+  const answer = await mcp.modern("subscriptions/listen", { notifications: {}, padding });
+  expect(await answer.json()).toMatchObject({ error: { message: "Too many streams are open; try again later" } });
+  await mcp.untilStreams(0);
 });

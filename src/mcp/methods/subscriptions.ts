@@ -1,4 +1,5 @@
 import type { StopSignal } from "../../engines/engine.ts";
+import { clientKey, messageBytes } from "../client-key.ts";
 import type { McpCore, McpRequest, Method } from "../core.ts";
 import type { ChangingList, McpEvent } from "../events.ts";
 import type { JsonText } from "../mcp-service.ts";
@@ -6,8 +7,8 @@ import { isObject } from "../message.ts";
 import { withCall } from "../open-call.ts";
 import { CODE, invalidParams, META, RpcFailure, tasksNotDeclared } from "../protocol.ts";
 import { notification } from "../reply.ts";
+import { MAX_WATCHED, MAX_WATCHED_LENGTH } from "../sessions.ts";
 import { taskMembers } from "../tasks/task.ts";
-import { MAX_WATCHED, MAX_WATCHED_LENGTH } from "./resources.ts";
 
 /** What a client wants to hear of, as far as we can tell it. */
 interface Wanted {
@@ -32,7 +33,7 @@ const listen: Method = {
 
 function stayOpen(
   wanted: Wanted,
-  { id, sender: { reply }, signal, state }: McpRequest & { readonly signal: StopSignal },
+  { id, owner, sender: { reply, address }, signal, state, text }: McpRequest & { readonly signal: StopSignal },
   { isDraining, streams }: McpCore,
 ): Promise<JsonText> {
   const meta = `"${META.subscriptionId}":${id}`;
@@ -41,7 +42,7 @@ function stayOpen(
     const hear = (event: McpEvent): void => {
       for (const message of noticesOf(event, wanted, meta)) reply.send(message);
     };
-    const leave = streams.open({ hear, end });
+    const leave = streams.open({ hear, end }, { client: clientKey(owner, address), bytes: messageBytes(text) });
     if (leave === undefined) {
       reject(new RpcFailure({ code: CODE.internal, message: "Too many streams are open; try again later" }));
       return;

@@ -1,0 +1,38 @@
+/** Something that clients share: so much in all, and so much for one of them, so that none can take all of it. */
+export interface ClientQuota {
+  /** Takes a part; false when there is no room for it. */
+  take(client: string, amount: number): boolean;
+  /** Gives back what was taken. */
+  give(client: string, amount: number): void;
+  /** How much a client has. */
+  of(client: string): number;
+}
+
+export interface QuotaLimits {
+  readonly total: number;
+  readonly perClient: number;
+}
+
+/** Clients are named by short keys; those that have nothing are not kept. */
+export function openClientQuota({ total, perClient }: QuotaLimits): ClientQuota {
+  const parts = new Map<string, number>();
+  let taken = 0;
+  const of = (client: string): number => parts.get(client) ?? 0;
+
+  function add(client: string, amount: number): void {
+    taken += amount;
+    const part = of(client) + amount;
+    if (part === 0) parts.delete(client);
+    else parts.set(client, part);
+  }
+
+  return {
+    take(client, amount) {
+      const isFree = taken + amount <= total && of(client) + amount <= perClient;
+      if (isFree) add(client, amount);
+      return isFree;
+    },
+    give: (client, amount) => add(client, -amount),
+    of,
+  };
+}
