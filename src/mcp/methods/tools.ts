@@ -1,4 +1,5 @@
 import type { TaskSettings } from "../../config/mcp-config.ts";
+import { clientKey, messageBytes } from "../client-key.ts";
 import type { McpCore, McpRequest, Method } from "../core.ts";
 import type { JsonText, McpCall, ToolResult } from "../mcp-service.ts";
 import { heedStop, openCall, withCall } from "../open-call.ts";
@@ -28,10 +29,14 @@ async function runAsTask(
   request: McpRequest & { readonly settings: TaskSettings },
   core: McpCore,
 ): Promise<JsonText> {
-  const { era, owner, sender, settings, state } = request;
+  const { era, owner, sender, settings, state, text } = request;
+  const asking = { client: clientKey(owner, sender.address), bytes: messageBytes(text) };
   const open = openCall(request, core);
   const run = async (): Promise<string> => toolMembers(await work(open.call));
-  const done = await heedStop(open, core.tasks.run({ run, open, owner, requestId: sender.requestId, settings }));
+  const done = await heedStop(
+    open,
+    core.tasks.run({ run, open, owner, asking, requestId: sender.requestId, settings }),
+  );
   return done.kind === "done" ? state.stamp.result(era, done.members) : state.stamp.task(taskMembers(done.task));
 }
 

@@ -1,13 +1,52 @@
+import { textBytes } from "../../bounded/own-text.ts";
 import type { Task, TaskStore } from "./task.ts";
 
-/** Results are kept for clients that may never come back for them. */
-const MAX_FINISHED = 1_000;
+/** Results are kept for clients that may never come back for them: these are the bounds for what is over. */
+export interface FinishedLimits {
+  readonly tasks: number;
+  readonly bytes: number;
+  /** So that one client cannot push out the results of all others. */
+  readonly bytesPerClient: number;
+}
+
+const MIB = 1024 * 1024;
+const MAX_FINISHED: FinishedLimits = { tasks: 1_000, bytes: 64 * MIB, bytesPerClient: 16 * MIB };
+/** The task itself, and its place in the store. */
+const TASK_BYTES = 512;
 
 /** Tasks that are gone with the process. */
-export function memoryTaskStore(maxFinished = MAX_FINISHED): TaskStore {
+export function memoryTaskStore(limits = MAX_FINISHED): TaskStore {
   const working = new Map<string, Task>();
   /** The one that was over first stands first. */
   const finished = new Map<string, Task>();
+  const bytesOf = new Map<string, number>();
+  let bytes = 0;
+
+  function add(client: string, change: number): void {
+    bytes += change;
+    const left = (bytesOf.get(client) ?? 0) + change;
+    if (left === 0) bytesOf.delete(client);
+    else bytesOf.set(client, left);
+  }
+
+  function remove(task: Task): void {
+    if (finished.delete(task.id)) add(task.client, -taskBytes(task));
+  }
+
+  function keep(task: Task): void {
+    finished.set(task.id, task);
+    add(task.client, taskBytes(task));
+    for (const old of finished.values()) {
+      // The last one stays, whatever its size: its client has not seen it yet.
+      if ((bytesOf.get(task.client) ?? 0) <= limits.bytesPerClient || old === task) break;
+      if (old.client === task.client) remove(old);
+    }
+    for (const old of finished.values()) {
+      if ((finished.size <= limits.tasks && bytes <= limits.bytes) || old === task) break;
+      remove(old);
+    }
+  }
+
   return {
     async save(task) {
       if (task.state.kind === "working") {
@@ -15,15 +54,27 @@ export function memoryTaskStore(maxFinished = MAX_FINISHED): TaskStore {
         return;
       }
       working.delete(task.id);
-      finished.set(task.id, task);
-      if (finished.size > maxFinished) finished.delete(finished.keys().next().value ?? "");
+      keep(task);
     },
     find: async (id) => working.get(id) ?? finished.get(id),
     async sweep(now) {
-      for (const task of [...finished.values()]) if (isOver(task, now)) finished.delete(task.id);
+      for (const task of [...finished.values()]) if (isOver(task, now)) remove(task);
       return working.size + finished.size;
     },
   };
+}
+
+function taskBytes({ owner, state }: Task): number {
+  const bytes = TASK_BYTES + textBytes(owner);
+  switch (state.kind) {
+    case "working":
+    case "cancelled":
+      return bytes;
+    case "completed":
+      return bytes + textBytes(state.result);
+    case "failed":
+      return bytes + textBytes(state.error.message) + textBytes(state.error.data ?? "");
+  }
 }
 
 /** One that still works is kept: the limits of its query end it. */

@@ -201,9 +201,10 @@ test("without the setting, and without the word of the client, there are no task
 });
 
 test("results of clients that never come back do not pile up", async () => {
-  const store = memoryTaskStore(2);
+  const store = memoryTaskStore({ tasks: 2, bytes: 1_000_000, bytesPerClient: 1_000_000 });
   const task = {
     owner: "",
+    client: "ann",
     createdAt: 0,
     updatedAt: 0,
     ttlMs: 1_000,
@@ -217,4 +218,34 @@ test("results of clients that never come back do not pile up", async () => {
     true,
   ]);
   expect(await store.sweep(1_000)).toBe(0);
+});
+
+test("results that nobody fetched are bounded in bytes, in all and for each client; the newest is there whatever its size", async () => {
+  const store = memoryTaskStore({ tasks: 100, bytes: 50_000, bytesPerClient: 25_000 });
+  const finish = (id: string, client: string, length: number): Promise<void> =>
+    store.save({
+      id,
+      owner: "",
+      client,
+      createdAt: 0,
+      updatedAt: 0,
+      ttlMs: 1_000,
+      pollIntervalMs: 1,
+      state: { kind: "completed", result: "x".repeat(length) },
+    });
+  const kept = async (): Promise<string> => {
+    const ids = ["a1", "b1", "b2", "b3", "b4", "c1", "d1"];
+    const found = await Promise.all(ids.map((id) => store.find(id)));
+    return ids.filter((_, index) => found[index] !== undefined).join(" ");
+  };
+  await finish("a1", "ann", 5_000);
+  for (const id of ["b1", "b2", "b3", "b4"]) await finish(id, "bob", 5_000);
+  expect(await kept()).toBe("a1 b3 b4");
+  await finish("c1", "cid", 10_000);
+  expect(await kept()).toBe("b3 b4 c1");
+  await finish("d1", "dan", 100_000);
+  expect(await kept()).toBe("d1");
+  expect(await store.sweep(1_000)).toBe(0);
+  for (const id of ["b1", "b2", "b3", "b4"]) await finish(id, "bob", 5_000);
+  expect(await kept()).toBe("b3 b4");
 });

@@ -6,7 +6,7 @@ import type { McpEvent } from "../events.ts";
 import { rpcErrorOf } from "../failed-outcome.ts";
 import type { OpenCall } from "../open-call.ts";
 import { isOver } from "./memory-store.ts";
-import { openPlaces } from "./places.ts";
+import { type Asking, openPlaces } from "./places.ts";
 import type { Task, TaskState, TaskStore } from "./task.ts";
 
 /** A call that may become a task. `run` gives the members of its result. */
@@ -14,6 +14,8 @@ export interface TaskCall {
   readonly run: () => Promise<string>;
   readonly open: OpenCall;
   readonly owner: string;
+  /** Whose tasks are counted together, and what the message of this one holds. */
+  readonly asking: Asking;
   readonly requestId: string;
   readonly settings: TaskSettings;
 }
@@ -59,11 +61,12 @@ export function openTasks(options: {
     });
   }
 
-  async function create({ open, owner, settings }: TaskCall, giveUp: () => boolean): Promise<Task> {
+  async function create({ open, owner, asking, settings }: TaskCall, giveUp: () => boolean): Promise<Task> {
     const at = now();
     const { ttlMs, pollIntervalMs } = settings;
     const state = { kind: "working" } as const;
-    const task = { id: randomId(), owner, createdAt: at, updatedAt: at, ttlMs, pollIntervalMs, state };
+    const { client } = asking;
+    const task = { id: randomId(), owner, client, createdAt: at, updatedAt: at, ttlMs, pollIntervalMs, state };
     open.detach();
     working.set(task.id, { open, giveUp });
     await store.save(task);
@@ -81,7 +84,7 @@ export function openTasks(options: {
     publish({ kind: "task-changed", task: settled });
   }
 
-  async function follow(task: Task, running: Promise<string>, { open, requestId }: TaskCall): Promise<void> {
+  async function follow(task: Task, running: Promise<string>, { open, asking, requestId }: TaskCall): Promise<void> {
     try {
       await settle(task, { kind: "completed", result: `{${await running}}` });
     } catch (error) {
@@ -89,7 +92,7 @@ export function openTasks(options: {
       else await settle(task, { kind: "failed", error: rpcErrorOf(error, { era: "modern", requestId }, options) });
     } finally {
       open.close();
-      places.leave();
+      places.leave(asking);
     }
   }
 
@@ -107,7 +110,7 @@ export function openTasks(options: {
 
   /** Nobody waits at all: it begins when others are done. */
   async function runLater(call: TaskCall): Promise<TaskOrResult> {
-    const place = places.wait(call.settings);
+    const place = places.wait(call.asking, call.settings);
     if (place === undefined) return runNow(call);
     const task = await create(call, place.giveUp);
     unheard(
@@ -118,7 +121,7 @@ export function openTasks(options: {
   }
 
   async function runAWhile(call: TaskCall): Promise<TaskOrResult> {
-    const { open, settings } = call;
+    const { open, asking, settings } = call;
     const running = call.run();
     // It is heard of below, unless the store fails before.
     running.catch(() => {});
@@ -127,9 +130,9 @@ export function openTasks(options: {
       const first = await Promise.race([running, late(settings.afterMs, running)]);
       if (first !== LATE) return { kind: "done", members: first };
       // With too many tasks the client waits, as one that knows of none.
-      if (!places.join(settings)) return { kind: "done", members: await running };
+      if (!places.join(asking, settings)) return { kind: "done", members: await running };
       const task = await create(call, () => false).catch((error: unknown) => {
-        places.leave();
+        places.leave(asking);
         open.stop.abort(new RequestFailure({ kind: "internal" }));
         throw error;
       });

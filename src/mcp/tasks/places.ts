@@ -1,11 +1,21 @@
+import { openClientQuota } from "../../bounded/client-quota.ts";
+
 /** How many tasks run at once, and how many wait for that. */
 export interface Places {
   /** A call that runs already becomes a task. False when there are too many. */
-  join(limits: Limits): boolean;
+  join(asking: Asking, limits: Limits): boolean;
   /** Resolves when it may run; undefined when too many wait. `giveUp` takes it out of the queue, if it still waits. */
-  wait(limits: Limits): { readonly turn: Promise<void>; readonly giveUp: () => boolean } | undefined;
+  wait(asking: Asking, limits: Limits): { readonly turn: Promise<void>; readonly giveUp: () => boolean } | undefined;
   /** One that ran is done. */
-  leave(): void;
+  leave(asking: Asking): void;
+}
+
+/** Whose task it is to be. */
+export interface Asking {
+  /** As `clientKey` names it. */
+  readonly client: string;
+  /** What its message holds until the task is over. */
+  readonly bytes: number;
 }
 
 export interface Limits {
@@ -13,10 +23,28 @@ export interface Limits {
   readonly queueDepth: number;
 }
 
+const MIB = 1024 * 1024;
+const MAX_BYTES = { total: 64 * MIB, perClient: 48 * MIB };
+
 export function openPlaces(): Places {
   let running = 0;
   const waiting = new Set<{ readonly workers: number; readonly begin: () => void }>();
-  const hasRoom = ({ workers, queueDepth }: Limits): boolean => running + waiting.size < workers + queueDepth;
+  const counts = openClientQuota({ total: Number.POSITIVE_INFINITY, perClient: Number.POSITIVE_INFINITY });
+  const bytes = openClientQuota(MAX_BYTES);
+
+  /** A client leaves a quarter of all places to others. */
+  function take(asking: Asking, { workers, queueDepth }: Limits): boolean {
+    const all = workers + queueDepth;
+    if (running + waiting.size >= all || counts.of(asking.client) >= all - (all >> 2)) return false;
+    if (!bytes.take(asking.client, asking.bytes)) return false;
+    return counts.take(asking.client, 1);
+  }
+
+  function giveBack(asking: Asking): void {
+    counts.give(asking.client, 1);
+    bytes.give(asking.client, asking.bytes);
+  }
+
   function next(): void {
     for (const one of waiting) {
       if (running >= one.workers) return;
@@ -26,24 +54,29 @@ export function openPlaces(): Places {
     }
   }
   return {
-    join(limits) {
-      if (!hasRoom(limits)) return false;
+    join(asking, limits) {
+      if (!take(asking, limits)) return false;
       running++;
       return true;
     },
-    wait(limits) {
-      if (!hasRoom(limits)) return undefined;
+    wait(asking, limits) {
+      if (!take(asking, limits)) return undefined;
       let giveUp = (): boolean => false;
       const turn = new Promise<void>((resolve) => {
         const one = { workers: limits.workers, begin: resolve };
         waiting.add(one);
-        giveUp = () => waiting.delete(one);
+        giveUp = () => {
+          if (!waiting.delete(one)) return false;
+          giveBack(asking);
+          return true;
+        };
       });
       next();
       return { turn, giveUp };
     },
-    leave() {
+    leave(asking) {
       running--;
+      giveBack(asking);
       next();
     },
   };

@@ -14,6 +14,8 @@ export interface Task {
   readonly id: string;
   /** The key of the identity that it belongs to. */
   readonly owner: string;
+  /** Whose results are counted together, as `clientKey` names it. */
+  readonly client: string;
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly ttlMs: number;
