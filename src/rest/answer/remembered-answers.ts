@@ -1,5 +1,4 @@
 import { openLru } from "../../bounded/lru.ts";
-import { ownText } from "../../bounded/own-text.ts";
 import type { Rows } from "../../engines/engine.ts";
 import type { WholeAnswer } from "./whole-answer.ts";
 
@@ -25,13 +24,14 @@ const LARGEST_BYTES = 256 * 1024;
 /** What an entry takes besides its body. */
 const ENTRY_BYTES = 1024;
 const LONGEST_KEY = 2048;
-const SEEN_KEYS = 4096;
+/** Some ten thousand requests that came once. */
+const SEEN_BYTES = 4 * 1024 * 1024;
 
 /** At most `limitBytes`, and never more than is good for a process. */
 export function openRememberedAnswers(limitBytes = KEPT_BYTES): RememberedAnswers {
   const maxBytes = Math.min(limitBytes, KEPT_BYTES);
   const kept = openLru<Kept>({ maxBytes, maxEntryBytes: maxBytes, bytesOf: bytesOfAnswer });
-  const seen = new Set<string>();
+  const seen = openLru<true>({ maxBytes: SEEN_BYTES });
   return {
     find(key) {
       const found = kept.get(key);
@@ -41,9 +41,8 @@ export function openRememberedAnswers(limitBytes = KEPT_BYTES): RememberedAnswer
     },
     offer(key, answer, watch) {
       if (key.length > LONGEST_KEY || answer.size > LARGEST_BYTES) return;
-      if (!seen.has(key)) {
-        if (seen.size >= SEEN_KEYS) seen.clear();
-        seen.add(ownText(key));
+      if (seen.get(key) === undefined) {
+        seen.set(key, true);
         return;
       }
       void watch().then((isCurrent) => {

@@ -1,7 +1,7 @@
 /** Clients send few different headers. */
 const TEXTS = 256;
 /** Nobody who is in a hurry sends a longer one. */
-const LENGTH = 1024;
+const LENGTH = 512;
 
 /** Remembers what became of a text: most requests carry the headers of the one before. Bounded, whatever is sent. */
 export function rememberByText<T>(compute: (text: string) => T): (text: string) => T {
