@@ -9,7 +9,7 @@ export function shortKey(kind: string, text: string): string {
 }
 
 /**
- * The network that an address stands for: whoever has one IPv6 address has a whole /64, and can call from each of them. It
+ * The network that an address stands for: a client with one IPv6 address has a whole /64, and can call from each of them. It
  * holds no space, and is short whatever the address is.
  */
 export function networkKey(address: string): string {

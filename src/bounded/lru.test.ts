@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { heldBytes } from "../../test/heap.ts";
 import { openLru } from "./lru.ts";
 
-test("the entry that was used longest ago goes first, keys count, and whoever holds a value hears of its end", () => {
+test("the entry that was used longest ago goes first, keys count, and dropped values are reported", () => {
   const dropped: string[] = [];
   const lru = openLru<string>({
     maxBytes: 10_000,
@@ -26,7 +26,7 @@ test("the entry that was used longest ago goes first, keys count, and whoever ho
   expect(lru.bytes()).toBe(0);
 });
 
-test("an entry that is too large on its own is not kept, and takes nobody's room", () => {
+test("an entry that is too large on its own is not kept, and evicts nothing", () => {
   const lru = openLru<number>({ maxBytes: 10_000, bytesOf: (bytes) => bytes });
   lru.set("small", 100);
   lru.set("large", 2_000);

@@ -50,7 +50,7 @@ export function openLru<V>({ maxBytes, maxEntryBytes = maxBytes / 8, bytesOf, dr
       const entry = entries.get(key);
       if (entry === undefined) return undefined;
       entries.delete(key);
-      // By its own key: the one that was asked for may hang on a request.
+      // By its own key: the argument may keep a request body alive.
       entries.set(entry.key, entry);
       return entry.value;
     },

@@ -54,7 +54,7 @@ test("a flood of others never frees a key that is blocked; it is free when its w
   expect(consumed("blocked")).toBe(1);
 });
 
-test("when all are blocked, whoever is new shares one window, and has one of its own when there is room", () => {
+test("when all are blocked, new keys share one window, and get their own when there is room", () => {
   const { clock, counts, consumed, block } = opened(3);
   for (const key of ["a", "b"]) block(key);
   clock.time = 10_000;

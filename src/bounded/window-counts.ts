@@ -139,7 +139,7 @@ interface Current {
 }
 
 function isCurrent(window: Window, { time, windowMs }: Current): boolean {
-  // A clock that was set back makes nobody wait for longer than a window.
+  // After the clock was set back, no client waits for longer than a window.
   window.since = Math.min(window.since, time);
   return time - window.since < windowMs;
 }

@@ -71,7 +71,7 @@ test("idle ones make room for a new one", async () => {
   expect(sessions.count()).toBe(1);
 });
 
-test("a client that opens too many loses its own, and nobody else does", () => {
+test("a client that opens too many loses its own, and other clients keep theirs", () => {
   const { sessions } = opened({ total: 4, perClient: 2 });
   const others = [sessions.open(ann), sessions.open(nobody)];
   const mine = Array.from({ length: 10 }, () => sessions.open(a));

@@ -94,7 +94,7 @@ export function openSessions({
     return found;
   }
 
-  /** A client that has too many loses one of its own, and nobody else does. */
+  /** A client that has too many loses one of its own; other clients keep theirs. */
   function makeRoom(client: string): void {
     closeIdle();
     while (!counts.take(client, 1)) {

@@ -3,7 +3,7 @@ import { openWindowCounts, type WindowCountsOptions } from "../bounded/window-co
 import type { Count, Counter, CountLimit } from "./counter.ts";
 
 export interface MemoryCounter extends Counter {
-  /** At once: whoever counts here need not wait. */
+  /** Never a promise. */
   count(key: string, points: number, limit: CountLimit): Count;
   /** How many keys are kept. */
   size(): number;

@@ -230,7 +230,7 @@ test.each([
   await crowded.close();
 });
 
-test("an address that is blocked stays blocked, whatever others do; whoever is new when all are blocked is refused", async () => {
+test("an address that is blocked stays blocked, whatever others do; new addresses are rejected when all are blocked", async () => {
   const crowded = openRateLimiter({ now: Date.now, report: () => {}, maxKeys: 100 });
   const calls = async (address: string, count: number): Promise<number> => {
     const states: RateState[] = [];

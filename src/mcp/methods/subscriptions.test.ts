@@ -86,7 +86,7 @@ test("requests that stay open with their streams take 4 MiB for one client", () 
   expect(streams.count()).toBe(2);
 });
 
-test("one client cannot take all streams, and is told so as if there were none left", async () => {
+test("one client cannot take all streams, and is rejected as if there were none left", async () => {
   await using mcp = await mcpServer({ gate: namedGate() });
   const asked = { notifications: { toolsListChanged: true } };
   const streams = await Promise.all(

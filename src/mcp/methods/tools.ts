@@ -30,12 +30,12 @@ async function runAsTask(
   core: McpCore,
 ): Promise<JsonText> {
   const { era, owner, sender, settings, state, text } = request;
-  const asking = { client: clientKey(owner, sender.address), bytes: messageBytes(text) };
+  const origin = { client: clientKey(owner, sender.address), bytes: messageBytes(text) };
   const open = openCall(request, core);
   const run = async (): Promise<string> => toolMembers(await work(open.call));
   const done = await heedStop(
     open,
-    core.tasks.run({ run, open, owner, asking, requestId: sender.requestId, settings }),
+    core.tasks.run({ run, open, owner, origin, requestId: sender.requestId, settings }),
   );
   return done.kind === "done" ? state.stamp.result(era, done.members) : state.stamp.task(taskMembers(done.task));
 }

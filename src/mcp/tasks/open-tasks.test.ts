@@ -220,7 +220,7 @@ test("results of clients that never come back do not pile up", async () => {
   expect(await store.sweep(1_000)).toBe(0);
 });
 
-test("results that nobody fetched are bounded in bytes, in all and for each client; the newest is there whatever its size", async () => {
+test("results that were not fetched are bounded in bytes, in all and for each client; the newest is there whatever its size", async () => {
   const store = memoryTaskStore({ tasks: 100, bytes: 50_000, bytesPerClient: 25_000 });
   const finish = (id: string, client: string, length: number): Promise<void> =>
     store.save({

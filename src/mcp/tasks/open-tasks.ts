@@ -6,7 +6,7 @@ import type { McpEvent } from "../events.ts";
 import { rpcErrorOf } from "../failed-outcome.ts";
 import type { OpenCall } from "../open-call.ts";
 import { isOver } from "./memory-store.ts";
-import { type Asking, openPlaces } from "./places.ts";
+import { openPlaces, type TaskOrigin } from "./places.ts";
 import type { Task, TaskState, TaskStore } from "./task.ts";
 
 /** A call that may become a task. `run` gives the members of its result. */
@@ -15,7 +15,7 @@ export interface TaskCall {
   readonly open: OpenCall;
   readonly owner: string;
   /** Whose tasks are counted together, and what the message of this one holds. */
-  readonly asking: Asking;
+  readonly origin: TaskOrigin;
   readonly requestId: string;
   readonly settings: TaskSettings;
 }
@@ -61,11 +61,11 @@ export function openTasks(options: {
     });
   }
 
-  async function create({ open, owner, asking, settings }: TaskCall, giveUp: () => boolean): Promise<Task> {
+  async function create({ open, owner, origin, settings }: TaskCall, giveUp: () => boolean): Promise<Task> {
     const at = now();
     const { ttlMs, pollIntervalMs } = settings;
     const state = { kind: "working" } as const;
-    const { client } = asking;
+    const { client } = origin;
     const task = { id: randomId(), owner, client, createdAt: at, updatedAt: at, ttlMs, pollIntervalMs, state };
     open.detach();
     working.set(task.id, { open, giveUp });
@@ -84,7 +84,7 @@ export function openTasks(options: {
     publish({ kind: "task-changed", task: settled });
   }
 
-  async function follow(task: Task, running: Promise<string>, { open, asking, requestId }: TaskCall): Promise<void> {
+  async function follow(task: Task, running: Promise<string>, { open, origin, requestId }: TaskCall): Promise<void> {
     try {
       await settle(task, { kind: "completed", result: `{${await running}}` });
     } catch (error) {
@@ -92,7 +92,7 @@ export function openTasks(options: {
       else await settle(task, { kind: "failed", error: rpcErrorOf(error, { era: "modern", requestId }, options) });
     } finally {
       open.close();
-      places.leave(asking);
+      places.leave(origin);
     }
   }
 
@@ -110,7 +110,7 @@ export function openTasks(options: {
 
   /** Nobody waits at all: it begins when others are done. */
   async function runLater(call: TaskCall): Promise<TaskOrResult> {
-    const place = places.wait(call.asking, call.settings);
+    const place = places.wait(call.origin, call.settings);
     if (place === undefined) return runNow(call);
     const task = await create(call, place.giveUp);
     unheard(
@@ -121,7 +121,7 @@ export function openTasks(options: {
   }
 
   async function runAWhile(call: TaskCall): Promise<TaskOrResult> {
-    const { open, asking, settings } = call;
+    const { open, origin, settings } = call;
     const running = call.run();
     // It is heard of below, unless the store fails before.
     running.catch(() => {});
@@ -130,9 +130,9 @@ export function openTasks(options: {
       const first = await Promise.race([running, late(settings.afterMs, running)]);
       if (first !== LATE) return { kind: "done", members: first };
       // With too many tasks the client waits, as one that knows of none.
-      if (!places.join(asking, settings)) return { kind: "done", members: await running };
+      if (!places.join(origin, settings)) return { kind: "done", members: await running };
       const task = await create(call, () => false).catch((error: unknown) => {
-        places.leave(asking);
+        places.leave(origin);
         open.stop.abort(new RequestFailure({ kind: "internal" }));
         throw error;
       });

@@ -6,18 +6,18 @@ const MIB = 1024 * 1024;
 
 test("a client leaves a quarter of all places to others", () => {
   const places = openPlaces();
-  const asking = (client: string) => ({ client, bytes: 0 });
-  const waits = Array.from({ length: 8 }, () => places.wait(asking("ann"), limits));
+  const origin = (client: string) => ({ client, bytes: 0 });
+  const waits = Array.from({ length: 8 }, () => places.wait(origin("ann"), limits));
   expect(waits.map((wait) => wait !== undefined)).toEqual([true, true, true, true, true, true, false, false]);
-  expect(places.join(asking("ann"), limits)).toBe(false);
-  expect([places.join(asking("bob"), limits), places.join(asking("eve"), limits)]).toEqual([true, true]);
-  expect(places.join(asking("dan"), limits)).toBe(false);
-  // Whoever waits and gives up makes room, and so does one that is done.
+  expect(places.join(origin("ann"), limits)).toBe(false);
+  expect([places.join(origin("bob"), limits), places.join(origin("eve"), limits)]).toEqual([true, true]);
+  expect(places.join(origin("dan"), limits)).toBe(false);
+  // A task that gives up waiting makes room, and so does one that is done.
   expect([waits[5]?.giveUp(), waits[5]?.giveUp()]).toEqual([true, false]);
-  expect(places.join(asking("ann"), limits)).toBe(true);
-  places.leave(asking("bob"));
-  expect(places.join(asking("ann"), limits)).toBe(false);
-  expect(places.join(asking("bob"), limits)).toBe(true);
+  expect(places.join(origin("ann"), limits)).toBe(true);
+  places.leave(origin("bob"));
+  expect(places.join(origin("ann"), limits)).toBe(false);
+  expect(places.join(origin("bob"), limits)).toBe(true);
 });
 
 test("messages of tasks take 64 MiB, and 48 MiB of one client", () => {

@@ -3,15 +3,18 @@ import { openClientQuota } from "../../bounded/client-quota.ts";
 /** How many tasks run at once, and how many wait for that. */
 export interface Places {
   /** A call that runs already becomes a task. False when there are too many. */
-  join(asking: Asking, limits: Limits): boolean;
+  join(origin: TaskOrigin, limits: Limits): boolean;
   /** Resolves when it may run; undefined when too many wait. `giveUp` takes it out of the queue, if it still waits. */
-  wait(asking: Asking, limits: Limits): { readonly turn: Promise<void>; readonly giveUp: () => boolean } | undefined;
+  wait(
+    origin: TaskOrigin,
+    limits: Limits,
+  ): { readonly turn: Promise<void>; readonly giveUp: () => boolean } | undefined;
   /** One that ran is done. */
-  leave(asking: Asking): void;
+  leave(origin: TaskOrigin): void;
 }
 
-/** Whose task it is to be. */
-export interface Asking {
+/** The client and the message that a task comes from. */
+export interface TaskOrigin {
   /** As `clientKey` names it. */
   readonly client: string;
   /** What its message holds until the task is over. */
@@ -33,16 +36,16 @@ export function openPlaces(): Places {
   const bytes = openClientQuota(MAX_BYTES);
 
   /** A client leaves a quarter of all places to others. */
-  function take(asking: Asking, { workers, queueDepth }: Limits): boolean {
+  function take(origin: TaskOrigin, { workers, queueDepth }: Limits): boolean {
     const all = workers + queueDepth;
-    if (running + waiting.size >= all || counts.of(asking.client) >= all - (all >> 2)) return false;
-    if (!bytes.take(asking.client, asking.bytes)) return false;
-    return counts.take(asking.client, 1);
+    if (running + waiting.size >= all || counts.of(origin.client) >= all - (all >> 2)) return false;
+    if (!bytes.take(origin.client, origin.bytes)) return false;
+    return counts.take(origin.client, 1);
   }
 
-  function giveBack(asking: Asking): void {
-    counts.give(asking.client, 1);
-    bytes.give(asking.client, asking.bytes);
+  function giveBack(origin: TaskOrigin): void {
+    counts.give(origin.client, 1);
+    bytes.give(origin.client, origin.bytes);
   }
 
   function next(): void {
@@ -54,29 +57,29 @@ export function openPlaces(): Places {
     }
   }
   return {
-    join(asking, limits) {
-      if (!take(asking, limits)) return false;
+    join(origin, limits) {
+      if (!take(origin, limits)) return false;
       running++;
       return true;
     },
-    wait(asking, limits) {
-      if (!take(asking, limits)) return undefined;
+    wait(origin, limits) {
+      if (!take(origin, limits)) return undefined;
       let giveUp = (): boolean => false;
       const turn = new Promise<void>((resolve) => {
         const one = { workers: limits.workers, begin: resolve };
         waiting.add(one);
         giveUp = () => {
           if (!waiting.delete(one)) return false;
-          giveBack(asking);
+          giveBack(origin);
           return true;
         };
       });
       next();
       return { turn, giveUp };
     },
-    leave(asking) {
+    leave(origin) {
       running--;
-      giveBack(asking);
+      giveBack(origin);
       next();
     },
   };
