@@ -25,6 +25,8 @@ export type Failure =
   | { readonly kind: "query-failed"; readonly message: string }
   /** An `Idempotency-Key` came again with another request. */
   | { readonly kind: "key-reused" }
+  /** An `Idempotency-Key` for an endpoint that cannot keep one together with what it changes. */
+  | { readonly kind: "key-refused" }
   /** Others changed the same rows at the same time, again and again. */
   | { readonly kind: "conflict" }
   | { readonly kind: "query-timeout" }

@@ -22,10 +22,12 @@ interface EngineParts {
   readonly spool: Spool;
   /** A database file that is only read was replaced, or could not be. */
   readonly fileReplaced?: (file: ReplacedFile) => void;
+  readonly checkpointFailed?: (message: string) => void;
 }
 
 /** Opens the database that a main file describes. Rejects with an EngineOpenError. */
-export async function openEngine(main: MainConfig, { secretUsers, spool, fileReplaced }: EngineParts): Promise<Engine> {
+export async function openEngine(main: MainConfig, parts: EngineParts): Promise<Engine> {
+  const { secretUsers, spool, fileReplaced, checkpointFailed } = parts;
   const inits = new Map(secretUsers.flatMap((users) => initConnection(users) ?? []).map((init) => [init.name, init]));
   const spillFolder = await spool.makeSpill();
   const opening = engineType.open({
@@ -34,6 +36,7 @@ export async function openEngine(main: MainConfig, { secretUsers, spool, fileRep
     memoryBytes: availableMemory(textOf),
     fileIdentity,
     fileReplaced,
+    checkpointFailed,
     path: main.duckdb.path,
     settings: main.duckdb.settings,
     connections: [

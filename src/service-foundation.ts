@@ -2,7 +2,7 @@ import type { AuthPolicy, SecretUsers } from "./auth/policy.ts";
 import type { Caches } from "./cache/caches.ts";
 import { noCaches } from "./cache/no-caches.ts";
 import { followedEngine } from "./calls/followed-engine.ts";
-import { type IdempotentAnswers, openIdempotentAnswers } from "./calls/idempotency.ts";
+import { type IdempotentResponses, openIdempotentResponses } from "./calls/idempotency.ts";
 import { openSources, type Sources } from "./calls/sources.ts";
 import type { Problem } from "./config/problem.ts";
 import type { Project } from "./config/project.ts";
@@ -40,7 +40,7 @@ export interface Foundation {
   readonly spool: Spool;
   readonly sources: Sources;
   readonly rateLimiter: RateLimiter;
-  readonly idempotentAnswers: IdempotentAnswers;
+  readonly idempotentResponses: IdempotentResponses;
   /** The caches, opened by the first who needs them. Rejects as `open` does. */
   caches(open: () => Promise<OpenedCaches>): Promise<OpenedCaches>;
   close(): Promise<void>;
@@ -74,12 +74,22 @@ export async function openFoundation(project: Project, options: OpenOptions): Pr
   const problems: Problem[] = [];
   const parent = main.duckdb.settings.get("temp_directory") || options.temporary;
   const spool = openSpool({ parent, self: options.self });
+  let isLost = false;
+  const queryFailed = (message: string): void => {
+    if (isLost || !engineType.isLost(message)) return;
+    isLost = true;
+    options.lost?.();
+  };
   let opened: Engine;
   try {
     opened = await openEngine(main, {
       secretUsers: secretUsersOf(project),
       spool,
       fileReplaced: ({ name, problem }) => options.report({ kind: "file-replaced", database: name, problem }),
+      checkpointFailed(message) {
+        options.report({ kind: "checkpoint-failed", message });
+        queryFailed(message);
+      },
     });
   } catch (error) {
     if (!(error instanceof EngineOpenError)) throw error;
@@ -91,15 +101,7 @@ export async function openFoundation(project: Project, options: OpenOptions): Pr
   // What cannot be reached now is a problem of the start, and is told as one.
   let starting = true;
   const sources = openSources(opened, (event) => starting || options.report(event));
-  let isLost = false;
-  const engine = followedEngine(opened, {
-    sources,
-    queryFailed(message) {
-      if (isLost || !engineType.isLost(message)) return;
-      isLost = true;
-      options.lost?.();
-    },
-  });
+  const engine = followedEngine(opened, { sources, queryFailed });
   const sound = await parseInits(main, engine, problems);
   const unreachable = options.connect ? await connect(main, { sound, sources, problems }) : undefined;
   starting = false;
@@ -115,7 +117,7 @@ export async function openFoundation(project: Project, options: OpenOptions): Pr
     spool,
     sources,
     rateLimiter,
-    idempotentAnswers: openIdempotentAnswers({ engine, durable: main.duckdb.path !== undefined, now: Date.now }),
+    idempotentResponses: openIdempotentResponses(Date.now),
     async caches(open) {
       if (caches !== undefined) return { caches, problems: [] };
       const found = await open();

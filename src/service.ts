@@ -12,6 +12,7 @@ import type { Endpoint } from "./endpoint/endpoint.ts";
 import { settableBy } from "./endpoint/settable.ts";
 import type { Engine } from "./engines/engine.ts";
 import { engine as engineType } from "./engines/index.ts";
+import type { Report } from "./events.ts";
 import type { RateLimiter } from "./rate-limit/rate-limiter.ts";
 import { buildRouteTable, type RouteTable } from "./rest/route-table.ts";
 import { type OpenedCaches, openProjectCaches } from "./service-cache.ts";
@@ -134,8 +135,14 @@ async function openState(project: Project, compiled: CompiledProject, standing: 
   const verified = await verifyAll([...compiled.endpoints, ...trials], engine, sources);
   problems.push(...verified.problems);
   const served = verified.endpoints.slice(0, compiled.endpoints.length);
+  for (const { endpoint } of served) reportRefusedKeys(endpoint, standing.options.report);
   const parts = { foundation: standing.foundation, authenticators, caches: opened.caches };
   return { service: serviceOf(project, parts, served), problems, unreachable };
+}
+
+function reportRefusedKeys({ name, operation }: Endpoint, report: Report): void {
+  if (operation.kind !== "write" || operation.recordStore?.kind !== "none") return;
+  report({ kind: "keys-refused", endpoint: name, reason: operation.recordStore.reason });
 }
 
 function dropGuards(authenticators: Authenticators, previous: Service | undefined): void {
@@ -191,7 +198,7 @@ function serviceOf(
   { foundation, authenticators, caches }: Parts,
   verified: readonly Verified[],
 ): Service {
-  const { engine, spool, sources, rateLimiter, idempotentAnswers } = foundation;
+  const { engine, spool, sources, rateLimiter, idempotentResponses } = foundation;
   const endpoints = verified.map(({ endpoint }) => endpoint);
   return {
     project,
@@ -206,7 +213,7 @@ function serviceOf(
     caches,
     cacheCatalog: project.main.cache?.catalog ?? "cache",
     limits: project.main.limits,
-    idempotentAnswers,
+    idempotentResponses,
     ready: lateVerification(verified, engine, sources),
     async close() {
       authenticators.close();

@@ -233,6 +233,7 @@ describe("HTTP", () => {
     "refused-by-template": { kind: "refused-by-template", status: 403, message: "not yours" },
     cancelled: { kind: "cancelled" },
     conflict: { kind: "conflict" },
+    "key-refused": { kind: "key-refused" },
     "key-reused": { kind: "key-reused" },
     "too-many-requests": { kind: "too-many-requests", retryAfterSeconds: 7 },
     "query-failed": { kind: "query-failed", message: "Conversion Error: ..." },

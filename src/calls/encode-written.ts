@@ -1,9 +1,9 @@
 import type { Written } from "../engines/engine.ts";
 import { json } from "../formats/json/json.ts";
 
-/** Tells what was written. Spec 4.4. */
-export async function encodeWritten({ rowsAffected, rows }: Written): Promise<string> {
-  if (rows === undefined) return `{"rows_affected":${rowsAffected}}`;
+/** What was written, as JSON. `earlier` is such a response too, of statements that ran before: its data are kept. */
+export async function encodeWritten({ rowsAffected, rows }: Written, earlier = "{}"): Promise<string> {
+  if (rows === undefined) return `{"rows_affected":${rowsAffected}${earlier.slice(earlier.search(/[,}]/))}`;
   const encoder = json.open(rows.columns, { kind: "write", rowsAffected });
   const pieces: Uint8Array[] = [];
   for (let chunk = await rows.next(); chunk !== undefined; chunk = await rows.next())

@@ -23,6 +23,7 @@ export function followedEngine(engine: Engine, { sources, queryFailed }: Followe
     read: (read) => following(read, engine.read(read)),
     readIntoFile: (read, file) => following(read, engine.readIntoFile(read, file)),
     write: (write) => following(write, engine.write(write)),
+    writeOnce: (write, once) => following(write, engine.writeOnce(write, once)),
     change: (change, work) => following(change, engine.change(change, work)),
   };
 }

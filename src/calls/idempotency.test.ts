@@ -1,48 +1,81 @@
 import { describe, expect, test } from "vitest";
 import { type TestEngine, testEngine } from "../../test/suites/duckdb-engine.ts";
+import type { WriteOnce } from "../engines/write-once.ts";
 import { RequestFailure } from "../failure.ts";
-import { type IdempotentAnswers, openIdempotentAnswers } from "./idempotency.ts";
+import { type IdempotentResponses, openIdempotentResponses } from "./idempotency.ts";
 
 const HOUR = 60 * 60 * 1000;
 const signal = new AbortController().signal;
+const MEMORY: WriteOnce["store"] = { kind: "memory" };
+const DATABASE: WriteOnce["store"] = { kind: "database", name: "memory", type: "duckdb" };
 
-/** Each run adds a row to `t`, and answers how many there are. */
-function runner(engine: TestEngine, answers: IdempotentAnswers) {
-  let runs = 0;
-  return (key: string, fingerprint = "same") =>
-    answers.once(
-      { scope: "POST /t", key, fingerprint },
-      {
-        signal,
-        run: (record) =>
-          engine.engine.write({
-            connections: [],
-            statements: [{ sql: "INSERT INTO t VALUES (1)", values: [] }],
-            transaction: true,
-            returnsData: false,
-            signal,
-            record,
-          }),
-        encode: async () => `answer ${++runs}`,
-      },
-    );
+interface Sending {
+  readonly store: WriteOnce["store"];
+  /** What a response holds besides its number. */
+  readonly filler?: string;
 }
 
-describe.each([false, true])("durable: %s", (durable) => {
+/** Each run adds a row to `t`; responses are numbered. */
+function runner({ engine }: TestEngine, responses: IdempotentResponses, { store, filler = "" }: Sending) {
+  let runs = 0;
+  return (key: string, fingerprint = "same") =>
+    responses.once({ scope: "POST /t", key, fingerprint }, async (record) => {
+      const write = {
+        connections: [],
+        statements: [{ sql: "INSERT INTO t VALUES (1)", values: [] }],
+        transaction: true,
+        returnsData: false,
+        signal,
+      };
+      const { response } = await engine.writeOnce(write, {
+        ...record,
+        store,
+        encode: async () => `response ${++runs}${filler}`,
+      });
+      return response;
+    });
+}
+
+async function count({ read }: TestEngine, what = "t"): Promise<unknown> {
+  const { rows } = await read({ statements: `SELECT count(*)::INTEGER FROM ${what}` });
+  return rows[0]?.[0];
+}
+
+describe.each([MEMORY, DATABASE])("$kind", (store) => {
   test("a key holds for 24 hours, and is free again then", async () => {
     await using engine = await testEngine("CREATE TABLE t (i INTEGER)");
     let clock = 1_000 * HOUR;
-    const send = runner(engine, openIdempotentAnswers({ engine: engine.engine, durable, now: () => clock }));
-    expect(await send("a")).toBe("answer 1");
+    const send = runner(
+      engine,
+      openIdempotentResponses(() => clock),
+      { store },
+    );
+    expect(await send("a")).toBe("response 1");
     clock += 24 * HOUR - 1;
-    expect(await send("a")).toBe("answer 1");
+    expect(await send("a")).toBe("response 1");
     await expect(send("a", "other")).rejects.toMatchObject({ failure: { kind: "key-reused" } });
     await expect(send("a", "other")).rejects.toBeInstanceOf(RequestFailure);
     clock += 2;
-    expect(await send("a", "other")).toBe("answer 2");
-    const { rows } = await engine.read({ statements: "SELECT count(*)::INTEGER FROM t" });
-    expect(rows).toEqual([[2]]);
+    expect(await send("a", "other")).toBe("response 2");
+    expect(await count(engine)).toBe(2);
   });
+});
+
+test("an expired record that is still in the table does not block its key", async () => {
+  await using engine = await testEngine("CREATE TABLE t (i INTEGER)");
+  let clock = 1_000 * HOUR;
+  const send = runner(
+    engine,
+    openIdempotentResponses(() => clock),
+    { store: DATABASE },
+  );
+  expect(await send("a")).toBe("response 1");
+  clock += 23.5 * HOUR;
+  // Expired records are deleted now, and not again within the hour.
+  await send("b");
+  clock += 0.75 * HOUR;
+  expect(await send("a")).toBe("response 3");
+  expect(await send("a")).toBe("response 3");
 });
 
 test.each([
@@ -52,35 +85,67 @@ test.each([
   await using engine = await testEngine("CREATE TABLE t (i INTEGER)");
   let clock = 1_000 * HOUR;
   const now = (): number => clock;
-  const send = runner(engine, openIdempotentAnswers({ engine: engine.engine, durable: true, now }));
-  expect(await send("a")).toBe("answer 1");
+  const send = runner(engine, openIdempotentResponses(now), { store: DATABASE });
+  expect(await send("a")).toBe("response 1");
   clock += hours * HOUR;
-  expect(await send("a")).toBe("answer 1");
-  expect(await send("b")).toBe("answer 2");
-  const restarted = runner(engine, openIdempotentAnswers({ engine: engine.engine, durable: true, now }));
-  expect([await restarted("a"), await restarted("b")]).toEqual(["answer 1", "answer 2"]);
-  const { rows } = await engine.read({ statements: "SELECT count(*)::INTEGER FROM t" });
-  expect(rows).toEqual([[2]]);
+  expect(await send("a")).toBe("response 1");
+  expect(await send("b")).toBe("response 2");
+  const restarted = runner(engine, openIdempotentResponses(now), { store: DATABASE });
+  expect([await restarted("a"), await restarted("b")]).toEqual(["response 1", "response 2"]);
+  expect(await count(engine)).toBe(2);
 });
 
-test("what is too old is cleared from the database every hour, not only at start", async () => {
+test("expired records are deleted from the database every hour, not only at startup", async () => {
   await using engine = await testEngine("CREATE TABLE t (i INTEGER)");
   let clock = 1_000 * HOUR;
-  const send = runner(engine, openIdempotentAnswers({ engine: engine.engine, durable: true, now: () => clock }));
+  const send = runner(
+    engine,
+    openIdempotentResponses(() => clock),
+    { store: DATABASE },
+  );
   await send("a");
   await send("b");
   clock += 25 * HOUR;
   await send("c");
-  const { rows } = await engine.read({ statements: "SELECT key FROM eider_idempotency_keys" });
-  expect(rows).toEqual([["c"]]);
+  expect(await count(engine, "eider_idempotency_keys")).toBe(1);
 });
 
 test("keys in the database outlive what is in memory", async () => {
   await using engine = await testEngine("CREATE TABLE t (i INTEGER)");
   const now = (): number => 1_000 * HOUR;
-  const first = runner(engine, openIdempotentAnswers({ engine: engine.engine, durable: true, now }));
-  expect(await first("a")).toBe("answer 1");
-  const second = runner(engine, openIdempotentAnswers({ engine: engine.engine, durable: true, now }));
-  expect(await second("a")).toBe("answer 1");
+  const first = runner(engine, openIdempotentResponses(now), { store: DATABASE });
+  expect(await first("a")).toBe("response 1");
+  const second = runner(engine, openIdempotentResponses(now), { store: DATABASE });
+  expect(await second("a")).toBe("response 1");
   await expect(second("a", "other")).rejects.toMatchObject({ failure: { kind: "key-reused" } });
+});
+
+test("a record holds neither the key nor the request, only their hashes", async () => {
+  await using engine = await testEngine("CREATE TABLE t (i INTEGER)");
+  const send = runner(engine, openIdempotentResponses(Date.now), { store: DATABASE });
+  await send("the-key-itself", "what the client said");
+  const { columns, rows } = await engine.read({
+    statements: "SELECT id, request, response FROM eider_idempotency_keys",
+  });
+  expect(columns).toEqual(["id", "request", "response"]);
+  expect(rows).toEqual([
+    [expect.stringMatching(/^[0-9a-f]{64}$/), expect.stringMatching(/^[0-9a-f]{64}$/), "response 1"],
+  ]);
+});
+
+test("memory keeps no request, and of the responses no more than 32 MiB", async () => {
+  await using engine = await testEngine("CREATE TABLE t (i INTEGER)");
+  const responses = openIdempotentResponses(Date.now);
+  const small = runner(engine, responses, { store: MEMORY });
+  // Together 200 MiB of requests: none of the keys goes.
+  for (let key = 0; key < 200; key++) await small(`small ${key}`, "x".repeat(1024 * 1024));
+  expect(await small("small 0", "x".repeat(1024 * 1024))).toBe("response 1");
+  const large = runner(engine, responses, { store: MEMORY, filler: "x".repeat(1024 * 1024) });
+  for (let key = 0; key < 40; key++) await large(`large ${key}`);
+  expect(await count(engine)).toBe(240);
+  // The latest are there, the oldest are not.
+  await large("large 39");
+  expect(await count(engine)).toBe(240);
+  await large("large 0");
+  expect(await count(engine)).toBe(241);
 });

@@ -24,7 +24,7 @@ import {
 } from "./cached-read.ts";
 import type { CallMarks } from "./call-marks.ts";
 import type { Deadline } from "./deadline.ts";
-import type { IdempotentAnswers } from "./idempotency.ts";
+import type { IdempotentResponses } from "./idempotency.ts";
 import { type RanQuery, ranQuery } from "./ran-query.ts";
 
 /** One call of an endpoint, whoever makes it. */
@@ -47,7 +47,7 @@ export interface Callee {
   readonly engine: Engine;
   readonly spool: Spool;
   readonly limits: Limits;
-  readonly idempotentAnswers: IdempotentAnswers;
+  readonly idempotentResponses: IdempotentResponses;
   readonly caches: Caches;
   /** The catalog of the caches. */
   readonly cacheCatalog: string;

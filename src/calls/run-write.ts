@@ -1,9 +1,10 @@
 import { identityKey } from "../auth/identity.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
-import type { Written } from "../engines/engine.ts";
+import type { Write, Written } from "../engines/engine.ts";
+import type { WriteOnce } from "../engines/write-once.ts";
+import { RequestFailure } from "../failure.ts";
 import type { RawParams } from "../params/parameter.ts";
 import type { Lookup } from "../sql/render.ts";
-import type { RunRecorded } from "./idempotency.ts";
 import { ranQuery } from "./ran-query.ts";
 import { type Call, type Callee, noteRendered, statementsOf, untilAborted, validateCall } from "./run-endpoint.ts";
 
@@ -11,7 +12,8 @@ import { type Call, type Callee, noteRendered, statementsOf, untilAborted, valid
 export interface WriteCall extends Call {
   /** What the client calls its request, so that it is not run twice. */
   readonly idempotencyKey: string | undefined;
-  readonly encode: (written: Written) => Promise<string>;
+  /** `earlier` is the response so far, when statements that an earlier request committed have returned rows. */
+  readonly encode: (written: Written, earlier?: string) => Promise<string>;
 }
 
 /**
@@ -32,23 +34,37 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Call
     const { transaction, returnsData } = operation;
     const statements = statementsOf(verified, lookup, callee.engine);
     const { entered } = noteRendered(marks, () => ranQuery(verified, lookup, callee.engine));
-    const run: RunRecorded = async (record) => {
-      const written = await callee.engine
-        .write({ connections, lane, statements, transaction, returnsData, signal, record, entered })
-        .catch((error: unknown) => {
-          // What came before the statement that failed has been committed.
-          if (!transaction) invalidateAfter(endpoint, callee);
-          throw error;
-        });
+    const write: Write = { connections, lane, statements, transaction, returnsData, signal, entered };
+    const failed = (error: unknown): never => {
+      // What came before the statement that failed has been committed.
+      if (!transaction) invalidateAfter(endpoint, callee);
+      throw error;
+    };
+    const done = async (): Promise<void> => {
       if (marks !== undefined) marks.firstRow = performance.now();
       await renewAfter(endpoint, callee);
-      return written;
     };
-    if (idempotencyKey === undefined) return await encode(await run());
+    if (idempotencyKey === undefined) {
+      const written = await callee.engine.write(write).catch(failed);
+      await done();
+      return await encode(written);
+    }
+    const store = storeOf(verified);
     const scope = `${endpoint.name}\n${identityKey(identity)}`;
     const request = { scope, key: idempotencyKey, fingerprint: fingerprintOf(call.raw) };
-    return await callee.idempotentAnswers.once(request, { run, encode, signal });
+    return await callee.idempotentResponses.once(request, async (record) => {
+      const { response, ran } = await callee.engine.writeOnce(write, { ...record, store, encode }).catch(failed);
+      if (ran) await done();
+      return response;
+    });
   });
+}
+
+/** Where the record goes. An endpoint that has no place for it takes no key. */
+function storeOf({ operation }: Endpoint): WriteOnce["store"] {
+  const store = operation.kind === "write" ? operation.recordStore : undefined;
+  if (store === undefined || store.kind === "none") throw new RequestFailure({ kind: "key-refused" });
+  return store;
 }
 
 /** What a client said. Texts only: no two requests that differ share it. */

@@ -1,4 +1,4 @@
-import type { Endpoint } from "../endpoint/endpoint.ts";
+import { type Endpoint, takesKeys } from "../endpoint/endpoint.ts";
 import type { Components } from "./components.ts";
 import { type HeaderName, headersNamed, rateLimitNames } from "./headers.ts";
 import type { JsonObject } from "./json.ts";
@@ -47,7 +47,7 @@ function failuresOf(endpoint: Endpoint, { maxBodyBytes, refusesPlainHttp }: Fail
     operation.kind === "write" && CONFLICT,
     takesBody && { ...TOO_LARGE, description: `${TOO_LARGE.description} of ${maxBodyBytes} bytes.` },
     takesBody && UNSUPPORTED_BODY,
-    operation.kind === "write" && KEY_REUSED,
+    takesKeys(endpoint) && KEY_REUSED,
     // Whoever guesses passwords waits too.
     (rateLimit !== undefined || auth?.kind === "basic") && TOO_MANY,
     FAILED,

@@ -1,5 +1,5 @@
 import type { Limits } from "../config/project.ts";
-import type { Endpoint } from "../endpoint/endpoint.ts";
+import { type Endpoint, takesKeys } from "../endpoint/endpoint.ts";
 import { formats } from "../formats/index.ts";
 import { isPageField, type PageField, pageFields } from "../params/page.ts";
 import { canonicalHeaderName, type Parameter } from "../params/parameter.ts";
@@ -20,7 +20,8 @@ export function parametersOf(endpoint: Endpoint, context: ParameterContext): rea
   return [
     ...pathParameters(endpoint, context),
     ...declared.map((parameter) => declaredParameter(parameter, endpoint, context)),
-    ...(endpoint.operation.kind === "read" ? readParameters(endpoint, context) : [idempotencyKey(context)]),
+    ...(endpoint.operation.kind === "read" ? readParameters(endpoint, context) : []),
+    ...(takesKeys(endpoint) ? [idempotencyKey(context)] : []),
   ];
 }
 
@@ -119,7 +120,7 @@ function idempotencyKey({ components }: ParameterContext): JsonObject {
     name: "Idempotency-Key",
     in: "header",
     description:
-      "Names the request, so that it can be sent again: within 24 hours the first answer comes back and nothing runs.",
+      "Names the request, so that it can be sent again: within 24 hours the first response comes back and nothing runs.",
     schema: { type: "string", pattern: "^[!-~]([ -~]{0,253}[!-~])?$" },
   }));
 }

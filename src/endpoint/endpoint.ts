@@ -3,6 +3,7 @@ import type { CacheConfig } from "../config/cache-config.ts";
 import type { Location } from "../config/problem.ts";
 import type { McpConfig, Method, TemplateSource } from "../config/project.ts";
 import type { Lane } from "../engines/engine.ts";
+import type { RecordStore } from "../engines/write-once.ts";
 import type { Parameter } from "../params/parameter.ts";
 import type { RateLimitPolicy } from "../rate-limit/policy.ts";
 import type { Power } from "../sql/reach.ts";
@@ -19,7 +20,14 @@ export type Operation =
       readonly validateBeforeWrite: boolean;
       /** What its template may do beyond its data. */
       readonly allow: readonly Power[];
+      /** Where the record of an `Idempotency-Key` is kept. Absent until the database has been asked. */
+      readonly recordStore?: RecordStore;
     };
+
+/** Whether a client may name its requests by `Idempotency-Key`. */
+export function takesKeys({ operation }: Pick<Endpoint, "operation">): boolean {
+  return operation.kind === "write" && operation.recordStore?.kind !== "none";
+}
 
 /** One part of a path: a fixed text, or a parameter's name. */
 export type Segment =

@@ -23,11 +23,21 @@ export async function verifyEndpoint(
   const words = effectProblems(trial(false), samples);
   if (words.length > 0) return { endpoint, problems: words };
   const bound = await tryAll(trial(false), samples);
-  if (bound.length === 0) return { endpoint, problems: [] };
+  if (bound.length === 0) return { endpoint: await withRecordStore(trial(false), samples), problems: [] };
   // A whole number or a fixed list may stand where SQL takes no parameter: then its text is inlined; decisions 4.
   const inlined = await tryAll(trial(true), samples);
   const isBetter = inlined.filter(isError).length < bound.filter(isError).length || inlined.length < bound.length;
-  return isBetter ? { endpoint: { ...endpoint, inline: true }, problems: inlined } : { endpoint, problems: bound };
+  const best = await withRecordStore(trial(isBetter), samples);
+  return { endpoint: best, problems: isBetter ? inlined : bound };
+}
+
+/** The endpoint as it is tried, and where the records of its writes are kept. */
+async function withRecordStore(trial: Trial, samples: readonly Sample[]): Promise<Endpoint> {
+  const { endpoint, inline, engine, depth } = trial;
+  const { operation } = endpoint;
+  if (operation.kind !== "write" || depth === "parse") return inline ? { ...endpoint, inline } : endpoint;
+  const rendered = samples.map((sample) => renderSample(trial, sampleLookup(sample)).statements);
+  return { ...endpoint, inline, operation: { ...operation, recordStore: await engine.recordStore(rendered) } };
 }
 
 function isError({ severity }: Problem): boolean {

@@ -3,6 +3,7 @@ import type { Column } from "../result/column.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { MadeFunctions } from "../sql/made-functions.ts";
 import type { Statement } from "../sql/statement.ts";
+import type { OnceWritten, RecordStore, WriteOnce } from "./write-once.ts";
 
 /** Whose work it is: lanes share the slots, so that one of them cannot keep all the others waiting. */
 export interface Lane {
@@ -39,8 +40,6 @@ export interface Write {
   /** As for a read; what has not been committed by then is rolled back. */
   readonly signal: StopSignal;
   readonly entered?: (() => void) | undefined;
-  /** A statement of ours that tells of the outcome: it is committed with the change, or right after it where that cannot be. */
-  readonly record?: ((written: Written) => Promise<Statement>) | undefined;
 }
 
 /** Our own bookkeeping in a transaction: what is done next may depend on what was found. */
@@ -155,6 +154,13 @@ export interface Engine {
   /** Rejects with a RequestFailure; `conflict` when others kept changing the same rows. */
   write(write: Write): Promise<Written>;
   /**
+   * Runs a write unless it is done, and goes on behind what is done where each statement commits by itself. Rejects with a
+   * RequestFailure; `key-reused` when the record is of another request.
+   */
+  writeOnce(write: Write, once: WriteOnce): Promise<OnceWritten>;
+  /** Where the records of a write can be kept, whichever of these lists of statements it runs. */
+  recordStore(samples: readonly (readonly Statement[])[]): Promise<RecordStore>;
+  /**
    * Runs statements one after the other in one transaction, which is committed when `work` resolves and rolled back when it
    * rejects. What conflicts with others is tried again from the beginning. Rejects with a RequestFailure, or with what `work` threw.
    */
@@ -220,6 +226,8 @@ export interface EngineOptions {
   readonly fileIdentity?: ((path: string) => Promise<string | undefined>) | undefined;
   /** A database file that is only read was replaced by another, or could not be: the old one is served on. */
   readonly fileReplaced?: ((file: ReplacedFile) => void) | undefined;
+  /** A write was committed and is durable, and the checkpoint after it failed. The message holds no secrets. */
+  readonly checkpointFailed?: ((message: string) => void) | undefined;
   /** Queries at once. */
   readonly maxConcurrentQueries: number;
   /** Calls that wait for their turn; beyond, they are `overloaded`. Undefined: as many as will have it soon. */

@@ -139,6 +139,16 @@ function describe(event: ServiceEvent): Line {
             fields: {},
           };
     }
+    case "checkpoint-failed":
+      return {
+        level: "warn",
+        message: `a write is durable, but the checkpoint after it failed: ${event.message}`,
+        fields: {},
+      };
+    case "keys-refused": {
+      const { endpoint, reason } = event;
+      return { level: "info", message: `Idempotency-Key is refused with 400: ${reason}`, fields: { endpoint } };
+    }
     case "reloaded": {
       const { endpoints, ms } = event;
       const message = `reloaded: ${endpoints} endpoint${endpoints === 1 ? "" : "s"} in ${Math.round(ms)} ms`;

@@ -74,6 +74,7 @@ export function refusedOutcome(failure: Failure, challenges: readonly string[]):
     case "unsupported-body-type":
     case "not-acceptable":
     case "key-reused":
+    case "key-refused":
     case "conflict":
       return refused(403, "Forbidden");
     case "body-too-large":

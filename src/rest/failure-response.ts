@@ -71,6 +71,14 @@ export function failureResponse(failure: Failure): FailureResponse {
         headers: {},
         body: { error: "Unprocessable Content: this Idempotency-Key was used for another request" },
       };
+    case "key-refused":
+      return {
+        status: 400,
+        headers: {},
+        body: {
+          errors: [{ field: "Idempotency-Key", message: "Idempotency keys are not supported by this endpoint" }],
+        },
+      };
     case "conflict":
       return {
         status: 409,

@@ -72,8 +72,12 @@ const BEFORE_THE_NAME = new Set(
 export function changedName(sql: string, dialect: Dialect): readonly string[] | undefined {
   const [effect] = effectsOf([sql], dialect);
   if (effect === undefined || effect.kind === "reads" || !NAMED_VERBS.has(effect.verb)) return undefined;
+  if (effect.verb === "COPY" && !copiesIntoTable(sql, dialect)) return undefined;
   const outside = topLevel(tokensOf(sql, dialect));
   let at = outside.findIndex(({ text }) => text === effect.verb) + 1;
+  // An index lies where its table does.
+  const on = outside.findIndex(({ text }) => text === "ON");
+  if (effect.verb === "CREATE" && on > 0 && outside.slice(at, on).some(({ text }) => text === "INDEX")) at = on + 1;
   while (BEFORE_THE_NAME.has(outside[at]?.text ?? "")) at++;
   const path: string[] = [];
   for (let part = outside[at]; part?.kind === "word"; part = outside[at]) {
@@ -85,7 +89,7 @@ export function changedName(sql: string, dialect: Dialect): readonly string[] | 
 }
 
 const ROW_VERBS = new Set(["INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE"]);
-const NAMED_VERBS = new Set([...ROW_VERBS, "CREATE", "DROP", "ALTER"]);
+const NAMED_VERBS = new Set([...ROW_VERBS, "COPY", "CREATE", "DROP", "ALTER"]);
 
 export function changedTable(sql: string, dialect: Dialect): ChangedTable {
   const [effect] = effectsOf([sql], dialect);
@@ -94,11 +98,31 @@ export function changedTable(sql: string, dialect: Dialect): ChangedTable {
   return name === undefined ? { kind: "unknown" } : { kind: "table", name };
 }
 
-/** `COPY t FROM ...` inserts rows; `COPY ... TO ...` writes a file. */
+/** `COPY t FROM ...` inserts rows; `COPY ... TO ...` writes a file, and `COPY FROM DATABASE ...` a database. */
 export function copiesIntoTable(sql: string, dialect: Dialect): boolean {
   const words = topLevelWords(tokensOf(sql, dialect));
   const direction = words.find((word) => word === "FROM" || word === "TO");
-  return words[0] === "COPY" && direction === "FROM";
+  return words[0] === "COPY" && words[1] !== "FROM" && direction === "FROM";
+}
+
+/** Words after which an INSERT need not insert all of its rows, or none is known. */
+const INSERTS_OTHERWISE = new Set(["SELECT", "FROM", "TABLE", "ON", "RETURNING", "WITH"]);
+
+/** How many rows a plain `INSERT INTO t VALUES (...), (...)` inserts when it succeeds. Undefined for all else. */
+export function insertedRows(sql: string, dialect: Dialect): number | undefined {
+  const tokens = tokensOf(sql, dialect);
+  const words = topLevelWords(tokens);
+  if (words[0] !== "INSERT" || words[1] !== "INTO" || words.some((word) => INSERTS_OTHERWISE.has(word)))
+    return undefined;
+  let depth = 0;
+  let rows: number | undefined;
+  for (const { text } of tokens) {
+    if (depth === 0 && text === "VALUES") rows = 0;
+    if (depth === 0 && text === "(" && rows !== undefined) rows++;
+    if (text === "(") depth++;
+    if (text === ")") depth--;
+  }
+  return rows;
 }
 
 /** `INSERT INTO x`, `UPDATE x`, `DELETE FROM x`, `DROP TABLE x` on what the template itself created as temporary. */

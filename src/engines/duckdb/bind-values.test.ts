@@ -95,7 +95,6 @@ test("values that are inserted arrive as DuckDB itself would convert them, whate
       transaction: true,
       returnsData: false,
       signal,
-      record: undefined,
     });
   const whole = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
   const edges = fc.constantFrom(0n, 1n, -1n, 127n, 128n, 2n ** 31n - 1n, 2n ** 31n, -(2n ** 31n), -(2n ** 31n) - 1n);

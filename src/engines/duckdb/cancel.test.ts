@@ -144,7 +144,6 @@ test("a write that is cancelled at any moment tells the truth: done and told, or
       transaction: true,
       returnsData: false,
       signal: controller.signal,
-      record: undefined,
     });
     // From at once to after the end: the moments around the commit are among them.
     const timer = setTimeout(() => controller.abort(timeout), (id % 15) * 0.4);

@@ -1,5 +1,6 @@
 import duckdb from "@duckdb/node-bindings";
 import type { StopSignal } from "../engine.ts";
+import { isDurable } from "./messages.ts";
 
 /**
  * The ways out of a read before its end: the caller's signal, or the engine that closes. A read does one thing at a
@@ -76,7 +77,7 @@ export async function unlessDone<T>(
   try {
     return await call();
   } catch (error) {
-    cancellation.check();
+    if (!isDurable(error)) cancellation.check();
     throw error;
   } finally {
     cancellation.listen(undefined);

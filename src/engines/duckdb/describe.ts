@@ -5,7 +5,7 @@ import type { BoundValue, Statement } from "../../sql/statement.ts";
 import { wholeTokens } from "../../sql/whole-tokens.ts";
 import { duckdbDialect } from "./dialect.ts";
 import { columnTypeOf } from "./logical-type.ts";
-import { CHANGES_ROWS } from "./session.ts";
+import { CHANGES_ROWS } from "./statement-kinds.ts";
 
 const { StatementType } = duckdb;
 

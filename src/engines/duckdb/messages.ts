@@ -61,14 +61,33 @@ export function messageOf(error: unknown): string {
 /** Somebody else changed the same rows, or the same name, since the transaction began. Another try may do. */
 export function isConflict(error: unknown): boolean {
   if (error instanceof ConflictError) return true;
-  return /^TransactionContext Error: (?:Conflict|Catalog write-write conflict|Failed to commit(?!: (?:IO Error|Could not))|Transaction conflict)/i.test(
-    messageOf(error),
+  const message = messageOf(error);
+  return (
+    /^TransactionContext Error: (?:Conflict|Catalog write-write conflict|Failed to commit(?!: (?:IO Error|Could not))|Transaction conflict)/i.test(
+      message,
+    ) || REMOTE_CONFLICT.test(message)
   );
 }
+
+/** What attached databases say of it: Postgres, MySQL, SQLite. */
+const REMOTE_CONFLICT =
+  /could not serialize access|deadlock detected|deadlock found when trying to get lock|lock wait timeout exceeded|database (?:table )?is locked/i;
 
 /** A transaction that changes two attached databases. */
 export function isOfTwoDatabases(error: unknown): boolean {
   return /Attempting to write to database/.test(messageOf(error));
+}
+
+/** A row with the same primary key is there already, in whatever database. */
+export function isSameKey(error: unknown): boolean {
+  return /Duplicate key|duplicate key value violates|UNIQUE constraint failed|Duplicate entry|violates primary key/.test(
+    messageOf(error),
+  );
+}
+
+/** The user of the connection may not do it. */
+export function isForbidden(error: unknown): boolean {
+  return /permission denied|command denied|readonly database|read-only/i.test(messageOf(error));
 }
 
 export function isDuplicateKey(error: unknown): boolean {

@@ -5,12 +5,13 @@ import { type Cancellation, cancellationOf } from "./cancellation.ts";
 import { runChange } from "./change.ts";
 import { configurationLock } from "./configuration-lock.ts";
 import { openConnectionPool } from "./connection-pool.ts";
+import { openDatabases } from "./databases.ts";
 import { type EngineRoom, withDefaults } from "./default-settings.ts";
 import { dependencyFinder } from "./dependencies.ts";
 import { duckdbDialect } from "./dialect.ts";
 import { findMadeFunctions } from "./functions/made-functions.ts";
 import { memoryOf } from "./memory-of.ts";
-import { failureOf, messageOf } from "./messages.ts";
+import { failureOf, messageOf, redacted, withoutSql } from "./messages.ts";
 import { type OpenDatabase, openDatabase } from "./open-database.ts";
 import { openPlanner } from "./plan.ts";
 import { readRows, willBeHeld } from "./read.ts";
@@ -18,6 +19,7 @@ import { readIntoFile } from "./read-into-file.ts";
 import { readMemory } from "./read-memory.ts";
 import { rememberedTotals } from "./remembered-totals.ts";
 import { openReplacedFiles } from "./replaced-files.ts";
+import { runOnce } from "./run-once.ts";
 import { openSession, type Session } from "./session.ts";
 import { openSharedReads } from "./shared-reads.ts";
 import { openSlots } from "./slots.ts";
@@ -25,6 +27,7 @@ import { openSources } from "./sources.ts";
 import { statementKey } from "./statement-key.ts";
 import { runWrite } from "./write.ts";
 import { openWriteLanes } from "./write-lanes.ts";
+import { openWriteRecords, upgradeRecords } from "./write-records.ts";
 
 export interface DuckDbOptions extends EngineOptions, EngineRoom {
   /** In memory when absent. */
@@ -37,7 +40,9 @@ export interface DuckDbOptions extends EngineOptions, EngineRoom {
 /** The embedded engine. Rejects with an EngineOpenError. */
 export async function openDuckDb(options: DuckDbOptions): Promise<Engine> {
   const settings = withDefaults(options.settings, options);
-  return engineOver(await openDatabase(options.path, settings, options.fileFolder), options);
+  const opened = await openDatabase(options.path, settings, options.fileFolder);
+  if (options.path !== undefined) await upgradeRecords(opened.database);
+  return engineOver(opened, options);
 }
 
 const SOURCES_OPENED_AT_ONCE = 4;
@@ -71,6 +76,8 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   const totals = rememberedTotals(versions, dependencies);
   const sharedReads = openSharedReads();
   const lanes = openWriteLanes();
+  const databases = openDatabases(planner.inspect);
+  const records = openWriteRecords();
   const files = openReplacedFiles({ database, replacing: changeEverything, ...options });
   const active = new Set<Cancellation>();
   let closing: Promise<void> | undefined;
@@ -88,6 +95,11 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   function namesChanged(names?: readonly string[]): void {
     pool.forgetStatements(names);
     dependencies.forget(names);
+    if (names === undefined) databases.forget();
+  }
+
+  function checkpointFailed(error: unknown): void {
+    options.checkpointFailed?.(redacted(withoutSql(messageOf(error)), secrets));
   }
 
   function cancellable(signal: StopSignal): Cancellation {
@@ -126,7 +138,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
       const seat = slots.seat(lane, connections);
       await slots.enter(seat, cancellation);
       entered?.();
-      session = await openSession({ pool, slots, seat, cancellation });
+      session = await openSession({ pool, slots, seat, cancellation, checkpointFailed });
       return await work(session, fail);
     } catch (error) {
       await session?.end();
@@ -146,7 +158,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
         sibling: () => {
           const seat = slots.seat(read.lane, read.connections);
           if (!slots.tryEnter(seat)) return undefined;
-          return openSession({ pool, slots, seat, cancellation: cancellable(read.signal) });
+          return openSession({ pool, slots, seat, cancellation: cancellable(read.signal), checkpointFailed });
         },
         stream: { crowded: () => slots.waiting() > 0, failureOf: failed },
       });
@@ -190,11 +202,16 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     write(change) {
       // Where each statement commits by itself, those before the one that failed are done.
       const run = change.transaction ? inSession : inSessionOnce;
-      return run(change, (session) => runWrite(change, { session, versions, lanes, namesChanged }));
+      return run(change, (session) => runWrite(change, { session, versions, lanes, databases, namesChanged }));
     },
+    writeOnce: (change, once) =>
+      inSession(change, (session) =>
+        runOnce(change, once, { session, versions, lanes, databases, namesChanged, records }),
+      ),
+    recordStore: databases.recordStore,
     async change(change, work) {
       const settled = await inSession(change, (session, failed) =>
-        runChange(change, work, { session, versions, lanes, namesChanged, failureOf: failed }),
+        runChange(change, work, { session, versions, lanes, databases, namesChanged, failureOf: failed }),
       );
       return settled();
     },

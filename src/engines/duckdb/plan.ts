@@ -1,12 +1,11 @@
 import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../failure.ts";
 import type { Column } from "../../result/column.ts";
-import { changedName } from "../../sql/classify.ts";
 import type { Statement } from "../../sql/statement.ts";
 import type { StatementProblem, TextRows } from "../engine.ts";
 import { bindValues } from "./bind-values.ts";
+import { changedDatabase, listDatabases } from "./databases.ts";
 import { describeStatement, leavesShapesAlone } from "./describe.ts";
-import { duckdbDialect } from "./dialect.ts";
 import { errorPosition } from "./error-position.ts";
 import { extractStatements } from "./extract-statements.ts";
 import { inspect } from "./inspect.ts";
@@ -163,16 +162,9 @@ async function planStatement(native: duckdb.Connection, statement: Statement): P
  * process for a MERGE with RETURNING.)
  */
 async function readOnlyProblem(native: duckdb.Connection, sql: string): Promise<StatementProblem | undefined> {
-  const path = changedName(sql, duckdbDialect);
-  if (path === undefined) return undefined;
-  const databases = await inspect(native, {
-    sql: "SELECT lower(database_name), readonly::VARCHAR, (database_name = current_database())::VARCHAR FROM duckdb_databases()",
-    values: [],
-  });
-  const named = path.length > 1 ? databases.find(([name]) => name === path[0]) : undefined;
-  const [name, readOnly] = named ?? databases.find(([, , current]) => current === "true") ?? [];
-  if (readOnly !== "true") return undefined;
-  const message = `the database "${name}" is read-only, and this statement changes it`;
+  const changed = changedDatabase(sql, await listDatabases((statement) => inspect(native, statement)));
+  if (changed === undefined || !changed.readOnly) return undefined;
+  const message = `the database "${changed.name}" is read-only, and this statement changes it`;
   // Nothing that comes before it can make it right.
   return { kind: "syntax", message, statement: 0, offset: undefined };
 }

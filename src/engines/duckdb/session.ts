@@ -6,6 +6,7 @@ import type { ConnectionPool } from "./connection-pool.ts";
 import { extractStatements } from "./extract-statements.ts";
 import { isDurable, messageOf } from "./messages.ts";
 import type { Seat, Slots } from "./slots.ts";
+import { CHANGES_NAMES, CHANGES_ROWS, LEAVES_NOTHING, MAKES_TEMPORARY, RUNS_ONCE } from "./statement-kinds.ts";
 
 /** One read or write at work: a connection of its own, a slot while native code runs, and a way to stop. */
 export interface Session {
@@ -13,8 +14,13 @@ export interface Session {
   prepare(sql: string): Promise<duckdb.PreparedStatement>;
   /** Runs to the end and holds all rows. */
   execute(statement: Statement): Promise<duckdb.Result>;
-  /** The same as a transaction of its own, in one call where DuckDB allows it. What it did is durable then. */
+  /**
+   * The same as a transaction of its own, in one call where DuckDB allows it. What it did is durable then, and also when it
+   * rejects with an error that `isDurable`: only the result is lost.
+   */
   executeAndCommit(statement: Statement): Promise<duckdb.Result>;
+  /** The same in three calls: the result is there before the commit, whatever DuckDB does after that. */
+  executeThenCommit(statement: Statement): Promise<duckdb.Result>;
   /** Runs until the first rows are there. */
   stream(statement: Statement): Promise<duckdb.Result>;
   fetch(result: duckdb.Result): Promise<duckdb.DataChunk | undefined>;
@@ -34,39 +40,9 @@ export interface Session {
   ended(): boolean;
 }
 
-/** Kinds of statements that leave nothing behind on their connection once the transaction is rolled back. */
-const LEAVES_NOTHING: ReadonlySet<duckdb.StatementType> = new Set([
-  duckdb.StatementType.SELECT,
-  duckdb.StatementType.EXPLAIN,
-  duckdb.StatementType.CREATE,
-  duckdb.StatementType.DROP,
-  duckdb.StatementType.ALTER,
-  duckdb.StatementType.INSERT,
-  duckdb.StatementType.UPDATE,
-  duckdb.StatementType.DELETE,
-  duckdb.StatementType.MERGE_INTO,
-  duckdb.StatementType.COPY,
-]);
-
-const MAKES_TEMPORARY = /\btemp(?:orary)?\b/i;
-
-/** Kinds after whose rollback a statement that was prepared before may mean another table of the same name. */
-const CHANGES_NAMES: ReadonlySet<duckdb.StatementType> = new Set([
-  duckdb.StatementType.CREATE,
-  duckdb.StatementType.DROP,
-  duckdb.StatementType.ALTER,
-]);
-
 /** When statements without parameters were planned. */
 const plannedAt = new WeakMap<duckdb.PreparedStatement, number>();
 const MOST_PLANS = 3;
-
-export const CHANGES_ROWS: ReadonlySet<duckdb.StatementType> = new Set([
-  duckdb.StatementType.INSERT,
-  duckdb.StatementType.UPDATE,
-  duckdb.StatementType.DELETE,
-  duckdb.StatementType.MERGE_INTO,
-]);
 
 /** What changes rows is asked once what it would like to be bound. */
 const askedOf = new WeakMap<duckdb.PreparedStatement, readonly AskedType[]>();
@@ -76,10 +52,13 @@ export interface SessionOptions {
   readonly slots: Slots;
   readonly seat: Seat;
   readonly cancellation: Cancellation;
+  /** A commit is durable, and the checkpoint that DuckDB made after it failed. */
+  readonly checkpointFailed: (error: unknown) => void;
 }
 
 /** The caller has entered the slots; the session leaves them, and ends the cancellation. */
-export async function openSession({ pool, slots, seat, cancellation }: SessionOptions): Promise<Session> {
+export async function openSession(options: SessionOptions): Promise<Session> {
+  const { pool, slots, seat, cancellation } = options;
   const connection = await pool.take().catch((error: unknown) => {
     slots.release(seat);
     slots.leave(seat);
@@ -104,7 +83,7 @@ export async function openSession({ pool, slots, seat, cancellation }: SessionOp
     const moment = pool.versions.now();
     try {
       const statement = await interruptible(native, cancellation, () => duckdb.prepare(native, sql));
-      statements.set(sql, statement);
+      if (!RUNS_ONCE.test(sql)) statements.set(sql, statement);
       if (duckdb.nparams(statement) === 0) plannedAt.set(statement, moment);
       if (inTransaction) plannedInside.add(statement);
       const type = duckdb.prepared_statement_type(statement);
@@ -191,8 +170,17 @@ export async function openSession({ pool, slots, seat, cancellation }: SessionOp
   async function executeAndCommit(statement: Statement): Promise<duckdb.Result> {
     if (statement.values.length > 0) {
       const prepared = await prepare(statement.sql);
-      if (!inTransaction) return await runPrepared(prepared, statement, duckdb.execute_prepared, unlessDone);
+      if (!inTransaction) {
+        return await runPrepared(prepared, statement, duckdb.execute_prepared, unlessDone).catch((error: unknown) => {
+          if (isDurable(error)) noteDurable(error);
+          throw error;
+        });
+      }
     }
+    return await executeThenCommit(statement);
+  }
+
+  async function executeThenCommit(statement: Statement): Promise<duckdb.Result> {
     // A plan that was made before the transaction may not fit the data that it sees.
     await begin();
     const result = await run(statement, duckdb.execute_prepared);
@@ -244,10 +232,15 @@ export async function openSession({ pool, slots, seat, cancellation }: SessionOp
     plannedInside = new WeakSet();
     if (makesTemporary) clean = false;
     await control("COMMIT").catch((error: unknown) => {
-      // Only tidying up its file has failed: whoever was told so would write it again.
+      // Only the checkpoint after it failed: a client that is told so would write it again.
       if (!isDurable(error)) throw error;
-      clean = false;
+      noteDurable(error);
     });
+  }
+
+  function noteDurable(error: unknown): void {
+    clean = false;
+    options.checkpointFailed(error);
   }
 
   async function failed(): Promise<boolean> {
@@ -276,6 +269,7 @@ export async function openSession({ pool, slots, seat, cancellation }: SessionOp
     prepare,
     execute: (statement) => run(statement, duckdb.execute_prepared),
     executeAndCommit,
+    executeThenCommit,
     stream: (statement) => run(statement, duckdb.execute_prepared_streaming),
     async fetch(result) {
       const chunk = await interruptible(native, cancellation, () => duckdb.fetch_chunk(result));

@@ -10,6 +10,8 @@ import type { Session } from "./session.ts";
 export interface WriteLanes {
   /** `lane` names what is written to. Rejects with a RequestFailure `conflict` after many tries in vain. */
   run<T>(lane: string, session: Session, attempt: () => Promise<T>): Promise<T>;
+  /** The same, one at a time from the beginning. */
+  queue<T>(lane: string, session: Session, attempt: () => Promise<T>): Promise<T>;
   /** Tries again where it is, for work that is already alone in its lane or commits piece by piece. */
   retry<T>(session: Session, attempt: () => Promise<T>): Promise<T>;
 }
@@ -60,6 +62,7 @@ export function openWriteLanes(): WriteLanes {
 
   return {
     retry,
+    queue: (lane, session, attempt) => alone(lane, session, () => retry(session, attempt)),
     async run(lane, session, attempt) {
       if (!lanes.has(lane)) {
         try {

@@ -1,53 +1,62 @@
 import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../failure.ts";
-import { changedTable, copiesIntoTable } from "../../sql/classify.ts";
+import { changedTable, copiesIntoTable, insertedRows } from "../../sql/classify.ts";
 import type { Statement } from "../../sql/statement.ts";
 import { NOT_WATCHED, type Write, type Written } from "../engine.ts";
 import type { DataVersions } from "./data-versions.ts";
+import type { Databases } from "./databases.ts";
 import { duckdbDialect } from "./dialect.ts";
 import { EVERYTHING, heldRows } from "./held-rows.ts";
-import { ConflictError, isDuplicateKey, isOfTwoDatabases } from "./messages.ts";
-import { CHANGES_ROWS, type Session } from "./session.ts";
+import { ConflictError, isDuplicateKey, isDurable } from "./messages.ts";
+import type { Session } from "./session.ts";
+import { CHANGES_ROWS } from "./statement-kinds.ts";
 import type { WriteLanes } from "./write-lanes.ts";
 
 export interface Writing {
   readonly session: Session;
   readonly versions: DataVersions;
   readonly lanes: WriteLanes;
+  readonly databases: Databases;
   /** Tables, views or macros were made or went: all names, or these, may mean other things now. */
   readonly namesChanged: (names?: readonly string[]) => void;
 }
 
 /** What of the catalog a write touches: it is known by its words which table each statement changes. */
-type Touched = readonly string[] | "all";
+export type Touched = readonly string[] | "all";
 
 /** Runs the statements, commits, and counts. What conflicts with others is tried again, one at a time. */
 export async function runWrite(write: Write, writing: Writing): Promise<Written> {
   const [only, ...others] = write.statements;
-  if (only === undefined) {
-    throw new RequestFailure({ kind: "query-failed", message: "The template holds no statement." });
-  }
+  if (only === undefined) throw noStatement();
   const { session, lanes } = writing;
   const touched = touchedBy(write.statements);
   const counted = statementRunner();
-  const isAlone = others.length === 0 && write.record === undefined;
   const attempt = (): Promise<Outcome> => {
-    if (isAlone) return committed(touched, writing, () => counted(only, NOTHING, session.executeAndCommit));
-    if (write.transaction) return runTogether(write, { ...writing, touched, counted });
-    return recordedAfter(write, writing, () => runEach(write.statements, { ...writing, counted }));
+    if (others.length === 0) return runAlone(only, NOTHING, { ...writing, touched, counted });
+    return write.transaction
+      ? runTogether(write.statements, { ...writing, touched, counted })
+      : runEach(write.statements, { ...writing, counted });
   };
   const outcome = await lanes.run(laneOf(touched), session, attempt);
   await session.end();
   return writtenOf(outcome, write);
 }
 
-function writtenOf({ affected, returned, selected }: Outcome, { returnsData, signal }: Write): Written {
+export function noStatement(): RequestFailure {
+  return new RequestFailure({ kind: "query-failed", message: "The template holds no statement." });
+}
+
+export function writtenOf(
+  { affected, returned, selected }: Outcome,
+  { returnsData, signal }: Pick<Write, "returnsData" | "signal">,
+): Written {
   const result = returnsData ? (returned ?? selected) : undefined;
   const rows = result && heldRows(result, { total: undefined, window: EVERYTHING, signal, watch: NOT_WATCHED });
   return { rowsAffected: affected, rows };
 }
 
-interface Outcome {
+/** What statements came to, all together. */
+export interface Outcome {
   readonly affected: number;
   /** The rows of the last RETURNING. */
   readonly returned: duckdb.Result | undefined;
@@ -55,42 +64,36 @@ interface Outcome {
   readonly selected: duckdb.Result | undefined;
 }
 
-const NOTHING: Outcome = { affected: 0, returned: undefined, selected: undefined };
+export const NOTHING: Outcome = { affected: 0, returned: undefined, selected: undefined };
 
-type Counted = (
+export type Counted = (
   statement: Statement,
   before: Outcome,
   execute: (statement: Statement) => Promise<duckdb.Result>,
 ) => Promise<Outcome>;
 
+/** One statement that commits by itself: in one call, unless DuckDB could lose its result in that. */
+export async function runAlone(
+  statement: Statement,
+  before: Outcome,
+  writing: Writing & { readonly touched: Touched; readonly counted: Counted },
+): Promise<Outcome> {
+  const { session, databases, touched, counted } = writing;
+  const lossy = databases.mayLoseResult(statement.sql);
+  const threeCalls = lossy === true || (lossy !== false && (await lossy));
+  const execute = threeCalls ? session.executeThenCommit : session.executeAndCommit;
+  return await committed(touched, writing, () => counted(statement, before, execute));
+}
+
 async function runTogether(
-  write: Write,
+  statements: readonly Statement[],
   writing: Writing & { readonly touched: Touched; readonly counted: Counted },
 ): Promise<Outcome> {
   const { session, touched, counted } = writing;
-  const { statements, record } = write;
   await session.begin();
   let outcome = NOTHING;
   for (const statement of statements) outcome = await counted(statement, outcome, session.execute);
-  try {
-    if (record !== undefined) await session.execute(await record(writtenOf(outcome, write)));
-  } catch (error) {
-    if (!isOfTwoDatabases(error)) throw error;
-    await session.rollback();
-    return await recordedAfter(write, writing, () => runTogether({ ...write, record: undefined }, writing));
-  }
   await committed(touched, writing, () => session.commit());
-  return outcome;
-}
-
-/** A transaction can change one database only: what is recorded in another follows in its own. */
-async function recordedAfter(write: Write, { session, lanes }: Writing, run: () => Promise<Outcome>): Promise<Outcome> {
-  const outcome = await run();
-  const { record } = write;
-  if (record === undefined) return outcome;
-  const statement = await record(writtenOf(outcome, write));
-  // The change is durable. Whatever happens to its record, it must neither be told as failed nor be run again.
-  await lanes.retry(session, () => session.execute(statement)).catch(() => {});
   return outcome;
 }
 
@@ -99,13 +102,12 @@ async function runEach(
   statements: readonly Statement[],
   writing: Writing & { readonly counted: Counted },
 ): Promise<Outcome> {
-  const { session, lanes, counted } = writing;
+  const { session, lanes } = writing;
   let outcome = NOTHING;
   for (const statement of statements) {
     const before = outcome;
-    outcome = await lanes.retry(session, () =>
-      committed(touchedBy([statement]), writing, () => counted(statement, before, session.executeAndCommit)),
-    );
+    const touched = touchedBy([statement]);
+    outcome = await lanes.retry(session, () => runAlone(statement, before, { ...writing, touched }));
   }
   return outcome;
 }
@@ -113,7 +115,7 @@ async function runEach(
 /** While a commit is under way nobody trusts what is remembered of its tables; afterwards it is forgotten. */
 export async function committed<T>(
   touched: Touched,
-  { versions, namesChanged }: Writing,
+  { versions, namesChanged }: Pick<Writing, "versions" | "namesChanged">,
   commit: () => Promise<T>,
 ): Promise<T> {
   const written = versions.writing(touched);
@@ -132,12 +134,15 @@ const HANDLES_DUPLICATES = /\bon\s+conflict\b|\binsert\s+or\s+(?:ignore|replace)
  * Runs statements and counts what they change. A key that somebody else has just inserted is not seen yet by ON CONFLICT, but
  * by the index: that is a conflict, and tried again it is seen.
  */
-function statementRunner(): Counted {
+export function statementRunner(): Counted {
   let races = 0;
   return async (statement, before, execute) => {
     try {
       return outcomeOf(await execute(statement), before, statement);
     } catch (error) {
+      // It is committed, and its rows are known without its result.
+      const inserted = isDurable(error) ? insertedRows(statement.sql, duckdbDialect) : undefined;
+      if (inserted !== undefined) return { ...before, affected: before.affected + inserted, selected: undefined };
       if (!isDuplicateKey(error) || !HANDLES_DUPLICATES.test(statement.sql) || races++ >= MOST_RACES) throw error;
       throw new ConflictError({ cause: error });
     }
@@ -155,7 +160,7 @@ function outcomeOf(result: duckdb.Result, before: Outcome, { sql }: Statement): 
   return { affected: before.affected + changed, returned: hasRows ? result : before.returned, selected: undefined };
 }
 
-function touchedBy(statements: readonly Statement[]): Touched {
+export function touchedBy(statements: readonly Statement[]): Touched {
   const tables = new Set<string>();
   for (const { sql } of statements) {
     const changed = changedTable(sql, duckdbDialect);
@@ -165,6 +170,6 @@ function touchedBy(statements: readonly Statement[]): Touched {
   return [...tables];
 }
 
-function laneOf(touched: Touched): string {
+export function laneOf(touched: Touched): string {
   return touched === "all" ? "" : touched.toSorted().join("\0");
 }

@@ -47,6 +47,7 @@ export function tellFailure(failure: Failure, { queryTimeoutMs }: Pick<Limits, "
     case "method-not-allowed":
     case "not-acceptable":
     case "key-reused":
+    case "key-refused":
     case "internal":
       return { status: 500, text: "Internal error" };
   }

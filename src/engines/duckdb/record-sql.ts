@@ -1,0 +1,116 @@
+import type { BoundValue, Statement } from "../../sql/statement.ts";
+import { quoteName, quoteText } from "./sql-text.ts";
+
+export const RECORDS = "eider_idempotency_keys";
+
+/** A table of records, in the database that the recorded writes change. */
+export interface RecordTable {
+  readonly database: string;
+  /** Of the database, as DuckDB calls it. */
+  readonly type: string;
+  readonly schema: string;
+}
+
+/** One row: a write that is done, or a statement of it that committed by itself. */
+export interface RecordRow {
+  readonly id: string;
+  /** A hash of the request. */
+  readonly request: string;
+  /** Rows that were changed so far. */
+  readonly changed: number;
+  readonly response: string | undefined;
+  /** Milliseconds. */
+  readonly since: number;
+}
+
+/** The SQL for a schema that can hold the table. All columns are text, and the first row counts. */
+export function schemaQuery(database: string, type: string): Statement {
+  if (type === "mysql") return plain(`SELECT * FROM mysql_query(${quoteText(database)}, 'SELECT DATABASE()')`);
+  const sql =
+    "SELECT schema_name FROM duckdb_schemas() WHERE lower(database_name) = $1 AND schema_name <> 'information_schema' " +
+    "AND NOT starts_with(schema_name, 'pg_') ORDER BY schema_name NOT IN ('main', 'public'), schema_name LIMIT 1";
+  return { sql, values: [text(database)] };
+}
+
+/** Makes the table unless it is there. Each statement commits by itself. */
+export function createStatements(table: RecordTable): readonly Statement[] {
+  const columns = (key: string): string =>
+    `(id VARCHAR${key}, request VARCHAR, changed BIGINT, response VARCHAR, since BIGINT)`;
+  if (table.type !== "mysql") return [plain(`CREATE TABLE IF NOT EXISTS ${nameOf(table)} ${columns(" PRIMARY KEY")}`)];
+  // DuckDB makes every text a TEXT, which cannot be a key and ends at 64 KiB. So the table is made in the other SQL first.
+  const own = `\`${table.schema.replaceAll("`", "``")}\`.${RECORDS}`;
+  const sql =
+    `CREATE TABLE IF NOT EXISTS ${own} (id VARCHAR(80) PRIMARY KEY, request VARCHAR(64), changed BIGINT, ` +
+    "response LONGTEXT, since BIGINT) ENGINE = InnoDB CHARACTER SET utf8mb4";
+  return [
+    plain(`CALL mysql_execute(${quoteText(table.database)}, ${quoteText(sql)})`),
+    // Changes nothing there, and lets DuckDB know of it.
+    plain(`CREATE TABLE IF NOT EXISTS ${nameOf(table)} ${columns("")}`),
+  ];
+}
+
+const COLUMNS = ["id", "request", "changed", "response", "since"];
+
+/** The rows with these ids, as text. */
+export function findStatement(table: RecordTable, ids: readonly string[]): Statement {
+  const columns = COLUMNS.map((column) => `${column}::VARCHAR`).join(", ");
+  const places = ids.map((_, index) => `$${index + 1}`).join(", ");
+  const values = ids.map(text);
+  if (table.type !== "sqlite") {
+    return { sql: `SELECT ${columns} FROM ${nameOf(table)} WHERE id IN (${places})`, values };
+  }
+  // DuckDB would read the whole table of SQLite.
+  const query = `SELECT ${COLUMNS.join(", ")} FROM ${RECORDS} WHERE id IN (${ids.map(() => "?").join(", ")})`;
+  const from = `sqlite_query(${quoteText(table.database)}, ${quoteText(query)}, params := row(${places}))`;
+  return { sql: `SELECT ${columns} FROM ${from}`, values };
+}
+
+export function insertStatement(table: RecordTable, { id, request, changed, response, since }: RecordRow): Statement {
+  return {
+    sql: `INSERT INTO ${nameOf(table)} VALUES ($1, $2, $3, $4, $5)`,
+    values: [text(id), text(request), whole(changed), text(response ?? null), whole(since)],
+  };
+}
+
+export function deleteStatement(table: RecordTable, id: string): Statement {
+  return { sql: `DELETE FROM ${nameOf(table)} WHERE id = $1`, values: [text(id)] };
+}
+
+export function deleteOldStatement(table: RecordTable, oldest: number): Statement {
+  return { sql: `DELETE FROM ${nameOf(table)} WHERE since < $1`, values: [whole(oldest)] };
+}
+
+/** The databases and schemas of tables that an earlier version made: these hold the text of requests. */
+export const OLD_TABLES = plain(
+  "SELECT lower(database_name), schema_name FROM duckdb_columns() JOIN duckdb_databases() USING (database_name) " +
+    `WHERE table_name = '${RECORDS}' AND column_name = 'fingerprint' AND NOT readonly`,
+);
+
+/** Turns such a table into one with hashes, in one transaction. */
+export function upgradeStatements(table: RecordTable): readonly Statement[] {
+  const rows =
+    "SELECT sha256(scope || chr(10) || key) AS id, sha256(fingerprint) AS request, 0 AS changed, answer AS response, since";
+  return [
+    plain(`CREATE TEMP TABLE eider_upgraded_keys AS ${rows} FROM ${nameOf(table)}`),
+    plain(`DROP TABLE ${nameOf(table)}`),
+    ...createStatements(table),
+    plain(`INSERT INTO ${nameOf(table)} SELECT * FROM eider_upgraded_keys`),
+    plain("DROP TABLE eider_upgraded_keys"),
+  ];
+}
+
+function nameOf({ database, schema }: RecordTable): string {
+  return `${quoteName(database)}.${quoteName(schema)}.${RECORDS}`;
+}
+
+function plain(sql: string): Statement {
+  return { sql, values: [] };
+}
+
+function text(value: string | null): BoundValue {
+  return { type: "VARCHAR", value };
+}
+
+function whole(value: number): BoundValue {
+  return { type: "BIGINT", value: BigInt(Math.trunc(value)) };
+}
