@@ -126,7 +126,7 @@ export function openDatabases(inspect: Inspect): Databases {
 /** The databases that these statements change, or why that cannot be known. */
 function changedBy(statements: readonly Statement[], databases: readonly Database[]): (Database | string)[] {
   const texts = statements.map(({ sql }) => sql);
-  return effectsOf(texts, duckdbDialect).flatMap((effect, index) => {
+  return effectsOf(texts, duckdbDialect).flatMap((effect, index): readonly (Database | string)[] => {
     if (effect.kind === "reads") return [];
     const sql = texts[index] ?? "";
     const [reach] = reachesOf(sql, duckdbDialect);
@@ -134,11 +134,14 @@ function changedBy(statements: readonly Statement[], databases: readonly Databas
       return [`it reaches beyond its data (${reach.what})`];
     const database = changedDatabase(sql, databases);
     const [only, ...others] = candidates(database, databases);
-    return [
-      only !== undefined && others.length === 0 ? only : `Eider cannot tell which database ${effect.verb} changes`,
-    ];
+    if (only === undefined || others.length > 0) return [`Eider cannot tell which database ${effect.verb} changes`];
+    // MySQL ends the transaction there.
+    if (only.type === "mysql" && DEFINES.has(effect.verb)) return [`MySQL commits ${effect.verb} by itself`];
+    return [only];
   });
 }
+
+const DEFINES = new Set(["CREATE", "DROP", "ALTER"]);
 
 function candidates(found: Database | undefined, databases: readonly Database[]): readonly Database[] {
   if (found === undefined) return [];
