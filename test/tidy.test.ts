@@ -92,7 +92,7 @@ const homes: readonly (readonly [dependency: RegExp, home: RegExp])[] = [
   ],
   [/^node:path$/, /^src\/(cache|cli|client|config|spool)\//],
   [/^node:buffer$/, /^src\/rest\//],
-  [/^node:crypto$/, /^src\/(auth|http|rate-limit|rest\/answer)\//],
+  [/^node:crypto$/, /^src\/((auth|http|rate-limit|rest\/answer)\/|calls\/idempotency\.ts$)/],
   [/^jose$/, /^src\/auth\//],
   [/^prom-client$/, /^src\/metrics\//],
   [/^@opentelemetry\//, /^src\/tracing\//],

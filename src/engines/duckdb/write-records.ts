@@ -1,4 +1,5 @@
 import duckdb from "@duckdb/node-bindings";
+import { RequestFailure } from "../../failure.ts";
 import type { Statement } from "../../sql/statement.ts";
 import type { TextRows } from "../engine.ts";
 import type { WriteOnce, WriteProgress } from "../write-once.ts";
@@ -65,7 +66,8 @@ export async function upgradeRecords(database: duckdb.Database): Promise<void> {
 
 async function openTable(session: Session, { database, type }: Omit<RecordTable, "schema">): Promise<RecordTable> {
   const [[schema] = []] = await rowsOf(session, schemaQuery(database, type));
-  if (typeof schema !== "string") throw new Error(`the database '${database}' has no schema for records`);
+  // A server of MySQL was attached without a database.
+  if (typeof schema !== "string") throw new RequestFailure({ kind: "key-refused" });
   const table: RecordTable = { database, type, schema };
   if (await isThere(session, table)) return table;
   if (type === "duckdb") {
