@@ -62,8 +62,9 @@ export function messageOf(error: unknown): string {
 export function isConflict(error: unknown): boolean {
   if (error instanceof ConflictError) return true;
   const message = messageOf(error);
+  // A server that was lost in a commit may have done it: that is not tried again.
   return (
-    /^TransactionContext Error: (?:Conflict|Catalog write-write conflict|Failed to commit(?!: (?:IO Error|Could not))|Transaction conflict)/i.test(
+    /^TransactionContext Error: (?:Conflict|Catalog write-write conflict|Failed to commit(?!: (?:\w+ Error: )?(?:IO Error|Could not|Failed to))|Transaction conflict)/i.test(
       message,
     ) || REMOTE_CONFLICT.test(message)
   );
@@ -85,9 +86,9 @@ export function isSameKey(error: unknown): boolean {
   );
 }
 
-/** The user of the connection may not do it. */
+/** The user of the connection may not make a table, or there is no place for it. */
 export function isForbidden(error: unknown): boolean {
-  return /permission denied|command denied|readonly database|read-only/i.test(messageOf(error));
+  return /permission denied|command denied|readonly database|read-only|no database selected/i.test(messageOf(error));
 }
 
 export function isDuplicateKey(error: unknown): boolean {

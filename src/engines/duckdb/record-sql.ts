@@ -8,7 +8,6 @@ export interface RecordTable {
   readonly database: string;
   /** Of the database, as DuckDB calls it. */
   readonly type: string;
-  readonly schema: string;
 }
 
 /** One row: a write that is done, or a statement of it that committed by itself. */
@@ -23,24 +22,14 @@ export interface RecordRow {
   readonly since: number;
 }
 
-/** The SQL for a schema that can hold the table. All columns are text, and the first row counts. */
-export function schemaQuery(database: string, type: string): Statement {
-  if (type === "mysql") return plain(`SELECT * FROM mysql_query(${quoteText(database)}, 'SELECT DATABASE()')`);
-  const sql =
-    "SELECT schema_name FROM duckdb_schemas() WHERE lower(database_name) = $1 AND schema_name <> 'information_schema' " +
-    "AND NOT starts_with(schema_name, 'pg_') ORDER BY schema_name NOT IN ('main', 'public'), schema_name LIMIT 1";
-  return { sql, values: [text(database)] };
-}
-
 /** Makes the table unless it is there. Each statement commits by itself. */
 export function createStatements(table: RecordTable): readonly Statement[] {
   const columns = (key: string): string =>
     `(id VARCHAR${key}, request VARCHAR, changed BIGINT, response VARCHAR, since BIGINT)`;
   if (table.type !== "mysql") return [plain(`CREATE TABLE IF NOT EXISTS ${nameOf(table)} ${columns(" PRIMARY KEY")}`)];
   // DuckDB makes every text a TEXT, which cannot be a key and ends at 64 KiB. So the table is made in the other SQL first.
-  const own = `\`${table.schema.replaceAll("`", "``")}\`.${RECORDS}`;
   const sql =
-    `CREATE TABLE IF NOT EXISTS ${own} (id VARCHAR(80) PRIMARY KEY, request VARCHAR(64), changed BIGINT, ` +
+    `CREATE TABLE IF NOT EXISTS ${RECORDS} (id VARCHAR(80) PRIMARY KEY, request VARCHAR(64), changed BIGINT, ` +
     "response LONGTEXT, since BIGINT) ENGINE = InnoDB CHARACTER SET utf8mb4";
   return [
     plain(`CALL mysql_execute(${quoteText(table.database)}, ${quoteText(sql)})`),
@@ -86,21 +75,30 @@ export const OLD_TABLES = plain(
     `WHERE table_name = '${RECORDS}' AND column_name = 'fingerprint' AND NOT readonly`,
 );
 
+/** Fails unless the table is such a one. */
+export function oldProbe(table: RecordTable): Statement {
+  return plain(`SELECT fingerprint FROM ${nameOf(table)} LIMIT 0`);
+}
+
 /** Turns such a table into one with hashes, in one transaction. */
-export function upgradeStatements(table: RecordTable): readonly Statement[] {
+export function upgradeStatements(table: RecordTable, schema = "main"): readonly Statement[] {
+  const old = `${quoteName(table.database)}.${quoteName(schema)}.${RECORDS}`;
   const rows =
     "SELECT sha256(scope || chr(10) || key) AS id, sha256(fingerprint) AS request, 0 AS changed, answer AS response, since";
   return [
-    plain(`CREATE TEMP TABLE eider_upgraded_keys AS ${rows} FROM ${nameOf(table)}`),
-    plain(`DROP TABLE ${nameOf(table)}`),
+    plain(`CREATE TEMP TABLE eider_upgraded_keys AS ${rows} FROM ${old}`),
+    plain(`DROP TABLE ${old}`),
     ...createStatements(table),
-    plain(`INSERT INTO ${nameOf(table)} SELECT * FROM eider_upgraded_keys`),
+    plain(`INSERT OR IGNORE INTO ${nameOf(table)} SELECT * FROM eider_upgraded_keys`),
     plain("DROP TABLE eider_upgraded_keys"),
   ];
 }
 
-function nameOf({ database, schema }: RecordTable): string {
-  return `${quoteName(database)}.${quoteName(schema)}.${RECORDS}`;
+/** In the schema that the database means when none is named. */
+function nameOf({ database, type }: RecordTable): string {
+  // In full where that is known: a schema of the main database may have the same name as the other database.
+  const schema = type === "duckdb" || type === "sqlite" ? ".main" : "";
+  return `${quoteName(database)}${schema}.${RECORDS}`;
 }
 
 function plain(sql: string): Statement {

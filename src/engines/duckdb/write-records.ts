@@ -1,5 +1,4 @@
 import duckdb from "@duckdb/node-bindings";
-import { RequestFailure } from "../../failure.ts";
 import type { Statement } from "../../sql/statement.ts";
 import type { TextRows } from "../engine.ts";
 import type { WriteOnce, WriteProgress } from "../write-once.ts";
@@ -11,9 +10,9 @@ import {
   findStatement,
   insertStatement,
   OLD_TABLES,
+  oldProbe,
   type RecordRow,
   type RecordTable,
-  schemaQuery,
   upgradeStatements,
 } from "./record-sql.ts";
 import type { Session } from "./session.ts";
@@ -53,8 +52,8 @@ export async function upgradeRecords(database: duckdb.Database): Promise<void> {
   const connection = await duckdb.connect(database);
   try {
     for (const [name, schema] of await inspect(connection, OLD_TABLES)) {
-      const table: RecordTable = { database: name ?? "", type: "duckdb", schema: schema ?? "" };
-      const sql = upgradeStatements(table).map((statement) => statement.sql);
+      const table: RecordTable = { database: name ?? "", type: "duckdb" };
+      const sql = upgradeStatements(table, schema ?? undefined).map((statement) => statement.sql);
       await duckdb.query(connection, `BEGIN; ${sql.join("; ")}; COMMIT; CHECKPOINT ${quoteName(table.database)}`);
     }
   } catch {
@@ -64,30 +63,24 @@ export async function upgradeRecords(database: duckdb.Database): Promise<void> {
   }
 }
 
-async function openTable(session: Session, { database, type }: Omit<RecordTable, "schema">): Promise<RecordTable> {
-  const [[schema] = []] = await rowsOf(session, schemaQuery(database, type));
-  // A server of MySQL was attached without a database.
-  if (typeof schema !== "string") throw new RequestFailure({ kind: "key-refused" });
-  const table: RecordTable = { database, type, schema };
-  if (await isThere(session, table)) return table;
-  if (type === "duckdb") {
-    const old = await rowsOf(session, OLD_TABLES);
-    if (old.some(([name, within]) => name === database && within === schema)) {
-      await inTransaction(session, upgradeStatements(table));
-    }
+async function openTable(session: Session, table: RecordTable): Promise<RecordTable> {
+  if (await works(session, findStatement(table, ["", ""]))) return table;
+  if (table.type === "duckdb" && (await works(session, oldProbe(table)))) {
+    await inTransaction(session, upgradeStatements(table));
+    return table;
   }
   try {
     for (const statement of createStatements(table)) await session.execute(statement);
   } catch (error) {
     // Another replica may have made it in the same moment.
-    if (!(await isThere(session, table))) throw error;
+    if (!(await works(session, findStatement(table, ["", ""])))) throw error;
   }
   return table;
 }
 
-async function isThere(session: Session, table: RecordTable): Promise<boolean> {
+async function works(session: Session, statement: Statement): Promise<boolean> {
   try {
-    await session.execute(findStatement(table, ["", ""]));
+    await session.execute(statement);
     return true;
   } catch {
     session.cancellation.check();
