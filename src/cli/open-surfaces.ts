@@ -1,6 +1,9 @@
 import type { CallObserver } from "../calls/observed-call.ts";
+import { textOf } from "../config/files.ts";
 import type { MainConfig } from "../config/project.ts";
+import { availableDescriptors } from "../engines/machine.ts";
 import type { Report } from "../events.ts";
+import { type ConnectionLimit, openConnectionLimit } from "../http/connection-limit.ts";
 import { ListenError, type Listener, listen, type RequestHandler } from "../http/listen.ts";
 import { CertificateError } from "../http/tls.ts";
 import { openRestApp } from "../rest/rest-app.ts";
@@ -57,8 +60,10 @@ export async function openSurfaces(
   const listeners: Listener[] = [];
   const lastToClose: Listener[] = [];
   const addresses: { name: string; url: string }[] = [];
+  const limits = limitsOf(report);
+  const patience = { stalledMs: main.limits.stalledClientTimeoutMs };
   const open = async (name: string, at: { host: string; port: number }, handle: RequestHandler): Promise<string> => {
-    const listener = await listen({ ...at, handle, tls: tlsOf(main, report) });
+    const listener = await listen({ ...at, handle, tls: tlsOf(main, report), limit: limits?.clients, patience });
     listeners.push(listener);
     addresses.push({ name, url: listener.url });
     return listener.url;
@@ -76,7 +81,7 @@ export async function openSurfaces(
     }
     if (observation.admin !== undefined) {
       // In plain HTTP, for those who look after the service: health needs no certificate. decisions 10.
-      const listener = await listen(observation.admin);
+      const listener = await listen({ ...observation.admin, limit: limits?.admin, patience });
       lastToClose.push(listener);
       addresses.push({ name: "Admin", url: listener.url });
     }
@@ -86,6 +91,19 @@ export async function openSurfaces(
     return exitCodeOf(error, main, runtime);
   }
   return { surfaces, listeners, lastToClose, addresses, hear: (event) => mcp?.hear(event) };
+}
+
+/** Of the file descriptors: the rest is for files and for the database. */
+const CLIENTS_SHARE = 3 / 4;
+const ADMIN_SHARE = 1 / 32;
+
+/** Those who look after the service are let in when clients have taken all that is theirs. */
+function limitsOf(report: Report): { readonly clients: ConnectionLimit; readonly admin: ConnectionLimit } | undefined {
+  const descriptors = availableDescriptors(textOf);
+  if (descriptors === undefined) return undefined;
+  const limitOf = (share: number): ConnectionLimit =>
+    openConnectionLimit(Math.ceil(descriptors * share), { report, now: () => performance.now() });
+  return { clients: limitOf(CLIENTS_SHARE), admin: limitOf(ADMIN_SHARE) };
 }
 
 function tlsOf({ protections: { https } }: MainConfig, report: Report) {

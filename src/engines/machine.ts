@@ -1,5 +1,6 @@
 const MEMINFO = "/proc/meminfo";
 const STATUS = "/proc/self/status";
+const LIMITS = "/proc/self/limits";
 const CGROUPS = "/proc/self/cgroup";
 const MOUNTED = "/sys/fs/cgroup";
 
@@ -36,6 +37,12 @@ export function availableCores(read: ReadText): number | undefined {
     allowed.split(",").reduce((cores, range) => cores + lengthOf(range), 0),
     ...quotas,
   );
+}
+
+/** How many files and connections the process can have open. Undefined where the system does not tell, or sets no limit. */
+export function availableDescriptors(read: ReadText): number | undefined {
+  const count = /^Max open files\s+(\d+)\s/m.exec(read(LIMITS) ?? "")?.[1];
+  return count === undefined ? undefined : Number(count);
 }
 
 /** `3`, or `0-7`. */

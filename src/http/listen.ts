@@ -1,14 +1,8 @@
-import {
-  createServer,
-  type IncomingMessage,
-  type Server,
-  type ServerOptions,
-  type ServerResponse,
-  STATUS_CODES,
-} from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import type { Duplex } from "node:stream";
-import { requestIdOf } from "./request-id.ts";
+import type { ConnectionLimit } from "./connection-limit.ts";
+import { type Connections, openConnections } from "./connections.ts";
+import { refusalOf, refusalText, statusOfError, statusOfHead } from "./refusal.ts";
 import { createTlsServer, type TlsOptions, type TlsServer } from "./tls-server.ts";
 
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -29,12 +23,11 @@ export class ListenError extends Error {}
 
 /** Room for one header block. What is larger is answered with 431. */
 const MAX_HEADER_BYTES = 16 * 1024;
-/** Node drops what comes after its two thousandth header and tells nobody. */
-const MAX_HEADERS = 1_000;
 /** Longer than the idle time of common load balancers, so that it is they who close first. */
 const KEEP_ALIVE_MS = 75_000;
 const HEADERS_TIMEOUT_MS = 30_000;
 const REQUEST_TIMEOUT_MS = 300_000;
+const STALLED_MS = 60_000;
 
 /** How long clients may take, in milliseconds. */
 export interface Patience {
@@ -44,6 +37,8 @@ export interface Patience {
   readonly requestMs: number;
   /** Between two requests. */
   readonly idleMs: number;
+  /** Without taking a byte of what is sent. */
+  readonly stalledMs: number;
   /** How often it is looked who is late. */
   readonly checkMs: number;
 }
@@ -52,6 +47,7 @@ const PATIENCE: Patience = {
   headersMs: HEADERS_TIMEOUT_MS,
   requestMs: REQUEST_TIMEOUT_MS,
   idleMs: KEEP_ALIVE_MS,
+  stalledMs: STALLED_MS,
   checkMs: 5_000,
 };
 
@@ -76,83 +72,79 @@ export async function listen(options: {
   readonly port: number;
   readonly handle: RequestHandler;
   readonly tls?: TlsOptions | undefined;
-  readonly patience?: Patience;
+  /** Absent: as many as the system lets the process have. */
+  readonly limit?: ConnectionLimit | undefined;
+  readonly patience?: Partial<Patience>;
 }): Promise<Listener> {
-  const settings = settingsOf(options.patience ?? PATIENCE);
+  const patience = { ...PATIENCE, ...options.patience };
+  const settings = settingsOf(patience);
   const open = new Set<ServerResponse>();
-  /** Connections that have not asked for anything yet. Node does not count them as idle. */
-  const fresh = new Set<Socket>();
+  const connections = openConnections(() => performance.now());
   let closing = false;
   function answered(this: ServerResponse): void {
     open.delete(this);
+    if (!this.req.complete) connections.end(this.req);
     // Its connection becomes idle in this turn of the event loop.
     if (closing) setImmediate(() => server.closeIdleConnections());
   }
   function answer(request: IncomingMessage, response: ServerResponse): void {
+    if (!connections.begin(request)) return;
     open.add(response);
-    fresh.delete(request.socket);
     response.once("close", answered);
     if (closing) response.shouldKeepAlive = false;
     const status = statusOfHead(request);
     if (status === undefined) options.handle(request, response);
-    else response.writeHead(status, errorHeaders(status)).end(errorBody(status));
+    else refuseRequest(request, response, status);
+  }
+  /** Refuses a request for its head. What its parser says of the body does not matter any more. */
+  function refuseRequest({ socket }: IncomingMessage, response: ServerResponse, status: number): void {
+    refused.add(socket);
+    const { headers, body } = refusalOf(status);
+    response.writeHead(status, headers).end(body);
   }
   const tls = options.tls && (await createTlsServer(options.tls, settings, answer));
   const server: Server = tls?.server ?? createServer(settings, answer);
-  server.on(tls === undefined ? "connection" : "secureConnection", (socket: Socket) => {
-    fresh.add(socket);
-    socket.once("close", () => fresh.delete(socket));
-  });
-  const refused = new WeakSet<Duplex>();
+  server.on(tls === undefined ? "connection" : "secureConnection", connections.add);
+  const refused = new WeakSet<Socket>();
   tls?.server.prependListener("tlsClientError", (_error, socket) => {
     // Without keys there is no way to answer. Node tells of it as a clientError, too.
     refused.add(socket);
     socket.destroy();
   });
-  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+  server.on("clientError", (error, socket: Socket) => {
     // Whatever follows what was malformed is malformed as well, and is heard of here.
     if (refused.has(socket)) return;
     refused.add(socket);
-    refuseAfter([...open], socket, statusOf(error.code));
+    refuseAfter([...open], socket, () => refuse(socket, statusOfError(error), connections));
   });
-  server.on("connect", (_request, socket) => {
-    // Node has let go of this connection: nobody else hears its errors.
+  server.on("connect", (_request, socket: Socket) => {
+    // Node has let go of this connection: nobody else hears its errors, or reads it.
     socket.on("error", () => {});
-    refuse(socket, 405);
+    refuse(socket.resume(), 405, connections);
   });
-  server.on("checkExpectation", (_request, response) => {
-    response.writeHead(417, errorHeaders(417)).end(errorBody(417));
+  server.on("checkExpectation", (request, response) => {
+    if (connections.begin(request)) refuseRequest(request, response, 417);
   });
   await new Promise<void>((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => reject(new ListenError(whyNot(error, options))));
+    // Stays: later errors are of connections that could not be accepted.
+    server.on("error", (error: NodeJS.ErrnoException) => reject(new ListenError(whyNot(error, options))));
     server.listen(options.port, options.host, resolve);
   });
+  options.limit?.follow(server, () => {
+    connections.makeRoom();
+    server.closeIdleConnections();
+  });
   tls?.followFiles();
+  const stalled = setInterval(() => connections.destroyStalled(patience.stalledMs), patience.checkMs).unref();
   return listenerOf(server, { tls, open }, () => {
     closing = true;
+    clearInterval(stalled);
     tls?.leaveFiles();
     // Whoever is told so opens a new connection next time, elsewhere.
     for (const response of open) response.shouldKeepAlive = false;
     // One that has begun to ask is heard.
-    for (const socket of fresh) if (socket.bytesRead === 0) socket.destroy();
+    connections.destroySilent();
   });
-}
-
-/** What is wrong with a head that Node lets through, if anything. */
-function statusOfHead({ rawHeaders, headers, httpVersion }: IncomingMessage): number | undefined {
-  if (rawHeaders.length > 2 * MAX_HEADERS) return 431;
-  if (httpVersion !== "1.1") return undefined;
-  return headers.host !== undefined && hostHeaders(rawHeaders) === 1 ? undefined : 400;
-}
-
-/** Node keeps the first of several; a proxy in front may have meant the last. */
-function hostHeaders(rawHeaders: readonly string[]): number {
-  let count = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index];
-    if (name?.length === 4 && name.toLowerCase() === "host") count++;
-  }
-  return count;
 }
 
 interface Listening {
@@ -183,51 +175,20 @@ function listenerOf(server: Server, { tls, open }: Listening, beginClosing: () =
   };
 }
 
-function statusOf(code: string | undefined): number {
-  switch (code) {
-    case "HPE_HEADER_OVERFLOW":
-      return 431;
-    case "ERR_HTTP_REQUEST_TIMEOUT":
-      return 408;
-    default:
-      return 400;
-  }
-}
-
-function errorBody(status: number): string {
-  return JSON.stringify({ error: STATUS_CODES[status] ?? "Bad Request" });
-}
-
-function errorHeaders(status: number): Record<string, string> {
-  return {
-    "Content-Type": "application/json",
-    "Cache-Control": "no-store",
-    "X-Request-Id": requestIdOf(undefined),
-    ...(status === 405 ? { Allow: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS" } : {}),
-    Connection: "close",
-  };
-}
-
 /** Refuses what came after the requests that are still being answered, when they have been. */
-function refuseAfter(open: readonly ServerResponse[], socket: Duplex, status: number): void {
+function refuseAfter(open: readonly ServerResponse[], socket: Socket, refuseNow: () => void): void {
   const pending = open.filter(({ req, writableFinished }) => req.socket === socket && !writableFinished);
   const last = pending.at(-1);
-  if (last?.req.complete === true) last.once("finish", () => socket.writable && refuse(socket, status));
+  if (last?.req.complete === true) last.once("finish", refuseNow);
   // The body of a request that is being answered already: another answer would look like a part of it.
   else if (pending.length > 1 || last?.headersSent === true) socket.destroy();
-  else refuse(socket, status);
+  else refuseNow();
 }
 
 /** Answers what never became a request, and closes. */
-function refuse(socket: Duplex | Socket, status: number): void {
-  if (!socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const body = errorBody(status);
-  const headers = { ...errorHeaders(status), "Content-Length": String(Buffer.byteLength(body)) };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("\r\n")}\r\n\r\n${body}`);
+function refuse(socket: Socket, status: number, connections: Connections): void {
+  if (socket.writable) socket.write(refusalText(status));
+  connections.closeSoon(socket);
 }
 
 function whyNot(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): string {

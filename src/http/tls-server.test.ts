@@ -173,7 +173,9 @@ describe("what is malformed gets the answer that it gets over plain HTTP", () =>
     ["CONNECT", "CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", 405],
     ["an unknown expectation", get("/", "Expect: nonsense\r\n"), 417],
     ["nonsense after a request", `${get("/a")}nonsense\r\n\r\n`, 400],
-    ["the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400],
+    ["the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505],
+    ["version 2.0", get("/").replace("1.1", "2.0"), 505],
+    ["gzip below the chunks", get("/", "Transfer-Encoding: gzip, chunked\r\n"), 501],
     ["TLS within TLS", Buffer.from("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", "latin1"), 400],
   ])("%s", async (_, bytes, status) => {
     await using serving = await serve();

@@ -42,7 +42,6 @@ export function sendFailure(
   const { status, headers, body } = failureResponse(failure);
   const varies = caching === undefined ? {} : { Vary: caching.vary };
   sendJson(asked, { status, headers: { "Cache-Control": "no-store", ...varies, ...headers }, body });
-  if (!request.complete) discardBody(request, headers);
 }
 
 export function sendOptions(
@@ -76,10 +75,4 @@ export function sendJson(
 function cut({ httpVersion, socket }: IncomingMessage, response: ServerResponse): void {
   if (httpVersion === "1.0" && !socket.destroyed) resetConnection(socket);
   response.destroy();
-}
-
-/** A body that is still coming is read and dropped for a moment, so that the client gets to see the answer. */
-function discardBody(request: IncomingMessage, { Connection }: Readonly<Record<string, string>>): void {
-  request.resume();
-  if (Connection === "close") setTimeout(() => request.destroy(), 1_000).unref();
 }

@@ -40,6 +40,8 @@ export interface StartOptions {
   readonly cwd?: string;
   /** Default: it reads nothing. */
   readonly input?: "pipe";
+  /** How many file descriptors it may have. Default: as many as the test. */
+  readonly descriptors?: number;
 }
 
 const PROGRAM = resolve(import.meta.dirname, "../../bin/eider.cjs");
@@ -56,9 +58,13 @@ export async function folderWith(files: Files): Promise<{ readonly path: string 
 }
 
 /** Starts `eider` in a folder with these files. Disposing of it kills what still runs. */
-export async function start(files: Files, { args = [], env = {}, cwd, input }: StartOptions = {}): Promise<Program> {
+export async function start(files: Files, options: StartOptions = {}): Promise<Program> {
+  const { args = [], env = {}, cwd, input, descriptors } = options;
   const folder = await folderWith(files);
-  const child = spawn(process.execPath, [PROGRAM, ...args], {
+  const program = [process.execPath, PROGRAM, ...args] as const;
+  const [command, ...words] =
+    descriptors === undefined ? program : ["sh", "-c", `ulimit -n ${descriptors} && exec "$@"`, "sh", ...program];
+  const child = spawn(command, words, {
     cwd: cwd ?? folder.path,
     env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env },
     stdio: [input ?? "ignore", "pipe", "pipe"],

@@ -74,10 +74,19 @@ describe("malformed HTTP", () => {
     ["a method in lower case", get("/hello").replace("GET", "get"), 400],
     ["an unknown method", get("/hello").replace("GET", "BREW"), 400],
     ["a method of 64 KiB", get("/hello").replace("GET", "G".repeat(65_536)), 400],
-    ["version 9.9", get("/hello").replace("1.1", "9.9"), 400],
+    ["version 2.0", get("/hello").replace("1.1", "2.0"), 505],
+    ["version 2.0 without a Host", "GET /hello HTTP/2.0\r\n\r\n", 505],
+    ["version 2.0 with a body", post("Content-Length: 2\r\n", "{}").replace("1.1", "2.0"), 505],
+    ["version 3.0", get("/hello").replace("1.1", "3.0"), 505],
+    ["version 9.9", get("/hello").replace("1.1", "9.9"), 505],
+    ["version 0.9", get("/hello").replace("1.1", "0.9"), 505],
+    ["no version, as in HTTP/0.9", "GET /hello\r\n\r\n", 505],
+    ["version 1.2, which Node does not read", get("/hello").replace("1.1", "1.2"), 400],
+    ["version 2", get("/hello").replace("1.1", "2"), 400],
+    ["version 11.1", get("/hello").replace("1.1", "11.1"), 400],
     ["version 1.x", get("/hello").replace("1.1", "1.x"), 400],
     ["another protocol", get("/hello").replace("HTTP/", "SIP/"), 400],
-    ["the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400],
+    ["the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505],
     ["a target without a slash", get("hello"), 400],
     ["a space in the target", get("/he llo"), 400],
     ["NUL in the target", get("/he\0llo"), 400],
@@ -177,6 +186,38 @@ describe("the length of a body", () => {
     ["a chunk extension of 100 KB", CHUNKED, `2;${"a".repeat(100_000)}\r\n{}\r\n0\r\n\r\n`],
   ])("%s", async (_, headers, body) => {
     expectRefusal(await answerTo(post(headers, body)), 400);
+  });
+
+  test.each(["gzip, chunked", "gzip,chunked", "identity, chunked", "x-gzip;q=1 , Chunked", "a, b, chunked"])(
+    "a coding that nobody has below the chunks: Transfer-Encoding: %s",
+    async (coding) => {
+      for (const request of [
+        post(`Transfer-Encoding: ${coding}\r\n`, ""),
+        get("/hello", `Transfer-Encoding: ${coding}\r\n`),
+      ]) {
+        const answer = await answerTo(`${request}2\r\n{}\r\n0\r\n\r\n`);
+        expectRefusal(answer, 501);
+        expect([answer.body, answer.headers.get("connection")]).toEqual(['{"error":"Not Implemented"}', "close"]);
+      }
+    },
+  );
+
+  test.each(["gzip", "identity", "chunked, chunked", ", chunked", "", "gzip, chunked\r\nContent-Length: 2"])(
+    "nobody knows where a body ends, of a GET neither: Transfer-Encoding: %j",
+    async (coding) => {
+      expectRefusal(await answerTo(`${get("/hello", `Transfer-Encoding: ${coding}\r\n`)}0\r\n\r\n`), 400);
+    },
+  );
+
+  test("what follows a refused request on its connection is not handled", async () => {
+    using socket = await openSocket(service.url);
+    const before = service.events.length;
+    socket.send(
+      `${post("Transfer-Encoding: gzip, chunked\r\n", "2\r\n{}\r\n0\r\n\r\n")}${get("/nothing")}${get("/hello")}`,
+    );
+    await socket.closed();
+    expect(socket.answers().map(({ status }) => status)).toEqual([501]);
+    expect(service.events.slice(before)).toEqual([]);
   });
 
   test("trailers without end", async () => {

@@ -114,7 +114,7 @@ async function answerPost(exchange: Exchange, context: HttpContext): Promise<voi
   if (!isJsonContentType(request.headers["content-type"])) {
     return sendError(exchange, 415, { code: 415, message: "Content-Type must be application/json" });
   }
-  const text = await readText(exchange, context);
+  const text = await readText(exchange);
   if (text === undefined) return;
   const parsed = parseMessages(text);
   switch (parsed.kind) {
@@ -137,7 +137,7 @@ async function answerPost(exchange: Exchange, context: HttpContext): Promise<voi
 }
 
 /** The body; undefined when it has been answered already, or the client left before its end. */
-async function readText(exchange: Exchange, { after }: HttpContext): Promise<string | undefined> {
+async function readText(exchange: Exchange): Promise<string | undefined> {
   const { request } = exchange;
   let bytes: Buffer;
   try {
@@ -147,8 +147,6 @@ async function readText(exchange: Exchange, { after }: HttpContext): Promise<str
     if (error.failure.kind !== "body-too-large") return undefined;
     const headers = ["Connection", "close"];
     sendError(exchange, 413, { code: 413, message: "Request body is too large", headers });
-    // What still comes is read for a moment, so that the client gets to see the answer.
-    after(1_000, () => request.destroy());
     return undefined;
   }
   const text = bytes.toString("utf8");

@@ -1,0 +1,69 @@
+import type { Server } from "node:net";
+import type { Report } from "../events.ts";
+
+/** How many connections there may be at once, over several listeners together. */
+export interface ConnectionLimit {
+  /** From now on the connections of this server count. `makeRoom` closes those that nobody would miss. */
+  follow(server: Server, makeRoom: () => void): void;
+}
+
+const PART = "accepting connections";
+/** It is over when so many are free again, and none was closed for a while. */
+const FREE_SHARE = 1 / 16;
+const OVER_AFTER_MS = 5_000;
+const MAKE_ROOM_EVERY_MS = 1_000;
+const RAISE = "raise the limit of open files (ulimit -n, LimitNOFILE)";
+
+/**
+ * Closes what comes beyond the limit at once. Without one the process would run out of file descriptors, and could open no
+ * file either.
+ */
+export function openConnectionLimit(
+  max: number,
+  { report, now }: { readonly report: Report; readonly now: () => number },
+): ConnectionLimit {
+  const followed: { readonly server: Server; readonly makeRoom: () => void; count: number }[] = [];
+  let open = 0;
+  let isFull = false;
+  let fullAt = 0;
+  let madeRoomAt = Number.NEGATIVE_INFINITY;
+
+  function changed(by: 1 | -1): void {
+    open += by;
+    // Node takes 0 for no limit.
+    for (const each of followed) each.server.maxConnections = Math.max(1, each.count + max - open);
+    if (!isFull || open > max * (1 - FREE_SHARE) || now() - fullAt < OVER_AFTER_MS) return;
+    isFull = false;
+    report({ kind: "part-up", part: PART });
+  }
+
+  function full(message: string): void {
+    fullAt = now();
+    if (!isFull) report({ kind: "part-down", part: PART, message });
+    isFull = true;
+    if (fullAt - madeRoomAt < MAKE_ROOM_EVERY_MS) return;
+    madeRoomAt = fullAt;
+    for (const { makeRoom } of followed) makeRoom();
+  }
+
+  return {
+    follow(server, makeRoom) {
+      const mine = { server, makeRoom, count: 0 };
+      followed.push(mine);
+      server.maxConnections = Math.max(1, max - open);
+      server.on("drop", () => full(`all ${max} are in use, and new ones are closed until some end; ${RAISE}`));
+      server.on("error", ({ code }: NodeJS.ErrnoException) => {
+        if (code !== "EMFILE" && code !== "ENFILE") return;
+        full(`there are no file descriptors left (${code}), and new ones are closed until there are; ${RAISE}`);
+      });
+      server.on("connection", (socket) => {
+        mine.count++;
+        changed(1);
+        socket.once("close", () => {
+          mine.count--;
+          changed(-1);
+        });
+      });
+    },
+  };
+}
