@@ -126,7 +126,9 @@ async function run(running: Running, runtime: Runtime): Promise<ExitCode> {
       ending.end(exitCodes.unavailable);
     },
   });
-  const watch = serving.watch ? await watchFiles(watchedOf(service.project, loaded.files), reloads.request) : undefined;
+  const watch = serving.watch
+    ? await watchFiles(watchedOf(service.project, loaded.files), reloads.request, report)
+    : undefined;
   runtime.onReload(reloads.request);
   running.whenLost(reloads.reopen);
   service.caches.start();

@@ -1,4 +1,5 @@
 import { dirname, extname, sep } from "node:path";
+import type { Report } from "../events.ts";
 
 /** Watches the files of a project. */
 export interface FileWatch {
@@ -16,14 +17,19 @@ export interface Watched {
 
 /** Files that are saved together are one change. */
 const TOGETHER_MS = 40;
+const PART = "watching files";
 const KINDS: ReadonlySet<string> = new Set([".yaml", ".yml", ".sql"]);
 
-/** Calls `changed` when a file of the project was written, made, moved or removed. Data files do not count. */
-export async function watchFiles(watched: Watched, changed: () => void): Promise<FileWatch> {
+/**
+ * Calls `changed` when a file of the project was written, made, moved or removed. Data files do not count. What cannot be
+ * watched is reported; the rest is.
+ */
+export async function watchFiles(watched: Watched, changed: () => void, report: Report): Promise<FileWatch> {
   const { watch } = await import("chokidar");
   const roots = new Set([watched.folder, ...foldersOutside(watched)]);
   let known = new Set(watched.files);
   let timer: NodeJS.Timeout | undefined;
+  let failed = "";
   const options = {
     ignoreInitial: true,
     ignored: (path: string, stats?: { isFile(): boolean }): boolean =>
@@ -32,7 +38,15 @@ export async function watchFiles(watched: Watched, changed: () => void): Promise
   const tree = watch(watched.folder, options);
   const beside = watch([...foldersOutside(watched)], { ...options, depth: 0 });
   for (const watcher of [tree, beside]) {
+    watcher.on("error", (error) => {
+      const reason = error instanceof Error ? error.message : String(error);
+      if (reason === failed) return;
+      failed = reason;
+      report({ kind: "part-down", part: PART, message: `${reason}; reload with SIGHUP` });
+    });
     watcher.on("all", (_event, path) => {
+      if (failed !== "") report({ kind: "part-up", part: PART });
+      failed = "";
       if (!isOfProject(path)) return;
       clearTimeout(timer);
       timer = setTimeout(changed, TOGETHER_MS);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { availableCores, availableMemory } from "./machine.ts";
+import { availableCores, availableDescriptors, availableMemory } from "./machine.ts";
 
 const MIB = 1024 ** 2;
 const machine = { "/proc/meminfo": `MemTotal:        ${16 * 1024 * 1024} kB\nMemFree:         1 kB\n` };
@@ -61,5 +61,18 @@ test.each<readonly [what: string, files: Record<string, string>, cores: number]>
 });
 
 test("a system that does not tell", () => {
-  expect([availableMemory(() => undefined), availableCores(() => undefined)]).toEqual([undefined, undefined]);
+  const nothing = (): undefined => undefined;
+  expect([availableMemory(nothing), availableCores(nothing), availableDescriptors(nothing)]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});
+
+test.each([
+  ["Max open files            256                  4096                 files     \n", 256],
+  ["Max open files            unlimited            unlimited            files     \n", undefined],
+])("file descriptors: %j", (line, expected) => {
+  const limits = `Limit                     Soft Limit           Hard Limit           Units     \n${line}Max locked memory         8388608              8388608              bytes     \n`;
+  expect(availableDescriptors((path) => (path === "/proc/self/limits" ? limits : undefined))).toBe(expected);
 });

@@ -41,6 +41,10 @@ export function openConnectionLimit(
     fullAt = now();
     if (!isFull) report({ kind: "part-down", part: PART, message });
     isFull = true;
+  }
+
+  function dropped(): void {
+    full(`all ${max} are in use, and new ones are closed until some end; ${RAISE}`);
     if (fullAt - madeRoomAt < MAKE_ROOM_EVERY_MS) return;
     madeRoomAt = fullAt;
     for (const { makeRoom } of followed) makeRoom();
@@ -51,8 +55,9 @@ export function openConnectionLimit(
       const mine = { server, makeRoom, count: 0 };
       followed.push(mine);
       server.maxConnections = Math.max(1, max - open);
-      server.on("drop", () => full(`all ${max} are in use, and new ones are closed until some end; ${RAISE}`));
+      server.on("drop", dropped);
       server.on("error", ({ code }: NodeJS.ErrnoException) => {
+        // Files have taken them: fewer connections would not help for long.
         if (code !== "EMFILE" && code !== "ENFILE") return;
         full(`there are no file descriptors left (${code}), and new ones are closed until there are; ${RAISE}`);
       });
