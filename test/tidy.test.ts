@@ -91,7 +91,7 @@ const homes: readonly (readonly [dependency: RegExp, home: RegExp])[] = [
     /^src\/(config\/files\.ts$|cli\/run\.ts$|spool\/|cache\/cache-file\.ts$|client\/client-files\.ts$|docs\/page-assets\.ts$|audit\/|http\/tls\.ts$)/,
   ],
   [/^node:path$/, /^src\/(cache|cli|client|config|spool)\//],
-  [/^node:buffer$/, /^src\/rest\//],
+  [/^node:buffer$/, /^src\/http\//],
   [/^node:crypto$/, /^src\/((auth|http|rate-limit|rest\/answer)\/|calls\/idempotency\.ts$)/],
   [/^jose$/, /^src\/auth\//],
   [/^prom-client$/, /^src\/metrics\//],
@@ -104,6 +104,8 @@ const homes: readonly (readonly [dependency: RegExp, home: RegExp])[] = [
   [/^prom-client$/, /^src\/metrics\//],
   [/^@opentelemetry\//, /^src\/tracing\//],
   [/^node:os$/, /^src\/main\.ts$/],
+  // A long text is matched on a thread of its own.
+  [/^node:(worker_threads|module)$/, /^src\/params\/validators\/regex-thread\.ts$/],
   [/^node:util$/, /^src\/(cli|rest\/answer)\//],
 ];
 

@@ -7,7 +7,7 @@ import type { Engine, FileKind, Read, Rows, StopSignal } from "../engines/engine
 import { type FieldError, RequestFailure } from "../failure.ts";
 import type { Page } from "../params/page.ts";
 import type { Params, ParamValue, RawParams } from "../params/parameter.ts";
-import { validateParams } from "../params/validate-params.ts";
+import { isLong, type ParamRules, type Validated, validateLong, validateParams } from "../params/validate-params.ts";
 import type { Spool } from "../spool/spool.ts";
 import type { SpooledFile } from "../spool/spooled-file.ts";
 import { type Lookup, render } from "../sql/render.ts";
@@ -124,7 +124,8 @@ async function runRead<T extends object>(
   callee: Callee,
   run: (running: Running) => Promise<T>,
 ): Promise<(T & { readonly cached: CachedFrom | undefined }) | Unchanged> {
-  const { params, page } = validateCall(endpoint, call, callee.limits);
+  const validated = validateCall(endpoint, call, callee.limits);
+  const { params, page } = validated instanceof Promise ? await validated : validated;
   const { deadline, identity, marks } = call;
   const { signal } = deadline;
   return deadline.spend(async () => {
@@ -195,19 +196,27 @@ function cachedRead(
   };
 }
 
-export function validateCall(
-  endpoint: Endpoint,
-  { raw, errors, marks }: Call,
-  limits: Limits,
-): { params: Params; page: Page } {
+/** What a call says, when it may. A promise only for a long one. */
+export function validateCall(endpoint: Endpoint, call: Call, limits: Limits): ValidCall | Promise<ValidCall> {
   const { parameters, refusesUnknownParams, operation, template } = endpoint;
-  const checked = validateParams(parameters, raw, {
+  const { raw } = call;
+  const rules: ParamRules = {
     refusesUnknown: refusesUnknownParams,
     skipValidatorsBut:
       operation.kind === "write" && !operation.validateBeforeWrite ? (template?.listsRelied ?? new Set()) : undefined,
     page: operation.kind === "read" ? { ...limits, paginated: operation.paginated } : undefined,
-    found: errors,
-  });
+    found: call.errors,
+  };
+  if (!isLong(raw)) return validOnly(validateParams(parameters, raw, rules), call);
+  return validateLong(parameters, raw, rules).then((checked) => validOnly(checked, call));
+}
+
+interface ValidCall {
+  readonly params: Params;
+  readonly page: Page;
+}
+
+function validOnly(checked: Validated, { marks }: Call): ValidCall {
   if (!checked.ok) throw new RequestFailure({ kind: "invalid-params", errors: checked.errors });
   if (marks !== undefined) marks.validated = performance.now();
   return checked;

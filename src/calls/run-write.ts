@@ -23,7 +23,7 @@ export interface WriteCall extends Call {
 export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Callee): Promise<string> {
   const { operation } = endpoint;
   if (operation.kind !== "write") throw new Error(`${endpoint.name} is no write`);
-  const { params } = validateCall(endpoint, call, callee.limits);
+  const { params } = await validateCall(endpoint, call, callee.limits);
   const { deadline, identity, idempotencyKey, encode, marks } = call;
   const { signal } = deadline;
   return deadline.spendToTheEnd(async () => {

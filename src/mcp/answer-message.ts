@@ -70,7 +70,7 @@ async function answerModern(message: Meant, caller: Caller, core: McpCore): Prom
     heedCancel("modern", { ...caller, message, session: undefined }, core);
     return ACCEPTED;
   }
-  const { id, method: name, params = {}, text } = message;
+  const { id, method: name, params = {}, text, longArguments } = message;
   const { headers } = caller.sender;
   const meta = modernMeta(message.params, text, headers);
   if ("kind" in meta) return meta;
@@ -81,7 +81,7 @@ async function answerModern(message: Meant, caller: Caller, core: McpCore): Prom
   const state = core.state();
   return run(
     method,
-    { era: "modern", id, method: name, params, text, meta, state, session: undefined, ...caller },
+    { era: "modern", id, method: name, params, text, longArguments, meta, state, session: undefined, ...caller },
     core,
   );
 }
@@ -104,13 +104,13 @@ async function answerLegacy(message: Meant, caller: Caller, core: McpCore): Prom
     heedCancel("legacy", { ...caller, message, session }, core);
     return ACCEPTED;
   }
-  const { id, method: name, params = {}, text } = message;
+  const { id, method: name, params = {}, text, longArguments } = message;
   const method = methodsOf.legacy.get(name);
   if (method === undefined) return unknownMethod(200, name);
   const meta = legacyMeta(message.params, text);
   return run(
     method,
-    { era: "legacy", id, method: name, params, text, meta, state: core.state(), session, ...caller },
+    { era: "legacy", id, method: name, params, text, longArguments, meta, state: core.state(), session, ...caller },
     core,
   );
 }

@@ -3,7 +3,7 @@ import type { After } from "../cache/schedule.ts";
 import type { Report } from "../events.ts";
 import type { RequestMeta, RoutingHeaders } from "./envelope.ts";
 import type { JsonText, McpAdmitted } from "./mcp-service.ts";
-import type { JsonObject } from "./message.ts";
+import type { Arguments, JsonObject } from "./message.ts";
 import type { OpenCalls } from "./open-calls.ts";
 import type { Era } from "./protocol.ts";
 import type { Reply } from "./reply.ts";
@@ -48,6 +48,8 @@ export interface McpRequest {
   readonly params: JsonObject;
   /** The message as it came. */
   readonly text: string;
+  /** Of a long message, in whose `text` and `params` they are empty. */
+  readonly longArguments: Arguments | undefined;
   readonly meta: RequestMeta;
   readonly state: McpState;
   readonly session: Session | undefined;

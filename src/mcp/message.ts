@@ -1,9 +1,12 @@
 import type { RawValue } from "../params/parameter.ts";
-import { scanObject } from "../params/scan-object.ts";
+import { membersOf, readMembers } from "../params/read-members.ts";
+import { scanJson } from "../params/scan-json.ts";
+import { atOnce, inSlices, type Sliced } from "../slices.ts";
 import type { JsonText } from "./mcp-service.ts";
-import { splitArray } from "./split-array.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
+
+export type Arguments = ReadonlyMap<string, RawValue>;
 
 /** One message of a client. `text` is its JSON as it came: numbers in it have all their digits. */
 export type Message =
@@ -14,6 +17,8 @@ export type Message =
       readonly method: string;
       readonly params: JsonObject | undefined;
       readonly text: string;
+      /** Of a long message, in whose `text` and `params` they are empty. */
+      readonly longArguments?: Arguments | undefined;
     }
   | {
       readonly kind: "notification";
@@ -39,21 +44,78 @@ export type Parsed =
 
 /** Each entry costs an answer: a body full of them must not become a far larger one. */
 const MAX_BATCH = 100;
+/** A message is parsed as a whole up to this length; of a longer one the arguments are not, and the rest must not be longer. */
+const MAX_WHOLE = 64 * 1024;
+/** Of a long message. */
+const MAX_ARGUMENTS = 1_000;
 
-export function parseMessages(text: string): Parsed {
+/** What a text says. A long one is read in slices. */
+export function parseMessages(text: string): Parsed | Promise<Parsed> {
+  return text.length <= MAX_WHOLE ? parseWhole(text) : inSlices(parseLong(text));
+}
+
+function parseWhole(text: string): Parsed {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     return { kind: "not-json" };
   }
-  if (!Array.isArray(value)) return { kind: "one", message: readMessage(value, text) };
-  if (value.length === 0) return { kind: "bad-batch", problem: "Invalid Request: the batch is empty" };
-  if (value.length > MAX_BATCH) {
+  return Array.isArray(value) ? atOnce(parseLong(text)) : { kind: "one", message: readMessage(value, text) };
+}
+
+function* parseLong(text: string): Sliced<Parsed> {
+  const entries: string[] = [];
+  let count = 0;
+  const kind = yield* scanJson(text, (start, end) => {
+    if (count++ <= MAX_BATCH) entries.push(text.slice(start, end));
+  });
+  if (kind === undefined) return { kind: "not-json" };
+  if (kind !== "array") return { kind: "one", message: yield* readText(text) };
+  if (count === 0) return { kind: "bad-batch", problem: "Invalid Request: the batch is empty" };
+  if (count > MAX_BATCH) {
     return { kind: "bad-batch", problem: `Invalid Request: the batch has more than ${MAX_BATCH} messages` };
   }
-  const texts = splitArray(text);
-  return { kind: "batch", messages: value.map((entry, index) => readMessage(entry, texts[index] ?? "")) };
+  const messages: Message[] = [];
+  for (const entry of entries) messages.push(yield* readText(entry));
+  return { kind: "batch", messages };
+}
+
+/** A message from a text that is known to be JSON. */
+function* readText(text: string): Sliced<Message> {
+  yield;
+  if (text.length <= MAX_WHOLE) return readMessage(JSON.parse(text), text);
+  const params = yield* memberIn(text, "params");
+  const given = params && (yield* memberIn(params.text, "arguments"));
+  const start = given && params.start + given.start;
+  const isRead = given?.text.startsWith("{") === true;
+  // What is no object is left for the method to refuse.
+  const rest = given && `${text.slice(0, start)}${isRead ? "{}" : "[]"}${text.slice((start ?? 0) + given.text.length)}`;
+  if (given === undefined || rest === undefined || rest.length > MAX_WHOLE) return TOO_LONG;
+  const message = readMessage(JSON.parse(rest), rest);
+  if (message.kind !== "request" || !isRead) return message;
+  const longArguments = new Map<string, RawValue>();
+  yield* readMembers(given.text, longArguments, { wanted: NONE, others: MAX_ARGUMENTS + 1 });
+  if (longArguments.size <= MAX_ARGUMENTS) return { ...message, longArguments };
+  const problem = `Invalid Request: there are more than ${MAX_ARGUMENTS} arguments`;
+  return { kind: "invalid", id: message.id, problem, isNotification: false };
+}
+
+const NONE: ReadonlySet<string> = new Set();
+const TOO_LONG: Message = {
+  kind: "invalid",
+  id: undefined,
+  problem: `Invalid Request: a message has at most ${MAX_WHOLE / 1024} KiB beside its arguments`,
+  isNotification: false,
+};
+
+/** The last member of this name, as its JSON, and where that starts. */
+function* memberIn(text: string, name: string): Sliced<{ readonly text: string; readonly start: number } | undefined> {
+  let found: { readonly text: string; readonly start: number } | undefined;
+  yield* scanJson(text, (start, end, each) => {
+    if (each === name) found = { text: text.slice(start, end), start };
+  });
+  return found;
 }
 
 export function isObject(value: unknown): value is JsonObject {
@@ -104,19 +166,15 @@ function numberText(value: number, text: string, path: readonly string[]): JsonT
 }
 
 /** The members of an object inside of a message, with every digit. The path is known to lead to one. */
-export function rawMembers(text: string, path: readonly string[]): ReadonlyMap<string, RawValue> {
-  const members = new Map<string, RawValue>();
+export function rawMembers(text: string, path: readonly string[]): Arguments {
   const raw = path.length === 0 ? text : rawMember(text, path)?.text;
-  if (raw !== undefined) scanObject(raw, members);
-  return members;
+  return raw === undefined ? new Map() : membersOf(raw);
 }
 
 function rawMember(text: string, path: readonly string[]): RawValue | undefined {
   let found: RawValue | undefined = { kind: "json", text };
   for (const name of path) {
-    const members = new Map<string, RawValue>();
-    scanObject(found.text, members);
-    found = members.get(name);
+    found = membersOf(found.text).get(name);
     if (found === undefined) return undefined;
   }
   return found;

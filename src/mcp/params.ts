@@ -1,6 +1,5 @@
-import type { RawValue } from "../params/parameter.ts";
 import type { McpRequest } from "./core.ts";
-import { isObject, rawMembers } from "./message.ts";
+import { type Arguments, isObject, rawMembers } from "./message.ts";
 import { invalidParams } from "./protocol.ts";
 
 /** A text that a method cannot do without. */
@@ -11,18 +10,23 @@ export function requiredText({ params }: Pick<McpRequest, "params">, name: strin
   return value;
 }
 
-const NO_ARGUMENTS: ReadonlyMap<string, RawValue> = new Map();
+const NO_ARGUMENTS: Arguments = new Map();
 
 /** The arguments of a tool or a prompt, with every digit of theirs. */
-export function argumentsOf({ params, text }: Pick<McpRequest, "params" | "text">): ReadonlyMap<string, RawValue> {
+export function argumentsOf({
+  params,
+  text,
+  longArguments,
+}: Pick<McpRequest, "params" | "text" | "longArguments">): Arguments {
   const { arguments: given } = params;
+  if (longArguments !== undefined) return longArguments;
   if (given === undefined || given === null) return NO_ARGUMENTS;
   if (!isObject(given)) throw invalidParams("Invalid parameter: arguments must be an object");
   return rawMembers(text, ["params", "arguments"]);
 }
 
 /** The same, where every argument is a text. */
-export function texts(values: ReadonlyMap<string, RawValue>): ReadonlyMap<string, string> {
+export function texts(values: Arguments): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const [name, { text }] of values) found.set(name, text);
   return found;

@@ -59,7 +59,7 @@ export async function serveStdio(
   });
 
   async function answerLine(line: string): Promise<void> {
-    const parsed = parseMessages(line);
+    const parsed = await parseMessages(line);
     switch (parsed.kind) {
       case "not-json":
         return send(errorText(undefined, { code: CODE.parseError, message: "Parse error" }));

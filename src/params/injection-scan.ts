@@ -1,69 +1,226 @@
-import { AFTER_QUOTE, ANYWHERE, AT_START, COMMENT_OUTSIDE, OUTSIDE, QUOTED_WORD } from "./injection-shapes.ts";
+import { atOnce, SHORT, type Sliced } from "../slices.ts";
+import {
+  AFTER_COMMENT,
+  AFTER_QUOTE,
+  ANYWHERE,
+  AT_START,
+  BEGINNINGS,
+  CLOSING,
+  CLOSING_TIGHTLY,
+  OUTSIDE,
+  QUOTED_WORD,
+  SEPARATING,
+  STATEMENT,
+  STATEMENT_OUTSIDE,
+  UNION,
+  WHITE_SPACE,
+} from "./injection-shapes.ts";
 
 const WORTH_A_LOOK = /['";=(]|union/i;
 const QUOTE = /['"]/;
 
 const SINGLE = 39;
 const DOUBLE = 34;
+const DASH = 45;
+const HASH = 35;
+const SEMICOLON = 59;
+
+/** How many characters, or places, are looked at before others may have a turn. */
+const STEP = 1_024;
+
+/** For a text that is short, or that no client sends. */
+export function looksLikeInjection(text: string): boolean {
+  return atOnce(scanForInjection(text));
+}
 
 /**
  * True for text in the shape of an SQL injection. A second line of defence: values never become SQL, so that it may
  * err on the side of honest text. To tell `'; DROP TABLE x` from `rock 'n' roll; drop by`, it follows the quotes as a
- * database would if the text stood between quotes: only what comes after an odd number of them would be SQL. Spec 2.3.
+ * database would if the text stood between quotes: only what comes after an odd number of them would be SQL.
  */
-export function looksLikeInjection(text: string): boolean {
+export function* scanForInjection(text: string): Sliced<boolean> {
   if (!WORTH_A_LOOK.test(text)) return false;
-  const plain = withoutComments(text).replace(/[\s\p{Cc}]+/gu, " ");
-  if (ANYWHERE.test(plain) || matchesAt(AT_START, plain, 0)) return true;
+  const plain = yield* withSingleSpaces(yield* withoutComments(text));
+  if (matchesAt(AT_START, plain, 0) || (yield* someUnion(plain))) return true;
   if (!QUOTE.test(text)) return false;
-  return someQuote(text, opensComment) || someQuote(plain, breaksOut);
+  return (yield* someQuote(text, opensComment)) || (yield* someQuote(plain, breaksOut));
 }
 
-/** Whether one of the quotes starts an attack. Single and double quotes are counted apart. */
-function someQuote(text: string, isAttack: (text: string, index: number, isOutside: boolean) => boolean): boolean {
-  let singles = 0;
-  let doubles = 0;
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    if (code !== SINGLE && code !== DOUBLE) continue;
-    const count = code === SINGLE ? ++singles : ++doubles;
-    if (isAttack(text, index, count % 2 === 1)) return true;
+function* someUnion(text: string): Sliced<boolean> {
+  let found = 0;
+  for (let at = nextMatch(UNION, text, 0); at >= 0; at = nextMatch(UNION, text, at + 1)) {
+    if (matchesAt(ANYWHERE, text, at)) return true;
+    if (++found % STEP === 0) yield;
   }
   return false;
 }
 
+type IsAttack = (text: string, index: number, isOutside: boolean) => boolean;
+
+/** Whether one of the quotes starts an attack. Single and double quotes are counted apart. */
+function* someQuote(text: string, isAttack: IsAttack): Sliced<boolean> {
+  const quotes: Quotes = { at: 0, singles: 0, doubles: 0 };
+  while (quotes.at < text.length) {
+    if (nextQuotes(text, quotes, isAttack)) return true;
+    yield;
+  }
+  return false;
+}
+
+/** Which quotes have been looked at. */
+interface Quotes {
+  at: number;
+  singles: number;
+  doubles: number;
+}
+
+/** The same for the next few. Not a generator, which the engine would not make as fast. */
+function nextQuotes(text: string, quotes: Quotes, isAttack: IsAttack): boolean {
+  const end = Math.min(text.length, quotes.at + STEP);
+  for (let index = quotes.at; index < end; index++) {
+    const code = text.charCodeAt(index);
+    if (code !== SINGLE && code !== DOUBLE) continue;
+    const count = code === SINGLE ? ++quotes.singles : ++quotes.doubles;
+    if (isAttack(text, index, count % 2 === 1)) return true;
+  }
+  quotes.at = end;
+  return false;
+}
+
+const closing = charactersOf(" )]");
+const beginnings = charactersOf(BEGINNINGS);
+const commentOpeners = charactersOf("-#/");
+
 function opensComment(text: string, index: number, isOutside: boolean): boolean {
-  return isOutside && matchesAt(COMMENT_OUTSIDE, text, index) && !matchesAt(QUOTED_WORD, text, index);
+  if (!isOutside) return false;
+  const closed = stands(closing, text, index + 1) ? endAt(CLOSING_TIGHTLY, text, index + 1) : index + 1;
+  const at = skipSpace(text, closed);
+  if (!stands(commentOpeners, text, at)) return false;
+  return isComment(text, at, at === closed) && !matchesAt(QUOTED_WORD, text, index);
+}
+
+/** Dashes right after the quote, else nothing may follow a comment to the end of the line. */
+function isComment(text: string, at: number, isTight: boolean): boolean {
+  if (text.startsWith("/*", at)) return true;
+  const isDashes = text.startsWith("--", at);
+  if (isDashes && isTight) return true;
+  if (!isDashes && text.charCodeAt(at) !== HASH) return false;
+  return endAt(AFTER_COMMENT, text, at + 1) === text.length;
 }
 
 function breaksOut(text: string, index: number, isOutside: boolean): boolean {
-  return matchesAt(AFTER_QUOTE, text, index) || (isOutside && matchesAt(OUTSIDE, text, index));
+  const closed = stands(closing, text, index + 1) ? endAt(CLOSING, text, index + 1) : index + 1;
+  if (text.charCodeAt(closed) === SEMICOLON) {
+    const at = endAt(SEPARATING, text, closed);
+    return matchesAt(STATEMENT, text, at) || (isOutside && matchesAt(STATEMENT_OUTSIDE, text, at));
+  }
+  if (!stands(beginnings, text, closed)) return false;
+  return matchesAt(AFTER_QUOTE, text, closed) || (isOutside && matchesAt(OUTSIDE, text, closed));
+}
+
+/** Which characters of ASCII are meant: quicker than an expression, where there are a million places to look at. */
+type Characters = readonly boolean[];
+
+function charactersOf(characters: string): Characters {
+  return Array.from({ length: 128 }, (_, code) => characters.includes(String.fromCharCode(code)));
+}
+
+function stands(characters: Characters, text: string, at: number): boolean {
+  return characters[text.charCodeAt(at)] === true;
+}
+
+function skipSpace(text: string, from: number): number {
+  const code = text.charCodeAt(from);
+  if (code > 0x20 && code < 0x80) return from;
+  return endAt(WHITE_SPACE, text, from);
 }
 
 /** The text with a space for each block comment; MySQL's `/*!50000 ... *\/` is no comment for MySQL, so its words stay. */
-function withoutComments(text: string): string {
+function* withoutComments(text: string): Sliced<string> {
   let start = text.indexOf("/*");
-  if (start === -1) return withoutLineComments(text);
+  if (start === -1) return yield* withoutLineComments(text);
   let kept = "";
   let from = 0;
-  while (start !== -1) {
+  for (let count = 1; start !== -1; count++) {
     const end = text.indexOf("*/", start + 2);
     if (end === -1) break;
     const inside = text.charAt(start + 2) === "!" ? text.slice(start + 3, end).replace(/^\d+/, "") : "";
     kept += `${text.slice(from, start)} ${inside} `;
     from = end + 2;
     start = text.indexOf("/*", from);
+    if (count % STEP === 0) yield;
   }
-  return withoutLineComments(kept + text.slice(from));
+  return yield* withoutLineComments(kept + text.slice(from));
 }
 
+/** A comment to the end of its line comes after one of these, and its line ends soon. */
+const SEAM = /\b(?:union|all|distinct)\s{0,8}$/i;
+const SEAM_LENGTH = "_distinct".length + 8;
+const LINE_LENGTH = 128;
+/** All that cannot stand before it. */
+const beforeNoComment = charactersOf(
+  "-#abcdefghijkmopqrsuvwxyzABCDEFGHIJKMOPQRSUVWXYZ0123456789'\"()[]{}<>=+*/\\.,:;!?_%&|@$^~`",
+);
+
 /** Only where one hides the seam of UNION and SELECT; elsewhere two dashes are most often prose. */
-function withoutLineComments(text: string): string {
-  return text.replace(/\b(union|all|distinct)\s{0,8}(?:--|#)[^\n]{0,128}\n/gi, "$1 ");
+function* withoutLineComments(text: string): Sliced<string> {
+  let kept = "";
+  let from = 0;
+  for (let at = 1; at < text.length; ) {
+    at = nextSeam(text, at, at + SHORT);
+    yield;
+    const before = text.slice(Math.max(from, at - SEAM_LENGTH), at);
+    const inside = at + (text.charCodeAt(at) === HASH ? 1 : 2);
+    const line = text.slice(inside, inside + LINE_LENGTH + 1).indexOf("\n");
+    if (!isSeam(text, at) || line < 0 || !SEAM.test(before)) {
+      at++;
+      continue;
+    }
+    kept += `${text.slice(from, at).trimEnd()} `;
+    from = inside + line + 1;
+    at = from + 1;
+  }
+  return from === 0 ? text : kept + text.slice(from);
+}
+
+/** The next place before `end` where a comment to the end of its line may hide a seam, else `end`. */
+function nextSeam(text: string, from: number, end: number): number {
+  for (let at = from; at < end; at++) if (isSeam(text, at)) return at;
+  return end;
+}
+
+function isSeam(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  if (code !== HASH && (code !== DASH || text.charCodeAt(at + 1) !== DASH)) return false;
+  return !stands(beforeNoComment, text, at - 1);
+}
+
+const SPACES = /[\s\p{Cc}]+/gu;
+
+function* withSingleSpaces(text: string): Sliced<string> {
+  if (text.length <= SHORT) return text.replace(SPACES, " ");
+  let plain = "";
+  for (let from = 0; from < text.length; from += SHORT) {
+    const part = text.slice(from, from + SHORT).replace(SPACES, " ");
+    plain += plain.endsWith(" ") && part.startsWith(" ") ? part.slice(1) : part;
+    yield;
+  }
+  return plain;
 }
 
 /** Whether a sticky expression matches at a place. */
 function matchesAt(expression: RegExp, text: string, index: number): boolean {
   expression.lastIndex = index;
   return expression.test(text);
+}
+
+/** The end of what a sticky expression matches at a place; it may be nothing. */
+function endAt(expression: RegExp, text: string, index: number): number {
+  return matchesAt(expression, text, index) ? expression.lastIndex : index;
+}
+
+/** Where a global expression next matches; -1: nowhere. */
+function nextMatch(expression: RegExp, text: string, from: number): number {
+  expression.lastIndex = from;
+  return expression.exec(text)?.index ?? -1;
 }

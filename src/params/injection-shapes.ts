@@ -1,10 +1,9 @@
 /**
  * The shapes of attacks, for `injection-scan.ts`. They read text whose comments and white space have become single
  * spaces. Every repetition is bounded or stops at the next quote, so that a scan is linear in the length of the text.
+ * All are sticky: they are tried at the places where they can begin, so that a long text can be scanned in slices.
  */
 
-/** A quote and what an attacker closes with it. */
-const BREAKOUT = String.raw`['"][ )\]]*`;
 const BOOLEAN = String.raw`(?:(?:or|and|xor)(?!\w)|\|\||&&)[ (]{0,16}(?:not[ (]{1,16})?`;
 const NAME = String.raw`[a-z_][\w.]{0,63}`;
 const NUMBER = String.raw`-?\d[\w.]{0,31}`;
@@ -55,10 +54,13 @@ const STACKED_OUTSIDE =
 
 const shape = (flags: string, alternatives: readonly string[]) => new RegExp(`(?:${alternatives.join("|")})`, flags);
 
+/** Where `ANYWHERE` can begin. */
+export const UNION = /\bunion[ (]/gi;
+
 /** Anywhere in the text. `UNION SELECT` stands in prose so seldom that it needs no quote before it. */
-export const ANYWHERE = shape("i", [
-  String.raw`\bunion[ (]+(?:(?:all|distinct)[ (]+)?(?:by name[ (]+)?select\b`,
-  String.raw`\bunion (?:all|distinct)\(+select\b`,
+export const ANYWHERE = shape("iy", [
+  String.raw`union[ (]+(?:(?:all|distinct)[ (]+)?(?:by name[ (]+)?select\b`,
+  String.raw`union (?:all|distinct)\(+select\b`,
 ]);
 
 /** From the first character on: what is aimed at a number without quotes. */
@@ -68,17 +70,27 @@ export const AT_START = shape("iy", [
   String.raw` ?-?\d{1,18}\)* (?:or|and) ?\(?(?:sleep|pg_sleep|benchmark) ?\(`,
 ]);
 
-/** After any quote. */
+/** What stands between a quote and a shape: an attacker closes with it what the quote leaves open. */
+export const CLOSING = /[ )\]]*/y;
+/** Before another statement. */
+export const SEPARATING = /[ ;]*/y;
+
+/** After any quote, what it closes and a semicolon. */
+export const STATEMENT = shape("iy", [STACKED]);
+
+/** After any quote and what it closes: how `AFTER_QUOTE` and `OUTSIDE` begin. Most of what follows a quote is told by it. */
+export const BEGINNINGS = "|&+oaxueimhglOAXUEIMHGL";
+
 export const AFTER_QUOTE = shape("iy", [
-  `${BREAKOUT};[ ;]*${STACKED}`,
-  `${BREAKOUT}${BOOLEAN}${NUMBER}${COMPARED}${CONSTANT}`,
-  String.raw`${BREAKOUT}${BOOLEAN}(['"])([^'"]{0,64})\1 ?= ?\1\2(?:\1|$)`,
+  `${BOOLEAN}${NUMBER}${COMPARED}${CONSTANT}`,
+  String.raw`${BOOLEAN}(['"])([^'"]{0,64})\1 ?= ?\1\2(?:\1|$)`,
 ]);
 
-/** After a quote that ends a literal, when the text is put between quotes. */
+/** The same after a quote that ends a literal, when the text is put between quotes. */
+export const STATEMENT_OUTSIDE = shape("iy", [STACKED_OUTSIDE, "--", "#", String.raw`\/\*`]);
+
 export const OUTSIDE = shape("iy", [
-  String.raw`${BREAKOUT};[ ;]*(?:${STACKED_OUTSIDE}|--|#|\/\*)`,
-  `${BREAKOUT}${BOOLEAN}(?:${[
+  `${BOOLEAN}(?:${[
     `${QUOTED}${COMPARED}`,
     `(?:${NUMBER}|${QUOTED}|${NAME}) (?:not )?(?:i?like|in|regexp|rlike|glob|similar to) ?\\(? ?['"]`,
     `(?:${NUMBER}|${QUOTED}|${NAME}) (?:not )?in ?\\( ?(?:\\d|select\\b)`,
@@ -96,16 +108,19 @@ export const OUTSIDE = shape("iy", [
     "(?:true|false)\\)*$",
     "@@",
   ].join("|")})`,
-  String.raw`${BREAKOUT}\+ ?\( ?select\b`,
-  String.raw`${BREAKOUT}(?:union|except|intersect|minus) (?:all |distinct )?(?:by name )?(?:select\b|values ?\(|\( ?(?:select|values|from)\b)`,
-  String.raw`${BREAKOUT}having \d`,
-  String.raw`${BREAKOUT}group by [\w., ]{1,128} having\b`,
-  String.raw`${BREAKOUT}order by \d{1,9}${COMMENT}`,
-  String.raw`${BREAKOUT}(?:limit \d{1,9} )?into (?:outfile|dumpfile)\b`,
+  String.raw`\+ ?\( ?select\b`,
+  String.raw`(?:union|except|intersect|minus) (?:all |distinct )?(?:by name )?(?:select\b|values ?\(|\( ?(?:select|values|from)\b)`,
+  String.raw`having \d`,
+  String.raw`group by [\w., ]{1,128} having\b`,
+  String.raw`order by \d{1,9}${COMMENT}`,
+  String.raw`(?:limit \d{1,9} )?into (?:outfile|dumpfile)\b`,
 ]);
 
-/** As `OUTSIDE`, but in the text as it came, comments included. */
-export const COMMENT_OUTSIDE = /['"][)\]]*(?:--|\s*--[-+\s]*$|\s*#[-+\s]*$|\s*\/\*)/y;
+/** As `OUTSIDE`, but in the text as it came, comments included; it stands after what is closed and white space. */
+export const CLOSING_TIGHTLY = /[)\]]*/y;
+export const WHITE_SPACE = /\s*/y;
+/** What may follow a comment opener at the end of a text. */
+export const AFTER_COMMENT = /[-+\s]*/y;
 
 /** A word in quotes that starts like a comment: `'--force'`, `"/*"`. */
 export const QUOTED_WORD = /(?<=^|[\s([{,=:])(['"])(?:--|\/\*)[^\s'"]{0,64}\1/y;

@@ -20,6 +20,8 @@ export interface Validator {
   /** The author's own list, when the value is one of a fixed list (enum). */
   readonly allowedValues?: readonly string[];
   check(text: string): Checked;
+  /** The same on another thread, where a long text would take long; undefined: it would not. */
+  checkElsewhere?(text: string): Promise<Checked> | undefined;
 }
 
 /** One declared request parameter. Spec 2.2. */

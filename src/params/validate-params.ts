@@ -1,8 +1,10 @@
 import type { FieldError } from "../failure.ts";
-import { bindText, type CheckedText, checkText } from "./check-text.ts";
+import { inSlices, SHORT, type Sliced } from "../slices.ts";
+import { bindText, type CheckedText, checkLongText, checkText } from "./check-text.ts";
 import { isPageField, type Page, type PageField, type PageRules, pageFields, pageProblem, readPage } from "./page.ts";
 import {
   headerName,
+  locations,
   type Parameter,
   type Params,
   type ParamValue,
@@ -20,6 +22,8 @@ export interface ParamRules {
   readonly page: PageRules | undefined;
   /** Errors that were found before, in fields that need no declaration (`format`). */
   readonly found?: readonly FieldError[];
+  /** Parameters that have been checked already. */
+  readonly checked?: ReadonlyMap<Parameter, CheckedText>;
 }
 
 export type Validated =
@@ -60,6 +64,39 @@ export function validateParams(declared: readonly Parameter[], raw: RawParams, r
   return errors.length > 0 ? { ok: false, errors } : { ok: true, params, page };
 }
 
+/** Whether a request holds so much that it is validated in slices. */
+export function isLong(raw: RawParams): boolean {
+  let length = 0;
+  for (const location of locations) {
+    for (const { text } of raw[location].values()) {
+      length += text.length;
+      if (length > SHORT) return true;
+    }
+  }
+  return false;
+}
+
+/** The same as `validateParams`, in slices. */
+export async function validateLong(
+  declared: readonly Parameter[],
+  raw: RawParams,
+  rules: ParamRules,
+): Promise<Validated> {
+  const skipsValidators = rules.skipValidatorsBut !== undefined;
+  const checked = skipsValidators ? undefined : await inSlices(checkingAll(declared, raw));
+  return validateParams(declared, raw, checked === undefined ? rules : { ...rules, checked });
+}
+
+function* checkingAll(declared: readonly Parameter[], raw: RawParams): Sliced<ReadonlyMap<Parameter, CheckedText>> {
+  const checked = new Map<Parameter, CheckedText>();
+  for (const parameter of declared) {
+    const sent = sentValue(parameter, raw);
+    if (sent !== undefined) checked.set(parameter, yield* checkLongText(parameter, sent.text));
+    yield;
+  }
+  return checked;
+}
+
 /** Undefined when the parameter is not set and need not be. */
 function checkParameter(parameter: Parameter, raw: RawParams, rules: ParamRules): CheckedText | undefined {
   const sent = sentValue(parameter, raw);
@@ -68,7 +105,8 @@ function checkParameter(parameter: Parameter, raw: RawParams, rules: ParamRules)
   if (text === undefined) return parameter.required ? MISSING : undefined;
   const { skipValidatorsBut } = rules;
   const checked =
-    skipValidatorsBut === undefined ? checkText(parameter, text) : bindText(parameter, text, skipValidatorsBut);
+    rules.checked?.get(parameter) ??
+    (skipValidatorsBut === undefined ? checkText(parameter, text) : bindText(parameter, text, skipValidatorsBut));
   if (!checked.ok || rules.page === undefined || !isPageField(parameter.name)) return checked;
   const message = pageProblem(parameter.name, text, rules.page);
   return message === undefined ? checked : { ok: false, message };

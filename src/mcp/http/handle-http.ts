@@ -3,8 +3,10 @@ import { RequestFailure } from "../../failure.ts";
 import { authorizationOf } from "../../http/authorization.ts";
 import { readBody } from "../../http/body-stream.ts";
 import { isJsonContentType } from "../../http/content-type.ts";
+import { decodeUtf8 } from "../../http/decode-utf8.ts";
 import { type Client, clientOf, type TrustedProxies } from "../../http/forwarded.ts";
 import { requestIdOf } from "../../http/request-id.ts";
+import { atOnce, inSlices, SHORT } from "../../slices.ts";
 import { answerBatch } from "../answer-batch.ts";
 import { answerMessage } from "../answer-message.ts";
 import { clientKey } from "../client-key.ts";
@@ -116,7 +118,7 @@ async function answerPost(exchange: Exchange, context: HttpContext): Promise<voi
   }
   const text = await readText(exchange);
   if (text === undefined) return;
-  const parsed = parseMessages(text);
+  const parsed = await parseMessages(text);
   switch (parsed.kind) {
     case "not-json":
       return sendError(exchange, 400, { code: CODE.parseError, message: "Parse error" });
@@ -149,8 +151,8 @@ async function readText(exchange: Exchange): Promise<string | undefined> {
     sendError(exchange, 413, { code: 413, message: "Request body is too large", headers });
     return undefined;
   }
-  const text = bytes.toString("utf8");
-  if (!text.includes("\ufffd") || Buffer.from(text).equals(bytes)) return text;
+  const text = bytes.length <= SHORT ? atOnce(decodeUtf8(bytes)) : await inSlices(decodeUtf8(bytes));
+  if (text !== undefined) return text;
   sendError(exchange, 400, { code: CODE.parseError, message: "Parse error: the body is not UTF-8" });
   return undefined;
 }

@@ -2,13 +2,13 @@ import { z } from "zod";
 import type { Validator } from "../parameter.ts";
 import { invalid, valid } from "./checked.ts";
 import { jsonSchema, refuseCrossedBounds, sharedOptions } from "./options.ts";
-import { integer } from "./scalars.ts";
+import { integer, significantFrom } from "./scalars.ts";
 
 const LEAST_INT = -(2n ** 63n);
 const GREATEST_INT = 2n ** 63n - 1n;
 
-/** Sign, and at most 19 significant digits: no text of a megabyte ever becomes a bigint. */
-const INTEGER = /^([+-]?)0*([0-9]{1,19})$/;
+/** At most 19 significant digits: no text of a megabyte ever becomes a bigint. */
+const DIGITS = /^[0-9]{1,19}$/;
 
 const NOT_AN_INTEGER = invalid("Invalid integer value");
 const TOO_SMALL = invalid("Integer is less than the minimum allowed value");
@@ -42,10 +42,9 @@ export const int = z
 
 /** The number that a text of sign and digits stands for, or undefined when it is none or needs more than 64 bits. */
 export function parseInt64(text: string): bigint | undefined {
-  const match = INTEGER.exec(text);
-  if (match === null) return undefined;
-  const digits = BigInt(match[2] ?? "");
-  const value = match[1] === "-" ? -digits : digits;
+  const digits = text.slice(significantFrom(text));
+  if (!DIGITS.test(digits)) return undefined;
+  const value = text.startsWith("-") ? -BigInt(digits) : BigInt(digits);
   return value < LEAST_INT || value > GREATEST_INT ? undefined : value;
 }
 

@@ -3,10 +3,12 @@ import type { Validator } from "../parameter.ts";
 import { invalid, valid } from "./checked.ts";
 import { compareDecimals, parseDecimal } from "./decimal.ts";
 import { jsonSchema, refuseCrossedBounds, sharedOptions } from "./options.ts";
-import { DECIMAL, decimalText } from "./scalars.ts";
+import { DECIMAL, decimalText, significantFrom } from "./scalars.ts";
 
-/** What a database holds exactly: up to 38 digits without an exponent. */
-const EXACT = /^[+-]?0*(?=[0-9.]{0,39}$)(?:[0-9]{0,38}|[0-9]*\.[0-9]*)$/;
+/** What a database holds exactly, without its sign and its first zeros: up to 38 digits without an exponent. */
+const EXACT = /^(?:[0-9]{0,38}|(?=[0-9.]{0,39}$)[0-9]*\.[0-9]*)$/;
+/** No number that means anything is longer, and one of a megabyte would take long to compare. */
+const MAX_LENGTH = 1_000;
 const PLAIN = /^-?[0-9]+(?:\.[0-9]+)?(?:[eE]|$)/;
 
 const NOT_A_NUMBER = invalid("Invalid number value");
@@ -27,12 +29,12 @@ export const number = z
     if (least && greatest && compareDecimals(least, greatest) > 0) refuseCrossedBounds(min, max, context);
     return {
       type: "number",
-      databaseType: (text) => (EXACT.test(text) ? "DECIMAL" : "DOUBLE"),
+      databaseType: (text) => (EXACT.test(text.slice(significantFrom(text))) ? "DECIMAL" : "DOUBLE"),
       jsonSchema: jsonSchema({ type: "number", minimum: min && Number(min), maximum: max && Number(max) }),
       scansForInjection: false,
       check(text) {
         // No database number holds what overflows a double and has too many digits for a decimal.
-        if (!DECIMAL.test(text) || !Number.isFinite(Number(text))) return NOT_A_NUMBER;
+        if (text.length > MAX_LENGTH || !DECIMAL.test(text) || !Number.isFinite(Number(text))) return NOT_A_NUMBER;
         if (least !== undefined && compareDecimals(parseDecimal(text), least) < 0) return TOO_SMALL;
         if (greatest !== undefined && compareDecimals(parseDecimal(text), greatest) > 0) return TOO_LARGE;
         return valid(plain(text));

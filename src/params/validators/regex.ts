@@ -1,8 +1,11 @@
 import { RE2JS } from "re2js";
+import { matchElsewhere } from "./regex-thread.ts";
 
 /** A compiled pattern; it matches whole values only, in time linear in their length. */
 interface Regex {
   matches(text: string): boolean;
+  /** On another thread, for a long text. */
+  matchesLong(text: string): Promise<boolean>;
 }
 
 /** What backtracking engines offer and a linear-time one cannot. */
@@ -34,7 +37,8 @@ export function jsonSchemaPattern(source: string): string | undefined {
 
 function compileRe2(source: string): Regex | string {
   try {
-    return RE2JS.compile(source);
+    const compiled = RE2JS.compile(source);
+    return { matches: (text) => compiled.testExact(text), matchesLong: (text) => matchElsewhere(source, text) };
   } catch (error) {
     return error instanceof Error ? error.message.replace("error parsing regexp: ", "") : String(error);
   }

@@ -18,6 +18,15 @@ const INTEGER = /^[+-]?[0-9]+$/;
 /** Decimal or exponent notation, ASCII digits only: what both YAML and requests may write for a number. */
 export const DECIMAL = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
 
+const ZERO = 48;
+
+/** Where the digits begin that count: after the sign and the zeros. The last digit counts always. */
+export function significantFrom(text: string): number {
+  let at = text.startsWith("-") || text.startsWith("+") ? 1 : 0;
+  while (at < text.length - 1 && text.charCodeAt(at) === ZERO) at++;
+  return at;
+}
+
 /** What stands in the file, as a message shows it. */
 export function found(input: unknown): string {
   if (typeof input === "string") return `'${input}'`;

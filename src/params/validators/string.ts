@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Validator } from "../parameter.ts";
+import type { Checked, Validator } from "../parameter.ts";
 import { invalid, valid } from "./checked.ts";
 import { jsonSchema, refuseCrossedBounds, sharedOptions } from "./options.ts";
 import { compileRegex, jsonSchemaPattern } from "./regex.ts";
@@ -15,7 +15,7 @@ const length = integer
 
 const regex = text.transform((source, context) => {
   const compiled = compileRegex(source);
-  if (typeof compiled !== "string") return { source, matches: (value: string) => compiled.matches(value) };
+  if (typeof compiled !== "string") return { ...compiled, source };
   context.addIssue({ code: "custom", message: compiled });
   return z.NEVER;
 });
@@ -39,6 +39,11 @@ export const string = z
     const min = options.min ?? options["min-length"] ?? 0;
     const max = options.max ?? options["max-length"];
     if (max !== undefined && min > max) refuseCrossedBounds(min, max, context);
+    /** Lengths cost less than the pattern. */
+    const lengthProblem = (value: string): Checked | undefined => {
+      if (min > 0 && isShorter(value, min)) return TOO_SHORT;
+      return max !== undefined && isLonger(value, max) ? TOO_LONG : undefined;
+    };
     return {
       type: "string",
       databaseType: () => "VARCHAR",
@@ -49,14 +54,17 @@ export const string = z
         pattern: regex === undefined ? undefined : jsonSchemaPattern(regex.source),
       }),
       scansForInjection: preventSqlInjection,
-      check(value) {
-        if (min > 0 && isShorter(value, min)) return TOO_SHORT;
-        if (max !== undefined && isLonger(value, max)) return TOO_LONG;
-        // After the lengths, which cost less.
-        return regex === undefined || regex.matches(value) ? valid(value) : WRONG_FORMAT;
+      check: (value) => lengthProblem(value) ?? judged(value, regex === undefined || regex.matches(value)),
+      checkElsewhere(value) {
+        if (regex === undefined || lengthProblem(value) !== undefined) return undefined;
+        return regex.matchesLong(value).then((matches) => judged(value, matches));
       },
     };
   });
+
+function judged(value: string, matches: boolean): Checked {
+  return matches ? valid(value) : WRONG_FORMAT;
+}
 
 /** A character takes one or two UTF-16 units, so most texts are decided by their number of units alone. */
 function isShorter(value: string, min: number): boolean {

@@ -20,10 +20,13 @@ export interface FormatChoice {
 
 const RANGE = /^([\w!#$%&'*+.^`|~-]+)\/([\w!#$%&'*+.^`|~-]+)$/;
 
-/** What is no media range is left out. */
+/** No client means more, and each is held against every format. */
+const MAX_RANGES = 100;
+
+/** What is no media range is left out, and so is what comes after the first hundred members. */
 export function parseMediaRanges(accept: string): readonly MediaRange[] {
   const ranges: MediaRange[] = [];
-  for (const { value, q, parameters } of parseWeightedList(accept)) {
+  for (const { value, q, parameters } of parseWeightedList(accept).slice(0, MAX_RANGES)) {
     // Java has sent a bare star for decades.
     const [, type, subtype] = RANGE.exec(value === "*" ? "*/*" : value) ?? [];
     if (type === undefined || subtype === undefined || (type === "*" && subtype !== "*")) continue;

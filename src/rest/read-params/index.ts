@@ -4,6 +4,7 @@ import { RequestFailure } from "../../failure.ts";
 import { readBody } from "../../http/body-stream.ts";
 import { isJsonContentType } from "../../http/content-type.ts";
 import type { RawParams } from "../../params/parameter.ts";
+import { atOnce, inSlices, SHORT } from "../../slices.ts";
 import { parseBody } from "./parse-body.ts";
 import { parsePath } from "./parse-path.ts";
 import { parseQuery } from "./parse-query.ts";
@@ -25,7 +26,7 @@ export async function readParams(
   const path = parsePath(options.pathParams);
   const query = parseQuery(target.query);
   const takesBody = options.endpoint.route?.method !== "GET";
-  const body = takesBody ? await readJsonBody(request, options.maxBodyBytes) : NOTHING;
+  const body = takesBody ? await readJsonBody(request, options) : NOTHING;
   const errors = [...path.errors, ...query.errors, ...body.errors];
   if (errors.length > 0) throw new RequestFailure({ kind: "invalid-params", errors });
   const header = readHeaders(request.headers, options.headers);
@@ -34,13 +35,17 @@ export async function readParams(
 
 const NOTHING: ReadValues = { values: NO_VALUES, errors: NO_ERRORS };
 
-async function readJsonBody(request: IncomingMessage, maxBytes: number): Promise<ReadValues> {
+async function readJsonBody(
+  request: IncomingMessage,
+  { endpoint, maxBodyBytes }: { readonly endpoint: Endpoint; readonly maxBodyBytes: number },
+): Promise<ReadValues> {
   const { "content-length": length, "transfer-encoding": encoding, "content-type": type } = request.headers;
   const hasBody = encoding !== undefined || (length !== undefined && length !== "0");
   if (!hasBody) return NOTHING;
   if (type !== undefined && !isJsonContentType(type)) throw new RequestFailure({ kind: "unsupported-body-type" });
-  const bytes = await readBody(request, length, maxBytes);
+  const bytes = await readBody(request, length, maxBodyBytes);
   // Chunked and empty is no body; anything else must say what it is.
   if (bytes.length > 0 && type === undefined) throw new RequestFailure({ kind: "unsupported-body-type" });
-  return parseBody(bytes);
+  const parsing = parseBody(bytes, () => endpoint.parameters.flatMap((each) => (each.in === "body" ? each.name : [])));
+  return bytes.length <= SHORT ? atOnce(parsing) : await inSlices(parsing);
 }

@@ -1,6 +1,7 @@
-import { isUtf8 } from "node:buffer";
+import { decodeUtf8 } from "../../http/decode-utf8.ts";
 import type { RawValue } from "../../params/parameter.ts";
-import { scanObject } from "../../params/scan-object.ts";
+import { readMembers } from "../../params/read-members.ts";
+import { SHORT, type Sliced } from "../../slices.ts";
 import { NO_ERRORS, NO_VALUES, type ReadValues } from "./read-values.ts";
 
 const NOT_JSON: ReadValues = {
@@ -13,27 +14,22 @@ const NOT_AN_OBJECT: ReadValues = {
 };
 const EMPTY: ReadValues = { values: NO_VALUES, errors: NO_ERRORS };
 
-/** The members of a JSON object, numbers with the digits in which they were sent. No body counts as `{}`. decisions.md 3. */
-export function parseBody(bytes: Buffer): ReadValues {
-  if (bytes.length === 0) return EMPTY;
-  if (!isUtf8(bytes)) return NOT_JSON;
-  const text = withoutByteOrderMark(bytes.toString("utf8"));
-  const parsed = parseJson(text);
-  if (parsed === undefined) return NOT_JSON;
-  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) return NOT_AN_OBJECT;
-  // The parser has lost the digits of the numbers, so the text is read a second time; it is known to be JSON by now.
-  const values = new Map<string, RawValue>();
-  scanObject(text, values);
-  return { values, errors: NO_ERRORS };
-}
+/** Of a long body: more are neither named in errors nor written down. */
+const MAX_UNDECLARED = 1_000;
 
-/** JSON knows no `undefined`, so it can stand for text that is not JSON. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+/**
+ * The members of a JSON object, numbers with the digits in which they were sent. No body counts as `{}`. Of a long one
+ * there are those that are `declared`, and some of the others.
+ */
+export function* parseBody(bytes: Buffer, declared: () => readonly string[]): Sliced<ReadValues> {
+  if (bytes.length === 0) return EMPTY;
+  const text = yield* decodeUtf8(bytes);
+  if (text === undefined) return NOT_JSON;
+  const values = new Map<string, RawValue>();
+  const kept = bytes.length <= SHORT ? undefined : { wanted: new Set(declared()), others: MAX_UNDECLARED };
+  const kind = yield* readMembers(withoutByteOrderMark(text), values, kept);
+  if (kind === undefined) return NOT_JSON;
+  return kind === "object" ? { values, errors: NO_ERRORS } : NOT_AN_OBJECT;
 }
 
 function withoutByteOrderMark(text: string): string {

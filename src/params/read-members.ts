@@ -1,0 +1,48 @@
+import { atOnce, type Sliced } from "../slices.ts";
+import type { RawValue } from "./parameter.ts";
+import { decodeString, type JsonKind, scanJson } from "./scan-json.ts";
+
+/** Which members of a long object are kept: those that somebody wants, and of the others enough to name them. */
+export interface Kept {
+  readonly wanted: ReadonlySet<string>;
+  readonly others: number;
+}
+
+/**
+ * Reads the members of the outermost object of a text, and says what the text is; undefined: it is not JSON. The last of
+ * repeated names wins, as for `JSON.parse`; `null` counts as absent.
+ */
+export function* readMembers(text: string, into: Map<string, RawValue>, kept?: Kept): Sliced<JsonKind | undefined> {
+  const found = new Map<string, string>();
+  const kind = yield* scanJson(text, (start, end, name) => {
+    if (name === undefined) return;
+    const isKept = kept === undefined || found.size < kept.others || found.has(name) || kept.wanted.has(name);
+    if (isKept) found.set(name, text.slice(start, end));
+  });
+  if (kind !== "object") return kind;
+  for (const [name, json] of found) {
+    const value = yield* readValue(json);
+    if (value !== undefined) into.set(name, value);
+  }
+  return kind;
+}
+
+/** The same for a text that is known to be a short JSON object. */
+export function membersOf(text: string): ReadonlyMap<string, RawValue> {
+  const members = new Map<string, RawValue>();
+  atOnce(readMembers(text, members));
+  return members;
+}
+
+/** Undefined for `null`. */
+function* readValue(json: string): Sliced<RawValue | undefined> {
+  switch (json.charAt(0)) {
+    case '"':
+      return { kind: "text", text: yield* decodeString(json) };
+    case "{":
+    case "[":
+      return { kind: "json", text: json };
+    default:
+      return json === "null" ? undefined : { kind: "text", text: json };
+  }
+}

@@ -1,0 +1,57 @@
+import { createRequire } from "node:module";
+import { Worker } from "node:worker_threads";
+
+/** What the thread runs: text in, whether it matches out. Patterns are compiled once; there are as many as in the project. */
+const PROGRAM = `
+const { parentPort, workerData } = require("node:worker_threads");
+const { RE2JS } = require(workerData);
+const compiled = new Map();
+parentPort.on("message", ({ id, source, text }) => {
+  if (!compiled.has(source)) compiled.set(source, RE2JS.compile(source));
+  parentPort.postMessage({ id, matches: compiled.get(source).testExact(text) });
+});
+`;
+
+interface Pending {
+  readonly resolve: (matches: boolean) => void;
+  readonly reject: (error: Error) => void;
+}
+
+interface Thread {
+  readonly worker: Worker;
+  readonly pending: Map<number, Pending>;
+}
+
+let thread: Thread | undefined;
+let lastId = 0;
+
+/**
+ * Whether a long text matches a pattern that compiles, found out on a thread of its own: even in linear time a megabyte
+ * takes longer than others may be kept waiting. The thread starts with the first such text.
+ */
+export function matchElsewhere(source: string, text: string): Promise<boolean> {
+  thread ??= startThread();
+  const { worker, pending } = thread;
+  const id = ++lastId;
+  return new Promise((resolve, reject) => {
+    pending.set(id, { resolve, reject });
+    worker.postMessage({ id, source, text });
+  });
+}
+
+function startThread(): Thread {
+  const workerData = createRequire(import.meta.url).resolve("re2js");
+  const worker = new Worker(PROGRAM, { eval: true, workerData });
+  const pending = new Map<number, Pending>();
+  worker.on("message", ({ id, matches }: { id: number; matches: boolean }) => {
+    pending.get(id)?.resolve(matches);
+    pending.delete(id);
+  });
+  worker.on("error", (error) => {
+    thread = undefined;
+    for (const { reject } of pending.values()) reject(error);
+  });
+  // It does not keep the process from its end: whoever waits has a connection that does.
+  worker.unref();
+  return { worker, pending };
+}
