@@ -64,7 +64,7 @@ export function isConflict(error: unknown): boolean {
   const message = messageOf(error);
   // A server that was lost in a commit may have done it: that is not tried again.
   return (
-    /^TransactionContext Error: (?:Conflict|Catalog write-write conflict|Failed to commit(?!: (?:\w+ Error: )?(?:IO Error|Could not|Failed to))|Transaction conflict)/i.test(
+    /^TransactionContext Error: (?:Conflict|Catalog write-write conflict|Failed to commit(?!: (?:\w+ Error: )?(?:IO Error|Could not|Failed to (?:execute|run|prepare)))|Transaction conflict)/i.test(
       message,
     ) || REMOTE_CONFLICT.test(message)
   );
