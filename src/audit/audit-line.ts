@@ -1,3 +1,5 @@
+import { printable } from "../printable.ts";
+
 /** One call, whoever made it and however it ended. */
 export interface AuditEntry {
   readonly time: Date;
@@ -45,6 +47,7 @@ export function auditLines(redact: readonly string[]): (entry: AuditEntry) => st
       address,
     });
     const tail = JSON.stringify({ rows: rows ?? null, duration_ms: Number(durationMs.toFixed(3)), status });
+    // JSON lets some control characters through.
     return `${printable(`${head.slice(0, -1)},"parameters":${parametersOf(parameters)},${tail.slice(1)}`)}\n`;
   };
 }
@@ -55,11 +58,4 @@ function shortened(text: string): string {
   // A character of two halves stays whole.
   const end = last >= 0xd800 && last <= 0xdbff ? LONGEST_TEXT - 1 : LONGEST_TEXT;
   return `${text.slice(0, end)}[cut: ${text.length} characters]`;
-}
-
-/** JSON lets these through; some readers take them for the end of a line, and terminals for commands. */
-const UNPRINTABLE = /[\u007f-\u009f\u2028\u2029]/g;
-
-function printable(json: string): string {
-  return json.replace(UNPRINTABLE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -3,6 +3,7 @@ import type { CacheStatus, Caches } from "../cache/caches.ts";
 import { loadProject } from "../config/load-project.ts";
 import { oneLine } from "../config/problem.ts";
 import { RequestFailure } from "../failure.ts";
+import { printable, printableLines } from "../printable.ts";
 import { openService, type Service } from "../service.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime, UsageError } from "./command.ts";
 import { projectOptionsHelp, readOptionsAndNames } from "./options.ts";
@@ -44,7 +45,7 @@ Example:
     printProblems(opened.problems, runtime.stderr);
     if (hasErrors(opened.problems)) return exitCodes.problem;
     if (opened.service === undefined) {
-      runtime.stderr.write(`${oneLine(opened.unreachable ?? "the project could not be opened")}\n`);
+      runtime.stderr.write(`${printable(oneLine(opened.unreachable ?? "the project could not be opened"))}\n`);
       return exitCodes.unavailable;
     }
     try {
@@ -89,11 +90,12 @@ async function refreshAll(caches: Caches, names: readonly string[], runtime: Run
     try {
       const { rows } = await caches.refresh(name, NEVER);
       const ms = Math.round(performance.now() - from);
-      runtime.stdout.write(`${index + 1} of ${wanted.length}: ${label}, ${rows} rows in ${ms} ms\n`);
+      const progress = `${index + 1} of ${wanted.length}: ${label}, ${rows} rows in ${ms} ms`;
+      runtime.stdout.write(`${printable(progress)}\n`);
     } catch (error) {
       const failure = error instanceof RequestFailure ? error.failure : undefined;
       const reason = failure?.kind === "query-failed" ? failure.message : (failure?.kind ?? String(error));
-      runtime.stderr.write(`${label}: ${oneLine(reason)}\n`);
+      runtime.stderr.write(`${printable(`${label}: ${oneLine(reason)}`)}\n`);
       code = exitCodes.unavailable;
     }
   }
@@ -144,18 +146,18 @@ async function recordedError({ name }: CacheStatus, { engine, cacheCatalog }: Se
 
 function print(entries: readonly Entry[], json: boolean, { stdout }: Runtime): void {
   if (json) {
-    stdout.write(`${JSON.stringify(entries, null, 2)}\n`);
+    stdout.write(`${printableLines(JSON.stringify(entries, null, 2))}\n`);
     return;
   }
   const header = ["table", "mode", "snapshots", "rows", "age", "next refresh", "last error"];
   const lines = entries.map(({ table, mode, snapshots, rows, ageSeconds, nextRefresh, lastError }) => [
-    table,
+    printable(table),
     mode,
     String(snapshots),
     rows === null ? "" : String(rows),
     ageSeconds === null ? "empty" : ageOf(ageSeconds),
     nextRefresh ?? "",
-    oneLine(lastError ?? ""),
+    printable(oneLine(lastError ?? "")),
   ]);
   // In a pipe one tab between fields; on a terminal they stand below each other.
   if (!stdout.isTerminal) {

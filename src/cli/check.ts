@@ -1,6 +1,7 @@
 import { loadProject } from "../config/load-project.ts";
 import { inOrder, oneLine, type Problem } from "../config/problem.ts";
 import type { Project } from "../config/project.ts";
+import { printable, printableLines } from "../printable.ts";
 import { type OpenedService, openService } from "../service.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime } from "./command.ts";
 import { type ProjectOptions, projectOptionsHelp, readOptions } from "./options.ts";
@@ -28,10 +29,10 @@ Example:
     const opened = await findProblems(options, options.flags.has("offline"), runtime);
     const found = { ...opened, problems: strictly(opened.problems, options.flags.has("strict")) };
     if (options.flags.has("json")) {
-      runtime.stdout.write(`${JSON.stringify(reportOf(found), null, 2)}\n`);
+      runtime.stdout.write(`${printableLines(JSON.stringify(reportOf(found), null, 2))}\n`);
     } else {
       printProblems(found.problems, runtime.stderr);
-      if (found.unreachable !== undefined) runtime.stderr.write(`${oneLine(found.unreachable)}\n`);
+      if (found.unreachable !== undefined) runtime.stderr.write(`${printable(oneLine(found.unreachable))}\n`);
       if (exitCodeOf(found) === exitCodes.done) {
         const warnings =
           found.problems.length === 0 ? "no problems" : `no errors, ${count(found.problems.length, "warning")}`;

@@ -7,6 +7,7 @@ import { oneLine } from "../config/problem.ts";
 import type { MainConfig } from "../config/project.ts";
 import type { Report } from "../events.ts";
 import { openLogger } from "../log/logger.ts";
+import { printable } from "../printable.ts";
 import { openService, type Service } from "../service.ts";
 import { addressAt } from "./address-at.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime, UsageError } from "./command.ts";
@@ -125,7 +126,7 @@ async function serveStdio({ config: file, ...overrides }: ProjectOptions, runtim
   });
   printProblems(problems, stderr);
   if (service === undefined || hasErrors(problems)) {
-    if (unreachable !== undefined) stderr.write(`${oneLine(unreachable)}\n`);
+    if (unreachable !== undefined) stderr.write(`${printable(oneLine(unreachable))}\n`);
     return hasErrors(problems) ? exitCodes.problem : exitCodes.unavailable;
   }
   try {

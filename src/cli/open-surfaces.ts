@@ -6,6 +6,7 @@ import type { Report } from "../events.ts";
 import { type ConnectionLimit, openConnectionLimit } from "../http/connection-limit.ts";
 import { ListenError, type Listener, listen, type RequestHandler } from "../http/listen.ts";
 import { CertificateError } from "../http/tls.ts";
+import { printable } from "../printable.ts";
 import { openRestApp } from "../rest/rest-app.ts";
 import type { Service } from "../service.ts";
 import { type ExitCode, exitCodes, type Runtime } from "./command.ts";
@@ -118,6 +119,6 @@ function exitCodeOf(error: unknown, main: MainConfig, { stderr }: Runtime): Exit
     return exitCodes.problem;
   }
   if (!(error instanceof ListenError)) throw error;
-  stderr.write(`${error.message}\n`);
+  stderr.write(`${printable(error.message)}\n`);
   return exitCodes.unavailable;
 }

@@ -1,5 +1,6 @@
 import { loadProject } from "../config/load-project.ts";
 import { oneLine } from "../config/problem.ts";
+import { printable } from "../printable.ts";
 import { openService, type Service } from "../service.ts";
 import { type ExitCode, exitCodes, type Runtime } from "./command.ts";
 import type { ProjectOptions } from "./options.ts";
@@ -19,7 +20,7 @@ export async function withTrial(
   const { service, problems, unreachable } = await openService(loaded.project, trial);
   printProblems(problems, stderr);
   if (service === undefined) {
-    if (unreachable !== undefined) stderr.write(`${oneLine(unreachable)}\n`);
+    if (unreachable !== undefined) stderr.write(`${printable(oneLine(unreachable))}\n`);
     return hasErrors(problems) ? exitCodes.problem : exitCodes.unavailable;
   }
   try {

@@ -38,12 +38,21 @@ test("on a terminal a problem comes with its line and a mark", () => {
   );
 });
 
+test("nothing that a file holds acts on the terminal", () => {
+  const pieces: string[] = [];
+  const output = { isTerminal: false, write: (piece: string) => void pieces.push(piece) };
+  const location = { file: "a\u001b[2J.yaml", line: 1, column: 1 };
+  printProblemsInSource([{ ...problem, location, message: "unknown '\u202e\r\u009b'" }], output, "/");
+  expect(pieces.join("")).toBe("a\\u001b[2J.yaml:1:1: a: unknown '\\u202e\\u000d\\u009b'\n");
+});
+
 test("in a pipe it is a line", () => {
   expect(printed(false)).toBe("gone.yaml:1:1: warning: a: wrong\nx.yaml:2:3: a: wrong\n");
 });
 
 test.each([
   ["a\r\nb: c\r\n", { line: 2, column: 4 }, "  2 | b: c", "         ^"],
+  ["a\u001b[2Jb: c", { line: 1, column: 6 }, "  1 | a\\u001b[2Jb: c", "                ^"],
   ["\tkey: 1", { line: 1, column: 2 }, "  1 | \tkey: 1", "      \t^"],
 ])("%j", (text, place, line, mark) => {
   expect(excerptOf(text, { file: "x", ...place })).toEqual({ line, mark });

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { openFiles } from "../config/files.ts";
 import { formatProblem, inOrder, type Location, oneLine, type Problem } from "../config/problem.ts";
+import { printable, printableLines } from "../printable.ts";
 import type { Output } from "./command.ts";
 
 const RED = "\u001b[31m";
@@ -30,7 +31,7 @@ export function printProblemsInSource(problems: readonly Problem[], output: Outp
 }
 
 function lineOf(problem: Problem, { isTerminal }: Output): string {
-  const line = oneLine(formatProblem(problem));
+  const line = printable(oneLine(formatProblem(problem)));
   return isTerminal ? `${colourOf(problem)}${line}${RESET}` : line;
 }
 
@@ -49,8 +50,9 @@ export function excerptOf(
   if (source === undefined || source.trim() === "" || column > LONGEST_EXCERPT) return undefined;
   const number = `${line} | `;
   // A tab stays a tab in both lines, so that the mark stands where it should.
-  const before = source.slice(0, column - 1).replace(/[^\t]/g, " ");
-  return { line: `  ${number}${source.slice(0, LONGEST_EXCERPT)}`, mark: `  ${" ".repeat(number.length)}${before}^` };
+  const before = printableLines(source.slice(0, column - 1)).replace(/[^\t]/g, " ");
+  const shown = printableLines(source.slice(0, LONGEST_EXCERPT));
+  return { line: `  ${number}${shown}`, mark: `  ${" ".repeat(number.length)}${before}^` };
 }
 
 export function hasErrors(problems: readonly Problem[]): boolean {

@@ -7,21 +7,21 @@ const pipe: Output = { isTerminal: false, write() {} };
 const terminal: Output = { isTerminal: true, write() {} };
 const request: AnsweredRequest = {
   method: "GET",
-  url: "/customers?limit=2",
+  path: "/nowhere",
   status: 200,
   ms: 3.12,
   call: undefined,
 };
 // Only what is shown of a call matters here.
-const call = { rows: 2, cache: "hit" } as AnsweredRequest["call"];
+const call = { endpoint: "GET /customers/:id", rows: 2, cache: "hit" } as AnsweredRequest["call"];
 
 test.each([
-  [request, "GET /customers?limit=2 200 3.1 ms"],
-  [{ ...request, call }, "GET /customers?limit=2 200 2 rows 3.1 ms hit"],
-  [{ ...request, status: 404, ms: 12.6 }, "GET /customers?limit=2 404 13 ms"],
-  [{ ...request, url: "/a\u001b[31m\u0007b" }, "GET /a?[31m?b 200 3.1 ms"],
-  [{ ...request, url: "/docs/assets/1/page.js" }, undefined],
-  [{ ...request, url: "/docs/events" }, undefined],
+  [request, "GET /nowhere 200 3.1 ms"],
+  [{ ...request, call }, "GET /customers/:id 200 2 rows 3.1 ms hit"],
+  [{ ...request, status: 404, ms: 12.6 }, "GET /nowhere 404 13 ms"],
+  [{ ...request, path: "/a\u001b[31m\u0007b\u202e" }, "GET /a\\u001b[31m\\u0007b\\u202e 200 3.1 ms"],
+  [{ ...request, path: "/docs/assets/1/page.js" }, undefined],
+  [{ ...request, path: "/docs/events" }, undefined],
 ])("%j is a plain line in a pipe", (answered, line) => {
   expect(requestLine(answered, pipe)).toBe(line);
 });
@@ -34,6 +34,6 @@ test.each([
 ])("status %i has its colour on a terminal, and columns", (status, coloured) => {
   const line = requestLine({ ...request, status, call }, terminal);
   expect(line).toBe(
-    `GET    /customers?limit=2                       ${coloured} \u001b[2m     2 rows    3.1 ms hit\u001b[0m`,
+    `GET    /customers/:id                           ${coloured} \u001b[2m     2 rows    3.1 ms hit\u001b[0m`,
   );
 });

@@ -1,3 +1,4 @@
+import { printable } from "../printable.ts";
 import type { AnsweredRequest } from "../rest/observe-call.ts";
 import type { Output } from "./command.ts";
 
@@ -9,17 +10,18 @@ const RESET = "\u001b[0m";
 
 /** Files of the page and its stream of changes are nobody's call. */
 const ASIDE = /^\/docs\/(?:assets\/|events$)/;
-const LONGEST_URL = 120;
-/** What terminals take for commands. */
-const UNPRINTABLE = /[^\x20-\x7e\u00a1-\uffff]/g;
+const LONGEST_PATH = 120;
 
-/** One line for a request, as `eider dev` shows it: method, path, status, rows, time, cache. Undefined: not worth one. */
+/**
+ * One line for a request, as `eider dev` shows it: method, route, status, rows, time, cache. Undefined: not worth one. It
+ * holds no value of the request; only where no endpoint was found is the path shown as it came, without its query.
+ */
 export function requestLine(
-  { method, url, status, ms, call }: AnsweredRequest,
+  { method, path: requested, status, ms, call }: AnsweredRequest,
   { isTerminal }: Output,
 ): string | undefined {
-  if (ASIDE.test(url)) return undefined;
-  const path = shortened(url.replace(UNPRINTABLE, "?"));
+  if (ASIDE.test(requested)) return undefined;
+  const path = printable(call === undefined ? shortened(requested) : routeOf(call));
   const rows = call?.rows === undefined ? "" : `${call.rows} row${call.rows === 1 ? "" : "s"}`;
   const time = `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
   const cache = call?.cache ?? "";
@@ -29,6 +31,11 @@ export function requestLine(
   return `${method.padEnd(6)} ${path.padEnd(40)} ${colour}${status}${RESET} ${DIM}${tail}${RESET}`;
 }
 
-function shortened(url: string): string {
-  return url.length <= LONGEST_URL ? url : `${url.slice(0, LONGEST_URL)}...`;
+/** `GET /customers/:id` without its method, which HEAD shares. */
+function routeOf({ endpoint }: NonNullable<AnsweredRequest["call"]>): string {
+  return endpoint.replace(/^\S+ /, "");
+}
+
+function shortened(path: string): string {
+  return path.length <= LONGEST_PATH ? path : `${path.slice(0, LONGEST_PATH)}...`;
 }

@@ -4,6 +4,7 @@ import { oneLine, type Problem } from "../config/problem.ts";
 import type { LoadedProject, MainConfig, Project } from "../config/project.ts";
 import type { Report } from "../events.ts";
 import { openLogger } from "../log/logger.ts";
+import { printable } from "../printable.ts";
 import { type OpenOptions, openService, type Service } from "../service.ts";
 import { tryProject } from "./check.ts";
 import { type ExitCode, exitCodes, type Runtime } from "./command.ts";
@@ -54,7 +55,7 @@ export async function serveProject(options: ProjectOptions, serving: Serving, ru
     return exitCodes.problem;
   }
   if (opened.service === undefined) {
-    runtime.stderr.write(`${oneLine(opened.unreachable ?? "the project could not be opened")}\n`);
+    runtime.stderr.write(`${printable(oneLine(opened.unreachable ?? "the project could not be opened"))}\n`);
     return exitCodes.unavailable;
   }
   const whenLost = (reopen: () => void): void => {
@@ -122,7 +123,7 @@ async function run(running: Running, runtime: Runtime): Promise<ExitCode> {
     show,
     changed: (project, { files }) => watch?.follow(watchedOf(project, files)),
     fatal(message) {
-      runtime.stderr.write(`${message}\n`);
+      runtime.stderr.write(`${printable(message)}\n`);
       ending.end(exitCodes.unavailable);
     },
   });

@@ -1,6 +1,7 @@
 import { oneLine } from "../config/problem.ts";
 import type { LogLevel } from "../config/project.ts";
 import type { ServiceEvent } from "../events.ts";
+import { printable } from "../printable.ts";
 
 export interface Logger {
   readonly report: (event: ServiceEvent) => void;
@@ -30,11 +31,12 @@ export function openLogger(options: {
       if (LEVELS[level] < threshold) return;
       const time = options.now().toISOString();
       if (options.format === "json") {
-        options.write(`${JSON.stringify({ time, level, message, ...fields })}\n`);
+        options.write(`${printable(JSON.stringify({ time, level, message, ...fields }))}\n`);
         return;
       }
       const details = Object.entries(fields).map(([name, value]) => ` ${name}=${oneLine(value)}`);
-      options.write(`${time.slice(11, 19)} ${level.padEnd(5)} ${message}${details.join("")}\n`);
+      const line = `${time.slice(11, 19)} ${level.padEnd(5)} ${oneLine(message)}${details.join("")}`;
+      options.write(`${printable(line)}\n`);
     },
   };
 }

@@ -20,8 +20,8 @@ export interface Watch {
 /** A request whose answer is over. */
 export interface AnsweredRequest {
   readonly method: string;
-  /** As it was asked for, with its query. */
-  readonly url: string;
+  /** As it was sent, without its query. */
+  readonly path: string;
   readonly status: number;
   readonly ms: number;
   /** Of an endpoint. */
@@ -38,7 +38,8 @@ export function watchRequest(
   response.once("close", () => {
     const status = response.writableFinished ? response.statusCode : LEFT;
     const { method = "", url = "" } = request;
-    answered({ method, url, status, ms: performance.now() - from, call });
+    const [path = ""] = url.split("?", 1);
+    answered({ method, path, status, ms: performance.now() - from, call });
   });
   return (known) => {
     call = known;
