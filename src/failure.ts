@@ -22,7 +22,8 @@ export type Failure =
   | { readonly kind: "not-acceptable"; readonly offered: readonly string[] }
   /** The template itself refused, with `error('403: not yours')`. */
   | { readonly kind: "refused-by-template"; readonly status: number; readonly message: string }
-  | { readonly kind: "query-failed"; readonly message: string }
+  /** `masked` is the message without values of the request, for logs; absent where it holds none. */
+  | { readonly kind: "query-failed"; readonly message: string; readonly masked?: string }
   /** An `Idempotency-Key` came again with another request. */
   | { readonly kind: "key-reused" }
   /** An `Idempotency-Key` for an endpoint that cannot keep one together with what it changes. */
@@ -36,6 +37,11 @@ export type Failure =
   /** The client left: nobody waits for an answer. */
   | { readonly kind: "cancelled" }
   | { readonly kind: "internal" };
+
+/** The message of a failed query as it may be logged. */
+export function logMessage({ message, masked }: Extract<Failure, { kind: "query-failed" }>): string {
+  return masked ?? message;
+}
 
 /** A Failure on its way from where it happened to the edge that answers it. */
 export class RequestFailure extends Error {

@@ -1,3 +1,4 @@
+import { redaction } from "./audit/redaction.ts";
 import { type Authenticators, openAuthenticators } from "./auth/authenticators.ts";
 import type { AuthPolicy } from "./auth/policy.ts";
 import { cacheKey } from "./cache/cache.ts";
@@ -212,6 +213,7 @@ function serviceOf(
     foundation,
     caches,
     cacheCatalog: project.main.cache?.catalog ?? "cache",
+    isRedacted: redaction(project.main.protections.redact),
     limits: project.main.limits,
     idempotentResponses,
     ready: lateVerification(verified, engine, sources),

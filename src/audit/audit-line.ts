@@ -1,4 +1,5 @@
 import { printable } from "../printable.ts";
+import { REDACTED, redaction } from "./redaction.ts";
 
 /** One call, whoever made it and however it ended. */
 export interface AuditEntry {
@@ -20,13 +21,13 @@ const LONGEST_TEXT = 1000;
 
 /** A call as a line of JSON, its keys always in the same order. */
 export function auditLines(redact: readonly string[]): (entry: AuditEntry) => string {
-  const hidden = new Set(redact.map((name) => name.toLowerCase()));
+  const isRedacted = redaction(redact);
 
   /** Written by hand: an object would take `__proto__` for something else, and put numbers first. */
   function parametersOf(parameters: AuditEntry["parameters"]): string {
     const fields: string[] = [];
     for (const [name, text] of new Map(parameters)) {
-      const value = hidden.has(name.toLowerCase()) ? "[redacted]" : shortened(text);
+      const value = isRedacted(name) ? REDACTED : shortened(text);
       fields.push(`${JSON.stringify(shortened(name))}:${JSON.stringify(value)}`);
     }
     return `{${fields.join(",")}}`;

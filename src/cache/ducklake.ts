@@ -1,4 +1,5 @@
 import { type Engine, EngineOpenError } from "../engines/engine.ts";
+import { messageMask } from "../secrets.ts";
 import { type LakeAddress, lakeAddress } from "./lake-address.ts";
 import type { After } from "./schedule.ts";
 import { quoted } from "./store-names.ts";
@@ -97,10 +98,7 @@ async function pause(after: After): Promise<void> {
 function shown(error: unknown, { metadataPath }: Lake): string {
   const address = lakeAddress(metadataPath);
   const secrets = address.kind === "postgres" ? address.secrets : [];
-  const message = error instanceof Error ? error.message : String(error);
-  // As it is, and as a piece of SQL shows it.
-  const texts = secrets.flatMap((secret) => [literal(secret), secret]);
-  return texts.reduce((shortened, secret) => shortened.replaceAll(secret, "***"), message);
+  return messageMask(secrets)(error instanceof Error ? error.message : String(error));
 }
 
 /** Our bookkeeping is a row now and then: these go into the catalog's database, not into a file each. */

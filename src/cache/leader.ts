@@ -1,6 +1,6 @@
 import type { Engine } from "../engines/engine.ts";
 import type { Report } from "../events.ts";
-import { RequestFailure } from "../failure.ts";
+import { logMessage, RequestFailure } from "../failure.ts";
 import type { Statement } from "../sql/statement.ts";
 import type { After } from "./schedule.ts";
 import { tableIn } from "./store-names.ts";
@@ -237,6 +237,6 @@ export const leadsAlone: Leadership = {
 };
 
 function reasonOf(error: unknown): string {
-  if (error instanceof RequestFailure && error.failure.kind === "query-failed") return error.failure.message;
+  if (error instanceof RequestFailure && error.failure.kind === "query-failed") return logMessage(error.failure);
   return error instanceof Error ? error.message : String(error);
 }

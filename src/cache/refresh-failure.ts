@@ -1,4 +1,4 @@
-import { RequestFailure } from "../failure.ts";
+import { logMessage, RequestFailure } from "../failure.ts";
 
 /** What a refresh rejected with. Anything but a RequestFailure is a mistake of ours. */
 export function asFailure(error: unknown): RequestFailure {
@@ -7,7 +7,9 @@ export function asFailure(error: unknown): RequestFailure {
 
 /** Why a refresh failed, for those who run the service. */
 export function reasonOf({ failure, cause }: RequestFailure): string {
-  if (failure.kind === "query-failed" || failure.kind === "refused-by-template") return failure.message;
+  if (failure.kind === "query-failed") return logMessage(failure);
+  // The template may say it with values of a request.
+  if (failure.kind === "refused-by-template") return `the template refused with status ${failure.status}`;
   if (failure.kind === "source-down") return `connection '${failure.connection}' cannot be reached`;
   return failure.kind === "internal" && cause instanceof Error ? `internal: ${cause.message}` : failure.kind;
 }

@@ -39,5 +39,5 @@ test.each([
   );
   expect(problems).toEqual([]);
   const ran = ranQuery({ template, connections: ["db"] }, ({ name }) => values[name], { dialect });
-  expect([ran.sql(), ran.parameters()]).toEqual([sql, parameters]);
+  expect([ran.sql(() => false), ran.parameters(() => false)]).toEqual([sql, parameters]);
 });

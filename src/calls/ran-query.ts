@@ -1,3 +1,4 @@
+import { type IsRedacted, REDACTED } from "../audit/redaction.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { Engine } from "../engines/engine.ts";
 import { type Lookup, render } from "../sql/render.ts";
@@ -8,9 +9,9 @@ export interface RanQuery {
   /** Names of the connections that it used. */
   readonly connections: readonly string[];
   /** Without any value of the call: placeholders stand for them, also where they were rendered as text. */
-  sql(): string;
-  /** The values, in the order of their placeholders. */
-  parameters(): readonly string[];
+  sql(isRedacted: IsRedacted): string;
+  /** The values, in the order of their placeholders; a mark stands for those that are redacted. */
+  parameters(isRedacted: IsRedacted): readonly string[];
 }
 
 export function ranQuery(
@@ -22,14 +23,25 @@ export function ranQuery(
     template === undefined ? [] : render(template, values, { dialect, inline: false });
   return {
     connections,
-    sql: () =>
+    sql: (isRedacted) =>
       statements((ref) => {
         const value = lookup(ref);
         // The author's own texts choose columns and tables: without them the statement would be another.
-        return value === undefined || ref.traits === "enum" ? value : { ...value, text: "", value: "_" };
+        if (value === undefined || (ref.traits === "enum" && !isHidden(ref, isRedacted))) return value;
+        return { ...value, text: "", value: "_" };
       })
         .map(({ sql }) => sql.trim())
         .join(";\n"),
-    parameters: () => statements(lookup).flatMap(({ values }) => values.map(({ value }) => String(value))),
+    parameters: (isRedacted) =>
+      statements((ref) => {
+        const value = lookup(ref);
+        return value === undefined || !isHidden(ref, isRedacted)
+          ? value
+          : { ...value, text: REDACTED, value: REDACTED };
+      }).flatMap(({ values }) => values.map(({ value }) => String(value))),
   };
+}
+
+function isHidden({ scope, name }: Parameters<Lookup>[0], isRedacted: IsRedacted): boolean {
+  return scope === "params" && isRedacted(name);
 }

@@ -1,3 +1,4 @@
+import type { IsRedacted } from "../audit/redaction.ts";
 import type { Identity } from "../auth/identity.ts";
 import type { Snapshot } from "../cache/cache.ts";
 import type { Caches, Lease } from "../cache/caches.ts";
@@ -51,6 +52,8 @@ export interface Callee {
   readonly caches: Caches;
   /** The catalog of the caches. */
   readonly cacheCatalog: string;
+  /** Parameters whose values appear nowhere. */
+  readonly isRedacted: IsRedacted;
   /** The endpoint as verified against its connections, which are open then. */
   ready(endpoint: Endpoint): Promise<Endpoint> | Endpoint;
 }

@@ -1,4 +1,5 @@
 import { basename, dirname, extname, resolve } from "node:path";
+import { credentialsIn, isCredentialName } from "../secrets.ts";
 import { compileCacheStorage } from "./cache-config.ts";
 import type { Files } from "./files.ts";
 import { compileMcp } from "./mcp-config.ts";
@@ -83,17 +84,16 @@ function compileConnection(
     maxConcurrency: input["max-concurrency"],
     logQueries: input["log-queries"] ?? false,
     logParameters: input["log-parameters"] ?? false,
-    secrets: [
-      ...new Set([...secretsIn(spot), ...credentialsIn(input.options), ...credentialsIn(input.properties ?? {})]),
-    ],
+    secrets: [...new Set([...secretsIn(spot), ...secretsOf(input)])],
   };
 }
 
-/** Keys whose values are for nobody else, wherever they were written. */
-const CREDENTIAL = /password|passwd|pwd|secret|token|api[-_]?key|access[-_]?key|credential/i;
-
-function credentialsIn(values: Readonly<Record<string, string>>): readonly string[] {
-  return Object.entries(values).flatMap(([key, value]) => (CREDENTIAL.test(key) && value !== "" ? value : []));
+/** Values under the names of credentials, and credentials inside others: a connection string, an `init`. */
+function secretsOf({ init = "", options, properties = {} }: ConnectionInput): readonly string[] {
+  const named = [...Object.entries(options), ...Object.entries(properties)].flatMap(([key, value]) =>
+    isCredentialName(key) && value !== "" ? value : credentialsIn(value),
+  );
+  return [...named, ...credentialsIn(init)];
 }
 
 function compileDuckdb(settings: Readonly<Record<string, string>>, folder: string): MainConfig["duckdb"] {

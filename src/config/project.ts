@@ -29,7 +29,7 @@ export interface ConnectionConfig {
   readonly maxConcurrency: number | undefined;
   readonly logQueries: boolean;
   readonly logParameters: boolean;
-  /** Values that came from the environment into this connection. */
+  /** Values that came from the environment into this connection, and its credentials. */
   readonly secrets: readonly string[];
 }
 

@@ -26,6 +26,8 @@ export interface Protections extends Gate {
   readonly proxies: TrustedProxies;
   readonly cors: CorsPolicy | undefined;
   readonly audit: AuditConfig | undefined;
+  /** Parameters whose values appear nowhere, also where nothing is audited. */
+  readonly redact: readonly string[];
 }
 
 /** HTTPS is enforced: by our own TLS, or by whoever stands in front. */
@@ -54,6 +56,7 @@ export function compileProtections(
     proxies: proxiesOf(source, report),
     cors: corsOf(source, report),
     audit: auditOf(source, report),
+    redact: input.audit?.redact ?? [],
   };
   warnOfCombinations(source, protections, report);
   return protections;

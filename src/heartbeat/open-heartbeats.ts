@@ -2,10 +2,11 @@ import { anonymous } from "../auth/identity.ts";
 import type { After } from "../cache/schedule.ts";
 import { openDeadline } from "../calls/deadline.ts";
 import { type Callee, runEndpoint } from "../calls/run-endpoint.ts";
+import { withheldFailure } from "../calls/withheld-failure.ts";
 import type { HeartbeatConfig } from "../config/heartbeat.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { Report } from "../events.ts";
-import { type Failure, RequestFailure } from "../failure.ts";
+import { type Failure, logMessage, RequestFailure } from "../failure.ts";
 
 /** An endpoint that is run regularly, and with what. */
 export interface Beating {
@@ -109,7 +110,7 @@ export function openHeartbeats(first: Heart, { after, now, report }: HeartbeatOp
         }
       }
     } catch (failed) {
-      error = failed;
+      error = withheldFailure(failed, heartbeat.raw, callee.isRedacted);
     } finally {
       running.delete(deadline.cancel);
       deadline.close();
@@ -167,6 +168,6 @@ export function openHeartbeats(first: Heart, { after, now, report }: HeartbeatOp
 function messageOf(error: unknown): string {
   if (!(error instanceof RequestFailure)) return "unexpected error";
   const { failure } = error;
-  if (failure.kind === "query-failed") return failure.message;
+  if (failure.kind === "query-failed") return logMessage(failure);
   return failure.kind === "source-down" ? `connection '${failure.connection}' cannot be reached` : failure.kind;
 }

@@ -1,6 +1,7 @@
 import { oneLine } from "../config/problem.ts";
 import type { LogLevel } from "../config/project.ts";
 import type { ServiceEvent } from "../events.ts";
+import { logMessage } from "../failure.ts";
 import { printable } from "../printable.ts";
 
 export interface Logger {
@@ -57,7 +58,7 @@ function describe(event: ServiceEvent): Line {
     case "call-failed": {
       const { failure, requestId, endpoint } = event;
       const isOurs = ["query-failed", "source-down", "overloaded", "query-timeout", "internal"].includes(failure.kind);
-      const message = failure.kind === "query-failed" ? `query failed: ${failure.message}` : failure.kind;
+      const message = failure.kind === "query-failed" ? `query failed: ${logMessage(failure)}` : failure.kind;
       return { level: isOurs ? "warn" : "debug", message, fields: { endpoint, requestId, ...traced(event) } };
     }
     case "call-cut":
@@ -169,10 +170,23 @@ function describe(event: ServiceEvent): Line {
       return { level: "warn", message, fields: {} };
     }
     case "unexpected": {
-      const text = event.error instanceof Error ? (event.error.stack ?? event.error.message) : String(event.error);
-      return { level: "error", message: `unexpected error: ${text}`, fields: { requestId: event.requestId } };
+      return {
+        level: "error",
+        message: `unexpected error: ${traceOf(event.error)}`,
+        fields: { requestId: event.requestId },
+      };
     }
   }
+}
+
+const QUOTED = /(["'`])[\s\S]*?(?:\1|$)/g;
+
+/** Where an error happened. What its message quotes may be a value of a request: JSON.parse quotes what it was given. */
+function traceOf(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  const message = error.message.replace(QUOTED, "$1***$1");
+  const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
+  return [`${error.name}: ${message}`, ...frames].join("\n");
 }
 
 /** Milliseconds as people compare them. */

@@ -1,8 +1,10 @@
+import { type IsRedacted, redaction } from "../audit/redaction.ts";
 import { eachPhase } from "../calls/call-marks.ts";
 import type { CallEnd, CallObserver, ObservedCall } from "../calls/observed-call.ts";
 import type { RanQuery } from "../calls/ran-query.ts";
 import type { Project } from "../config/project.ts";
 import type { Report } from "../events.ts";
+import { type Mask, maskOf } from "../secrets.ts";
 
 /** Tells of calls that are slow, and of those over connections whose queries are logged. decisions 1, `log.slow-query`, `log-queries`. */
 export interface QueryLog {
@@ -16,7 +18,8 @@ interface Rules {
   readonly slowMs: number;
   readonly logged: ReadonlySet<string>;
   readonly withParameters: ReadonlySet<string>;
-  readonly secrets: readonly string[];
+  readonly mask: Mask;
+  readonly isRedacted: IsRedacted;
 }
 
 export function openQueryLog(first: Project, report: Report): QueryLog {
@@ -37,9 +40,11 @@ export function openQueryLog(first: Project, report: Report): QueryLog {
 
   function tellQuery(call: ObservedCall, ran: RanQuery, { status }: CallEnd): void {
     const { requestId, endpoint, rows, marks } = call;
-    const { withParameters, secrets } = rules;
+    const { withParameters, mask, isRedacted } = rules;
     const connections = ran.connections.filter((name) => rules.logged.has(name));
-    const parameters = ran.connections.some((name) => withParameters.has(name)) ? ran.parameters() : undefined;
+    const parameters = ran.connections.some((name) => withParameters.has(name))
+      ? ran.parameters(isRedacted)
+      : undefined;
     report({
       kind: "query-ran",
       requestId,
@@ -48,8 +53,8 @@ export function openQueryLog(first: Project, report: Report): QueryLog {
       status,
       ms: marks?.spentMs() ?? 0,
       rows,
-      sql: withoutSecrets(ran.sql(), secrets),
-      parameters: parameters?.map((text) => withoutSecrets(text, secrets)),
+      sql: mask(ran.sql(isRedacted)),
+      parameters: parameters?.map(mask),
       traceparent: traceparentOf(call),
     });
   }
@@ -62,7 +67,7 @@ export function openQueryLog(first: Project, report: Report): QueryLog {
         if (marks === undefined) return;
         const { ran } = marks;
         const ms = marks.spentMs();
-        if (ms >= rules.slowMs) tellSlow(call, { ms, sql: withoutSecrets(ran?.sql() ?? "", rules.secrets) });
+        if (ms >= rules.slowMs) tellSlow(call, { ms, sql: rules.mask(ran?.sql(rules.isRedacted) ?? "") });
         if (ran === undefined || rules.logged.size === 0) return;
         if (ran.connections.some((name) => rules.logged.has(name))) tellQuery(call, ran, end);
       },
@@ -87,20 +92,8 @@ function rulesOf({ main, environment }: Project, slowMs: number): Rules {
     slowMs,
     logged: new Set(logged.map(({ name }) => name)),
     withParameters: new Set(logged.filter(({ logParameters }) => logParameters).map(({ name }) => name)),
-    secrets: secretsOf([...connections.flatMap(({ secrets }) => secrets), ...environment.values()]),
+    // Templates may name what the environment brought.
+    mask: maskOf([...connections.flatMap(({ secrets }) => secrets), ...environment.values()]),
+    isRedacted: redaction(main.protections.redact),
   };
-}
-
-/** A value like `1` or `EU` also comes from the environment; without it no statement could be read. */
-const SHORTEST_SECRET = 4;
-
-/** The longest first: one may be a part of another. */
-function secretsOf(texts: readonly string[]): readonly string[] {
-  const written = texts.flatMap((text) => [text, text.replaceAll("'", "''")]);
-  return [...new Set(written)].filter(({ length }) => length >= SHORTEST_SECRET).sort((a, b) => b.length - a.length);
-}
-
-/** Templates may name what the environment brought. */
-function withoutSecrets(text: string, secrets: readonly string[]): string {
-  return secrets.reduce((left, secret) => left.replaceAll(secret, "***"), text);
 }

@@ -5,8 +5,10 @@ import { openDeadline } from "../calls/deadline.ts";
 import { encodeWritten } from "../calls/encode-written.ts";
 import type { Call } from "../calls/run-endpoint.ts";
 import { runWrite } from "../calls/run-write.ts";
+import { withheldFailure } from "../calls/withheld-failure.ts";
 import { RequestFailure } from "../failure.ts";
 import { requestIdOf } from "../http/request-id.ts";
+import type { RawParams } from "../params/parameter.ts";
 import { admit } from "./admit.ts";
 import { sendAtOnce, sendWhole } from "./answer/send-whole.ts";
 import { sendWritten } from "./answer/send-written.ts";
@@ -119,10 +121,11 @@ async function answerCall(called: EndpointCall, asked: Asked, context: RestConte
   };
   context.deadlines.add(deadline);
   response.once("close", leave);
+  let raw: RawParams | undefined;
   try {
     const exchange: Exchange = { request, response, requestId, deadline, limits, caching };
     if (known !== undefined && !context.watch.needsParameters) return await sendWhole(known, exchange);
-    const raw = await readParams(request, target, { endpoint, pathParams, headers, maxBodyBytes: limits.maxBodyBytes });
+    raw = await readParams(request, target, { endpoint, pathParams, headers, maxBodyBytes: limits.maxBodyBytes });
     if (observed !== undefined) observed.raw = raw;
     if (known !== undefined) return await sendWhole(known, exchange);
     if (observed !== undefined) observed.marks = openMarks(deadline.spentMs);
@@ -138,6 +141,8 @@ async function answerCall(called: EndpointCall, asked: Asked, context: RestConte
       return await sendWritten(body, exchange);
     }
     await answerRead({ endpoint, call, format, codec, key, observed }, exchange, context);
+  } catch (error) {
+    throw withheldFailure(error, raw, context.service.isRedacted);
   } finally {
     context.deadlines.delete(deadline);
     deadline.close();

@@ -4,6 +4,7 @@ import { eachPhase } from "../calls/call-marks.ts";
 import type { CallEnd, CallObserver, ObservedCall } from "../calls/observed-call.ts";
 import type { TracingConfig } from "../config/observation.ts";
 import type { Report } from "../events.ts";
+import { messageMask } from "../secrets.ts";
 import { readTraceparent, writeTraceparent } from "./traceparent.ts";
 
 /** Calls as traces for a collector: one span for each, and one below it for each phase. decisions 1, `tracing`. */
@@ -126,13 +127,14 @@ function outcomeOf({ rows, bytes, format, cache, remembered }: ObservedCall, sta
 
 /** The same, and it is told when the collector stops taking spans and when it takes them again. */
 function watched(exporter: SpanExporter, { headers }: TracingConfig, report: Report): SpanExporter {
+  const mask = messageMask(Object.values(headers));
   let isDown = false;
   return {
     export(spans, done) {
       exporter.export(spans, (result) => {
         if (result.code === 0 && isDown) report({ kind: "part-up", part: PART });
         if (result.code !== 0 && !isDown) {
-          const why = withoutSecrets(result.error?.message ?? "no reason given", Object.values(headers));
+          const why = mask(result.error?.message ?? "no reason given");
           report({ kind: "part-down", part: PART, message: `${why}; traces are lost until it works again` });
         }
         isDown = result.code !== 0;
@@ -142,10 +144,6 @@ function watched(exporter: SpanExporter, { headers }: TracingConfig, report: Rep
     shutdown: () => exporter.shutdown(),
     forceFlush: async () => exporter.forceFlush?.(),
   };
-}
-
-function withoutSecrets(message: string, secrets: readonly string[]): string {
-  return secrets.reduce((left, secret) => (secret === "" ? left : left.replaceAll(secret, "***")), message);
 }
 
 async function inTime(work: Promise<void>, ms: number): Promise<void> {

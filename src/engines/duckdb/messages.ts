@@ -1,28 +1,13 @@
 import { RequestFailure } from "../../failure.ts";
+import type { Mask } from "../../secrets.ts";
+import type { Statement } from "../../sql/statement.ts";
 import type { ConnectionDefinition } from "../engine.ts";
+import { maskedMessage } from "./masked-message.ts";
 
 /** What DuckDB says, without what it shows below: a piece of the SQL (`LINE 1: ...` and a caret), its own stack. */
 export function withoutSql(message: string): string {
   const at = message.search(/\n+(?:LINE \d+:|Stack Trace:)/);
   return (at < 0 ? message : message.slice(0, at)).trimEnd();
-}
-
-const CREDENTIAL =
-  /\b(password|passwd|passphrase|pwd|secret|token|bearer_token|session_token|key_id|api_?key|access_?key|account_key|connection_string)(\s*[=:]\s*|\s+(?='))('(?:[^']|'')*'|"[^"]*"|[^\s,;)'"]+)/gi;
-const URL_PASSWORD = /(\w:\/\/[^\s:/@]*:)[^\s/@]+(?=@)/g;
-
-/** A value like `1` or `EU` also comes from the environment; without it no message could be read. */
-const SHORTEST_SECRET = 4;
-
-/** A message that may leave the engine: the texts in `secrets`, and whatever looks like a credential, are gone. */
-export function redacted(message: string, secrets: readonly string[]): string {
-  // The longest first: one secret may be a part of another.
-  return [...secrets]
-    .filter((secret) => secret.length >= SHORTEST_SECRET)
-    .sort((a, b) => b.length - a.length)
-    .reduce((text, secret) => text.replaceAll(secret, "***"), message)
-    .replace(CREDENTIAL, "$1$2***")
-    .replace(URL_PASSWORD, "$1***");
 }
 
 const REFUSED = /^Invalid Input Error: (4\d\d): ?([\s\S]*)$/;
@@ -33,11 +18,19 @@ const UNREACHABLE =
 const REMOTE =
   /\b(postgres(?:ql)?|mysql|mssql|odbc|bigquery|snowflake|clickhouse|motherduck|httpfs|iceberg|delta|ducklake|quack|aws|azure|unity_catalog)\b|\b(?:https?|s3|s3a|gs|gcs|r2|az|azure|abfss|hf|md):/i;
 
-/** The failure that an error of DuckDB means for a read over these connections. */
-export function failureOf(error: unknown, connections: readonly ConnectionDefinition[]): RequestFailure {
+/** Where an error came from. */
+export interface FailedWork {
+  readonly connections: readonly ConnectionDefinition[];
+  /** Hides the secrets of the project. */
+  readonly mask: Mask;
+  /** What ran last. */
+  readonly statement: Statement | undefined;
+}
+
+/** The failure that an error of DuckDB means for work over these connections. */
+export function failureOf(error: unknown, { connections, mask, statement }: FailedWork): RequestFailure {
   if (error instanceof RequestFailure) return error;
-  const secrets = connections.flatMap((connection) => connection.secrets);
-  const message = redacted(withoutSql(messageOf(error)), secrets);
+  const message = mask(withoutSql(messageOf(error)));
   const refused = REFUSED.exec(message);
   if (refused !== null) {
     return new RequestFailure({
@@ -46,12 +39,13 @@ export function failureOf(error: unknown, connections: readonly ConnectionDefini
       message: (refused[2] ?? "").trim(),
     });
   }
-  // The original error still holds secrets: it is not handed on.
-  const cause = new Error(message);
+  const masked = statement === undefined ? message : maskedMessage(message, statement);
+  // The original error still holds secrets and values: it is not handed on.
+  const cause = new Error(masked);
   const remote = connections.find((connection) => connection.init !== undefined && REMOTE.test(connection.init));
   return remote !== undefined && UNREACHABLE.test(message)
     ? new RequestFailure({ kind: "source-down", connection: remote.name }, { cause })
-    : new RequestFailure({ kind: "query-failed", message }, { cause });
+    : new RequestFailure({ kind: "query-failed", message, ...(masked === message ? {} : { masked }) }, { cause });
 }
 
 export function messageOf(error: unknown): string {

@@ -1,4 +1,5 @@
 import duckdb from "@duckdb/node-bindings";
+import { isCredentialName, messageMask } from "../../secrets.ts";
 import { EngineOpenError } from "../engine.ts";
 import { type DataVersions, dataVersions } from "./data-versions.ts";
 import { inspect } from "./inspect.ts";
@@ -81,7 +82,8 @@ function configOf(options: ReadonlyMap<string, string>): duckdb.Config {
     try {
       duckdb.set_config(config, name, value);
     } catch (error) {
-      throw new EngineOpenError(`'${value}' is not a value of ${name}`, name, { cause: error });
+      const shown = isCredentialName(name) ? "this" : `'${value}'`;
+      throw new EngineOpenError(`${shown} is not a value of ${name}`, name, { cause: error });
     }
   }
   return config;
@@ -141,7 +143,8 @@ async function applySetting(
   } catch {
     // Some settings belong to a connection, such as search_path.
     await duckdb.query(connection, `SET ${assignment}`).catch((error: unknown) => {
-      throw new EngineOpenError(messageOf(error), name, { cause: error });
+      const mask = messageMask(isCredentialName(name) ? [value] : []);
+      throw new EngineOpenError(mask(messageOf(error)), name);
     });
     settings.add(`SET ${assignment}`, 0);
   }

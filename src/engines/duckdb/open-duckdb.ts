@@ -1,5 +1,6 @@
 import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../failure.ts";
+import { isCredentialName, messageMask } from "../../secrets.ts";
 import { type Engine, EngineOpenError, type EngineOptions, type Read, type Rows, type StopSignal } from "../engine.ts";
 import { type Cancellation, cancellationOf } from "./cancellation.ts";
 import { runChange } from "./change.ts";
@@ -52,6 +53,10 @@ const SHARING_PATIENCE_MS = 1_000;
 /** The engine over a database that is open; it closes it. */
 export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine {
   const { database, settings, versions, own } = opened;
+  const mask = messageMask([
+    ...options.connections.flatMap(({ secrets }) => secrets),
+    ...[...own].flatMap(([name, value]) => (isCredentialName(name) ? value : [])),
+  ]);
   const slots = openSlots({
     size: options.maxConcurrentQueries,
     maxWaiting: options.maxQueued,
@@ -64,12 +69,12 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     configuration,
     settings,
     definitions: options.connections,
+    mask,
     slots: openSlots({ size: SOURCES_OPENED_AT_ONCE, maxWaiting: 0 }),
     opening: changeEverything,
     opened: () => files.look(),
   });
-  const secrets = options.connections.flatMap((connection) => connection.secrets);
-  const planner = openPlanner({ database, settings, secrets });
+  const planner = openPlanner({ database, settings, mask });
   const memory = readMemory();
   const catalogs = new Set(opened.catalogs);
   const dependencies = dependencyFinder({ inspect: planner.inspect, catalogs });
@@ -78,7 +83,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   const lanes = openWriteLanes();
   const databases = openDatabases(planner.inspect);
   const records = openWriteRecords();
-  const files = openReplacedFiles({ database, replacing: changeEverything, ...options });
+  const files = openReplacedFiles({ database, mask, replacing: changeEverything, ...options });
   const active = new Set<Cancellation>();
   let closing: Promise<void> | undefined;
   void files.look();
@@ -130,9 +135,10 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   /** Opens the sources, waits for a slot, and works. Who does the work ends the session; a failure ends it here. */
   async function inSessionOnce<T>({ connections, lane, signal, entered }: Called, work: Work<T>): Promise<T> {
     const definitions = sources.definitionsOf(connections);
-    const fail = (error: unknown): RequestFailure => failureOf(error, definitions);
-    const cancellation = cancellable(signal);
     let session: Session | undefined;
+    const fail = (error: unknown): RequestFailure =>
+      failureOf(error, { connections: definitions, mask, statement: session?.last() });
+    const cancellation = cancellable(signal);
     try {
       await sources.openAll(connections, cancellation);
       const seat = slots.seat(lane, connections);
@@ -222,7 +228,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
         await configuration.during(() => duckdb.query(connection, sql));
         catalogs.add(alias);
       } catch (error) {
-        throw new EngineOpenError(messageOf(error), undefined, { cause: error });
+        throw new EngineOpenError(mask(messageOf(error)));
       } finally {
         duckdb.disconnect_sync(connection);
         written();

@@ -1,6 +1,7 @@
 import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../failure.ts";
 import type { Column } from "../../result/column.ts";
+import type { Mask } from "../../secrets.ts";
 import type { Statement } from "../../sql/statement.ts";
 import type { StatementProblem, TextRows } from "../engine.ts";
 import { bindValues } from "./bind-values.ts";
@@ -9,7 +10,7 @@ import { describeStatement, leavesShapesAlone } from "./describe.ts";
 import { errorPosition } from "./error-position.ts";
 import { extractStatements } from "./extract-statements.ts";
 import { inspect } from "./inspect.ts";
-import { messageOf, redacted, withoutSql } from "./messages.ts";
+import { messageOf, withoutSql } from "./messages.ts";
 import { extensionAdvice, missingExtension } from "./missing-extension.ts";
 import { remoteLiteralMacros } from "./remote-literals.ts";
 import type { SessionSettings } from "./session-settings.ts";
@@ -29,8 +30,7 @@ export interface Planner {
 export interface PlannerOptions {
   readonly database: duckdb.Database;
   readonly settings: SessionSettings;
-  /** Texts that never appear in a message. */
-  readonly secrets: readonly string[];
+  readonly mask: Mask;
 }
 
 interface PlanningConnection {
@@ -38,7 +38,7 @@ interface PlanningConnection {
   appliedSettings: number;
 }
 
-export function openPlanner({ database, settings, secrets }: PlannerOptions): Planner {
+export function openPlanner({ database, settings, mask }: PlannerOptions): Planner {
   const idle: PlanningConnection[] = [];
   const busy = new Set<Promise<unknown>>();
   let closed = false;
@@ -75,7 +75,7 @@ export function openPlanner({ database, settings, secrets }: PlannerOptions): Pl
     look: (native: duckdb.Connection) => Promise<StatementProblem | undefined>,
   ): Promise<StatementProblem | undefined> {
     const problem = await onConnection(look);
-    return problem && { ...problem, message: redacted(problem.message, secrets) };
+    return problem && { ...problem, message: mask(problem.message) };
   }
 
   return {

@@ -160,7 +160,9 @@ test.each([
   ["SELECT CAST(name AS DECIMAL(38,0)) FROM t", { kind: "query-failed", message: expect.stringContaining('"n0"') }],
 ])("%s fails as a read does", async (sql, failure) => {
   await using t = await testEngine(NUMBERS);
-  expect((await failureOf(t.engine.readIntoFile(readOf({ statements: sql }), newFile()))).failure).toEqual(failure);
+  expect((await failureOf(t.engine.readIntoFile(readOf({ statements: sql }), newFile()))).failure).toMatchObject(
+    failure,
+  );
   expect(t.engine.activity()).toEqual({ running: 0, waiting: 0 });
 });
 
@@ -189,7 +191,7 @@ test("a disk that is full, or a folder that is gone, is a failure without the pa
     const { failure } = await failureOf(
       t.engine.readIntoFile(readOf({ statements: "FROM t" }), { kind: "parquet", path }),
     );
-    expect(failure).toEqual({ kind: "query-failed", message });
+    expect(failure).toMatchObject({ kind: "query-failed", message });
   }
 });
 
@@ -207,7 +209,7 @@ test("without external access only the folder for files can be written", async (
   expect((await failureOf(open.read(outside))).failure.kind).toBe("query-failed");
   await open.close();
   const shut = await openDuckDb({ ...options, settings });
-  expect((await failureOf(shut.readIntoFile(read, newFile()))).failure).toEqual({
+  expect((await failureOf(shut.readIntoFile(read, newFile()))).failure).toMatchObject({
     kind: "query-failed",
     message: 'Permission Error: Cannot access file "spool" - file system operations are disabled by configuration',
   });

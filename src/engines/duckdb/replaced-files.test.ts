@@ -24,6 +24,7 @@ beforeEach(async () => {
   replacing = 0;
   files = openReplacedFiles({
     database,
+    mask: (message) => message,
     fileIdentity,
     fileReplaced: (file) => told.push(file),
     replacing: () => {

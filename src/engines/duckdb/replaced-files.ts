@@ -1,4 +1,5 @@
 import duckdb from "@duckdb/node-bindings";
+import type { Mask } from "../../secrets.ts";
 import type { EngineOptions } from "../engine.ts";
 import { inspect } from "./inspect.ts";
 import { messageOf } from "./messages.ts";
@@ -18,6 +19,7 @@ export interface ReplacedFiles {
 
 export interface ReplacedFilesOptions extends Pick<EngineOptions, "fileIdentity" | "fileReplaced"> {
   readonly database: duckdb.Database;
+  readonly mask: Mask;
   /** Called when a file is about to be replaced, and what it returns when it has been: any table may have changed. */
   readonly replacing: () => () => void;
 }
@@ -43,7 +45,7 @@ const ATTACHED =
   "WHERE readonly AND type = 'duckdb' AND NOT internal AND NOT encrypted AND path IS NOT NULL";
 
 export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles {
-  const { database, replacing, fileIdentity, fileReplaced } = options;
+  const { database, mask, replacing, fileIdentity, fileReplaced } = options;
   const watched = new Map<string, Watched>();
   /** Files that others took the place of, by the names that they have now. */
   const retired = new Map<string, number>();
@@ -104,7 +106,7 @@ export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles 
       await onConnection((connection) => swap(connection, alias, path));
       fileReplaced?.({ name: alias, problem: undefined });
     } catch (error) {
-      fileReplaced?.({ name: alias, problem: messageOf(error) });
+      fileReplaced?.({ name: alias, problem: mask(messageOf(error)) });
     }
   }
 

@@ -38,6 +38,8 @@ export interface Session {
   /** Gives back everything. Never rejects; what comes after the first call does nothing. */
   end(): Promise<void>;
   ended(): boolean;
+  /** The statement that ran last, or tried to. */
+  last(): Statement | undefined;
 }
 
 /** When statements without parameters were planned. */
@@ -75,6 +77,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   let makesTemporary = false;
   let hasWritten = false;
   let ended: Promise<void> | undefined;
+  let last: Statement | undefined;
 
   async function prepare(sql: string): Promise<duckdb.PreparedStatement> {
     const known = statements.get(sql);
@@ -129,6 +132,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     statement: Statement,
     execute: (statement: duckdb.PreparedStatement) => Promise<duckdb.Result>,
   ): Promise<duckdb.Result> {
+    last = statement;
     for (let tries = 1; ; tries++) {
       const prepared = await prepare(statement.sql);
       const repeatable = duckdb.prepared_statement_type(prepared) === duckdb.StatementType.SELECT;
@@ -168,6 +172,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   }
 
   async function executeAndCommit(statement: Statement): Promise<duckdb.Result> {
+    last = statement;
     if (statement.values.length > 0) {
       const prepared = await prepare(statement.sql);
       if (!inTransaction) {
@@ -290,5 +295,6 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       return ended;
     },
     ended: () => ended !== undefined,
+    last: () => last,
   };
 }

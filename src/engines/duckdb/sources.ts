@@ -1,12 +1,13 @@
 import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../failure.ts";
+import type { Mask } from "../../secrets.ts";
 import { statementTexts } from "../../sql/whole-tokens.ts";
 import type { ConnectionDefinition } from "../engine.ts";
 import { abandonable, type Cancellation, INTERRUPT_AGAIN_MS } from "./cancellation.ts";
 import type { ConfigurationLock } from "./configuration-lock.ts";
 import { duckdbDialect } from "./dialect.ts";
 import { extractStatements } from "./extract-statements.ts";
-import { messageOf, redacted, withoutSql } from "./messages.ts";
+import { messageOf, withoutSql } from "./messages.ts";
 import { remoteLiteralMacros } from "./remote-literals.ts";
 import type { SessionSettings } from "./session-settings.ts";
 import type { Slots } from "./slots.ts";
@@ -29,6 +30,7 @@ export interface SourcesOptions {
   readonly database: duckdb.Database;
   readonly definitions: readonly ConnectionDefinition[];
   readonly settings: SessionSettings;
+  readonly mask: Mask;
   /** An `init` may wait long for a server, so these are not the slots of the queries. */
   readonly slots: Slots;
   /** Called when an `init` begins, and what it returns when it has run: it may change any table, view or macro. */
@@ -51,6 +53,7 @@ export function openSources({
   database,
   definitions,
   settings,
+  mask,
   slots,
   opening,
   opened: hasOpened,
@@ -86,8 +89,8 @@ export function openSources({
       source.state = "open";
     } catch (error) {
       source.state = "closed";
-      const { name, secrets } = source.definition;
-      const cause = new Error(redacted(explained(withoutSql(messageOf(error))), secrets));
+      const { name } = source.definition;
+      const cause = new Error(mask(explained(withoutSql(messageOf(error)))));
       throw new RequestFailure({ kind: "source-down", connection: name }, { cause });
     } finally {
       slots.leave(seat);

@@ -2,6 +2,7 @@ import { type CallMarks, openMarks } from "../../calls/call-marks.ts";
 import { type Deadline, openDeadline } from "../../calls/deadline.ts";
 import type { CallObserver, ObservedCall } from "../../calls/observed-call.ts";
 import type { Callee } from "../../calls/run-endpoint.ts";
+import { withheldFailure } from "../../calls/withheld-failure.ts";
 import type { Endpoint } from "../../endpoint/endpoint.ts";
 import type { Report } from "../../events.ts";
 import { type Failure, RequestFailure } from "../../failure.ts";
@@ -61,7 +62,8 @@ export async function attempt<T>(
   try {
     await admit(called, call, attempting);
     attempted = { kind: "done", value: await work({ deadline, seen, marks }) };
-  } catch (error) {
+  } catch (thrown) {
+    const error = withheldFailure(thrown, raw, callee.isRedacted);
     const failure = failureOf(error);
     const { requestId, traceparent } = call;
     if (failure.kind === "internal") report({ kind: "unexpected", requestId, error });

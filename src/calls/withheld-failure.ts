@@ -1,0 +1,38 @@
+import { parametersOf } from "../audit/audit-entry.ts";
+import type { IsRedacted } from "../audit/redaction.ts";
+import { RequestFailure } from "../failure.ts";
+import type { RawParams } from "../params/parameter.ts";
+
+const WHY = "the message is withheld because it may hold a redacted parameter";
+/** How databases begin a message: `Conversion Error: ...`. */
+const CLASS = /^[A-Z][A-Za-z]*(?: [A-Z][A-Za-z]*){0,4} Error(?=:)/;
+
+/**
+ * What a call failed with, as it may be returned and logged. A database quotes values whole, in part or in another form, so
+ * none of its message is shown when a redacted parameter was sent; what the template itself says is, unless it holds the value.
+ */
+export function withheldFailure(error: unknown, raw: RawParams | undefined, isRedacted: IsRedacted): unknown {
+  if (!(error instanceof RequestFailure)) return error;
+  const { failure } = error;
+  switch (failure.kind) {
+    case "query-failed": {
+      if (redactedValues(raw, isRedacted).length === 0) return error;
+      const [name = "Error"] = CLASS.exec(failure.message) ?? [];
+      return new RequestFailure({ kind: "query-failed", message: `${name}: ${WHY}` });
+    }
+    case "refused-by-template": {
+      const message = failure.message.toLowerCase();
+      const quotes = redactedValues(raw, isRedacted).some((text) => message.includes(text.toLowerCase()));
+      return quotes ? new RequestFailure({ ...failure, message: WHY }) : error;
+    }
+    default:
+      return error;
+  }
+}
+
+function redactedValues(raw: RawParams | undefined, isRedacted: IsRedacted): readonly string[] {
+  return [...parametersOf(raw)].flatMap(([name, text]) => {
+    const value = text.trim();
+    return isRedacted(name) && value !== "" ? value : [];
+  });
+}

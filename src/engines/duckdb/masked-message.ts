@@ -1,0 +1,63 @@
+import type { Statement } from "../../sql/statement.ts";
+
+const MASK = "***";
+/** Values that are longer in sum are quoted in part: then nothing but the kind of the error is shown. */
+const LONGEST_VALUES = 1_000;
+/** Shorter ones are masked as whole words only: `a` is in most messages. */
+const SHORTEST_PART = 4;
+
+/** In quotes, also where the end was cut off. An apostrophe in a word is none. */
+const QUOTED = /(?<!\w)'(?:[^']|'')*(?:'|$)|"(?:[^"]|"")*(?:"|$)|`[^`]*(?:`|$)/g;
+/** `Key (email)=(...) already exists`, `Failing row contains (...)`. */
+const ROW = /(=|contains )\((?:[\s\S]*\)|[\s\S]*$)/g;
+const NUMBER = /(?<![\w.])\d+(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)/gi;
+const NAME = /^[a-z_][\w.]*$/i;
+const KIND = /^[^:'"\n]{1,60}(?=:)/;
+
+/** A message of the database for logs: without the values of the statement that failed, and without what may stem from them. */
+export function maskedMessage(message: string, { sql, values }: Statement): string {
+  const texts = values.flatMap(({ value }) => (value === null ? [] : String(value)));
+  if (texts.reduce((sum, text) => sum + text.length, 0) > LONGEST_VALUES) {
+    return `${KIND.exec(message)?.[0] ?? "Error"}: ${MASK}`;
+  }
+  const words = new Set(sql.toLowerCase().match(/\w+/g));
+  // Whole numbers may be part of the SQL text.
+  const numbers = new Set([...words, ...texts.flatMap(partsOf)].map(Number));
+  const named = texts.length === 0 ? message : withoutTexts(message, texts, words);
+  return named.replace(NUMBER, (digits) => (numbers.has(Number(digits)) ? MASK : digits));
+}
+
+function withoutTexts(message: string, texts: readonly string[], words: ReadonlySet<string>): string {
+  return withoutParts(message, texts)
+    .replace(QUOTED, (part) => (isOwnName(part.slice(1, -1), words) ? part : `${part[0]}${MASK}${part[0]}`))
+    .replace(ROW, `$1(${MASK})`);
+}
+
+/** A name that the author wrote. */
+function isOwnName(text: string, words: ReadonlySet<string>): boolean {
+  return (
+    NAME.test(text) &&
+    text
+      .toLowerCase()
+      .split(".")
+      .every((part) => words.has(part))
+  );
+}
+
+function withoutParts(message: string, texts: readonly string[]): string {
+  const parts = [...new Set(texts.flatMap((text) => [text.trim(), ...partsOf(text)]))].filter((part) => part !== "");
+  if (parts.length === 0) return message;
+  const pattern = parts
+    .sort((a, b) => b.length - a.length)
+    .map((part) => {
+      const written = part.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+      return part.length < SHORTEST_PART ? `(?<!\\w)${written}(?!\\w)` : written;
+    })
+    .join("|");
+  return message.replace(new RegExp(pattern, "gi"), MASK);
+}
+
+/** The words of a value: a message may quote one of them. */
+function partsOf(text: string): readonly string[] {
+  return text.split(/[^\p{L}\p{N}_.@+-]+/u).filter((part) => part !== "");
+}
