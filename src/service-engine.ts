@@ -50,6 +50,7 @@ export async function openEngine(main: MainConfig, parts: EngineParts): Promise<
     ],
     maxConcurrentQueries: main.limits.maxConcurrentQueries ?? defaultQueries(availableCores(textOf)),
     maxQueued: main.limits.maxQueuedRequests,
+    maxValueBytes: main.limits.maxValueBytes,
   });
   return opening.catch(async (error: unknown) => {
     await spool.close();

@@ -59,7 +59,7 @@ export function foundationKey(project: Project): string {
   const parts = [
     duckdb,
     [...connections.values()].map(({ properties: _, ...connection }) => connection),
-    [limits.maxConcurrentQueries, limits.maxQueuedRequests],
+    [limits.maxConcurrentQueries, limits.maxQueuedRequests, limits.maxValueBytes],
     cache,
     secretUsersOf(project),
     // What may be set at all cannot be changed later.

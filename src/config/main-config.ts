@@ -29,6 +29,8 @@ export interface MainSource {
 }
 
 const MIB = 1_048_576;
+/** As JSON a byte may become six, and no buffer of Node is larger than 4 GiB. */
+const LONGEST_VALUE = 512 * MIB;
 
 /** The main file with its defaults, and with what wins over it. */
 export function compileMain(source: MainSource, report: Report): MainConfig {
@@ -124,6 +126,12 @@ function compileLimits(
       errorAt(partLocation(spot, path), path, `${wanted} is more than max-page-size, ${maxPageSize}; make it smaller`),
     );
   }
+  const maxValueBytes = input["max-value-bytes"] ?? 64 * MIB;
+  if (maxValueBytes > LONGEST_VALUE) {
+    const path = ["limits", "max-value-bytes"];
+    const message = `${maxValueBytes} is more than a response can be made of; expected at most 512MiB`;
+    report(errorAt(partLocation(spot, path), path, message));
+  }
   return {
     maxBodyBytes: input["max-body-bytes"] ?? MIB,
     maxPageSize,
@@ -132,6 +140,7 @@ function compileLimits(
     maxConcurrentQueries: input["max-concurrent-queries"],
     maxQueuedRequests: input["max-queued-requests"],
     maxBufferedBytes: input["max-buffered-bytes"] ?? 64 * MIB,
+    maxValueBytes,
     stalledClientTimeoutMs: input["stalled-client-timeout"] ?? 60_000,
     shutdownGraceMs: input["shutdown-grace"] ?? 10_000,
   };

@@ -41,6 +41,7 @@ export interface Limits {
   readonly maxConcurrentQueries: number | undefined;
   readonly maxQueuedRequests: number | undefined;
   readonly maxBufferedBytes: number;
+  readonly maxValueBytes: number;
   readonly stalledClientTimeoutMs: number;
   readonly shutdownGraceMs: number;
 }

@@ -232,6 +232,8 @@ export interface EngineOptions {
   readonly maxConcurrentQueries: number;
   /** Calls that wait for their turn; beyond, they are `overloaded`. Undefined: as many as will have it soon. */
   readonly maxQueued: number | undefined;
+  /** Bytes of one value that a query may make or return; any number when absent. */
+  readonly maxValueBytes?: number | undefined;
 }
 
 /** An engine that a project may run on. */

@@ -42,6 +42,8 @@ export interface StartOptions {
   readonly input?: "pipe";
   /** How many file descriptors it may have. Default: as many as the test. */
   readonly descriptors?: number;
+  /** The most private memory that the kernel lets it have, in KiB (`ulimit -d`). */
+  readonly dataLimitKiB?: number;
 }
 
 const PROGRAM = resolve(import.meta.dirname, "../../bin/eider.cjs");
@@ -59,11 +61,15 @@ export async function folderWith(files: Files): Promise<{ readonly path: string 
 
 /** Starts `eider` in a folder with these files. Disposing of it kills what still runs. */
 export async function start(files: Files, options: StartOptions = {}): Promise<Program> {
-  const { args = [], env = {}, cwd, input, descriptors } = options;
+  const { args = [], env = {}, cwd, input, descriptors, dataLimitKiB } = options;
   const folder = await folderWith(files);
+  const limits = [
+    ...(descriptors === undefined ? [] : [`ulimit -n ${descriptors}`]),
+    ...(dataLimitKiB === undefined ? [] : [`ulimit -d ${dataLimitKiB}`]),
+  ];
   const program = [process.execPath, PROGRAM, ...args] as const;
   const [command, ...words] =
-    descriptors === undefined ? program : ["sh", "-c", `ulimit -n ${descriptors} && exec "$@"`, "sh", ...program];
+    limits.length === 0 ? program : ["sh", "-c", `${limits.join(" && ")} && exec "$@"`, "sh", ...program];
   const child = spawn(command, words, {
     cwd: cwd ?? folder.path,
     env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env },

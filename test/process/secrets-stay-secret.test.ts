@@ -170,4 +170,40 @@ auth: { type: basic, from-aws-secretmanager: { secret-name: users, region: eu-ce
       }
     }
   });
+
+  test("secrets that are written in the configuration itself, however they are quoted", async () => {
+    const connections: Record<string, string> = {
+      header: `{ init: "CREATE SECRET x (TYPE http, BEARER_TOKEN '${MARK}''s-1', EXTRA_HTTP_HEADERS MAP {'X-Api-Key': '${MARK}-2'}); SELECT '${MARK}''s-1 ${MARK}-2'::INT" }`,
+      url: `{ init: "ATTACH 'postgres://u:${MARK}%2F3@127.0.0.1:1/x' AS pg (TYPE duckdb)" }`,
+      decoded: `{ properties: { dsn: "postgres://u:${MARK}%2F4@h/x" }, init: "SELECT error('${MARK}/4')" }`,
+      pairs: `{ properties: { dsn: "host=x password=${MARK}-5" }, init: "SELECT error('for ${MARK}-5')" }`,
+      named: `{ properties: { client_secret: "${MARK} six" }, init: "SELECT error('missing after ${MARK}')" }`,
+    };
+    const names = Object.keys(connections);
+    await using program = await start(
+      {
+        "eider.yaml": `connections:\n  db: {}\n${names.map((name) => `  ${name}: ${connections[name]}\n`).join("")}log: { level: trace }\n`,
+        ...endpoint("db", "", `SELECT error('as ${MARK}-5') AS v`),
+        ...Object.assign(
+          {},
+          ...names.map((name) => ({
+            [`${name}.yaml`]: `url-path: /${name}\ntemplate-source: db.sql\nconnection: [${name}]\n`,
+          })),
+        ),
+      },
+      { args: ["serve", "--port", "0"] },
+    );
+    const url = await program.url();
+    const seen: string[] = [];
+    for (const path of [...names, "db", "health/ready", "docs"]) {
+      const answer = await ask(`${url}/${path}`);
+      seen.push(`${path} ${answer.status} ${answer.body.toString()}`);
+    }
+    expect(seen.slice(0, names.length + 1).map((text) => text.split(" ")[1])).toEqual([
+      ...names.map(() => "503"),
+      "500",
+    ]);
+    for (const text of [...seen, program.stdout(), program.stderr()]) expect(text.includes(MARK) ? text : "").toBe("");
+    expect(program.stderr().match(/cannot be reached/g)?.length).toBeGreaterThanOrEqual(names.length);
+  });
 });

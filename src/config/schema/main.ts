@@ -27,6 +27,7 @@ const limits = block({
   "max-concurrent-queries": whole({ min: 1, max: 64 }).optional(),
   "max-queued-requests": whole().optional(),
   "max-buffered-bytes": bytes.optional().describe("64 MiB when absent."),
+  "max-value-bytes": bytes.optional().describe("Largest value that a query may return; 64 MiB when absent."),
   "stalled-client-timeout": fineDuration.optional().describe("60s when absent."),
   "shutdown-grace": fineDuration.optional().describe("10s when absent."),
 });

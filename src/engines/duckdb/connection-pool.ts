@@ -1,7 +1,6 @@
 import duckdb from "@duckdb/node-bindings";
 import { type Lru, openLru } from "../../bounded/lru.ts";
 import type { DataVersions } from "./data-versions.ts";
-import { remoteLiteralMacros } from "./remote-literals.ts";
 import type { SessionSettings } from "./session-settings.ts";
 
 /** One connection of DuckDB, for one user at a time, with the statements that it has prepared. */
@@ -32,6 +31,8 @@ export interface PoolOptions {
   readonly database: duckdb.Database;
   readonly settings: SessionSettings;
   readonly maxIdle: number;
+  /** SQL that makes the macros of every connection. */
+  readonly macros: string;
 }
 
 const MIB = 1024 * 1024;
@@ -50,7 +51,7 @@ interface Connection extends PooledConnection {
   generation: number;
 }
 
-export function openConnectionPool({ database, settings, versions, maxIdle }: PoolOptions): ConnectionPool {
+export function openConnectionPool({ database, settings, versions, maxIdle, macros }: PoolOptions): ConnectionPool {
   // The one used last is taken first: its statements are warm, and spare ones stay out of the way.
   const idle: Connection[] = [];
   const lent = new Set<PooledConnection>();
@@ -63,7 +64,7 @@ export function openConnectionPool({ database, settings, versions, maxIdle }: Po
   async function connect(): Promise<Connection> {
     const native = await duckdb.connect(database);
     try {
-      await duckdb.query(native, remoteLiteralMacros);
+      await duckdb.query(native, macros);
     } catch (error) {
       duckdb.disconnect_sync(native);
       throw error;

@@ -27,7 +27,13 @@ export async function inspect(native: duckdb.Connection, { sql, values }: Statem
 /** All rows of a result whose columns are text; none of one without rows. */
 export async function textRows(result: duckdb.Result): Promise<TextRows> {
   if (duckdb.result_return_type(result) !== duckdb.ResultType.QUERY_RESULT) return [];
-  const rows = heldRows(result, { total: undefined, window: EVERYTHING, signal: NEVER_STOPPED, watch: NOT_WATCHED });
+  const rows = heldRows(result, {
+    total: undefined,
+    window: EVERYTHING,
+    signal: NEVER_STOPPED,
+    watch: NOT_WATCHED,
+    maxValueBytes: Number.POSITIVE_INFINITY,
+  });
   const texts: (string | null)[][] = [];
   for (let chunk = await rows.next(); chunk !== undefined; chunk = await rows.next()) texts.push(...textsOf(chunk));
   return texts;

@@ -38,11 +38,12 @@ export function unpackTimeWithZone(packed: bigint): { readonly micros: bigint; r
 
 /** BIT: the first byte counts the unused leading bits of the second. */
 export function bitText(stored: Uint8Array): string {
-  const [unused = 0, ...bytes] = stored;
-  return bytes
-    .map((byte) => byte.toString(2).padStart(8, "0"))
-    .join("")
-    .slice(unused);
+  const unused = stored[0] ?? 0;
+  const bits = Buffer.alloc(Math.max(0, stored.length - 1) * 8, "0");
+  for (let bit = 0; bit < bits.length; bit++) {
+    if (((stored[1 + (bit >> 3)] ?? 0) & (0x80 >> (bit & 7))) !== 0) bits[bit] = 0x31;
+  }
+  return bits.toString("latin1", unused);
 }
 
 /** BIGNUM: a header of 3 bytes whose top bit is the sign, then the magnitude, big-endian; a negative one is inverted. */

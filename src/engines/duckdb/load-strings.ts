@@ -2,6 +2,7 @@ import duckdb from "@duckdb/node-bindings";
 import type { Validity, Vector } from "../../result/chunk.ts";
 import { isValid } from "../../result/chunk.ts";
 import { zeros } from "./load-slab.ts";
+import { LongVector, type VectorBounds } from "./long-vector.ts";
 
 type BytesVector = Extract<Vector, { layout: "bytes" }>;
 
@@ -20,8 +21,14 @@ const MAX_UNSORTED_RUNS = 16;
 /** So many runs are not joined across gaps: strings that are packed are cheaper for whoever copies them on. */
 const FEW_RUNS = 8;
 
+export interface StringsExtent {
+  readonly rows: number;
+  readonly validity: Validity;
+  readonly bounds: VectorBounds;
+}
+
 /** Copies the strings of a vector: its slots, and each run of neighbouring long strings with one native call. */
-export function loadStrings(vector: duckdb.Vector, rows: number, validity: Validity): BytesVector {
+export function loadStrings(vector: duckdb.Vector, { rows, validity, bounds }: StringsExtent): BytesVector {
   const slots = aligned(duckdb.vector_get_data(vector, rows * SLOT));
   const words = new Uint32Array(slots.buffer, slots.byteOffset, rows * SLOT_WORDS);
   const starts = zeros(rows);
@@ -61,6 +68,8 @@ export function loadStrings(vector: duckdb.Vector, rows: number, validity: Valid
     } else inOrder = false;
     runEnd = run.to;
   }
+  // The slots are copied anyway: where they are many, pieces are larger.
+  if (end > Math.max(bounds.pieceBytes, slots.length)) throw new LongVector(end, { isOneValue: false });
   run.to = runEnd;
   const segments = runs.length > MAX_UNSORTED_RUNS ? merged(runs) : runs;
   const bytes = fetched(segments, slots, inline);

@@ -5,18 +5,42 @@ import { loadBignums, loadBits, loadTimesWithZone, loadUuids } from "./load-conv
 import { zeros } from "./load-slab.ts";
 import { loadStrings } from "./load-strings.ts";
 import { variantFields, variantText } from "./load-variant.ts";
+import { LongVector, type VectorBounds } from "./long-vector.ts";
 
 export { columnsOf } from "./logical-type.ts";
 
-/** Copies one native chunk into neutral vectors. `columns` are those of the same result. */
-export function loadChunk(chunk: duckdb.DataChunk, columns: readonly Column[]): Chunk {
+export interface ChunkBounds extends VectorBounds {
+  /** The rows whose values are copied; those of the others are empty. All of them when absent. */
+  readonly range?: { readonly from: number; readonly to: number };
+}
+
+const UNBOUNDED = { pieceBytes: Number.POSITIVE_INFINITY, valueBytes: Number.POSITIVE_INFINITY };
+
+/** Copies one native chunk into neutral vectors. `columns` are those of the same result. Throws a LongVector before it copies too much. */
+export function loadChunk(chunk: duckdb.DataChunk, columns: readonly Column[], bounds: ChunkBounds = UNBOUNDED): Chunk {
   const rows = duckdb.data_chunk_get_size(chunk);
+  const { range } = bounds;
+  const reachable = range === undefined ? undefined : onlyRange(rows, range);
+  const extent: Extent = { rows, reachable, bounds };
   return {
     rows,
-    vectors: columns.map((column, index) =>
-      loadVector(duckdb.data_chunk_get_vector(chunk, index), column.type, { rows, reachable: undefined }),
-    ),
+    vectors: columns.map((column, index) => loadColumn(duckdb.data_chunk_get_vector(chunk, index), column, extent)),
   };
+}
+
+function loadColumn(vector: duckdb.Vector, { name, type }: Column, extent: Extent): Vector {
+  try {
+    return loadVector(vector, type, extent);
+  } catch (error) {
+    if (!(error instanceof LongVector)) throw error;
+    throw new LongVector(error.bytes, { isOneValue: error.isOneValue, column: name });
+  }
+}
+
+function onlyRange(rows: number, { from, to }: { readonly from: number; readonly to: number }): Validity {
+  const bits = new Uint8Array(Math.ceil(rows / 64) * 8);
+  setRange(bits, from, to - from);
+  return bits;
 }
 
 /**
@@ -26,10 +50,11 @@ export function loadChunk(chunk: duckdb.DataChunk, columns: readonly Column[]): 
 interface Extent {
   readonly rows: number;
   readonly reachable: Validity;
+  readonly bounds: VectorBounds;
 }
 
 function loadVector(vector: duckdb.Vector, type: ColumnType, extent: Extent): Vector {
-  const { rows } = extent;
+  const { rows, bounds } = extent;
   // Asking a native vector for no bytes is pointless and its children may not exist.
   if (rows === 0) return emptyVector(type);
   const validity = both(validityOf(vector, rows), extent.reachable);
@@ -57,19 +82,22 @@ function loadVector(vector: duckdb.Vector, type: ColumnType, extent: Extent): Ve
     case "text":
     case "blob":
     case "geometry":
-      return loadStrings(vector, rows, validity);
+      return loadStrings(vector, { rows, validity, bounds });
     case "bit":
-      return loadBits(loadStrings(vector, rows, validity));
+      // A byte becomes eight characters.
+      return loadBits(
+        loadStrings(vector, { rows, validity, bounds: { ...bounds, pieceBytes: bounds.pieceBytes / 8 } }),
+      );
     case "bignum":
-      return loadBignums(loadStrings(vector, rows, validity));
+      return loadBignums(loadStrings(vector, { rows, validity, bounds }));
     case "json":
       return isVariant(vector)
-        ? variantText(loadStruct(vector, variantFields, { rows, reachable: validity }), rows)
-        : loadStrings(vector, rows, validity);
+        ? variantText(loadStruct(vector, variantFields, { rows, reachable: validity, bounds }), rows)
+        : loadStrings(vector, { rows, validity, bounds });
     case "list":
-      return loadList(vector, type.item, { rows, reachable: validity });
+      return loadList(vector, type.item, { rows, reachable: validity, bounds });
     case "map":
-      return loadList(vector, mapEntry(type.key, type.value), { rows, reachable: validity });
+      return loadList(vector, mapEntry(type.key, type.value), { rows, reachable: validity, bounds });
     case "array":
       return {
         layout: "array",
@@ -77,12 +105,13 @@ function loadVector(vector: duckdb.Vector, type: ColumnType, extent: Extent): Ve
         child: loadVector(duckdb.array_vector_get_child(vector), type.item, {
           rows: rows * type.size,
           reachable: repeated(validity, rows, type.size),
+          bounds,
         }),
       };
     case "struct":
-      return loadStruct(vector, type.fields, { rows, reachable: validity });
+      return loadStruct(vector, type.fields, { rows, reachable: validity, bounds });
     case "union":
-      return loadUnion(vector, type.members, { rows, reachable: validity });
+      return loadUnion(vector, type.members, { rows, reachable: validity, bounds });
   }
 }
 
@@ -104,7 +133,7 @@ type StructVector = Extract<Vector, { layout: "struct" }>;
 
 /** A union is a struct: first the tag, then every member, of which only the tagged one holds a value. */
 function loadUnion(vector: duckdb.Vector, members: readonly Column[], extent: Extent): Vector {
-  const { rows } = extent;
+  const { rows, bounds } = extent;
   const tagVector = duckdb.struct_vector_get_child(vector, 0);
   const tags = duckdb.vector_get_data(tagVector, rows);
   // A NULL union has a NULL tag; the struct around it may count as valid.
@@ -117,12 +146,16 @@ function loadUnion(vector: duckdb.Vector, members: readonly Column[], extent: Ex
       loadVector(duckdb.struct_vector_get_child(vector, index + 1), member.type, {
         rows,
         reachable: tagged(tags, index, validity),
+        bounds,
       }),
     ),
   };
 }
 
-function loadList(vector: duckdb.Vector, item: ColumnType, { rows, reachable }: Extent): Vector {
+/** What an item of a list takes, as a rule; strings count beside it. */
+const ITEM_BYTES = 8;
+
+function loadList(vector: duckdb.Vector, item: ColumnType, { rows, reachable, bounds }: Extent): Vector {
   const data = duckdb.vector_get_data(vector, rows * 16);
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
   const childRows = duckdb.list_vector_get_size(vector);
@@ -134,6 +167,7 @@ function loadList(vector: duckdb.Vector, item: ColumnType, { rows, reachable }: 
     const start = view.getUint32(row * 16, true);
     const length = view.getUint32(row * 16 + 8, true);
     if (start + length > childRows) throw new Error(`List entry ${start}+${length} is beyond its ${childRows} items`);
+    if (length * ITEM_BYTES > bounds.valueBytes) throw new LongVector(length * ITEM_BYTES, { isOneValue: true });
     starts[row] = start;
     lengths[row] = length;
     used += length;
@@ -141,6 +175,7 @@ function loadList(vector: duckdb.Vector, item: ColumnType, { rows, reachable }: 
   const child = loadVector(duckdb.list_vector_get_child(vector), item, {
     rows: childRows,
     reachable: used === childRows ? undefined : pointedAt(starts, lengths, childRows),
+    bounds,
   });
   return { layout: "list", validity: reachable, starts, lengths, child, childRows };
 }

@@ -11,14 +11,16 @@ import { type EngineRoom, withDefaults } from "./default-settings.ts";
 import { dependencyFinder } from "./dependencies.ts";
 import { duckdbDialect } from "./dialect.ts";
 import { findMadeFunctions } from "./functions/made-functions.ts";
+import { longValueMacro } from "./long-value-macro.ts";
 import { memoryOf } from "./memory-of.ts";
-import { failureOf, messageOf, redacted, withoutSql } from "./messages.ts";
+import { failureOf, messageOf, withoutSql } from "./messages.ts";
 import { type OpenDatabase, openDatabase } from "./open-database.ts";
 import { openPlanner } from "./plan.ts";
 import { readRows, willBeHeld } from "./read.ts";
 import { readIntoFile } from "./read-into-file.ts";
 import { readMemory } from "./read-memory.ts";
 import { rememberedTotals } from "./remembered-totals.ts";
+import { remoteLiteralMacros } from "./remote-literals.ts";
 import { openReplacedFiles } from "./replaced-files.ts";
 import { runOnce } from "./run-once.ts";
 import { openSession, type Session } from "./session.ts";
@@ -53,6 +55,8 @@ const SHARING_PATIENCE_MS = 1_000;
 /** The engine over a database that is open; it closes it. */
 export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine {
   const { database, settings, versions, own } = opened;
+  const { maxValueBytes = Number.POSITIVE_INFINITY } = options;
+  const macros = [remoteLiteralMacros, longValueMacro(maxValueBytes) ?? []].flat().join(";\n");
   const mask = messageMask([
     ...options.connections.flatMap(({ secrets }) => secrets),
     ...[...own].flatMap(([name, value]) => (isCredentialName(name) ? value : [])),
@@ -62,7 +66,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     maxWaiting: options.maxQueued,
     sources: boundsOf(options.connections),
   });
-  const pool = openConnectionPool({ database, settings, versions, maxIdle: options.maxConcurrentQueries * 2 });
+  const pool = openConnectionPool({ database, settings, versions, macros, maxIdle: options.maxConcurrentQueries * 2 });
   const configuration = configurationLock({ database, definitions: options.connections, settings, own });
   const sources = openSources({
     database,
@@ -74,7 +78,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     opening: changeEverything,
     opened: () => files.look(),
   });
-  const planner = openPlanner({ database, settings, mask });
+  const planner = openPlanner({ database, settings, mask, macros });
   const memory = readMemory();
   const catalogs = new Set(opened.catalogs);
   const dependencies = dependencyFinder({ inspect: planner.inspect, catalogs });
@@ -104,7 +108,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   }
 
   function checkpointFailed(error: unknown): void {
-    options.checkpointFailed?.(redacted(withoutSql(messageOf(error)), secrets));
+    options.checkpointFailed?.(mask(withoutSql(messageOf(error))));
   }
 
   function cancellable(signal: StopSignal): Cancellation {
@@ -160,6 +164,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
         session,
         memory,
         totals,
+        maxValueBytes,
         watch: () => watch(read, moment),
         sibling: () => {
           const seat = slots.seat(read.lane, read.connections);

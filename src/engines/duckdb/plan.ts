@@ -12,7 +12,6 @@ import { extractStatements } from "./extract-statements.ts";
 import { inspect } from "./inspect.ts";
 import { messageOf, withoutSql } from "./messages.ts";
 import { extensionAdvice, missingExtension } from "./missing-extension.ts";
-import { remoteLiteralMacros } from "./remote-literals.ts";
 import type { SessionSettings } from "./session-settings.ts";
 
 /** Looks at statements without running them, at load: beside the queries, and without their limits. */
@@ -31,6 +30,8 @@ export interface PlannerOptions {
   readonly database: duckdb.Database;
   readonly settings: SessionSettings;
   readonly mask: Mask;
+  /** SQL that makes the macros of every connection. */
+  readonly macros: string;
 }
 
 interface PlanningConnection {
@@ -38,14 +39,14 @@ interface PlanningConnection {
   appliedSettings: number;
 }
 
-export function openPlanner({ database, settings, mask }: PlannerOptions): Planner {
+export function openPlanner({ database, settings, mask, macros }: PlannerOptions): Planner {
   const idle: PlanningConnection[] = [];
   const busy = new Set<Promise<unknown>>();
   let closed = false;
 
   async function connect(): Promise<PlanningConnection> {
     const native = await duckdb.connect(database);
-    await duckdb.query(native, remoteLiteralMacros);
+    await duckdb.query(native, macros);
     // Whether names and types fit is known before the optimizer; without it a plan costs a third.
     await duckdb.query(native, "PRAGMA disable_optimizer");
     return { native, appliedSettings: 0 };

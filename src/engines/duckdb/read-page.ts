@@ -13,7 +13,7 @@ interface CountedPage {
 
 /** A page of at most `limit` rows, held as a whole. Undefined: the statement stands alone. */
 export async function readPage(reading: Reading, limit: number): Promise<Rows | undefined> {
-  const { session, memory, last, window, signal, total, watch } = reading;
+  const { session, memory, last, window, signal, total, watch, maxValueBytes } = reading;
   const counts = total.kind === "own";
   const full = limit === 0 || memory.fullPages.get(last.sql) === true;
   const page = await windowedQuery(last, window, reading);
@@ -23,7 +23,7 @@ export async function readPage(reading: Reading, limit: number): Promise<Rows | 
       (await readCounted(reading, page, { limit, full })))
     : { result: await session.execute(page), total: total.kind === "known" ? total.rows : undefined };
   await session.end();
-  return heldRows(result, { total: rows, window: EVERYTHING, signal, watch });
+  return heldRows(result, { total: rows, window: EVERYTHING, signal, watch, maxValueBytes });
 }
 
 /** The page alone, when its total is remembered and nothing changes while it is read. */

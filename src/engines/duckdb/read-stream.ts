@@ -9,7 +9,7 @@ const CHUNK_ROWS = duckdb.vector_size();
 
 /** All rows, or more than a page holds, as DuckDB finds them. Undefined: the statement stands alone. */
 export async function readStream(reading: Reading): Promise<Rows | undefined> {
-  const { session, memory, last, window, signal, stream, watch } = reading;
+  const { session, memory, last, window, signal, stream, watch, maxValueBytes } = reading;
   const total = await totalOf(reading);
   if (memory.small.get(last.sql) === true) {
     const rows = await readSmall(reading, total);
@@ -22,7 +22,7 @@ export async function readStream(reading: Reading): Promise<Rows | undefined> {
   const result = await session.stream(query);
   const rest = { limit: window.limit, offset: 0 };
   try {
-    const rows = await streamRows(session, result, { total, window: rest, signal, ...stream });
+    const rows = await streamRows(session, result, { total, window: rest, signal, maxValueBytes, ...stream });
     if (session.ended()) memory.small.set(last.sql, true);
     return rows;
   } catch (error) {
@@ -31,7 +31,7 @@ export async function readStream(reading: Reading): Promise<Rows | undefined> {
     await reading.restart();
     const held = await session.execute(query);
     await session.end();
-    return heldRows(held, { total, window: rest, signal, watch });
+    return heldRows(held, { total, window: rest, signal, watch, maxValueBytes });
   }
 }
 
@@ -53,7 +53,7 @@ async function totalOf(reading: Reading): Promise<number | undefined> {
 
 /** For a query that was small before: in one native call, without a transaction. Undefined when it has grown. */
 async function readSmall(reading: Reading, total: number | undefined): Promise<Rows | undefined> {
-  const { session, memory, last, window, signal, watch } = reading;
+  const { session, memory, last, window, signal, watch, maxValueBytes } = reading;
   const query = await windowedQuery(last, { limit: CHUNK_ROWS + 1, offset: window.offset }, reading);
   if (query === undefined) return undefined;
   const result = await session.execute(query);
@@ -62,5 +62,5 @@ async function readSmall(reading: Reading, total: number | undefined): Promise<R
     return undefined;
   }
   await session.end();
-  return heldRows(result, { total, window: EVERYTHING, signal, watch });
+  return heldRows(result, { total, window: EVERYTHING, signal, watch, maxValueBytes });
 }

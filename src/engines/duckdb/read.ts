@@ -19,7 +19,7 @@ export function willBeHeld({ statements, window }: Read, memory: ReadMemory): bo
 /** Reads with the fewest native calls: a look-up that fits its page is one. */
 export async function readRows(
   read: Read,
-  surroundings: Pick<Reading, "session" | "memory" | "stream" | "totals" | "watch" | "sibling">,
+  surroundings: Pick<Reading, "session" | "memory" | "stream" | "totals" | "watch" | "sibling" | "maxValueBytes">,
 ): Promise<Rows> {
   const { session } = surroundings;
   const snapshot = snapshotOf(read, session);
@@ -41,10 +41,10 @@ export async function readRows(
 
 /** For statements that cannot stand in a sub-query. Their results are small; we cut them ourselves. */
 async function readAlone(reading: Reading): Promise<Rows> {
-  const { session, last, total, window, signal, watch } = reading;
+  const { session, last, total, window, signal, watch, maxValueBytes } = reading;
   await reading.start();
   const result = await session.execute(last);
   await session.end();
   const rows = total.kind === "own" ? duckdb.row_count(result) : total.kind === "known" ? total.rows : undefined;
-  return heldRows(result, { total: rows, window, signal, watch });
+  return heldRows(result, { total: rows, window, signal, watch, maxValueBytes });
 }

@@ -15,6 +15,7 @@ export interface Reading {
   readonly window: Window;
   readonly total: Total;
   readonly signal: StopSignal;
+  readonly maxValueBytes: number;
   readonly stream: Pick<StreamOptions, "crowded" | "failureOf">;
   readonly totals: RememberedTotals;
   readonly watch: Rows["watch"];

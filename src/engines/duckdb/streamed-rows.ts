@@ -2,7 +2,8 @@ import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../failure.ts";
 import type { Chunk } from "../../result/chunk.ts";
 import { NOT_WATCHED, type Rows, type StopSignal, type Window } from "../engine.ts";
-import { cutTo } from "./held-rows.ts";
+import { cutTo, type Pieces } from "./held-rows.ts";
+import { isLong, type LongRows, piecesOf } from "./long-values.ts";
 import { resultColumns } from "./result-columns.ts";
 import type { Session } from "./session.ts";
 
@@ -18,6 +19,7 @@ export interface StreamOptions {
   readonly total: number | undefined;
   readonly window: Window;
   readonly signal: StopSignal;
+  readonly maxValueBytes: number;
   /** True while others wait for a slot. */
   readonly crowded: () => boolean;
   /** Translates what went wrong. */
@@ -31,8 +33,10 @@ const CHUNKS_PER_TURN = 8;
 /** Rows while DuckDB still finds them. The session has an open transaction, which ends with the rows. */
 export async function streamRows(session: Session, result: duckdb.Result, options: StreamOptions): Promise<Rows> {
   const columns = resultColumns(result);
-  const cut = cutTo(options.window, columns);
-  const ahead: Chunk[] = [];
+  const { maxValueBytes } = options;
+  const cut = cutTo(options.window, { columns, maxValueBytes });
+  const ahead: (Chunk | LongRows)[] = [];
+  let pieces: Pieces | undefined;
   let atEnd = false;
   let busy: Promise<unknown> | undefined;
 
@@ -80,16 +84,22 @@ export async function streamRows(session: Session, result: duckdb.Result, option
     watch: NOT_WATCHED,
     async next() {
       if (options.signal.aborted) throw options.signal.reason;
+      const piece = pieces?.next().value;
+      if (piece !== undefined) return piece;
       if (ahead.length === 0 && !atEnd) {
         busy = fetchTurn();
         await busy;
       }
-      return ahead.shift();
+      const found = ahead.shift();
+      if (found === undefined || !isLong(found)) return found;
+      pieces = piecesOf(found, columns, maxValueBytes);
+      return pieces.next().value;
     },
     async close() {
       session.cancellation.cancel(new RequestFailure({ kind: "cancelled" }));
       await busy?.catch(() => {});
       ahead.length = 0;
+      pieces = undefined;
       atEnd = true;
       await session.end();
     },

@@ -51,7 +51,10 @@ export function writtenOf(
   { returnsData, signal }: Pick<Write, "returnsData" | "signal">,
 ): Written {
   const result = returnsData ? (returned ?? selected) : undefined;
-  const rows = result && heldRows(result, { total: undefined, window: EVERYTHING, signal, watch: NOT_WATCHED });
+  // What it returns is committed: it is not refused any more, however long it is.
+  const maxValueBytes = Number.POSITIVE_INFINITY;
+  const rows =
+    result && heldRows(result, { total: undefined, window: EVERYTHING, signal, watch: NOT_WATCHED, maxValueBytes });
   return { rowsAffected: affected, rows };
 }
 

@@ -1,0 +1,23 @@
+/** How much is copied out of DuckDB at once. */
+export interface VectorBounds {
+  /** Bytes of strings in one vector. */
+  readonly pieceBytes: number;
+  /** Bytes of one value. */
+  readonly valueBytes: number;
+}
+
+/** A vector is not copied, since it holds more than it may. */
+export class LongVector extends Error {
+  readonly bytes: number;
+  /** Fewer rows would not help. */
+  readonly isOneValue: boolean;
+  readonly column: string;
+
+  constructor(bytes: number, options: { readonly isOneValue: boolean; readonly column?: string }) {
+    super(`a vector of ${bytes} bytes`);
+    this.name = "LongVector";
+    this.bytes = bytes;
+    this.isOneValue = options.isOneValue;
+    this.column = options.column ?? "";
+  }
+}
