@@ -69,7 +69,7 @@ export type ServiceEvent =
     }
   /** A database file that is only read has been replaced: the new one is served, unless there is something wrong with it. */
   | { readonly kind: "file-replaced"; readonly database: string; readonly problem: string | undefined }
-  /** A write is durable, and its client is told so; DuckDB could not tidy up its file afterwards. */
+  /** A write is durable, and its client gets success; the checkpoint that DuckDB made afterwards failed. */
   | { readonly kind: "checkpoint-failed"; readonly message: string }
   /** An endpoint that takes no `Idempotency-Key`, and why. Reported when the project is loaded. */
   | { readonly kind: "keys-refused"; readonly endpoint: string; readonly reason: string }

@@ -33,7 +33,7 @@ const ENTRY_BYTES = 1024;
 
 export function openIdempotentResponses(now: () => number): IdempotentResponses {
   const running = new Map<string, { readonly request: string; readonly response: Promise<string> }>();
-  // Of writes to databases in memory. A Map remembers the order of insertion: the first entry is the oldest.
+  // Of writes to databases in memory. A Map is in the order of insertion: the first entry is the oldest.
   const stored = new Map<string, StoredResponse>();
   let bytes = 0;
 

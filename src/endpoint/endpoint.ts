@@ -20,7 +20,7 @@ export type Operation =
       readonly validateBeforeWrite: boolean;
       /** What its template may do beyond its data. */
       readonly allow: readonly Power[];
-      /** Where the record of an `Idempotency-Key` is kept. Absent until the database has been asked. */
+      /** Where the record of an `Idempotency-Key` is kept. Absent until the endpoint is verified against the database. */
       readonly recordStore?: RecordStore;
     };
 

@@ -23,7 +23,7 @@ export interface WriteProgress {
 /** How a write is run once, however often it is sent. */
 export interface WriteOnce {
   readonly store: Exclude<RecordStore, { readonly kind: "none" }>;
-  /** A hash that names the request: the same for whoever sends it again. */
+  /** A hash of the key and its scope: the same when the request is sent again. */
   readonly id: string;
   /** A hash of the request itself. */
   readonly request: string;

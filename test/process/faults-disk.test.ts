@@ -145,7 +145,7 @@ const ALONE: readonly (readonly [what: string, sql: string, expected: string])[]
 ];
 
 for (const [what, sql, expected] of ALONE) {
-  needsDisk(`a checkpoint that fails after ${what}: the write is durable, and is answered so`, async () => {
+  needsDisk(`a checkpoint that fails after ${what}: the write is durable, and its client gets success`, async () => {
     await using disk = smallDisk(8);
     await using program = await start({
       "eider.yaml": `http-port: 0

@@ -68,7 +68,7 @@ describe("an endpoint that changes two databases", () => {
 describe("what is only found out when it runs", () => {
   const postgres = sharedPostgres();
   const needsPostgres = testNeeding(missingPostgres, missingExtensions("postgres_scanner"));
-  needsPostgres("a user who may not make the table: 400 until somebody else has made it", async () => {
+  needsPostgres("a user who may not create the table: 400 until an administrator has created it", async () => {
     const server = await postgres();
     const dsn = await server.createDatabase();
     await server.sql(

@@ -86,7 +86,7 @@ test("a record that cannot be committed with the change: the key is refused, and
   }
 });
 
-test("a table that somebody dropped is made again", async () => {
+test("a table that was dropped is created again", async () => {
   await using t = await testEngine(SETUP);
   const send = sender(t, { kind: "database", name: "memory", type: "duckdb" }, { transaction: true });
   expect(await send("INSERT INTO t VALUES (1)")).toBe('{"rows_affected":1}');

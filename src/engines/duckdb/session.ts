@@ -237,7 +237,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     plannedInside = new WeakSet();
     if (makesTemporary) clean = false;
     await control("COMMIT").catch((error: unknown) => {
-      // Only the checkpoint after it failed: a client that is told so would write it again.
+      // Only the checkpoint after it failed: reported as a failure, the client would send the write again.
       if (!isDurable(error)) throw error;
       noteDurable(error);
     });

@@ -36,7 +36,7 @@ export function openWriteRecords(): WriteRecords {
       const { name, type } = once.store;
       const known = opened.get(name);
       if (known !== undefined && Math.abs(once.now - known.cleanedAt) <= CLEAN_EVERY_MS) return known.table;
-      // Whoever comes meanwhile does the same: nobody waits for the request of another client.
+      // Concurrent requests do the same: none waits for the request of another client.
       const table = await openTable(session, { database: name, type });
       opened.set(name, { table, cleanedAt: once.now });
       // What fails now is done in an hour, or by another replica.
