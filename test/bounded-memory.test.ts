@@ -203,14 +203,14 @@ const stores: readonly Store[] = [
   },
   {
     rows: ["requests of open MCP streams"],
-    count: 20,
+    count: 40,
     async open() {
       const mcp = await mcpServer({ proxies: { isTrusted: (peer) => peer === "127.0.0.1" } });
       // A response without references is collected, and its connection is closed.
       const open: Response[] = [];
       return {
         async fill(n) {
-          const padding = JSON.parse(nested(200_000));
+          const padding = JSON.parse(nested(60_000));
           const params = { notifications: { toolsListChanged: true }, padding };
           const response = await mcp.modern("subscriptions/listen", params, { "X-Forwarded-For": address(n) });
           if (response.headers.get("content-type") === "text/event-stream") open.push(response);
@@ -222,7 +222,7 @@ const stores: readonly Store[] = [
   },
   {
     rows: ["messages of MCP tasks that wait or run"],
-    count: 20,
+    count: 40,
     async open() {
       let calls = 0;
       // The first one never ends, and all other tasks wait for it. Other calls return at once.

@@ -33,16 +33,18 @@ const listen: Method = {
 
 function stayOpen(
   wanted: Wanted,
-  { id, owner, sender: { reply, address }, signal, state, text }: McpRequest & { readonly signal: StopSignal },
+  request: McpRequest & { readonly signal: StopSignal },
   { isDraining, streams }: McpCore,
 ): Promise<JsonText> {
+  const { id, owner, sender, signal, state } = request;
+  const { reply, address } = sender;
   const meta = `"${META.subscriptionId}":${id}`;
   return new Promise((resolve, reject) => {
     const end = (): void => resolve(state.stamp.resultWith(meta, ""));
     const hear = (event: McpEvent): void => {
       for (const message of noticesOf(event, wanted, meta)) reply.send(message);
     };
-    const leave = streams.open({ hear, end }, { client: clientKey(owner, address), bytes: messageBytes(text) });
+    const leave = streams.open({ hear, end }, { client: clientKey(owner, address), bytes: messageBytes(request) });
     if (leave === undefined) {
       reject(new RpcFailure({ code: CODE.internal, message: "Too many streams are open; try again later" }));
       return;

@@ -29,8 +29,8 @@ async function runAsTask(
   request: McpRequest & { readonly settings: TaskSettings },
   core: McpCore,
 ): Promise<JsonText> {
-  const { era, owner, sender, settings, state, text } = request;
-  const origin = { client: clientKey(owner, sender.address), bytes: messageBytes(text) };
+  const { era, owner, sender, settings, state } = request;
+  const origin = { client: clientKey(owner, sender.address), bytes: messageBytes(request) };
   const open = openCall(request, core);
   const run = async (): Promise<string> => toolMembers(await work(open.call));
   const done = await heedStop(
