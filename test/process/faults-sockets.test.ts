@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readdir, writeFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
-import { describe, expect } from "vitest";
+import { describe, expect, test } from "vitest";
 import { testNeeding } from "../needing.ts";
 import { openSocket } from "../socket.ts";
 import { until } from "../until.ts";
@@ -96,6 +96,22 @@ describe("more clients than file descriptors, none of which ever closes", () => 
         for (const socket of crowd) socket.destroy();
       }
     });
+  }
+});
+
+test("every listener refuses codings and versions that it does not have", async () => {
+  await using program = await start({ ...PROJECT, "eider.yaml": `${PROJECT["eider.yaml"]}mcp: { port: 0 }\n` });
+  for (const url of [await program.url(), await program.mcpUrl(), await adminUrl(program)]) {
+    for (const [bytes, status, body] of [
+      [get("/", "Transfer-Encoding: gzip, chunked\r\n"), 501, '{"error":"Not Implemented"}'],
+      [get("/").replace("1.1", "2.0"), 505, '{"error":"HTTP Version Not Supported"}'],
+      ["PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505, '{"error":"HTTP Version Not Supported"}'],
+    ] as const) {
+      using socket = await openSocket(url);
+      socket.send(bytes);
+      expect((await socket.take(1))[0]).toMatchObject({ status, body, complete: true });
+      await socket.closed();
+    }
   }
 });
 
