@@ -111,7 +111,11 @@ test("a long message has its arguments beside it, the last of repeated ones", as
 
 test.each([
   ["not JSON", `${long("", `"arguments":{"a":"${LONG}"}`)}}`, { kind: "not-json" }],
-  ["no arguments", long(`"name":"${LONG}"`, ""), { kind: "invalid", problem: /at most 64 KiB beside its arguments/ }],
+  [
+    "no arguments",
+    long(`"name":"${LONG}"`, ""),
+    { kind: "invalid", id: "7", problem: /at most 64 KiB beside its arguments/ },
+  ],
   ["long beside", long(`"name":"${LONG}",`, '"arguments":{}'), { kind: "invalid", problem: /at most 64 KiB beside/ }],
   ["no params", `{"jsonrpc":"2.0","id":7,"method":"${LONG}"}`, { kind: "invalid", problem: /at most 64 KiB beside/ }],
   ["a list of arguments", long("", `"arguments":["${LONG}"]`), { kind: "request", params: { arguments: [] } }],

@@ -91,7 +91,7 @@ function* readText(text: string): Sliced<Message> {
   const isRead = given?.text.startsWith("{") === true;
   // What is no object is left for the method to refuse.
   const rest = given && `${text.slice(0, start)}${isRead ? "{}" : "[]"}${text.slice((start ?? 0) + given.text.length)}`;
-  if (given === undefined || rest === undefined || rest.length > MAX_WHOLE) return TOO_LONG;
+  if (given === undefined || rest === undefined || rest.length > MAX_WHOLE) return yield* tooLong(text);
   const message = readMessage(JSON.parse(rest), rest);
   if (message.kind !== "request" || !isRead) return message;
   const longArguments = new Map<string, RawValue>();
@@ -102,12 +102,18 @@ function* readText(text: string): Sliced<Message> {
 }
 
 const NONE: ReadonlySet<string> = new Set();
-const TOO_LONG: Message = {
-  kind: "invalid",
-  id: undefined,
-  problem: `Invalid Request: a message has at most ${MAX_WHOLE / 1024} KiB beside its arguments`,
-  isNotification: false,
-};
+/** Longer ones are not echoed. */
+const MAX_ID = 1_024;
+
+function* tooLong(text: string): Sliced<Message> {
+  const id = yield* memberIn(text, "id");
+  return {
+    kind: "invalid",
+    id: id === undefined || id.text.length > MAX_ID ? undefined : idText(JSON.parse(id.text), `{"id":${id.text}}`),
+    problem: `Invalid Request: a message has at most ${MAX_WHOLE / 1024} KiB beside its arguments`,
+    isNotification: false,
+  };
+}
 
 /** The last member of this name, as its JSON, and where that starts. */
 function* memberIn(text: string, name: string): Sliced<{ readonly text: string; readonly start: number } | undefined> {

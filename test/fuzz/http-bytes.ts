@@ -73,7 +73,11 @@ async function play(url: string, { segments, end }: Script): Promise<void> {
   socket[end]();
   if (end === "half") await socket.closed(LIMIT_MS);
   for (const { status, body: text, headers, complete } of socket.answers()) {
-    must(status < 500 || isBusy(status, headers.get("retry-after")), () => `status ${status}: ${text.slice(0, 500)}`);
+    const isRefused = status === 501 || status === 505;
+    must(
+      status < 500 || isRefused || isBusy(status, headers.get("retry-after")),
+      () => `status ${status}: ${text.slice(0, 500)}`,
+    );
     if (status >= 400 && complete && headers.get("content-type") === "application/json") JSON.parse(text);
   }
 }
