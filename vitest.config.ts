@@ -1,10 +1,15 @@
 import { defineConfig } from "vitest/config";
 
+// As bin/eider.cjs does: several services run in one process of the tests, and their queries may wait for each other.
+process.env["UV_THREADPOOL_SIZE"] ??= "32";
+
 export default defineConfig({
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: "forks",
+    // Much of a test is waiting for another process: one more than the two cores of CI.
+    maxWorkers: 3,
   },
 });
