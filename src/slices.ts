@@ -38,7 +38,7 @@ export function* waitFor<T>(promise: Promise<T>): Sliced<T> {
   yield promise.then((value) => {
     result = { value };
   });
-  // Whoever runs it has waited; a rejection has ended the work.
+  // `inSlices` has waited by now; a rejection has ended the work.
   if (result === undefined) throw new Error("this work was not waited for");
   return result.value;
 }

@@ -98,7 +98,7 @@ export async function openSurfaces(
 const CLIENTS_SHARE = 3 / 4;
 const ADMIN_SHARE = 1 / 32;
 
-/** Those who look after the service are let in when clients have taken all that is theirs. */
+/** The admin listener has connections of its own: health stays reachable when clients have taken all of theirs. */
 function limitsOf(report: Report): { readonly clients: ConnectionLimit; readonly admin: ConnectionLimit } | undefined {
   const descriptors = availableDescriptors(textOf);
   if (descriptors === undefined) return undefined;

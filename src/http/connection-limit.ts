@@ -3,7 +3,7 @@ import type { Report } from "../events.ts";
 
 /** How many connections there may be at once, over several listeners together. */
 export interface ConnectionLimit {
-  /** From now on the connections of this server count. `makeRoom` closes those that nobody would miss. */
+  /** From now on the connections of this server count. `makeRoom` closes connections that are not in use. */
   follow(server: Server, makeRoom: () => void): void;
 }
 

@@ -25,7 +25,7 @@ async function listening(handle: RequestHandler = refuseAll): Promise<Listener &
 
 const post = (headers: string, body = ""): string => `POST / HTTP/1.1\r\nHost: x\r\n${headers}\r\n${body}`;
 
-/** Each is answered, and its client keeps its own side of the connection open. */
+/** Each gets a response, and its client keeps its own side of the connection open. */
 const REFUSED: readonly (readonly [name: string, bytes: string, status: number])[] = [
   ["malformed", "nonsense\r\n\r\n", 400],
   ["no Host", "GET / HTTP/1.1\r\n\r\n", 400],
@@ -141,7 +141,7 @@ test("a client that takes nothing of its responses is cut off", async () => {
   await listener.close();
 });
 
-test("beyond the limit connections are closed at once, which is reported once; what nobody would miss makes room", async () => {
+test("beyond the limit connections are closed at once, which is reported once; idle ones make room", async () => {
   const events: unknown[] = [];
   let time = 0;
   const limit = openConnectionLimit(3, { report: (event) => events.push(event), now: () => time });

@@ -12,9 +12,9 @@ export interface Connections {
   closeSoon(socket: Socket): void;
   /** Destroys those that have not sent a byte. */
   destroySilent(): void;
-  /** Destroys those that nobody would miss: they have had their last response, or have been silent from the start. */
+  /** Destroys those that are not in use: they have had their last response, or have been silent from the start. */
   makeRoom(): void;
-  /** Destroys those that have not taken a byte of their response since the last check but `stalledMs`. */
+  /** Destroys those whose client has not taken a byte of what is sent for `stalledMs`. Called at intervals. */
   destroyStalled(stalledMs: number): void;
 }
 

@@ -118,7 +118,7 @@ export async function listen(options: {
     refuseAfter([...open], socket, () => refuse(socket, statusOfError(error), connections));
   });
   server.on("connect", (_request, socket: Socket) => {
-    // Node has let go of this connection: nobody else hears its errors, or reads it.
+    // Node has detached from this connection: nothing else reads it or handles its errors.
     socket.on("error", () => {});
     refuse(socket.resume(), 405, connections);
   });

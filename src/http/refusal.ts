@@ -1,7 +1,7 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import { requestIdOf } from "./request-id.ts";
 
-/** Node drops what comes after its two thousandth header and tells nobody. */
+/** Node silently drops what comes after its two thousandth header. */
 const MAX_HEADERS = 1_000;
 
 /** What is wrong with a head that Node lets through, if anything. */
@@ -20,7 +20,7 @@ const CHUNKED_LAST = /[^\s,][\s]*,[\s]*chunked$/i;
 
 /**
  * A body is chunked, or has a length. Any coding below the chunks is one that we do not have (501); where the last one is
- * not `chunked` nobody knows where the body ends (400).
+ * not `chunked`, the end of the body is unknown (400).
  */
 function statusOfCoding(coding: string): number | undefined {
   if (CHUNKED.test(coding)) return undefined;

@@ -89,7 +89,7 @@ function* readText(text: string): Sliced<Message> {
   const given = params && (yield* memberIn(params.text, "arguments"));
   const start = given && params.start + given.start;
   const isRead = given?.text.startsWith("{") === true;
-  // What is no object is left for the method to refuse.
+  // The method rejects what is not an object.
   const rest = given && `${text.slice(0, start)}${isRead ? "{}" : "[]"}${text.slice((start ?? 0) + given.text.length)}`;
   if (given === undefined || rest === undefined || rest.length > MAX_WHOLE) return yield* tooLong(text);
   const message = readMessage(JSON.parse(rest), rest);

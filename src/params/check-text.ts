@@ -13,7 +13,7 @@ const LONE_SURROGATE = /[\ud800-\udfff]/u;
 const MALFORMED: CheckedText = { ok: false, message: "Invalid string format" };
 const INJECTION: CheckedText = { ok: false, message: "Potential SQL injection detected" };
 
-/** How one validator is asked. */
+/** How a validator is run. */
 type Check = (validator: Validator, text: string) => Checked | Promise<Checked>;
 const here: Check = (validator, text) => validator.check(text);
 const elsewhere: Check = (validator, text) => validator.checkElsewhere?.(text) ?? validator.check(text);

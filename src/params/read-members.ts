@@ -2,7 +2,7 @@ import { atOnce, type Sliced } from "../slices.ts";
 import type { RawValue } from "./parameter.ts";
 import { decodeString, type JsonKind, scanJson } from "./scan-json.ts";
 
-/** Which members of a long object are kept: those that somebody wants, and of the others enough to name them. */
+/** Which members of a long object are kept: those that are wanted, and the first of the others. */
 export interface Kept {
   readonly wanted: ReadonlySet<string>;
   readonly others: number;

@@ -17,10 +17,10 @@ const WORDS = ["true", "false", "null"] as const;
 
 /** How far it reads before others may have a turn. */
 const STEP = 4_096;
-/** No longer name is decoded: nobody declares such a one. */
+/** Longer names are not decoded: no parameter has one. */
 const MAX_NAME = 16 * 1024;
 
-/** Hears of each entry of the outermost object or array: where its value stands, and of an object its name. */
+/** Called for each entry of the outermost object or array: where its value stands, and of an object its name. */
 export type OnEntry = (start: number, end: number, name: string | undefined) => void;
 
 /**

@@ -51,7 +51,7 @@ function startThread(): Thread {
     thread = undefined;
     for (const { reject } of pending.values()) reject(error);
   });
-  // It does not keep the process from its end: whoever waits has a connection that does.
+  // The thread must not keep the process alive: a request that waits for it has a connection that does.
   worker.unref();
   return { worker, pending };
 }
