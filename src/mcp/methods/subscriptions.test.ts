@@ -103,10 +103,15 @@ test("one client cannot take all streams, and is rejected as if there were none 
   mcp.server.drain();
 });
 
-test("a request that is long in vain gets no stream: it would be kept as long as that", async () => {
+test("requests that are long in vain get few streams: they would be kept as long as these", async () => {
   await using mcp = await mcpServer();
-  const padding = "x".repeat(1_000_000);
-  const answer = await mcp.modern("subscriptions/listen", { notifications: {}, padding });
-  expect(await answer.json()).toMatchObject({ error: { message: "Too many streams are open; try again later" } });
+  const listen = (length: number): Promise<Response> =>
+    mcp.modern("subscriptions/listen", { notifications: {}, padding: "x".repeat(length) });
+  const message = "Invalid Request: a message has at most 64 KiB beside its arguments";
+  expect(await (await listen(1_000_000)).json()).toMatchObject({ error: { message } });
   await mcp.untilStreams(0);
+  const open = [await listen(60_000), await listen(60_000), await listen(60_000)];
+  expect(open.map(({ headers }) => headers.get("content-type"))).toEqual(Array(3).fill("text/event-stream"));
+  const refused = "Too many streams are open; try again later";
+  expect(await (await listen(60_000)).json()).toMatchObject({ error: { message: refused } });
 });
