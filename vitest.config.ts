@@ -9,6 +9,8 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: "forks",
+    // Modules are loaded once for each worker instead of once for each file.
+    isolate: false,
     // Much of a test is waiting for another process: one more than the two cores of CI.
     maxWorkers: 3,
   },

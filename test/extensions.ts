@@ -2,7 +2,6 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import duckdb from "@duckdb/node-bindings";
-import { afterAll } from "vitest";
 
 /**
  * A folder with extensions of DuckDB: `<name>.duckdb_extension`, or as `duckdb.extension_directory` has them, below the
@@ -22,9 +21,6 @@ export function missingExtensions(...names: readonly string[]): string | undefin
 }
 
 let directory: string | undefined;
-afterAll(() => {
-  if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
-});
 
 /** The folder for the setting `extension_directory`: with it `LOAD` finds these extensions, without a network. */
 export function extensionDirectory(...names: readonly string[]): string {
@@ -42,6 +38,8 @@ export function extensionDirectory(...names: readonly string[]): string {
 function makeDirectory(): string {
   const made = mkdtempSync(join(tmpdir(), "eider-extensions-"));
   mkdirSync(join(made, VERSION, PLATFORM), { recursive: true });
+  // Test files that run in the same process share it.
+  process.once("exit", () => rmSync(made, { recursive: true, force: true }));
   return made;
 }
 

@@ -1,7 +1,7 @@
 type Found<T> = T | undefined | null | false;
 
 /** Waits for a condition that will come true by itself, and says what was awaited when it does not. */
-export async function until<T>(what: string, check: () => Found<T> | Promise<Found<T>>, withinMs = 10_000): Promise<T> {
+export async function until<T>(what: string, check: () => Found<T> | Promise<Found<T>>, withinMs = 30_000): Promise<T> {
   const deadline = performance.now() + withinMs;
   for (;;) {
     const found = await check();

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 
-/** What all targets share of a minute; EIDER_FUZZ_SECONDS gives them more. */
-const TOTAL_SECONDS = Number(process.env["EIDER_FUZZ_SECONDS"] ?? 40);
+/** What all targets share by default; EIDER_FUZZ_SECONDS gives them more. */
+const TOTAL_SECONDS = Number(process.env["EIDER_FUZZ_SECONDS"] ?? 16);
 
 /** Something that takes input from anybody, and what must hold whatever it is given. */
 export interface Fuzzed<Input> {

@@ -9,7 +9,7 @@ import { until } from "../until.ts";
 import { folderWith } from "./program.ts";
 
 /** More of them by hand, when something about the store has changed. */
-const KILLS = Number(process.env["EIDER_CRASH_KILLS"] ?? 10);
+const KILLS = Number(process.env["EIDER_CRASH_KILLS"] ?? 4);
 const LONGEST_MS = 500;
 
 const DIST = pathToFileURL(`${resolve(import.meta.dirname, "../../dist")}/`).href;

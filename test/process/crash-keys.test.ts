@@ -7,7 +7,7 @@ import { ask } from "./crash-load.ts";
 import { type Files, folderWith, start } from "./program.ts";
 
 /** `EIDER_CRASH_KILLS=25` for a longer look. */
-const KILLS = Number(process.env["EIDER_CRASH_KILLS"] ?? 3);
+const KILLS = Number(process.env["EIDER_CRASH_KILLS"] ?? 2);
 const LONGEST_MS = 150;
 
 const TABLES = ["t", "u", "v"];
@@ -109,7 +109,7 @@ describe("kill -9 while writes with keys are under way: every row is there, once
       store.name,
       async () => {
         const { repeated, sent, wrong, found } = await crashAgain(store);
-        if (KILLS > 3) console.log(`${store.name}: ${KILLS} kills, ${sent.length} writes, ${repeated} sent again`);
+        if (KILLS > 2) console.log(`${store.name}: ${KILLS} kills, ${sent.length} writes, ${repeated} sent again`);
         expect(wrong).toEqual([]);
         expect(repeated).toBeGreaterThan(0);
         for (const [endpoint, tables] of Object.entries(ENDPOINTS)) {

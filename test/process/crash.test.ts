@@ -4,13 +4,13 @@ import { crashAgain } from "./crash.ts";
 import { folderWith, start } from "./program.ts";
 
 /** `npm run test:crash` asks for a hundred. */
-const KILLS = Number(process.env["EIDER_CRASH_KILLS"] ?? 10);
+const KILLS = Number(process.env["EIDER_CRASH_KILLS"] ?? 4);
 
 test(`kill -9, ${KILLS} times, while it writes, reads, refreshes and reloads: nothing is lost, doubled or left behind`, {
   timeout: 60_000 + KILLS * 15_000,
 }, async () => {
   const report = await crashAgain(KILLS);
-  if (KILLS > 10) console.log(report);
+  if (KILLS > 4) console.log(report);
   expect(report.wrong).toEqual([]);
   expect(report.kills).toBe(KILLS);
   // Else it has shown nothing.

@@ -59,7 +59,7 @@ const CONFORMANCE = [
 const common = ["--exclude-path", "/oidc", "--seed", "1", "--request-timeout", "10"];
 
 const runs: readonly (readonly [name: string, args: readonly string[]])[] = [
-  ["what is right and what is wrong", ["--phases", "coverage,fuzzing", "--checks", CONFORMANCE.join(","), "-n", "20"]],
+  ["what is right and what is wrong", ["--phases", "coverage,fuzzing", "--checks", CONFORMANCE.join(","), "-n", "8"]],
   // The other phase takes an empty text for an e-mail address.
   [
     "what is right is taken",
@@ -71,7 +71,7 @@ const runs: readonly (readonly [name: string, args: readonly string[]])[] = [
       "--checks",
       "not_a_server_error,positive_data_acceptance",
       "-n",
-      "60",
+      "20",
     ],
   ],
 ];

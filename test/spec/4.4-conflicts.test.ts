@@ -3,7 +3,7 @@ import { serviceFrom } from "../service.ts";
 import { type Answer, bodyFields, INT, mainFile, outcome, route, send } from "./write-project.ts";
 
 const CLIENTS = 64;
-const TIMES = 50;
+const TIMES = 15;
 const DATA = "operation: { returns-data: true }\n";
 
 /** All clients at once, each one request after another. */

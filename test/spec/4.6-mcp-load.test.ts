@@ -44,7 +44,7 @@ test("A37 five thousand calls, sixteen at a time: each gets its own answer", asy
 }, 120_000);
 
 test("A37 calls that are left, that fail and that become tasks leave nothing behind", async () => {
-  const long = { name: "wait", arguments: { ms: 20_000 } };
+  const long = { name: "wait", arguments: { ms: 50_000 } };
   await calls(80, 4, async (index) => {
     switch (index % 4) {
       case 0: {
