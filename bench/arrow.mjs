@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { DuckDBDataChunk } from "@duckdb/node-api";
 import duckdb from "@duckdb/node-bindings";
 import * as apache from "apache-arrow";
-import { columnsOf, loadChunk } from "../dist/engines/duckdb/load-vectors.js";
+import { columnsOf, loadChunk } from "../dist/engines/duckdb/load/load-vectors.js";
 import { arrow } from "../dist/formats/arrow/arrow.js";
 import { json } from "../dist/formats/json/json.js";
 import { median, openContest, play, printTable } from "./compare.mjs";

@@ -5,7 +5,7 @@
 import { fileURLToPath } from "node:url";
 import { DuckDBDataChunk, JsonDuckDBValueConverter } from "@duckdb/node-api";
 import duckdb from "@duckdb/node-bindings";
-import { columnsOf, loadChunk } from "../dist/engines/duckdb/load-vectors.js";
+import { columnsOf, loadChunk } from "../dist/engines/duckdb/load/load-vectors.js";
 import { json } from "../dist/formats/json/json.js";
 import { median, openContest, play, printTable } from "./compare.mjs";
 

@@ -15,7 +15,7 @@ import type { McpService } from "../src/mcp/mcp-service.ts";
 import { MAX_WATCHED, MAX_WATCHED_LENGTH, openSessions } from "../src/mcp/sessions.ts";
 import { memoryTaskStore } from "../src/mcp/tasks/memory-store.ts";
 import { openRateLimiter } from "../src/rate-limit/rate-limiter.ts";
-import { openRememberedAnswers } from "../src/rest/answer/remembered-answers.ts";
+import { openRememberedAnswers } from "../src/rest/response/response-cache.ts";
 import { negotiateCoding } from "../src/rest/negotiation/negotiate-coding.ts";
 import { openNegotiation } from "../src/rest/negotiation/negotiate-format.ts";
 import { heldBytes } from "./heap.ts";

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { exitCodes } from "../src/cli/command.ts";
 import { commands } from "../src/cli/index.ts";
-import { endpointRules, mainRules } from "../src/config/dialect.ts";
+import { endpointRules, mainRules } from "../src/config/flapi-keys.ts";
 import { loadProject } from "../src/config/load-project.ts";
 import { formatProblem } from "../src/config/problem.ts";
 import { connection } from "../src/config/schema/connections.ts";

@@ -1,9 +1,9 @@
 import { anonymous, identityOf } from "../src/auth/identity.ts";
-import type { McpAsked, McpGate } from "../src/mcp/mcp-service.ts";
+import type { McpAccessRequest, McpAccess } from "../src/mcp/mcp-service.ts";
 
 /** Lets in whoever names itself, `Bearer ann`, and nobody else to methods that are not open. */
-export function namedGate(open: readonly string[] = []): McpGate & { readonly asked: readonly McpAsked[] } {
-  const asked: McpAsked[] = [];
+export function namedGate(open: readonly string[] = []): McpAccess & { readonly asked: readonly McpAccessRequest[] } {
+  const asked: McpAccessRequest[] = [];
   return {
     asked,
     admit(question) {

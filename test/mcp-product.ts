@@ -6,10 +6,10 @@ import { defaultMcpSettings } from "../src/config/mcp-config.ts";
 import { formatProblem } from "../src/config/problem.ts";
 import { openStop } from "../src/engines/stop.ts";
 import type { ServiceEvent } from "../src/events.ts";
-import type { ListKind, McpAdmitted, McpCall } from "../src/mcp/mcp-service.ts";
-import { type McpProduct, openMcpProduct } from "../src/mcp/product/open-product.ts";
+import type { ListKind, AccessDecision, McpCall } from "../src/mcp/mcp-service.ts";
+import { type McpEndpoints, openMcpProduct } from "../src/mcp/endpoints/open-mcp-endpoints.ts";
 import type { RawValue } from "../src/params/parameter.ts";
-import { openService, type Service } from "../src/service.ts";
+import { openService, type Service } from "../src/service/service.ts";
 import { testSelf } from "./self.ts";
 import { type Files, writeFiles } from "./service.ts";
 
@@ -19,7 +19,7 @@ export type Observed = Pick<ObservedCall, "surface" | "endpoint" | "identity" | 
 };
 
 export interface TestProduct extends AsyncDisposable {
-  readonly product: McpProduct;
+  readonly product: McpEndpoints;
   readonly service: Service;
   readonly events: readonly ServiceEvent[];
   readonly observed: readonly Observed[];
@@ -30,7 +30,7 @@ export interface TestProduct extends AsyncDisposable {
   call(name: string, args?: Readonly<Record<string, unknown>>, more?: Partial<McpCall>): Promise<Told>;
   read(uri: string, more?: Partial<McpCall>): Promise<{ readonly contents: readonly Content[]; readonly text: string }>;
   prompt(name: string, args?: Readonly<Record<string, string>>): Promise<string>;
-  admit(method: string, more?: Partial<Parameters<McpProduct["gate"]["admit"]>[0]>): Promise<McpAdmitted>;
+  admit(method: string, more?: Partial<Parameters<McpEndpoints["gate"]["admit"]>[0]>): Promise<AccessDecision>;
 }
 
 export interface Definition {

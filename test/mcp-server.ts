@@ -4,7 +4,7 @@ import type { After } from "../src/cache/schedule.ts";
 import { defaultMcpSettings, type McpSettings } from "../src/config/mcp-config.ts";
 import type { ServiceEvent } from "../src/events.ts";
 import { listen } from "../src/http/listen.ts";
-import type { McpGate, McpService } from "../src/mcp/mcp-service.ts";
+import type { McpAccess, McpService } from "../src/mcp/mcp-service.ts";
 import { type McpServer, type McpServerOptions, openMcpServer } from "../src/mcp/open-mcp-server.ts";
 import { TASK_AFTER_MS, testRegistry } from "./mcp-registry.ts";
 
@@ -22,7 +22,7 @@ export const taskSettings = {
 } as const;
 
 /** Everybody may do everything. */
-export const openGate: McpGate = { admit: () => ({ kind: "identity", identity: anonymous }) };
+export const openGate: McpAccess = { admit: () => ({ kind: "identity", identity: anonymous }) };
 
 const realAfter: After = (ms, work) => {
   const timer = setTimeout(work, ms);

@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import { openAudit } from "../src/audit/audit.ts";
 import { auditObserver } from "../src/calls/audit-observer.ts";
-import { type Observation, openObservation } from "../src/cli/observation.ts";
+import { type Observability, openObservation } from "../src/serving/observability.ts";
 import { loadProject } from "../src/config/load-project.ts";
 import { formatProblem } from "../src/config/problem.ts";
 import type { ServiceEvent } from "../src/events.ts";
 import { type Listener, listen } from "../src/http/listen.ts";
 import { openRestApp, type RestApp } from "../src/rest/rest-app.ts";
-import { openService, type Service } from "../src/service.ts";
+import { openService, type Service } from "../src/service/service.ts";
 import { testSelf } from "./self.ts";
 
 export interface ServedFolder extends AsyncDisposable {
@@ -15,7 +15,7 @@ export interface ServedFolder extends AsyncDisposable {
   readonly service: Service;
   readonly app: RestApp;
   readonly listener: Listener;
-  readonly observation: Observation;
+  readonly observation: Observability;
   readonly events: readonly ServiceEvent[];
   /** Warnings, as a start prints them. */
   readonly problems: readonly string[];
@@ -26,10 +26,10 @@ export interface ServedFolder extends AsyncDisposable {
 /** A project that lies in a folder, served on a free port as `eider serve` does. */
 export async function serveFolder(folder: string, env: Record<string, string> = {}): Promise<ServedFolder> {
   const events: ServiceEvent[] = [];
-  let observation: Observation | undefined;
+  let observation: Observability | undefined;
   const report = (event: ServiceEvent): void => {
     events.push(event);
-    observation?.hear(event);
+    observation?.onEvent(event);
   };
   const loaded = await loadProject({ file: join(folder, "eider.yaml"), cwd: folder, env, overrides: { port: 0 } });
   const opened = loaded.project && (await openService(loaded.project, { report, connect: true, ...testSelf, env }));

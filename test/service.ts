@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { loadProject } from "../src/config/load-project.ts";
 import { formatProblem } from "../src/config/problem.ts";
-import { openService } from "../src/service.ts";
+import { openService } from "../src/service/service.ts";
 import { testSelf } from "./self.ts";
 import { type ServedFolder, serveFolder } from "./serve-folder.ts";
 

@@ -1,5 +1,5 @@
 import type { Caches } from "../cache/caches.ts";
-import type { Sources } from "../calls/sources.ts";
+import type { ConnectionStatus } from "../calls/connection-status.ts";
 import type { Heartbeats } from "../heartbeat/open-heartbeats.ts";
 
 export interface HealthAnswer {
@@ -9,7 +9,7 @@ export interface HealthAnswer {
 
 /** What can fail without the service doing so. */
 export interface HealthParts {
-  readonly sources: Sources;
+  readonly sources: ConnectionStatus;
   readonly caches: Caches;
   readonly heartbeats: Pick<Heartbeats, "statuses"> | undefined;
 }

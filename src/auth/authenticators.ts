@@ -16,21 +16,21 @@ export interface Authenticators {
   /** What a start says of users that are not in the YAML. */
   readonly warnings: readonly { readonly policy: AuthPolicy; readonly message: string }[];
   /** What a reload goes on with: blocks that say the same keep what they remember. */
-  readonly kept: Kept;
+  readonly kept: AuthenticatorSet;
   close(): void;
   /** After a reload: closes what the next ones did not take over. */
   closeBut(next: Authenticators): void;
 }
 
-interface Opened {
+interface OpenAuthenticator {
   readonly authenticator: Authenticator;
   readonly messages: readonly string[];
   close(): void;
 }
 
-interface Kept {
+interface AuthenticatorSet {
   /** By what a block says. */
-  readonly opened: ReadonlyMap<string, Opened>;
+  readonly opened: ReadonlyMap<string, OpenAuthenticator>;
   readonly shared: Shared;
 }
 
@@ -58,7 +58,7 @@ export async function openAuthenticators(
 ): Promise<Authenticators> {
   const of = new Map<AuthPolicy, Authenticator>();
   // Blocks that say the same, as by an include, share what they remember.
-  const opened = new Map<string, Opened>();
+  const opened = new Map<string, OpenAuthenticator>();
   const warnings: { policy: AuthPolicy; message: string }[] = [];
   const before = options.previous?.kept;
   const shared: Shared = before?.shared ?? {
@@ -67,7 +67,7 @@ export async function openAuthenticators(
     attempts: openFailedAttempts({ now: options.now }),
   };
 
-  function closeBut(next: ReadonlyMap<string, Opened> | undefined): void {
+  function closeBut(next: ReadonlyMap<string, OpenAuthenticator> | undefined): void {
     for (const [settings, each] of opened) if (next?.get(settings) !== each) each.close();
   }
 
@@ -96,7 +96,7 @@ export async function openAuthenticators(
   };
 }
 
-async function open(policy: AuthPolicy, shared: Shared, options: AuthenticatorOptions): Promise<Opened> {
+async function open(policy: AuthPolicy, shared: Shared, options: AuthenticatorOptions): Promise<OpenAuthenticator> {
   switch (policy.kind) {
     case "basic": {
       const secret = policy.secretUsers && (await openSecretUsers(policy.secretUsers, options));

@@ -3,7 +3,7 @@ import { openStop, type Stop } from "../engines/stop.ts";
 import { RequestFailure } from "../failure.ts";
 import type { Snapshot } from "./cache.ts";
 import { asFailure } from "./refresh-failure.ts";
-import type { Job, Lane, RefreshQueue } from "./refresh-queue.ts";
+import type { Job, RefreshPriority, RefreshQueue } from "./refresh-queue.ts";
 
 /** Something that is refreshed: one attempt at a time, and at most one more that has not begun. */
 export interface Subject {
@@ -16,7 +16,7 @@ export interface Subject {
 
 /** One refresh, from the first who wants it to its end. */
 export interface Attempt extends Job {
-  lane: Lane;
+  lane: RefreshPriority;
   /** Nobody wants it any more when all have left who waited for it; others run to their end. */
   readonly endsWithWaiters: boolean;
   readonly waiters: Set<Waiter>;
@@ -46,7 +46,7 @@ export interface Refreshing<S extends Subject> {
 }
 
 export interface Wish<T> {
-  readonly lane: Lane;
+  readonly lane: RefreshPriority;
   /** Only rows that are read from now on will do. */
   readonly newer: boolean;
   readonly signal: StopSignal | undefined;
@@ -70,7 +70,7 @@ export interface AttemptsOptions<S extends Subject> {
 }
 
 export function openAttempts<S extends Subject>({ queue, now, time, refreshing }: AttemptsOptions<S>): Attempts<S> {
-  function attemptFor(subject: S, lane: Lane, endsWithWaiters: boolean): Attempt {
+  function attemptFor(subject: S, lane: RefreshPriority, endsWithWaiters: boolean): Attempt {
     const { signal, abort } = openStop();
     const attempt: Attempt = {
       lane,
@@ -124,7 +124,7 @@ export function openAttempts<S extends Subject>({ queue, now, time, refreshing }
   }
 
   /** Puts an attempt that begins from now on into the queue, or forward in it. Those who wait for it must be known: it may begin at once. */
-  function enqueue(subject: S, attempt: Attempt, lane: Lane): void {
+  function enqueue(subject: S, attempt: Attempt, lane: RefreshPriority): void {
     if (RANK[lane] < RANK[attempt.lane]) attempt.lane = lane;
     if (subject.waiting === attempt) {
       queue.hasten(attempt, attempt.lane);
@@ -153,7 +153,7 @@ export function openAttempts<S extends Subject>({ queue, now, time, refreshing }
   };
 }
 
-const RANK: Readonly<Record<Lane, number>> = { call: 0, read: 1, background: 2 };
+const RANK: Readonly<Record<RefreshPriority, number>> = { call: 0, read: 1, background: 2 };
 
 function tell({ waiters }: Attempt, ended: Ended): void {
   for (const waiter of waiters) waiter(ended);

@@ -2,7 +2,7 @@
  * How urgent work is. `call`: a call runs its own query, at once; the engine bounds those. `read`: somebody waits for a shared
  * refresh. `background`: nobody waits.
  */
-export type Lane = "call" | "read" | "background";
+export type RefreshPriority = "call" | "read" | "background";
 
 /** A refresh that waits for its turn. */
 export interface Job {
@@ -14,9 +14,9 @@ export interface Job {
 
 /** How many refreshes run at once: those that somebody waits for come first. */
 export interface RefreshQueue {
-  add(job: Job, lane: Lane): void;
+  add(job: Job, lane: RefreshPriority): void;
   /** Somebody waits for it now: it moves forward, unless it runs already. */
-  hasten(job: Job, lane: Lane): void;
+  hasten(job: Job, lane: RefreshPriority): void;
   /** Nothing begins any more; what runs is stopped and waited for. */
   close(): Promise<void>;
 }
@@ -52,7 +52,7 @@ export function openRefreshQueue(maxConcurrent: number): RefreshQueue {
     }
   }
 
-  function add(job: Job, lane: Lane): void {
+  function add(job: Job, lane: RefreshPriority): void {
     if (closed) {
       job.stop();
       return;

@@ -33,7 +33,7 @@ test("work that does not end although the call has been ended is waited for only
   await vi.advanceTimersByTimeAsync(150);
   expect(deadline.signal.aborted).toBe(true);
   // What heeds the interrupt has its say.
-  expect(await settledAfter(deadline.unlessStuck(pause(300).then(() => "heeded")), 300)).toBe("heeded");
+  expect(await settledAfter(deadline.abandonIfStuck(pause(300).then(() => "heeded")), 300)).toBe("heeded");
   expect(settled).toBe(0);
   await vi.advanceTimersByTimeAsync(1_000);
   await expect(stuck).rejects.toMatchObject(timeout);
@@ -44,7 +44,7 @@ test("work that does not end although the call has been ended is waited for only
 
 test("a change is waited for to its end, whenever the call was ended", async () => {
   const deadline = openDeadline(100);
-  const change = deadline.spendToTheEnd(() => pause(5_000).then(() => "committed"));
+  const change = deadline.spendUntilSettled(() => pause(5_000).then(() => "committed"));
   await vi.advanceTimersByTimeAsync(4_000);
   expect(deadline.signal.aborted).toBe(true);
   expect(await settledAfter(change, 1_000)).toBe("committed");

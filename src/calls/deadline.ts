@@ -11,9 +11,9 @@ export interface Deadline {
   /** Runs work on the clock. Waiting for a slow client does not count: it is not the query that is slow. */
   spend<T>(work: () => Promise<T>): Promise<T>;
   /** The same for work whose outcome must be known, however long that takes: a change is done, or it is not. */
-  spendToTheEnd<T>(work: () => Promise<T>): Promise<T>;
+  spendUntilSettled<T>(work: () => Promise<T>): Promise<T>;
   /** Waits for work, and once the call has been ended only for a moment: what waits for another server cannot be interrupted. */
-  unlessStuck<T>(work: Promise<T>): Promise<T>;
+  abandonIfStuck<T>(work: Promise<T>): Promise<T>;
   /** Milliseconds on the clock so far. */
   spentMs(): number;
   /** The call is over. */
@@ -87,9 +87,9 @@ export function openDeadline(timeoutMs: number): Deadline {
   return {
     signal: stop.signal,
     cancel,
-    unlessStuck,
+    abandonIfStuck: unlessStuck,
     spend: (work) => spendToTheEnd(() => unlessStuck(work())),
-    spendToTheEnd,
+    spendUntilSettled: spendToTheEnd,
     spentMs: () => spent + (since === undefined ? 0 : performance.now() - since),
     close() {
       clearTimeout(timer);

@@ -1,10 +1,10 @@
 import type { Engine } from "../engines/engine.ts";
 import { RequestFailure } from "../failure.ts";
-import type { Sources } from "./sources.ts";
+import type { ConnectionStatus } from "./connection-status.ts";
 
 /** Who wants to know what calls come to. */
 export interface Followers {
-  readonly sources: Pick<Sources, "follow">;
+  readonly sources: Pick<ConnectionStatus, "follow">;
   /** A query failed in the database. */
   readonly queryFailed: (message: string) => void;
 }

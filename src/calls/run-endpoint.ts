@@ -66,7 +66,7 @@ export interface PageOfRows {
 }
 
 /** Rows on their way to whoever called. `page` is there when the answer is a page with a total. */
-export interface Outcome {
+export interface ReadResult {
   readonly kind: "rows";
   readonly rows: Rows;
   readonly page: PageOfRows | undefined;
@@ -89,12 +89,12 @@ export interface Unchanged {
 }
 
 /** Validates, renders and runs. Rejects with a RequestFailure. */
-export function runEndpoint(endpoint: Endpoint, call: Call, callee: Callee): Promise<Outcome | Unchanged> {
+export function runEndpoint(endpoint: Endpoint, call: Call, callee: Callee): Promise<ReadResult | Unchanged> {
   return runRead(endpoint, call, callee, async ({ read, pageOf, lease }) => {
     const rows = await callee.engine.read(read);
     if (call.marks !== undefined) call.marks.firstRow = performance.now();
     const kept = lease === undefined ? rows : leasedRows(rows, lease);
-    const close = (): Promise<void> => call.deadline.unlessStuck(kept.close());
+    const close = (): Promise<void> => call.deadline.abandonIfStuck(kept.close());
     return { kind: "rows", rows: { ...kept, close }, page: pageOf(rows.total) };
   });
 }
@@ -114,7 +114,7 @@ export function runIntoFile(
   });
 }
 
-interface Running {
+interface PreparedRead {
   readonly read: Read;
   readonly pageOf: (total: number | undefined) => PageOfRows | undefined;
   /** Released by whoever runs it, when its rows have been read. */
@@ -125,7 +125,7 @@ async function runRead<T extends object>(
   endpoint: Endpoint,
   call: Call,
   callee: Callee,
-  run: (running: Running) => Promise<T>,
+  run: (running: PreparedRead) => Promise<T>,
 ): Promise<(T & { readonly cached: CachedFrom | undefined }) | Unchanged> {
   const validated = validateCall(endpoint, call, callee.limits);
   const { params, page } = validated instanceof Promise ? await validated : validated;

@@ -26,7 +26,7 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Call
   const { params } = await validateCall(endpoint, call, callee.limits);
   const { deadline, identity, idempotencyKey, encode, marks } = call;
   const { signal } = deadline;
-  return deadline.spendToTheEnd(async () => {
+  return deadline.spendUntilSettled(async () => {
     const verified = await untilAborted(callee.ready(endpoint), signal);
     if (marks !== undefined) marks.prepared = performance.now();
     const lookup: Lookup = ({ scope, name }) => (scope === "auth" ? identity.get(name) : params.get(name));

@@ -4,7 +4,7 @@ import { loadProject } from "../config/load-project.ts";
 import { oneLine } from "../config/problem.ts";
 import { RequestFailure } from "../failure.ts";
 import { printable, printableLines } from "../printable.ts";
-import { openService, type Service } from "../service.ts";
+import { openService, type Service } from "../service/service.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime, UsageError } from "./command.ts";
 import { projectOptionsHelp, readOptionsAndNames } from "./options.ts";
 import { hasErrors, printProblems } from "./print-problems.ts";

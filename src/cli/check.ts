@@ -2,7 +2,7 @@ import { loadProject } from "../config/load-project.ts";
 import { inOrder, oneLine, type Problem } from "../config/problem.ts";
 import type { Project } from "../config/project.ts";
 import { printable, printableLines } from "../printable.ts";
-import { type OpenedService, openService } from "../service.ts";
+import { type OpenedService, openService } from "../service/service.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime } from "./command.ts";
 import { type ProjectOptions, projectOptionsHelp, readOptions } from "./options.ts";
 import { hasErrors, printProblems, strictly } from "./print-problems.ts";
@@ -57,7 +57,7 @@ async function findProblems(options: ProjectOptions, offline: boolean, runtime: 
   const { config: file, port, host, logLevel, logFormat } = options;
   const overrides = { port, host, logLevel, logFormat };
   const { project, sound, problems } = await loadProject({ file, cwd: runtime.cwd, env: runtime.env, overrides });
-  const opened = sound && (await tryProject(sound, !offline, runtime));
+  const opened = sound && (await openForCheck(sound, !offline, runtime));
   return {
     problems: [...problems, ...(opened?.problems ?? [])],
     endpoints: project?.endpoints.length ?? 0,
@@ -66,12 +66,12 @@ async function findProblems(options: ProjectOptions, offline: boolean, runtime: 
 }
 
 /** Opens a project only to hear what is wrong with it. Nothing is logged beside that. */
-export async function tryProject(
+export async function openForCheck(
   project: Project,
   connect: boolean,
   { temporary, self, env }: Pick<Runtime, "temporary" | "self" | "env">,
 ): Promise<OpenedService> {
-  const opened = await openService(project, { report: () => {}, connect, temporary, self, env, isTrial: true });
+  const opened = await openService(project, { report: () => {}, connect, temporary, self, env, isCheckOnly: true });
   await opened.service?.close();
   return opened;
 }

@@ -2,7 +2,7 @@ import { writeClient } from "../client/client-files.ts";
 import { generateClient } from "../client/generate-client.ts";
 import { type NumberMode, numberModes } from "../client/value-type.ts";
 import { type Command, type Runtime, UsageError } from "./command.ts";
-import { withTrial } from "./open-trial.ts";
+import { withProject } from "./with-project.ts";
 import { projectOptionsHelp, readOptions } from "./options.ts";
 
 /** A typed client of a project, without serving it; decisions 11. */
@@ -26,7 +26,7 @@ Example:
     const { values, rest } = takeValues(args, ["out", "bigint"]);
     const mode = modeOf(values.get("bigint"));
     const { flags: _, ...options } = readOptions(rest, []);
-    return await withTrial(options, runtime, async (service) => {
+    return await withProject(options, runtime, async (service) => {
       await print(await generateClient(service, { bigint: mode }), values.get("out"), runtime);
     });
   },

@@ -8,12 +8,12 @@ import type { MainConfig } from "../config/project.ts";
 import type { Report } from "../events.ts";
 import { openLogger } from "../log/logger.ts";
 import { printable } from "../printable.ts";
-import { openService, type Service } from "../service.ts";
+import { openService, type Service } from "../service/service.ts";
 import { addressAt } from "./address-at.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime, UsageError } from "./command.ts";
 import { type McpClient, mcpClients, type Reach, TOKEN_VARIABLE } from "./mcp-clients.ts";
-import { openMcpSurface } from "./mcp-surface.ts";
-import { openObservation } from "./observation.ts";
+import { openMcpSurface } from "../serving/mcp-surface.ts";
+import { openObservation } from "../serving/observability.ts";
 import { openAuditOf } from "./open-audit.ts";
 import { type ProjectOptions, projectOptionsHelp, readOptionsAndNames } from "./options.ts";
 import { hasErrors, printProblems } from "./print-problems.ts";
@@ -57,12 +57,12 @@ function clientNamed(names: readonly string[]): McpClient {
   return client;
 }
 
-interface Asked {
+interface PrintConfigOptions {
   readonly options: ProjectOptions;
   readonly isHttp: boolean;
 }
 
-async function printConfig(client: McpClient, { options, isHttp }: Asked, runtime: Runtime): Promise<ExitCode> {
+async function printConfig(client: McpClient, { options, isHttp }: PrintConfigOptions, runtime: Runtime): Promise<ExitCode> {
   const { config: file, ...overrides } = options;
   const { project, problems } = await loadProject({ file, cwd: runtime.cwd, env: runtime.env, overrides });
   if (project === undefined) {

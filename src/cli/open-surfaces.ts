@@ -8,13 +8,13 @@ import { ListenError, type Listener, listen, type RequestHandler } from "../http
 import { CertificateError } from "../http/tls.ts";
 import { printable } from "../printable.ts";
 import { openRestApp } from "../rest/rest-app.ts";
-import type { Service } from "../service.ts";
+import type { Service } from "../service/service.ts";
 import { type ExitCode, exitCodes, type Runtime } from "./command.ts";
-import { openMcpSurface } from "./mcp-surface.ts";
-import type { Observation } from "./observation.ts";
+import { openMcpSurface } from "../serving/mcp-surface.ts";
+import type { Observability } from "../serving/observability.ts";
 import { printProblems } from "./print-problems.ts";
 import { requestLine } from "./request-line.ts";
-import { drainAll, type Surfaces } from "./surfaces.ts";
+import { drainAll, type Surfaces } from "../serving/surfaces.ts";
 
 /** Every surface of a service at its port. */
 export interface OpenedSurfaces extends Surfaces {
@@ -29,7 +29,7 @@ export interface OpenedSurfaces extends Surfaces {
 export interface SurfaceOptions {
   readonly report: Report;
   readonly observers: readonly CallObserver[];
-  readonly observation: Pick<Observation, "surface" | "rest" | "admin">;
+  readonly observation: Pick<Observability, "surface" | "rest" | "admin">;
   /** For the person who writes the project. */
   readonly isDev: boolean;
 }

@@ -3,7 +3,7 @@ import { toYaml } from "../config/to-yaml.ts";
 import { describeProject } from "../docs/project-document.ts";
 import { addressAt } from "./address-at.ts";
 import { type Command, UsageError } from "./command.ts";
-import { withTrial } from "./open-trial.ts";
+import { withProject } from "./with-project.ts";
 import { projectOptionsHelp, readOptions } from "./options.ts";
 
 /** The OpenAPI document of a project, without serving it. */
@@ -24,7 +24,7 @@ Example:
   async run(args, runtime) {
     const { flags, ...options } = readOptions(args, ["json", "yaml"]);
     if (flags.has("json") && flags.has("yaml")) throw new UsageError("openapi: --json and --yaml exclude each other");
-    return await withTrial(options, runtime, async (service) => {
+    return await withProject(options, runtime, async (service) => {
       const document = await describeProject(service, [addressOf(service.project.main)]);
       runtime.stdout.write(flags.has("yaml") ? toYaml(document) : `${JSON.stringify(document, null, 2)}\n`);
     });

@@ -5,17 +5,17 @@ import type { LoadedProject, MainConfig, Project } from "../config/project.ts";
 import type { Report } from "../events.ts";
 import { openLogger } from "../log/logger.ts";
 import { printable } from "../printable.ts";
-import { type OpenOptions, openService, type Service } from "../service.ts";
-import { tryProject } from "./check.ts";
+import { type OpenOptions, openService, type Service } from "../service/service.ts";
+import { openForCheck } from "./check.ts";
 import { type ExitCode, exitCodes, type Runtime } from "./command.ts";
-import { openObservation } from "./observation.ts";
+import { openObservation } from "../serving/observability.ts";
 import { openAuditOf } from "./open-audit.ts";
 import { type OpenedSurfaces, openSurfaces } from "./open-surfaces.ts";
 import type { ProjectOptions } from "./options.ts";
 import { hasErrors, printProblems, printProblemsInSource, strictly } from "./print-problems.ts";
-import { openReloads } from "./reload.ts";
-import { drainAll, type Surfaces, stopAll } from "./surfaces.ts";
-import { watchFiles } from "./watch-files.ts";
+import { openReloads } from "../serving/reload.ts";
+import { drainAll, type Surfaces, stopAll } from "../serving/surfaces.ts";
+import { watchFiles } from "../serving/watch-files.ts";
 
 export interface Serving {
   /** Security warnings stop the start. */
@@ -39,7 +39,7 @@ export async function serveProject(options: ProjectOptions, serving: Serving, ru
   const loaded = await load();
   if (loaded.project === undefined) {
     // Everything at once: what is wrong with the SQL of the rest is told as well.
-    const rest = loaded.sound && (await tryProject(loaded.sound, true, runtime));
+    const rest = loaded.sound && (await openForCheck(loaded.sound, true, runtime));
     show([...loaded.problems, ...(rest?.problems ?? [])]);
     return exitCodes.problem;
   }
@@ -79,7 +79,7 @@ function reportTo({ log }: MainConfig, { isDev }: Serving, { stderr, now }: Runt
   return { report, listeners };
 }
 
-interface Running {
+interface RunningServer {
   readonly load: () => Promise<LoadedProject>;
   readonly show: (problems: readonly Problem[]) => readonly Problem[];
   readonly loaded: LoadedProject;
@@ -92,7 +92,7 @@ interface Running {
   readonly listeners: Report[];
 }
 
-async function run(running: Running, runtime: Runtime): Promise<ExitCode> {
+async function run(running: RunningServer, runtime: Runtime): Promise<ExitCode> {
   const { load, show, loaded, opening, service, serving, listeners } = running;
   const { report } = opening;
   const { main } = service.project;
@@ -112,7 +112,7 @@ async function run(running: Running, runtime: Runtime): Promise<ExitCode> {
     await audit?.close();
     return opened;
   }
-  listeners.push(observation.hear, opened.hear);
+  listeners.push(observation.onEvent, opened.hear);
   const ending = endingOf(opened, runtime);
   const reloads = openReloads({
     service,

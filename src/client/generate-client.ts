@@ -20,7 +20,7 @@ export interface ClientChoices {
 }
 
 /** One endpoint, with all that its types are made from. */
-interface Described {
+interface ClientOperation {
   readonly id: string;
   readonly endpoint: Endpoint;
   readonly route: Route;
@@ -70,7 +70,7 @@ function factoryText(mode: NumberMode): string {
 }
 
 /** In an order that does not depend on that of the files. */
-async function describe({ project, endpoints, engine }: ClientSource): Promise<readonly Described[]> {
+async function describe({ project, endpoints, engine }: ClientSource): Promise<readonly ClientOperation[]> {
   const shapes = await describeEndpoints(
     endpoints.filter(({ route }) => route !== undefined),
     engine,
@@ -99,7 +99,7 @@ interface Rows {
   readonly numbers: Numbers | undefined;
 }
 
-function rowsOf({ rows, endpoint }: Described, mode: NumberMode): Rows {
+function rowsOf({ rows, endpoint }: ClientOperation, mode: NumberMode): Rows {
   const row = rowOf(rows, mode);
   if (row === undefined || row.numbers === undefined || row.numbers === "number")
     return { row: row?.text, numbers: undefined };
@@ -127,7 +127,7 @@ function rowOf(
   }
 }
 
-type Made = Described & Rows;
+type Made = ClientOperation & Rows;
 
 function typesOf({ id, endpoint, row, rows }: Made, mode: NumberMode): string {
   const name = capitalized(id);

@@ -11,7 +11,7 @@ import type {
   RestConfig,
   TemplateSource,
 } from "./project.ts";
-import { compileGate, type Gate } from "./protections.ts";
+import { compileGate, type EndpointAccess } from "./access-config.ts";
 import type { EndpointInput } from "./schema/endpoint.ts";
 import { unknown } from "./suggest.ts";
 import type { FindTemplate } from "./template-file.ts";
@@ -34,7 +34,7 @@ export interface EndpointContext {
   readonly connectionsAreSound: boolean;
   readonly findTemplate: FindTemplate;
   /** What an endpoint without blocks of its own has. */
-  readonly gate: Gate;
+  readonly gate: EndpointAccess;
   /** Undefined when there is no caching. */
   readonly cacheStorage: CacheStorage | undefined;
   readonly limits: Limits;

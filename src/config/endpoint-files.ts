@@ -1,4 +1,4 @@
-import { endpointRules } from "./dialect.ts";
+import { endpointRules } from "./flapi-keys.ts";
 import { compileEndpoint, type EndpointContext } from "./endpoint-config.ts";
 import type { Files } from "./files.ts";
 import type { ReadDocument } from "./includes.ts";

@@ -4,7 +4,7 @@ import type { z } from "zod";
 import { engine } from "../engines/index.ts";
 import { validators, validatorTypes } from "../params/validators/index.ts";
 import { PlainScalar } from "../params/validators/scalars.ts";
-import { endpointRules, mainRules } from "./dialect.ts";
+import { endpointRules, mainRules } from "./flapi-keys.ts";
 import { endpointJsonSchema, mainJsonSchema } from "./json-schema.ts";
 import { endpointSchema } from "./schema/endpoint.ts";
 import { mainSchema } from "./schema/main.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { engine } from "../engines/index.ts";
 import { validators } from "../params/validators/index.ts";
-import { endpointRules, mainRules } from "./dialect.ts";
+import { endpointRules, mainRules } from "./flapi-keys.ts";
 import type { KeyRule } from "./key-rules.ts";
 import {
   FLAG,

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { mainRules } from "./dialect.ts";
+import { mainRules } from "./flapi-keys.ts";
 import { compilePattern, type Environment, openEnvironment, type Pattern } from "./environment.ts";
 import type { Files } from "./files.ts";
 import { openIncludes } from "./includes.ts";

@@ -4,7 +4,7 @@ import { corsPolicyOf } from "../http/cors-policy.ts";
 import { compilePolicy } from "./auth-config.ts";
 import type { Files } from "./files.ts";
 import type { KeyPath } from "./project.ts";
-import { isLoopback } from "./protections.ts";
+import { isLoopback } from "./access-config.ts";
 import type { MainInput } from "./schema/main.ts";
 import { unknown } from "./suggest.ts";
 import { errorAt, keyLocation, partLocation, type Report, type Spot, securityWarningAt } from "./tree.ts";

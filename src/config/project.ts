@@ -5,9 +5,9 @@ import type { Power } from "../sql/reach.ts";
 import type { CacheConfig, CacheStorage } from "./cache-config.ts";
 import type { HeartbeatConfig } from "./heartbeat.ts";
 import type { McpSettings } from "./mcp-config.ts";
-import type { ObservationConfig } from "./observation.ts";
+import type { ObservabilityConfig } from "./observability-config.ts";
 import type { Location, Problem } from "./problem.ts";
-import type { Protections } from "./protections.ts";
+import type { AccessConfig } from "./access-config.ts";
 
 /** A key's path in a file: `["request", 0, "field-name"]`. */
 export type KeyPath = readonly (string | number)[];
@@ -60,7 +60,7 @@ export interface MainConfig {
   /** DuckDB settings by name without `db_path`, as text. */
   readonly duckdb: { readonly path: string | undefined; readonly settings: ReadonlyMap<string, string> };
   readonly limits: Limits;
-  readonly protections: Protections;
+  readonly protections: AccessConfig;
   /** The OpenAPI document and its page; undefined when they are switched off. */
   readonly docs: { readonly needsAuth: boolean } | undefined;
   /** The MCP server; undefined when there is none. */
@@ -73,7 +73,7 @@ export interface MainConfig {
     /** Calls that spend more than this in the database are told of; undefined: none. */
     readonly slowQueryMs: number | undefined;
   };
-  readonly observation: ObservationConfig;
+  readonly observation: ObservabilityConfig;
   readonly locate: Locate;
 }
 

@@ -28,13 +28,13 @@ export function parsePrompt(template: string, names: readonly string[]): ParsedP
   return { parts: partsOf(nodes, undefined, { names, messages }), problems: [...new Set(messages)] };
 }
 
-interface Known {
+interface PromptScope {
   readonly names: readonly string[];
   readonly messages: string[];
 }
 
 /** `inside` is the argument of the section around, which `{{.}}` means. */
-function partsOf(nodes: readonly MustacheNode[], inside: string | undefined, known: Known): readonly PromptPart[] {
+function partsOf(nodes: readonly MustacheNode[], inside: string | undefined, known: PromptScope): readonly PromptPart[] {
   return nodes.map((node): PromptPart => {
     switch (node.kind) {
       case "text":
@@ -50,7 +50,7 @@ function partsOf(nodes: readonly MustacheNode[], inside: string | undefined, kno
   });
 }
 
-function nameOf(written: string, { names, messages }: Known): string {
+function nameOf(written: string, { names, messages }: PromptScope): string {
   const name = written.startsWith("params.") ? written.slice("params.".length) : written;
   if (!names.includes(name)) messages.push(handlebarsHint(written) ?? unknownVariable(written, name, names));
   return name;

@@ -2,14 +2,14 @@ import type { Location, Problem } from "./problem.ts";
 import type { KeyPath } from "./project.ts";
 
 /** A file that was read, as problems name it. */
-export interface Source {
+export interface SourceFile {
   readonly file: string;
   /** Line by line as long as the file. */
   readonly text: string;
 }
 
 export interface Place {
-  readonly source: Source;
+  readonly source: SourceFile;
   readonly offset: number;
 }
 

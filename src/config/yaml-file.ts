@@ -2,7 +2,7 @@ import { type Directive, maskDirectives } from "./directives.ts";
 import type { Files } from "./files.ts";
 import { parseFullYaml } from "./full-yaml.ts";
 import { parseSimpleYaml } from "./simple-yaml.ts";
-import { errorAt, locationOf, type Report, type Source } from "./tree.ts";
+import { errorAt, locationOf, type Report, type SourceFile } from "./tree.ts";
 import type { YamlMap } from "./yaml-node.ts";
 
 /** A file that was parsed once: its top-level mapping, not yet read into data. */
@@ -10,12 +10,12 @@ export interface YamlFile {
   /** Absolute path. */
   readonly path: string;
   /** Its text has the directives masked. */
-  readonly source: Source;
+  readonly source: SourceFile;
   readonly directives: readonly Directive[];
   readonly root: YamlMap;
 }
 
-export type Opened =
+export type YamlReadResult =
   | { readonly kind: "parsed"; readonly file: YamlFile }
   | { readonly kind: "absent" }
   /** It cannot be read or is not sound YAML. The problem is reported. */
@@ -23,13 +23,13 @@ export type Opened =
 
 export interface YamlFiles {
   /** Parses a file once, however many include it. */
-  open(path: string): Opened;
+  open(path: string): YamlReadResult;
   /** Lets go of a file that nobody is likely to include: thousands of parsed files cost more to keep than to parse. */
   forget(path: string): void;
 }
 
 export function openYamlFiles(files: Files, report: Report): YamlFiles {
-  const opened = new Map<string, Opened>();
+  const opened = new Map<string, YamlReadResult>();
   return {
     open(path) {
       const known = opened.get(path);
@@ -42,7 +42,7 @@ export function openYamlFiles(files: Files, report: Report): YamlFiles {
   };
 }
 
-function openYaml(path: string, files: Files, report: Report): Opened {
+function openYaml(path: string, files: Files, report: Report): YamlReadResult {
   const read = files.read(path);
   const name = files.display(path);
   if (read.ok) {
@@ -54,7 +54,7 @@ function openYaml(path: string, files: Files, report: Report): Opened {
   return { kind: "broken" };
 }
 
-function parseYaml(path: string, original: Source, report: Report): YamlFile | undefined {
+function parseYaml(path: string, original: SourceFile, report: Report): YamlFile | undefined {
   const problem = (offset: number, message: string) =>
     report(errorAt(locationOf({ source: original, offset }), [], message));
 
@@ -63,7 +63,7 @@ function parseYaml(path: string, original: Source, report: Report): YamlFile | u
     problem(refused.offset, refused.message);
     return undefined;
   }
-  const source: Source = { file: original.file, text };
+  const source: SourceFile = { file: original.file, text };
   const simple = parseSimpleYaml(text);
   if (simple !== undefined) return { path, source, directives, root: simple };
 

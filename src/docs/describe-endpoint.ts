@@ -44,13 +44,13 @@ async function describeEndpoint(endpoint: Endpoint, engine: Engine): Promise<Row
   return ways.shape();
 }
 
-interface Described {
+interface DescribeInput {
   readonly endpoint: Endpoint;
   readonly template: Template;
   readonly engine: Engine;
 }
 
-function openWays(described: Described) {
+function openWays(described: DescribeInput) {
   const { endpoint, template, engine } = described;
   const seen: (readonly Statement[])[] = [];
   const ways: (readonly Column[])[] = [];
@@ -105,7 +105,7 @@ function lookupOf({ cache }: Endpoint, sample: Sample): Lookup {
 /** Undefined when it cannot be known; none when there are no rows. */
 async function columnsOf(
   statements: readonly Statement[],
-  { endpoint, engine }: Described,
+  { endpoint, engine }: DescribeInput,
 ): Promise<readonly Column[] | undefined> {
   if (endpoint.operation.kind === "read") return engine.describe(statements);
   const effects = effectsOf(

@@ -2,7 +2,7 @@ import type { AuthPolicy } from "../auth/policy.ts";
 import type { CacheConfig } from "../config/cache-config.ts";
 import type { Location } from "../config/problem.ts";
 import type { McpConfig, Method, TemplateSource } from "../config/project.ts";
-import type { Lane } from "../engines/engine.ts";
+import type { QueueGroup } from "../engines/engine.ts";
 import type { RecordStore } from "../engines/write-once.ts";
 import type { Parameter } from "../params/parameter.ts";
 import type { RateLimitPolicy } from "../rate-limit/policy.ts";
@@ -46,7 +46,7 @@ export interface Endpoint {
   readonly name: string;
   readonly file: string;
   /** Its share of the database. */
-  readonly lane: Lane;
+  readonly lane: QueueGroup;
   readonly route: Route | undefined;
   readonly mcp: McpConfig | undefined;
   readonly auth: AuthPolicy | undefined;

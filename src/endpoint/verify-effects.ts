@@ -3,13 +3,13 @@ import { effectsOf } from "../sql/classify.ts";
 import { type Power, type Reach, reachesOf } from "../sql/reach.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { combinedSamples, type Sample, sampleLookup } from "./samples.ts";
-import { problemAt, renderSample, startOf, type Trial } from "./trial.ts";
+import { problemAt, renderSample, startOf, type TemplateCheck } from "./template-check.ts";
 
 /**
  * Reads that would change data, transactions that are not theirs to end, and whatever reaches beyond the data of an endpoint that
  * does not say so. The words of the statements tell: nothing is prepared. decisions 4, issue 10.
  */
-export function effectProblems(trial: Trial, samples: readonly Sample[]): readonly Problem[] {
+export function effectProblems(trial: TemplateCheck, samples: readonly Sample[]): readonly Problem[] {
   const { endpoint, engine, source } = trial;
   const problems = new Map<number, Problem>();
   const complain = (offset: number, message: string): void => {

@@ -3,10 +3,10 @@ import type { Engine, StatementProblem } from "../engines/engine.ts";
 import type { Piece } from "../sql/template.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { type Sample, sampleLookup, samplesOf, singleSamples } from "./samples.ts";
-import { type Depth, problemAt, type Rendered, renderSample, startOf, type Trial } from "./trial.ts";
+import { type Depth, problemAt, type Rendered, renderSample, startOf, type TemplateCheck } from "./template-check.ts";
 import { effectProblems } from "./verify-effects.ts";
 
-export type { Depth } from "./trial.ts";
+export type { Depth } from "./template-check.ts";
 
 /** An endpoint as it will be served, and what the database says of its template. Runs nothing of the template. */
 export async function verifyEndpoint(
@@ -18,7 +18,7 @@ export async function verifyEndpoint(
   if (template === undefined || source === undefined) return { endpoint, problems: [] };
   // The table of a snapshot is there when the cache has been filled, which nobody waits for here.
   const reach: Depth = endpoint.cache?.kind === "table" ? "parse" : depth;
-  const trial = (inline: boolean): Trial => ({ endpoint, template, source, engine, depth: reach, inline });
+  const trial = (inline: boolean): TemplateCheck => ({ endpoint, template, source, engine, depth: reach, inline });
   const samples = samplesOf(endpoint, template);
   const words = effectProblems(trial(false), samples);
   if (words.length > 0) return { endpoint, problems: words };
@@ -32,7 +32,7 @@ export async function verifyEndpoint(
 }
 
 /** The endpoint as it is tried, and where the records of its writes are kept. */
-async function withRecordStore(trial: Trial, samples: readonly Sample[]): Promise<Endpoint> {
+async function withRecordStore(trial: TemplateCheck, samples: readonly Sample[]): Promise<Endpoint> {
   const { endpoint, inline, engine, depth } = trial;
   const { operation } = endpoint;
   if (operation.kind !== "write" || depth === "parse") return inline ? { ...endpoint, inline } : endpoint;
@@ -49,7 +49,7 @@ function isError({ severity }: Problem): boolean {
  * SQL text. What fails in every way is an error; what only some combinations do is a warning, since their author may
  * know that they never come together.
  */
-async function tryAll(trial: Trial, samples: readonly Sample[]): Promise<readonly Problem[]> {
+async function tryAll(trial: TemplateCheck, samples: readonly Sample[]): Promise<readonly Problem[]> {
   const [least, all, ...values] = samples;
   if (least === undefined || all === undefined) throw new Error("there is always a least and a full sample");
   const allProblem = await tryOne(trial, all);
@@ -71,7 +71,7 @@ async function tryAll(trial: Trial, samples: readonly Sample[]): Promise<readonl
   return problems;
 }
 
-async function tryOne(trial: Trial, sample: Sample): Promise<Problem | undefined> {
+async function tryOne(trial: TemplateCheck, sample: Sample): Promise<Problem | undefined> {
   const { engine, depth } = trial;
   const rendered = renderSample(trial, sampleLookup(sample));
   if (depth === "parse") {
@@ -89,13 +89,13 @@ async function tryOne(trial: Trial, sample: Sample): Promise<Problem | undefined
   return (await planned(rendered, trial)) ?? misfit;
 }
 
-async function planned(rendered: Rendered, trial: Trial): Promise<Problem | undefined> {
+async function planned(rendered: Rendered, trial: TemplateCheck): Promise<Problem | undefined> {
   const problem = await trial.engine.plan(rendered.statements);
   if (problem === undefined || problem.kind === "other") return undefined;
   return databaseProblem(trial, problem, rendered.origin(problem.statement, problem.offset ?? 0));
 }
 
-function databaseProblem(trial: Trial, problem: StatementProblem, offset: number): Problem {
+function databaseProblem(trial: TemplateCheck, problem: StatementProblem, offset: number): Problem {
   const { source } = trial;
   const message =
     problem.kind === "parameter"

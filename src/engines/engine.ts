@@ -6,7 +6,7 @@ import type { Statement } from "../sql/statement.ts";
 import type { OnceWritten, RecordStore, WriteOnce } from "./write-once.ts";
 
 /** Whose work it is: lanes share the slots, so that one of them cannot keep all the others waiting. */
-export interface Lane {
+export interface QueueGroup {
   readonly name: string;
   /** Queries at once. */
   readonly maxConcurrency: number | undefined;
@@ -16,7 +16,7 @@ export interface Lane {
 export interface Read {
   /** Names of connections; each is opened (its `init` run once) before the first statement. */
   readonly connections: readonly string[];
-  readonly lane?: Lane | undefined;
+  readonly lane?: QueueGroup | undefined;
   readonly statements: readonly Statement[];
   /** The part of the last statement's rows that is wanted; absent: as the statement gives them. */
   readonly window: Window | undefined;
@@ -31,7 +31,7 @@ export interface Read {
 /** A change: all statements run in order on one connection. */
 export interface Write {
   readonly connections: readonly string[];
-  readonly lane?: Lane | undefined;
+  readonly lane?: QueueGroup | undefined;
   readonly statements: readonly Statement[];
   /** All statements in one transaction: an error leaves nothing behind. Otherwise each commits by itself. */
   readonly transaction: boolean;

@@ -5,7 +5,7 @@ import type { Column } from "../result/column.ts";
 /** A way to write rows as bytes. Spec 4.5. */
 export type Format = RowFormat | FileFormat;
 
-interface Described {
+interface FormatInfo {
   /** The value of `format` in a query string. */
   readonly name: string;
   /** What `Accept` calls it, without parameters, in lower case; the first is its own name, the others are known too. */
@@ -17,12 +17,12 @@ interface Described {
 }
 
 /** Made by us, chunk by chunk. */
-export interface RowFormat extends Described {
+export interface RowFormat extends FormatInfo {
   readonly kind: "rows";
   /** Whether HTTP compression is of use. */
   readonly compressible: boolean;
   /** `small`: the length is told when the whole answer is small. `buffered`: up to `limits.max-buffered-bytes`. */
-  readonly tellsLength: "small" | "buffered";
+  readonly bufferPolicy: "small" | "buffered";
   /** To be awaited before `open` is called with a codec: loads what it needs. */
   prepare?(codec: string): Promise<void>;
   /** Begins the encoding of one result. `codec` is one of `codecs`. */
@@ -30,7 +30,7 @@ export interface RowFormat extends Described {
 }
 
 /** Made by the engine, as a file. */
-export interface FileFormat extends Described {
+export interface FileFormat extends FormatInfo {
   readonly kind: "file";
   readonly file: FileKind;
 }

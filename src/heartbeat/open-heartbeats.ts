@@ -54,7 +54,7 @@ export interface HeartbeatOptions {
 /** A few at a time: a project with hundreds of them must not stand in the way of those who call. */
 const AT_ONCE = 4;
 
-interface Known {
+interface HeartbeatState {
   works: boolean | undefined;
   lastMs: number | undefined;
   runs: number;
@@ -62,7 +62,7 @@ interface Known {
 }
 
 export function openHeartbeats(first: Heart, { after, now, report }: HeartbeatOptions): Heartbeats {
-  const known = new Map<string, Known>();
+  const known = new Map<string, HeartbeatState>();
   const running = new Set<(failure: Failure) => void>();
   let heart = first;
   let cancel: (() => void) | undefined;

@@ -2,7 +2,7 @@ import type { Identity } from "../auth/identity.ts";
 import type { After } from "../cache/schedule.ts";
 import type { Report } from "../events.ts";
 import type { RequestMeta, RoutingHeaders } from "./envelope.ts";
-import type { JsonText, McpAdmitted } from "./mcp-service.ts";
+import type { JsonText, AccessDecision } from "./mcp-service.ts";
 import type { Arguments, JsonObject } from "./message.ts";
 import type { OpenCalls } from "./open-calls.ts";
 import type { Era } from "./protocol.ts";
@@ -31,7 +31,7 @@ export interface Sender {
   /** Undefined where there are none: on stdio. */
   readonly headers: RoutingHeaders | undefined;
   readonly reply: Reply;
-  admit(method: string, target: string | undefined): McpAdmitted | Promise<McpAdmitted>;
+  admit(method: string, target: string | undefined): AccessDecision | Promise<AccessDecision>;
   /** The session of a legacy message; "unknown" when it names one that this identity does not have. */
   session(owner: string): Session | undefined | "unknown";
   /** Opens a session for `initialize`. */

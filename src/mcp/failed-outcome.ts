@@ -1,7 +1,7 @@
 import { type Failure, RequestFailure } from "../failure.ts";
 import type { McpCore } from "./core.ts";
 import { McpError, type McpProblem } from "./mcp-service.ts";
-import { CODE, type Era, type Outcome, type Refusal, type RpcError, RpcFailure } from "./protocol.ts";
+import { CODE, type Era, type MessageResult, type Refusal, type RpcError, RpcFailure } from "./protocol.ts";
 
 /** What a client is told of something that a method threw. What nobody expected is reported, and the client learns nothing of it. */
 export function rpcErrorOf(
@@ -30,7 +30,7 @@ function problemError(problem: McpProblem, era: Era): RpcError {
 }
 
 /** A call whose signal was given: the client called it off, or the service stops. */
-export function stoppedOutcome(reason: unknown): Outcome {
+export function stoppedOutcome(reason: unknown): MessageResult {
   const failure = reason instanceof RequestFailure ? reason.failure : undefined;
   return failure?.kind === "cancelled" ? { kind: "cancelled" } : stopping();
 }

@@ -84,7 +84,7 @@ export interface McpService {
 }
 
 /** What the core asks before it runs a method. `target` is the name of the tool or prompt, or the URI of the resource. */
-export interface McpAsked {
+export interface McpAccessRequest {
   readonly method: string;
   readonly target: string | undefined;
   readonly authorization: string | undefined;
@@ -93,14 +93,14 @@ export interface McpAsked {
   readonly origin?: string | undefined;
 }
 
-export type McpAdmitted =
+export type AccessDecision =
   | { readonly kind: "identity"; readonly identity: Identity }
   /** `challenges` are the values of `WWW-Authenticate`, in order; empty when the failure is not about credentials. */
   | { readonly kind: "refused"; readonly failure: Failure; readonly challenges: readonly string[] };
 
 /** Decides who may use a method. Never throws, never rejects. */
-export interface McpGate {
-  admit(asked: McpAsked): McpAdmitted | Promise<McpAdmitted>;
+export interface McpAccess {
+  admit(asked: McpAccessRequest): AccessDecision | Promise<AccessDecision>;
 }
 
 /** What went wrong with a request, in terms of the protocol: the core makes a JSON-RPC error of it, in the words of each era. */

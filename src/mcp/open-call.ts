@@ -29,14 +29,14 @@ export class StoppedCall extends Error {
 export async function withCall<T>(request: McpRequest, core: McpCore, work: (call: McpCall) => Promise<T>): Promise<T> {
   const open = openCall(request, core);
   try {
-    return await heedStop(open, work(open.call));
+    return await rejectIfStopped(open, work(open.call));
   } finally {
     open.close();
   }
 }
 
 /** What comes of a call, unless the client does not want it any more. */
-export async function heedStop<T>({ stop: { signal } }: OpenCall, work: Promise<T>): Promise<T> {
+export async function rejectIfStopped<T>({ stop: { signal } }: OpenCall, work: Promise<T>): Promise<T> {
   try {
     const result = await work;
     if (signal.aborted && isCancel(signal.reason)) throw new StoppedCall(signal.reason);

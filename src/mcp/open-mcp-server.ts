@@ -5,12 +5,12 @@ import type { TrustedProxies } from "../http/forwarded.ts";
 import type { RequestHandler } from "../http/listen.ts";
 import type { McpCore } from "./core.ts";
 import { changedLists, meaningOf } from "./events.ts";
-import { bordersOf } from "./http/borders.ts";
+import { bordersOf } from "./http/host-policy.ts";
 import { type HttpContext, handleHttp } from "./http/handle-http.ts";
 import { openKeepAlive } from "./http/keep-alive.ts";
 import type { ProtectedResource } from "./http/pages.ts";
 import { isShared, pathOf } from "./http/paths.ts";
-import type { McpGate, McpService } from "./mcp-service.ts";
+import type { McpAccess, McpService } from "./mcp-service.ts";
 import { openCalls } from "./open-calls.ts";
 import { openSessions } from "./sessions.ts";
 import { openState } from "./state.ts";
@@ -22,7 +22,7 @@ import type { TaskStore } from "./tasks/task.ts";
 
 export interface McpServerOptions {
   readonly service: McpService;
-  readonly gate: McpGate;
+  readonly gate: McpAccess;
   readonly settings: McpSettings;
   readonly report: Report;
   /** Milliseconds. */
@@ -44,7 +44,7 @@ export interface McpServer {
   /** Resolves when the input has ended and everything has been answered. */
   serveStdio(options: StdioOptions): Promise<void>;
   /** After a reload. Clients hear of the lists that differ; calls that run keep what they began with. */
-  replace(service: McpService, gate: McpGate, settings: McpSettings): void;
+  replace(service: McpService, gate: McpAccess, settings: McpSettings): void;
   /**
    * These resources hold something else now. `{name}` in an address stands for whatever a client watches there. What two
    * of them mean is told once.

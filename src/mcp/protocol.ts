@@ -54,7 +54,7 @@ export interface Refusal {
 }
 
 /** What becomes of one message. A result is JSON text, or the bytes of it where they were prepared. */
-export type Outcome =
+export type MessageResult =
   | { readonly kind: "result"; readonly result: JsonText | Uint8Array; readonly headers?: readonly string[] }
   | Refusal
   /** A notification: nobody waits for an answer. */
@@ -62,7 +62,7 @@ export type Outcome =
   /** The client called it off. */
   | { readonly kind: "cancelled" };
 
-export const ACCEPTED: Outcome = { kind: "accepted" };
+export const ACCEPTED: MessageResult = { kind: "accepted" };
 
 export function refuse(status: number, code: number, message: string): Refusal {
   return { kind: "refused", status, error: { code, message } };

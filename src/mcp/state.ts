@@ -1,12 +1,12 @@
 import type { McpSettings } from "../config/mcp-config.ts";
 import { type Lists, openLists } from "./lists.ts";
-import type { JsonText, McpGate, McpService } from "./mcp-service.ts";
+import type { JsonText, McpAccess, McpService } from "./mcp-service.ts";
 import { type Era, META, TASKS_EXTENSION } from "./protocol.ts";
 
 /** Everything that a reload changes, as one. A call keeps the one that it began with. */
 export interface McpState {
   readonly service: McpService;
-  readonly gate: McpGate;
+  readonly gate: McpAccess;
   readonly settings: McpSettings;
   readonly lists: Lists;
   readonly stamp: Stamp;
@@ -30,7 +30,7 @@ export interface Stamp {
 /** Lists are the same for everybody; a client that listens hears of changes anyway. */
 export const LIST_CACHING: Caching = { ttlMs: 60_000, isPrivate: false };
 
-export function openState(service: McpService, gate: McpGate, settings: McpSettings): McpState {
+export function openState(service: McpService, gate: McpAccess, settings: McpSettings): McpState {
   const stamp = openStamp(service);
   const lists = openLists(service, settings.pageSize, (era, members) => stamp.result(era, members, LIST_CACHING));
   return { service, gate, settings, lists, stamp };

@@ -1,6 +1,6 @@
 import { type Identity, identityKey } from "../auth/identity.ts";
-import { answerBatch, answerText } from "./answer-batch.ts";
-import { answerMessage } from "./answer-message.ts";
+import { answerBatch, answerText } from "./handle-batch.ts";
+import { answerMessage } from "./handle-message.ts";
 import type { McpCore, Sender } from "./core.ts";
 import type { JsonText } from "./mcp-service.ts";
 import { parseMessages } from "./message.ts";

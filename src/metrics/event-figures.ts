@@ -10,7 +10,7 @@ export interface CacheFigures {
 
 /** What is counted of the events that the service reports of itself. */
 export interface EventFigures {
-  readonly heard: (event: ServiceEvent) => void;
+  readonly onEvent: (event: ServiceEvent) => void;
   /** By endpoint (empty: the call did not get that far), then by kind. */
   readonly failures: ReadonlyMap<string, ReadonlyMap<Failure["kind"], number>>;
   /** Answers that were cut off, by endpoint. */
@@ -93,7 +93,7 @@ export function openEventFigures(): EventFigures {
   }
 
   return {
-    heard,
+    onEvent: heard,
     failures,
     cut,
     caches,

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Caches } from "../cache/caches.ts";
 import type { CallObserver } from "../calls/observed-call.ts";
-import type { Sources } from "../calls/sources.ts";
+import type { ConnectionStatus } from "../calls/connection-status.ts";
 import type { Project } from "../config/project.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { Engine, EngineMemory } from "../engines/engine.ts";
@@ -20,7 +20,7 @@ export interface Measured {
   readonly endpoints: readonly Pick<Endpoint, "name" | "mcp">[];
   readonly engine: Pick<Engine, "activity" | "spared" | "memory">;
   readonly caches: Pick<Caches, "statuses">;
-  readonly sources: Pick<Sources, "down">;
+  readonly sources: Pick<ConnectionStatus, "down">;
 }
 
 /** Figures of a running service, for Prometheus. They outlive reloads. decisions 1, `metrics`. */
@@ -94,7 +94,7 @@ export function openMetrics(now: () => Date): Metrics {
   return {
     contentType: registry.contentType,
     observer: calls.observer,
-    heard: events.heard,
+    heard: events.onEvent,
     use(measured, heartbeats) {
       served = { measured, heartbeats };
     },

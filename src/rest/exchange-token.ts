@@ -1,10 +1,10 @@
 import type { ExchangeAnswer } from "../auth/oidc/token-exchange.ts";
 import { RequestFailure } from "../failure.ts";
 import { readBody } from "../http/body-stream.ts";
-import { admit } from "./admit.ts";
+import { checkAccess } from "./check-access.ts";
 import type { Target } from "./read-params/target.ts";
 import type { RestContext } from "./rest-app.ts";
-import { type Asked, sendJson, sendOptions } from "./send-failure.ts";
+import { type HttpExchange, sendJson, sendOptions } from "./send-failure.ts";
 
 const PATH = "/auth/token";
 const ALLOW = ["POST", "OPTIONS"];
@@ -14,7 +14,7 @@ const FORM = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
 /** `POST /auth/token`, where the global block allows an exchange; decisions 9. False: it is not for us. */
 export function answerToken(
   target: Target,
-  asked: Asked,
+  asked: HttpExchange,
   context: RestContext,
   fail: (error: unknown) => void,
 ): boolean {
@@ -37,7 +37,7 @@ export function answerToken(
   }
   // Whoever guesses secrets here is counted by its address, as elsewhere.
   const limited = { name: `POST ${PATH}`, auth: undefined, rateLimit: context.protections.rateLimit };
-  Promise.resolve(admit(limited, asked, context.gate))
+  Promise.resolve(checkAccess(limited, asked, context.gate))
     .then(() => readBody(request, request.headers["content-length"], MAX_FORM_BYTES))
     .then((bytes) => exchange(new URLSearchParams(bytes.toString()), request.headers.authorization))
     .then((answer) => sendExchanged(answer, asked))
@@ -45,7 +45,7 @@ export function answerToken(
   return true;
 }
 
-function sendExchanged({ status, headers, body }: ExchangeAnswer, { response, requestId }: Asked): void {
+function sendExchanged({ status, headers, body }: ExchangeAnswer, { response, requestId }: HttpExchange): void {
   response
     .writeHead(status, { ...headers, "Content-Length": Buffer.byteLength(body), "X-Request-Id": requestId })
     .end(body);

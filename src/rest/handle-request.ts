@@ -9,15 +9,15 @@ import { withheldFailure } from "../calls/withheld-failure.ts";
 import { RequestFailure } from "../failure.ts";
 import { requestIdOf } from "../http/request-id.ts";
 import type { RawParams } from "../params/parameter.ts";
-import { admit } from "./admit.ts";
-import { sendAtOnce, sendWhole } from "./answer/send-whole.ts";
-import { sendWritten } from "./answer/send-written.ts";
-import type { WholeAnswer } from "./answer/whole-answer.ts";
-import { answerAdmin } from "./answer-admin.ts";
-import { answerDocs, leadToDocs } from "./answer-docs.ts";
-import { answerRead, asksForNewRows } from "./answer-read.ts";
-import { admitOrigin, enforceHttps } from "./border.ts";
-import type { Exchange } from "./exchange.ts";
+import { checkAccess } from "./check-access.ts";
+import { sendAtOnce, sendWhole } from "./response/send-whole.ts";
+import { sendWritten } from "./response/send-written.ts";
+import type { WholeAnswer } from "./response/whole-response.ts";
+import { answerAdmin } from "./handle-admin.ts";
+import { answerDocs, redirectToDocs } from "./handle-docs.ts";
+import { answerRead, asksForNewRows } from "./handle-read.ts";
+import { setCorsHeaders, enforceHttps } from "./https-and-cors.ts";
+import type { EndpointExchange } from "./exchange.ts";
 import { answerToken } from "./exchange-token.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { negotiationFor } from "./negotiation/negotiate-format.ts";
@@ -35,12 +35,12 @@ import { headerValue } from "./read-params/read-headers.ts";
 import { splitTarget, type Target } from "./read-params/target.ts";
 import type { RestContext } from "./rest-app.ts";
 import type { Match } from "./route-table.ts";
-import { type Asked, sendFailure, sendOptions } from "./send-failure.ts";
-import { tellTimes } from "./server-timing.ts";
+import { type HttpExchange, sendFailure, sendOptions } from "./send-failure.ts";
+import { setServerTiming } from "./server-timing.ts";
 
 /** One REST request, from headers in to response out. What throws on the way ends in `sendFailure`. READ THIS FIRST. */
 export function handleRequest(request: IncomingMessage, response: ServerResponse, context: RestContext): void {
-  const asked: Asked = { request, response, requestId: requestIdOf(request.headers["x-request-id"]) };
+  const asked: HttpExchange = { request, response, requestId: requestIdOf(request.headers["x-request-id"]) };
   let found: Found | undefined;
   const { answered } = context.watch;
   const became = answered && watchRequest(asked, answered);
@@ -51,7 +51,7 @@ export function handleRequest(request: IncomingMessage, response: ServerResponse
   };
   try {
     enforceHttps(asked, context);
-    admitOrigin(asked, context);
+    setCorsHeaders(asked, context);
     const target = splitTarget(request);
     if (answerAdmin(target, asked, context, fail)) return;
     if (context.isDraining()) throw new RequestFailure({ kind: "draining" });
@@ -61,7 +61,7 @@ export function handleRequest(request: IncomingMessage, response: ServerResponse
     found = match;
     observed = observeCall(match.endpoint.name, asked, context.watch);
     became?.(observed);
-    const admitted = admit(match.endpoint, asked, context.gate);
+    const admitted = checkAccess(match.endpoint, asked, context.gate);
     if (admitted instanceof Promise) {
       // While that is found out the client may leave.
       followCall(observed, asked, context.watch);
@@ -84,7 +84,7 @@ interface AdmittedCall extends Found {
 }
 
 /** Undefined when it has been answered at once: the same call got the same answer before, and would get it again. */
-function answerAdmitted(called: AdmittedCall, asked: Asked, context: RestContext): Promise<void> | undefined {
+function answerAdmitted(called: AdmittedCall, asked: HttpExchange, context: RestContext): Promise<void> | undefined {
   const { identity, observed } = called;
   // While its password was checked the client may have left: nobody would hear that again.
   if (asked.response.destroyed) throw new RequestFailure({ kind: "cancelled" });
@@ -111,7 +111,7 @@ interface EndpointCall extends AdmittedCall {
   readonly known: WholeAnswer | undefined;
 }
 
-async function answerCall(called: EndpointCall, asked: Asked, context: RestContext): Promise<void> {
+async function answerCall(called: EndpointCall, asked: HttpExchange, context: RestContext): Promise<void> {
   const { endpoint, pathParams, headers, caching, target, key, known, identity, observed } = called;
   const { request, response, requestId } = asked;
   const { limits } = context.service;
@@ -123,7 +123,7 @@ async function answerCall(called: EndpointCall, asked: Asked, context: RestConte
   response.once("close", leave);
   let raw: RawParams | undefined;
   try {
-    const exchange: Exchange = { request, response, requestId, deadline, limits, caching };
+    const exchange: EndpointExchange = { request, response, requestId, deadline, limits, caching };
     if (known !== undefined && !context.watch.needsParameters) return await sendWhole(known, exchange);
     raw = await readParams(request, target, { endpoint, pathParams, headers, maxBodyBytes: limits.maxBodyBytes });
     if (observed !== undefined) observed.raw = raw;
@@ -137,7 +137,7 @@ async function answerCall(called: EndpointCall, asked: Asked, context: RestConte
       const idempotencyKey = idempotencyKeyOf(request.headers);
       const body = await runWrite(endpoint, { ...call, idempotencyKey, encode: encodeWritten }, context.service);
       if (observed !== undefined) countWritten(body, observed);
-      tellTimes(observed, exchange, context);
+      setServerTiming(observed, exchange, context);
       return await sendWritten(body, exchange);
     }
     await answerRead({ endpoint, call, format, codec, key, observed }, exchange, context);
@@ -164,7 +164,7 @@ function keyPart(value: string | undefined): string {
 }
 
 /** The endpoint that a request means, or undefined when it has been answered here (OPTIONS). */
-function findEndpoint(target: Target, asked: Asked, context: RestContext): Found | undefined {
+function findEndpoint(target: Target, asked: HttpExchange, context: RestContext): Found | undefined {
   const method = asked.request.method ?? "GET";
   const match = context.service.routes.match(method === "HEAD" ? "GET" : method, target.path);
   switch (match.kind) {
@@ -176,7 +176,7 @@ function findEndpoint(target: Target, asked: Asked, context: RestContext): Found
       return match;
     }
     case "none":
-      if (leadToDocs(target, asked, context)) return undefined;
+      if (redirectToDocs(target, asked, context)) return undefined;
       throw new RequestFailure({ kind: "not-found" });
     case "other-methods": {
       const allow = [...match.methods, ...(match.methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"];

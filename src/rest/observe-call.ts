@@ -1,8 +1,8 @@
 import type { CallEnd, CallObserver, ObservedCall } from "../calls/observed-call.ts";
 import type { Rows } from "../engines/engine.ts";
 import { clientOf, type TrustedProxies } from "../http/forwarded.ts";
-import type { WholeAnswer } from "./answer/whole-answer.ts";
-import type { Asked } from "./send-failure.ts";
+import type { WholeAnswer } from "./response/whole-response.ts";
+import type { HttpExchange } from "./send-failure.ts";
 
 /** Those who are told of calls. */
 export interface Watch {
@@ -30,7 +30,7 @@ export interface AnsweredRequest {
 
 /** Watches one request; what it gives back is told which call it became. */
 export function watchRequest(
-  { request, response }: Asked,
+  { request, response }: HttpExchange,
   answered: (answered: AnsweredRequest) => void,
 ): (call: ObservedCall | undefined) => void {
   const from = performance.now();
@@ -58,7 +58,7 @@ export interface WatchedCall extends ObservedCall {
 /** A call that begins; its end is told by `followCall` or by `endAtOnce`. Undefined when nobody watches. */
 export function observeCall(
   endpoint: string,
-  { request, response, requestId }: Asked,
+  { request, response, requestId }: HttpExchange,
   { observers, answered, proxies, now, tellsTimes }: Watch,
 ): WatchedCall | undefined {
   if (observers.length === 0 && answered === undefined && !tellsTimes) return undefined;
@@ -89,24 +89,24 @@ export function observeCall(
 }
 
 /** Watches a call until its answer has gone out, or its client has gone. */
-export function followCall(call: WatchedCall | undefined, { request, response }: Asked, watch: Watch): void {
+export function followCall(call: WatchedCall | undefined, { request, response }: HttpExchange, watch: Watch): void {
   if (call === undefined || call.isFollowed) return;
   call.isFollowed = true;
   const { socket } = request;
   const bytesBefore = socket.bytesWritten;
   response.once("close", () => {
     call.bytes = socket.bytesWritten - bytesBefore;
-    tellEnd(call, response.writableFinished ? response.statusCode : LEFT, watch);
+    notifyCallEnd(call, response.writableFinished ? response.statusCode : LEFT, watch);
   });
 }
 
 /** The answer was known and has been sent: to wait until it has arrived would cost as much as everything that is counted. */
-export function endAtOnce(call: WatchedCall | undefined, { response }: Asked, watch: Watch): void {
+export function endAtOnce(call: WatchedCall | undefined, { response }: HttpExchange, watch: Watch): void {
   if (call === undefined || call.isFollowed) return;
-  tellEnd(call, response.statusCode, watch);
+  notifyCallEnd(call, response.statusCode, watch);
 }
 
-function tellEnd(call: ObservedCall, status: number, { observers }: Watch): void {
+function notifyCallEnd(call: ObservedCall, status: number, { observers }: Watch): void {
   const end: CallEnd = { status, durationMs: performance.now() - call.startedAt };
   for (const observer of observers) observer.ended(call, end);
 }

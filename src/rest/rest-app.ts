@@ -1,15 +1,15 @@
 import type { TokenExchange } from "../auth/oidc/token-exchange.ts";
 import type { Deadline } from "../calls/deadline.ts";
 import type { CallObserver } from "../calls/observed-call.ts";
-import type { Protections } from "../config/protections.ts";
+import type { AccessConfig } from "../config/access-config.ts";
 import type { Report } from "../events.ts";
 import type { Heartbeats } from "../heartbeat/open-heartbeats.ts";
 import { type Holdable, holdable } from "../http/holdable.ts";
 import type { Metrics } from "../metrics/open-metrics.ts";
-import type { Service } from "../service.ts";
-import type { Gate } from "./admit.ts";
-import { openRememberedAnswers, type RememberedAnswers } from "./answer/remembered-answers.ts";
-import { type Docs, openDocs } from "./answer-docs.ts";
+import type { Service } from "../service/service.ts";
+import type { AccessControl } from "./check-access.ts";
+import { openRememberedAnswers, type ResponseCache } from "./response/response-cache.ts";
+import { type Docs, openDocs } from "./handle-docs.ts";
 import { handleRequest } from "./handle-request.ts";
 import { type LivePages, openLivePages } from "./live-pages.ts";
 import type { AnsweredRequest, Watch } from "./observe-call.ts";
@@ -40,9 +40,9 @@ export interface RestContext {
   readonly isDraining: () => boolean;
   /** Calls in flight. */
   readonly deadlines: Set<Deadline>;
-  readonly remembered: RememberedAnswers;
-  readonly protections: Protections;
-  readonly gate: Gate;
+  readonly remembered: ResponseCache;
+  readonly protections: AccessConfig;
+  readonly gate: AccessControl;
   readonly tokenExchange: TokenExchange | undefined;
   readonly watch: Watch;
   readonly now: () => Date;

@@ -1,17 +1,17 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { RequestFailure } from "../failure.ts";
 import { resetConnection } from "../http/reset.ts";
-import type { CachingRules } from "./answer/headers.ts";
-import { preflightHeaders } from "./border.ts";
-import type { Exchange } from "./exchange.ts";
+import type { CachingRules } from "./response/headers.ts";
+import { preflightHeaders } from "./https-and-cors.ts";
+import type { EndpointExchange } from "./exchange.ts";
 import { failureResponse } from "./failure-response.ts";
 import type { RestContext } from "./rest-app.ts";
 
 /** Who asks, before it is known what for. */
-export type Asked = Pick<Exchange, "request" | "response" | "requestId">;
+export type HttpExchange = Pick<EndpointExchange, "request" | "response" | "requestId">;
 
 /** The request that failed. `endpoint` is empty, and `caching` absent, when it did not reach an endpoint. */
-interface FailedRequest extends Asked {
+interface FailedRequest extends HttpExchange {
   readonly endpoint: string;
   readonly caching: CachingRules | undefined;
 }
@@ -45,7 +45,7 @@ export function sendFailure(
 }
 
 export function sendOptions(
-  { request, response, requestId }: Asked,
+  { request, response, requestId }: HttpExchange,
   allow: readonly string[],
   context: RestContext,
 ): void {
@@ -54,7 +54,7 @@ export function sendOptions(
 }
 
 export function sendJson(
-  { response, requestId }: Asked,
+  { response, requestId }: HttpExchange,
   {
     status,
     headers,

@@ -1,12 +1,12 @@
 import { eachPhase } from "../calls/call-marks.ts";
 import type { ObservedCall } from "../calls/observed-call.ts";
-import type { Exchange } from "./exchange.ts";
+import type { EndpointExchange } from "./exchange.ts";
 import type { RestContext } from "./rest-app.ts";
 
 /** Tells how long the phases took that are over when the head is written, where that is told. */
-export function tellTimes(
+export function setServerTiming(
   observed: ObservedCall | undefined,
-  { response }: Pick<Exchange, "response">,
+  { response }: Pick<EndpointExchange, "response">,
   { watch }: Pick<RestContext, "watch">,
 ): void {
   if (!watch.tellsTimes || observed?.marks === undefined || response.headersSent) return;

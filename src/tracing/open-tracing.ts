@@ -2,7 +2,7 @@ import type { Attributes, Span } from "@opentelemetry/api";
 import type { SpanExporter } from "@opentelemetry/sdk-trace-base";
 import { eachPhase } from "../calls/call-marks.ts";
 import type { CallEnd, CallObserver, ObservedCall } from "../calls/observed-call.ts";
-import type { TracingConfig } from "../config/observation.ts";
+import type { TracingConfig } from "../config/observability-config.ts";
 import type { Report } from "../events.ts";
 import { messageMask } from "../secrets.ts";
 import { readTraceparent, writeTraceparent } from "./traceparent.ts";

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openMcpSurface } from "../../src/cli/mcp-surface.ts";
+import { openMcpSurface } from "../../src/serving/mcp-surface.ts";
 import { defaultMcpSettings } from "../../src/config/mcp-config.ts";
 import type { ServiceEvent } from "../../src/events.ts";
 import { listen } from "../../src/http/listen.ts";

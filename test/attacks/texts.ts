@@ -15,7 +15,7 @@ function read(path: string): Collection {
 export const attacks: Collection = read("attacks.json");
 
 /** What honest people send. None of it is ever refused. */
-export const honestTexts: Collection = read("../honest-texts/honest-texts.json");
+export const honestTexts: Collection = read("../legitimate-inputs/honest-texts.json");
 
 /** Classes of which the injection scan lets nothing through: the shapes that decisions 3 names. */
 export const refusedClasses = ["tautologies", "stacked statements", "union", "extensions and secrets"] as const;

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { McpGate } from "../../src/mcp/mcp-service.ts";
+import type { McpAccess } from "../../src/mcp/mcp-service.ts";
 import { testRegistry } from "../mcp-registry.ts";
 import { mcpServer, mcpSettings, openGate, taskSettings } from "../mcp-server.ts";
 import { inspector, sdkV1, sdkV2Client, testWithMcpTools, withMcpdo } from "../mcp-tools.ts";
@@ -82,7 +82,7 @@ for (const era of ["legacy", "auto", "modern"]) {
 
 testWithMcpTools("mcpdo: a call that takes long comes back by way of a task", async () => {
   const methods: string[] = [];
-  const gate: McpGate = {
+  const gate: McpAccess = {
     admit(asked) {
       methods.push(asked.method);
       return openGate.admit(asked);

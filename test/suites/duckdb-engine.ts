@@ -1,6 +1,6 @@
 import duckdb from "@duckdb/node-bindings";
-import type { DataVersions } from "../../src/engines/duckdb/data-versions.ts";
-import { openDatabase } from "../../src/engines/duckdb/open-database.ts";
+import type { DataVersions } from "../../src/engines/duckdb/database/data-versions.ts";
+import { openDatabase } from "../../src/engines/duckdb/database/open-database.ts";
 import { engineOver } from "../../src/engines/duckdb/open-duckdb.ts";
 import type { Engine, EngineOptions, Read, Rows } from "../../src/engines/engine.ts";
 import { RequestFailure } from "../../src/failure.ts";

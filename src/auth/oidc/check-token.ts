@@ -5,7 +5,7 @@ import { holdsUntil, identityFrom, issuerFor } from "./claims.ts";
 import { type JsonObject, member, parseObject } from "./json.ts";
 import { isAsymmetric, type PublicKey } from "./key-set.ts";
 import { TENANT } from "./metadata.ts";
-import type { Known, Provider } from "./provider.ts";
+import type { ProviderState, Provider } from "./provider.ts";
 
 /** What became of a token that was looked at. */
 export type CheckedToken =
@@ -30,7 +30,7 @@ export const providerDown = refused({ kind: "provider-down" });
 
 /** Verifies signed tokens with the keys of a provider. Nothing in a token chooses whom we ask. Spec 5.3; decisions 9. */
 export function openTokenCheck(policy: OidcPolicy, provider: Provider, now: () => number): CheckToken {
-  function accept({ claims, key }: Signed, { metadata }: Known): CheckedToken {
+  function accept({ claims, key }: Signed, { metadata }: ProviderState): CheckedToken {
     const until = holdsUntil(policy, claims, { issuer: metadata.issuer, now: now() });
     const identity = identityFrom(policy, claims);
     if (until === undefined || identity === undefined || !signsFor(key, metadata.issuer, claims)) return unauthorized;
@@ -83,7 +83,7 @@ interface Signed {
   readonly key: PublicKey;
 }
 
-async function signedBy({ keys }: Known, token: string, { alg, kid }: Header): Promise<Signed | undefined> {
+async function signedBy({ keys }: ProviderState, token: string, { alg, kid }: Header): Promise<Signed | undefined> {
   const { compactVerify } = await import("jose");
   for (const key of keys.candidates(alg, kid)) {
     try {

@@ -5,7 +5,7 @@ import { discoveryUrl, type Metadata, readMetadata } from "./metadata.ts";
 import type { Requests } from "./requests.ts";
 
 /** What a provider told when it was asked last. */
-export interface Known {
+export interface ProviderState {
   readonly metadata: Metadata;
   readonly keys: KeySet;
   readonly since: number;
@@ -14,11 +14,11 @@ export interface Known {
 /** An identity provider: asked when needed, and what it said is kept as long as it says nothing else. */
 export interface Provider {
   /** What is known. What is old is renewed behind it, nobody waits. */
-  current(): Known | undefined;
+  current(): ProviderState | undefined;
   /** Waits for the first answer. Undefined when there is none. */
-  load(): Promise<Known | undefined>;
+  load(): Promise<ProviderState | undefined>;
   /** Asks again, because `seen` lacks a key that a token names: at once, then once per minute at most; decisions 9. */
-  renew(seen: Known): Promise<Known | undefined>;
+  renew(seen: ProviderState): Promise<ProviderState | undefined>;
 }
 
 export interface ProviderOptions {
@@ -33,7 +33,7 @@ const UNKNOWN_KEY_MS = 60_000;
 
 export function openProvider(policy: OidcPolicy, { requests, now, report }: ProviderOptions): Provider {
   const part = `oidc provider ${policy.issuerUrl}`;
-  let known: Known | undefined;
+  let known: ProviderState | undefined;
   let asking: Promise<void> | undefined;
   let failedAt: number | undefined;
   let renewedAt: number | undefined;
@@ -73,7 +73,7 @@ export function openProvider(policy: OidcPolicy, { requests, now, report }: Prov
     return asking;
   }
 
-  function current(): Known | undefined {
+  function current(): ProviderState | undefined {
     const old = known !== undefined && passed(known.since, policy.keysMaxAgeMs);
     if (old && passed(failedAt, RETRY_MS)) void ask();
     return known;

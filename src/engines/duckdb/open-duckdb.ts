@@ -2,35 +2,35 @@ import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../failure.ts";
 import { isCredentialName, messageMask } from "../../secrets.ts";
 import { type Engine, EngineOpenError, type EngineOptions, type Read, type Rows, type StopSignal } from "../engine.ts";
-import { type Cancellation, cancellationOf } from "./cancellation.ts";
-import { runChange } from "./change.ts";
-import { configurationLock } from "./configuration-lock.ts";
-import { openConnectionPool } from "./connection-pool.ts";
-import { openDatabases } from "./databases.ts";
-import { type EngineRoom, withDefaults } from "./default-settings.ts";
-import { dependencyFinder } from "./dependencies.ts";
+import { type Cancellation, cancellationOf } from "./session/cancellation.ts";
+import { runChange } from "./write/change.ts";
+import { configurationLock } from "./database/configuration-lock.ts";
+import { openConnectionPool } from "./session/connection-pool.ts";
+import { openDatabases } from "./plan/databases.ts";
+import { type EngineRoom, withDefaults } from "./database/default-settings.ts";
+import { dependencyFinder } from "./plan/dependencies.ts";
 import { duckdbDialect } from "./dialect.ts";
 import { findMadeFunctions } from "./functions/made-functions.ts";
-import { longValueMacro } from "./long-value-macro.ts";
-import { memoryOf } from "./memory-of.ts";
+import { longValueMacro } from "./load/long-value-macro.ts";
+import { memoryOf } from "./session/memory-of.ts";
 import { failureOf, messageOf, withoutSql } from "./messages.ts";
-import { type OpenDatabase, openDatabase } from "./open-database.ts";
-import { openPlanner } from "./plan.ts";
-import { readRows, willBeHeld } from "./read.ts";
-import { readIntoFile } from "./read-into-file.ts";
-import { readMemory } from "./read-memory.ts";
-import { rememberedTotals } from "./remembered-totals.ts";
-import { remoteLiteralMacros } from "./remote-literals.ts";
-import { openReplacedFiles } from "./replaced-files.ts";
-import { runOnce } from "./run-once.ts";
-import { openSession, type Session } from "./session.ts";
-import { openSharedReads } from "./shared-reads.ts";
-import { openSlots } from "./slots.ts";
-import { openSources } from "./sources.ts";
-import { statementKey } from "./statement-key.ts";
-import { runWrite } from "./write.ts";
-import { openWriteLanes } from "./write-lanes.ts";
-import { openWriteRecords, upgradeRecords } from "./write-records.ts";
+import { type OpenDatabase, openDatabase } from "./database/open-database.ts";
+import { openPlanner } from "./plan/plan.ts";
+import { readRows, willBeHeld } from "./read/read.ts";
+import { readIntoFile } from "./read/read-into-file.ts";
+import { readMemory } from "./read/read-memory.ts";
+import { rememberedTotals } from "./read/total-cache.ts";
+import { remoteLiteralMacros } from "./plan/remote-literals.ts";
+import { openReplacedFiles } from "./database/replaced-files.ts";
+import { runOnce } from "./write/run-once.ts";
+import { openSession, type Session } from "./session/session.ts";
+import { openSharedReads } from "./read/shared-reads.ts";
+import { openSlots } from "./session/slots.ts";
+import { openSources } from "./database/open-connections.ts";
+import { statementKey } from "./plan/statement-key.ts";
+import { runWrite } from "./write/write.ts";
+import { openWriteLanes } from "./write/write-serializer.ts";
+import { openWriteRecords, upgradeRecords } from "./write/write-records.ts";
 
 export interface DuckDbOptions extends EngineOptions, EngineRoom {
   /** In memory when absent. */
@@ -133,7 +133,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
 
   /** For work that can be done once more: a file that it reads may be replaced in this moment. */
   function inSession<T>(called: Called, work: Work<T>): Promise<T> {
-    return files.across(() => inSessionOnce(called, work));
+    return files.retryIfReplaced(() => inSessionOnce(called, work));
   }
 
   /** Opens the sources, waits for a slot, and works. Who does the work ends the session; a failure ends it here. */

@@ -16,7 +16,7 @@ export const arrow: RowFormat = {
   contentType: "application/vnd.apache.arrow.stream",
   codecs: codecNames,
   compressible: false,
-  tellsLength: "buffered",
+  bufferPolicy: "buffered",
   prepare: prepareCodec,
   open: openArrow,
 };

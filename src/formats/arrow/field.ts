@@ -40,7 +40,7 @@ export function fieldsOf(columns: readonly Column[], numberOf: NumberOf): readon
   return columns.map((column, index) => fieldOf(names[index] ?? column.name, column.type, numberOf));
 }
 
-interface Described {
+interface ArrowField {
   readonly type: number;
   readonly options: Table;
   readonly children?: readonly Table[];
@@ -69,7 +69,7 @@ function extensionOf(name: string): readonly Table[] {
   ];
 }
 
-function describe(type: ColumnType, numberOf: NumberOf): Described {
+function describe(type: ColumnType, numberOf: NumberOf): ArrowField {
   switch (type.kind) {
     case "null":
       return { type: TYPE.null, options: [] };
@@ -128,7 +128,7 @@ function intOptions({ bits, signed }: { readonly bits: number; readonly signed: 
   return [int(bits), bool(signed)];
 }
 
-function decimal(precision: number, scale: number, bits: number): Described {
+function decimal(precision: number, scale: number, bits: number): ArrowField {
   return { type: TYPE.decimal, options: [int(precision), int(scale), int(bits)] };
 }
 

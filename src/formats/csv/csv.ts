@@ -20,7 +20,7 @@ export const csv: RowFormat = {
   contentType: "text/csv; charset=utf-8; header=present",
   codecs: [],
   compressible: true,
-  tellsLength: "small",
+  bufferPolicy: "small",
   open: openCsv,
 };
 

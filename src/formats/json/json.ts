@@ -10,7 +10,7 @@ export const json: RowFormat = {
   contentType: "application/json",
   codecs: [],
   compressible: true,
-  tellsLength: "small",
+  bufferPolicy: "small",
   open: openJson,
 };
 

@@ -10,7 +10,7 @@ export const ndjson: RowFormat = {
   contentType: "application/x-ndjson",
   codecs: [],
   compressible: true,
-  tellsLength: "small",
+  bufferPolicy: "small",
   open: openNdjson,
 };
 

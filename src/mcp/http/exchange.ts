@@ -3,7 +3,7 @@ import type { JsonText } from "../mcp-service.ts";
 import { errorText, type RpcError } from "../protocol.ts";
 
 /** One HTTP request and the way to answer it. */
-export interface Exchange {
+export interface McpExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly requestId: string;
@@ -19,7 +19,7 @@ const JSON_HEADERS = ["Content-Type", "application/json", "Cache-Control", "no-s
 
 /** Sends a whole answer; `headers` are names and values in turn. */
 export function sendJson(
-  { response, requestId, headers, request }: Exchange,
+  { response, requestId, headers, request }: McpExchange,
   {
     status,
     body,
@@ -43,7 +43,7 @@ export function sendJson(
 }
 
 export function sendEmpty(
-  { response, requestId, headers }: Exchange,
+  { response, requestId, headers }: McpExchange,
   status: number,
   more: readonly string[] = [],
 ): void {
@@ -54,7 +54,7 @@ export function sendEmpty(
 
 /** An error before any message was read. */
 export function sendError(
-  exchange: Exchange,
+  exchange: McpExchange,
   status: number,
   error: RpcError & { readonly headers?: readonly string[] },
 ): void {
@@ -71,7 +71,7 @@ const STREAM_HEADERS = [
   "no",
 ] as const;
 
-export function beginEvents({ response, requestId, headers }: Exchange): void {
+export function beginEvents({ response, requestId, headers }: McpExchange): void {
   response.writeHead(200, [...STREAM_HEADERS, "X-Request-Id", requestId, ...headers]);
   response.flushHeaders();
 }
@@ -79,7 +79,7 @@ export function beginEvents({ response, requestId, headers }: Exchange): void {
 /** What a client may leave unread before it is given up. */
 const MAX_UNREAD_BYTES = 1 << 20;
 
-export function sendEvent({ response }: Pick<Exchange, "response">, message: JsonText): void {
+export function sendEvent({ response }: Pick<McpExchange, "response">, message: JsonText): void {
   if (response.destroyed || response.writableEnded) return;
   response.write(eventOf(message));
   if (response.writableLength > MAX_UNREAD_BYTES) response.destroy();

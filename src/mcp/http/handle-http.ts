@@ -7,15 +7,15 @@ import { decodeUtf8 } from "../../http/decode-utf8.ts";
 import { type Client, clientOf, type TrustedProxies } from "../../http/forwarded.ts";
 import { requestIdOf } from "../../http/request-id.ts";
 import { atOnce, inSlices, SHORT } from "../../slices.ts";
-import { answerBatch } from "../answer-batch.ts";
-import { answerMessage } from "../answer-message.ts";
+import { answerBatch } from "../handle-batch.ts";
+import { answerMessage } from "../handle-message.ts";
 import { clientKey } from "../client-key.ts";
 import type { McpCore, Sender } from "../core.ts";
 import { parseMessages } from "../message.ts";
 import { CODE, type RpcError } from "../protocol.ts";
 import type { Reply } from "../reply.ts";
-import type { Borders } from "./borders.ts";
-import { type Exchange, sendEmpty, sendError, sendJson } from "./exchange.ts";
+import type { HostPolicy } from "./host-policy.ts";
+import { type McpExchange, sendEmpty, sendError, sendJson } from "./exchange.ts";
 import { openReply } from "./http-reply.ts";
 import type { KeepAlive } from "./keep-alive.ts";
 import { answerHealth, answerMetadata, type ProtectedResource, sendNotFound } from "./pages.ts";
@@ -26,7 +26,7 @@ import { answerDelete, answerGet, sendNotAllowed } from "./session-stream.ts";
 export interface HttpContext extends McpCore {
   readonly proxies: Pick<TrustedProxies, "isTrusted">;
   readonly keepAlive: KeepAlive;
-  readonly borders: () => Borders;
+  readonly borders: () => HostPolicy;
   readonly protectedResource: () => ProtectedResource | undefined;
 }
 
@@ -38,7 +38,7 @@ export function handleHttp(request: IncomingMessage, response: ServerResponse, c
   const client = clientOf(request, context.proxies);
   const { address, isSecure, host = "" } = client;
   const origin = `${isSecure ? "https" : "http"}://${host.toLowerCase()}`;
-  const exchange: Exchange = { request, response, requestId, address, origin, headers: [] };
+  const exchange: McpExchange = { request, response, requestId, address, origin, headers: [] };
   answer(exchange, client, context).catch((error: unknown) => {
     context.report({ kind: "unexpected", requestId, error });
     if (response.headersSent) response.destroy();
@@ -46,7 +46,7 @@ export function handleHttp(request: IncomingMessage, response: ServerResponse, c
   });
 }
 
-async function answer(exchange: Exchange, client: Client, context: HttpContext): Promise<void> {
+async function answer(exchange: McpExchange, client: Client, context: HttpContext): Promise<void> {
   const { request } = exchange;
   const kind = pathKind(pathOf(request.url));
   // Those who look after the service call it by whatever name they have.
@@ -106,12 +106,12 @@ function originHeaders(origin: string): readonly string[] {
   ];
 }
 
-function admitting({ request, address, origin }: Exchange, { state }: HttpContext): Sender["admit"] {
+function admitting({ request, address, origin }: McpExchange, { state }: HttpContext): Sender["admit"] {
   const authorization = authorizationOf(request);
   return (method, target) => state().gate.admit({ method, target, authorization, address, origin });
 }
 
-async function answerPost(exchange: Exchange, context: HttpContext): Promise<void> {
+async function answerPost(exchange: McpExchange, context: HttpContext): Promise<void> {
   const { request } = exchange;
   if (!isJsonContentType(request.headers["content-type"])) {
     return sendError(exchange, 415, { code: 415, message: "Content-Type must be application/json" });
@@ -139,7 +139,7 @@ async function answerPost(exchange: Exchange, context: HttpContext): Promise<voi
 }
 
 /** The body; undefined when it has been answered already, or the client left before its end. */
-async function readText(exchange: Exchange): Promise<string | undefined> {
+async function readText(exchange: McpExchange): Promise<string | undefined> {
   const { request } = exchange;
   let bytes: Buffer;
   try {
@@ -157,7 +157,7 @@ async function readText(exchange: Exchange): Promise<string | undefined> {
   return undefined;
 }
 
-function senderOf(exchange: Exchange, reply: Reply, context: HttpContext): Sender {
+function senderOf(exchange: McpExchange, reply: Reply, context: HttpContext): Sender {
   const { request, requestId, address } = exchange;
   const { sessions } = context;
   const { headers } = request;

@@ -1,16 +1,16 @@
 import type { JsonText } from "../mcp-service.ts";
 import type { Message } from "../message.ts";
-import { errorText, type Outcome, oneLine } from "../protocol.ts";
+import { errorText, type MessageResult, oneLine } from "../protocol.ts";
 import type { Reply } from "../reply.ts";
-import { beginEvents, type Exchange, eventOf, sendEmpty, sendEvent, sendJson } from "./exchange.ts";
+import { beginEvents, type McpExchange, eventOf, sendEmpty, sendEvent, sendJson } from "./exchange.ts";
 import type { KeepAlive } from "./keep-alive.ts";
 
 /** The answer to a POST: JSON, or a stream of events when something comes before the answer. */
 export interface HttpReply extends Reply {
-  answer(message: Message, outcome: Outcome): void;
+  answer(message: Message, outcome: MessageResult): void;
 }
 
-export function openReply(exchange: Exchange, keepAlive: KeepAlive): HttpReply {
+export function openReply(exchange: McpExchange, keepAlive: KeepAlive): HttpReply {
   const { request, response } = exchange;
   const { accept } = request.headers;
   let isStream = false;

@@ -1,6 +1,6 @@
 import type { McpCore } from "../core.ts";
 import { legacyVersions, modernVersions } from "../protocol.ts";
-import { type Exchange, sendEmpty, sendJson } from "./exchange.ts";
+import { type McpExchange, sendEmpty, sendJson } from "./exchange.ts";
 
 /** What a client must know to get a token for us. RFC 9728. */
 export interface ProtectedResource {
@@ -12,7 +12,7 @@ export interface ProtectedResource {
 const READS = "GET, HEAD, OPTIONS";
 
 /** Answers OPTIONS and what cannot be read; false when it is a read. */
-function isAnswered(exchange: Exchange): boolean {
+function isAnswered(exchange: McpExchange): boolean {
   const { method } = exchange.request;
   if (method === "GET" || method === "HEAD") return false;
   if (method === "OPTIONS") sendEmpty(exchange, 204, ["Allow", READS]);
@@ -20,7 +20,7 @@ function isAnswered(exchange: Exchange): boolean {
   return true;
 }
 
-export function answerHealth(exchange: Exchange, { isDraining, sessions, state, streams }: McpCore): void {
+export function answerHealth(exchange: McpExchange, { isDraining, sessions, state, streams }: McpCore): void {
   if (isAnswered(exchange)) return;
   const { lists } = state().service;
   const body = JSON.stringify({
@@ -38,11 +38,11 @@ export function answerHealth(exchange: Exchange, { isDraining, sessions, state, 
 
 /** `origin` is where clients find us. Whoever wants to log in is nobody yet, and its page may be anywhere. */
 export function answerMetadata(
-  exchange: Exchange,
+  exchange: McpExchange,
   protectedResource: ProtectedResource | undefined,
   origin: string,
 ): void {
-  const open: Exchange = { ...exchange, headers: ["Access-Control-Allow-Origin", "*"] };
+  const open: McpExchange = { ...exchange, headers: ["Access-Control-Allow-Origin", "*"] };
   if (protectedResource === undefined) {
     sendNotFound(open);
     return;
@@ -60,6 +60,6 @@ export function answerMetadata(
   sendJson(open, { status: 200, body });
 }
 
-export function sendNotFound(exchange: Exchange): void {
+export function sendNotFound(exchange: McpExchange): void {
   sendJson(exchange, { status: 404, body: '{"error":"Not Found"}' });
 }

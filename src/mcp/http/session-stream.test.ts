@@ -5,7 +5,7 @@ import { as, namedGate } from "../../../test/mcp-gate.ts";
 import { testRegistry } from "../../../test/mcp-registry.ts";
 import { mcpServer, mcpSettings, openGate, type TestMcp } from "../../../test/mcp-server.ts";
 import { anonymous } from "../../auth/identity.ts";
-import type { McpGate } from "../mcp-service.ts";
+import type { McpAccess } from "../mcp-service.ts";
 
 const INITIALIZE = {
   jsonrpc: "2.0",
@@ -142,7 +142,7 @@ test("one who leaves before it is known who it is has no stream", async () => {
   const isAsked = new Promise<void>((resolve) => {
     asked = resolve;
   });
-  const gate: McpGate = {
+  const gate: McpAccess = {
     async admit({ method }) {
       if (method === "GET") {
         asked();

@@ -2,17 +2,17 @@ import { identityKey } from "../../auth/identity.ts";
 import { clientKey } from "../client-key.ts";
 import type { McpCore } from "../core.ts";
 import { refusedOutcome, stopping } from "../failed-outcome.ts";
-import type { McpAdmitted } from "../mcp-service.ts";
+import type { AccessDecision } from "../mcp-service.ts";
 import { oneLine, type Refusal, refuse } from "../protocol.ts";
 import { type Channel, legacyNotice, type Session } from "../sessions.ts";
-import { beginEvents, type Exchange, sendEmpty, sendError, sendEvent } from "./exchange.ts";
+import { beginEvents, type McpExchange, sendEmpty, sendError, sendEvent } from "./exchange.ts";
 import type { KeepAlive } from "./keep-alive.ts";
 
 /** Asks who it is that wants to do something with a session. */
-export type Admit = (method: string, target: string | undefined) => McpAdmitted | Promise<McpAdmitted>;
+export type Admit = (method: string, target: string | undefined) => AccessDecision | Promise<AccessDecision>;
 
 /** GET: a stream for whatever may come. A client without a session has nothing to wait for. */
-export async function answerGet(exchange: Exchange, admit: Admit, core: McpCore & { readonly keepAlive: KeepAlive }) {
+export async function answerGet(exchange: McpExchange, admit: Admit, core: McpCore & { readonly keepAlive: KeepAlive }) {
   const { request } = exchange;
   if (request.headers.accept?.includes("text/event-stream") !== true) return sendNotAllowed(exchange);
   const session = await findSession(exchange, admit, core);
@@ -49,7 +49,7 @@ export async function answerGet(exchange: Exchange, admit: Admit, core: McpCore 
 }
 
 /** DELETE: the client is done with its session. */
-export async function answerDelete(exchange: Exchange, admit: Admit, core: McpCore): Promise<void> {
+export async function answerDelete(exchange: McpExchange, admit: Admit, core: McpCore): Promise<void> {
   const session = await findSession(exchange, admit, core);
   if (session === undefined) return sendNotAllowed(exchange);
   if ("kind" in session) return sendRefusal(exchange, session);
@@ -59,7 +59,7 @@ export async function answerDelete(exchange: Exchange, admit: Admit, core: McpCo
 
 /** Undefined when the request names no session. */
 async function findSession(
-  { request }: Exchange,
+  { request }: McpExchange,
   admit: Admit,
   { isDraining, sessions }: McpCore,
 ): Promise<Session | Refusal | undefined> {
@@ -76,11 +76,11 @@ function tooManyStreams(): Refusal {
   return { kind: "refused", status: 503, error, headers: ["Retry-After", "5"] };
 }
 
-function sendRefusal(exchange: Exchange, { status, error, headers = [] }: Refusal): void {
+function sendRefusal(exchange: McpExchange, { status, error, headers = [] }: Refusal): void {
   sendError(exchange, status, { ...error, headers });
 }
 
-export function sendNotAllowed(exchange: Exchange): void {
+export function sendNotAllowed(exchange: McpExchange): void {
   const error = { code: 405, message: "Method Not Allowed", headers: ["Allow", "POST, OPTIONS"] };
   sendError(exchange, 405, error);
 }

@@ -2,7 +2,7 @@ import type { TaskSettings } from "../../config/mcp-config.ts";
 import { clientKey, messageBytes } from "../client-key.ts";
 import type { McpCore, McpRequest, Method } from "../core.ts";
 import type { JsonText, McpCall, ToolResult } from "../mcp-service.ts";
-import { heedStop, openCall, withCall } from "../open-call.ts";
+import { rejectIfStopped, openCall, withCall } from "../open-call.ts";
 import { argumentsOf, requiredText } from "../params.ts";
 import { taskMembers } from "../tasks/task.ts";
 import { listMethod } from "./list-page.ts";
@@ -33,7 +33,7 @@ async function runAsTask(
   const origin = { client: clientKey(owner, sender.address), bytes: messageBytes(request) };
   const open = openCall(request, core);
   const run = async (): Promise<string> => toolMembers(await work(open.call));
-  const done = await heedStop(
+  const done = await rejectIfStopped(
     open,
     core.tasks.run({ run, open, owner, origin, requestId: sender.requestId, settings }),
   );

@@ -96,7 +96,7 @@ export function openTasks(options: {
     }
   }
 
-  function unheard(work: Promise<void>, { requestId }: TaskCall): void {
+  function reportUnexpected(work: Promise<void>, { requestId }: TaskCall): void {
     work.catch((error: unknown) => options.report({ kind: "unexpected", requestId, error }));
   }
 
@@ -113,7 +113,7 @@ export function openTasks(options: {
     const place = places.wait(call.origin, call.settings);
     if (place === undefined) return runNow(call);
     const task = await create(call, place.giveUp);
-    unheard(
+    reportUnexpected(
       place.turn.then(() => follow(task, call.open.stop.signal.aborted ? Promise.reject() : call.run(), call)),
       call,
     );
@@ -137,7 +137,7 @@ export function openTasks(options: {
         throw error;
       });
       isTask = true;
-      unheard(follow(task, running, call), call);
+      reportUnexpected(follow(task, running, call), call);
       return { kind: "task", task };
     } finally {
       if (!isTask) open.close();

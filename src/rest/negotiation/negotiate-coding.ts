@@ -1,4 +1,4 @@
-import { type Compressor, compressors } from "../answer/compressors.ts";
+import { type Compressor, compressors } from "../response/compressors.ts";
 import { rememberByText } from "./remember.ts";
 import { parseWeightedList, type Weighted } from "./weighted-list.ts";
 

@@ -1,7 +1,7 @@
 import type { MadeFunctions } from "../../../sql/made-functions.ts";
 import type { BoundValue } from "../../../sql/statement.ts";
 import type { ConnectionDefinition, TextRows } from "../../engine.ts";
-import type { Planner } from "../plan.ts";
+import type { Planner } from "../plan/plan.ts";
 import { onlyComputes } from "./computing-functions.ts";
 import { makesRowsFromArguments, roleByName } from "./function-roles.ts";
 

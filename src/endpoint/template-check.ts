@@ -1,0 +1,66 @@
+import type { Problem } from "../config/problem.ts";
+import type { Engine } from "../engines/engine.ts";
+import { type Lookup, render } from "../sql/render.ts";
+import type { Statement } from "../sql/statement.ts";
+import type { Template } from "../sql/template.ts";
+import { locationAt } from "./compile-endpoint.ts";
+import type { Endpoint } from "./endpoint.ts";
+
+/** How far an endpoint can be verified: against its tables, or its grammar alone. */
+export type Depth = "plan" | "parse";
+
+/** A template that is tried at load, in one way of rendering it. */
+export interface TemplateCheck {
+  readonly endpoint: Endpoint;
+  readonly template: Template;
+  readonly source: { readonly file: string; readonly text: string };
+  readonly engine: Engine;
+  readonly depth: Depth;
+  readonly inline: boolean;
+}
+
+/** A rendered sample, with the way back from its SQL to the template. */
+export interface Rendered {
+  readonly statements: readonly Statement[];
+  /** The template's offset for a place in a statement. */
+  origin(statement: number, at: number): number;
+}
+
+export function renderSample({ engine, template, inline }: TemplateCheck, lookup: Lookup, typedNulls = false): Rendered {
+  const traces: { statement: number; at: number; offset: number }[] = [];
+  const statements = render(template, lookup, {
+    dialect: engine.dialect,
+    inline,
+    typedNulls,
+    trace: (statement, at, offset) => traces.push({ statement, at, offset }),
+  });
+  return {
+    // What a text will hold is unknown at load: NULL stands for any, since it can be converted to everything.
+    statements: statements.map(({ sql, values }) => ({
+      sql,
+      values: values.map((bound) => (bound.type === "VARCHAR" ? { ...bound, value: null } : bound)),
+    })),
+    origin(statement, at) {
+      const piece = traces.findLast((trace) => trace.statement === statement && trace.at <= at);
+      return piece === undefined ? 0 : piece.offset + (at - piece.at);
+    },
+  };
+}
+
+/** The first character from an offset on that is no blank. */
+export function startOf(text: string, offset: number): number {
+  return offset + (/^\s*/.exec(text.slice(offset))?.[0].length ?? 0);
+}
+
+export function problemAt(
+  source: TemplateCheck["source"],
+  offset: number,
+  { severity, message }: Pick<Problem, "severity" | "message">,
+): Problem {
+  return {
+    severity,
+    location: locationAt(source.file, source.text, Math.min(offset, source.text.length)),
+    path: "",
+    message,
+  };
+}

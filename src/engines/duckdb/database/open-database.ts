@@ -1,0 +1,151 @@
+import duckdb from "@duckdb/node-bindings";
+import { isCredentialName, messageMask } from "../../../secrets.ts";
+import { EngineOpenError } from "../../engine.ts";
+import { type DataVersions, dataVersions } from "./data-versions.ts";
+import { inspect } from "../plan/inspect.ts";
+import { messageOf } from "../messages.ts";
+import { attachMain, isReplaceable } from "./read-only-main.ts";
+import { type SessionSettings, sessionSettings } from "../session/session-settings.ts";
+import { quoteName, quoteText } from "../sql-text.ts";
+
+export interface OpenDatabase {
+  readonly database: duckdb.Database;
+  /** Settings that each connection must make for itself. */
+  readonly settings: SessionSettings;
+  /** The names of its catalogs. */
+  readonly catalogs: readonly string[];
+  /** Whether it lies in a file, and may hold what an earlier process made. */
+  readonly isFile: boolean;
+  readonly versions: DataVersions;
+  /** The project's own settings, by their names in lower case. */
+  readonly own: ReadonlyMap<string, string>;
+}
+
+/** What DuckDB takes only while it opens. All else is set afterwards, when it tells what is wrong with a value. */
+const AT_OPENING: ReadonlySet<string> = new Set([
+  "access_mode",
+  "allow_community_extensions",
+  "allow_unsigned_extensions",
+  "custom_user_agent",
+  "disable_database_invalidation",
+  "duckdb_api",
+  "enable_external_access",
+  "vacuum_rebuild_indexes",
+]);
+
+/** Opens the one database of the process; in memory without a path. Rejects with an EngineOpenError. decisions.md 1. */
+export async function openDatabase(
+  path: string | undefined,
+  options: ReadonlyMap<string, string>,
+  fileFolder?: string,
+): Promise<OpenDatabase> {
+  const attached = path !== undefined && isReplaceable(path, options) ? path : undefined;
+  const file = attached === undefined && path !== undefined ? path : ":memory:";
+  const config = configOf(attached === undefined ? options : withoutAccessMode(options));
+  const database = await duckdb.open(file, config).catch((error: unknown) => {
+    throw new EngineOpenError(messageOf(error), undefined, { cause: error });
+  });
+  const connection = await duckdb.connect(database);
+  try {
+    const settings = sessionSettings();
+    const catalogs =
+      attached === undefined ? await currentCatalog(connection) : await attachMain(connection, attached, settings);
+    const [open, closing] = inOrder(options);
+    for (const [name, value] of open) await applySetting(connection, { name, value }, settings);
+    if (fileFolder !== undefined) await allowFolder(connection, fileFolder);
+    await installNothingLater(connection, options);
+    for (const [name, value] of closing) await applySetting(connection, { name, value }, settings);
+    duckdb.disconnect_sync(connection);
+    const own = namedInLowerCase(options);
+    return { database, settings, catalogs, isFile: path !== undefined, versions: dataVersions(), own };
+  } catch (error) {
+    duckdb.disconnect_sync(connection);
+    duckdb.close_sync(database);
+    throw error;
+  }
+}
+
+async function currentCatalog(connection: duckdb.Connection): Promise<readonly string[]> {
+  const [[catalog] = []] = await inspect(connection, { sql: "SELECT current_database()", values: [] });
+  return [catalog ?? ""];
+}
+
+/** It is said where the file is attached. */
+function withoutAccessMode(options: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  return new Map([...options].filter(([name]) => name.toLowerCase() !== "access_mode"));
+}
+
+function configOf(options: ReadonlyMap<string, string>): duckdb.Config {
+  const config = duckdb.create_config();
+  for (const [name, value] of options) {
+    if (!isSetAtOpening(name, value)) continue;
+    try {
+      duckdb.set_config(config, name, value);
+    } catch (error) {
+      const shown = isCredentialName(name) ? "this" : `'${value}'`;
+      throw new EngineOpenError(`${shown} is not a value of ${name}`, name, { cause: error });
+    }
+  }
+  return config;
+}
+
+/** Without external access no folder can be allowed any more, and after `lock_configuration` nothing can be set. */
+const CLOSING: readonly string[] = ["enable_external_access", "lock_configuration"];
+
+type Settings = readonly (readonly [name: string, value: string])[];
+
+/** External access can be switched on only at opening, and off at any time. */
+function isSetAtOpening(name: string, value: string): boolean {
+  const setting = name.toLowerCase();
+  return AT_OPENING.has(setting) && !(setting === "enable_external_access" && value.toLowerCase() === "false");
+}
+
+/** What is set first, and what closes doors. */
+function inOrder(options: ReadonlyMap<string, string>): readonly [open: Settings, closing: Settings] {
+  const rank = ([name]: Settings[number]): number => CLOSING.indexOf(name.toLowerCase());
+  const later = [...options].filter(([name, value]) => !isSetAtOpening(name, value));
+  const closing = later.filter((setting) => rank(setting) >= 0).sort((a, b) => rank(a) - rank(b));
+  return [later.filter((setting) => rank(setting) < 0), closing];
+}
+
+/** Beside those that the project allows. It matters only where external access is off. */
+async function allowFolder(connection: duckdb.Connection, folder: string): Promise<void> {
+  const allowed = "current_setting('allowed_directories')";
+  const sql = `SET GLOBAL allowed_directories = list_append(${allowed}, ${quoteText(folder)})`;
+  // Nothing but Parquet needs it, and that says what is wrong when it is asked for.
+  await duckdb.query(connection, sql).catch(() => {});
+}
+
+function namedInLowerCase(options: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  return new Map([...options].map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+/** A project that locks the settings itself locks this one too: an extension is had by INSTALL then, and not by need. */
+async function installNothingLater(connection: duckdb.Connection, options: ReadonlyMap<string, string>): Promise<void> {
+  const own = namedInLowerCase(options);
+  if (own.get("lock_configuration") !== "true" || own.has("autoinstall_known_extensions")) return;
+  await duckdb.query(connection, "SET GLOBAL autoinstall_known_extensions = false");
+}
+
+interface Setting {
+  readonly name: string;
+  readonly value: string;
+}
+
+async function applySetting(
+  connection: duckdb.Connection,
+  { name, value }: Setting,
+  settings: SessionSettings,
+): Promise<void> {
+  const assignment = `${quoteName(name)} = ${quoteText(value)}`;
+  try {
+    await duckdb.query(connection, `SET GLOBAL ${assignment}`);
+  } catch {
+    // Some settings belong to a connection, such as search_path.
+    await duckdb.query(connection, `SET ${assignment}`).catch((error: unknown) => {
+      const mask = messageMask(isCredentialName(name) ? [value] : []);
+      throw new EngineOpenError(mask(messageOf(error)), name);
+    });
+    settings.add(`SET ${assignment}`, 0);
+  }
+}

@@ -1,0 +1,104 @@
+import duckdb from "@duckdb/node-bindings";
+import type { Chunk } from "../../../result/chunk.ts";
+import type { Column } from "../../../result/column.ts";
+import type { Rows, StopSignal, Window } from "../../engine.ts";
+import { isLong, type LongRows, loadRows, piecesOf } from "./long-values.ts";
+import { resultColumns } from "./result-columns.ts";
+
+export interface HeldOptions {
+  readonly total: number | undefined;
+  /** The part of the result that is wanted. */
+  readonly window: Window;
+  readonly signal: StopSignal;
+  readonly watch: Rows["watch"];
+  readonly maxValueBytes: number;
+}
+
+/** Rows of a result that is complete: several readers can have them. */
+export interface HeldRows extends Rows {
+  /** The same rows from the start, for another reader. */
+  again(signal: StopSignal): HeldRows;
+}
+
+export function isHeld(rows: Rows): rows is HeldRows {
+  return "again" in rows;
+}
+
+export const EVERYTHING: Window = { limit: undefined, offset: 0 };
+
+/** The rows of a result that is complete: it needs its connection no more. */
+export function heldRows(result: duckdb.Result, options: HeldOptions): HeldRows {
+  const { total, window, signal, watch, maxValueBytes } = options;
+  const columns = resultColumns(result);
+  const cut = cutTo(window, { columns, maxValueBytes });
+  const chunks = duckdb.result_chunk_count(result);
+  const loaded: (Chunk | LongRows)[] = [];
+  let fetched = 0;
+
+  /** Chunk number `index` of those that are wanted; each is loaded once, whoever asks first. Long rows stay with DuckDB. */
+  function chunkAt(index: number): Chunk | LongRows | undefined {
+    while (loaded.length <= index && fetched < chunks) {
+      const chunk = cut.take(duckdb.result_get_chunk(result, fetched++));
+      if (chunk !== undefined) loaded.push(chunk);
+    }
+    return loaded[index];
+  }
+
+  function readFor(reader: StopSignal): HeldRows {
+    let index = 0;
+    let pieces: Pieces | undefined;
+    return {
+      columns,
+      total,
+      watch,
+      async next() {
+        if (reader.aborted) throw reader.reason;
+        const piece = pieces?.next().value;
+        if (piece !== undefined) return piece;
+        const found = chunkAt(index++);
+        if (found === undefined || !isLong(found)) return found;
+        pieces = piecesOf(found, columns, maxValueBytes);
+        return pieces.next().value;
+      },
+      async close() {
+        index = Number.POSITIVE_INFINITY;
+        pieces = undefined;
+      },
+      again: readFor,
+    };
+  }
+  return readFor(signal);
+}
+
+/** Long rows on their way. */
+export type Pieces = Generator<Chunk, undefined>;
+
+/** What loading needs to know of a result. */
+export interface Loading {
+  readonly columns: readonly Column[];
+  readonly maxValueBytes: number;
+}
+
+/** Loads the wanted part of the chunks that go by. */
+export interface Cut {
+  /** Undefined when nothing of the chunk is wanted. */
+  take(chunk: duckdb.DataChunk): Chunk | LongRows | undefined;
+  /** Nothing that may follow is wanted. */
+  full(): boolean;
+}
+
+export function cutTo({ limit, offset }: Window, { columns, maxValueBytes }: Loading): Cut {
+  let skip = offset;
+  let left = limit ?? Number.POSITIVE_INFINITY;
+  return {
+    take(chunk) {
+      const rows = duckdb.data_chunk_get_size(chunk);
+      const from = Math.min(skip, rows);
+      const to = Math.min(rows, from + left);
+      skip -= from;
+      left -= to - from;
+      return to > from ? loadRows(chunk, columns, { from, to, maxValueBytes }) : undefined;
+    },
+    full: () => left === 0,
+  };
+}

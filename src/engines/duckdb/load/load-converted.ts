@@ -1,0 +1,85 @@
+import duckdb from "@duckdb/node-bindings";
+import { isValid, type Vector } from "../../../result/chunk.ts";
+
+type BytesVector = Extract<Vector, { layout: "bytes" }>;
+
+/** DuckDB's UUID is a little-endian 128-bit integer with the top bit flipped (so that it sorts). */
+export function loadUuids(vector: duckdb.Vector, rows: number): Uint8Array {
+  const stored = duckdb.vector_get_data(vector, rows * 16);
+  for (let at = 0; at < stored.length; at += 16) uuidInTextOrder(stored, at);
+  return stored;
+}
+
+/** Turns 16 stored bytes into the order of the text, in place. */
+export function uuidInTextOrder(bytes: Uint8Array, at: number): void {
+  bytes.subarray(at, at + 16).reverse();
+  bytes[at] = (bytes[at] ?? 0) ^ 0x80;
+}
+
+const MAX_OFFSET_SECONDS = 16 * 3600 - 1;
+
+/** DuckDB's TIMETZ packs 40 bits of microseconds above 24 bits of (maximum offset - offset). */
+export function loadTimesWithZone(vector: duckdb.Vector, rows: number): Uint8Array {
+  const packed = duckdb.vector_get_data(vector, rows * 8);
+  const from = new DataView(packed.buffer, packed.byteOffset, packed.byteLength);
+  const data = new Uint8Array(rows * 16);
+  const to = new DataView(data.buffer);
+  for (let row = 0; row < rows; row++) {
+    const { micros, offset } = unpackTimeWithZone(from.getBigUint64(row * 8, true));
+    to.setBigInt64(row * 16, micros, true);
+    to.setInt32(row * 16 + 8, offset, true);
+  }
+  return data;
+}
+
+export function unpackTimeWithZone(packed: bigint): { readonly micros: bigint; readonly offset: number } {
+  return { micros: packed >> 24n, offset: MAX_OFFSET_SECONDS - Number(packed & 0xff_ffffn) };
+}
+
+/** BIT: the first byte counts the unused leading bits of the second. */
+export function bitText(stored: Uint8Array): string {
+  const unused = stored[0] ?? 0;
+  const bits = Buffer.alloc(Math.max(0, stored.length - 1) * 8, "0");
+  for (let bit = 0; bit < bits.length; bit++) {
+    if (((stored[1 + (bit >> 3)] ?? 0) & (0x80 >> (bit & 7))) !== 0) bits[bit] = 0x31;
+  }
+  return bits.toString("latin1", unused);
+}
+
+/** BIGNUM: a header of 3 bytes whose top bit is the sign, then the magnitude, big-endian; a negative one is inverted. */
+export function bignumText(stored: Uint8Array): string {
+  const negative = ((stored[0] ?? 0) & 0x80) === 0;
+  const magnitude = stored.slice(3);
+  if (negative) for (let at = 0; at < magnitude.length; at++) magnitude[at] = ~(magnitude[at] ?? 0);
+  const digits = BigInt(`0x${Buffer.from(magnitude).toString("hex") || "0"}`).toString();
+  return negative && digits !== "0" ? `-${digits}` : digits;
+}
+
+export function loadBits(stored: BytesVector): BytesVector {
+  return converted(stored, bitText);
+}
+
+export function loadBignums(stored: BytesVector): BytesVector {
+  return converted(stored, bignumText);
+}
+
+function converted(stored: BytesVector, text: (bytes: Uint8Array) => string): BytesVector {
+  const texts = Array.from(stored.starts, (start, row) =>
+    isValid(stored.validity, row) ? text(stored.bytes.subarray(start, start + (stored.lengths[row] ?? 0))) : "",
+  );
+  return textVector(texts, stored.validity);
+}
+
+/** A vector of these texts. */
+export function textVector(texts: readonly string[], validity: BytesVector["validity"]): BytesVector {
+  const bytes = Buffer.from(texts.join(""));
+  const starts = new Uint32Array(texts.length);
+  const lengths = new Uint32Array(texts.length);
+  let start = 0;
+  texts.forEach((text, row) => {
+    starts[row] = start;
+    lengths[row] = Buffer.byteLength(text);
+    start += Buffer.byteLength(text);
+  });
+  return { layout: "bytes", validity, starts, lengths, bytes, packed: true };
+}

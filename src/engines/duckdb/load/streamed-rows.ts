@@ -1,0 +1,107 @@
+import duckdb from "@duckdb/node-bindings";
+import { RequestFailure } from "../../../failure.ts";
+import type { Chunk } from "../../../result/chunk.ts";
+import { NOT_WATCHED, type Rows, type StopSignal, type Window } from "../../engine.ts";
+import { cutTo, type Pieces } from "./held-rows.ts";
+import { isLong, type LongRows, piecesOf } from "./long-values.ts";
+import { resultColumns } from "./result-columns.ts";
+import type { Session } from "../session/session.ts";
+
+/** A query that failed after its first rows. DuckDB keeps the reason to itself. */
+export class StreamFailed extends Error {
+  constructor() {
+    super("The query failed while its rows were read.");
+    this.name = "StreamFailed";
+  }
+}
+
+export interface StreamOptions {
+  readonly total: number | undefined;
+  readonly window: Window;
+  readonly signal: StopSignal;
+  readonly maxValueBytes: number;
+  /** True while others wait for a slot. */
+  readonly crowded: () => boolean;
+  /** Translates what went wrong. */
+  readonly failureOf: (error: unknown) => RequestFailure;
+}
+
+const FULL_CHUNK = duckdb.vector_size();
+/** Fetched in one turn when others wait for theirs. */
+const CHUNKS_PER_TURN = 8;
+
+/** Rows while DuckDB still finds them. The session has an open transaction, which ends with the rows. */
+export async function streamRows(session: Session, result: duckdb.Result, options: StreamOptions): Promise<Rows> {
+  const columns = resultColumns(result);
+  const { maxValueBytes } = options;
+  const cut = cutTo(options.window, { columns, maxValueBytes });
+  const ahead: (Chunk | LongRows)[] = [];
+  let pieces: Pieces | undefined;
+  let atEnd = false;
+  let busy: Promise<unknown> | undefined;
+
+  /** Fetches until `count` chunks are there or nothing is left. */
+  async function fetchAhead(count: number): Promise<void> {
+    while (!atEnd && ahead.length < count) {
+      const native = cut.full() ? undefined : await session.fetch(result);
+      const chunk = native === undefined ? undefined : cut.take(native);
+      if (chunk !== undefined) ahead.push(chunk);
+      else if (native === undefined) await finish();
+    }
+  }
+
+  async function finish(): Promise<void> {
+    if (!cut.full() && (await session.failed())) throw new StreamFailed();
+    atEnd = true;
+    await session.end();
+  }
+
+  /** The consumer is busy: it holds no slot, and when the read is cancelled meanwhile nobody else cleans up. */
+  function rest(): void {
+    if (atEnd) return;
+    session.pause();
+    session.cancellation.listen(() => void session.end());
+  }
+
+  async function fetchTurn(): Promise<void> {
+    try {
+      await session.resume();
+      await fetchAhead(options.crowded() ? CHUNKS_PER_TURN : 1);
+      rest();
+    } catch (error) {
+      await session.end();
+      throw options.failureOf(error);
+    }
+  }
+
+  await fetchAhead(1);
+  // A result of few rows is read to its end before anything is handed out: when it fails, it fails as a whole.
+  if ((ahead[0]?.rows ?? 0) < FULL_CHUNK) await fetchAhead(2);
+  rest();
+  return {
+    columns,
+    total: options.total,
+    watch: NOT_WATCHED,
+    async next() {
+      if (options.signal.aborted) throw options.signal.reason;
+      const piece = pieces?.next().value;
+      if (piece !== undefined) return piece;
+      if (ahead.length === 0 && !atEnd) {
+        busy = fetchTurn();
+        await busy;
+      }
+      const found = ahead.shift();
+      if (found === undefined || !isLong(found)) return found;
+      pieces = piecesOf(found, columns, maxValueBytes);
+      return pieces.next().value;
+    },
+    async close() {
+      session.cancellation.cancel(new RequestFailure({ kind: "cancelled" }));
+      await busy?.catch(() => {});
+      ahead.length = 0;
+      pieces = undefined;
+      atEnd = true;
+      await session.end();
+    },
+  };
+}

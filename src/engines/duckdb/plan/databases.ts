@@ -1,0 +1,159 @@
+import { changedName, copiesIntoTable, effectsOf, insertedRows } from "../../../sql/classify.ts";
+import { reachesOf } from "../../../sql/reach.ts";
+import type { Statement } from "../../../sql/statement.ts";
+import type { TextRows } from "../../engine.ts";
+import type { RecordStore } from "../../write-once.ts";
+import { duckdbDialect } from "../dialect.ts";
+
+/** A database that is open: the main one, or one that a connection has attached. */
+export interface Database {
+  /** In lower case. */
+  readonly name: string;
+  /** As DuckDB calls it: `duckdb`, `sqlite`, `postgres`. */
+  readonly type: string;
+  /** Its data end with the process. */
+  readonly inMemory: boolean;
+  readonly readOnly: boolean;
+  /** Names without a database mean this one, or at least this one first. */
+  readonly isDefault: boolean;
+  /** Names without a database are looked up in others too. */
+  readonly sharesNames: boolean;
+}
+
+type Inspect = (statement: Statement) => Promise<TextRows>;
+
+export async function listDatabases(inspect: Inspect): Promise<readonly Database[]> {
+  const rows = await inspect({
+    sql:
+      "SELECT lower(database_name), type, (type = 'duckdb' AND path IS NULL)::VARCHAR, readonly::VARCHAR, " +
+      "(database_name = current_database())::VARCHAR, contains(current_setting('search_path'), ',')::VARCHAR " +
+      "FROM duckdb_databases() WHERE NOT internal",
+    values: [],
+  });
+  return rows.map(([name, type, inMemory, readOnly, isDefault, sharesNames]) => ({
+    name: name ?? "",
+    type: type ?? "",
+    inMemory: inMemory === "true",
+    readOnly: readOnly === "true",
+    isDefault: isDefault === "true",
+    sharesNames: sharesNames === "true",
+  }));
+}
+
+/** The database that a statement changes, as far as its words tell. */
+export function changedDatabase(sql: string, databases: readonly Database[]): Database | undefined {
+  const path = changedName(sql, duckdbDialect);
+  if (path === undefined) return undefined;
+  const named = path.length > 1 ? databases.find(({ name }) => name === path[0]) : undefined;
+  return named ?? databases.find(({ isDefault }) => isDefault);
+}
+
+/** What is known about the databases that are open. */
+export interface Databases {
+  /** Whether the result of a statement is lost when DuckDB commits it by itself and fails to checkpoint its file. */
+  mayLoseResult(sql: string): Promise<boolean> | boolean;
+  /** Where the records of a write are kept, whichever of these lists of statements it runs. */
+  recordStore(samples: readonly (readonly Statement[])[]): Promise<RecordStore>;
+  /** Others may be open from now on. */
+  forget(): void;
+}
+
+/** What is found out about statements is kept for so many of so many characters at most. */
+const KNOWN_TEXTS = 256;
+const LONGEST_TEXT = 8 * 1024;
+
+export function openDatabases(inspect: Inspect): Databases {
+  let listed: Promise<readonly Database[]> | undefined;
+  const lossy = new Map<string, boolean>();
+
+  function list(): Promise<readonly Database[]> {
+    const listing = listed ?? listDatabases(inspect);
+    listed = listing;
+    listing.catch(() => {
+      if (listed === listing) listed = undefined;
+    });
+    return listing;
+  }
+
+  async function look(sql: string): Promise<boolean> {
+    const listing = list();
+    const databases = await listing;
+    const changed = changedDatabase(sql, databases);
+    const may = (changed === undefined ? databases : [changed]).some(
+      ({ type, inMemory }) => type === "duckdb" && !inMemory,
+    );
+    if (listed === listing) keep(sql, may);
+    return may;
+  }
+
+  function keep(sql: string, may: boolean): void {
+    if (sql.length > LONGEST_TEXT) return;
+    if (lossy.size >= KNOWN_TEXTS) lossy.clear();
+    lossy.set(sql, may);
+  }
+
+  return {
+    mayLoseResult(sql) {
+      const known = lossy.get(sql);
+      if (known !== undefined) return known;
+      // How many rows it inserts is known without a result.
+      if (insertedRows(sql, duckdbDialect) === undefined) return look(sql);
+      keep(sql, false);
+      return false;
+    },
+    async recordStore(samples) {
+      const databases = await list();
+      const found = samples.flatMap((statements) => changedBy(statements, databases));
+      const none = found.find((each) => typeof each === "string");
+      if (none !== undefined) return { kind: "none", reason: none };
+      const changed = new Set(found.filter((each) => typeof each !== "string"));
+      // What changes nothing may be repeated; its response is kept where nothing else is.
+      if (changed.size === 0) return { kind: "memory" };
+      const [only, ...others] = changed;
+      if (only === undefined || others.length > 0) {
+        const names = [...changed].map(({ name }) => `'${name}'`).sort();
+        return { kind: "none", reason: `it changes several databases, ${names.join(" and ")}` };
+      }
+      return storeIn(only);
+    },
+    forget() {
+      listed = undefined;
+      lossy.clear();
+    },
+  };
+}
+
+/** The databases that these statements change, or why that cannot be known. */
+function changedBy(statements: readonly Statement[], databases: readonly Database[]): (Database | string)[] {
+  const texts = statements.map(({ sql }) => sql);
+  return effectsOf(texts, duckdbDialect).flatMap((effect, index): readonly (Database | string)[] => {
+    if (effect.kind === "reads") return [];
+    const sql = texts[index] ?? "";
+    const [reach] = reachesOf(sql, duckdbDialect);
+    if (reach !== undefined && !copiesIntoTable(sql, duckdbDialect))
+      return [`it reaches beyond its data (${reach.what})`];
+    const database = changedDatabase(sql, databases);
+    const [only, ...others] = candidates(database, databases);
+    if (only === undefined || others.length > 0) return [`Eider cannot tell which database ${effect.verb} changes`];
+    // MySQL ends the transaction there.
+    if (only.type === "mysql" && DEFINES.has(effect.verb)) return [`MySQL commits ${effect.verb} by itself`];
+    return [only];
+  });
+}
+
+const DEFINES = new Set(["CREATE", "DROP", "ALTER"]);
+
+function candidates(found: Database | undefined, databases: readonly Database[]): readonly Database[] {
+  if (found === undefined) return [];
+  return found.isDefault && found.sharesNames ? databases.filter(({ readOnly }) => !readOnly) : [found];
+}
+
+/** Kinds of databases with transactions and unique keys, which DuckDB can make tables in. */
+const HOLD_RECORDS = new Set(["duckdb", "sqlite", "postgres", "mysql"]);
+
+function storeIn({ name, type, inMemory, readOnly }: Database): RecordStore {
+  if (readOnly) return { kind: "none", reason: `the database '${name}' is read-only` };
+  if (inMemory) return { kind: "memory" };
+  if (HOLD_RECORDS.has(type)) return { kind: "database", name, type };
+  return { kind: "none", reason: `the database '${name}' is of type ${type}, which has no unique keys` };
+}

@@ -1,0 +1,222 @@
+import { openLru } from "../../../bounded/lru.ts";
+import { textBytes } from "../../../bounded/own-text.ts";
+import type { Statement } from "../../../sql/statement.ts";
+import type { TextRows } from "../../engine.ts";
+import { mentions } from "../session/connection-pool.ts";
+import { shortName } from "../database/data-versions.ts";
+
+/** What the rows of a query depend on, besides its text and values. */
+export interface Dependencies {
+  /** The same query, asked twice at the same time, may be answered once. */
+  readonly shareable: boolean;
+  /** It depends on nothing but these tables of our own database, by their short names. Undefined: on the time, files, other databases or unknown things. */
+  readonly tables: readonly string[] | undefined;
+}
+
+export interface DependencyFinder {
+  /** Looks at a query once per text. Never rejects: what cannot be found out is unknown. */
+  of(statement: Statement): Promise<Dependencies>;
+  /** What is known about a text by now. */
+  known(sql: string): Dependencies | undefined;
+  /** Names, or these (in lower case), may mean other things from now on. */
+  forget(names?: readonly string[]): void;
+}
+
+/** How the database sees a query. */
+export interface QueryInspection {
+  /** Runs a statement of ours, without the optimizer: plans have nothing folded away. */
+  inspect(statement: Statement): Promise<TextRows>;
+  /** The catalogs of our own databases: nobody else changes them. */
+  readonly catalogs: ReadonlySet<string>;
+}
+
+const UNKNOWN: Dependencies = { shareable: false, tables: undefined };
+/** For SQL texts of a thousand characters: four thousand of them. */
+const MAX_BYTES = 8 * 1024 * 1024;
+
+export function dependencyFinder(inspection: QueryInspection): DependencyFinder {
+  const found = openLru<Dependencies>({ maxBytes: MAX_BYTES, bytesOf: bytesOfTables });
+  const looking = new Map<string, Promise<Dependencies>>();
+  let hidden: Promise<HiddenTexts> | undefined;
+
+  async function look(statement: Statement): Promise<Dependencies> {
+    hidden ??= hiddenTexts(inspection).catch((error: unknown) => {
+      // A catalog that cannot be read now may be readable later.
+      hidden = undefined;
+      throw error;
+    });
+    const [texts, plan] = await Promise.all([hidden, explained(statement, inspection)]);
+    return dependenciesOf(`${statement.sql}\n${texts.behind(statement.sql)}`, {
+      volatile: texts.volatile,
+      timed: texts.timed,
+      plan: readPlan(plan),
+      catalogs: inspection.catalogs,
+    });
+  }
+
+  return {
+    of(statement) {
+      const { sql } = statement;
+      const known = found.get(sql);
+      if (known !== undefined) return Promise.resolve(known);
+      const running = looking.get(sql);
+      if (running !== undefined) return running;
+      const work = look(statement)
+        .catch(() => UNKNOWN)
+        .then((dependencies) => {
+          if (looking.get(sql) === work) {
+            looking.delete(sql);
+            found.set(sql, dependencies);
+          }
+          return dependencies;
+        });
+      looking.set(sql, work);
+      return work;
+    },
+    known: (sql) => found.get(sql),
+    forget(names) {
+      if (names === undefined) found.clear();
+      // A view may stand between the text and the name.
+      else
+        found.deleteWhere(
+          (sql, { tables }) => mentions(sql, names) || (tables?.some((table) => names.includes(table)) ?? false),
+        );
+      looking.clear();
+      // Looking through all views and functions takes longer than most queries. A change of ours only swaps a view whose text
+      // names a table and calls nothing.
+      if (names === undefined) hidden = undefined;
+    },
+  };
+}
+
+function bytesOfTables({ tables = [] }: Dependencies): number {
+  return tables.reduce((sum, table) => sum + textBytes(table), 64);
+}
+
+/** The physical plan, as DuckDB prints it in JSON. */
+async function explained({ sql, values }: Statement, { inspect }: QueryInspection): Promise<string> {
+  const [[, plan] = []] = await inspect({ sql: `EXPLAIN (FORMAT json) ${sql}`, values });
+  return plan ?? "[]";
+}
+
+interface PlanNode {
+  readonly name: string;
+  readonly children: readonly PlanNode[];
+  readonly extra_info: { readonly Table?: string };
+}
+
+/** Operators at the bottom of a plan whose rows come from the query itself. */
+const OWN_ROWS = new Set(
+  (
+    "DUMMY_SCAN EMPTY_RESULT COLUMN_DATA_SCAN CTE_SCAN REC_CTE_SCAN DELIM_SCAN HASH_GROUP_BY RANGE GENERATE_SERIES " +
+    "UNNEST REPEAT REPEAT_ROW JSON_EACH JSON_TREE TEST_ALL_TYPES"
+  ).split(" "),
+);
+
+interface PlanFacts {
+  readonly tables: ReadonlySet<string>;
+  /** Something at the bottom that is no table of DuckDB. */
+  readonly external: boolean;
+  readonly samples: boolean;
+}
+
+function readPlan(json: string): PlanFacts {
+  const tables = new Set<string>();
+  let external = false;
+  let samples = false;
+  const visit = (node: PlanNode): void => {
+    if (node.name.includes("SAMPLE")) samples = true;
+    if (node.name === "SEQ_SCAN" && node.extra_info.Table !== undefined) tables.add(node.extra_info.Table);
+    else if (node.children.length === 0 && !OWN_ROWS.has(node.name)) external = true;
+    node.children.forEach(visit);
+  };
+  // DuckDB's own output, of the shape above.
+  for (const root of JSON.parse(json) as readonly PlanNode[]) visit(root);
+  return { tables, external, samples };
+}
+
+function dependenciesOf(
+  text: string,
+  facts: {
+    readonly volatile: RegExp;
+    readonly timed: RegExp;
+    readonly plan: PlanFacts;
+    readonly catalogs: ReadonlySet<string>;
+  },
+): Dependencies {
+  const { plan, catalogs } = facts;
+  const shareable = !plan.samples && !facts.volatile.test(text);
+  const own =
+    !plan.external && [...plan.tables].every((table) => [...catalogs].some((catalog) => isIn(table, catalog)));
+  return {
+    shareable,
+    tables: shareable && own && !facts.timed.test(text) ? [...plan.tables].map(shortName) : undefined,
+  };
+}
+
+/** Plans name tables as `catalog.schema.table`, with quotes where a name needs them. */
+function isIn(table: string, catalog: string): boolean {
+  return table.startsWith(`${catalog}.`) || table.startsWith(`"${catalog.replaceAll('"', '""')}".`);
+}
+
+/** Views and macros hide what they call: their texts count as part of the query that names them. */
+interface HiddenTexts {
+  behind(sql: string): string;
+  readonly volatile: RegExp;
+  readonly timed: RegExp;
+}
+
+/**
+ * Functions whose answer is not told by their arguments, though DuckDB calls them consistent, and those that run SQL from
+ * a value. What ends in _query or _execute hands SQL to another database.
+ */
+const ALSO_VOLATILE = [
+  "getvariable",
+  "getenv",
+  "current_setting",
+  "query",
+  "query_table",
+  "pg_sleep",
+  "\\w+_query",
+  "\\w+_execute",
+];
+const ALSO_TIMED = ["age", "ago"];
+const TIMED_WITHOUT_PARENTHESES = ["current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"];
+
+async function hiddenTexts({ inspect }: QueryInspection): Promise<HiddenTexts> {
+  const rows = (sql: string): Promise<TextRows> => inspect({ sql, values: [] });
+  const unsteady = await rows(
+    "SELECT DISTINCT function_name, stability FROM duckdb_functions() WHERE stability <> 'CONSISTENT'",
+  );
+  const named = await rows(
+    "SELECT view_name, sql FROM duckdb_views() WHERE NOT internal " +
+      "UNION ALL SELECT function_name, macro_definition FROM duckdb_functions() WHERE NOT internal AND macro_definition IS NOT NULL",
+  );
+  const definitions = named.map(([name, text]) => ({ name: (name ?? "").toLowerCase(), text: text ?? "" }));
+  const functionsOf = (wanted: string): string[] =>
+    unsteady.flatMap(([name, stability]) =>
+      stability === wanted && /^\w+$/.test(name ?? "") && name !== "error" ? [name ?? ""] : [],
+    );
+  return {
+    volatile: calls([...functionsOf("VOLATILE"), ...ALSO_VOLATILE], []),
+    timed: calls([...functionsOf("CONSISTENT_WITHIN_QUERY"), ...ALSO_TIMED], TIMED_WITHOUT_PARENTHESES),
+    behind(sql) {
+      const used = new Set<string>();
+      const follow = (text: string): void => {
+        const lower = text.toLowerCase();
+        for (const definition of definitions) {
+          if (used.has(definition.text) || !lower.includes(definition.name)) continue;
+          used.add(definition.text);
+          follow(definition.text);
+        }
+      };
+      follow(sql);
+      return [...used].join("\n");
+    },
+  };
+}
+
+function calls(functions: readonly string[], words: readonly string[]): RegExp {
+  const called = `\\b(?:${functions.join("|")})"?\\s*\\(`;
+  return new RegExp(words.length === 0 ? called : `${called}|\\b(?:${words.join("|")})\\b`, "i");
+}

@@ -1,0 +1,85 @@
+import duckdb from "@duckdb/node-bindings";
+import type { Column } from "../../../result/column.ts";
+import { uniqueNames } from "../../../result/column-names.ts";
+import type { BoundValue, Statement } from "../../../sql/statement.ts";
+import { wholeTokens } from "../../../sql/whole-tokens.ts";
+import { duckdbDialect } from "../dialect.ts";
+import { columnTypeOf } from "../load/logical-type.ts";
+import { CHANGES_ROWS } from "./statement-kinds.ts";
+
+const { StatementType } = duckdb;
+
+/** Kinds of statements that have rows. What changes rows has some where it says RETURNING. */
+const HAS_ROWS: ReadonlySet<duckdb.StatementType> = new Set([
+  StatementType.SELECT,
+  StatementType.EXPLAIN,
+  StatementType.CALL,
+  StatementType.PRAGMA,
+]);
+
+/** Whether columns and types are after a statement what they were before it. One that cannot be prepared may do anything. */
+export async function leavesShapesAlone(native: duckdb.Connection, { sql }: Statement): Promise<boolean> {
+  try {
+    const prepared = await duckdb.prepare(native, sql);
+    const type = duckdb.prepared_statement_type(prepared);
+    duckdb.destroy_prepare_sync(prepared);
+    return CHANGES_ROWS.has(type) || type === StatementType.SELECT || type === StatementType.EXPLAIN;
+  } catch {
+    return false;
+  }
+}
+
+/** The columns that a statement would return, none for one without rows. Undefined when preparing does not tell. */
+export async function describeStatement(
+  native: duckdb.Connection,
+  statement: Statement,
+): Promise<readonly Column[] | undefined> {
+  if (statement.values.length === 0) return columnsOfSql(native, statement.sql);
+  // A type may follow from that of a value, which a prepared statement does not know; and constants are not taken everywhere.
+  const known = await columnsOfSql(native, withConstants(statement));
+  return known ?? (await columnsOfSql(native, statement.sql));
+}
+
+async function columnsOfSql(native: duckdb.Connection, sql: string): Promise<readonly Column[] | undefined> {
+  try {
+    const prepared = await duckdb.prepare(native, sql);
+    try {
+      return columnsOfPrepared(prepared, sql);
+    } finally {
+      duckdb.destroy_prepare_sync(prepared);
+    }
+  } catch {
+    // Names that are not there, PIVOT, a type that nobody could return: planning tells what is wrong with them.
+    return undefined;
+  }
+}
+
+function columnsOfPrepared(prepared: duckdb.PreparedStatement, sql: string): readonly Column[] {
+  const type = duckdb.prepared_statement_type(prepared);
+  if (!HAS_ROWS.has(type) && !CHANGES_ROWS.has(type)) return [];
+  const columns = Array.from({ length: duckdb.prepared_statement_column_count(prepared) }, (_, index) => ({
+    name: duckdb.prepared_statement_column_name(prepared, index),
+    type: columnTypeOf(duckdb.prepared_statement_column_logical_type(prepared, index)),
+  }));
+  // Otherwise it is the number of rows, which is told apart.
+  if (CHANGES_ROWS.has(type) && !/\breturning\b/i.test(sql)) return [];
+  const names = uniqueNames(columns);
+  return columns.map((column, index) => ({ ...column, name: names[index] ?? column.name }));
+}
+
+/** The statement with its values in the text: they are samples, and it is never run. */
+function withConstants({ sql, values }: Statement): string {
+  let text = "";
+  for (const token of wholeTokens(sql, duckdbDialect)) {
+    const bound = token.kind === "placeholder" ? values[Number(token.text.slice(1)) - 1] : undefined;
+    text += bound === undefined ? token.text : constantOf(bound);
+  }
+  return text;
+}
+
+/** A text is a literal, which DuckDB takes for any type, as it takes a bound text. */
+function constantOf({ type, value }: BoundValue): string {
+  if (value === null) return "NULL";
+  const literal = `'${String(value).replaceAll("'", "''")}'`;
+  return type === "VARCHAR" ? literal : `CAST(${literal} AS ${type})`;
+}

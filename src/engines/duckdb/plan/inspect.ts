@@ -1,0 +1,51 @@
+import duckdb from "@duckdb/node-bindings";
+import { type Chunk, isValid } from "../../../result/chunk.ts";
+import type { Statement } from "../../../sql/statement.ts";
+import { NOT_WATCHED, type StopSignal, type TextRows } from "../../engine.ts";
+import { bindValues } from "../session/bind-values.ts";
+import { EVERYTHING, heldRows } from "../load/held-rows.ts";
+
+const NEVER_STOPPED: StopSignal = {
+  aborted: false,
+  reason: undefined,
+  addEventListener() {},
+  removeEventListener() {},
+};
+
+/** Runs a statement of ours that reads about the database. All its columns are text. */
+export async function inspect(native: duckdb.Connection, { sql, values }: Statement): Promise<TextRows> {
+  const statement = await duckdb.prepare(native, sql);
+  try {
+    bindValues(statement, values);
+    const result = await duckdb.execute_prepared(statement);
+    return await textRows(result);
+  } finally {
+    duckdb.destroy_prepare_sync(statement);
+  }
+}
+
+/** All rows of a result whose columns are text; none of one without rows. */
+export async function textRows(result: duckdb.Result): Promise<TextRows> {
+  if (duckdb.result_return_type(result) !== duckdb.ResultType.QUERY_RESULT) return [];
+  const rows = heldRows(result, {
+    total: undefined,
+    window: EVERYTHING,
+    signal: NEVER_STOPPED,
+    watch: NOT_WATCHED,
+    maxValueBytes: Number.POSITIVE_INFINITY,
+  });
+  const texts: (string | null)[][] = [];
+  for (let chunk = await rows.next(); chunk !== undefined; chunk = await rows.next()) texts.push(...textsOf(chunk));
+  return texts;
+}
+
+function textsOf({ rows, vectors }: Chunk): (string | null)[][] {
+  return Array.from({ length: rows }, (_, row) =>
+    vectors.map((vector) => {
+      if (vector.layout !== "bytes") throw new Error("Only text is inspected");
+      if (!isValid(vector.validity, row)) return null;
+      const start = vector.starts[row] ?? 0;
+      return Buffer.from(vector.bytes.subarray(start, start + (vector.lengths[row] ?? 0))).toString();
+    }),
+  );
+}

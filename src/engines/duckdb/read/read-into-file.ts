@@ -1,0 +1,93 @@
+import duckdb from "@duckdb/node-bindings";
+import { RequestFailure } from "../../../failure.ts";
+import type { Column } from "../../../result/column.ts";
+import type { Statement } from "../../../sql/statement.ts";
+import type { FileKind, FileRows, Read, Window } from "../../engine.ts";
+import { EVERYTHING } from "../load/held-rows.ts";
+import { messageOf } from "../messages.ts";
+import { parquetQuery, type WideInteger } from "./parquet-columns.ts";
+import type { ReadMemory } from "./read-memory.ts";
+import { countRows } from "./reading.ts";
+import { resultColumns } from "../load/result-columns.ts";
+import type { Session } from "../session/session.ts";
+import { snapshotOf, totalOf } from "./read-transaction.ts";
+import { windowedQuery } from "./windowed-query.ts";
+
+export interface NewFile {
+  readonly kind: FileKind;
+  readonly path: string;
+}
+
+interface With {
+  readonly session: Session;
+  readonly memory: ReadMemory;
+}
+
+/** Writes the rows by COPY. Columns, rows and total are of one snapshot. Where the file lies stays out of messages. */
+export async function readIntoFile(read: Read, file: NewFile, { session, memory }: With): Promise<FileRows> {
+  try {
+    return await copyInto(read, file, { session, memory, wide: "DECIMAL(38,0)" }).catch(async (error: unknown) => {
+      // A number of 39 digits, for which Parquet has no type. Such a failure also ends the transaction.
+      if (!messageOf(error).includes("to DECIMAL(38,0)")) throw error;
+      await session.rollback();
+      return await copyInto(read, file, { session, memory, wide: "VARCHAR" });
+    });
+  } catch (error) {
+    if (error instanceof RequestFailure) throw error;
+    throw new Error(messageOf(error).replaceAll(file.path, "spool"));
+  }
+}
+
+/** For the columns alone: DuckDB plans it and reads nothing. */
+const NO_ROWS: Window = { limit: 0, offset: 0 };
+
+async function copyInto(
+  read: Read,
+  file: NewFile,
+  { session, memory, wide }: With & { readonly wide: WideInteger },
+): Promise<FileRows> {
+  const snapshot = snapshotOf(read, session);
+  const { last } = snapshot;
+  const window = read.window ?? EVERYTHING;
+  const total = await totalOf(read, session, snapshot);
+  await snapshot.start();
+  const empty = await windowedQuery(last, NO_ROWS, { session, memory });
+  const query = empty && (await windowedQuery(last, window, { session, memory }));
+  if (empty === undefined || query === undefined) throw standsAlone(file.kind);
+
+  const columns = resultColumns(await session.execute(empty));
+  const written = duckdb.rows_changed(await session.execute(copyQuery(query, columns, { file, wide })));
+  switch (total.kind) {
+    case "none":
+      return { total: undefined };
+    case "known":
+      return { total: total.rows };
+    case "own":
+      return { total: totalTold(written, window) ?? (await countRows(session, last)) };
+  }
+}
+
+/** The path is bound like any other value, so that the statement is the same for each call and stays prepared. */
+function copyQuery(
+  { sql, values }: Statement,
+  columns: readonly Column[],
+  { file, wide }: { readonly file: NewFile; readonly wide: WideInteger },
+): Statement {
+  return {
+    // Not by way of another file that DuckDB would name itself, and nobody would remove.
+    sql: `COPY (${parquetQuery(sql, columns, wide)}) TO $${values.length + 1} (FORMAT ${file.kind}, USE_TMP_FILE false)`,
+    values: [...values, { type: "VARCHAR", value: file.path }],
+  };
+}
+
+/** A page that is not full is the last one. */
+function totalTold(written: number, { limit, offset }: Window): number | undefined {
+  const isLast = (limit === undefined || written < limit) && (written > 0 || offset === 0);
+  return isLast ? offset + written : undefined;
+}
+
+/** PRAGMA, CALL, EXPLAIN and the like: the caller can ask for their rows in another format. */
+function standsAlone(kind: FileKind): RequestFailure {
+  const message = `Not available as ${kind}: the last statement of the template is no query`;
+  return new RequestFailure({ kind: "invalid-params", errors: [{ field: "format", message }] });
+}

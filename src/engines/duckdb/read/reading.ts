@@ -1,0 +1,40 @@
+import duckdb from "@duckdb/node-bindings";
+import type { Statement } from "../../../sql/statement.ts";
+import type { Rows, StopSignal, Window } from "../../engine.ts";
+import type { ReadMemory } from "./read-memory.ts";
+import type { RememberedTotals } from "./total-cache.ts";
+import type { Session } from "../session/session.ts";
+import type { StreamOptions } from "../load/streamed-rows.ts";
+import { countQuery } from "./wrap-query.ts";
+
+/** A read on its way: its statements, and what they run with. */
+export interface Reading {
+  readonly session: Session;
+  readonly memory: ReadMemory;
+  readonly last: Statement;
+  readonly window: Window;
+  readonly total: Total;
+  readonly signal: StopSignal;
+  readonly maxValueBytes: number;
+  readonly stream: Pick<StreamOptions, "crowded" | "failureOf">;
+  readonly totals: RememberedTotals;
+  readonly watch: Rows["watch"];
+  /** A second session beside this one, when there is room for it. */
+  readonly sibling: () => Promise<Session> | undefined;
+  /** Opens the snapshot and runs the leading statements in it, if that has not been done. */
+  start(): Promise<void>;
+  /** Throws the snapshot away and takes a new one. */
+  restart(): Promise<void>;
+}
+
+/** Whether and how the rows are counted: those of the last statement itself, or known already. */
+export type Total =
+  | { readonly kind: "none" }
+  | { readonly kind: "own" }
+  | { readonly kind: "known"; readonly rows: number };
+
+export async function countRows(session: Session, statement: Statement): Promise<number> {
+  const result = await session.execute(countQuery(statement));
+  const vector = duckdb.data_chunk_get_vector(duckdb.result_get_chunk(result, 0), 0);
+  return Number(Buffer.from(duckdb.vector_get_data(vector, 8)).readBigInt64LE());
+}

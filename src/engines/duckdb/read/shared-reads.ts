@@ -1,0 +1,108 @@
+import type { Rows, StopSignal } from "../../engine.ts";
+import { openStop, type Stop } from "../../stop.ts";
+import { isHeld } from "../load/held-rows.ts";
+
+/** Identical reads at the same time are one execution. */
+export interface SharedReads {
+  /** `key` tells reads apart: two with the same key would give the same rows. */
+  read(key: string, options: SharedRead): Promise<Rows>;
+  /** How many reads got the rows of somebody else's execution. */
+  shared(): number;
+}
+
+export interface SharedRead {
+  readonly signal: StopSignal;
+  /** Whether two callers may be told the same; asked only when there is somebody to share with. */
+  readonly mayShare: () => Promise<boolean>;
+  readonly run: (signal: StopSignal) => Promise<Rows>;
+}
+
+/** An execution under way, and how many wait for it. It is stopped when the last of them has gone. */
+interface Flight {
+  readonly result: Promise<Rows>;
+  readonly stop: Stop;
+  members: number;
+  /** Somebody has given up on it: nobody joins any more, or it might be kept alive for ever. */
+  abandoned: boolean;
+}
+
+export function openSharedReads(): SharedReads {
+  const flights = new Map<string, Flight>();
+  let shares = 0;
+
+  async function lead(key: string, { signal, run }: SharedRead): Promise<Rows> {
+    const stop = openStop();
+    const flight: Flight = { result: run(stop.signal), stop, members: 0, abandoned: false };
+    flights.set(key, flight);
+    const over = (): void => {
+      flights.delete(key);
+    };
+    flight.result.then((rows) => {
+      over();
+      if (flight.members === 0) void rows.close();
+    }, over);
+    const rows = await waitFor(flight, signal);
+    if (isHeld(rows)) return rows.again(signal);
+    // A stream is the leader's alone, and ends with it.
+    signal.addEventListener("abort", () => stop.abort(signal.reason));
+    return rows;
+  }
+
+  return {
+    async read(key, options) {
+      const { signal, run } = options;
+      const flight = flights.get(key);
+      if (flight === undefined) return await lead(key, options);
+      if (flight.abandoned) return await run(signal);
+      const shared = await waitFor(flight, signal, options.mayShare());
+      if (shared === undefined || !isHeld(shared)) return await run(signal);
+      shares++;
+      return shared.again(signal);
+    },
+    shared: () => shares,
+  };
+}
+
+/** The rows of a flight; undefined when `mayShare` says no. Rejects when the caller is stopped: the others stay. */
+function waitFor(flight: Flight, signal: StopSignal): Promise<Rows>;
+function waitFor(flight: Flight, signal: StopSignal, mayShare: Promise<boolean>): Promise<Rows | undefined>;
+function waitFor(flight: Flight, signal: StopSignal, mayShare?: Promise<boolean>): Promise<Rows | undefined> {
+  flight.members++;
+  return new Promise((resolve, reject) => {
+    const leave = (): void => {
+      flight.members--;
+      signal.removeEventListener("abort", stopped);
+    };
+    const stopped = (): void => {
+      flight.abandoned = true;
+      leave();
+      const gone = (): void => reject(signal.reason);
+      if (flight.members > 0) gone();
+      else {
+        // The last one waits until the execution has really ended: nothing of it is left then.
+        flight.stop.abort(signal.reason);
+        flight.result.then(gone, gone);
+      }
+    };
+    if (signal.aborted) return stopped();
+    signal.addEventListener("abort", stopped);
+    const take = (): void => {
+      flight.result.then(
+        (rows) => {
+          leave();
+          resolve(rows);
+        },
+        (error: unknown) => {
+          leave();
+          reject(error);
+        },
+      );
+    };
+    if (mayShare === undefined) return take();
+    mayShare.then((shares) => {
+      if (shares) return take();
+      leave();
+      resolve(undefined);
+    }, reject);
+  });
+}

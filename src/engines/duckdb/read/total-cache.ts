@@ -1,0 +1,71 @@
+import { openLru } from "../../../bounded/lru.ts";
+import type { Statement } from "../../../sql/statement.ts";
+import type { DataVersions } from "../database/data-versions.ts";
+import type { DependencyFinder } from "../plan/dependencies.ts";
+import { statementKey } from "../plan/statement-key.ts";
+
+/** How many rows queries have, for as long as nobody can have changed that. */
+export interface RememberedTotals {
+  /** The same object as long as it holds: one that is kept anew is another. */
+  get(query: Statement): RememberedTotal | undefined;
+  /** Keeps what was counted in a snapshot that was taken after `moment`, if the query is one to remember. */
+  keep(query: Statement, rows: number, moment: number): void;
+  now(): number;
+  /** Whether what a query reads is known to be as it was at a moment. */
+  unchangedSince(moment: number, query: Statement): boolean;
+  /** One of them spared a count. */
+  noteUsed(): void;
+  /** How many did. */
+  used(): number;
+}
+
+export interface RememberedTotal {
+  readonly rows: number;
+}
+
+interface TotalCacheEntry extends RememberedTotal {
+  readonly moment: number;
+  readonly tables: readonly string[];
+}
+
+/** Some twenty thousand totals of usual queries. A key holds every value that a client sent. */
+const MAX_BYTES = 16 * 1024 * 1024;
+/** A query with values that are longer is counted each time. */
+const MAX_ENTRY_BYTES = 256 * 1024;
+/** A total itself; the names of its tables are those that the dependencies hold. */
+const TOTAL_BYTES = 80;
+
+export function rememberedTotals(versions: DataVersions, dependencies: DependencyFinder): RememberedTotals {
+  const totals = openLru<TotalCacheEntry>({
+    maxBytes: MAX_BYTES,
+    maxEntryBytes: MAX_ENTRY_BYTES,
+    bytesOf: () => TOTAL_BYTES,
+  });
+  let used = 0;
+  return {
+    get(query) {
+      const key = statementKey(query);
+      const kept = totals.get(key);
+      if (kept === undefined) return undefined;
+      if (versions.unchangedSince(kept.moment, kept.tables)) return kept;
+      totals.delete(key);
+      return undefined;
+    },
+    keep(query, rows, moment) {
+      // What a query depends on is found out once, beside the answer that is on its way.
+      void dependencies.of(query).then(({ tables }) => {
+        if (tables === undefined || !versions.unchangedSince(moment, tables)) return;
+        totals.set(statementKey(query), { rows, moment, tables });
+      });
+    },
+    now: versions.now,
+    noteUsed() {
+      used++;
+    },
+    used: () => used,
+    unchangedSince(moment, query) {
+      const tables = dependencies.known(query.sql)?.tables;
+      return tables !== undefined && versions.unchangedSince(moment, tables);
+    },
+  };
+}

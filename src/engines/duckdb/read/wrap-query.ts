@@ -1,0 +1,44 @@
+import type { BoundValue, Statement } from "../../../sql/statement.ts";
+import type { Window } from "../../engine.ts";
+
+/** The query as a table, from which the wanted part is read. The newline ends a comment that the query may end with. */
+export function wrapQuery(query: Statement, window: Window): Statement {
+  return withWindow({ sql: `SELECT * FROM (${query.sql}\n) q`, values: query.values }, window);
+}
+
+const PLAIN_SELECT = /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*(?:select|from|with)\b/i;
+
+/**
+ * The query with the window at its end, which DuckDB plans in less time than a sub-query (1.2 against 1.4 times the
+ * query alone). It does not parse when the query has a LIMIT of its own. Undefined where it would parse and mean
+ * something else: after SUMMARIZE the limit would be that of the summarised query, and an OFFSET alone would join a
+ * LIMIT of the query.
+ */
+export function extendQuery(query: Statement, window: Window): Statement | undefined {
+  if (!PLAIN_SELECT.test(query.sql) || (window.limit === undefined && window.offset > 0)) return undefined;
+  return withWindow(query, window);
+}
+
+/** How many rows the query has. */
+export function countQuery({ sql, values }: Statement): Statement {
+  return { sql: `SELECT count(*) FROM (${sql}\n) q`, values };
+}
+
+function withWindow({ sql, values }: Statement, { limit, offset }: Window): Statement {
+  const next = `$${values.length + 1}`;
+  if (limit === undefined) {
+    return offset === 0 ? { sql, values } : { sql: `${sql}\nOFFSET ${next}`, values: [...values, whole(offset)] };
+  }
+  // DuckDB keeps the plan of a statement without parameters, and plans one with parameters at every execution. So first
+  // pages of a query without values get their limit in the text: that is about twice as fast.
+  if (offset === 0 && values.length === 0) return { sql: `${sql}\nLIMIT ${limit}`, values };
+  if (offset === 0) return { sql: `${sql}\nLIMIT ${next}`, values: [...values, whole(limit)] };
+  return {
+    sql: `${sql}\nLIMIT ${next} OFFSET $${values.length + 2}`,
+    values: [...values, whole(limit), whole(offset)],
+  };
+}
+
+function whole(number: number): BoundValue {
+  return { type: "BIGINT", value: BigInt(number) };
+}

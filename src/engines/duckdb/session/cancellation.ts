@@ -1,0 +1,111 @@
+import duckdb from "@duckdb/node-bindings";
+import type { StopSignal } from "../../engine.ts";
+import { isDurable } from "../messages.ts";
+
+/**
+ * The ways out of a read before its end: the caller's signal, or the engine that closes. A read does one thing at a
+ * time, so one listener is enough, and the signal is asked for its (slow) events once per read.
+ */
+export interface Cancellation {
+  /** Throws the reason once cancelled. */
+  check(): void;
+  /** Called when it happens, or at once when it has; undefined takes the listener away. */
+  listen(listener: (() => void) | undefined): void;
+  cancel(reason: unknown): void;
+  /** The read is over: nobody listens any more. */
+  end(): void;
+}
+
+export function cancellationOf(signal: StopSignal, ended: () => void = () => {}): Cancellation {
+  let cancelled: { readonly reason: unknown } | undefined = signal.aborted ? { reason: signal.reason } : undefined;
+  let listener: (() => void) | undefined;
+
+  function cancel(reason: unknown): void {
+    if (cancelled !== undefined) return;
+    cancelled = { reason };
+    listener?.();
+  }
+  const aborted = (): void => cancel(signal.reason);
+  if (cancelled === undefined) signal.addEventListener("abort", aborted);
+
+  return {
+    check() {
+      if (cancelled !== undefined) throw cancelled.reason;
+    },
+    listen(next) {
+      listener = next;
+      if (cancelled !== undefined) listener?.();
+    },
+    cancel,
+    end() {
+      listener = undefined;
+      signal.removeEventListener("abort", aborted);
+      ended();
+    },
+  };
+}
+
+/** DuckDB forgets an interrupt that arrives before the query has started on its thread, so it is repeated. */
+export const INTERRUPT_AGAIN_MS = 5;
+
+/**
+ * One native call on a connection, interrupted when the read is cancelled. It settles only when the call has: an
+ * interrupt never reaches the next user of the connection.
+ */
+export async function interruptible<T>(
+  connection: duckdb.Connection,
+  cancellation: Cancellation,
+  call: () => Promise<T>,
+): Promise<T> {
+  const value = await unlessDone(connection, cancellation, call);
+  cancellation.check();
+  return value;
+}
+
+/** The same for a call that cannot be undone: when it was quicker than the interrupt, its outcome counts. */
+export async function unlessDone<T>(
+  connection: duckdb.Connection,
+  cancellation: Cancellation,
+  call: () => Promise<T>,
+): Promise<T> {
+  cancellation.check();
+  let again: NodeJS.Timeout | undefined;
+  cancellation.listen(() => {
+    duckdb.interrupt(connection);
+    again = setInterval(() => duckdb.interrupt(connection), INTERRUPT_AGAIN_MS);
+  });
+  try {
+    return await call();
+  } catch (error) {
+    if (!isDurable(error)) cancellation.check();
+    throw error;
+  } finally {
+    cancellation.listen(undefined);
+    clearInterval(again);
+  }
+}
+
+/** Waits for something that others wait for as well: cancelled, this one goes and the work goes on. */
+export function abandonable<T>(cancellation: Cancellation, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const leave = (): void => {
+      try {
+        cancellation.check();
+      } catch (reason) {
+        reject(reason);
+      }
+    };
+    cancellation.listen(leave);
+    // The listener goes before whoever waits goes on: the next step sets its own.
+    work.then(
+      (value) => {
+        cancellation.listen(undefined);
+        resolve(value);
+      },
+      (error: unknown) => {
+        cancellation.listen(undefined);
+        reject(error);
+      },
+    );
+  });
+}

@@ -1,0 +1,147 @@
+import duckdb from "@duckdb/node-bindings";
+import { type Lru, openLru } from "../../../bounded/lru.ts";
+import type { DataVersions } from "../database/data-versions.ts";
+import type { SessionSettings } from "./session-settings.ts";
+
+/** One connection of DuckDB, for one user at a time, with the statements that it has prepared. */
+export interface PooledConnection {
+  readonly native: duckdb.Connection;
+  /** By SQL text. DuckDB re-binds them by itself when tables or files change. */
+  readonly statements: Lru<duckdb.PreparedStatement>;
+}
+
+export interface ConnectionPool {
+  readonly versions: DataVersions;
+  take(): Promise<PooledConnection>;
+  /** Takes back a connection without an open transaction. */
+  giveBack(connection: PooledConnection): void;
+  /** Takes back a connection that nobody must use again. */
+  discard(connection: PooledConnection): void;
+  /**
+   * Drops every prepared statement, or those that mention one of these names (in lower case): needed after DDL, because DuckDB
+   * does not see that a view or macro was replaced.
+   */
+  forgetStatements(names?: readonly string[]): void;
+  /** Waits for all connections to come back and closes them. */
+  close(): Promise<void>;
+}
+
+export interface PoolOptions {
+  readonly versions: DataVersions;
+  readonly database: duckdb.Database;
+  readonly settings: SessionSettings;
+  readonly maxIdle: number;
+  /** SQL that makes the macros of every connection. */
+  readonly macros: string;
+}
+
+const MIB = 1024 * 1024;
+/** What prepared statements may take on all connections together, as far as it can be estimated. */
+const STATEMENT_BYTES = 512 * MIB;
+/** On one connection: 64 of them at least, and 256 at most. */
+const LEAST_PER_CONNECTION = 4 * MIB;
+const MOST_PER_CONNECTION = 16 * MIB;
+/** What DuckDB takes for the plan of one, between 10 KiB for a look-up and 170 KiB for an aggregation over a join. */
+const PLAN_BYTES = 64 * 1024;
+/** A connection that has missed more forgets everything. */
+const MOST_FORGOTTEN = 100;
+
+interface Connection extends PooledConnection {
+  appliedSettings: number;
+  generation: number;
+}
+
+export function openConnectionPool({ database, settings, versions, maxIdle, macros }: PoolOptions): ConnectionPool {
+  // The one used last is taken first: its statements are warm, and spare ones stay out of the way.
+  const idle: Connection[] = [];
+  const lent = new Set<PooledConnection>();
+  /** What was to be forgotten, in order; connections catch up with it when they are taken. */
+  let forgotten: (readonly string[] | "all")[] = [];
+  let generation = 0;
+  let closed: (() => void) | undefined;
+  const maxBytes = Math.min(MOST_PER_CONNECTION, Math.max(LEAST_PER_CONNECTION, STATEMENT_BYTES / maxIdle));
+
+  async function connect(): Promise<Connection> {
+    const native = await duckdb.connect(database);
+    try {
+      await duckdb.query(native, macros);
+    } catch (error) {
+      duckdb.disconnect_sync(native);
+      throw error;
+    }
+    const statements = openLru<duckdb.PreparedStatement>({
+      maxBytes,
+      bytesOf: () => PLAN_BYTES,
+      dropped: duckdb.destroy_prepare_sync,
+    });
+    return { native, statements, appliedSettings: 0, generation };
+  }
+
+  function catchUp(connection: Connection): void {
+    const missed = generation - connection.generation;
+    if (missed === 0) return;
+    connection.generation = generation;
+    const names = missed > forgotten.length ? "all" : namesIn(forgotten.slice(forgotten.length - missed));
+    if (names === "all") connection.statements.clear();
+    else connection.statements.deleteWhere((sql) => mentions(sql, names));
+  }
+
+  function disconnect(connection: PooledConnection): void {
+    connection.statements.clear();
+    duckdb.disconnect_sync(connection.native);
+  }
+
+  function removeLent(connection: PooledConnection): void {
+    lent.delete(connection);
+    if (lent.size === 0) closed?.();
+  }
+
+  return {
+    versions,
+    async take() {
+      const connection = idle.pop() ?? (await connect());
+      lent.add(connection);
+      catchUp(connection);
+      if (connection.appliedSettings !== settings.count()) {
+        connection.appliedSettings = await settings.apply(connection.native, connection.appliedSettings);
+      }
+      return connection;
+    },
+    giveBack(connection) {
+      // Only this pool makes connections.
+      if (closed === undefined && idle.length < maxIdle) idle.push(connection as Connection);
+      else disconnect(connection);
+      removeLent(connection);
+    },
+    discard(connection) {
+      disconnect(connection);
+      removeLent(connection);
+    },
+    forgetStatements(names = undefined) {
+      generation++;
+      forgotten = [...forgotten.slice(-MOST_FORGOTTEN), names ?? "all"];
+    },
+    async close() {
+      await new Promise<void>((resolve) => {
+        closed = resolve;
+        if (lent.size === 0) resolve();
+      });
+      for (const connection of idle.splice(0)) disconnect(connection);
+    },
+  };
+}
+
+function namesIn(forgotten: readonly (readonly string[] | "all")[]): readonly string[] | "all" {
+  const names = new Set<string>();
+  for (const each of forgotten) {
+    if (each === "all") return "all";
+    for (const name of each) names.add(name);
+  }
+  return [...names];
+}
+
+/** Whether a statement may mean one of these names. */
+export function mentions(sql: string, names: readonly string[]): boolean {
+  const text = sql.toLowerCase();
+  return names.some((name) => text.includes(name));
+}

@@ -1,0 +1,24 @@
+import type { Statement } from "../../../sql/statement.ts";
+import type { EngineMemory, TextRows } from "../../engine.ts";
+
+const QUERY: Statement = {
+  sql: `SELECT
+    (SELECT coalesce(sum(memory_usage_bytes), 0)::VARCHAR FROM duckdb_memory()),
+    (SELECT coalesce(sum(size), 0)::VARCHAR FROM duckdb_temporary_files()),
+    current_setting('memory_limit')`,
+  values: [],
+};
+
+/** What the database holds in memory and in temporary files. */
+export async function memoryOf(inspect: (statement: Statement) => Promise<TextRows>): Promise<EngineMemory> {
+  const [[used, spilled, limit] = []] = await inspect(QUERY);
+  return { used: Number(used ?? 0), spilled: Number(spilled ?? 0), limit: bytesOf(limit ?? "") };
+}
+
+const UNITS: readonly string[] = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"];
+
+/** The setting as DuckDB shows it, `12.4 GiB`: to the digits that it shows. */
+export function bytesOf(text: string): number {
+  const [, digits = "", unit = ""] = /^([\d.]+) (\w+)$/.exec(text) ?? [];
+  return Math.round(Number(digits) * 1024 ** Math.max(0, UNITS.indexOf(unit)));
+}

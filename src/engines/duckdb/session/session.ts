@@ -1,0 +1,300 @@
+import duckdb from "@duckdb/node-bindings";
+import type { Statement } from "../../../sql/statement.ts";
+import { type AskedType, askedTypes, bindValues, hasLongValues } from "./bind-values.ts";
+import { type Cancellation, interruptible, unlessDone } from "./cancellation.ts";
+import type { ConnectionPool } from "./connection-pool.ts";
+import { extractStatements } from "./extract-statements.ts";
+import { isDurable, messageOf } from "../messages.ts";
+import type { SlotRequest, Slots } from "./slots.ts";
+import { CHANGES_NAMES, CHANGES_ROWS, LEAVES_NOTHING, MAKES_TEMPORARY, RUNS_ONCE } from "../plan/statement-kinds.ts";
+
+/** One read or write at work: a connection of its own, a slot while native code runs, and a way to stop. */
+export interface Session {
+  readonly cancellation: Cancellation;
+  prepare(sql: string): Promise<duckdb.PreparedStatement>;
+  /** Runs to the end and holds all rows. */
+  execute(statement: Statement): Promise<duckdb.Result>;
+  /**
+   * The same as a transaction of its own, in one call where DuckDB allows it. What it did is durable then, and also when it
+   * rejects with an error that `isDurable`: only the result is lost.
+   */
+  executeAndCommit(statement: Statement): Promise<duckdb.Result>;
+  /** The same in three calls: the result is there before the commit, whatever DuckDB does after that. */
+  executeThenCommit(statement: Statement): Promise<duckdb.Result>;
+  /** Runs until the first rows are there. */
+  stream(statement: Statement): Promise<duckdb.Result>;
+  fetch(result: duckdb.Result): Promise<duckdb.DataChunk | undefined>;
+  /** Whether a stream of this transaction ended with an error: DuckDB tells nobody, but refuses whatever comes next. */
+  failed(): Promise<boolean>;
+  /** Everything from here on sees one snapshot, and is rolled back unless somebody commits it. */
+  begin(): Promise<void>;
+  rollback(): Promise<void>;
+  /** Makes everything since `begin` durable. Not interrupted: whoever waits for it gets to know what became of it. */
+  commit(): Promise<void>;
+  inTransaction(): boolean;
+  /** Gives the slot away while the consumer is busy with what it has. */
+  pause(): void;
+  resume(): Promise<void>;
+  /** Gives back everything. Never rejects; what comes after the first call does nothing. */
+  end(): Promise<void>;
+  ended(): boolean;
+  /** The statement that ran last, or tried to. */
+  last(): Statement | undefined;
+}
+
+/** When statements without parameters were planned. */
+const plannedAt = new WeakMap<duckdb.PreparedStatement, number>();
+const MOST_PLANS = 3;
+
+/** What changes rows is asked once what it would like to be bound. */
+const askedOf = new WeakMap<duckdb.PreparedStatement, readonly AskedType[]>();
+
+export interface SessionOptions {
+  readonly pool: ConnectionPool;
+  readonly slots: Slots;
+  readonly seat: SlotRequest;
+  readonly cancellation: Cancellation;
+  /** A commit is durable, and the checkpoint that DuckDB made after it failed. */
+  readonly checkpointFailed: (error: unknown) => void;
+}
+
+/** The caller has entered the slots; the session leaves them, and ends the cancellation. */
+export async function openSession(options: SessionOptions): Promise<Session> {
+  const { pool, slots, seat, cancellation } = options;
+  const connection = await pool.take().catch((error: unknown) => {
+    slots.release(seat);
+    slots.leave(seat);
+    throw error;
+  });
+  const { native, statements } = connection;
+  /** Planned in the transaction that is open: nothing that it sees came later. */
+  let plannedInside = new WeakSet<duckdb.PreparedStatement>();
+  let holdsSlot = true;
+  let inTransaction = false;
+  let clean = true;
+  let changesNames = false;
+  /** A rollback takes temporary things away, a commit does not. */
+  let makesTemporary = false;
+  let hasWritten = false;
+  let ended: Promise<void> | undefined;
+  let last: Statement | undefined;
+
+  async function prepare(sql: string): Promise<duckdb.PreparedStatement> {
+    const known = statements.get(sql);
+    if (known !== undefined && isTrue(known)) return known;
+    statements.delete(sql);
+    const moment = pool.versions.now();
+    try {
+      const statement = await interruptible(native, cancellation, () => duckdb.prepare(native, sql));
+      if (!RUNS_ONCE.test(sql)) statements.set(sql, statement);
+      if (duckdb.nparams(statement) === 0) plannedAt.set(statement, moment);
+      if (inTransaction) plannedInside.add(statement);
+      const type = duckdb.prepared_statement_type(statement);
+      if (CHANGES_ROWS.has(type)) askedOf.set(statement, askedTypes(statement));
+      clean &&= LEAVES_NOTHING.has(type);
+      changesNames ||= CHANGES_NAMES.has(type);
+      makesTemporary ||= type === duckdb.StatementType.CREATE && MAKES_TEMPORARY.test(sql);
+      return statement;
+    } catch (error) {
+      if (!messageOf(error).includes("Cannot prepare multiple statements")) throw error;
+      return await prepareExpanded(sql);
+    }
+  }
+
+  /** DuckDB makes several statements of some, such as PIVOT: a temporary type from the data, then the query. */
+  async function prepareExpanded(sql: string): Promise<duckdb.PreparedStatement> {
+    await begin();
+    changesNames = true;
+    makesTemporary = true;
+    const parts = await extractStatements(native, sql);
+    let statement = await parts.prepare(0);
+    // Around what is more than a query it sets how errors end the transaction, and sets that back; ours ends by any.
+    const wrapped = duckdb.prepared_statement_type(statement) === duckdb.StatementType.SET;
+    if (wrapped) statement = await parts.prepare(1);
+    for (let index = wrapped ? 2 : 1; index < parts.count - (wrapped ? 1 : 0); index++) {
+      const before = statement;
+      await interruptible(native, cancellation, () => duckdb.execute_prepared(before));
+      statement = await parts.prepare(index);
+    }
+    return statement;
+  }
+
+  /**
+   * Whether the plan of a statement fits the data. DuckDB plans one with parameters for each execution, and keeps the plan of
+   * one without: made from the smallest and largest values of columns at that time, it may miss rows that came later.
+   */
+  function isTrue(statement: duckdb.PreparedStatement): boolean {
+    const moment = plannedAt.get(statement);
+    return moment === undefined || plannedInside.has(statement) || (!hasWritten && pool.versions.quietSince(moment));
+  }
+
+  async function run(
+    statement: Statement,
+    execute: (statement: duckdb.PreparedStatement) => Promise<duckdb.Result>,
+  ): Promise<duckdb.Result> {
+    last = statement;
+    for (let tries = 1; ; tries++) {
+      const prepared = await prepare(statement.sql);
+      const repeatable = duckdb.prepared_statement_type(prepared) === duckdb.StatementType.SELECT;
+      // What changes data cannot be run a second time: its plan is made in the transaction in which it runs.
+      if (!repeatable && inTransaction && plannedAt.has(prepared) && !plannedInside.has(prepared)) {
+        statements.delete(statement.sql);
+        continue;
+      }
+      const result = await runPrepared(prepared, statement, execute);
+      if (!repeatable && inTransaction) {
+        // Plans from before do not know what this has changed.
+        hasWritten = true;
+        plannedInside = new WeakSet();
+      }
+      if (!repeatable || isTrue(prepared)) return result;
+      // Somebody wrote between the plan and the snapshot. If that goes on, both come from one transaction.
+      if (tries === MOST_PLANS) await begin();
+    }
+  }
+
+  async function runPrepared(
+    prepared: duckdb.PreparedStatement,
+    { sql, values }: Statement,
+    execute: (statement: duckdb.PreparedStatement) => Promise<duckdb.Result>,
+    guarded: typeof interruptible = interruptible,
+  ): Promise<duckdb.Result> {
+    try {
+      bindValues(prepared, values, askedOf.get(prepared));
+      const result = await guarded(native, cancellation, () => execute(prepared));
+      // A prepared statement holds the values that were bound last for as long as it is kept.
+      if (hasLongValues(values)) statements.delete(sql);
+      return result;
+    } catch (error) {
+      statements.delete(sql);
+      throw error;
+    }
+  }
+
+  async function executeAndCommit(statement: Statement): Promise<duckdb.Result> {
+    last = statement;
+    if (statement.values.length > 0) {
+      const prepared = await prepare(statement.sql);
+      if (!inTransaction) {
+        return await runPrepared(prepared, statement, duckdb.execute_prepared, unlessDone).catch((error: unknown) => {
+          if (isDurable(error)) noteDurable(error);
+          throw error;
+        });
+      }
+    }
+    return await executeThenCommit(statement);
+  }
+
+  async function executeThenCommit(statement: Statement): Promise<duckdb.Result> {
+    // A plan that was made before the transaction may not fit the data that it sees.
+    await begin();
+    const result = await run(statement, duckdb.execute_prepared);
+    await commit();
+    return result;
+  }
+
+  /** For our own statements: quick, and not interruptible, because the state of the transaction hangs on them. */
+  async function control(sql: "BEGIN" | "COMMIT" | "ROLLBACK" | "SELECT 1"): Promise<void> {
+    let statement = statements.get(sql);
+    if (statement === undefined) {
+      statement = await duckdb.prepare(native, sql);
+      statements.set(sql, statement);
+    }
+    await duckdb.execute_prepared(statement);
+  }
+
+  async function begin(): Promise<void> {
+    if (inTransaction) return;
+    cancellation.check();
+    inTransaction = true;
+    hasWritten = false;
+    plannedInside = new WeakSet();
+    await control("BEGIN");
+  }
+
+  async function rollback(): Promise<void> {
+    if (!inTransaction) return;
+    inTransaction = false;
+    hasWritten = false;
+    plannedInside = new WeakSet();
+    try {
+      await control("ROLLBACK");
+      // DuckDB does not notice that a temporary table went and came again.
+      if (changesNames) statements.clear();
+      changesNames = false;
+      makesTemporary = false;
+    } catch {
+      clean = false;
+    }
+  }
+
+  async function commit(): Promise<void> {
+    if (!inTransaction) return;
+    cancellation.check();
+    // Whether it works or not, the transaction is over then.
+    inTransaction = false;
+    hasWritten = false;
+    plannedInside = new WeakSet();
+    if (makesTemporary) clean = false;
+    await control("COMMIT").catch((error: unknown) => {
+      // Only the checkpoint after it failed: reported as a failure, the client would send the write again.
+      if (!isDurable(error)) throw error;
+      noteDurable(error);
+    });
+  }
+
+  function noteDurable(error: unknown): void {
+    clean = false;
+    options.checkpointFailed(error);
+  }
+
+  async function failed(): Promise<boolean> {
+    return await control("SELECT 1").then(
+      () => false,
+      () => true,
+    );
+  }
+
+  async function finish(): Promise<void> {
+    cancellation.end();
+    await rollback();
+    if (clean) pool.giveBack(connection);
+    else pool.discard(connection);
+    slots.release(seat);
+    pause();
+  }
+
+  function pause(): void {
+    if (holdsSlot) slots.leave(seat);
+    holdsSlot = false;
+  }
+
+  return {
+    cancellation,
+    prepare,
+    execute: (statement) => run(statement, duckdb.execute_prepared),
+    executeAndCommit,
+    executeThenCommit,
+    stream: (statement) => run(statement, duckdb.execute_prepared_streaming),
+    async fetch(result) {
+      const chunk = await interruptible(native, cancellation, () => duckdb.fetch_chunk(result));
+      return chunk === null || duckdb.data_chunk_get_size(chunk) === 0 ? undefined : chunk;
+    },
+    failed,
+    begin,
+    rollback,
+    commit,
+    inTransaction: () => inTransaction,
+    pause,
+    async resume() {
+      await slots.reenter(seat, cancellation);
+      holdsSlot = true;
+    },
+    end() {
+      ended ??= finish();
+      return ended;
+    },
+    ended: () => ended !== undefined,
+    last: () => last,
+  };
+}

@@ -1,0 +1,84 @@
+import duckdb from "@duckdb/node-bindings";
+import type { RequestFailure } from "../../../failure.ts";
+import type { Statement } from "../../../sql/statement.ts";
+import type { Change, TextRows } from "../../engine.ts";
+import { textRows } from "../plan/inspect.ts";
+import { isConflict } from "../messages.ts";
+import { committed, type Writing } from "./write.ts";
+
+export interface Changing extends Writing {
+  /** What an error of the database means to the caller. */
+  readonly failureOf: (error: unknown) => RequestFailure;
+}
+
+/** How it went: gives the value of `work`, or throws what `work` threw. */
+export type Settled<T> = () => T;
+
+/** Our own bookkeeping, step by step in one transaction. Rejects with what the database says. */
+export async function runChange<T>(
+  { touches }: Change,
+  work: (run: (statement: Statement) => Promise<TextRows>) => Promise<T>,
+  changing: Changing,
+): Promise<Settled<T>> {
+  const { session, lanes } = changing;
+  const names = touches.map((name) => name.toLowerCase());
+  const settled = await lanes.run(`\0${names.toSorted().join("\0")}`, session, async () => {
+    await session.begin();
+    const steps = stepsIn(changing);
+    const done = await settle(() => work(steps.run));
+    const conflict = steps.conflict();
+    if (conflict !== undefined) throw conflict;
+    if (done.kind === "value") await commit(names, changing);
+    return done;
+  });
+  await session.end();
+  return () => {
+    if (settled.kind === "value") return settled.value;
+    throw settled.error;
+  };
+}
+
+type Ending<T> = { readonly kind: "value"; readonly value: T } | { readonly kind: "error"; readonly error: unknown };
+
+async function settle<T>(work: () => Promise<T>): Promise<Ending<T>> {
+  try {
+    return { kind: "value", value: await work() };
+  } catch (error) {
+    return { kind: "error", error };
+  }
+}
+
+async function commit(names: readonly string[], changing: Changing): Promise<void> {
+  const { session, namesChanged } = changing;
+  // What touches nothing has only looked: nobody has to look again because of it.
+  if (names.length === 0) return await session.commit();
+  await committed(names, changing, () => session.commit());
+  namesChanged(names);
+}
+
+/** The statements of one attempt. */
+function stepsIn({ session, failureOf }: Changing): {
+  run(statement: Statement): Promise<TextRows>;
+  /** The database's error when others changed the same: the attempt is in vain, whatever is made of it. */
+  conflict(): unknown;
+} {
+  let conflict: unknown;
+  return {
+    conflict: () => conflict,
+    async run(statement) {
+      try {
+        const result = await session.execute(statement);
+        return isText(result) ? await textRows(result) : [];
+      } catch (error) {
+        if (!isConflict(error)) throw failureOf(error);
+        conflict ??= error;
+        throw error;
+      }
+    },
+  };
+}
+
+function isText(result: duckdb.Result): boolean {
+  const columns = Array.from({ length: duckdb.column_count(result) }, (_, index) => index);
+  return columns.every((index) => duckdb.column_type(result, index) === duckdb.Type.VARCHAR);
+}

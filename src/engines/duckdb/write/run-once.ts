@@ -1,0 +1,209 @@
+import { RequestFailure } from "../../../failure.ts";
+import { effectsOf } from "../../../sql/classify.ts";
+import type { Statement } from "../../../sql/statement.ts";
+import type { Write } from "../../engine.ts";
+import type { OnceWritten, WriteOnce, WriteProgress } from "../../write-once.ts";
+import { duckdbDialect } from "../dialect.ts";
+import { ConflictError, isForbidden, isOfTwoDatabases, isSameKey, messageOf } from "../messages.ts";
+import { RECORDS, type RecordTable } from "./record-sql.ts";
+import {
+  type Counted,
+  committed,
+  laneOf,
+  NOTHING,
+  noStatement,
+  type StatementResults,
+  runAlone,
+  statementRunner,
+  type Touched,
+  touchedBy,
+  type Writing,
+  writtenOf,
+} from "./write.ts";
+import { addRow, findRows, progressOf, rowId, type WriteRecords } from "./write-records.ts";
+
+export interface OnceWriting extends Writing {
+  readonly records: WriteRecords;
+}
+
+/** One write with its record. */
+interface Running extends OnceWriting {
+  readonly write: Write;
+  readonly once: WriteOnce;
+  readonly counted: Counted;
+  /** Undefined: the record is in memory. */
+  readonly table: RecordTable | undefined;
+  /** Which of the statements change something. */
+  readonly changes: readonly boolean[];
+}
+
+/** How far a write has come: what is recorded, and what its statements gave. */
+interface Reached {
+  readonly recorded: WriteProgress | undefined;
+  readonly outcome: StatementResults;
+}
+
+/** Runs a write together with its record, which is looked up in the same transaction. */
+export async function runOnce(write: Write, once: WriteOnce, writing: OnceWriting): Promise<OnceWritten> {
+  if (write.statements.length === 0) throw noStatement();
+  const { session, lanes, records } = writing;
+  const { store } = once;
+  const texts = write.statements.map(({ sql }) => sql);
+  const changes = effectsOf(texts, duckdbDialect).map(({ kind }) => kind === "changes");
+  const open = async (): Promise<Running> => {
+    const table = store.kind === "database" ? await records.open(session, once).catch(refuse) : undefined;
+    return { ...writing, write, once, counted: statementRunner(), table, changes };
+  };
+  const attempt = async (): Promise<OnceWritten> => {
+    const running = await open();
+    return write.transaction ? await runTogether(running) : await runEach(running);
+  };
+  try {
+    // Two that have read from SQLite and want to write wait for each other, on threads that others need.
+    return store.kind === "database" && store.type === "sqlite"
+      ? await lanes.queue(`\0${store.name}`, session, attempt)
+      : await lanes.run(laneOf(touchedBy(write.statements)), session, attempt);
+  } catch (error) {
+    await session.rollback();
+    if (store.kind === "database" && messageOf(error).includes(RECORDS)) records.forget(store.name);
+    // The same request at another replica may be the reason, and be done by now.
+    const recorded = isFinal(error)
+      ? undefined
+      : await open()
+          .then(find)
+          .catch(() => undefined);
+    if (recorded?.done !== "all") throw error;
+    return replayed(recorded);
+  } finally {
+    await session.end();
+  }
+}
+
+/** Nothing that another replica does can be the reason. */
+function isFinal(error: unknown): boolean {
+  return error instanceof RequestFailure && error.failure.kind !== "conflict";
+}
+
+/** Not with this user, or not in this database. */
+function refuse(error: unknown): never {
+  if (isForbidden(error) || isOfTwoDatabases(error))
+    throw new RequestFailure({ kind: "key-refused" }, { cause: error });
+  throw error;
+}
+
+function replayed({ response }: WriteProgress): OnceWritten {
+  return { response: response ?? "", ran: false };
+}
+
+/** All statements and the record in one transaction. */
+async function runTogether(running: Running): Promise<OnceWritten> {
+  const { session, write, counted } = running;
+  await session.begin();
+  const recorded = await find(running);
+  if (recorded?.done === "all") return replayed(recorded);
+  let outcome = NOTHING;
+  for (const statement of write.statements) outcome = await counted(statement, outcome, session.execute);
+  const touched = touchedBy(write.statements);
+  const { response = "" } = await record(running, { recorded: undefined, outcome }, { done: "all", touched });
+  return { response, ran: true };
+}
+
+/** Each statement that changes something is a transaction, with a record of how far the write has come. */
+async function runEach(running: Running): Promise<OnceWritten> {
+  const { session, lanes, write, changes } = running;
+  const recorded = await find(running);
+  if (recorded?.done === "all") return replayed(recorded);
+  let at: Reached = reachedBy(recorded);
+  let step = 0;
+  for (const [index, statement] of write.statements.entries()) {
+    const before = at;
+    if (changes[index] !== true) {
+      const alone = { ...running, touched: touchedBy([statement]) };
+      at = { ...before, outcome: await lanes.retry(session, () => runAlone(statement, before.outcome, alone)) };
+      continue;
+    }
+    step++;
+    if (includes(before.recorded, step)) continue;
+    const done = index === write.statements.length - 1 ? "all" : step;
+    at = await lanes.retry(session, () => takeStep(running, before, { statement, done }));
+  }
+  const before = at;
+  // Queries at the end have run by now: the response is known.
+  if (!includes(at.recorded, "all")) at = await lanes.retry(session, () => takeStep(running, before, { done: "all" }));
+  return { response: at.recorded?.response ?? "", ran: true };
+}
+
+/** What an earlier request, or another replica, left to be done. */
+function reachedBy(recorded: WriteProgress | undefined): Reached {
+  return { recorded, outcome: { ...NOTHING, affected: recorded?.rowsAffected ?? 0 } };
+}
+
+function includes(recorded: WriteProgress | undefined, step: number | "all"): boolean {
+  if (recorded === undefined) return false;
+  return recorded.done === "all" || (step !== "all" && recorded.done >= step);
+}
+
+interface Step {
+  readonly statement?: Statement;
+  readonly done: WriteProgress["done"];
+}
+
+async function takeStep(running: Running, before: Reached, { statement, done }: Step): Promise<Reached> {
+  const { session, counted } = running;
+  await session.begin();
+  const recorded = await find(running);
+  if (includes(recorded, done)) {
+    await session.rollback();
+    return reachedBy(recorded);
+  }
+  const outcome = statement === undefined ? before.outcome : await counted(statement, before.outcome, session.execute);
+  const touched = statement === undefined ? [] : touchedBy([statement]);
+  return { recorded: await record(running, { recorded, outcome }, { done, touched }), outcome };
+}
+
+/** What is recorded of the write. */
+async function find({ session, once, table, write, changes }: Running): Promise<WriteProgress | undefined> {
+  const steps = write.transaction ? 0 : changes.filter(Boolean).length;
+  const recorded =
+    table === undefined ? once.memory.get() : progressOf(await findRows(session, table, { once, steps }), once);
+  if (recorded !== undefined && recorded.request !== once.request) throw new RequestFailure({ kind: "key-reused" });
+  return recorded;
+}
+
+/** Records how far the write has come, and commits both. */
+async function record(
+  running: Running,
+  { recorded, outcome }: Reached,
+  { done, touched }: { readonly done: WriteProgress["done"]; readonly touched: Touched },
+): Promise<WriteProgress> {
+  const { session, once, table } = running;
+  const response = await responseOf(running, { recorded, outcome }, done);
+  const progress: WriteProgress = { request: once.request, done, rowsAffected: outcome.affected, response };
+  if (table !== undefined) {
+    const id = rowId(once, done === "all" ? 0 : done);
+    const row = { id, request: once.request, changed: outcome.affected, response, since: once.now };
+    await addRow(session, table, row).catch((error: unknown) => {
+      // Another replica has recorded the same: it is looked up again.
+      if (isSameKey(error)) throw new ConflictError({ cause: error });
+      return refuse(error);
+    });
+  }
+  const all: Touched = touched === "all" || table === undefined ? touched : [...touched, RECORDS];
+  await committed(all, running, () => session.commit());
+  if (table === undefined) once.memory.set(progress);
+  return progress;
+}
+
+/** The response; before the end only when there are rows that it will hold. */
+async function responseOf(
+  { write, once }: Running,
+  { recorded, outcome }: Reached,
+  done: WriteProgress["done"],
+): Promise<string | undefined> {
+  const earlier = outcome.returned === undefined ? recorded?.response : undefined;
+  // The rows of the last RETURNING count, also when an earlier request has run it.
+  const shown = earlier === undefined ? outcome : { ...outcome, selected: undefined };
+  if (done === "all") return await once.encode(writtenOf(shown, write), earlier);
+  if (outcome.returned === undefined || !write.returnsData) return earlier;
+  return await once.encode(writtenOf(outcome, write), undefined);
+}

@@ -1,0 +1,144 @@
+import duckdb from "@duckdb/node-bindings";
+import type { Statement } from "../../../sql/statement.ts";
+import type { TextRows } from "../../engine.ts";
+import type { WriteOnce, WriteProgress } from "../../write-once.ts";
+import { inspect, textRows } from "../plan/inspect.ts";
+import {
+  createStatements,
+  deleteOldStatement,
+  deleteStatement,
+  findStatement,
+  insertStatement,
+  OLD_TABLES,
+  oldProbe,
+  type RecordRow,
+  type RecordTable,
+  upgradeStatements,
+} from "./record-sql.ts";
+import type { Session } from "../session/session.ts";
+import { quoteName } from "../sql-text.ts";
+
+/** The tables in which records are kept. */
+export interface WriteRecords {
+  /** The table of a database, which is made unless it is there. Expired records are deleted, then and every hour. */
+  open(session: Session, once: WriteOnce): Promise<RecordTable>;
+  /** Something is wrong with the table, perhaps: the next write looks at it again. */
+  forget(database: string): void;
+}
+
+const CLEAN_EVERY_MS = 60 * 60 * 1000;
+
+export function openWriteRecords(): WriteRecords {
+  const opened = new Map<string, { readonly table: RecordTable; readonly cleanedAt: number }>();
+  return {
+    async open(session, once) {
+      if (once.store.kind !== "database") throw new Error("memory has no table");
+      const { name, type } = once.store;
+      const known = opened.get(name);
+      if (known !== undefined && Math.abs(once.now - known.cleanedAt) <= CLEAN_EVERY_MS) return known.table;
+      // Concurrent requests do the same: none waits for the request of another client.
+      const table = await openTable(session, { database: name, type });
+      opened.set(name, { table, cleanedAt: once.now });
+      // What fails now is done in an hour, or by another replica.
+      await inTransaction(session, [deleteOldStatement(table, once.oldest)]).catch(() => session.rollback());
+      return table;
+    },
+    forget: (database) => void opened.delete(database),
+  };
+}
+
+/** Replaces tables of an earlier version in the main database: they hold the text of requests. */
+export async function upgradeRecords(database: duckdb.Database): Promise<void> {
+  const connection = await duckdb.connect(database);
+  try {
+    for (const [name, schema] of await inspect(connection, OLD_TABLES)) {
+      const table: RecordTable = { database: name ?? "", type: "duckdb" };
+      const sql = upgradeStatements(table, schema ?? undefined).map((statement) => statement.sql);
+      await duckdb.query(connection, `BEGIN; ${sql.join("; ")}; COMMIT; CHECKPOINT ${quoteName(table.database)}`);
+    }
+  } catch {
+    // The first write with a key tries again.
+  } finally {
+    duckdb.disconnect_sync(connection);
+  }
+}
+
+async function openTable(session: Session, table: RecordTable): Promise<RecordTable> {
+  if (await works(session, findStatement(table, ["", ""]))) return table;
+  if (table.type === "duckdb" && (await works(session, oldProbe(table)))) {
+    await inTransaction(session, upgradeStatements(table));
+    return table;
+  }
+  try {
+    for (const statement of createStatements(table)) await session.execute(statement);
+  } catch (error) {
+    // Another replica may have made it in the same moment.
+    if (!(await works(session, findStatement(table, ["", ""])))) throw error;
+  }
+  return table;
+}
+
+async function works(session: Session, statement: Statement): Promise<boolean> {
+  try {
+    await session.execute(statement);
+    return true;
+  } catch {
+    session.cancellation.check();
+    return false;
+  }
+}
+
+async function inTransaction(session: Session, statements: readonly Statement[]): Promise<void> {
+  await session.begin();
+  for (const statement of statements) await session.execute(statement);
+  await session.commit();
+}
+
+async function rowsOf(session: Session, statement: Statement): Promise<TextRows> {
+  return await textRows(await session.execute(statement));
+}
+
+/** The id of the row of a statement that committed by itself; 0 is the whole write. */
+export function rowId(once: WriteOnce, step: number): string {
+  return step === 0 ? once.id : `${once.id}.${step}`;
+}
+
+/** What the table says of a write. What has expired is deleted: its place is needed. */
+export async function findRows(
+  session: Session,
+  table: RecordTable,
+  { once, steps }: { readonly once: WriteOnce; readonly steps: number },
+): Promise<readonly RecordRow[]> {
+  // Two at least: DuckDB compares with a single one in a way that keeps Postgres from using its index.
+  const ids = Array.from({ length: Math.max(2, steps + 1) }, (_, step) => rowId(once, step));
+  const rows = (await rowsOf(session, findStatement(table, ids))).map(rowOf);
+  const expired = rows.filter(({ since }) => since < once.oldest);
+  for (const { id } of expired) await session.execute(deleteStatement(table, id));
+  return rows.filter((row) => !expired.includes(row));
+}
+
+export function addRow(session: Session, table: RecordTable, row: RecordRow): Promise<unknown> {
+  return session.execute(insertStatement(table, row));
+}
+
+function rowOf([id, request, changed, response, since]: TextRows[number]): RecordRow {
+  return {
+    id: id ?? "",
+    request: request ?? "",
+    changed: Number(changed ?? 0),
+    response: response ?? undefined,
+    since: Number(since ?? 0),
+  };
+}
+
+/** How far a write has come, by its rows. */
+export function progressOf(rows: readonly RecordRow[], once: WriteOnce): WriteProgress | undefined {
+  const whole = rows.find(({ id }) => id === once.id);
+  if (whole !== undefined) {
+    return { request: whole.request, done: "all", rowsAffected: whole.changed, response: whole.response };
+  }
+  const last = rows.toSorted((a, b) => a.id.length - b.id.length || Number(a.id > b.id) - Number(a.id < b.id)).at(-1);
+  if (last === undefined) return undefined;
+  const done = Number(last.id.slice(once.id.length + 1));
+  return { request: last.request, done, rowsAffected: last.changed, response: last.response };
+}

@@ -1,0 +1,178 @@
+import duckdb from "@duckdb/node-bindings";
+import { RequestFailure } from "../../../failure.ts";
+import { changedTable, copiesIntoTable, insertedRows } from "../../../sql/classify.ts";
+import type { Statement } from "../../../sql/statement.ts";
+import { NOT_WATCHED, type Write, type Written } from "../../engine.ts";
+import type { DataVersions } from "../database/data-versions.ts";
+import type { Databases } from "../plan/databases.ts";
+import { duckdbDialect } from "../dialect.ts";
+import { EVERYTHING, heldRows } from "../load/held-rows.ts";
+import { ConflictError, isDuplicateKey, isDurable } from "../messages.ts";
+import type { Session } from "../session/session.ts";
+import { CHANGES_ROWS } from "../plan/statement-kinds.ts";
+import type { WriteSerializer } from "./write-serializer.ts";
+
+export interface Writing {
+  readonly session: Session;
+  readonly versions: DataVersions;
+  readonly lanes: WriteSerializer;
+  readonly databases: Databases;
+  /** Tables, views or macros were made or went: all names, or these, may mean other things now. */
+  readonly namesChanged: (names?: readonly string[]) => void;
+}
+
+/** What of the catalog a write touches: it is known by its words which table each statement changes. */
+export type Touched = readonly string[] | "all";
+
+/** Runs the statements, commits, and counts. What conflicts with others is tried again, one at a time. */
+export async function runWrite(write: Write, writing: Writing): Promise<Written> {
+  const [only, ...others] = write.statements;
+  if (only === undefined) throw noStatement();
+  const { session, lanes } = writing;
+  const touched = touchedBy(write.statements);
+  const counted = statementRunner();
+  const attempt = (): Promise<StatementResults> => {
+    if (others.length === 0) return runAlone(only, NOTHING, { ...writing, touched, counted });
+    return write.transaction
+      ? runTogether(write.statements, { ...writing, touched, counted })
+      : runEach(write.statements, { ...writing, counted });
+  };
+  const outcome = await lanes.run(laneOf(touched), session, attempt);
+  await session.end();
+  return writtenOf(outcome, write);
+}
+
+export function noStatement(): RequestFailure {
+  return new RequestFailure({ kind: "query-failed", message: "The template holds no statement." });
+}
+
+export function writtenOf(
+  { affected, returned, selected }: StatementResults,
+  { returnsData, signal }: Pick<Write, "returnsData" | "signal">,
+): Written {
+  const result = returnsData ? (returned ?? selected) : undefined;
+  // What it returns is committed: it is not refused any more, however long it is.
+  const maxValueBytes = Number.POSITIVE_INFINITY;
+  const rows =
+    result && heldRows(result, { total: undefined, window: EVERYTHING, signal, watch: NOT_WATCHED, maxValueBytes });
+  return { rowsAffected: affected, rows };
+}
+
+/** What statements came to, all together. */
+export interface StatementResults {
+  readonly affected: number;
+  /** The rows of the last RETURNING. */
+  readonly returned: duckdb.Result | undefined;
+  /** The rows of the last statement, when it is a query. */
+  readonly selected: duckdb.Result | undefined;
+}
+
+export const NOTHING: StatementResults = { affected: 0, returned: undefined, selected: undefined };
+
+export type Counted = (
+  statement: Statement,
+  before: StatementResults,
+  execute: (statement: Statement) => Promise<duckdb.Result>,
+) => Promise<StatementResults>;
+
+/** One statement that commits by itself: in one call, unless DuckDB could lose its result in that. */
+export async function runAlone(
+  statement: Statement,
+  before: StatementResults,
+  writing: Writing & { readonly touched: Touched; readonly counted: Counted },
+): Promise<StatementResults> {
+  const { session, databases, touched, counted } = writing;
+  const lossy = databases.mayLoseResult(statement.sql);
+  const threeCalls = lossy === true || (lossy !== false && (await lossy));
+  const execute = threeCalls ? session.executeThenCommit : session.executeAndCommit;
+  return await committed(touched, writing, () => counted(statement, before, execute));
+}
+
+async function runTogether(
+  statements: readonly Statement[],
+  writing: Writing & { readonly touched: Touched; readonly counted: Counted },
+): Promise<StatementResults> {
+  const { session, touched, counted } = writing;
+  await session.begin();
+  let outcome = NOTHING;
+  for (const statement of statements) outcome = await counted(statement, outcome, session.execute);
+  await committed(touched, writing, () => session.commit());
+  return outcome;
+}
+
+/** Each commits by itself, and what conflicts is tried again alone: those before it are done. */
+async function runEach(
+  statements: readonly Statement[],
+  writing: Writing & { readonly counted: Counted },
+): Promise<StatementResults> {
+  const { session, lanes } = writing;
+  let outcome = NOTHING;
+  for (const statement of statements) {
+    const before = outcome;
+    const touched = touchedBy([statement]);
+    outcome = await lanes.retry(session, () => runAlone(statement, before, { ...writing, touched }));
+  }
+  return outcome;
+}
+
+/** While a commit is under way nobody trusts what is remembered of its tables; afterwards it is forgotten. */
+export async function committed<T>(
+  touched: Touched,
+  { versions, namesChanged }: Pick<Writing, "versions" | "namesChanged">,
+  commit: () => Promise<T>,
+): Promise<T> {
+  const written = versions.writing(touched);
+  try {
+    return await commit();
+  } finally {
+    written();
+    if (touched === "all") namesChanged();
+  }
+}
+
+const MOST_RACES = 5;
+const HANDLES_DUPLICATES = /\bon\s+conflict\b|\binsert\s+or\s+(?:ignore|replace)\b/i;
+
+/**
+ * Runs statements and counts what they change. A key that somebody else has just inserted is not seen yet by ON CONFLICT, but
+ * by the index: that is a conflict, and tried again it is seen.
+ */
+export function statementRunner(): Counted {
+  let races = 0;
+  return async (statement, before, execute) => {
+    try {
+      return outcomeOf(await execute(statement), before, statement);
+    } catch (error) {
+      // It is committed, and its rows are known without its result.
+      const inserted = isDurable(error) ? insertedRows(statement.sql, duckdbDialect) : undefined;
+      if (inserted !== undefined) return { ...before, affected: before.affected + inserted, selected: undefined };
+      if (!isDuplicateKey(error) || !HANDLES_DUPLICATES.test(statement.sql) || races++ >= MOST_RACES) throw error;
+      throw new ConflictError({ cause: error });
+    }
+  };
+}
+
+function outcomeOf(result: duckdb.Result, before: StatementResults, { sql }: Statement): StatementResults {
+  const hasRows = duckdb.result_return_type(result) === duckdb.ResultType.QUERY_RESULT;
+  const type = duckdb.result_statement_type(result);
+  if (!CHANGES_ROWS.has(type) && !(type === duckdb.StatementType.COPY && copiesIntoTable(sql, duckdbDialect))) {
+    return { ...before, selected: hasRows ? result : undefined };
+  }
+  // A statement with RETURNING reports no change: its rows are those that it changed.
+  const changed = hasRows ? duckdb.row_count(result) : duckdb.rows_changed(result);
+  return { affected: before.affected + changed, returned: hasRows ? result : before.returned, selected: undefined };
+}
+
+export function touchedBy(statements: readonly Statement[]): Touched {
+  const tables = new Set<string>();
+  for (const { sql } of statements) {
+    const changed = changedTable(sql, duckdbDialect);
+    if (changed.kind === "unknown") return "all";
+    if (changed.kind === "table") tables.add(changed.name);
+  }
+  return [...tables];
+}
+
+export function laneOf(touched: Touched): string {
+  return touched === "all" ? "" : touched.toSorted().join("\0");
+}

@@ -1,0 +1,69 @@
+import { type Admitted, prepare } from "./handle-message.ts";
+import type { McpCore, Sender } from "./core.ts";
+import { eraOf } from "./envelope.ts";
+import type { JsonText } from "./mcp-service.ts";
+import type { Message } from "./message.ts";
+import { CODE, errorText, type MessageResult, type Refusal, refuse } from "./protocol.ts";
+import { mutedReply } from "./reply.ts";
+
+/** The answer to all messages of a batch; `body` is undefined when none of them wants one. */
+export interface BatchAnswer {
+  readonly status: number;
+  readonly headers: readonly string[];
+  readonly body: JsonText | undefined;
+}
+
+/** Array in, array out: what old clients do. Nothing runs when somebody may not use one of its methods. */
+export async function answerBatch(messages: readonly Message[], sender: Sender, core: McpCore): Promise<BatchAnswer> {
+  const muted: Sender = { ...sender, reply: mutedReply(sender.reply) };
+  const prepared = await Promise.all(
+    messages.map((message) => notInBatch(message, sender) ?? prepare(message, muted, core)),
+  );
+  const refused = prepared.find(isRefusedByStatus);
+  if (refused !== undefined) {
+    const outcomes = prepared.map((one) => ("run" in one || one.kind === "refused" ? refused : one));
+    return { status: refused.status, headers: refused.headers ?? [], body: join(messages, outcomes) };
+  }
+  const outcomes = await Promise.all(prepared.map((one) => ("run" in one ? one.run() : one)));
+  const failed = outcomes.find(isRefusedByStatus);
+  return { status: failed?.status ?? 200, headers: failed?.headers ?? [], body: join(messages, outcomes) };
+}
+
+/** Messages that belong alone: of the new era, and the first of the old one. */
+function notInBatch(message: Message, { headers }: Sender): Refusal | undefined {
+  if (message.kind !== "request" && message.kind !== "notification") return undefined;
+  const isModern = eraOf(message.params, headers?.version) === "modern";
+  if (!isModern && message.method !== "initialize") return undefined;
+  return refuse(400, CODE.invalidRequest, "Invalid Request: this message must not be part of a batch");
+}
+
+/** Whether HTTP itself says it. What is wrong with one message says nothing of the others. */
+function isRefusedByStatus(one: MessageResult | Admitted): one is Refusal {
+  return "kind" in one && one.kind === "refused" && one.status !== 200 && one.error.code !== CODE.invalidRequest;
+}
+
+function join(messages: readonly Message[], outcomes: readonly MessageResult[]): JsonText | undefined {
+  const texts = outcomes.flatMap((outcome, index) => {
+    const message = messages[index];
+    const text = message === undefined || message.kind === "notification" ? undefined : answerText(message, outcome);
+    return text ?? [];
+  });
+  return texts.length === 0 ? undefined : `[${texts.join(",")}]`;
+}
+
+/** A whole answer as text; undefined when nobody wants one. */
+export function answerText(message: Message, outcome: MessageResult): JsonText | undefined {
+  if (message.kind === "invalid" && message.isNotification) return undefined;
+  const id = message.kind === "request" || message.kind === "invalid" ? message.id : undefined;
+  switch (outcome.kind) {
+    case "result": {
+      const { result } = outcome;
+      return `{"jsonrpc":"2.0","id":${id},"result":${typeof result === "string" ? result : Buffer.from(result)}}`;
+    }
+    case "refused":
+      return errorText(id, outcome.error);
+    case "cancelled":
+    case "accepted":
+      return undefined;
+  }
+}

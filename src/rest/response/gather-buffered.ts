@@ -1,0 +1,73 @@
+import type { ReadResult } from "../../calls/run-endpoint.ts";
+import type { Encoder } from "../../formats/format.ts";
+import type { Spool } from "../../spool/spool.ts";
+import type { GrowingFile, SpooledFile } from "../../spool/spooled-file.ts";
+import { openLongTag } from "./long-tag.ts";
+
+/** So much of one answer is held in memory; what follows waits in a file, so that many slow readers do not fill it. */
+const IN_MEMORY_BYTES = 16 * 1024 * 1024;
+
+/** What became of rows whose length is to be told: bytes in memory, in a file, or too many. */
+export type Buffered =
+  | { readonly kind: "in-memory"; readonly pieces: readonly Uint8Array[]; readonly size: number }
+  | { readonly kind: "in-file"; readonly file: SpooledFile; readonly tag: string }
+  /** The file, if there is one, comes before the pieces, and both before the rows that are left, if there are any. */
+  | {
+      readonly kind: "too-many";
+      readonly file: SpooledFile | undefined;
+      readonly pieces: Uint8Array[];
+      readonly ended: boolean;
+    };
+
+export interface BufferingOptions {
+  readonly maxBytes: number;
+  readonly spool: Spool;
+  readonly next: () => ReturnType<ReadResult["rows"]["next"]>;
+}
+
+/** Makes bytes of rows until they end or are more than `maxBytes`. Closes its file when it fails. */
+export async function gatherBuffered(encoder: Encoder, { maxBytes, spool, next }: BufferingOptions): Promise<Buffered> {
+  const tag = openLongTag();
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  let file: GrowingFile | undefined;
+
+  /** False when the file cannot be written: then the answer goes without its length. */
+  async function intoFile(): Promise<boolean> {
+    try {
+      file ??= await spool.grow();
+      for (let piece = pieces[0]; piece !== undefined; piece = pieces[0]) {
+        await file.append(piece);
+        pieces.shift();
+        await tag.add(piece);
+      }
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** False when there is no room left. */
+  async function add(bytes: Uint8Array): Promise<boolean> {
+    if (bytes.length > 0) pieces.push(bytes);
+    size += bytes.length;
+    if (size > maxBytes) return false;
+    return size <= IN_MEMORY_BYTES || (await intoFile());
+  }
+
+  function tooMany(ended: boolean): Buffered {
+    return { kind: "too-many", file: file?.written(), pieces, ended };
+  }
+
+  try {
+    for (let chunk = await next(); chunk !== undefined; chunk = await next()) {
+      if (!(await add(encoder.encode(chunk)))) return tooMany(false);
+    }
+    if (!(await add(encoder.end()))) return tooMany(true);
+  } catch (error) {
+    await file?.written().close();
+    throw error;
+  }
+  if (file !== undefined) return { kind: "in-file", file: file.written(), tag: tag.end() };
+  return { kind: "in-memory", pieces, size };
+}

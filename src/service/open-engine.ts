@@ -1,0 +1,135 @@
+import type { SecretUsers } from "../auth/policy.ts";
+import { initConnection } from "../auth/secret-users.ts";
+import { reasonOf, type ConnectionStatus } from "../calls/connection-status.ts";
+import { fileIdentity, textOf } from "../config/files.ts";
+import type { Problem } from "../config/problem.ts";
+import type { ConnectionConfig, MainConfig } from "../config/project.ts";
+import type { Engine, EngineOpenError, ReplacedFile } from "../engines/engine.ts";
+import { engine as engineType } from "../engines/index.ts";
+import { availableCores, availableMemory } from "../engines/machine.ts";
+import type { Spool } from "../spool/spool.ts";
+
+/** How long a start waits for its sources before it goes on without them. */
+const SOURCE_PATIENCE_MS = 5_000;
+/** More than the cores can work on, so that a few slow queries do not keep the quick ones waiting. */
+const QUERIES_PER_CORE = 4;
+/** On many cores there are enough anyway. */
+const QUERIES_ON_MANY_CORES = 16;
+const MOST_QUERIES = 64;
+
+interface EngineParts {
+  readonly secretUsers: readonly SecretUsers[];
+  readonly spool: Spool;
+  /** A database file that is only read was replaced, or could not be. */
+  readonly fileReplaced?: (file: ReplacedFile) => void;
+  readonly checkpointFailed?: (message: string) => void;
+}
+
+/** Opens the database that a main file describes. Rejects with an EngineOpenError. */
+export async function openEngine(main: MainConfig, parts: EngineParts): Promise<Engine> {
+  const { secretUsers, spool, fileReplaced, checkpointFailed } = parts;
+  const inits = new Map(secretUsers.flatMap((users) => initConnection(users) ?? []).map((init) => [init.name, init]));
+  const spillFolder = await spool.makeSpill();
+  const opening = engineType.open({
+    fileFolder: spool.folder,
+    spillFolder,
+    memoryBytes: availableMemory(textOf),
+    fileIdentity,
+    fileReplaced,
+    checkpointFailed,
+    path: main.duckdb.path,
+    settings: main.duckdb.settings,
+    connections: [
+      ...[...main.connections.values()].map((connection) => ({
+        name: connection.name,
+        init: initOf(connection),
+        secrets: connection.secrets,
+        maxConcurrency: connection.maxConcurrency,
+      })),
+      ...inits.values(),
+    ],
+    maxConcurrentQueries: main.limits.maxConcurrentQueries ?? defaultQueries(availableCores(textOf)),
+    maxQueued: main.limits.maxQueuedRequests,
+    maxValueBytes: main.limits.maxValueBytes,
+  });
+  return opening.catch(async (error: unknown) => {
+    await spool.close();
+    throw error;
+  });
+}
+
+/** The more queries take turns on a core, the longer each keeps what it holds, and the thread that answers waits for it. */
+function defaultQueries(cores = QUERIES_ON_MANY_CORES / 2): number {
+  const few = Math.min(QUERIES_ON_MANY_CORES, Math.ceil(cores) * QUERIES_PER_CORE);
+  return Math.min(MOST_QUERIES, Math.max(few, Math.ceil(cores) * 2));
+}
+
+function initOf({ name, type, options, readOnly, init }: ConnectionConfig): string | undefined {
+  const expanded = engineType.connectionTypes.find((known) => known.type === type)?.expand(options, { name, readOnly });
+  return [expanded, init].filter((sql) => sql !== undefined).join(";\n") || undefined;
+}
+
+/** The setting that keeps the database from opening, as a problem; undefined when it is something else. */
+export function settingProblem({ setting, message }: EngineOpenError, main: MainConfig): Problem | undefined {
+  if (setting === undefined) return undefined;
+  return { severity: "error", location: main.locate(["duckdb", setting]), path: `duckdb.${setting}`, message };
+}
+
+/** Connections whose `init` is SQL: what is not is found without reaching anything. */
+export async function parseInits(
+  main: MainConfig,
+  engine: Engine,
+  problems: Problem[],
+): Promise<readonly ConnectionConfig[]> {
+  const sound: ConnectionConfig[] = [];
+  for (const connection of main.connections.values()) {
+    const { name, init } = connection;
+    const problem = init === undefined ? undefined : await engine.parse(init);
+    // What is missing may be made by a statement before it.
+    if (problem === undefined || problem.kind !== "syntax") {
+      sound.push(connection);
+      continue;
+    }
+    const location = main.locate(["connections", name, "init"]);
+    problems.push({ severity: "error", location, path: `connections.${name}.init`, message: problem.message });
+  }
+  return sound;
+}
+
+interface Connecting {
+  readonly sound: readonly ConnectionConfig[];
+  readonly sources: ConnectionStatus;
+  readonly problems: Problem[];
+}
+
+/** Opens every connection. One that is down is a warning; one that must not be (`lazy: false`) stops the start. */
+export async function connect(main: MainConfig, { sound, sources, problems }: Connecting): Promise<string | undefined> {
+  const needed: string[] = [];
+  await Promise.all(
+    sound.map(async ({ name, lazy }) => {
+      try {
+        await inTime(sources.open([name]), lazy ? SOURCE_PATIENCE_MS : undefined);
+      } catch (error) {
+        const message = `connection '${name}' cannot be reached: ${reasonOf(error)}`;
+        if (!lazy) needed.push(message);
+        else {
+          problems.push({
+            severity: "warning",
+            location: main.locate(["connections", name]),
+            path: `connections.${name}`,
+            message: `${message}; its endpoints answer 503 until it is back, and their templates were only parsed`,
+          });
+        }
+      }
+    }),
+  );
+  return needed[0];
+}
+
+function inTime<T>(work: Promise<T>, ms: number | undefined): Promise<T> {
+  if (ms === undefined) return work;
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`no answer within ${ms / 1000} s`)), ms);
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}

@@ -1,0 +1,205 @@
+import type { CacheDefinition } from "../cache/cache.ts";
+import { makeRoom, setAside } from "../cache/cache-file.ts";
+import type { Caches } from "../cache/caches.ts";
+import type { Sharing } from "../cache/coordination.ts";
+import { ForeignCacheError, openSnapshotStore } from "../cache/duckdb-store.ts";
+import { attachLake, isShared } from "../cache/ducklake.ts";
+import { openLakeUpkeep } from "../cache/lake-upkeep.ts";
+import { leadsAlone, openLeadership } from "../cache/leader.ts";
+import { noCaches } from "../cache/no-caches.ts";
+import { openCaches } from "../cache/open-caches.ts";
+import { afterMs } from "../cache/schedule.ts";
+import { sharedStore } from "../cache/shared-store.ts";
+import type { SnapshotStore } from "../cache/snapshot-store.ts";
+import type { CacheStorage } from "../config/cache-config.ts";
+import type { Problem } from "../config/problem.ts";
+import type { MainConfig, Project } from "../config/project.ts";
+import { type Engine, EngineOpenError } from "../engines/engine.ts";
+import type { Report } from "../events.ts";
+
+export interface CacheParts {
+  readonly engine: Engine;
+  readonly definitions: readonly CacheDefinition[];
+  readonly report: Report;
+  /** Only to see whether everything fits: what is kept elsewhere is left alone. */
+  readonly isTrial: boolean;
+}
+
+/** What became of opening the caches of a project. */
+export interface OpenedCaches {
+  readonly caches: Caches;
+  readonly problems: readonly Problem[];
+}
+
+/** Opens the cache database where an endpoint needs one. Rejects with an Error that says what is in the way. */
+export async function openProjectCaches(project: Project, parts: CacheParts): Promise<OpenedCaches> {
+  const { main, endpoints } = project;
+  const storage = parts.isTrial ? main.cache && inMemory(main.cache) : main.cache;
+  if (storage === undefined || endpoints.every(({ cache }) => cache === undefined))
+    return { caches: noCaches, problems: [] };
+  const problems: Problem[] = [];
+  const { store, sharing, close } = await openStore(storage, { main, parts, problems });
+  const caches = await openCaches({
+    store,
+    definitions: parts.definitions,
+    now: Date.now,
+    report: parts.report,
+    maxConcurrentRefreshes: storage.maxConcurrentRefreshes,
+    maxBytes: storage.maxBytes,
+    warmUp: storage.warmUp,
+    sharing,
+  });
+  const closing: Caches = {
+    ...caches,
+    async close() {
+      await caches.close();
+      await close();
+    },
+  };
+  return { caches: closing, problems };
+}
+
+function inMemory(storage: CacheStorage): CacheStorage {
+  return { ...storage, backend: IN_MEMORY, warmUp: false };
+}
+
+const IN_MEMORY = { kind: "duckdb", path: undefined } as const;
+
+interface Opening {
+  readonly main: MainConfig;
+  readonly parts: CacheParts;
+  readonly problems: Problem[];
+}
+
+interface OpenedStore {
+  readonly store: SnapshotStore;
+  readonly sharing: Sharing | undefined;
+  close(): Promise<void>;
+}
+
+const NOTHING_TO_CLOSE = async (): Promise<void> => {};
+
+async function openStore(storage: CacheStorage, opening: Opening): Promise<OpenedStore> {
+  const { backend } = storage;
+  if (backend.kind === "duckdb") {
+    return { store: await openFileStore(storage, backend.path, opening), sharing: undefined, close: NOTHING_TO_CLOSE };
+  }
+  try {
+    return await openLakeStore(storage, backend, opening);
+  } catch (error) {
+    if (backend.isRequired) throw new Error(`the DuckLake catalog cannot be opened: ${messageOf(error)}`);
+    // In the dialect of flAPI there is no other way to have a cache: ours does the same without the extension.
+    opening.problems.push({
+      severity: "warning",
+      location: opening.main.locate(["ducklake"]),
+      path: "ducklake",
+      message: `DuckLake cannot be used (${messageOf(error)}); caches are kept in memory instead`,
+    });
+    return { store: await openFileStore(storage, undefined, opening), sharing: undefined, close: NOTHING_TO_CLOSE };
+  }
+}
+
+/** A leader that is silent for so long is replaced. */
+const LEASE_MS = 10_000;
+/** Every sign of a leader is a version of the catalog. */
+const CLEAN_EVERY_MS = 60_000;
+
+async function openLakeStore(
+  { catalog }: CacheStorage,
+  { metadataPath, dataPath }: Extract<CacheStorage["backend"], { kind: "ducklake" }>,
+  { parts: { engine, report } }: Opening,
+): Promise<OpenedStore> {
+  const lake = { catalog, metadataPath, dataPath };
+  await attachLake(engine, lake, afterMs);
+  const upkeep = openLakeUpkeep({ engine, lake, now: () => performance.now(), report });
+  const leadership = isShared(lake)
+    ? await openLeadership({
+        engine,
+        catalog,
+        id: crypto.randomUUID(),
+        leaseMs: LEASE_MS,
+        now: () => performance.now(),
+        after: afterMs,
+        report,
+        changed: () => {},
+      })
+    : leadsAlone;
+  const shared = isShared(lake) ? { fence: () => (leadership.isLeader() ? leadership.fence() : []) } : undefined;
+  const plain = await openSnapshotStore(engine, {
+    now: Date.now,
+    randomId: () => crypto.randomUUID(),
+    catalog,
+    shared,
+  });
+  const cleaning: SnapshotStore = {
+    ...plain,
+    async drop(snapshots) {
+      await plain.drop(snapshots);
+      await upkeep.clean();
+    },
+  };
+  const leads = (): boolean => leadership.isLeader();
+  let stopCleaning = (): void => {};
+  const keepClean = (): void => {
+    stopCleaning = afterMs(CLEAN_EVERY_MS, () => {
+      if (leads()) void upkeep.clean();
+      keepClean();
+    });
+  };
+  keepClean();
+  return {
+    store: shared === undefined ? cleaning : sharedStore(cleaning, { leads, after: afterMs }),
+    sharing: shared === undefined ? undefined : { leads },
+    close() {
+      stopCleaning();
+      return leadership.close();
+    },
+  };
+}
+
+async function openFileStore(
+  { catalog }: CacheStorage,
+  path: string | undefined,
+  opening: Opening,
+): Promise<SnapshotStore> {
+  const { engine } = opening.parts;
+  const options = { now: Date.now, randomId: () => crypto.randomUUID(), catalog };
+  if (path !== undefined) makeRoom(path);
+  const attach = `ATTACH ${quoted(path ?? ":memory:")} AS ${catalog}`;
+  try {
+    await engine.attach(catalog, attach);
+    return await openSnapshotStore(engine, options);
+  } catch (error) {
+    if (
+      path === undefined ||
+      isInUse(error) ||
+      !(error instanceof EngineOpenError || error instanceof ForeignCacheError)
+    ) {
+      throw new Error(`the cache file cannot be opened: ${messageOf(error)}`);
+    }
+    const detach = error instanceof ForeignCacheError ? `DETACH ${catalog}; ` : "";
+    await engine.attach(catalog, `${detach}ATTACH ':memory:' AS ${catalog}; DETACH ${catalog}`);
+    const aside = setAside(path, new Date());
+    opening.problems.push({
+      severity: "warning",
+      location: opening.main.locate(["cache", "path"]),
+      path: "cache.path",
+      message: `this file is no cache that can be used (${messageOf(error)}); it lies at ${aside} now, and the caches are filled anew`,
+    });
+    await engine.attach(catalog, attach);
+    return await openSnapshotStore(engine, options);
+  }
+}
+
+/** Another process has the file: then there is nothing wrong with it. */
+function isInUse(error: unknown): boolean {
+  return /\block on file\b|conflicting lock|is being used/i.test(messageOf(error));
+}
+
+function messageOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "";
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}

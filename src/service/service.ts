@@ -1,0 +1,240 @@
+import { redaction } from "../audit/redaction.ts";
+import { type Authenticators, openAuthenticators } from "../auth/authenticators.ts";
+import type { AuthPolicy } from "../auth/policy.ts";
+import { cacheKey } from "../cache/cache.ts";
+import type { Caches } from "../cache/caches.ts";
+import type { Callee } from "../calls/run-endpoint.ts";
+import type { ConnectionStatus } from "../calls/connection-status.ts";
+import type { Problem } from "../config/problem.ts";
+import type { Project } from "../config/project.ts";
+import { compileEndpoint } from "../endpoint/compile-endpoint.ts";
+import { type CompiledRefresh, compileRefresh } from "../endpoint/compile-refresh.ts";
+import type { Endpoint } from "../endpoint/endpoint.ts";
+import { settableBy } from "../endpoint/settable.ts";
+import type { Engine } from "../engines/engine.ts";
+import { engine as engineType } from "../engines/index.ts";
+import type { Report } from "../events.ts";
+import type { RateLimiter } from "../rate-limit/rate-limiter.ts";
+import { buildRouteTable, type RouteTable } from "../rest/route-table.ts";
+import { type OpenedCaches, openProjectCaches } from "./project-caches.ts";
+import { type SharedState, foundationKey, type OpenOptions, openSharedState, policiesOf } from "./shared-state.ts";
+import { type Compiled, type Verified, verifyAll, verifyLate } from "./verify-endpoints.ts";
+
+export type { OpenOptions } from "./shared-state.ts";
+
+/** A project that is open: endpoints compiled and verified, the database open, no port. */
+export interface Service extends Callee {
+  readonly project: Project;
+  readonly endpoints: readonly Endpoint[];
+  readonly routes: RouteTable;
+  readonly sources: ConnectionStatus;
+  readonly authenticators: Authenticators;
+  readonly rateLimiter: RateLimiter;
+  readonly foundation: SharedState;
+  close(): Promise<void>;
+  /** After a reload: closes what the next state did not take over. */
+  retire(next: Service): void;
+}
+
+/** What became of opening a project. `unreachable` is what a start cannot do without. */
+export interface OpenedService {
+  readonly service: Service | undefined;
+  readonly problems: readonly Problem[];
+  readonly unreachable: string | undefined;
+}
+
+/** Compiles and verifies every endpoint, against the connections that can be reached. */
+export async function openService(project: Project, options: OpenOptions): Promise<OpenedService> {
+  const compiled = compileAll(project);
+  const opened = await openSharedState(project, options);
+  const { foundation } = opened;
+  const problems = [...compiled.problems, ...opened.problems];
+  if (foundation === undefined) return { service: undefined, problems, unreachable: opened.unreachable };
+  const state = await openState(project, compiled, { foundation, options, previous: undefined });
+  problems.push(...state.problems);
+  const unreachable = opened.unreachable ?? state.unreachable;
+  const isSound = unreachable === undefined && !problems.some(({ severity }) => severity === "error");
+  if (isSound && state.service !== undefined) return { service: state.service, problems, unreachable };
+  await (state.service ?? foundation).close();
+  return { service: undefined, problems, unreachable };
+}
+
+/** Whether a project can take the place of another without opening the database anew. */
+export function canShareState(project: Project, previous: Service): boolean {
+  return foundationKey(project) === previous.foundation.key;
+}
+
+/**
+ * A whole new state beside the present one, over the same database: only for a project that `standsOnSame`. The present one
+ * goes on as it is; when nothing is wrong with the new one, `retire` ends it.
+ */
+export async function reopenService(project: Project, previous: Service, options: OpenOptions): Promise<OpenedService> {
+  const compiled = compileAll(project);
+  const state = await openState(project, compiled, { foundation: previous.foundation, options, previous });
+  const problems = [...compiled.problems, ...state.problems];
+  if (state.service === undefined || problems.some(({ severity }) => severity === "error")) {
+    state.service?.authenticators.closeBut(previous.authenticators);
+    return { service: undefined, problems, unreachable: state.unreachable };
+  }
+  await state.service.caches.redefine(compiled.refreshes.map(({ definition }) => definition));
+  if (previous.caches !== state.service.caches) state.service.caches.start();
+  return { service: state.service, problems, unreachable: undefined };
+}
+
+interface CompiledProject {
+  readonly endpoints: readonly Compiled[];
+  readonly refreshes: readonly CompiledRefresh[];
+  readonly problems: readonly Problem[];
+}
+
+function compileAll(project: Project): CompiledProject {
+  const endpoints = project.endpoints.map((config) => compileEndpoint(config, project, engineType.dialect));
+  const refreshes = compileRefreshes(project, endpoints);
+  return { endpoints, refreshes, problems: [...endpoints, ...refreshes].flatMap(({ problems }) => problems) };
+}
+
+/** The refresh of each cache, once. */
+function compileRefreshes(project: Project, compiled: readonly Compiled[]): readonly CompiledRefresh[] {
+  const seen = new Set<string>();
+  return project.endpoints.flatMap((config, index) => {
+    const endpoint = compiled[index]?.endpoint;
+    const { cache } = config;
+    if (cache?.kind !== "table" || endpoint === undefined || seen.has(cacheKey(cache.name))) return [];
+    const refresh = compileRefresh(config, endpoint, { project, dialect: engineType.dialect });
+    if (refresh !== undefined) seen.add(cacheKey(cache.name));
+    return refresh ?? [];
+  });
+}
+
+interface Standing {
+  readonly foundation: SharedState;
+  readonly options: OpenOptions;
+  readonly previous: Service | undefined;
+}
+
+/** Everything that stands on a foundation. Whoever asked closes what is not used. */
+async function openState(project: Project, compiled: CompiledProject, standing: Standing): Promise<OpenedService> {
+  const { engine, sources } = standing.foundation;
+  const problems: Problem[] = [];
+  let unreachable: string | undefined;
+  const note = (error: unknown): void => {
+    unreachable ??= error instanceof Error ? error.message : String(error);
+  };
+  // Before the templates: they may read the table of users.
+  const authenticators = await openServiceAuthenticators(project, standing).catch(note);
+  const warnings = authenticators?.warnings ?? [];
+  problems.push(...warnings.map(({ policy, message }) => warningOf(policy, message, project)));
+  const opened = await cachesOf(project, compiled, standing).catch(note);
+  if (authenticators === undefined || opened === undefined) {
+    // Templates that read the caches would only say that these are not there.
+    if (authenticators !== undefined) dropGuards(authenticators, standing.previous);
+    return { service: undefined, problems, unreachable };
+  }
+  problems.push(...opened.problems);
+  const trials = compiled.refreshes.map(({ trial, problems: found }) => ({ endpoint: trial, problems: found }));
+  await engine.lock(settableBy(project, engineType.dialect));
+  const verified = await verifyAll([...compiled.endpoints, ...trials], engine, sources);
+  problems.push(...verified.problems);
+  const served = verified.endpoints.slice(0, compiled.endpoints.length);
+  for (const { endpoint } of served) reportRefusedKeys(endpoint, standing.options.report);
+  const parts = { foundation: standing.foundation, authenticators, caches: opened.caches };
+  return { service: serviceOf(project, parts, served), problems, unreachable };
+}
+
+function reportRefusedKeys({ name, operation }: Endpoint, report: Report): void {
+  if (operation.kind !== "write" || operation.recordStore?.kind !== "none") return;
+  report({ kind: "keys-refused", endpoint: name, reason: operation.recordStore.reason });
+}
+
+function dropGuards(authenticators: Authenticators, previous: Service | undefined): void {
+  if (previous === undefined) authenticators.close();
+  else authenticators.closeBut(previous.authenticators);
+}
+
+async function cachesOf(
+  project: Project,
+  { refreshes }: CompiledProject,
+  { foundation, options }: Standing,
+): Promise<OpenedCaches> {
+  // They go on over a reload; what they hold is described anew when the new state is sound.
+  return await foundation.caches(() =>
+    openProjectCaches(project, {
+      engine: foundation.engine,
+      definitions: refreshes.map(({ definition }) => definition),
+      report: options.report,
+      isTrial: options.isCheckOnly ?? false,
+    }),
+  );
+}
+
+/** Rejects when users whose passwords are elsewhere cannot be had: nobody could be let in. */
+function openServiceAuthenticators(project: Project, { foundation, options, previous }: Standing): Promise<Authenticators> {
+  const { connect, report, env } = options;
+  const { engine } = foundation;
+  return openAuthenticators(connect ? policiesOf(project) : [], {
+    engine,
+    report,
+    now: Date.now,
+    fetch: globalThis.fetch,
+    env,
+    previous: previous?.authenticators,
+  });
+}
+
+/** At the block that brings the users. */
+function warningOf(policy: AuthPolicy, message: string, { main, endpoints }: Project): Problem {
+  const owner = main.protections.auth === policy ? main : (endpoints.find(({ auth }) => auth === policy) ?? main);
+  const path = "auth.from-aws-secretmanager";
+  return { severity: "warning", location: owner.locate(path.split(".")), path, message, security: true };
+}
+
+interface Parts {
+  readonly foundation: SharedState;
+  readonly authenticators: Authenticators;
+  readonly caches: Caches;
+}
+
+function serviceOf(
+  project: Project,
+  { foundation, authenticators, caches }: Parts,
+  verified: readonly Verified[],
+): Service {
+  const { engine, spool, sources, rateLimiter, idempotentResponses } = foundation;
+  const endpoints = verified.map(({ endpoint }) => endpoint);
+  return {
+    project,
+    engine,
+    spool,
+    endpoints,
+    routes: buildRouteTable(endpoints, project.main.protections.cors),
+    sources,
+    authenticators,
+    rateLimiter,
+    foundation,
+    caches,
+    cacheCatalog: project.main.cache?.catalog ?? "cache",
+    isRedacted: redaction(project.main.protections.redact),
+    limits: project.main.limits,
+    idempotentResponses,
+    ready: lateVerification(verified, engine, sources),
+    async close() {
+      authenticators.close();
+      await foundation.close();
+    },
+    retire: (next) => authenticators.closeBut(next.authenticators),
+  };
+}
+
+/** Endpoints whose connections could not be reached when the project was opened are verified by their first call. */
+function lateVerification(verified: readonly Verified[], engine: Engine, sources: ConnectionStatus): Callee["ready"] {
+  const late = new Map<Endpoint, Promise<Endpoint> | undefined>();
+  for (const { endpoint, depth } of verified) if (depth === "parse") late.set(endpoint, undefined);
+  return (endpoint) => {
+    if (!late.has(endpoint)) return endpoint;
+    const known = late.get(endpoint) ?? verifyLate(endpoint, engine, sources);
+    late.set(endpoint, known);
+    // What fails now may work next time: the source may be back.
+    known.catch(() => late.set(endpoint, undefined));
+    return known;
+  };
+}

@@ -1,0 +1,149 @@
+import type { AuthPolicy, SecretUsers } from "../auth/policy.ts";
+import type { Caches } from "../cache/caches.ts";
+import { noCaches } from "../cache/no-caches.ts";
+import { followedEngine } from "../calls/followed-engine.ts";
+import { type IdempotentResponses, openIdempotentResponses } from "../calls/idempotency.ts";
+import { openSources, type ConnectionStatus } from "../calls/connection-status.ts";
+import type { Problem } from "../config/problem.ts";
+import type { Project } from "../config/project.ts";
+import { settableBy } from "../endpoint/settable.ts";
+import { type Engine, EngineOpenError } from "../engines/engine.ts";
+import { engine as engineType } from "../engines/index.ts";
+import type { Report } from "../events.ts";
+import type { RateLimitPolicy } from "../rate-limit/policy.ts";
+import { openRateLimiter, type RateLimiter } from "../rate-limit/rate-limiter.ts";
+import type { OpenedCaches } from "./project-caches.ts";
+import { connect, openEngine, parseInits, settingProblem } from "./open-engine.ts";
+import { openSpool, type Spool } from "../spool/spool.ts";
+import type { Self } from "../spool/sweep.ts";
+
+export interface OpenOptions {
+  readonly report: Report;
+  /** False leaves the connections alone: templates are parsed, not planned. */
+  readonly connect: boolean;
+  /** The system's folder for temporary files, used unless the project names one. */
+  readonly temporary: string;
+  readonly self: Self;
+  /** For what libraries look up there, such as the credentials of a cloud. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Nothing will be served: caches that are kept elsewhere are left alone. */
+  readonly isCheckOnly?: boolean;
+  /** The database works no longer, and must be opened anew: told once for each that was opened. */
+  readonly lost?: (() => void) | undefined;
+}
+
+/** What outlives a reload: the database, and everything that is remembered beside it. */
+export interface SharedState {
+  /** The same for two projects that can stand on the same one. */
+  readonly key: string;
+  readonly engine: Engine;
+  readonly spool: Spool;
+  readonly sources: ConnectionStatus;
+  readonly rateLimiter: RateLimiter;
+  readonly idempotentResponses: IdempotentResponses;
+  /** The caches, opened by the first who needs them. Rejects as `open` does. */
+  caches(open: () => Promise<OpenedCaches>): Promise<OpenedCaches>;
+  close(): Promise<void>;
+}
+
+/** `foundation` is undefined when the database cannot be opened; `unreachable` is what a start cannot do without. */
+export interface OpenedFoundation {
+  readonly foundation: SharedState | undefined;
+  readonly problems: readonly Problem[];
+  readonly unreachable: string | undefined;
+}
+
+/** Everything that the database and its connections are opened with. decisions 11. */
+export function foundationKey(project: Project): string {
+  const { duckdb, connections, limits, cache } = project.main;
+  const parts = [
+    duckdb,
+    [...connections.values()].map(({ properties: _, ...connection }) => connection),
+    [limits.maxConcurrentQueries, limits.maxQueuedRequests, limits.maxValueBytes],
+    cache,
+    secretUsersOf(project),
+    // What may be set at all cannot be changed later.
+    [...settableBy(project, engineType.dialect)],
+  ];
+  return JSON.stringify(parts, (_, value: unknown) => (value instanceof Map ? [...value] : value));
+}
+
+/** Opens the database and its connections. */
+export async function openSharedState(project: Project, options: OpenOptions): Promise<OpenedFoundation> {
+  const { main } = project;
+  const problems: Problem[] = [];
+  const parent = main.duckdb.settings.get("temp_directory") || options.temporary;
+  const spool = openSpool({ parent, self: options.self });
+  let isLost = false;
+  const queryFailed = (message: string): void => {
+    if (isLost || !engineType.isLost(message)) return;
+    isLost = true;
+    options.lost?.();
+  };
+  let opened: Engine;
+  try {
+    opened = await openEngine(main, {
+      secretUsers: secretUsersOf(project),
+      spool,
+      fileReplaced: ({ name, problem }) => options.report({ kind: "file-replaced", database: name, problem }),
+      checkpointFailed(message) {
+        options.report({ kind: "checkpoint-failed", message });
+        queryFailed(message);
+      },
+    });
+  } catch (error) {
+    if (!(error instanceof EngineOpenError)) throw error;
+    const problem = settingProblem(error, main);
+    return problem === undefined
+      ? { foundation: undefined, problems, unreachable: error.message }
+      : { foundation: undefined, problems: [problem], unreachable: undefined };
+  }
+  // What cannot be reached now is a problem of the start, and is told as one.
+  let starting = true;
+  const sources = openSources(opened, (event) => starting || options.report(event));
+  const engine = followedEngine(opened, { sources, queryFailed });
+  const sound = await parseInits(main, engine, problems);
+  const unreachable = options.connect ? await connect(main, { sound, sources, problems }) : undefined;
+  starting = false;
+  const rateLimiter = openRateLimiter({
+    now: Date.now,
+    report: options.report,
+    policies: options.connect ? limitsOf(project) : [],
+  });
+  let caches: Caches | undefined;
+  const foundation: SharedState = {
+    key: foundationKey(project),
+    engine,
+    spool,
+    sources,
+    rateLimiter,
+    idempotentResponses: openIdempotentResponses(Date.now),
+    async caches(open) {
+      if (caches !== undefined) return { caches, problems: [] };
+      const found = await open();
+      if (found.caches !== noCaches) ({ caches } = found);
+      return found;
+    },
+    async close() {
+      await rateLimiter.close();
+      await caches?.close();
+      await engine.close();
+      await spool.close();
+    },
+  };
+  return { foundation, problems, unreachable };
+}
+
+function secretUsersOf(project: Project): readonly SecretUsers[] {
+  return [...policiesOf(project)].flatMap((policy) => (policy.kind === "basic" && policy.secretUsers) || []);
+}
+
+/** Every auth block that is on. */
+export function policiesOf({ main, endpoints }: Project): ReadonlySet<AuthPolicy> {
+  const all = [main.protections.auth, main.mcp?.auth?.policy, ...endpoints.map(({ auth }) => auth)];
+  return new Set(all.filter((policy) => policy !== undefined));
+}
+
+function limitsOf({ endpoints }: Project): readonly RateLimitPolicy[] {
+  return endpoints.flatMap(({ rateLimit }) => rateLimit ?? []);
+}

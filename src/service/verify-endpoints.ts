@@ -1,0 +1,62 @@
+import type { ConnectionStatus } from "../calls/connection-status.ts";
+import type { Problem } from "../config/problem.ts";
+import type { Endpoint } from "../endpoint/endpoint.ts";
+import { type Depth, verifyEndpoint } from "../endpoint/verify-endpoint.ts";
+import { dialectOf, dialectOfTemplates, withFunctions } from "../endpoint/verify-functions.ts";
+import type { Engine } from "../engines/engine.ts";
+import { RequestFailure } from "../failure.ts";
+
+const VERIFIED_AT_ONCE = 4;
+
+export interface Compiled {
+  readonly endpoint: Endpoint;
+  readonly problems: readonly Problem[];
+}
+
+/** An endpoint whose connections could not be reached at start is verified when they can. */
+export async function verifyLate(endpoint: Endpoint, engine: Engine, sources: ConnectionStatus): Promise<Endpoint> {
+  await sources.open(endpoint.connections);
+  const known = withFunctions(endpoint, await dialectOf([endpoint], engine), engine.dialect);
+  const { endpoint: verified, problems } = await verifyEndpoint(known.endpoint, engine, "plan");
+  const error = [...known.problems, ...problems].find(({ severity }) => severity === "error");
+  if (error !== undefined) throw new RequestFailure({ kind: "query-failed", message: error.message });
+  return verified;
+}
+
+export interface Verified {
+  readonly endpoint: Endpoint;
+  readonly depth: Depth;
+}
+
+/** Holds every template against the database, as far as its connections can be reached. */
+export async function verifyAll(
+  compiled: readonly Compiled[],
+  engine: Engine,
+  sources: ConnectionStatus,
+): Promise<{ endpoints: readonly Verified[]; problems: readonly Problem[] }> {
+  const isOpen = ({ endpoint }: Compiled): boolean => endpoint.connections.every(sources.isOpen);
+  const endpoints = compiled.map(({ endpoint }) => endpoint);
+  const closed = dialectOfTemplates(endpoints, engine.dialect);
+  const open = compiled.some(isOpen) ? await dialectOf(endpoints, engine) : closed;
+  const results: { verified: Verified; problems: readonly Problem[] }[] = [];
+  let next = 0;
+  const work = async (): Promise<void> => {
+    for (let index = next++; index < compiled.length; index = next++) {
+      const { endpoint, problems } = compiled[index] as Compiled;
+      const depth: Depth = isOpen({ endpoint, problems }) ? "plan" : "parse";
+      const known = withFunctions(endpoint, depth === "plan" ? open : closed, engine.dialect);
+      // A template with problems of its own gives the database only nonsense to complain about.
+      const broken = [...problems, ...known.problems].some(({ severity }) => severity === "error");
+      const result = broken ? { endpoint, problems: [] } : await verifyEndpoint(known.endpoint, engine, depth);
+      results[index] = {
+        verified: { endpoint: result.endpoint, depth },
+        problems: [...known.problems, ...result.problems],
+      };
+    }
+  };
+  await Promise.all(Array.from({ length: VERIFIED_AT_ONCE }, work));
+  return {
+    endpoints: results.map(({ verified }) => verified),
+    problems: results.flatMap(({ problems }) => problems),
+  };
+}

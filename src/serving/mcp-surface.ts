@@ -1,0 +1,97 @@
+import { afterMs } from "../cache/schedule.ts";
+import type { CallObserver } from "../calls/observed-call.ts";
+import type { McpSettings } from "../config/mcp-config.ts";
+import type { Report, ServiceEvent } from "../events.ts";
+import { clientOf } from "../http/forwarded.ts";
+import { holdable } from "../http/holdable.ts";
+import { httpsProblem, strictTransport } from "../http/https-only.ts";
+import type { RequestHandler } from "../http/listen.ts";
+import { requestIdOf } from "../http/request-id.ts";
+import { type McpServer, openMcpServer } from "../mcp/open-mcp-server.ts";
+import { type McpEndpoints, openMcpProduct } from "../mcp/endpoints/open-mcp-endpoints.ts";
+import type { Service } from "../service/service.ts";
+import type { Surface } from "./surfaces.ts";
+
+/** What agents see of a service. */
+export interface McpSurface extends Surface {
+  readonly server: McpServer;
+  readonly handle: RequestHandler;
+  /** Some events are news for those who watch a resource. */
+  hear(event: ServiceEvent): void;
+}
+
+export interface McpSurfaceOptions {
+  readonly settings: McpSettings;
+  readonly observers: readonly CallObserver[];
+  readonly report: Report;
+  readonly now: () => Date;
+}
+
+export async function openMcpSurface(service: Service, options: McpSurfaceOptions): Promise<McpSurface> {
+  const { observers, report, now } = options;
+  let { settings } = options;
+  let { protections, name } = service.project.main;
+  const productOf = (of: Service, as: McpSettings): Promise<McpEndpoints> =>
+    openMcpProduct(of, { settings: as, observers, report, now });
+  let product = await productOf(service, settings);
+  const server = openMcpServer({
+    service: product.service,
+    gate: product.gate,
+    settings,
+    report,
+    now: () => performance.now(),
+    after: afterMs,
+    randomId: () => crypto.randomUUID(),
+    proxies: { isTrusted: (address) => protections.proxies.isTrusted(address) },
+    protectedResource: () => protectedResourceOf(name, settings),
+  });
+
+  const answer: RequestHandler = (request, response) => {
+    const { https, proxies } = protections;
+    if (https !== undefined) {
+      const client = clientOf(request, proxies);
+      const problem = https.tls === undefined ? httpsProblem(request, client) : undefined;
+      // Agents send credentials: nobody is led elsewhere with them.
+      if (problem !== undefined) {
+        const requestId = requestIdOf(request.headers["x-request-id"]);
+        response
+          .writeHead(403, { "Content-Type": "application/json", "X-Request-Id": requestId })
+          .end('{"error":"HTTPS is required"}');
+        return;
+      }
+      response.setHeader(...strictTransport);
+    }
+    server.handle(request, response);
+  };
+
+  return {
+    server,
+    ...holdable(answer),
+    async prepare(next) {
+      const { mcp = settings, protections: border, name: called } = next.project.main;
+      const made = await productOf(next, mcp);
+      return () => {
+        settings = mcp;
+        protections = border;
+        name = called;
+        product = made;
+        server.replace(made.service, made.gate, mcp);
+      };
+    },
+    hear(event) {
+      if (event.kind !== "cache-refreshed" && event.kind !== "cache-invalidated") return;
+      const [schema = "", ...table] = event.cache.split(".");
+      server.resourceUpdated(...product.urisOfCache({ schema, table: table.join(".") }));
+    },
+    drain: server.drain,
+    cancelAll: server.cancelAll,
+    endStreams: server.endStreams,
+  };
+}
+
+/** What clients of an identity provider need to know to ask it for a token. RFC 9728. */
+function protectedResourceOf(resourceName: string, { auth }: McpSettings) {
+  if (auth?.policy.kind !== "oidc") return undefined;
+  const { issuerUrl, scopes } = auth.policy;
+  return { issuer: issuerUrl, scopes, resourceName };
+}

@@ -1,0 +1,216 @@
+import type { Problem } from "../config/problem.ts";
+import type { LoadedProject, MainConfig, Project } from "../config/project.ts";
+import type { Report } from "../events.ts";
+import {
+  type OpenedService,
+  type OpenOptions,
+  openService,
+  reopenService,
+  type Service,
+  canShareState,
+} from "../service/service.ts";
+import { hasErrors } from "../cli/print-problems.ts";
+import { pauseAll, type Surfaces, useEverywhere } from "./surfaces.ts";
+
+/** Takes up changes of a project while it is served. decisions 11. */
+export interface Reloads {
+  /** The project may have changed. One reload at a time: what changes meanwhile is one more. */
+  request(): void;
+  /** The database works no longer: it is opened anew, while requests wait. */
+  reopen(): void;
+  /** No more of them; resolves when the one that runs is over. */
+  close(): Promise<void>;
+  current(): Service;
+}
+
+export interface ReloadOptions {
+  readonly service: Service;
+  readonly surfaces: Surfaces;
+  readonly load: () => Promise<LoadedProject>;
+  readonly opening: OpenOptions;
+  readonly report: Report;
+  /** Shows what is wrong, as a start does; gives it back as it counts. */
+  readonly show: (problems: readonly Problem[]) => readonly Problem[];
+  /** Called with every project that is served from now on. */
+  readonly changed: (project: Project, loaded: LoadedProject) => void;
+  /** Neither the new project nor the old one can be served any more. */
+  readonly fatal: (message: string) => void;
+}
+
+const DATABASE = "the database";
+/** Whatever runs in a database that is lost fails by itself. */
+const GRACE_OF_THE_LOST_MS = 500;
+/** Clients wait meanwhile, so it is not for ever. */
+const REOPEN_PAUSES_MS = [500, 1_000, 2_000, 4_000, 8_000] as const;
+/** One that is lost again within this time is opened anew after a pause, which grows. */
+const CALM_MS = 60_000;
+const MOST_CALM_MS = 30_000;
+
+export function openReloads(options: ReloadOptions): Reloads {
+  const { surfaces, load, opening, report, show } = options;
+  let current = options.service;
+  let wanted = false;
+  let isLost = false;
+  let reopenedAt = Number.NEGATIVE_INFINITY;
+  let calmMs = 0;
+  let wake = (): void => {};
+  let closed = false;
+  let running: Promise<void> | undefined;
+
+  async function work(): Promise<void> {
+    while ((wanted || isLost) && !closed) {
+      const next = isLost ? openAnew : reload;
+      if (isLost) isLost = false;
+      else wanted = false;
+      await next().catch((error: unknown) => report({ kind: "unexpected", requestId: "reload", error }));
+    }
+    running = undefined;
+  }
+
+  function begin(): void {
+    running ??= work();
+  }
+
+  async function reload(): Promise<void> {
+    const from = performance.now();
+    const loaded = await load();
+    const problems = show(loaded.problems);
+    const { project } = loaded;
+    // What has been read is watched even when it is wrong: it will be mended there.
+    options.changed(project ?? current.project, loaded);
+    if (project === undefined || hasErrors(problems)) return report({ kind: "reload-refused", reason: "problems" });
+    const opened = canShareState(project, current) ? await beside(project) : await instead(project);
+    if (opened === undefined) return;
+    current = opened;
+    const ms = performance.now() - from;
+    report({ kind: "reloaded", endpoints: project.endpoints.length, ms });
+  }
+
+  /** A new state over the same database: nobody notices. */
+  async function beside(project: Project): Promise<Service | undefined> {
+    const previous = current;
+    const opened = await reopenService(project, previous, opening);
+    const service = sound(opened);
+    if (service === undefined) {
+      // Only --strict refuses one that could be served.
+      opened.service?.retire(previous);
+      return undefined;
+    }
+    tellOfRestart(previous.project.main, project.main);
+    await useEverywhere(surfaces, service);
+    previous.retire(service);
+    return service;
+  }
+
+  /** The database has other settings: requests wait until it has been opened anew. */
+  async function instead(project: Project): Promise<Service | undefined> {
+    const previous = current;
+    const release = await pauseAll(surfaces, project.main.limits.shutdownGraceMs);
+    try {
+      await previous.close();
+      const opened = await openService(project, opening);
+      const service = sound(opened);
+      // Only --strict refuses one that could be served: its files are needed for the old one.
+      if (service === undefined) await opened.service?.close();
+      if (service !== undefined) tellOfRestart(previous.project.main, project.main);
+      const next = service ?? (await openService(previous.project, opening)).service;
+      if (next === undefined) {
+        options.fatal("the database of the project before the change cannot be opened any more");
+        return undefined;
+      }
+      next.caches.start();
+      await useEverywhere(surfaces, next);
+      current = next;
+      return service;
+    } finally {
+      release();
+    }
+  }
+
+  /** The same project over the same files. What has filled the disk may go any moment, so it is tried for a while. */
+  async function openAnew(): Promise<void> {
+    report({ kind: "part-down", part: DATABASE, message: "it works no longer after an error, and is opened anew" });
+    // As long as the disk is full the next write may end it again.
+    calmMs = performance.now() - reopenedAt > CALM_MS ? 0 : Math.min(MOST_CALM_MS, calmMs * 2 || 1_000);
+    await pause(calmMs);
+    if (closed) return;
+    const release = await pauseAll(surfaces, GRACE_OF_THE_LOST_MS);
+    try {
+      await current.close();
+      for (const pauseMs of [...REOPEN_PAUSES_MS, undefined]) {
+        const { service, unreachable } = await openService(current.project, opening);
+        if (service !== undefined) {
+          service.caches.start();
+          await useEverywhere(surfaces, service);
+          current = service;
+          reopenedAt = performance.now();
+          return report({ kind: "part-up", part: DATABASE });
+        }
+        if (pauseMs === undefined || closed) break;
+        report({ kind: "part-down", part: DATABASE, message: unreachable ?? "the project has problems now" });
+        await pause(pauseMs);
+      }
+      options.fatal("the database cannot be opened any more");
+    } finally {
+      release();
+    }
+  }
+
+  /** Whoever closes does not wait for it. */
+  function pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  function sound({ service, problems, unreachable }: OpenedService): Service | undefined {
+    const found = show(problems);
+    if (service !== undefined && !hasErrors(found)) return service;
+    report({ kind: "reload-refused", reason: unreachable ?? "problems" });
+    return undefined;
+  }
+
+  function tellOfRestart(before: MainConfig, after: MainConfig): void {
+    for (const key of changedAtStart(before, after)) report({ kind: "restart-needed", key });
+  }
+
+  return {
+    request() {
+      wanted = true;
+      begin();
+    },
+    reopen() {
+      isLost = true;
+      begin();
+    },
+    async close() {
+      closed = true;
+      wake();
+      await running;
+    },
+    current: () => current,
+  };
+}
+
+/** Keys that are read once, when the program starts. */
+function changedAtStart(before: MainConfig, after: MainConfig): readonly string[] {
+  const parts = (main: MainConfig): Readonly<Record<string, unknown>> => ({
+    "http-port": main.http.port,
+    "http-host": main.http.host,
+    "enforce-https": main.protections.https,
+    audit: main.protections.audit,
+    log: main.log,
+    admin: main.observation.admin,
+    metrics: main.observation.metrics,
+    tracing: main.observation.tracing,
+    "mcp.port": main.mcp && [main.mcp.host, main.mcp.port],
+  });
+  const old = parts(before);
+  return Object.entries(parts(after)).flatMap(([key, value]) =>
+    JSON.stringify(value) === JSON.stringify(old[key]) ? [] : key,
+  );
+}

@@ -1,0 +1,207 @@
+import { createHash } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { formats } from "../../src/formats/index.ts";
+import { compressors } from "../../src/rest/response/compressors.ts";
+import { ask, type BareAnswer } from "../ask.ts";
+import { type Files, serviceFrom, type TestService } from "../service.ts";
+import { openSocket } from "../socket.ts";
+import { until } from "../until.ts";
+
+function read(path: string, sql: string, yaml = "with-pagination: false\n"): Files {
+  return {
+    [`${path}.yaml`]: `url-path: /${path}\ntemplate-source: ${path}.sql\nconnection: memory\n${yaml}`,
+    [`${path}.sql`]: sql,
+  };
+}
+
+const ROWS = "SELECT range AS n, 'name ' || range AS name FROM range(200)";
+
+let service: TestService;
+beforeAll(async () => {
+  service = await serviceFrom({
+    "eider.yaml": "connections: { memory: {} }\nlimits: { max-buffered-bytes: 20MiB, stalled-client-timeout: 1s }\n",
+    ...read("small", "SELECT 1 AS n"),
+    ...read("none", "SELECT 1 AS n WHERE false"),
+    ...read("rows", ROWS),
+    ...read("page", ROWS, "with-pagination: true\n"),
+    ...read("post", ROWS, "method: POST\noperation: { type: read }\nwith-pagination: false\n"),
+    // As Arrow: below what is buffered, in several pieces.
+    ...read("buffered", "SELECT range AS n, hash(range) AS h FROM range(700000)"),
+    ...read("endless", "SELECT range AS n, hash(range) AS h FROM range(100000000)"),
+  });
+});
+afterAll(() => service?.[Symbol.asyncDispose]());
+
+const get = (path: string, headers: Record<string, string> = {}): Promise<BareAnswer> =>
+  ask(service.url + path, { headers });
+
+/** All headers but those that differ from answer to answer. */
+function headersOf({ headers }: BareAnswer): Record<string, unknown> {
+  const { date: _date, "x-request-id": id, "transfer-encoding": _chunked, ...rest } = headers;
+  expect(id).toMatch(/./);
+  return rest;
+}
+
+const tagOf = (body: Buffer): string => `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
+
+const rowFormats = formats.filter(({ kind }) => kind === "rows").map(({ name }) => name);
+const names = formats.map(({ name }) => name);
+const paths = ["/small", "/none", "/rows", "/page?limit=150", "/page?limit=1&offset=199"];
+const withFormat = (path: string, format: string): string => `${path}${path.includes("?") ? "&" : "?"}format=${format}`;
+
+describe.each(rowFormats)("%s", (format) => {
+  test.each(paths)("%s: a tag of its bytes, and 304 for whoever has them", async (path) => {
+    const url = withFormat(path, format);
+    const whole = await get(url);
+    const { etag = "" } = whole.headers;
+    expect(etag).toBe(tagOf(whole.body));
+    expect(Number(whole.headers["content-length"])).toBe(whole.body.length);
+    const other = '"other"';
+    for (const have of [
+      etag,
+      `W/${etag}`,
+      `${other}, ${etag}`,
+      `${other},W/${etag},"x"`,
+      "*",
+      " * ",
+      `"a,b",${etag}`,
+    ]) {
+      const answer = await get(url, { "if-none-match": have });
+      expect([have, answer.status, answer.body.length]).toEqual([have, 304, 0]);
+      const { "content-type": _type, "content-length": _length, ...rest } = headersOf(whole);
+      expect(headersOf(answer)).toEqual(rest);
+    }
+    for (const have of [other, "", etag.slice(1, -1), etag.slice(0, -1), `"${etag}"`.replaceAll('""', '"x'), "**"]) {
+      const answer = await get(url, { "if-none-match": have });
+      expect([have, answer.status]).toEqual([have, 200]);
+      expect(answer.body.equals(whole.body)).toBe(true);
+    }
+  });
+
+  test.each(compressors)("$coding has a weak tag, which stands for the same rows", async ({ coding }) => {
+    const url = withFormat("/rows", format);
+    const plain = await get(url);
+    const packed = await get(url, { "accept-encoding": coding });
+    const isPacked = packed.headers["content-encoding"] === coding;
+    expect(packed.headers.etag).toBe(isPacked ? `W/${plain.headers.etag}` : plain.headers.etag);
+    for (const have of [String(plain.headers.etag), String(packed.headers.etag)]) {
+      const answer = await get(url, { "accept-encoding": coding, "if-none-match": have });
+      expect([answer.status, answer.headers["content-encoding"]]).toEqual([304, undefined]);
+      expect((await get(url, { "if-none-match": have })).status).toBe(304);
+    }
+  });
+});
+
+describe.each(names)("HEAD as %s", (format) => {
+  // The engine may write the rows of a large file in another order each time, and then in more or fewer bytes.
+  test.each(rowFormats.includes(format) ? [...paths, "/buffered"] : paths)(
+    "%s has the headers of GET",
+    async (path) => {
+      for (const coding of ["identity", ...compressors.map((compressor) => compressor.coding)]) {
+        const headers = { "accept-encoding": coding };
+        const whole = await get(withFormat(path, format), headers);
+        const head = await ask(service.url + withFormat(path, format), { method: "HEAD", headers });
+        expect([head.status, head.body.length]).toEqual([200, 0]);
+        expect(headersOf(head)).toEqual(headersOf(whole));
+        if (whole.headers.etag === undefined) continue;
+        const known = await ask(service.url + withFormat(path, format), {
+          method: "HEAD",
+          headers: { ...headers, "if-none-match": whole.headers.etag },
+        });
+        expect([known.status, known.headers.etag]).toEqual([304, whole.headers.etag]);
+      }
+    },
+  );
+});
+
+describe("HEAD of what would be streamed", () => {
+  test.each(rowFormats)("%s: no length, no tag, and the query stops", async (format) => {
+    const url = `${service.url}/endless?format=${format}`;
+    const head = await ask(url, { method: "HEAD", headers: { "if-none-match": "*" } });
+    expect(head.status).toBe(200);
+    expect(head.headers).not.toHaveProperty("content-length");
+    expect(head.headers).not.toHaveProperty("etag");
+    await until("an idle engine", () => service.service.engine.activity().running === 0);
+  });
+
+  test("the connection goes on", async () => {
+    using socket = await openSocket(service.url);
+    const line = " HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n";
+    socket.send(`HEAD /endless${line}`);
+    await until("the head", () => socket.received().includes("\r\n\r\n"));
+    const head = socket.received().length;
+    socket.send(`GET /small${line}`);
+    const rest = await until("the next answer", () => {
+      const bytes = socket.received().subarray(head).toString();
+      return bytes.endsWith('[{"n":1}]') && bytes;
+    });
+    expect(rest).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+  });
+});
+
+describe("Arrow that is buffered", () => {
+  test("has its length and a tag, in however many pieces it is", async () => {
+    const answer = await get("/buffered?format=arrow");
+    expect(answer.body.length).toBeGreaterThan(10 * 1024 * 1024);
+    expect(Number(answer.headers["content-length"])).toBe(answer.body.length);
+    expect((await get("/buffered?format=arrow")).headers.etag).toBe(answer.headers.etag);
+    const again = await get("/buffered?format=arrow", { "if-none-match": String(answer.headers.etag) });
+    expect([again.status, again.body.length]).toEqual([304, 0]);
+  });
+
+  test("is streamed beyond limits.max-buffered-bytes", async () => {
+    await using other = await serviceFrom({
+      "eider.yaml": "connections: { memory: {} }\nlimits: { max-buffered-bytes: 1KiB }\n",
+      ...read("small", "SELECT 1 AS n"),
+      ...read("rows", "SELECT range AS n FROM range(2000)"),
+    });
+    const small = await ask(`${other.url}/small?format=arrow`);
+    expect(Number(small.headers["content-length"])).toBe(small.body.length);
+    const rows = await ask(`${other.url}/rows?format=arrow`);
+    expect([rows.headers["transfer-encoding"], rows.headers.etag]).toEqual(["chunked", undefined]);
+    expect(rows.body.length).toBeGreaterThan(16_000);
+  });
+
+  test("a client that never reads it is cut, and holds no slot", async () => {
+    using socket = await openSocket(service.url);
+    socket.pause();
+    socket.send("GET /buffered?format=arrow HTTP/1.1\r\nHost: x\r\n\r\n");
+    await until("the query", () => service.service.engine.activity().running === 1);
+    await until("an idle engine", () => service.service.engine.activity().running === 0);
+    const from = performance.now();
+    expect((await get("/small")).status).toBe(200);
+    // What the sockets hold is all that comes.
+    await until("the stalled client's time", () => performance.now() - from > 1_500);
+    socket.resume();
+    await socket.closed();
+    expect(socket.answers()[0]).toMatchObject({ status: 200, complete: false });
+  });
+});
+
+test("the same bytes have the same tag, others another", async () => {
+  const { etag } = (await get("/small")).headers;
+  expect((await get("/small?x=1")).headers.etag).toBe(etag);
+  expect((await get("/none")).headers.etag).not.toBe(etag);
+  expect((await get("/small?format=csv")).headers.etag).not.toBe(etag);
+});
+
+test("what a POST reads has no tag, and no condition", async () => {
+  for (const have of ["*", '"x"']) {
+    const answer = await ask(`${service.url}/post`, { method: "POST", headers: { "if-none-match": have } });
+    expect([answer.status, answer.headers.etag]).toEqual([200, undefined]);
+    expect(Number(answer.headers["content-length"])).toBe(answer.body.length);
+  }
+});
+
+test("errors have no tag, and a condition does not hide them", async () => {
+  const answer = await get("/page?limit=x", { "if-none-match": "*" });
+  expect([answer.status, answer.headers.etag]).toEqual([400, undefined]);
+});
+
+test.each(rowFormats)("Range is ignored: %s", async (format) => {
+  const url = withFormat("/rows", format);
+  const [plain, ranged] = [await get(url), await get(url, { range: "bytes=0-9" })];
+  expect(ranged.status).toBe(200);
+  expect(headersOf(ranged)).toEqual(headersOf(plain));
+  expect(ranged.headers).not.toHaveProperty("accept-ranges");
+});
