@@ -43,7 +43,7 @@ const order = tree.filter((path) => /^src\/[^/]+\/?$/.test(path)).map((path) => 
 /** Imports against the order: of types only, because two folders speak of the same thing. */
 const typesFromBelow: ReadonlySet<string> = new Set([
   "src/params/parameter.ts -> src/sql/statement.ts",
-  "src/rest/rest-app.ts -> src/service.ts",
+  "src/rest/rest-app.ts -> src/service/service.ts",
 ]);
 
 interface Import {
@@ -90,23 +90,23 @@ const homes: readonly (readonly [dependency: RegExp, home: RegExp])[] = [
     /^node:fs(\/promises)?$/,
     /^src\/(config\/files\.ts$|cli\/run\.ts$|spool\/|cache\/cache-file\.ts$|client\/client-files\.ts$|docs\/page-assets\.ts$|audit\/|http\/tls\.ts$)/,
   ],
-  [/^node:path$/, /^src\/(cache|cli|client|config|spool)\//],
+  [/^node:path$/, /^src\/(cache|cli|client|config|serving|spool)\//],
   [/^node:buffer$/, /^src\/http\//],
-  [/^node:crypto$/, /^src\/((auth|http|rate-limit|rest\/answer)\/|calls\/idempotency\.ts$)/],
+  [/^node:crypto$/, /^src\/((auth|http|rate-limit|rest\/response)\/|calls\/idempotency\.ts$)/],
   [/^jose$/, /^src\/auth\//],
   [/^prom-client$/, /^src\/metrics\//],
   [/^@opentelemetry\//, /^src\/tracing\//],
   [/^@aws-sdk\//, /^src\/auth\/secret-reader\.ts$/],
   [/^(rate-limiter-flexible|ioredis)$/, /^src\/rate-limit\//],
-  [/^node:zlib$/, /^src\/(rest\/answer|formats\/arrow)\//],
+  [/^node:zlib$/, /^src\/(rest\/response|formats\/arrow)\//],
   [/^(lz4-napi|@bokuweb\/zstd-wasm)$/, /^src\/formats\/arrow\//],
-  [/^chokidar$/, /^src\/cli\/watch-files\.ts$/],
+  [/^chokidar$/, /^src\/serving\/watch-files\.ts$/],
   [/^prom-client$/, /^src\/metrics\//],
   [/^@opentelemetry\//, /^src\/tracing\//],
   [/^node:os$/, /^src\/main\.ts$/],
   // A long text is matched on a thread of its own.
   [/^node:(worker_threads|module)$/, /^src\/params\/validators\/regex-thread\.ts$/],
-  [/^node:util$/, /^src\/(cli|rest\/answer)\//],
+  [/^node:util$/, /^src\/(cli|rest\/response|serving)\//],
 ];
 
 const oneHome: Rule = (file, text) =>
@@ -209,13 +209,18 @@ describe("the rules find what breaks them", () => {
     ["upwards by a type", importOrder, "src/params/x.ts", 'import type { A } from "../sql/template.ts";\n'],
     ["upwards by export", importOrder, "src/params/x.ts", 'export { a } from "../config/problem.ts";\n'],
     ["upwards by import()", importOrder, "src/params/x.ts", 'const a = import("../config/problem.ts");\n'],
-    ["a value where a type is excused", importOrder, "src/rest/rest-app.ts", 'import { a } from "../service.ts";\n'],
+    [
+      "a value where a type is excused",
+      importOrder,
+      "src/rest/rest-app.ts",
+      'import { a } from "../service/service.ts";\n',
+    ],
     ["out of src/", importOrder, "src/cli/x.ts", 'import { a } from "../../test/service.ts";\n'],
     ["an unknown folder", importOrder, "src/nowhere/x.ts", 'import { a } from "../failure.ts";\n'],
-    ["an engine by name", importOrder, "src/calls/x.ts", 'import { a } from "../engines/duckdb/read.ts";\n'],
+    ["an engine by name", importOrder, "src/calls/x.ts", 'import { a } from "../engines/duckdb/read/read.ts";\n'],
     ["DuckDB elsewhere", oneHome, "src/rest/x.ts", 'import duckdb from "@duckdb/node-api";\n'],
     ["a new dependency", oneHome, "src/rest/x.ts", 'import "left-pad";\n'],
-    ["files elsewhere", oneHome, "src/service.ts", 'import { readFileSync } from "node:fs";\n'],
+    ["files elsewhere", oneHome, "src/service/service.ts", 'import { readFileSync } from "node:fs";\n'],
     ["process", processOnlyInMain, "src/cli/x.ts", 'const port = process.env["PORT"]; // process\n'],
     ["a long file", shortFiles, "src/x.ts", "\n".repeat(301)],
     ["a file for anything", tellingNames, "src/params/utils.ts", ""],

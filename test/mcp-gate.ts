@@ -1,5 +1,5 @@
 import { anonymous, identityOf } from "../src/auth/identity.ts";
-import type { McpAccessRequest, McpAccess } from "../src/mcp/mcp-service.ts";
+import type { McpAccess, McpAccessRequest } from "../src/mcp/mcp-service.ts";
 
 /** Lets in whoever names itself, `Bearer ann`, and nobody else to methods that are not open. */
 export function namedGate(open: readonly string[] = []): McpAccess & { readonly asked: readonly McpAccessRequest[] } {

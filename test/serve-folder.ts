@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import { openAudit } from "../src/audit/audit.ts";
 import { auditObserver } from "../src/calls/audit-observer.ts";
-import { type Observability, openObservation } from "../src/serving/observability.ts";
 import { loadProject } from "../src/config/load-project.ts";
 import { formatProblem } from "../src/config/problem.ts";
 import type { ServiceEvent } from "../src/events.ts";
 import { type Listener, listen } from "../src/http/listen.ts";
 import { openRestApp, type RestApp } from "../src/rest/rest-app.ts";
 import { openService, type Service } from "../src/service/service.ts";
+import { type Observability, openObservation } from "../src/serving/observability.ts";
 import { testSelf } from "./self.ts";
 
 export interface ServedFolder extends AsyncDisposable {

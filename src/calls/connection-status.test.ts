@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { failureOf, readOf, testEngine } from "../../test/suites/duckdb-engine.ts";
 import type { ServiceEvent } from "../events.ts";
-import { followedEngine } from "./followed-engine.ts";
 import { openSources } from "./connection-status.ts";
+import { followedEngine } from "./followed-engine.ts";
 
 test("a source that is lost after it was open is named until a call has used it again", async () => {
   const connections = [

@@ -1,13 +1,13 @@
 import { cacheKey } from "../cache/cache.ts";
 import type { CacheStatus, Caches } from "../cache/caches.ts";
 import { loadProject } from "../config/load-project.ts";
-import { oneLine } from "../config/problem.ts";
+import { hasErrors, oneLine } from "../config/problem.ts";
 import { RequestFailure } from "../failure.ts";
 import { printable, printableLines } from "../printable.ts";
 import { openService, type Service } from "../service/service.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime, UsageError } from "./command.ts";
 import { projectOptionsHelp, readOptionsAndNames } from "./options.ts";
-import { hasErrors, printProblems } from "./print-problems.ts";
+import { printProblems } from "./print-problems.ts";
 
 const ACTIONS = ["list", "refresh", "gc"] as const;
 type Action = (typeof ACTIONS)[number];

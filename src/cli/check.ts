@@ -1,11 +1,11 @@
 import { loadProject } from "../config/load-project.ts";
-import { inOrder, oneLine, type Problem } from "../config/problem.ts";
+import { hasErrors, inOrder, oneLine, type Problem } from "../config/problem.ts";
 import type { Project } from "../config/project.ts";
 import { printable, printableLines } from "../printable.ts";
 import { type OpenedService, openService } from "../service/service.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime } from "./command.ts";
 import { type ProjectOptions, projectOptionsHelp, readOptions } from "./options.ts";
-import { hasErrors, printProblems, strictly } from "./print-problems.ts";
+import { printProblems, strictly } from "./print-problems.ts";
 
 /** Everything that is wrong with a project, without serving it. */
 export const check: Command = {

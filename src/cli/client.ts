@@ -2,8 +2,8 @@ import { writeClient } from "../client/client-files.ts";
 import { generateClient } from "../client/generate-client.ts";
 import { type NumberMode, numberModes } from "../client/value-type.ts";
 import { type Command, type Runtime, UsageError } from "./command.ts";
-import { withProject } from "./with-project.ts";
 import { projectOptionsHelp, readOptions } from "./options.ts";
+import { withProject } from "./with-project.ts";
 
 /** A typed client of a project, without serving it; decisions 11. */
 export const client: Command = {

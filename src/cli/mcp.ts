@@ -3,20 +3,20 @@ import { anonymous, type Identity, identityOf, splitNames } from "../auth/identi
 import { auditObserver } from "../calls/audit-observer.ts";
 import { loadProject } from "../config/load-project.ts";
 import { defaultMcpSettings, type McpSettings } from "../config/mcp-config.ts";
-import { oneLine } from "../config/problem.ts";
+import { hasErrors, oneLine } from "../config/problem.ts";
 import type { MainConfig } from "../config/project.ts";
 import type { Report } from "../events.ts";
 import { openLogger } from "../log/logger.ts";
 import { printable } from "../printable.ts";
 import { openService, type Service } from "../service/service.ts";
+import { openMcpSurface } from "../serving/mcp-surface.ts";
+import { openObservation } from "../serving/observability.ts";
 import { addressAt } from "./address-at.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime, UsageError } from "./command.ts";
 import { type McpClient, mcpClients, type Reach, TOKEN_VARIABLE } from "./mcp-clients.ts";
-import { openMcpSurface } from "../serving/mcp-surface.ts";
-import { openObservation } from "../serving/observability.ts";
 import { openAuditOf } from "./open-audit.ts";
 import { type ProjectOptions, projectOptionsHelp, readOptionsAndNames } from "./options.ts";
-import { hasErrors, printProblems } from "./print-problems.ts";
+import { printProblems } from "./print-problems.ts";
 
 /** Offers a project to the agent that has started us. Spec 4.6. */
 export const mcp: Command = {
@@ -62,7 +62,11 @@ interface PrintConfigOptions {
   readonly isHttp: boolean;
 }
 
-async function printConfig(client: McpClient, { options, isHttp }: PrintConfigOptions, runtime: Runtime): Promise<ExitCode> {
+async function printConfig(
+  client: McpClient,
+  { options, isHttp }: PrintConfigOptions,
+  runtime: Runtime,
+): Promise<ExitCode> {
   const { config: file, ...overrides } = options;
   const { project, problems } = await loadProject({ file, cwd: runtime.cwd, env: runtime.env, overrides });
   if (project === undefined) {

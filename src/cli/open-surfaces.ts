@@ -9,12 +9,12 @@ import { CertificateError } from "../http/tls.ts";
 import { printable } from "../printable.ts";
 import { openRestApp } from "../rest/rest-app.ts";
 import type { Service } from "../service/service.ts";
-import { type ExitCode, exitCodes, type Runtime } from "./command.ts";
 import { openMcpSurface } from "../serving/mcp-surface.ts";
 import type { Observability } from "../serving/observability.ts";
+import { drainAll, type Surfaces } from "../serving/surfaces.ts";
+import { type ExitCode, exitCodes, type Runtime } from "./command.ts";
 import { printProblems } from "./print-problems.ts";
 import { requestLine } from "./request-line.ts";
-import { drainAll, type Surfaces } from "../serving/surfaces.ts";
 
 /** Every surface of a service at its port. */
 export interface OpenedSurfaces extends Surfaces {

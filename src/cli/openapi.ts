@@ -3,8 +3,8 @@ import { toYaml } from "../config/to-yaml.ts";
 import { describeProject } from "../docs/project-document.ts";
 import { addressAt } from "./address-at.ts";
 import { type Command, UsageError } from "./command.ts";
-import { withProject } from "./with-project.ts";
 import { projectOptionsHelp, readOptions } from "./options.ts";
+import { withProject } from "./with-project.ts";
 
 /** The OpenAPI document of a project, without serving it. */
 export const openapi: Command = {

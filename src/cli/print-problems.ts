@@ -55,10 +55,6 @@ export function excerptOf(
   return { line: `  ${number}${shown}`, mark: `  ${" ".repeat(number.length)}${before}^` };
 }
 
-export function hasErrors(problems: readonly Problem[]): boolean {
-  return problems.some(({ severity }) => severity === "error");
-}
-
 /** With --strict what is unsafe is wrong. */
 export function strictly(problems: readonly Problem[], strict: boolean): readonly Problem[] {
   return strict

@@ -1,21 +1,21 @@
 import { auditObserver } from "../calls/audit-observer.ts";
 import { loadProject } from "../config/load-project.ts";
-import { oneLine, type Problem } from "../config/problem.ts";
+import { hasErrors, oneLine, type Problem } from "../config/problem.ts";
 import type { LoadedProject, MainConfig, Project } from "../config/project.ts";
 import type { Report } from "../events.ts";
 import { openLogger } from "../log/logger.ts";
 import { printable } from "../printable.ts";
 import { type OpenOptions, openService, type Service } from "../service/service.ts";
-import { openForCheck } from "./check.ts";
-import { type ExitCode, exitCodes, type Runtime } from "./command.ts";
 import { openObservation } from "../serving/observability.ts";
-import { openAuditOf } from "./open-audit.ts";
-import { type OpenedSurfaces, openSurfaces } from "./open-surfaces.ts";
-import type { ProjectOptions } from "./options.ts";
-import { hasErrors, printProblems, printProblemsInSource, strictly } from "./print-problems.ts";
 import { openReloads } from "../serving/reload.ts";
 import { drainAll, type Surfaces, stopAll } from "../serving/surfaces.ts";
 import { watchFiles } from "../serving/watch-files.ts";
+import { openForCheck } from "./check.ts";
+import { type ExitCode, exitCodes, type Runtime } from "./command.ts";
+import { openAuditOf } from "./open-audit.ts";
+import { type OpenedSurfaces, openSurfaces } from "./open-surfaces.ts";
+import type { ProjectOptions } from "./options.ts";
+import { printProblems, printProblemsInSource, strictly } from "./print-problems.ts";
 
 export interface Serving {
   /** Security warnings stop the start. */

@@ -1,10 +1,10 @@
 import { loadProject } from "../config/load-project.ts";
-import { oneLine } from "../config/problem.ts";
+import { hasErrors, oneLine } from "../config/problem.ts";
 import { printable } from "../printable.ts";
 import { openService, type Service } from "../service/service.ts";
 import { type ExitCode, exitCodes, type Runtime } from "./command.ts";
 import type { ProjectOptions } from "./options.ts";
-import { hasErrors, printProblems } from "./print-problems.ts";
+import { printProblems } from "./print-problems.ts";
 
 /** Opens a project as `check` does, for whoever wants to describe it, and closes it. What is wrong is printed. */
 export async function withProject(

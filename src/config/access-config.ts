@@ -63,7 +63,11 @@ export function compileProtections(
 }
 
 /** An endpoint's own block replaces the global one as a whole; `enabled: false` switches it off. */
-export function compileGate({ input, spot }: ConfigBlock<EndpointInput>, inherited: EndpointAccess, report: Report): EndpointAccess {
+export function compileGate(
+  { input, spot }: ConfigBlock<EndpointInput>,
+  inherited: EndpointAccess,
+  report: Report,
+): EndpointAccess {
   return {
     auth: input.auth === undefined ? inherited.auth : compileAuth({ input: input.auth, spot, path: ["auth"] }, report),
     rateLimit:

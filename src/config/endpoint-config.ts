@@ -1,3 +1,4 @@
+import { compileGate, type EndpointAccess } from "./access-config.ts";
 import { type CacheStorage, compileEndpointCache } from "./cache-config.ts";
 import { compileHeartbeat } from "./heartbeat.ts";
 import { compileMcpEntry } from "./mcp-entry.ts";
@@ -11,7 +12,6 @@ import type {
   RestConfig,
   TemplateSource,
 } from "./project.ts";
-import { compileGate, type EndpointAccess } from "./access-config.ts";
 import type { EndpointInput } from "./schema/endpoint.ts";
 import { unknown } from "./suggest.ts";
 import type { FindTemplate } from "./template-file.ts";

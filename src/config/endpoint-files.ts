@@ -1,6 +1,6 @@
-import { endpointRules } from "./flapi-keys.ts";
 import { compileEndpoint, type EndpointContext } from "./endpoint-config.ts";
 import type { Files } from "./files.ts";
+import { endpointRules } from "./flapi-keys.ts";
 import type { ReadDocument } from "./includes.ts";
 import { applyKeyRules } from "./key-rules.ts";
 import { parseTree } from "./parse-tree.ts";

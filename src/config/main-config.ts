@@ -1,11 +1,11 @@
 import { basename, dirname, extname, resolve } from "node:path";
 import { credentialsIn, isCredentialName } from "../secrets.ts";
+import { compileProtections } from "./access-config.ts";
 import { compileCacheStorage } from "./cache-config.ts";
 import type { Files } from "./files.ts";
 import { compileMcp } from "./mcp-config.ts";
 import { compileObservation } from "./observability-config.ts";
 import type { ConnectionConfig, Limits, LogLevel, MainConfig } from "./project.ts";
-import { compileProtections } from "./access-config.ts";
 import type { ConnectionInput } from "./schema/connections.ts";
 import type { MainInput } from "./schema/main.ts";
 import { errorAt, keyLocation, partLocation, type Report, type Spot, secretsIn, spotAt } from "./tree.ts";

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
-import { mainRules } from "./flapi-keys.ts";
 import { compilePattern, type Environment, openEnvironment, type Pattern } from "./environment.ts";
 import type { Files } from "./files.ts";
+import { mainRules } from "./flapi-keys.ts";
 import { openIncludes } from "./includes.ts";
 import { applyKeyRules } from "./key-rules.ts";
 import { parseTree } from "./parse-tree.ts";

@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import type { AuthPolicy } from "../auth/policy.ts";
 import { corsPolicyOf } from "../http/cors-policy.ts";
+import { isLoopback } from "./access-config.ts";
 import { compilePolicy } from "./auth-config.ts";
 import type { Files } from "./files.ts";
 import type { KeyPath } from "./project.ts";
-import { isLoopback } from "./access-config.ts";
 import type { MainInput } from "./schema/main.ts";
 import { unknown } from "./suggest.ts";
 import { errorAt, keyLocation, partLocation, type Report, type Spot, securityWarningAt } from "./tree.ts";

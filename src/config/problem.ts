@@ -37,3 +37,7 @@ export function inOrder(problems: readonly Problem[]): readonly Problem[] {
       Number(a.file > b.file) - Number(a.file < b.file) || a.line - b.line || a.column - b.column,
   );
 }
+
+export function hasErrors(problems: readonly Problem[]): boolean {
+  return problems.some(({ severity }) => severity === "error");
+}

@@ -2,12 +2,12 @@ import type { AuthPolicy } from "../auth/policy.ts";
 import type { Parameter } from "../params/parameter.ts";
 import type { RateLimitPolicy } from "../rate-limit/policy.ts";
 import type { Power } from "../sql/reach.ts";
+import type { AccessConfig } from "./access-config.ts";
 import type { CacheConfig, CacheStorage } from "./cache-config.ts";
 import type { HeartbeatConfig } from "./heartbeat.ts";
 import type { McpSettings } from "./mcp-config.ts";
 import type { ObservabilityConfig } from "./observability-config.ts";
 import type { Location, Problem } from "./problem.ts";
-import type { AccessConfig } from "./access-config.ts";
 
 /** A key's path in a file: `["request", 0, "field-name"]`. */
 export type KeyPath = readonly (string | number)[];

@@ -34,7 +34,11 @@ interface PromptScope {
 }
 
 /** `inside` is the argument of the section around, which `{{.}}` means. */
-function partsOf(nodes: readonly MustacheNode[], inside: string | undefined, known: PromptScope): readonly PromptPart[] {
+function partsOf(
+  nodes: readonly MustacheNode[],
+  inside: string | undefined,
+  known: PromptScope,
+): readonly PromptPart[] {
   return nodes.map((node): PromptPart => {
     switch (node.kind) {
       case "text":

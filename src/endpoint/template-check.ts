@@ -26,7 +26,11 @@ export interface Rendered {
   origin(statement: number, at: number): number;
 }
 
-export function renderSample({ engine, template, inline }: TemplateCheck, lookup: Lookup, typedNulls = false): Rendered {
+export function renderSample(
+  { engine, template, inline }: TemplateCheck,
+  lookup: Lookup,
+  typedNulls = false,
+): Rendered {
   const traces: { statement: number; at: number; offset: number }[] = [];
   const statements = render(template, lookup, {
     dialect: engine.dialect,

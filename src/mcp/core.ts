@@ -2,7 +2,7 @@ import type { Identity } from "../auth/identity.ts";
 import type { After } from "../cache/schedule.ts";
 import type { Report } from "../events.ts";
 import type { RequestMeta, RoutingHeaders } from "./envelope.ts";
-import type { JsonText, AccessDecision } from "./mcp-service.ts";
+import type { AccessDecision, JsonText } from "./mcp-service.ts";
 import type { Arguments, JsonObject } from "./message.ts";
 import type { OpenCalls } from "./open-calls.ts";
 import type { Era } from "./protocol.ts";

@@ -1,6 +1,6 @@
-import { type Admitted, prepare } from "./handle-message.ts";
 import type { McpCore, Sender } from "./core.ts";
 import { eraOf } from "./envelope.ts";
+import { type Admitted, prepare } from "./handle-message.ts";
 import type { JsonText } from "./mcp-service.ts";
 import type { Message } from "./message.ts";
 import { CODE, errorText, type MessageResult, type Refusal, refuse } from "./protocol.ts";

@@ -1,7 +1,7 @@
 import { type Identity, identityKey } from "../auth/identity.ts";
+import type { McpCore, Sender } from "./core.ts";
 import { answerBatch, answerText } from "./handle-batch.ts";
 import { answerMessage } from "./handle-message.ts";
-import type { McpCore, Sender } from "./core.ts";
 import type { JsonText } from "./mcp-service.ts";
 import { parseMessages } from "./message.ts";
 import { CODE, errorText, oneLine } from "./protocol.ts";

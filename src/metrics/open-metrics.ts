@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Caches } from "../cache/caches.ts";
-import type { CallObserver } from "../calls/observed-call.ts";
 import type { ConnectionStatus } from "../calls/connection-status.ts";
+import type { CallObserver } from "../calls/observed-call.ts";
 import type { Project } from "../config/project.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { Engine, EngineMemory } from "../engines/engine.ts";

@@ -5,13 +5,13 @@ import { variesByOrigin } from "../http/cors.ts";
 import { clientOf } from "../http/forwarded.ts";
 import { hostName } from "../http/https-only.ts";
 import { checkAccess } from "./check-access.ts";
+import { parseMediaRanges } from "./negotiation/media-ranges.ts";
+import { negotiateCoding } from "./negotiation/negotiate-coding.ts";
+import type { Target } from "./read-params/target.ts";
 import type { Compressor } from "./response/compressors.ts";
 import { cachingRules } from "./response/headers.ts";
 import { hasCurrent } from "./response/if-none-match.ts";
 import { packBody, tagOf } from "./response/whole-response.ts";
-import { parseMediaRanges } from "./negotiation/media-ranges.ts";
-import { negotiateCoding } from "./negotiation/negotiate-coding.ts";
-import type { Target } from "./read-params/target.ts";
 import type { RestContext } from "./rest-app.ts";
 import { type HttpExchange, sendOptions } from "./send-failure.ts";
 
@@ -122,7 +122,11 @@ async function answer(
     const { html } = await docs.page();
     return await send(asked, { ...html, packed: packedOf(html) }, { ...pageHeaders, ...headers });
   }
-  await checkAccess({ name: PATH, auth, rateLimit: auth === undefined ? undefined : protections.rateLimit }, asked, gate);
+  await checkAccess(
+    { name: PATH, auth, rateLimit: auth === undefined ? undefined : protections.rateLimit },
+    asked,
+    gate,
+  );
   await send(asked, await docs.document(kind, serverOf(asked, protections)), headers);
 }
 
@@ -203,7 +207,11 @@ async function send(
 }
 
 /** A browser that opens the service's own address is led to the page, where no endpoint is there. */
-export function redirectToDocs(target: Target, { request, response, requestId }: HttpExchange, { docs }: RestContext): boolean {
+export function redirectToDocs(
+  target: Target,
+  { request, response, requestId }: HttpExchange,
+  { docs }: RestContext,
+): boolean {
   if (docs === undefined || target.path !== "/" || (request.method !== "GET" && request.method !== "HEAD"))
     return false;
   if (kindOf({ path: "/", query: "" }, request.headers.accept) !== "page") return false;

@@ -3,6 +3,8 @@ import type { ObservedCall } from "../calls/observed-call.ts";
 import { type Call, runEndpoint, runIntoFile } from "../calls/run-endpoint.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { Format } from "../formats/format.ts";
+import type { EndpointExchange } from "./exchange.ts";
+import { countRows, keepKnown } from "./observe-call.ts";
 import { beginAnswer } from "./response/begin-response.ts";
 import { answerHeaders, type CachedAnswer, nextPage, type Sharing, snapshotHeaders } from "./response/headers.ts";
 import { hasCurrent, isRead } from "./response/if-none-match.ts";
@@ -10,8 +12,6 @@ import { attachment, sendFile } from "./response/send-file.ts";
 import { sendLong } from "./response/send-long.ts";
 import { sendWhole } from "./response/send-whole.ts";
 import { tagOf } from "./response/whole-response.ts";
-import type { EndpointExchange } from "./exchange.ts";
-import { countRows, keepKnown } from "./observe-call.ts";
 import type { RestContext } from "./rest-app.ts";
 import { setServerTiming } from "./server-timing.ts";
 

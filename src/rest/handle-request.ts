@@ -10,15 +10,12 @@ import { RequestFailure } from "../failure.ts";
 import { requestIdOf } from "../http/request-id.ts";
 import type { RawParams } from "../params/parameter.ts";
 import { checkAccess } from "./check-access.ts";
-import { sendAtOnce, sendWhole } from "./response/send-whole.ts";
-import { sendWritten } from "./response/send-written.ts";
-import type { WholeAnswer } from "./response/whole-response.ts";
+import type { EndpointExchange } from "./exchange.ts";
+import { answerToken } from "./exchange-token.ts";
 import { answerAdmin } from "./handle-admin.ts";
 import { answerDocs, redirectToDocs } from "./handle-docs.ts";
 import { answerRead, asksForNewRows } from "./handle-read.ts";
-import { setCorsHeaders, enforceHttps } from "./https-and-cors.ts";
-import type { EndpointExchange } from "./exchange.ts";
-import { answerToken } from "./exchange-token.ts";
+import { enforceHttps, setCorsHeaders } from "./https-and-cors.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { negotiationFor } from "./negotiation/negotiate-format.ts";
 import {
@@ -33,6 +30,9 @@ import {
 import { readParams } from "./read-params/index.ts";
 import { headerValue } from "./read-params/read-headers.ts";
 import { splitTarget, type Target } from "./read-params/target.ts";
+import { sendAtOnce, sendWhole } from "./response/send-whole.ts";
+import { sendWritten } from "./response/send-written.ts";
+import type { WholeAnswer } from "./response/whole-response.ts";
 import type { RestContext } from "./rest-app.ts";
 import type { Match } from "./route-table.ts";
 import { type HttpExchange, sendFailure, sendOptions } from "./send-failure.ts";

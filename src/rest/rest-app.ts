@@ -8,11 +8,11 @@ import { type Holdable, holdable } from "../http/holdable.ts";
 import type { Metrics } from "../metrics/open-metrics.ts";
 import type { Service } from "../service/service.ts";
 import type { AccessControl } from "./check-access.ts";
-import { openRememberedAnswers, type ResponseCache } from "./response/response-cache.ts";
 import { type Docs, openDocs } from "./handle-docs.ts";
 import { handleRequest } from "./handle-request.ts";
 import { type LivePages, openLivePages } from "./live-pages.ts";
 import type { AnsweredRequest, Watch } from "./observe-call.ts";
+import { openRememberedAnswers, type ResponseCache } from "./response/response-cache.ts";
 
 /** The REST surface of a service: what a listener calls, and how it is brought to rest. */
 export interface RestApp extends Holdable {

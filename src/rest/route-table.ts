@@ -1,7 +1,7 @@
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { CorsPolicy } from "../http/cors.ts";
-import { type CachingRules, cachingRules } from "./response/headers.ts";
 import { headersOf } from "./read-params/read-headers.ts";
+import { type CachingRules, cachingRules } from "./response/headers.ts";
 
 /** What a path leads to. Parameters are as they stand in the URL, not yet decoded. */
 export type Match =

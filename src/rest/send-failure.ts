@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { RequestFailure } from "../failure.ts";
 import { resetConnection } from "../http/reset.ts";
-import type { CachingRules } from "./response/headers.ts";
-import { preflightHeaders } from "./https-and-cors.ts";
 import type { EndpointExchange } from "./exchange.ts";
 import { failureResponse } from "./failure-response.ts";
+import { preflightHeaders } from "./https-and-cors.ts";
+import type { CachingRules } from "./response/headers.ts";
 import type { RestContext } from "./rest-app.ts";
 
 /** Who asks, before it is known what for. */

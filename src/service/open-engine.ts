@@ -1,6 +1,6 @@
 import type { SecretUsers } from "../auth/policy.ts";
 import { initConnection } from "../auth/secret-users.ts";
-import { reasonOf, type ConnectionStatus } from "../calls/connection-status.ts";
+import { type ConnectionStatus, reasonOf } from "../calls/connection-status.ts";
 import { fileIdentity, textOf } from "../config/files.ts";
 import type { Problem } from "../config/problem.ts";
 import type { ConnectionConfig, MainConfig } from "../config/project.ts";

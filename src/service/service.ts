@@ -3,8 +3,8 @@ import { type Authenticators, openAuthenticators } from "../auth/authenticators.
 import type { AuthPolicy } from "../auth/policy.ts";
 import { cacheKey } from "../cache/cache.ts";
 import type { Caches } from "../cache/caches.ts";
-import type { Callee } from "../calls/run-endpoint.ts";
 import type { ConnectionStatus } from "../calls/connection-status.ts";
+import type { Callee } from "../calls/run-endpoint.ts";
 import type { Problem } from "../config/problem.ts";
 import type { Project } from "../config/project.ts";
 import { compileEndpoint } from "../endpoint/compile-endpoint.ts";
@@ -17,7 +17,7 @@ import type { Report } from "../events.ts";
 import type { RateLimiter } from "../rate-limit/rate-limiter.ts";
 import { buildRouteTable, type RouteTable } from "../rest/route-table.ts";
 import { type OpenedCaches, openProjectCaches } from "./project-caches.ts";
-import { type SharedState, foundationKey, type OpenOptions, openSharedState, policiesOf } from "./shared-state.ts";
+import { foundationKey, type OpenOptions, openSharedState, policiesOf, type SharedState } from "./shared-state.ts";
 import { type Compiled, type Verified, verifyAll, verifyLate } from "./verify-endpoints.ts";
 
 export type { OpenOptions } from "./shared-state.ts";
@@ -168,7 +168,10 @@ async function cachesOf(
 }
 
 /** Rejects when users whose passwords are elsewhere cannot be had: nobody could be let in. */
-function openServiceAuthenticators(project: Project, { foundation, options, previous }: Standing): Promise<Authenticators> {
+function openServiceAuthenticators(
+  project: Project,
+  { foundation, options, previous }: Standing,
+): Promise<Authenticators> {
   const { connect, report, env } = options;
   const { engine } = foundation;
   return openAuthenticators(connect ? policiesOf(project) : [], {

@@ -1,9 +1,9 @@
 import type { AuthPolicy, SecretUsers } from "../auth/policy.ts";
 import type { Caches } from "../cache/caches.ts";
 import { noCaches } from "../cache/no-caches.ts";
+import { type ConnectionStatus, openSources } from "../calls/connection-status.ts";
 import { followedEngine } from "../calls/followed-engine.ts";
 import { type IdempotentResponses, openIdempotentResponses } from "../calls/idempotency.ts";
-import { openSources, type ConnectionStatus } from "../calls/connection-status.ts";
 import type { Problem } from "../config/problem.ts";
 import type { Project } from "../config/project.ts";
 import { settableBy } from "../endpoint/settable.ts";
@@ -12,10 +12,10 @@ import { engine as engineType } from "../engines/index.ts";
 import type { Report } from "../events.ts";
 import type { RateLimitPolicy } from "../rate-limit/policy.ts";
 import { openRateLimiter, type RateLimiter } from "../rate-limit/rate-limiter.ts";
-import type { OpenedCaches } from "./project-caches.ts";
-import { connect, openEngine, parseInits, settingProblem } from "./open-engine.ts";
 import { openSpool, type Spool } from "../spool/spool.ts";
 import type { Self } from "../spool/sweep.ts";
+import { connect, openEngine, parseInits, settingProblem } from "./open-engine.ts";
+import type { OpenedCaches } from "./project-caches.ts";
 
 export interface OpenOptions {
   readonly report: Report;

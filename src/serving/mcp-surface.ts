@@ -7,8 +7,8 @@ import { holdable } from "../http/holdable.ts";
 import { httpsProblem, strictTransport } from "../http/https-only.ts";
 import type { RequestHandler } from "../http/listen.ts";
 import { requestIdOf } from "../http/request-id.ts";
-import { type McpServer, openMcpServer } from "../mcp/open-mcp-server.ts";
 import { type McpEndpoints, openMcpProduct } from "../mcp/endpoints/open-mcp-endpoints.ts";
+import { type McpServer, openMcpServer } from "../mcp/open-mcp-server.ts";
 import type { Service } from "../service/service.ts";
 import type { Surface } from "./surfaces.ts";
 

@@ -1,15 +1,15 @@
 import type { Problem } from "../config/problem.ts";
+import { hasErrors } from "../config/problem.ts";
 import type { LoadedProject, MainConfig, Project } from "../config/project.ts";
 import type { Report } from "../events.ts";
 import {
+  canShareState,
   type OpenedService,
   type OpenOptions,
   openService,
   reopenService,
   type Service,
-  canShareState,
 } from "../service/service.ts";
-import { hasErrors } from "../cli/print-problems.ts";
 import { pauseAll, type Surfaces, useEverywhere } from "./surfaces.ts";
 
 /** Takes up changes of a project while it is served. decisions 11. */

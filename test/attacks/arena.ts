@@ -1,10 +1,10 @@
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openMcpSurface } from "../../src/serving/mcp-surface.ts";
 import { defaultMcpSettings } from "../../src/config/mcp-config.ts";
 import type { ServiceEvent } from "../../src/events.ts";
 import { listen } from "../../src/http/listen.ts";
+import { openMcpSurface } from "../../src/serving/mcp-surface.ts";
 import { serviceFrom, type TestService } from "../service.ts";
 import { hangUp } from "./kept-connection.ts";
 import { briefEcho, echo, narrowValidators, secondOrder, textValidators, write } from "./places.ts";

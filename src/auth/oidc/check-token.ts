@@ -5,7 +5,7 @@ import { holdsUntil, identityFrom, issuerFor } from "./claims.ts";
 import { type JsonObject, member, parseObject } from "./json.ts";
 import { isAsymmetric, type PublicKey } from "./key-set.ts";
 import { TENANT } from "./metadata.ts";
-import type { ProviderState, Provider } from "./provider.ts";
+import type { Provider, ProviderState } from "./provider.ts";
 
 /** What became of a token that was looked at. */
 export type CheckedToken =

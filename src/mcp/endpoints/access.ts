@@ -5,7 +5,7 @@ import type { AuthPolicy } from "../../auth/policy.ts";
 import type { McpAuth, McpSettings } from "../../config/mcp-config.ts";
 import type { Failure } from "../../failure.ts";
 import type { RateLimiter } from "../../rate-limit/rate-limiter.ts";
-import type { AccessDecision, McpAccessRequest, McpAccess } from "../mcp-service.ts";
+import type { AccessDecision, McpAccess, McpAccessRequest } from "../mcp-service.ts";
 import type { Called } from "./attempt.ts";
 import type { Catalog } from "./catalog.ts";
 import { challengesOf } from "./challenges.ts";
@@ -69,7 +69,11 @@ export function openMcpGate({ settings, catalog, authenticators, rateLimiter }: 
   }
 
   /** Whoever guesses is counted by its address. */
-  async function guessed({ label, endpoint }: Called, address: string, refusal: AccessDecision): Promise<AccessDecision> {
+  async function guessed(
+    { label, endpoint }: Called,
+    address: string,
+    refusal: AccessDecision,
+  ): Promise<AccessDecision> {
     if (endpoint.rateLimit === undefined) return refusal;
     const who = { address, username: undefined };
     const { allowed, retryAfterSeconds } = await rateLimiter.take(label, endpoint.rateLimit, who);

@@ -8,13 +8,13 @@ import { describeEndpoints } from "../../docs/describe-endpoint.ts";
 import type { Endpoint } from "../../endpoint/endpoint.ts";
 import type { Report } from "../../events.ts";
 import type { RateLimiter } from "../../rate-limit/rate-limiter.ts";
-import { McpError, type McpAccess, type McpService } from "../mcp-service.ts";
+import { type McpAccess, McpError, type McpService } from "../mcp-service.ts";
+import { openMcpGate } from "./access.ts";
 import { type Attempting, attempt } from "./attempt.ts";
 import { callTool } from "./call-tool.ts";
 import { type Catalog, openCatalog } from "./catalog.ts";
 import { complete } from "./complete.ts";
 import { listsOf } from "./definitions.ts";
-import { openMcpGate } from "./access.ts";
 import { promptText } from "./prompt-text.ts";
 import { readResource } from "./read-resource.ts";
 

@@ -1,4 +1,4 @@
-import { type Call, type ReadResult, type PageOfRows, runEndpoint } from "../../calls/run-endpoint.ts";
+import { type Call, type PageOfRows, type ReadResult, runEndpoint } from "../../calls/run-endpoint.ts";
 import { RequestFailure } from "../../failure.ts";
 import type { Chunk } from "../../result/chunk.ts";
 import type { Column } from "../../result/column.ts";

@@ -2,7 +2,7 @@ import type { JsonText } from "../mcp-service.ts";
 import type { Message } from "../message.ts";
 import { errorText, type MessageResult, oneLine } from "../protocol.ts";
 import type { Reply } from "../reply.ts";
-import { beginEvents, type McpExchange, eventOf, sendEmpty, sendEvent, sendJson } from "./exchange.ts";
+import { beginEvents, eventOf, type McpExchange, sendEmpty, sendEvent, sendJson } from "./exchange.ts";
 import type { KeepAlive } from "./keep-alive.ts";
 
 /** The answer to a POST: JSON, or a stream of events when something comes before the answer. */

@@ -12,7 +12,11 @@ import type { KeepAlive } from "./keep-alive.ts";
 export type Admit = (method: string, target: string | undefined) => AccessDecision | Promise<AccessDecision>;
 
 /** GET: a stream for whatever may come. A client without a session has nothing to wait for. */
-export async function answerGet(exchange: McpExchange, admit: Admit, core: McpCore & { readonly keepAlive: KeepAlive }) {
+export async function answerGet(
+  exchange: McpExchange,
+  admit: Admit,
+  core: McpCore & { readonly keepAlive: KeepAlive },
+) {
   const { request } = exchange;
   if (request.headers.accept?.includes("text/event-stream") !== true) return sendNotAllowed(exchange);
   const session = await findSession(exchange, admit, core);

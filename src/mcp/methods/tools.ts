@@ -2,7 +2,7 @@ import type { TaskSettings } from "../../config/mcp-config.ts";
 import { clientKey, messageBytes } from "../client-key.ts";
 import type { McpCore, McpRequest, Method } from "../core.ts";
 import type { JsonText, McpCall, ToolResult } from "../mcp-service.ts";
-import { rejectIfStopped, openCall, withCall } from "../open-call.ts";
+import { openCall, rejectIfStopped, withCall } from "../open-call.ts";
 import { argumentsOf, requiredText } from "../params.ts";
 import { taskMembers } from "../tasks/task.ts";
 import { listMethod } from "./list-page.ts";

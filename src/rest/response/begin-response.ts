@@ -75,7 +75,11 @@ interface Beginning {
   readonly recipe: Recipe;
 }
 
-async function beginBuffered(rows: ReadResult["rows"], encoder: Encoder, { headers, recipe }: Beginning): Promise<Answer> {
+async function beginBuffered(
+  rows: ReadResult["rows"],
+  encoder: Encoder,
+  { headers, recipe }: Beginning,
+): Promise<Answer> {
   const { format, deadline, limits, spool } = recipe;
   const { cached } = recipe.sharing;
   const next = (): Promise<Chunk | undefined> => rows.next();

@@ -58,7 +58,11 @@ function packedBody(exchange: EndpointExchange, compressor: Compressor): BodyWri
   };
 }
 
-async function writeSlices(to: ServerResponse | Transform, bytes: Uint8Array, exchange: EndpointExchange): Promise<void> {
+async function writeSlices(
+  to: ServerResponse | Transform,
+  bytes: Uint8Array,
+  exchange: EndpointExchange,
+): Promise<void> {
   for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
     const flows = to.write(bytes.length <= SLICE_BYTES ? bytes : bytes.subarray(at, at + SLICE_BYTES));
     if (!flows) await taken(to, "drain", exchange);

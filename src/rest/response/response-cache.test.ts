@@ -16,12 +16,7 @@ const answerOf = (size: number): WholeAnswer => ({
 const current: Rows["watch"] = () => Promise.resolve(() => true);
 
 /** Offers twice, as two requests would. */
-async function offerTwice(
-  answers: ResponseCache,
-  key: string,
-  answer: WholeAnswer,
-  watch = current,
-): Promise<void> {
+async function offerTwice(answers: ResponseCache, key: string, answer: WholeAnswer, watch = current): Promise<void> {
   answers.offer(key, answer, watch);
   answers.offer(key, answer, watch);
   await watch();

@@ -3,14 +3,14 @@ import { RequestFailure } from "../../../failure.ts";
 import type { Mask } from "../../../secrets.ts";
 import { statementTexts } from "../../../sql/whole-tokens.ts";
 import type { ConnectionDefinition } from "../../engine.ts";
-import { abandonable, type Cancellation, INTERRUPT_AGAIN_MS } from "../session/cancellation.ts";
-import type { ConfigurationLock } from "./configuration-lock.ts";
 import { duckdbDialect } from "../dialect.ts";
-import { extractStatements } from "../session/extract-statements.ts";
 import { messageOf, withoutSql } from "../messages.ts";
 import { remoteLiteralMacros } from "../plan/remote-literals.ts";
+import { abandonable, type Cancellation, INTERRUPT_AGAIN_MS } from "../session/cancellation.ts";
+import { extractStatements } from "../session/extract-statements.ts";
 import type { SessionSettings } from "../session/session-settings.ts";
 import type { Slots } from "../session/slots.ts";
+import type { ConfigurationLock } from "./configuration-lock.ts";
 
 /** The connections of the configuration: each runs its `init` once, before its first use. decisions.md 1 and 7. */
 export interface DuckDbConnections {

@@ -1,12 +1,12 @@
 import duckdb from "@duckdb/node-bindings";
 import { isCredentialName, messageMask } from "../../../secrets.ts";
 import { EngineOpenError } from "../../engine.ts";
-import { type DataVersions, dataVersions } from "./data-versions.ts";
-import { inspect } from "../plan/inspect.ts";
 import { messageOf } from "../messages.ts";
-import { attachMain, isReplaceable } from "./read-only-main.ts";
+import { inspect } from "../plan/inspect.ts";
 import { type SessionSettings, sessionSettings } from "../session/session-settings.ts";
 import { quoteName, quoteText } from "../sql-text.ts";
+import { type DataVersions, dataVersions } from "./data-versions.ts";
+import { attachMain, isReplaceable } from "./read-only-main.ts";
 
 export interface OpenDatabase {
   readonly database: duckdb.Database;

@@ -1,7 +1,7 @@
 import duckdb from "@duckdb/node-bindings";
 import { EngineOpenError } from "../../engine.ts";
-import { inspect } from "../plan/inspect.ts";
 import { messageOf } from "../messages.ts";
+import { inspect } from "../plan/inspect.ts";
 import type { SessionSettings } from "../session/session-settings.ts";
 import { quoteName, quoteText } from "../sql-text.ts";
 

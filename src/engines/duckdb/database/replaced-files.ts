@@ -1,8 +1,8 @@
 import duckdb from "@duckdb/node-bindings";
 import type { Mask } from "../../../secrets.ts";
 import type { EngineOptions } from "../../engine.ts";
-import { inspect } from "../plan/inspect.ts";
 import { messageOf } from "../messages.ts";
+import { inspect } from "../plan/inspect.ts";
 import { quoteName, quoteText } from "../sql-text.ts";
 
 /**

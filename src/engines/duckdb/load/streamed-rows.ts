@@ -2,10 +2,10 @@ import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../../failure.ts";
 import type { Chunk } from "../../../result/chunk.ts";
 import { NOT_WATCHED, type Rows, type StopSignal, type Window } from "../../engine.ts";
+import type { Session } from "../session/session.ts";
 import { cutTo, type Pieces } from "./held-rows.ts";
 import { isLong, type LongRows, piecesOf } from "./long-values.ts";
 import { resultColumns } from "./result-columns.ts";
-import type { Session } from "../session/session.ts";
 
 /** A query that failed after its first rows. DuckDB keeps the reason to itself. */
 export class StreamFailed extends Error {

@@ -4,15 +4,15 @@ import type { Column } from "../../../result/column.ts";
 import type { Mask } from "../../../secrets.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import type { StatementProblem, TextRows } from "../../engine.ts";
+import { messageOf, withoutSql } from "../messages.ts";
 import { bindValues } from "../session/bind-values.ts";
+import { extractStatements } from "../session/extract-statements.ts";
+import type { SessionSettings } from "../session/session-settings.ts";
 import { changedDatabase, listDatabases } from "./databases.ts";
 import { describeStatement, leavesShapesAlone } from "./describe.ts";
 import { errorPosition } from "./error-position.ts";
-import { extractStatements } from "../session/extract-statements.ts";
 import { inspect } from "./inspect.ts";
-import { messageOf, withoutSql } from "../messages.ts";
 import { extensionAdvice, missingExtension } from "./missing-extension.ts";
-import type { SessionSettings } from "../session/session-settings.ts";
 
 /** Looks at statements without running them, at load: beside the queries, and without their limits. */
 export interface Planner {

@@ -1,6 +1,6 @@
 import type { Column, ColumnType } from "../../../result/column.ts";
-import { clockText, durationText, timeWithZoneText } from "./parquet-texts.ts";
 import { quoteName, quoteText } from "../sql-text.ts";
+import { clockText, durationText, timeWithZoneText } from "./parquet-texts.ts";
 
 /** Parquet has no integer of 128 bits. A decimal is a number to every reader, and holds all but those of 39 digits. */
 export type WideInteger = "DECIMAL(38,0)" | "VARCHAR";

@@ -4,13 +4,13 @@ import type { Column } from "../../../result/column.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import type { FileKind, FileRows, Read, Window } from "../../engine.ts";
 import { EVERYTHING } from "../load/held-rows.ts";
+import { resultColumns } from "../load/result-columns.ts";
 import { messageOf } from "../messages.ts";
+import type { Session } from "../session/session.ts";
 import { parquetQuery, type WideInteger } from "./parquet-columns.ts";
 import type { ReadMemory } from "./read-memory.ts";
-import { countRows } from "./reading.ts";
-import { resultColumns } from "../load/result-columns.ts";
-import type { Session } from "../session/session.ts";
 import { snapshotOf, totalOf } from "./read-transaction.ts";
+import { countRows } from "./reading.ts";
 import { windowedQuery } from "./windowed-query.ts";
 
 export interface NewFile {

@@ -1,8 +1,8 @@
 import duckdb from "@duckdb/node-bindings";
 import type { Rows } from "../../engine.ts";
 import { EVERYTHING, heldRows } from "../load/held-rows.ts";
-import { countRows, type Reading } from "./reading.ts";
 import { StreamFailed, streamRows } from "../load/streamed-rows.ts";
+import { countRows, type Reading } from "./reading.ts";
 import { windowedQuery } from "./windowed-query.ts";
 
 const CHUNK_ROWS = duckdb.vector_size();

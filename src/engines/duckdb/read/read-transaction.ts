@@ -1,8 +1,8 @@
 import { RequestFailure } from "../../../failure.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import type { Read } from "../../engine.ts";
-import { countRows, type Total } from "./reading.ts";
 import type { Session } from "../session/session.ts";
+import { countRows, type Total } from "./reading.ts";
 
 /** The snapshot of the data that a read sees, with what its leading statements made in it. */
 export interface ReadTransaction {

@@ -4,8 +4,8 @@ import { EVERYTHING, heldRows } from "../load/held-rows.ts";
 import type { ReadMemory } from "./read-memory.ts";
 import { readPage } from "./read-page.ts";
 import { readStream } from "./read-stream.ts";
-import type { Reading } from "./reading.ts";
 import { snapshotOf, totalOf } from "./read-transaction.ts";
+import type { Reading } from "./reading.ts";
 
 /** Larger pages are streamed: DuckDB holds all of what a LIMIT lets through. */
 const LARGEST_HELD_PAGE = 20_000;

@@ -1,10 +1,10 @@
 import duckdb from "@duckdb/node-bindings";
 import type { Statement } from "../../../sql/statement.ts";
 import type { Rows, StopSignal, Window } from "../../engine.ts";
+import type { StreamOptions } from "../load/streamed-rows.ts";
+import type { Session } from "../session/session.ts";
 import type { ReadMemory } from "./read-memory.ts";
 import type { RememberedTotals } from "./total-cache.ts";
-import type { Session } from "../session/session.ts";
-import type { StreamOptions } from "../load/streamed-rows.ts";
 import { countQuery } from "./wrap-query.ts";
 
 /** A read on its way: its statements, and what they run with. */

@@ -1,8 +1,8 @@
 import duckdb from "@duckdb/node-bindings";
 import type { Statement } from "../../../sql/statement.ts";
 import type { Window } from "../../engine.ts";
-import type { ReadMemory } from "./read-memory.ts";
 import type { Session } from "../session/session.ts";
+import type { ReadMemory } from "./read-memory.ts";
 import { extendQuery, wrapQuery } from "./wrap-query.ts";
 
 /** The wanted part of a query, prepared. Undefined for what cannot stand in a sub-query: PRAGMA, CALL, EXPLAIN. */

@@ -72,7 +72,9 @@ const FEWEST_TO_KEEP_ONE = 4;
 const NO_SOURCES: readonly ConnectionLimit[] = [];
 
 export function openSlots({ size, maxWaiting, sources, now = () => performance.now() }: SlotsOptions): Slots {
-  const bounded = new Map([...(sources ?? [])].map(([name, limit]): [string, ConnectionLimit] => [name, { limit, running: 0 }]));
+  const bounded = new Map(
+    [...(sources ?? [])].map(([name, limit]): [string, ConnectionLimit] => [name, { limit, running: 0 }]),
+  );
   const lanes = new Map<string, QueueGroupState>();
   /** Lanes in which somebody waits, in the order of their last turns. */
   const queue = new Set<QueueGroupState>();

@@ -2,8 +2,8 @@ import duckdb from "@duckdb/node-bindings";
 import type { RequestFailure } from "../../../failure.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import type { Change, TextRows } from "../../engine.ts";
-import { textRows } from "../plan/inspect.ts";
 import { isConflict } from "../messages.ts";
+import { textRows } from "../plan/inspect.ts";
 import { committed, type Writing } from "./write.ts";
 
 export interface Changing extends Writing {

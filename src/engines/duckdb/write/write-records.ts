@@ -3,6 +3,8 @@ import type { Statement } from "../../../sql/statement.ts";
 import type { TextRows } from "../../engine.ts";
 import type { WriteOnce, WriteProgress } from "../../write-once.ts";
 import { inspect, textRows } from "../plan/inspect.ts";
+import type { Session } from "../session/session.ts";
+import { quoteName } from "../sql-text.ts";
 import {
   createStatements,
   deleteOldStatement,
@@ -15,8 +17,6 @@ import {
   type RecordTable,
   upgradeStatements,
 } from "./record-sql.ts";
-import type { Session } from "../session/session.ts";
-import { quoteName } from "../sql-text.ts";
 
 /** The tables in which records are kept. */
 export interface WriteRecords {

@@ -1,6 +1,6 @@
 import { RequestFailure } from "../../../failure.ts";
-import { abandonable } from "../session/cancellation.ts";
 import { isConflict } from "../messages.ts";
+import { abandonable } from "../session/cancellation.ts";
 import type { Session } from "../session/session.ts";
 
 /**

@@ -4,12 +4,12 @@ import { changedTable, copiesIntoTable, insertedRows } from "../../../sql/classi
 import type { Statement } from "../../../sql/statement.ts";
 import { NOT_WATCHED, type Write, type Written } from "../../engine.ts";
 import type { DataVersions } from "../database/data-versions.ts";
-import type { Databases } from "../plan/databases.ts";
 import { duckdbDialect } from "../dialect.ts";
 import { EVERYTHING, heldRows } from "../load/held-rows.ts";
 import { ConflictError, isDuplicateKey, isDurable } from "../messages.ts";
-import type { Session } from "../session/session.ts";
+import type { Databases } from "../plan/databases.ts";
 import { CHANGES_ROWS } from "../plan/statement-kinds.ts";
+import type { Session } from "../session/session.ts";
 import type { WriteSerializer } from "./write-serializer.ts";
 
 export interface Writing {
