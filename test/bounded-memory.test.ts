@@ -17,7 +17,7 @@ import { memoryTaskStore } from "../src/mcp/tasks/memory-store.ts";
 import { openRateLimiter } from "../src/rate-limit/rate-limiter.ts";
 import { negotiateCoding } from "../src/rest/negotiation/negotiate-coding.ts";
 import { openNegotiation } from "../src/rest/negotiation/negotiate-format.ts";
-import { openRememberedAnswers } from "../src/rest/response/response-cache.ts";
+import { openResponseCache } from "../src/rest/response/response-cache.ts";
 import { heldBytes } from "./heap.ts";
 import { tablesOf } from "./markdown.ts";
 import { testRegistry } from "./mcp-registry.ts";
@@ -89,7 +89,7 @@ const stores: readonly Store[] = [
     rows: ["responses served from memory"],
     count: 5_000,
     open() {
-      const answers = openRememberedAnswers();
+      const answers = openResponseCache();
       return {
         async fill(n) {
           const size = n % 50 === 0 ? 256 * 1024 : 2_000;

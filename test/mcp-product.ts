@@ -6,7 +6,7 @@ import { defaultMcpSettings } from "../src/config/mcp-config.ts";
 import { formatProblem } from "../src/config/problem.ts";
 import { openStop } from "../src/engines/stop.ts";
 import type { ServiceEvent } from "../src/events.ts";
-import { type McpEndpoints, openMcpProduct } from "../src/mcp/endpoints/open-mcp-endpoints.ts";
+import { type McpEndpoints, openMcpEndpoints } from "../src/mcp/endpoints/open-mcp-endpoints.ts";
 import type { AccessDecision, ListKind, McpCall } from "../src/mcp/mcp-service.ts";
 import type { RawValue } from "../src/params/parameter.ts";
 import { openService, type Service } from "../src/service/service.ts";
@@ -103,7 +103,7 @@ export async function productFrom(files: Files, env: Record<string, string> = {}
   };
   const settings = service.project.main.mcp ?? defaultMcpSettings;
   const now = () => new Date();
-  const product = await openMcpProduct(service, { settings, observers: [observer], report, now });
+  const product = await openMcpEndpoints(service, { settings, observers: [observer], report, now });
   const progress: number[] = [];
   const logged: string[] = [];
   const listening = (more: Partial<McpCall> = {}): McpCall =>

@@ -7,7 +7,7 @@ import type { ServiceEvent } from "../src/events.ts";
 import { type Listener, listen } from "../src/http/listen.ts";
 import { openRestApp, type RestApp } from "../src/rest/rest-app.ts";
 import { openService, type Service } from "../src/service/service.ts";
-import { type Observability, openObservation } from "../src/serving/observability.ts";
+import { type Observability, openObservability } from "../src/serving/observability.ts";
 import { testSelf } from "./self.ts";
 
 export interface ServedFolder extends AsyncDisposable {
@@ -36,11 +36,11 @@ export async function serveFolder(folder: string, env: Record<string, string> = 
   const problems = [...loaded.problems, ...(opened?.problems ?? [])].map(formatProblem);
   const service = opened?.service;
   if (service === undefined) throw new Error([...problems, opened?.unreachable].join("\n"));
-  const { audit: auditing, https } = service.project.main.protections;
+  const { audit: auditing, https } = service.project.main.access;
   const lines: string[] = [];
   const audit = auditing && (await openAudit(auditing, { stdout: (line) => lines.push(line), report }));
   const now = (): Date => new Date();
-  observation = await openObservation(service, { report, now, isDev: false });
+  observation = await openObservability(service, { report, now, isDev: false });
   const observers = [...(audit === undefined ? [] : [auditObserver(audit)]), ...observation.observers];
   const app = openRestApp(service, { report, now, observers, ...observation.rest });
   service.caches.start();

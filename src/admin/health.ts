@@ -2,7 +2,7 @@ import type { Caches } from "../cache/caches.ts";
 import type { ConnectionStatus } from "../calls/connection-status.ts";
 import type { Heartbeats } from "../heartbeat/open-heartbeats.ts";
 
-export interface HealthAnswer {
+export interface HealthResponse {
   readonly status: number;
   readonly body: unknown;
 }
@@ -15,19 +15,19 @@ export interface HealthParts {
 }
 
 /** Alive: the process answers. Ready: it should get requests; what fails is named. decisions 10. */
-export function healthAnswer(path: string, parts: HealthParts, draining: boolean): HealthAnswer | undefined {
+export function healthResponse(path: string, parts: HealthParts, draining: boolean): HealthResponse | undefined {
   switch (path.length > 1 ? path.replace(/\/$/, "") : path) {
     case "/health":
     case "/health/live":
       return { status: 200, body: { status: "ok" } };
     case "/health/ready":
-      return readyAnswer(parts, draining);
+      return readyResponse(parts, draining);
     default:
       return undefined;
   }
 }
 
-function readyAnswer({ sources, caches, heartbeats }: HealthParts, draining: boolean): HealthAnswer {
+function readyResponse({ sources, caches, heartbeats }: HealthParts, draining: boolean): HealthResponse {
   if (draining) return { status: 503, body: { status: "draining" } };
   const down = sources.down();
   const failing = caches

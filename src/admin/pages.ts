@@ -1,6 +1,6 @@
 import type { RequestHandler } from "../http/listen.ts";
 import type { Metrics } from "../metrics/open-metrics.ts";
-import { type HealthParts, healthAnswer } from "./health.ts";
+import { type HealthParts, healthResponse } from "./health.ts";
 
 /** What those are told who look after the service. decisions 1, `admin`. */
 export interface AdminParts {
@@ -23,7 +23,7 @@ export const pageMethods = ["GET", "HEAD", "OPTIONS"] as const;
 export function pageAt(path: string, parts: AdminParts): AdminPage | Promise<AdminPage> | undefined {
   const { metrics } = parts;
   if (path === "/metrics" || path === "/metrics/") return metrics && metricsPage(metrics);
-  const health = healthAnswer(path, parts.health, parts.isDraining);
+  const health = healthResponse(path, parts.health, parts.isDraining);
   return health && { status: health.status, contentType: "application/json", body: JSON.stringify(health.body) };
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { failureOf, readOf, testEngine } from "../../test/suites/duckdb-engine.ts";
 import type { ServiceEvent } from "../events.ts";
-import { openSources } from "./connection-status.ts";
+import { openConnectionStatus } from "./connection-status.ts";
 import { followedEngine } from "./followed-engine.ts";
 
 test("a source that is lost after it was open is named until a call has used it again", async () => {
@@ -11,7 +11,7 @@ test("a source that is lost after it was open is named until a call has used it 
   ];
   await using t = await testEngine("CREATE TABLE state (up BOOLEAN)", { connections });
   const events: ServiceEvent[] = [];
-  const sources = openSources(t.engine, (event) => events.push(event));
+  const sources = openConnectionStatus(t.engine, (event) => events.push(event));
   const failed: string[] = [];
   const engine = followedEngine(t.engine, { sources, queryFailed: (message) => failed.push(message) });
   const read = async (names: readonly string[], sql: string): Promise<void> =>

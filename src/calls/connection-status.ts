@@ -15,7 +15,7 @@ export interface ConnectionStatus {
 }
 
 /** A source that is down does not stop the service: it is tried again whenever somebody needs it. */
-export function openSources(engine: Engine, report: Report): ConnectionStatus {
+export function openConnectionStatus(engine: Engine, report: Report): ConnectionStatus {
   const opened = new Set<string>();
   const failed = new Map<string, string>();
   const noteDown = (name: string, error: unknown): void => {

@@ -10,7 +10,7 @@ import { openLogger } from "../log/logger.ts";
 import { printable } from "../printable.ts";
 import { openService, type Service } from "../service/service.ts";
 import { openMcpSurface } from "../serving/mcp-surface.ts";
-import { openObservation } from "../serving/observability.ts";
+import { openObservability } from "../serving/observability.ts";
 import { addressAt } from "./address-at.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime, UsageError } from "./command.ts";
 import { type McpClient, mcpClients, type Reach, TOKEN_VARIABLE } from "./mcp-clients.ts";
@@ -88,11 +88,11 @@ async function printConfig(
 }
 
 /** By which clients find it. */
-function addressOf({ mcp: settings = defaultMcpSettings, http, protections }: MainConfig): string {
+function addressOf({ mcp: settings = defaultMcpSettings, http, access }: MainConfig): string {
   const { publicUrl, port } = settings;
   if (publicUrl !== undefined) return publicUrl.endsWith("/mcp") ? publicUrl : `${publicUrl}/mcp`;
   const host = port === http.port ? http.host : settings.host;
-  return `${addressAt({ host, port, isSecure: protections.https?.tls !== undefined }, "127.0.0.1")}/mcp`;
+  return `${addressAt({ host, port, isSecure: access.https?.tls !== undefined }, "127.0.0.1")}/mcp`;
 }
 
 /** What clients must bring of themselves; with an identity provider they find out where to get it. */
@@ -146,7 +146,7 @@ async function converse(service: Service, report: Report, runtime: Runtime): Pro
   if (audit === "failed") return exitCodes.problem;
   // Nobody shows credentials here; an endpoint with an auth block of its own needs to know who it is all the same.
   const settings: McpSettings = { ...(main.mcp ?? defaultMcpSettings), auth: undefined };
-  const observation = await openObservation(service, { report, now: runtime.now, isDev: false });
+  const observation = await openObservability(service, { report, now: runtime.now, isDev: false });
   // Nobody asks for the health of a program that serves one client.
   observation.surface.drain();
   const observers = [...(audit === undefined ? [] : [auditObserver(audit)]), ...observation.observers];

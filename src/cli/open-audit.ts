@@ -10,7 +10,7 @@ export async function openAuditOf(
   report: Report,
   { stdout, stderr }: Pick<Runtime, "stdout" | "stderr">,
 ): Promise<Audit | undefined | "failed"> {
-  const { audit } = main.protections;
+  const { audit } = main.access;
   if (audit === undefined) return undefined;
   try {
     return await openAudit(audit, { stdout: (line) => stdout.write(line), report });

@@ -107,7 +107,7 @@ function limitsOf(report: Report): { readonly clients: ConnectionLimit; readonly
   return { clients: limitOf(CLIENTS_SHARE), admin: limitOf(ADMIN_SHARE) };
 }
 
-function tlsOf({ protections: { https } }: MainConfig, report: Report) {
+function tlsOf({ access: { https } }: MainConfig, report: Report) {
   return https?.tls && { ...https.tls, report };
 }
 

@@ -31,6 +31,6 @@ Example:
   },
 };
 
-function addressOf({ http, protections }: MainConfig): string {
-  return addressAt({ ...http, isSecure: protections.https?.tls !== undefined }, "localhost");
+function addressOf({ http, access }: MainConfig): string {
+  return addressAt({ ...http, isSecure: access.https?.tls !== undefined }, "localhost");
 }

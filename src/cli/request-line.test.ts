@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import type { AnsweredRequest } from "../rest/observe-call.ts";
+import type { FinishedRequest } from "../rest/observe-call.ts";
 import type { Output } from "./command.ts";
 import { requestLine } from "./request-line.ts";
 
 const pipe: Output = { isTerminal: false, write() {} };
 const terminal: Output = { isTerminal: true, write() {} };
-const request: AnsweredRequest = {
+const request: FinishedRequest = {
   method: "GET",
   path: "/nowhere",
   status: 200,
@@ -13,7 +13,7 @@ const request: AnsweredRequest = {
   call: undefined,
 };
 // Only what is shown of a call matters here.
-const call = { endpoint: "GET /customers/:id", rows: 2, cache: "hit" } as AnsweredRequest["call"];
+const call = { endpoint: "GET /customers/:id", rows: 2, cache: "hit" } as FinishedRequest["call"];
 
 test.each([
   [request, "GET /nowhere 200 3.1 ms"],

@@ -1,5 +1,5 @@
 import { printable } from "../printable.ts";
-import type { AnsweredRequest } from "../rest/observe-call.ts";
+import type { FinishedRequest } from "../rest/observe-call.ts";
 import type { Output } from "./command.ts";
 
 const GREEN = "\u001b[32m";
@@ -17,7 +17,7 @@ const LONGEST_PATH = 120;
  * holds no value of the request; only where no endpoint was found is the path shown as it came, without its query.
  */
 export function requestLine(
-  { method, path: requested, status, ms, call }: AnsweredRequest,
+  { method, path: requested, status, ms, call }: FinishedRequest,
   { isTerminal }: Output,
 ): string | undefined {
   if (ASIDE.test(requested)) return undefined;
@@ -32,7 +32,7 @@ export function requestLine(
 }
 
 /** `GET /customers/:id` without its method, which HEAD shares. */
-function routeOf({ endpoint }: NonNullable<AnsweredRequest["call"]>): string {
+function routeOf({ endpoint }: NonNullable<FinishedRequest["call"]>): string {
   return endpoint.replace(/^\S+ /, "");
 }
 

@@ -6,7 +6,7 @@ import type { Report } from "../events.ts";
 import { openLogger } from "../log/logger.ts";
 import { printable } from "../printable.ts";
 import { type OpenOptions, openService, type Service } from "../service/service.ts";
-import { openObservation } from "../serving/observability.ts";
+import { openObservability } from "../serving/observability.ts";
 import { openReloads } from "../serving/reload.ts";
 import { drainAll, type Surfaces, stopAll } from "../serving/surfaces.ts";
 import { watchFiles } from "../serving/watch-files.ts";
@@ -102,7 +102,7 @@ async function run(running: RunningServer, runtime: Runtime): Promise<ExitCode> 
     return exitCodes.problem;
   }
   const { isDev } = serving;
-  const observation = await openObservation(service, { report, now: runtime.now, isDev });
+  const observation = await openObservability(service, { report, now: runtime.now, isDev });
   observation.watchProcess();
   const observers = [...(audit === undefined ? [] : [auditObserver(audit)]), ...observation.observers];
   const opened = await openSurfaces(service, { report, observers, observation, isDev }, runtime);

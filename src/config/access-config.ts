@@ -43,13 +43,13 @@ interface ConfigBlock<Input> {
 const DEFAULT_MAX = 100;
 const DEFAULT_INTERVAL_SECONDS = 60;
 
-export function compileProtections(
+export function compileAccess(
   source: ConfigBlock<MainInput> & { readonly folder: string; readonly host: string },
   report: Report,
 ): AccessConfig {
   const { input, spot } = source;
   const auth = input.auth && compileAuth({ input: input.auth, spot, path: ["auth"] }, report);
-  const protections: AccessConfig = {
+  const access: AccessConfig = {
     auth,
     rateLimit: rateLimitOf(input["rate-limit"], undefined, source, report),
     https: httpsOf(source, report),
@@ -58,12 +58,12 @@ export function compileProtections(
     audit: auditOf(source, report),
     redact: input.audit?.redact ?? [],
   };
-  warnOfCombinations(source, protections, report);
-  return protections;
+  warnOfCombinations(source, access, report);
+  return access;
 }
 
 /** An endpoint's own block replaces the global one as a whole; `enabled: false` switches it off. */
-export function compileGate(
+export function compileEndpointAccess(
   { input, spot }: ConfigBlock<EndpointInput>,
   inherited: EndpointAccess,
   report: Report,

@@ -1,4 +1,4 @@
-import { compileGate, type EndpointAccess } from "./access-config.ts";
+import { compileEndpointAccess, type EndpointAccess } from "./access-config.ts";
 import { type CacheStorage, compileEndpointCache } from "./cache-config.ts";
 import { compileHeartbeat } from "./heartbeat.ts";
 import { compileMcpEntry } from "./mcp-entry.ts";
@@ -77,7 +77,7 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
     paginated,
     refusesUnknownParams: input["request-fields-validation"] ?? false,
     operation,
-    ...compileGate(source, context.gate, context.report),
+    ...compileEndpointAccess(source, context.gate, context.report),
     maxConcurrency: input["max-concurrency"],
     cache: compileEndpointCache(input.cache, {
       storage: context.cacheStorage,

@@ -67,7 +67,7 @@ function readProject({ file, cwd, env, overrides }: LoadOptions, files: Files, r
       connections: main.connections,
       connectionsAreSound: !mainFile.broken.has("connections"),
       findTemplate: openTemplates(main.templatePath, files),
-      gate: main.protections,
+      gate: main.access,
       cacheStorage: main.cache,
       limits: main.limits,
       hasHeartbeats: main.observation.heartbeatMs !== undefined || mainFile.broken.has("heartbeat"),
@@ -77,7 +77,7 @@ function readProject({ file, cwd, env, overrides }: LoadOptions, files: Files, r
   });
   refuseDuplicates(endpoints, report);
   if (!mainFile.broken.has("mcp")) warnOfUnserved(endpoints, parsedMain, report);
-  const own = { auth: main.protections.auth, locate: main.locate };
+  const own = { auth: main.access.auth, locate: main.locate };
   const forAgents = { auth: main.mcp?.auth?.policy, locate: (path: KeyPath) => main.locate(["mcp", ...path]) };
   refuseSharedTables([own, forAgents, ...endpoints.map(({ config }) => config)], report);
 

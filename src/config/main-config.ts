@@ -1,10 +1,10 @@
 import { basename, dirname, extname, resolve } from "node:path";
 import { credentialsIn, isCredentialName } from "../secrets.ts";
-import { compileProtections } from "./access-config.ts";
+import { compileAccess } from "./access-config.ts";
 import { compileCacheStorage } from "./cache-config.ts";
 import type { Files } from "./files.ts";
 import { compileMcp } from "./mcp-config.ts";
-import { compileObservation } from "./observability-config.ts";
+import { compileObservability } from "./observability-config.ts";
 import type { ConnectionConfig, Limits, LogLevel, MainConfig } from "./project.ts";
 import type { ConnectionInput } from "./schema/connections.ts";
 import type { MainInput } from "./schema/main.ts";
@@ -58,13 +58,13 @@ export function compileMain(source: MainSource, report: Report): MainConfig {
     docs: compileDocs(source, report),
     mcp: compileMcp({ input, spot, folder, http, files: source.files }, report),
     cache: compileCacheStorage({ input, spot, folder }, report),
-    protections: compileProtections({ input, spot, folder, host }, report),
+    access: compileAccess({ input, spot, folder, host }, report),
     log: {
       level: overrides.logLevel ?? input.log?.level ?? "info",
       format: overrides.logFormat ?? input.log?.format,
       slowQueryMs: input.log?.["slow-query"],
     },
-    observation: compileObservation({ input, spot, http }, report),
+    observation: compileObservability({ input, spot, http }, report),
     locate: (path) => keyLocation(spot, path),
   };
 }

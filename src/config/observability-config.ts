@@ -35,7 +35,7 @@ const ADMIN_PORT = 9090;
 const COLLECTOR = "http://127.0.0.1:4318";
 const HEARTBEAT_SECONDS = 10;
 
-export function compileObservation(source: ObservabilityInput, report: Report): ObservabilityConfig {
+export function compileObservability(source: ObservabilityInput, report: Report): ObservabilityConfig {
   const { heartbeat } = source.input;
   const isBeating = heartbeat !== undefined && heartbeat.enabled !== false;
   const admin = adminOf(source, report);

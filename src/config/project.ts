@@ -60,7 +60,7 @@ export interface MainConfig {
   /** DuckDB settings by name without `db_path`, as text. */
   readonly duckdb: { readonly path: string | undefined; readonly settings: ReadonlyMap<string, string> };
   readonly limits: Limits;
-  readonly protections: AccessConfig;
+  readonly access: AccessConfig;
   /** The OpenAPI document and its page; undefined when they are switched off. */
   readonly docs: { readonly needsAuth: boolean } | undefined;
   /** The MCP server; undefined when there is none. */

@@ -19,7 +19,7 @@ export interface DocumentedEndpoint {
 }
 
 export interface DocumentInput {
-  readonly main: Pick<MainConfig, "name" | "description" | "version" | "limits" | "protections">;
+  readonly main: Pick<MainConfig, "name" | "description" | "version" | "limits" | "access">;
   readonly endpoints: readonly DocumentedEndpoint[];
   /** Addresses of the service, the first is that of whoever asks. */
   readonly servers: readonly string[];
@@ -104,8 +104,8 @@ interface OperationContext {
 
 function operationOf({ endpoint, words, route, rows }: Routed, context: OperationContext): JsonObject {
   const { main, components, issuers, placeholders, id } = context;
-  const { limits, protections } = main;
-  const { https } = protections;
+  const { limits, access } = main;
+  const { https } = access;
   const name = id.charAt(0).toUpperCase() + id.slice(1);
   const notes = notesOf(endpoint);
   const parameters = parametersOf(endpoint, { components, limits, placeholders });

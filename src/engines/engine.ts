@@ -171,7 +171,7 @@ export interface Engine {
   readIntoFile(read: Read, file: { readonly kind: FileKind; readonly path: string }): Promise<FileRows>;
   /** Queries that run or wait. */
   activity(): { readonly running: number; readonly waiting: number };
-  spared(): EngineSavings;
+  savings(): EngineSavings;
   /** Asked beside the queries, and of no use to them. Rejects when the engine is closing. */
   memory(): Promise<EngineMemory>;
   close(): Promise<void>;

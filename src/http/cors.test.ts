@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { answerCors, type CorsPolicy, type CorsRequest, variesByOrigin } from "./cors.ts";
+import { type CorsPolicy, type CorsRequest, corsHeaders, variesByOrigin } from "./cors.ts";
 import { type CorsInput, corsPolicyOf } from "./cors-policy.ts";
 
 const EXPOSED =
@@ -48,7 +48,7 @@ describe("calls", () => {
       { "Access-Control-Allow-Origin": "https://a.example", "Access-Control-Allow-Credentials": "true" },
     ],
   ])("%s reads the answer", (_, policy, origin, expected) => {
-    const { headers, preflight } = answerCors(policy, call(origin));
+    const { headers, preflight } = corsHeaders(policy, call(origin));
     expect(Object.fromEntries(headers)).toEqual({ ...expected, "Access-Control-Expose-Headers": EXPOSED });
     expect(preflight).toBe(false);
   });
@@ -79,18 +79,18 @@ describe("calls", () => {
     "*",
     "",
   ])("%j gets nothing", (origin) => {
-    expect(answerCors(LISTED, call(origin))).toEqual({ headers: [], preflight: false });
-    expect(answerCors(TRUSTING, preflight("GET", { origin }))).toEqual({ headers: [], preflight: true });
+    expect(corsHeaders(LISTED, call(origin))).toEqual({ headers: [], preflight: false });
+    expect(corsHeaders(TRUSTING, preflight("GET", { origin }))).toEqual({ headers: [], preflight: true });
   });
 
   test("whoever is no page gets nothing either", () => {
-    expect(answerCors(ANY, call(undefined))).toEqual({ headers: [], preflight: false });
-    expect(answerCors(ANY, preflight("GET", { origin: undefined }))).toEqual({ headers: [], preflight: false });
+    expect(corsHeaders(ANY, call(undefined))).toEqual({ headers: [], preflight: false });
+    expect(corsHeaders(ANY, preflight("GET", { origin: undefined }))).toEqual({ headers: [], preflight: false });
   });
 
   test("an asterisk in front of a port", () => {
     const policy = policyOf({ "allow-origins": ["http://*.localhost:3000"] });
-    const reads = (origin: string): boolean => answerCors(policy, call(origin)).headers.length > 0;
+    const reads = (origin: string): boolean => corsHeaders(policy, call(origin)).headers.length > 0;
     expect(reads("http://x.localhost:3000")).toBe(true);
     expect(["http://x.localhost", "http://x.localhost:30000", "http://localhost:3000"].some(reads)).toBe(false);
   });
@@ -98,7 +98,7 @@ describe("calls", () => {
 
 describe("a browser asks before", () => {
   const answerTo = (policy: CorsPolicy, request: CorsRequest): Record<string, string> => {
-    const { headers, preflight } = answerCors(policy, request);
+    const { headers, preflight } = corsHeaders(policy, request);
     expect(preflight).toBe(true);
     return Object.fromEntries(headers);
   };
@@ -139,13 +139,13 @@ describe("a browser asks before", () => {
   });
 
   test("OPTIONS without the question is a call like any other", () => {
-    const answer = answerCors(LISTED, { ...preflight("GET"), requestMethod: undefined });
+    const answer = corsHeaders(LISTED, { ...preflight("GET"), requestMethod: undefined });
     expect(answer.preflight).toBe(false);
     expect(Object.fromEntries(answer.headers)).toHaveProperty("Access-Control-Expose-Headers");
   });
 
   test("the question without OPTIONS is a call like any other", () => {
-    expect(answerCors(LISTED, { ...preflight("GET"), method: "GET" }).preflight).toBe(false);
+    expect(corsHeaders(LISTED, { ...preflight("GET"), method: "GET" }).preflight).toBe(false);
   });
 });
 
@@ -153,13 +153,13 @@ describe("methods that the policy leaves out", () => {
   const READERS = policyOf({ "allow-origins": ["*"], "allow-methods": ["GET"] });
 
   test.each(["PUT", "PATCH", "DELETE"])("a browser reads of %s in the list", (method) => {
-    const { headers } = answerCors(READERS, preflight(method));
+    const { headers } = corsHeaders(READERS, preflight(method));
     expect(Object.fromEntries(headers)).toMatchObject({ "Access-Control-Allow-Methods": "GET" });
   });
 
   test.each(["HEAD", "POST"])("a browser lets %s through whatever the list says, so nothing else is said", (method) => {
-    expect(answerCors(READERS, preflight(method))).toEqual({ headers: [], preflight: true });
-    expect(answerCors(READERS, call("https://a.example", method))).toEqual({ headers: [], preflight: false });
+    expect(corsHeaders(READERS, preflight(method))).toEqual({ headers: [], preflight: true });
+    expect(corsHeaders(READERS, call("https://a.example", method))).toEqual({ headers: [], preflight: false });
   });
 });
 
@@ -184,7 +184,7 @@ test("no header holds anything that could end it, whatever is asked", () => {
   });
   fc.assert(
     fc.property(request, fc.constantFrom(ANY, LISTED, TRUSTING), (asked, policy) => {
-      for (const [name, value] of answerCors(policy, asked).headers) expect(`${name}: ${value}`).toMatch(/^[ -~]+$/);
+      for (const [name, value] of corsHeaders(policy, asked).headers) expect(`${name}: ${value}`).toMatch(/^[ -~]+$/);
     }),
     { numRuns: 1_000 },
   );

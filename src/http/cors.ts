@@ -20,7 +20,7 @@ export interface CorsRequest {
   readonly allow: readonly string[];
 }
 
-export interface CorsAnswer {
+export interface CorsHeaders {
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** Whether a browser asks before it lets a page call: nothing but headers is expected, and credentials never come. */
   readonly preflight: boolean;
@@ -52,7 +52,7 @@ export const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const NOTHING = { headers: [], preflight: false } as const;
 
 /** The headers that let a page read the answer. Whoever is not allowed gets none, and the browser does the rest. */
-export function answerCors(policy: CorsPolicy, request: CorsRequest): CorsAnswer {
+export function corsHeaders(policy: CorsPolicy, request: CorsRequest): CorsHeaders {
   const { origin, method, requestMethod } = request;
   if (origin === undefined) return NOTHING;
   const preflight = method === "OPTIONS" && requestMethod !== undefined;

@@ -94,6 +94,6 @@ function rulesOf({ main, environment }: Project, slowMs: number): Rules {
     withParameters: new Set(logged.filter(({ logParameters }) => logParameters).map(({ name }) => name)),
     // Templates may name what the environment brought.
     mask: maskOf([...connections.flatMap(({ secrets }) => secrets), ...environment.values()]),
-    isRedacted: redaction(main.protections.redact),
+    isRedacted: redaction(main.access.redact),
   };
 }

@@ -66,7 +66,10 @@ export interface Method {
   /** The parameter that `Mcp-Name` repeats. */
   readonly named?: "name" | "uri" | "taskId";
   /** Gives a whole result, or throws: an RpcFailure, or what a McpService throws. */
-  run(request: McpRequest, core: McpCore): Answer | Promise<Answer>;
+  run(request: McpRequest, core: McpCore): MessageResponse | Promise<MessageResponse>;
 }
 
-export type Answer = JsonText | Uint8Array | { readonly result: JsonText; readonly headers: readonly string[] };
+export type MessageResponse =
+  | JsonText
+  | Uint8Array
+  | { readonly result: JsonText; readonly headers: readonly string[] };

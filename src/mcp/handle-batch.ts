@@ -7,14 +7,14 @@ import { CODE, errorText, type MessageResult, type Refusal, refuse } from "./pro
 import { mutedReply } from "./reply.ts";
 
 /** The answer to all messages of a batch; `body` is undefined when none of them wants one. */
-export interface BatchAnswer {
+export interface BatchResponse {
   readonly status: number;
   readonly headers: readonly string[];
   readonly body: JsonText | undefined;
 }
 
 /** Array in, array out: what old clients do. Nothing runs when somebody may not use one of its methods. */
-export async function answerBatch(messages: readonly Message[], sender: Sender, core: McpCore): Promise<BatchAnswer> {
+export async function handleBatch(messages: readonly Message[], sender: Sender, core: McpCore): Promise<BatchResponse> {
   const muted: Sender = { ...sender, reply: mutedReply(sender.reply) };
   const prepared = await Promise.all(
     messages.map((message) => notInBatch(message, sender) ?? prepare(message, muted, core)),

@@ -24,7 +24,7 @@ type Meant = Extract<Message, { kind: "request" | "notification" }>;
  * One message, from its text to what becomes of it: the steps are those of the protocol, in the order in which clients
  * may rely on them. What a binding checks before (host, path, size, JSON) has been checked. READ THIS FIRST.
  */
-export async function answerMessage(message: Message, sender: Sender, core: McpCore): Promise<MessageResult> {
+export async function handleMessage(message: Message, sender: Sender, core: McpCore): Promise<MessageResult> {
   const prepared = await prepare(message, sender, core);
   return "run" in prepared ? prepared.run() : prepared;
 }
@@ -49,7 +49,7 @@ export async function prepare(message: Message, sender: Sender, core: McpCore): 
   // We ask clients for nothing, so that no answer of theirs means anything.
   if (isResponse) return ACCEPTED;
   const { identity } = admitted;
-  const answer = era === "modern" ? answerModern : answerLegacy;
+  const answer = era === "modern" ? handleModern : handleLegacy;
   return { run: () => answer(message, { sender, identity, owner: identityKey(identity) }, core) };
 }
 
@@ -65,7 +65,7 @@ interface Caller {
   readonly owner: string;
 }
 
-async function answerModern(message: Meant, caller: Caller, core: McpCore): Promise<MessageResult> {
+async function handleModern(message: Meant, caller: Caller, core: McpCore): Promise<MessageResult> {
   if (message.kind === "notification") {
     handleCancelled("modern", { ...caller, message, session: undefined }, core);
     return ACCEPTED;
@@ -86,7 +86,7 @@ async function answerModern(message: Meant, caller: Caller, core: McpCore): Prom
   );
 }
 
-async function answerLegacy(message: Meant, caller: Caller, core: McpCore): Promise<MessageResult> {
+async function handleLegacy(message: Meant, caller: Caller, core: McpCore): Promise<MessageResult> {
   const { sender, owner } = caller;
   // Whoever begins anew may still carry the id of what is gone.
   const isBeginning = message.method === "initialize";

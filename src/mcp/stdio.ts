@@ -1,7 +1,7 @@
 import { type Identity, identityKey } from "../auth/identity.ts";
 import type { McpCore, Sender } from "./core.ts";
-import { answerBatch, answerText } from "./handle-batch.ts";
-import { answerMessage } from "./handle-message.ts";
+import { answerText, handleBatch } from "./handle-batch.ts";
+import { handleMessage } from "./handle-message.ts";
 import type { JsonText } from "./mcp-service.ts";
 import { parseMessages } from "./message.ts";
 import { CODE, errorText, oneLine } from "./protocol.ts";
@@ -66,12 +66,12 @@ export async function serveStdio(
       case "bad-batch":
         return send(errorText(undefined, { code: CODE.invalidRequest, message: parsed.problem }));
       case "one": {
-        const text = answerText(parsed.message, await answerMessage(parsed.message, sender(), core));
+        const text = answerText(parsed.message, await handleMessage(parsed.message, sender(), core));
         if (text !== undefined) send(text);
         return;
       }
       case "batch": {
-        const { body } = await answerBatch(parsed.messages, sender(), core);
+        const { body } = await handleBatch(parsed.messages, sender(), core);
         if (body !== undefined) send(body);
       }
     }

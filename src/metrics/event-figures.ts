@@ -42,7 +42,7 @@ export function openEventFigures(): EventFigures {
     return known;
   }
 
-  function heard(event: ServiceEvent): void {
+  function onEvent(event: ServiceEvent): void {
     switch (event.kind) {
       case "call-failed": {
         const ofEndpoint = failures.get(event.endpoint) ?? new Map<Failure["kind"], number>();
@@ -93,7 +93,7 @@ export function openEventFigures(): EventFigures {
   }
 
   return {
-    onEvent: heard,
+    onEvent: onEvent,
     failures,
     cut,
     caches,

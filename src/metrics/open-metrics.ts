@@ -18,7 +18,7 @@ import { type Moment, stateMetrics } from "./state-metrics.ts";
 export interface Measured {
   readonly project: Pick<Project, "main">;
   readonly endpoints: readonly Pick<Endpoint, "name" | "mcp">[];
-  readonly engine: Pick<Engine, "activity" | "spared" | "memory">;
+  readonly engine: Pick<Engine, "activity" | "savings" | "memory">;
   readonly caches: Pick<Caches, "statuses">;
   readonly sources: Pick<ConnectionStatus, "down">;
 }
@@ -69,7 +69,7 @@ export function openMetrics(now: () => Date): Metrics {
       endpoints: endpoints.length,
       memory: await memoryOf(engine),
       activity: engine.activity(),
-      spared: engine.spared(),
+      savings: engine.savings(),
       caches: caches.statuses(),
       connections: new Map([...project.main.connections.keys()].map((name) => [name, !down.has(name)])),
       heartbeats: served?.heartbeats?.statuses() ?? [],

@@ -7,7 +7,7 @@ import { counter, gauge, type MetricDefinition } from "./metric.ts";
 export interface Moment {
   readonly endpoints: number;
   readonly activity: ReturnType<Engine["activity"]>;
-  readonly spared: EngineSavings;
+  readonly savings: EngineSavings;
   /** Undefined when the database did not answer in time. */
   readonly memory: EngineMemory | undefined;
   readonly caches: readonly CacheStatus[];
@@ -57,12 +57,12 @@ export function stateMetrics(moment: () => Moment | undefined): readonly MetricD
     counter(
       "eider_shared_reads_total",
       "Reads that got the rows of somebody else's execution.",
-      now(({ spared }) => spared.shared),
+      now(({ savings }) => savings.shared),
     ),
     counter(
       "eider_remembered_totals_total",
       "Totals of pages that were known and not counted again.",
-      now(({ spared }) => spared.knownTotals),
+      now(({ savings }) => savings.knownTotals),
     ),
     gauge(
       "eider_database_memory_bytes",

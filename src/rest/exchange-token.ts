@@ -1,4 +1,4 @@
-import type { ExchangeAnswer } from "../auth/oidc/token-exchange.ts";
+import type { ExchangeResponse } from "../auth/oidc/token-exchange.ts";
 import { RequestFailure } from "../failure.ts";
 import { readBody } from "../http/body-stream.ts";
 import { checkAccess } from "./check-access.ts";
@@ -12,7 +12,7 @@ const MAX_FORM_BYTES = 64 * 1024;
 const FORM = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
 
 /** `POST /auth/token`, where the global block allows an exchange; decisions 9. False: it is not for us. */
-export function answerToken(
+export function handleToken(
   target: Target,
   asked: HttpExchange,
   context: RestContext,
@@ -36,7 +36,7 @@ export function answerToken(
     return true;
   }
   // Whoever guesses secrets here is counted by its address, as elsewhere.
-  const limited = { name: `POST ${PATH}`, auth: undefined, rateLimit: context.protections.rateLimit };
+  const limited = { name: `POST ${PATH}`, auth: undefined, rateLimit: context.access.rateLimit };
   Promise.resolve(checkAccess(limited, asked, context.gate))
     .then(() => readBody(request, request.headers["content-length"], MAX_FORM_BYTES))
     .then((bytes) => exchange(new URLSearchParams(bytes.toString()), request.headers.authorization))
@@ -45,7 +45,7 @@ export function answerToken(
   return true;
 }
 
-function sendExchanged({ status, headers, body }: ExchangeAnswer, { response, requestId }: HttpExchange): void {
+function sendExchanged({ status, headers, body }: ExchangeResponse, { response, requestId }: HttpExchange): void {
   response
     .writeHead(status, { ...headers, "Content-Length": Buffer.byteLength(body), "X-Request-Id": requestId })
     .end(body);

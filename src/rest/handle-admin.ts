@@ -5,7 +5,7 @@ import type { RestContext } from "./rest-app.ts";
 import { type HttpExchange, sendOptions } from "./send-failure.ts";
 
 /** Health of the service, and its metrics where they are public. Not where the admin listener serves both. */
-export function answerAdmin(
+export function handleAdmin(
   { path }: Target,
   asked: HttpExchange,
   context: RestContext,

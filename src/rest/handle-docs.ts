@@ -70,7 +70,7 @@ const EVENTS = "/docs/events";
 const ALLOW = ["GET", "HEAD", "OPTIONS"];
 
 /** `/docs` and its aliases. False: it is not for us. Spec 4.2, decisions 10. */
-export function answerDocs(
+export function handleDocs(
   target: Target,
   asked: HttpExchange,
   context: RestContext,
@@ -112,26 +112,22 @@ async function answer(
 ): Promise<void> {
   if (alias === undefined) return await sendAsset(target, asked, { docs, context });
   const kind = alias === "negotiated" ? kindOf(target, asked.request.headers.accept) : alias;
-  const { protections, gate, service } = context;
-  const auth = service.project.main.docs?.needsAuth === true ? protections.auth : undefined;
+  const { access, gate, service } = context;
+  const auth = service.project.main.docs?.needsAuth === true ? access.auth : undefined;
   // The page, the document and a rejection share a path, so all of them name what any depends on.
-  const { vary, isPrivate } = cachingRules({ auth, parameters: [] }, protections.cors);
+  const { vary, isPrivate } = cachingRules({ auth, parameters: [] }, access.cors);
   asked.response.setHeader("Vary", vary);
   const headers = { "Cache-Control": isPrivate ? "private, no-cache" : "no-cache" };
   if (kind === "page") {
     const { html } = await docs.page();
     return await send(asked, { ...html, packed: packedOf(html) }, { ...pageHeaders, ...headers });
   }
-  await checkAccess(
-    { name: PATH, auth, rateLimit: auth === undefined ? undefined : protections.rateLimit },
-    asked,
-    gate,
-  );
-  await send(asked, await docs.document(kind, serverOf(asked, protections)), headers);
+  await checkAccess({ name: PATH, auth, rateLimit: auth === undefined ? undefined : access.rateLimit }, asked, gate);
+  await send(asked, await docs.document(kind, serverOf(asked, access)), headers);
 }
 
 /** The URL of this service as the client wrote it. */
-function serverOf({ request }: HttpExchange, { proxies }: RestContext["protections"]): string {
+function serverOf({ request }: HttpExchange, { proxies }: RestContext["access"]): string {
   const { host, isSecure } = clientOf(request, proxies);
   return host !== undefined && hostName(host) !== undefined ? `${isSecure ? "https" : "http"}://${host}` : "/";
 }
@@ -166,7 +162,7 @@ async function sendAsset(target: Target, asked: HttpExchange, { docs, context }:
   const { assets } = await docs.page();
   const asset = assets.find(({ path }) => path === target.path);
   if (asset === undefined) throw new RequestFailure({ kind: "not-found" });
-  const vary = variesByOrigin(context.protections.cors) ? "Accept-Encoding, Origin" : "Accept-Encoding";
+  const vary = variesByOrigin(context.access.cors) ? "Accept-Encoding, Origin" : "Accept-Encoding";
   const headers = { ...pageHeaders, Vary: vary, "Cache-Control": "public, max-age=31536000, immutable" };
   await send(asked, { ...asset, packed: packedOf(asset) }, headers);
 }

@@ -5,8 +5,8 @@ import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { Format } from "../formats/format.ts";
 import type { EndpointExchange } from "./exchange.ts";
 import { countRows, keepKnown } from "./observe-call.ts";
-import { beginAnswer } from "./response/begin-response.ts";
-import { answerHeaders, type CachedAnswer, nextPage, type Sharing, snapshotHeaders } from "./response/headers.ts";
+import { beginResponse } from "./response/begin-response.ts";
+import { type CachedResponse, nextPage, responseHeaders, type Sharing, snapshotHeaders } from "./response/headers.ts";
 import { hasCurrent, isRead } from "./response/if-none-match.ts";
 import { attachment, sendFile } from "./response/send-file.ts";
 import { sendLong } from "./response/send-long.ts";
@@ -27,21 +27,21 @@ export interface ReadCall {
 }
 
 /** Runs a read and sends what comes of it. */
-export async function answerRead(reading: ReadCall, exchange: EndpointExchange, context: RestContext): Promise<void> {
+export async function handleRead(reading: ReadCall, exchange: EndpointExchange, context: RestContext): Promise<void> {
   const { endpoint, format, codec, key, observed } = reading;
   const { request, deadline, limits } = exchange;
   const { service } = context;
   const url = request.url ?? "/";
   const sharingOf = (cached: CachedFrom | undefined): Sharing => ({
     ...exchange.caching,
-    cached: cached && cachedAnswer(cached, key, context.now),
+    cached: cached && cachedResponse(cached, key, context.now),
   });
   const call: Call = {
     ...reading.call,
     refresh: asksForNewRows(endpoint, request.headers["cache-control"]),
     has(cached) {
       const known = isRead(request) ? request.headers["if-none-match"] : undefined;
-      const tag = known === undefined ? undefined : cachedAnswer(cached, key, context.now).tag;
+      const tag = known === undefined ? undefined : cachedResponse(cached, key, context.now).tag;
       return tag !== undefined && hasCurrent(known, tag);
     },
   };
@@ -52,7 +52,7 @@ export async function answerRead(reading: ReadCall, exchange: EndpointExchange, 
     if (outcome.kind === "unchanged") return sendUnchanged(sharing, exchange);
     setServerTiming(observed, exchange, context);
     const { file, page } = outcome;
-    const headers = [...answerHeaders(page, nextPage(page, url), sharing), ...attachment(endpoint, format)];
+    const headers = [...responseHeaders(page, nextPage(page, url), sharing), ...attachment(endpoint, format)];
     const { cached } = sharing;
     const { contentType } = format;
     return await sendFile({ kind: "file", headers, contentType, file, tag: cached?.tag, cached }, exchange);
@@ -63,7 +63,7 @@ export async function answerRead(reading: ReadCall, exchange: EndpointExchange, 
   if (outcome.kind === "unchanged") return sendUnchanged(sharing, exchange);
   const rows = observed === undefined ? outcome.rows : countRows(outcome.rows, observed);
   const recipe = { format, codec, url, sharing, deadline, limits, spool: service.spool };
-  const answer = await beginAnswer({ rows, page: outcome.page }, recipe);
+  const answer = await beginResponse({ rows, page: outcome.page }, recipe);
   setServerTiming(observed, exchange, context);
   switch (answer.kind) {
     case "whole":
@@ -81,11 +81,11 @@ export async function answerRead(reading: ReadCall, exchange: EndpointExchange, 
   }
 }
 
-function cachedAnswer(
+function cachedResponse(
   { uid, createdAtMs, state, scheduleMs }: CachedFrom,
   key: string | undefined,
   now: () => Date,
-): CachedAnswer {
+): CachedResponse {
   return {
     tag: key === undefined ? undefined : tagOf(Buffer.from(`${uid}\n${key}`)),
     state,
@@ -102,7 +102,7 @@ export function asksForNewRows({ cache }: Endpoint, header: string | undefined):
 
 function sendUnchanged(sharing: Sharing, { response, requestId }: EndpointExchange): void {
   const headers = [
-    ...answerHeaders(undefined, "", sharing),
+    ...responseHeaders(undefined, "", sharing),
     ...snapshotHeaders(sharing.cached),
     "X-Request-Id",
     requestId,

@@ -11,10 +11,10 @@ import { requestIdOf } from "../http/request-id.ts";
 import type { RawParams } from "../params/parameter.ts";
 import { checkAccess } from "./check-access.ts";
 import type { EndpointExchange } from "./exchange.ts";
-import { answerToken } from "./exchange-token.ts";
-import { answerAdmin } from "./handle-admin.ts";
-import { answerDocs, redirectToDocs } from "./handle-docs.ts";
-import { answerRead, asksForNewRows } from "./handle-read.ts";
+import { handleToken } from "./exchange-token.ts";
+import { handleAdmin } from "./handle-admin.ts";
+import { handleDocs, redirectToDocs } from "./handle-docs.ts";
+import { asksForNewRows, handleRead } from "./handle-read.ts";
 import { enforceHttps, setCorsHeaders } from "./https-and-cors.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { negotiationFor } from "./negotiation/negotiate-format.ts";
@@ -32,7 +32,7 @@ import { headerValue } from "./read-params/read-headers.ts";
 import { splitTarget, type Target } from "./read-params/target.ts";
 import { sendAtOnce, sendWhole } from "./response/send-whole.ts";
 import { sendWritten } from "./response/send-written.ts";
-import type { WholeAnswer } from "./response/whole-response.ts";
+import type { WholeResponse } from "./response/whole-response.ts";
 import type { RestContext } from "./rest-app.ts";
 import type { Match } from "./route-table.ts";
 import { type HttpExchange, sendFailure, sendOptions } from "./send-failure.ts";
@@ -53,9 +53,9 @@ export function handleRequest(request: IncomingMessage, response: ServerResponse
     enforceHttps(asked, context);
     setCorsHeaders(asked, context);
     const target = splitTarget(request);
-    if (answerAdmin(target, asked, context, fail)) return;
+    if (handleAdmin(target, asked, context, fail)) return;
     if (context.isDraining()) throw new RequestFailure({ kind: "draining" });
-    if (answerDocs(target, asked, context, fail) || answerToken(target, asked, context, fail)) return;
+    if (handleDocs(target, asked, context, fail) || handleToken(target, asked, context, fail)) return;
     const match = findEndpoint(target, asked, context);
     if (match === undefined) return;
     found = match;
@@ -65,10 +65,10 @@ export function handleRequest(request: IncomingMessage, response: ServerResponse
     if (admitted instanceof Promise) {
       // While that is found out the client may leave.
       followCall(observed, asked, context.watch);
-      admitted.then((identity) => answerAdmitted({ ...match, target, identity, observed }, asked, context)).catch(fail);
+      admitted.then((identity) => handleAdmitted({ ...match, target, identity, observed }, asked, context)).catch(fail);
       return;
     }
-    answerAdmitted({ ...match, target, identity: admitted, observed }, asked, context)?.catch(fail);
+    handleAdmitted({ ...match, target, identity: admitted, observed }, asked, context)?.catch(fail);
   } catch (error) {
     fail(error);
   }
@@ -84,7 +84,7 @@ interface AdmittedCall extends Found {
 }
 
 /** Undefined when it has been answered at once: the same call got the same answer before, and would get it again. */
-function answerAdmitted(called: AdmittedCall, asked: HttpExchange, context: RestContext): Promise<void> | undefined {
+function handleAdmitted(called: AdmittedCall, asked: HttpExchange, context: RestContext): Promise<void> | undefined {
   const { identity, observed } = called;
   // While its password was checked the client may have left: nobody would hear that again.
   if (asked.response.destroyed) throw new RequestFailure({ kind: "cancelled" });
@@ -101,17 +101,17 @@ function answerAdmitted(called: AdmittedCall, asked: HttpExchange, context: Rest
     return undefined;
   }
   followCall(observed, asked, context.watch);
-  return answerCall({ ...called, key, known }, asked, context);
+  return handleCall({ ...called, key, known }, asked, context);
 }
 
 /** A call of an endpoint, with the answer that the same call got before if it would get the same again. */
 interface EndpointCall extends AdmittedCall {
   /** By which its answer may be remembered. */
   readonly key: string | undefined;
-  readonly known: WholeAnswer | undefined;
+  readonly known: WholeResponse | undefined;
 }
 
-async function answerCall(called: EndpointCall, asked: HttpExchange, context: RestContext): Promise<void> {
+async function handleCall(called: EndpointCall, asked: HttpExchange, context: RestContext): Promise<void> {
   const { endpoint, pathParams, headers, caching, target, key, known, identity, observed } = called;
   const { request, response, requestId } = asked;
   const { limits } = context.service;
@@ -140,7 +140,7 @@ async function answerCall(called: EndpointCall, asked: HttpExchange, context: Re
       setServerTiming(observed, exchange, context);
       return await sendWritten(body, exchange);
     }
-    await answerRead({ endpoint, call, format, codec, key, observed }, exchange, context);
+    await handleRead({ endpoint, call, format, codec, key, observed }, exchange, context);
   } catch (error) {
     throw withheldFailure(error, raw, context.service.isRedacted);
   } finally {

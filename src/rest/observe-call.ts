@@ -1,7 +1,7 @@
 import type { CallEnd, CallObserver, ObservedCall } from "../calls/observed-call.ts";
 import type { Rows } from "../engines/engine.ts";
 import { clientOf, type TrustedProxies } from "../http/forwarded.ts";
-import type { WholeAnswer } from "./response/whole-response.ts";
+import type { WholeResponse } from "./response/whole-response.ts";
 import type { HttpExchange } from "./send-failure.ts";
 
 /** Those who are told of calls. */
@@ -12,13 +12,13 @@ export interface Watch {
   readonly proxies: TrustedProxies;
   readonly now: () => Date;
   /** Hears of every request, those that reach no endpoint too. */
-  readonly answered: ((answered: AnsweredRequest) => void) | undefined;
+  readonly answered: ((answered: FinishedRequest) => void) | undefined;
   /** Whether answers say how long their parts took. */
   readonly tellsTimes: boolean;
 }
 
 /** A request whose answer is over. */
-export interface AnsweredRequest {
+export interface FinishedRequest {
   readonly method: string;
   /** As it was sent, without its query. */
   readonly path: string;
@@ -31,7 +31,7 @@ export interface AnsweredRequest {
 /** Watches one request; what it gives back is told which call it became. */
 export function watchRequest(
   { request, response }: HttpExchange,
-  answered: (answered: AnsweredRequest) => void,
+  answered: (answered: FinishedRequest) => void,
 ): (call: ObservedCall | undefined) => void {
   const from = performance.now();
   let call: ObservedCall | undefined;
@@ -112,13 +112,13 @@ function notifyCallEnd(call: ObservedCall, status: number, { observers }: Watch)
 }
 
 /** What is known of answers that may be sent again. */
-const known = new WeakMap<WholeAnswer, Pick<ObservedCall, "rows" | "format">>();
+const known = new WeakMap<WholeResponse, Pick<ObservedCall, "rows" | "format">>();
 
-export function keepKnown(answer: WholeAnswer, { rows, format }: ObservedCall): void {
+export function keepKnown(answer: WholeResponse, { rows, format }: ObservedCall): void {
   known.set(answer, { rows, format });
 }
 
-export function recallKnown(answer: WholeAnswer, call: ObservedCall): void {
+export function recallKnown(answer: WholeResponse, call: ObservedCall): void {
   const { rows, format } = known.get(answer) ?? {};
   call.rows = rows;
   call.format = format;

@@ -11,8 +11,8 @@ import type { AccessControl } from "./check-access.ts";
 import { type Docs, openDocs } from "./handle-docs.ts";
 import { handleRequest } from "./handle-request.ts";
 import { type LivePages, openLivePages } from "./live-pages.ts";
-import type { AnsweredRequest, Watch } from "./observe-call.ts";
-import { openRememberedAnswers, type ResponseCache } from "./response/response-cache.ts";
+import type { FinishedRequest, Watch } from "./observe-call.ts";
+import { openResponseCache, type ResponseCache } from "./response/response-cache.ts";
 
 /** The REST surface of a service: what a listener calls, and how it is brought to rest. */
 export interface RestApp extends Holdable {
@@ -41,7 +41,7 @@ export interface RestContext {
   /** Calls in flight. */
   readonly deadlines: Set<Deadline>;
   readonly remembered: ResponseCache;
-  readonly protections: AccessConfig;
+  readonly access: AccessConfig;
   readonly gate: AccessControl;
   readonly tokenExchange: TokenExchange | undefined;
   readonly watch: Watch;
@@ -59,7 +59,7 @@ export interface RestOptions {
   readonly now: () => Date;
   readonly observers: readonly CallObserver[];
   /** Hears of every request, those that reach no endpoint too. */
-  readonly answered?: ((answered: AnsweredRequest) => void) | undefined;
+  readonly answered?: ((answered: FinishedRequest) => void) | undefined;
   /** Whether the page at /docs shows what has changed by itself. */
   readonly isLive?: boolean;
   /** `elsewhere`: health and metrics have a listener of their own. Absent: health alone is told here. */
@@ -78,25 +78,25 @@ export function openRestApp(first: Service, options: RestOptions): RestApp {
   let context = contextOf(first);
 
   function contextOf(service: Service): RestContext {
-    const { protections, cache, docs } = service.project.main;
+    const { access, cache, docs } = service.project.main;
     return {
       service,
       report,
       isDraining: () => draining,
       deadlines,
-      remembered: openRememberedAnswers(cache?.maxBytes),
-      protections,
+      remembered: openResponseCache(cache?.maxBytes),
+      access,
       gate: {
         authenticators: service.authenticators,
         rateLimiter: service.rateLimiter,
-        proxies: protections.proxies,
+        proxies: access.proxies,
         now: () => performance.now(),
       },
-      tokenExchange: protections.auth && service.authenticators.of(protections.auth).exchange,
+      tokenExchange: access.auth && service.authenticators.of(access.auth).exchange,
       watch: {
         observers,
         needsParameters: observers.some(({ needsParameters }) => needsParameters),
-        proxies: protections.proxies,
+        proxies: access.proxies,
         now,
         answered,
         tellsTimes,

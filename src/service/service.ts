@@ -17,7 +17,7 @@ import type { Report } from "../events.ts";
 import type { RateLimiter } from "../rate-limit/rate-limiter.ts";
 import { buildRouteTable, type RouteTable } from "../rest/route-table.ts";
 import { type OpenedCaches, openProjectCaches } from "./project-caches.ts";
-import { foundationKey, type OpenOptions, openSharedState, policiesOf, type SharedState } from "./shared-state.ts";
+import { type OpenOptions, openSharedState, policiesOf, type SharedState, sharedStateKey } from "./shared-state.ts";
 import { type Compiled, type Verified, verifyAll, verifyLate } from "./verify-endpoints.ts";
 
 export type { OpenOptions } from "./shared-state.ts";
@@ -30,7 +30,7 @@ export interface Service extends Callee {
   readonly sources: ConnectionStatus;
   readonly authenticators: Authenticators;
   readonly rateLimiter: RateLimiter;
-  readonly foundation: SharedState;
+  readonly sharedState: SharedState;
   close(): Promise<void>;
   /** After a reload: closes what the next state did not take over. */
   retire(next: Service): void;
@@ -47,21 +47,21 @@ export interface OpenedService {
 export async function openService(project: Project, options: OpenOptions): Promise<OpenedService> {
   const compiled = compileAll(project);
   const opened = await openSharedState(project, options);
-  const { foundation } = opened;
+  const { sharedState } = opened;
   const problems = [...compiled.problems, ...opened.problems];
-  if (foundation === undefined) return { service: undefined, problems, unreachable: opened.unreachable };
-  const state = await openState(project, compiled, { foundation, options, previous: undefined });
+  if (sharedState === undefined) return { service: undefined, problems, unreachable: opened.unreachable };
+  const state = await openState(project, compiled, { sharedState, options, previous: undefined });
   problems.push(...state.problems);
   const unreachable = opened.unreachable ?? state.unreachable;
   const isSound = unreachable === undefined && !problems.some(({ severity }) => severity === "error");
   if (isSound && state.service !== undefined) return { service: state.service, problems, unreachable };
-  await (state.service ?? foundation).close();
+  await (state.service ?? sharedState).close();
   return { service: undefined, problems, unreachable };
 }
 
 /** Whether a project can take the place of another without opening the database anew. */
 export function canShareState(project: Project, previous: Service): boolean {
-  return foundationKey(project) === previous.foundation.key;
+  return sharedStateKey(project) === previous.sharedState.key;
 }
 
 /**
@@ -70,7 +70,7 @@ export function canShareState(project: Project, previous: Service): boolean {
  */
 export async function reopenService(project: Project, previous: Service, options: OpenOptions): Promise<OpenedService> {
   const compiled = compileAll(project);
-  const state = await openState(project, compiled, { foundation: previous.foundation, options, previous });
+  const state = await openState(project, compiled, { sharedState: previous.sharedState, options, previous });
   const problems = [...compiled.problems, ...state.problems];
   if (state.service === undefined || problems.some(({ severity }) => severity === "error")) {
     state.service?.authenticators.closeBut(previous.authenticators);
@@ -107,14 +107,14 @@ function compileRefreshes(project: Project, compiled: readonly Compiled[]): read
 }
 
 interface Standing {
-  readonly foundation: SharedState;
+  readonly sharedState: SharedState;
   readonly options: OpenOptions;
   readonly previous: Service | undefined;
 }
 
-/** Everything that stands on a foundation. Whoever asked closes what is not used. */
+/** Everything that stands on a sharedState. Whoever asked closes what is not used. */
 async function openState(project: Project, compiled: CompiledProject, standing: Standing): Promise<OpenedService> {
-  const { engine, sources } = standing.foundation;
+  const { engine, sources } = standing.sharedState;
   const problems: Problem[] = [];
   let unreachable: string | undefined;
   const note = (error: unknown): void => {
@@ -127,7 +127,7 @@ async function openState(project: Project, compiled: CompiledProject, standing: 
   const opened = await cachesOf(project, compiled, standing).catch(note);
   if (authenticators === undefined || opened === undefined) {
     // Templates that read the caches would only say that these are not there.
-    if (authenticators !== undefined) dropGuards(authenticators, standing.previous);
+    if (authenticators !== undefined) closeAuthenticators(authenticators, standing.previous);
     return { service: undefined, problems, unreachable };
   }
   problems.push(...opened.problems);
@@ -137,7 +137,7 @@ async function openState(project: Project, compiled: CompiledProject, standing: 
   problems.push(...verified.problems);
   const served = verified.endpoints.slice(0, compiled.endpoints.length);
   for (const { endpoint } of served) reportRefusedKeys(endpoint, standing.options.report);
-  const parts = { foundation: standing.foundation, authenticators, caches: opened.caches };
+  const parts = { sharedState: standing.sharedState, authenticators, caches: opened.caches };
   return { service: serviceOf(project, parts, served), problems, unreachable };
 }
 
@@ -146,7 +146,7 @@ function reportRefusedKeys({ name, operation }: Endpoint, report: Report): void 
   report({ kind: "keys-refused", endpoint: name, reason: operation.recordStore.reason });
 }
 
-function dropGuards(authenticators: Authenticators, previous: Service | undefined): void {
+function closeAuthenticators(authenticators: Authenticators, previous: Service | undefined): void {
   if (previous === undefined) authenticators.close();
   else authenticators.closeBut(previous.authenticators);
 }
@@ -154,12 +154,12 @@ function dropGuards(authenticators: Authenticators, previous: Service | undefine
 async function cachesOf(
   project: Project,
   { refreshes }: CompiledProject,
-  { foundation, options }: Standing,
+  { sharedState, options }: Standing,
 ): Promise<OpenedCaches> {
   // They go on over a reload; what they hold is described anew when the new state is sound.
-  return await foundation.caches(() =>
+  return await sharedState.caches(() =>
     openProjectCaches(project, {
-      engine: foundation.engine,
+      engine: sharedState.engine,
       definitions: refreshes.map(({ definition }) => definition),
       report: options.report,
       isTrial: options.isCheckOnly ?? false,
@@ -170,10 +170,10 @@ async function cachesOf(
 /** Rejects when users whose passwords are elsewhere cannot be had: nobody could be let in. */
 function openServiceAuthenticators(
   project: Project,
-  { foundation, options, previous }: Standing,
+  { sharedState, options, previous }: Standing,
 ): Promise<Authenticators> {
   const { connect, report, env } = options;
-  const { engine } = foundation;
+  const { engine } = sharedState;
   return openAuthenticators(connect ? policiesOf(project) : [], {
     engine,
     report,
@@ -186,43 +186,43 @@ function openServiceAuthenticators(
 
 /** At the block that brings the users. */
 function warningOf(policy: AuthPolicy, message: string, { main, endpoints }: Project): Problem {
-  const owner = main.protections.auth === policy ? main : (endpoints.find(({ auth }) => auth === policy) ?? main);
+  const owner = main.access.auth === policy ? main : (endpoints.find(({ auth }) => auth === policy) ?? main);
   const path = "auth.from-aws-secretmanager";
   return { severity: "warning", location: owner.locate(path.split(".")), path, message, security: true };
 }
 
 interface Parts {
-  readonly foundation: SharedState;
+  readonly sharedState: SharedState;
   readonly authenticators: Authenticators;
   readonly caches: Caches;
 }
 
 function serviceOf(
   project: Project,
-  { foundation, authenticators, caches }: Parts,
+  { sharedState, authenticators, caches }: Parts,
   verified: readonly Verified[],
 ): Service {
-  const { engine, spool, sources, rateLimiter, idempotentResponses } = foundation;
+  const { engine, spool, sources, rateLimiter, idempotentResponses } = sharedState;
   const endpoints = verified.map(({ endpoint }) => endpoint);
   return {
     project,
     engine,
     spool,
     endpoints,
-    routes: buildRouteTable(endpoints, project.main.protections.cors),
+    routes: buildRouteTable(endpoints, project.main.access.cors),
     sources,
     authenticators,
     rateLimiter,
-    foundation,
+    sharedState,
     caches,
     cacheCatalog: project.main.cache?.catalog ?? "cache",
-    isRedacted: redaction(project.main.protections.redact),
+    isRedacted: redaction(project.main.access.redact),
     limits: project.main.limits,
     idempotentResponses,
     ready: lateVerification(verified, engine, sources),
     async close() {
       authenticators.close();
-      await foundation.close();
+      await sharedState.close();
     },
     retire: (next) => authenticators.closeBut(next.authenticators),
   };

@@ -1,7 +1,7 @@
 import type { AuthPolicy, SecretUsers } from "../auth/policy.ts";
 import type { Caches } from "../cache/caches.ts";
 import { noCaches } from "../cache/no-caches.ts";
-import { type ConnectionStatus, openSources } from "../calls/connection-status.ts";
+import { type ConnectionStatus, openConnectionStatus } from "../calls/connection-status.ts";
 import { followedEngine } from "../calls/followed-engine.ts";
 import { type IdempotentResponses, openIdempotentResponses } from "../calls/idempotency.ts";
 import type { Problem } from "../config/problem.ts";
@@ -46,15 +46,15 @@ export interface SharedState {
   close(): Promise<void>;
 }
 
-/** `foundation` is undefined when the database cannot be opened; `unreachable` is what a start cannot do without. */
-export interface OpenedFoundation {
-  readonly foundation: SharedState | undefined;
+/** `sharedState` is undefined when the database cannot be opened; `unreachable` is what a start cannot do without. */
+export interface OpenedSharedState {
+  readonly sharedState: SharedState | undefined;
   readonly problems: readonly Problem[];
   readonly unreachable: string | undefined;
 }
 
 /** Everything that the database and its connections are opened with. decisions 11. */
-export function foundationKey(project: Project): string {
+export function sharedStateKey(project: Project): string {
   const { duckdb, connections, limits, cache } = project.main;
   const parts = [
     duckdb,
@@ -69,7 +69,7 @@ export function foundationKey(project: Project): string {
 }
 
 /** Opens the database and its connections. */
-export async function openSharedState(project: Project, options: OpenOptions): Promise<OpenedFoundation> {
+export async function openSharedState(project: Project, options: OpenOptions): Promise<OpenedSharedState> {
   const { main } = project;
   const problems: Problem[] = [];
   const parent = main.duckdb.settings.get("temp_directory") || options.temporary;
@@ -95,12 +95,12 @@ export async function openSharedState(project: Project, options: OpenOptions): P
     if (!(error instanceof EngineOpenError)) throw error;
     const problem = settingProblem(error, main);
     return problem === undefined
-      ? { foundation: undefined, problems, unreachable: error.message }
-      : { foundation: undefined, problems: [problem], unreachable: undefined };
+      ? { sharedState: undefined, problems, unreachable: error.message }
+      : { sharedState: undefined, problems: [problem], unreachable: undefined };
   }
   // What cannot be reached now is a problem of the start, and is told as one.
   let starting = true;
-  const sources = openSources(opened, (event) => starting || options.report(event));
+  const sources = openConnectionStatus(opened, (event) => starting || options.report(event));
   const engine = followedEngine(opened, { sources, queryFailed });
   const sound = await parseInits(main, engine, problems);
   const unreachable = options.connect ? await connect(main, { sound, sources, problems }) : undefined;
@@ -111,8 +111,8 @@ export async function openSharedState(project: Project, options: OpenOptions): P
     policies: options.connect ? limitsOf(project) : [],
   });
   let caches: Caches | undefined;
-  const foundation: SharedState = {
-    key: foundationKey(project),
+  const sharedState: SharedState = {
+    key: sharedStateKey(project),
     engine,
     spool,
     sources,
@@ -131,7 +131,7 @@ export async function openSharedState(project: Project, options: OpenOptions): P
       await spool.close();
     },
   };
-  return { foundation, problems, unreachable };
+  return { sharedState, problems, unreachable };
 }
 
 function secretUsersOf(project: Project): readonly SecretUsers[] {
@@ -140,7 +140,7 @@ function secretUsersOf(project: Project): readonly SecretUsers[] {
 
 /** Every auth block that is on. */
 export function policiesOf({ main, endpoints }: Project): ReadonlySet<AuthPolicy> {
-  const all = [main.protections.auth, main.mcp?.auth?.policy, ...endpoints.map(({ auth }) => auth)];
+  const all = [main.access.auth, main.mcp?.auth?.policy, ...endpoints.map(({ auth }) => auth)];
   return new Set(all.filter((policy) => policy !== undefined));
 }
 

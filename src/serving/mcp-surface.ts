@@ -7,7 +7,7 @@ import { holdable } from "../http/holdable.ts";
 import { httpsProblem, strictTransport } from "../http/https-only.ts";
 import type { RequestHandler } from "../http/listen.ts";
 import { requestIdOf } from "../http/request-id.ts";
-import { type McpEndpoints, openMcpProduct } from "../mcp/endpoints/open-mcp-endpoints.ts";
+import { type McpEndpoints, openMcpEndpoints } from "../mcp/endpoints/open-mcp-endpoints.ts";
 import { type McpServer, openMcpServer } from "../mcp/open-mcp-server.ts";
 import type { Service } from "../service/service.ts";
 import type { Surface } from "./surfaces.ts";
@@ -30,9 +30,9 @@ export interface McpSurfaceOptions {
 export async function openMcpSurface(service: Service, options: McpSurfaceOptions): Promise<McpSurface> {
   const { observers, report, now } = options;
   let { settings } = options;
-  let { protections, name } = service.project.main;
+  let { access, name } = service.project.main;
   const productOf = (of: Service, as: McpSettings): Promise<McpEndpoints> =>
-    openMcpProduct(of, { settings: as, observers, report, now });
+    openMcpEndpoints(of, { settings: as, observers, report, now });
   let product = await productOf(service, settings);
   const server = openMcpServer({
     service: product.service,
@@ -42,12 +42,12 @@ export async function openMcpSurface(service: Service, options: McpSurfaceOption
     now: () => performance.now(),
     after: afterMs,
     randomId: () => crypto.randomUUID(),
-    proxies: { isTrusted: (address) => protections.proxies.isTrusted(address) },
+    proxies: { isTrusted: (address) => access.proxies.isTrusted(address) },
     protectedResource: () => protectedResourceOf(name, settings),
   });
 
   const answer: RequestHandler = (request, response) => {
-    const { https, proxies } = protections;
+    const { https, proxies } = access;
     if (https !== undefined) {
       const client = clientOf(request, proxies);
       const problem = https.tls === undefined ? httpsProblem(request, client) : undefined;
@@ -68,11 +68,11 @@ export async function openMcpSurface(service: Service, options: McpSurfaceOption
     server,
     ...holdable(answer),
     async prepare(next) {
-      const { mcp = settings, protections: border, name: called } = next.project.main;
+      const { mcp = settings, access: border, name: called } = next.project.main;
       const made = await productOf(next, mcp);
       return () => {
         settings = mcp;
-        protections = border;
+        access = border;
         name = called;
         product = made;
         server.replace(made.service, made.gate, mcp);

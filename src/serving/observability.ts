@@ -26,7 +26,7 @@ export interface Observability {
   close(): Promise<void>;
 }
 
-export interface ObservationOptions {
+export interface ObservabilityOptions {
   readonly report: Report;
   readonly now: () => Date;
   /** For the person who writes the project. */
@@ -34,9 +34,9 @@ export interface ObservationOptions {
 }
 
 /** Opens what the main file asks for: metrics, traces, heartbeats, the log of queries. decisions 1, 10. */
-export async function openObservation(
+export async function openObservability(
   first: Service,
-  { report, now, isDev }: ObservationOptions,
+  { report, now, isDev }: ObservabilityOptions,
 ): Promise<Observability> {
   const { observation, log } = first.project.main;
   let service = first;

@@ -201,8 +201,8 @@ function changedAtStart(before: MainConfig, after: MainConfig): readonly string[
   const parts = (main: MainConfig): Readonly<Record<string, unknown>> => ({
     "http-port": main.http.port,
     "http-host": main.http.host,
-    "enforce-https": main.protections.https,
-    audit: main.protections.audit,
+    "enforce-https": main.access.https,
+    audit: main.access.audit,
     log: main.log,
     admin: main.observation.admin,
     metrics: main.observation.metrics,

@@ -103,7 +103,7 @@ FROM t a, t b, range(5)`;
         );
         const seen = await Promise.all(requests.map(async (request) => rowsOf(await send(service, request)).tenant));
         expect(seen).toEqual(["absent", "[]", "[a]", "absent", "[]", "[a]", "absent", "[]", "[a]"]);
-        return service.service.engine.spared().shared > 0;
+        return service.service.engine.savings().shared > 0;
       },
       30_000,
     );

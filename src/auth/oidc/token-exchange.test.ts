@@ -3,7 +3,7 @@ import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { audience, client, makeKey, type OpenedOidc, openAgainst, startProvider } from "../../../test/oidc-provider.ts";
 import { until } from "../../../test/until.ts";
 import type { OidcPolicy } from "../policy.ts";
-import type { ExchangeAnswer } from "./token-exchange.ts";
+import type { ExchangeResponse } from "./token-exchange.ts";
 
 const key = makeKey("rsa", "rsa");
 const provider = await startProvider([key]);
@@ -20,7 +20,7 @@ const opened = (changes: Partial<OidcPolicy> = {}, issuer = provider.issuer): Op
     ...changes,
   });
 
-async function exchange(oidc: OpenedOidc, form: Form, authorization?: string): Promise<ExchangeAnswer> {
+async function exchange(oidc: OpenedOidc, form: Form, authorization?: string): Promise<ExchangeResponse> {
   const answer = await oidc.oidc.exchange?.(new URLSearchParams(form), authorization);
   if (answer === undefined) throw new Error("no exchange is enabled");
   expect(answer.headers).toMatchObject({ "content-type": "application/json", "cache-control": "no-store" });

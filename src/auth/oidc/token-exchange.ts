@@ -7,14 +7,14 @@ import type { Reply, Requests } from "./requests.ts";
 import { type Client, readTokenRequest } from "./token-request.ts";
 
 /** What a token endpoint answers: always JSON, never to be cached. */
-export interface ExchangeAnswer {
+export interface ExchangeResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
 /** Exchanges a grant for tokens at the provider, with our secret. Never rejects. RFC 6749; decisions 9. */
-export type TokenExchange = (form: URLSearchParams, authorization: string | undefined) => Promise<ExchangeAnswer>;
+export type TokenExchange = (form: URLSearchParams, authorization: string | undefined) => Promise<ExchangeResponse>;
 
 export interface ExchangeOptions {
   readonly requests: Requests;
@@ -57,7 +57,7 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
     return reply;
   }
 
-  async function exchange(form: URLSearchParams, metadata: Metadata | undefined): Promise<ExchangeAnswer> {
+  async function exchange(form: URLSearchParams, metadata: Metadata | undefined): Promise<ExchangeResponse> {
     // The provider itself reports when it is down.
     if (metadata === undefined) return unavailable;
     if (metadata.tokenUrl === undefined) {
@@ -105,7 +105,7 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
   };
 }
 
-function answer(status: number, body: object, headers: Readonly<Record<string, string>> = {}): ExchangeAnswer {
+function answer(status: number, body: object, headers: Readonly<Record<string, string>> = {}): ExchangeResponse {
   const always = { "content-type": "application/json", "cache-control": "no-store", pragma: "no-cache" };
   return { status, headers: { ...always, ...headers }, body: JSON.stringify(body) };
 }

@@ -4,7 +4,7 @@ import { isCredentialName, messageMask } from "../../secrets.ts";
 import { type Engine, EngineOpenError, type EngineOptions, type Read, type Rows, type StopSignal } from "../engine.ts";
 import { configurationLock } from "./database/configuration-lock.ts";
 import { type EngineRoom, withDefaults } from "./database/default-settings.ts";
-import { openSources } from "./database/open-connections.ts";
+import { openDuckDbConnections } from "./database/open-connections.ts";
 import { type OpenDatabase, openDatabase } from "./database/open-database.ts";
 import { openReplacedFiles } from "./database/replaced-files.ts";
 import { duckdbDialect } from "./dialect.ts";
@@ -30,7 +30,7 @@ import { runChange } from "./write/change.ts";
 import { runOnce } from "./write/run-once.ts";
 import { runWrite } from "./write/write.ts";
 import { openWriteRecords, upgradeRecords } from "./write/write-records.ts";
-import { openWriteLanes } from "./write/write-serializer.ts";
+import { openWriteSerializer } from "./write/write-serializer.ts";
 
 export interface DuckDbOptions extends EngineOptions, EngineRoom {
   /** In memory when absent. */
@@ -68,7 +68,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   });
   const pool = openConnectionPool({ database, settings, versions, macros, maxIdle: options.maxConcurrentQueries * 2 });
   const configuration = configurationLock({ database, definitions: options.connections, settings, own });
-  const sources = openSources({
+  const sources = openDuckDbConnections({
     database,
     configuration,
     settings,
@@ -84,7 +84,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   const dependencies = dependencyFinder({ inspect: planner.inspect, catalogs });
   const totals = rememberedTotals(versions, dependencies);
   const sharedReads = openSharedReads();
-  const lanes = openWriteLanes();
+  const lanes = openWriteSerializer();
   const databases = openDatabases(planner.inspect);
   const records = openWriteRecords();
   const files = openReplacedFiles({ database, mask, replacing: changeEverything, ...options });
@@ -246,7 +246,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
         return written;
       }),
     activity: () => ({ running: slots.running(), waiting: slots.waiting() }),
-    spared: () => ({ shared: sharedReads.shared(), knownTotals: totals.used() }),
+    savings: () => ({ shared: sharedReads.shared(), knownTotals: totals.used() }),
     memory: () => memoryOf(planner.inspect),
     close() {
       closing ??= close();

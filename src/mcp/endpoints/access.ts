@@ -10,7 +10,7 @@ import type { Called } from "./attempt.ts";
 import type { Catalog } from "./catalog.ts";
 import { challengesOf } from "./challenges.ts";
 
-export interface GateParts {
+export interface McpAccessParts {
   readonly settings: Pick<McpSettings, "auth" | "publicUrl">;
   readonly catalog: Catalog;
   readonly authenticators: Pick<Authenticators, "of">;
@@ -24,7 +24,7 @@ const ANONYMOUS: AccessDecision = { kind: "identity", identity: anonymous };
  * block knows. Wrong credentials are refused even where none are needed: rows that depend on the caller would silently be
  * others. Spec 5.5, decisions 9.
  */
-export function openMcpGate({ settings, catalog, authenticators, rateLimiter }: GateParts): McpAccess {
+export function openMcpAccess({ settings, catalog, authenticators, rateLimiter }: McpAccessParts): McpAccess {
   const { auth } = settings;
 
   function admit(asked: McpAccessRequest): AccessDecision | Promise<AccessDecision> {

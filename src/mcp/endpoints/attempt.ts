@@ -9,7 +9,7 @@ import { type Failure, RequestFailure } from "../../failure.ts";
 import type { RawParams } from "../../params/parameter.ts";
 import type { RateLimiter } from "../../rate-limit/rate-limiter.ts";
 import type { McpCall } from "../mcp-service.ts";
-import { type ToldFailure, tellFailure } from "./failure-text.ts";
+import { type ReportedFailure, tellFailure } from "./failure-text.ts";
 
 /** What is called, by the name under which its calls are counted and told: `mcp-tool find_customer`. */
 export interface Called {
@@ -38,7 +38,7 @@ export interface CallState {
 
 export type Attempted<T> =
   | { readonly kind: "done"; readonly value: T }
-  | { readonly kind: "failed"; readonly failure: Failure; readonly told: ToldFailure };
+  | { readonly kind: "failed"; readonly failure: Failure; readonly told: ReportedFailure };
 
 /**
  * One call of an endpoint for an agent: let in, counted, timed, stopped when its client leaves, and told to those who

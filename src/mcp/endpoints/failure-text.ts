@@ -2,12 +2,12 @@ import type { Limits } from "../../config/project.ts";
 import type { Failure } from "../../failure.ts";
 
 /** A failure in words that a language model can act on, and the status that HTTP would have for it. */
-export interface ToldFailure {
+export interface ReportedFailure {
   readonly text: string;
   readonly status: number;
 }
 
-export function tellFailure(failure: Failure, { queryTimeoutMs }: Pick<Limits, "queryTimeoutMs">): ToldFailure {
+export function tellFailure(failure: Failure, { queryTimeoutMs }: Pick<Limits, "queryTimeoutMs">): ReportedFailure {
   switch (failure.kind) {
     case "invalid-params":
       return { status: 400, text: failure.errors.map(({ field, message }) => `${field}: ${message}`).join("\n") };

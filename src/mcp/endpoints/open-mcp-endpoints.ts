@@ -9,7 +9,7 @@ import type { Endpoint } from "../../endpoint/endpoint.ts";
 import type { Report } from "../../events.ts";
 import type { RateLimiter } from "../../rate-limit/rate-limiter.ts";
 import { type McpAccess, McpError, type McpService } from "../mcp-service.ts";
-import { openMcpGate } from "./access.ts";
+import { openMcpAccess } from "./access.ts";
 import { type Attempting, attempt } from "./attempt.ts";
 import { callTool } from "./call-tool.ts";
 import { type Catalog, openCatalog } from "./catalog.ts";
@@ -27,7 +27,7 @@ export interface Offered extends Callee {
   readonly rateLimiter: RateLimiter;
 }
 
-export interface ProductOptions {
+export interface McpEndpointsOptions {
   readonly settings: McpSettings;
   readonly observers: readonly CallObserver[];
   readonly report: Report;
@@ -43,7 +43,7 @@ export interface McpEndpoints {
 }
 
 /** Describes every tool by preparing its query; runs none. */
-export async function openMcpProduct(offered: Offered, options: ProductOptions): Promise<McpEndpoints> {
+export async function openMcpEndpoints(offered: Offered, options: McpEndpointsOptions): Promise<McpEndpoints> {
   const { project, endpoints, engine, limits, authenticators, rateLimiter } = offered;
   const { settings, observers, report, now } = options;
   const described = endpoints.map((endpoint, index) => ({ endpoint, summary: project.endpoints[index]?.summary }));
@@ -60,7 +60,7 @@ export async function openMcpProduct(offered: Offered, options: ProductOptions):
       project,
       lists: listsOf(catalog, { shapes, limits, dialect: engine.dialect }),
     }),
-    gate: openMcpGate({ settings, catalog, authenticators, rateLimiter }),
+    gate: openMcpAccess({ settings, catalog, authenticators, rateLimiter }),
     urisOfCache: (cache) =>
       catalog.resources.flatMap(({ endpoint, address }) =>
         isFrom(endpoint, cache) ? [address.uri ?? [], address.template ?? []].flat() : [],

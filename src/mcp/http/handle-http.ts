@@ -9,8 +9,8 @@ import { requestIdOf } from "../../http/request-id.ts";
 import { atOnce, inSlices, SHORT } from "../../slices.ts";
 import { clientKey } from "../client-key.ts";
 import type { McpCore, Sender } from "../core.ts";
-import { answerBatch } from "../handle-batch.ts";
-import { answerMessage } from "../handle-message.ts";
+import { handleBatch } from "../handle-batch.ts";
+import { handleMessage } from "../handle-message.ts";
 import { parseMessages } from "../message.ts";
 import { CODE, type RpcError } from "../protocol.ts";
 import type { Reply } from "../reply.ts";
@@ -18,9 +18,9 @@ import { type McpExchange, sendEmpty, sendError, sendJson } from "./exchange.ts"
 import type { HostPolicy } from "./host-policy.ts";
 import { openReply } from "./http-reply.ts";
 import type { KeepAlive } from "./keep-alive.ts";
-import { answerHealth, answerMetadata, type ProtectedResource, sendNotFound } from "./pages.ts";
+import { handleHealth, handleMetadata, type ProtectedResource, sendNotFound } from "./pages.ts";
 import { pathKind, pathOf } from "./paths.ts";
-import { answerDelete, answerGet, sendNotAllowed } from "./session-stream.ts";
+import { handleDelete, handleGet, sendNotAllowed } from "./session-stream.ts";
 
 /** What the binding to HTTP needs beside the protocol itself. */
 export interface HttpContext extends McpCore {
@@ -50,13 +50,13 @@ async function answer(exchange: McpExchange, client: Client, context: HttpContex
   const { request } = exchange;
   const kind = pathKind(pathOf(request.url));
   // Those who look after the service call it by whatever name they have.
-  if (kind === "health") return answerHealth(exchange, context);
+  if (kind === "health") return handleHealth(exchange, context);
   const borders = context.borders();
   const host = borders.hostOf(client.host);
   if (host === undefined) return sendError(exchange, 403, forbidden("this host is not allowed"));
   if (kind === "metadata") {
     const { publicUrl = exchange.origin } = context.state().settings;
-    return answerMetadata(exchange, context.protectedResource(), publicUrl);
+    return handleMetadata(exchange, context.protectedResource(), publicUrl);
   }
   const { origin } = request.headers;
   if (origin !== undefined && !borders.isPage(origin, host)) {
@@ -66,11 +66,11 @@ async function answer(exchange: McpExchange, client: Client, context: HttpContex
   if (kind === undefined) return sendNotFound(opened);
   switch (request.method) {
     case "POST":
-      return answerPost(opened, context);
+      return handlePost(opened, context);
     case "GET":
-      return answerGet(opened, admitting(opened, context), context);
+      return handleGet(opened, admitting(opened, context), context);
     case "DELETE":
-      return answerDelete(opened, admitting(opened, context), context);
+      return handleDelete(opened, admitting(opened, context), context);
     case "OPTIONS":
       return sendEmpty(opened, 204, ["Allow", METHODS, ...(origin === undefined ? [] : PREFLIGHT)]);
     default:
@@ -111,7 +111,7 @@ function admitting({ request, address, origin }: McpExchange, { state }: HttpCon
   return (method, target) => state().gate.admit({ method, target, authorization, address, origin });
 }
 
-async function answerPost(exchange: McpExchange, context: HttpContext): Promise<void> {
+async function handlePost(exchange: McpExchange, context: HttpContext): Promise<void> {
   const { request } = exchange;
   if (!isJsonContentType(request.headers["content-type"])) {
     return sendError(exchange, 415, { code: 415, message: "Content-Type must be application/json" });
@@ -126,12 +126,12 @@ async function answerPost(exchange: McpExchange, context: HttpContext): Promise<
       return sendError(exchange, 400, { code: CODE.invalidRequest, message: parsed.problem });
     case "one": {
       const reply = openReply(exchange, context.keepAlive);
-      reply.answer(parsed.message, await answerMessage(parsed.message, senderOf(exchange, reply, context), context));
+      reply.answer(parsed.message, await handleMessage(parsed.message, senderOf(exchange, reply, context), context));
       return;
     }
     case "batch": {
       const reply = openReply(exchange, context.keepAlive);
-      const { status, headers, body } = await answerBatch(parsed.messages, senderOf(exchange, reply, context), context);
+      const { status, headers, body } = await handleBatch(parsed.messages, senderOf(exchange, reply, context), context);
       if (body === undefined && status === 200) sendEmpty(exchange, 202);
       else sendJson(exchange, { status, body: body ?? "", more: headers });
     }

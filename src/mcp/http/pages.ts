@@ -12,7 +12,7 @@ export interface ProtectedResource {
 const READS = "GET, HEAD, OPTIONS";
 
 /** Answers OPTIONS and what cannot be read; false when it is a read. */
-function isAnswered(exchange: McpExchange): boolean {
+function isHandled(exchange: McpExchange): boolean {
   const { method } = exchange.request;
   if (method === "GET" || method === "HEAD") return false;
   if (method === "OPTIONS") sendEmpty(exchange, 204, ["Allow", READS]);
@@ -20,8 +20,8 @@ function isAnswered(exchange: McpExchange): boolean {
   return true;
 }
 
-export function answerHealth(exchange: McpExchange, { isDraining, sessions, state, streams }: McpCore): void {
-  if (isAnswered(exchange)) return;
+export function handleHealth(exchange: McpExchange, { isDraining, sessions, state, streams }: McpCore): void {
+  if (isHandled(exchange)) return;
   const { lists } = state().service;
   const body = JSON.stringify({
     status: isDraining() ? "stopping" : "ok",
@@ -37,7 +37,7 @@ export function answerHealth(exchange: McpExchange, { isDraining, sessions, stat
 }
 
 /** `origin` is where clients find us. Whoever wants to log in is nobody yet, and its page may be anywhere. */
-export function answerMetadata(
+export function handleMetadata(
   exchange: McpExchange,
   protectedResource: ProtectedResource | undefined,
   origin: string,
@@ -47,7 +47,7 @@ export function answerMetadata(
     sendNotFound(open);
     return;
   }
-  if (isAnswered(open)) return;
+  if (isHandled(open)) return;
   const { issuer, scopes, resourceName } = protectedResource;
   const body = JSON.stringify({
     resource: origin.endsWith("/mcp") ? origin : `${origin}/mcp`,

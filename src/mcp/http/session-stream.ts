@@ -12,7 +12,7 @@ import type { KeepAlive } from "./keep-alive.ts";
 export type Admit = (method: string, target: string | undefined) => AccessDecision | Promise<AccessDecision>;
 
 /** GET: a stream for whatever may come. A client without a session has nothing to wait for. */
-export async function answerGet(
+export async function handleGet(
   exchange: McpExchange,
   admit: Admit,
   core: McpCore & { readonly keepAlive: KeepAlive },
@@ -53,7 +53,7 @@ export async function answerGet(
 }
 
 /** DELETE: the client is done with its session. */
-export async function answerDelete(exchange: McpExchange, admit: Admit, core: McpCore): Promise<void> {
+export async function handleDelete(exchange: McpExchange, admit: Admit, core: McpCore): Promise<void> {
   const session = await findSession(exchange, admit, core);
   if (session === undefined) return sendNotAllowed(exchange);
   if ("kind" in session) return sendRefusal(exchange, session);

@@ -8,12 +8,12 @@ import { sliceChunk } from "../../result/slice-chunk.ts";
 import type { Spool } from "../../spool/spool.ts";
 import type { SpooledFile } from "../../spool/spooled-file.ts";
 import { gatherBuffered } from "./gather-buffered.ts";
-import { answerHeaders, type CachedAnswer, type HeaderList, nextPage, type Sharing } from "./headers.ts";
-import type { FileAnswer } from "./send-file.ts";
-import { type WholeAnswer, wholeAnswer } from "./whole-response.ts";
+import { type CachedResponse, type HeaderList, nextPage, responseHeaders, type Sharing } from "./headers.ts";
+import type { FileResponse } from "./send-file.ts";
+import { type WholeResponse, wholeResponse } from "./whole-response.ts";
 
 /** An answer of which more is held than may be: it is streamed. Whoever has it closes its rows. */
-export interface LongAnswer {
+export interface LongResponse {
   readonly kind: "long";
   readonly headers: HeaderList;
   readonly format: RowFormat;
@@ -24,10 +24,10 @@ export interface LongAnswer {
   readonly rows: ReadResult["rows"];
   /** What makes bytes of the rows that follow; absent: all are there. */
   readonly rest: { readonly encoder: Encoder; readonly chunk: Chunk | undefined } | undefined;
-  readonly cached: CachedAnswer | undefined;
+  readonly cached: CachedResponse | undefined;
 }
 
-export type Answer = WholeAnswer | LongAnswer | FileAnswer;
+export type ResponseContext = WholeResponse | LongResponse | FileResponse;
 
 /** What an answer depends on. */
 export interface Recipe {
@@ -47,11 +47,14 @@ const SMALL_BYTES = 64 * 1024;
 const FIRST_ROWS = 512;
 
 /** Makes bytes of rows until they end or are too many to be held. Rows of a whole answer are closed. */
-export async function beginAnswer({ rows, page }: Pick<ReadResult, "rows" | "page">, recipe: Recipe): Promise<Answer> {
+export async function beginResponse(
+  { rows, page }: Pick<ReadResult, "rows" | "page">,
+  recipe: Recipe,
+): Promise<ResponseContext> {
   let isLong = false;
   try {
     const next = nextPage(page, recipe.url);
-    const headers = answerHeaders(page, next, recipe.sharing);
+    const headers = responseHeaders(page, next, recipe.sharing);
     const { format, codec } = recipe;
     if (codec !== undefined) await format.prepare?.(codec);
     const encoder = format.open(rows.columns, frameOf(page, next), codec);
@@ -79,7 +82,7 @@ async function beginBuffered(
   rows: ReadResult["rows"],
   encoder: Encoder,
   { headers, recipe }: Beginning,
-): Promise<Answer> {
+): Promise<ResponseContext> {
   const { format, deadline, limits, spool } = recipe;
   const { cached } = recipe.sharing;
   const next = (): Promise<Chunk | undefined> => rows.next();
@@ -90,7 +93,7 @@ async function beginBuffered(
   });
   switch (gathered.kind) {
     case "in-memory":
-      return await wholeAnswer(gathered.pieces, gathered.size, { headers, format, cached });
+      return await wholeResponse(gathered.pieces, gathered.size, { headers, format, cached });
     case "in-file": {
       const { file } = gathered;
       const tag = cached?.tag ?? gathered.tag;
@@ -107,7 +110,7 @@ async function beginSmall(
   rows: ReadResult["rows"],
   encoder: Encoder,
   { headers, recipe: { format, deadline, sharing } }: Beginning,
-): Promise<Answer> {
+): Promise<ResponseContext> {
   const { cached } = sharing;
   const pieces: Uint8Array[] = [];
   let size = 0;
@@ -116,7 +119,7 @@ async function beginSmall(
     size += bytes.length;
     return size <= SMALL_BYTES;
   };
-  const long = (rest: LongAnswer["rest"]): LongAnswer => ({
+  const long = (rest: LongResponse["rest"]): LongResponse => ({
     kind: "long",
     headers,
     format,
@@ -131,7 +134,7 @@ async function beginSmall(
     const chunk = await deadline.spend(next);
     if (chunk === undefined) {
       const fits = add(encoder.end());
-      return fits ? await wholeAnswer(pieces, size, { headers, format, cached }) : long(undefined);
+      return fits ? await wholeResponse(pieces, size, { headers, format, cached }) : long(undefined);
     }
     const [first, rest] = isFirst ? firstRows(chunk, rows.columns) : [chunk, undefined];
     if (!add(encoder.encode(first))) return long({ encoder, chunk: rest });

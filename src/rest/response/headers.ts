@@ -30,11 +30,11 @@ export function cachingRules(
 /** What a response tells caches, whatever its rows are. */
 export interface Sharing extends CachingRules {
   /** The snapshot that the rows come from, where there is one. */
-  readonly cached: CachedAnswer | undefined;
+  readonly cached: CachedResponse | undefined;
 }
 
 /** An answer from a cache. */
-export interface CachedAnswer {
+export interface CachedResponse {
   /** Names the snapshot and the request; an ETag without its quotes. Undefined where there is none to name. */
   readonly tag: string | undefined;
   readonly state: "hit" | "miss" | "stale";
@@ -44,7 +44,7 @@ export interface CachedAnswer {
 }
 
 /** What depends on the moment at which an answer from a cache is sent. */
-export function snapshotHeaders(cached: CachedAnswer | undefined): HeaderList {
+export function snapshotHeaders(cached: CachedResponse | undefined): HeaderList {
   return cached === undefined ? [] : ["Age", String(cached.age()), "X-Cache", cached.state];
 }
 
@@ -59,7 +59,7 @@ function cacheControl({ isPrivate, cached }: Sharing): string {
 }
 
 /** What successful reads have in common, a 304 included. Spec 4.3. */
-export function answerHeaders(page: PageOfRows | undefined, next: string, sharing: Sharing): HeaderList {
+export function responseHeaders(page: PageOfRows | undefined, next: string, sharing: Sharing): HeaderList {
   const { vary } = sharing;
   const caching = cacheControl(sharing);
   if (page === undefined) return ["Vary", vary, "Cache-Control", caching];

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { Rows } from "../../engines/engine.ts";
-import { openRememberedAnswers, type ResponseCache } from "./response-cache.ts";
-import type { WholeAnswer } from "./whole-response.ts";
+import { openResponseCache, type ResponseCache } from "./response-cache.ts";
+import type { WholeResponse } from "./whole-response.ts";
 
-const answerOf = (size: number): WholeAnswer => ({
+const answerOf = (size: number): WholeResponse => ({
   kind: "whole",
   headers: [],
   contentType: "application/json",
@@ -16,14 +16,14 @@ const answerOf = (size: number): WholeAnswer => ({
 const current: Rows["watch"] = () => Promise.resolve(() => true);
 
 /** Offers twice, as two requests would. */
-async function offerTwice(answers: ResponseCache, key: string, answer: WholeAnswer, watch = current): Promise<void> {
+async function offerTwice(answers: ResponseCache, key: string, answer: WholeResponse, watch = current): Promise<void> {
   answers.offer(key, answer, watch);
   answers.offer(key, answer, watch);
   await watch();
 }
 
 test("an answer is kept when it is asked for a second time", async () => {
-  const answers = openRememberedAnswers();
+  const answers = openResponseCache();
   const answer = answerOf(10);
   answers.offer("a", answer, current);
   await current();
@@ -35,7 +35,7 @@ test("an answer is kept when it is asked for a second time", async () => {
 });
 
 test("what may have changed is forgotten for good", async () => {
-  const answers = openRememberedAnswers();
+  const answers = openResponseCache();
   let unchanged = true;
   await offerTwice(answers, "a", answerOf(10), () => Promise.resolve(() => unchanged));
   expect(answers.find("a")?.size).toBe(10);
@@ -46,7 +46,7 @@ test("what may have changed is forgotten for good", async () => {
 });
 
 test("what nobody can watch, or has changed meanwhile, is not kept", async () => {
-  const answers = openRememberedAnswers();
+  const answers = openResponseCache();
   await offerTwice(answers, "a", answerOf(10), () => Promise.resolve(undefined));
   await offerTwice(answers, "b", answerOf(10), () => Promise.resolve(() => false));
   expect(answers.find("a")).toBeUndefined();
@@ -54,7 +54,7 @@ test("what nobody can watch, or has changed meanwhile, is not kept", async () =>
 });
 
 test("memory is bounded: what was used longest ago goes first, and large answers and keys never come in", async () => {
-  const answers = openRememberedAnswers(10_000);
+  const answers = openResponseCache(10_000);
   for (const key of ["a", "b", "c"]) await offerTwice(answers, key, answerOf(1000));
   expect(answers.find("a")?.size).toBe(1000);
   await offerTwice(answers, "d", answerOf(1000));

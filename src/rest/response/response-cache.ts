@@ -1,6 +1,6 @@
 import { openLru } from "../../bounded/lru.ts";
 import type { Rows } from "../../engines/engine.ts";
-import type { WholeAnswer } from "./whole-response.ts";
+import type { WholeResponse } from "./whole-response.ts";
 
 /**
  * Whole answers to requests that come again and again, for as long as nobody can have changed what they are made of. Most
@@ -8,13 +8,13 @@ import type { WholeAnswer } from "./whole-response.ts";
  */
 export interface ResponseCache {
   /** The answer that the same request got, if it would get the same again. */
-  find(key: string): WholeAnswer | undefined;
+  find(key: string): WholeResponse | undefined;
   /** Keeps the answer to a request if that is worth while, and if its rows can be watched. */
-  offer(key: string, answer: WholeAnswer, watch: Rows["watch"]): void;
+  offer(key: string, answer: WholeResponse, watch: Rows["watch"]): void;
 }
 
 interface ResponseCacheEntry {
-  readonly answer: WholeAnswer;
+  readonly answer: WholeResponse;
   readonly isCurrent: () => boolean;
 }
 
@@ -28,9 +28,9 @@ const LONGEST_KEY = 2048;
 const SEEN_BYTES = 4 * 1024 * 1024;
 
 /** At most `limitBytes`, and never more than is good for a process. */
-export function openRememberedAnswers(limitBytes = KEPT_BYTES): ResponseCache {
+export function openResponseCache(limitBytes = KEPT_BYTES): ResponseCache {
   const maxBytes = Math.min(limitBytes, KEPT_BYTES);
-  const kept = openLru<ResponseCacheEntry>({ maxBytes, maxEntryBytes: maxBytes, bytesOf: bytesOfAnswer });
+  const kept = openLru<ResponseCacheEntry>({ maxBytes, maxEntryBytes: maxBytes, bytesOf: bytesOfResponse });
   const seen = openLru<true>({ maxBytes: SEEN_BYTES });
   return {
     find(key) {
@@ -53,6 +53,6 @@ export function openRememberedAnswers(limitBytes = KEPT_BYTES): ResponseCache {
 }
 
 /** Beside the body itself, it is kept as it was compressed. */
-function bytesOfAnswer({ answer }: ResponseCacheEntry): number {
+function bytesOfResponse({ answer }: ResponseCacheEntry): number {
   return answer.size * 2 + ENTRY_BYTES;
 }

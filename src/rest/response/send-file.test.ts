@@ -6,7 +6,7 @@ import { openDeadline } from "../../calls/deadline.ts";
 import type { Endpoint } from "../../endpoint/endpoint.ts";
 import { parquet } from "../../formats/parquet/parquet.ts";
 import type { SpooledFile } from "../../spool/spooled-file.ts";
-import { answerHeaders, cachingRules } from "./headers.ts";
+import { cachingRules, responseHeaders } from "./headers.ts";
 import { attachment, fileNameOf, sendFile } from "./send-file.ts";
 
 interface Served extends AsyncDisposable {
@@ -29,7 +29,7 @@ async function serve(file: SpooledFile): Promise<Served> {
     const segments = [{ kind: "text", text: "orders" }] as const;
     const saved = attachment({ route: { method: "GET", path: "/orders", segments } }, parquet);
     const caching = cachingRules({ auth: undefined, parameters: [] }, undefined);
-    const headers = [...answerHeaders(page, "/orders?offset=10", { ...caching, cached: undefined }), ...saved];
+    const headers = [...responseHeaders(page, "/orders?offset=10", { ...caching, cached: undefined }), ...saved];
     try {
       await sendFile(
         { kind: "file", file, contentType: parquet.contentType, headers, tag: undefined, cached: undefined },

@@ -3,24 +3,24 @@ import type { FileFormat } from "../../formats/format.ts";
 import type { SpooledFile } from "../../spool/spooled-file.ts";
 import type { EndpointExchange } from "../exchange.ts";
 import { plainBody } from "./body-writer.ts";
-import { type CachedAnswer, type HeaderList, snapshotHeaders } from "./headers.ts";
+import { type CachedResponse, type HeaderList, snapshotHeaders } from "./headers.ts";
 import { hasCurrent, isRead } from "./if-none-match.ts";
 
 /** An answer that lies in a file. */
-export interface FileAnswer {
+export interface FileResponse {
   readonly kind: "file";
   readonly headers: HeaderList;
   readonly contentType: string;
   readonly file: SpooledFile;
   /** Names exactly these bytes, where that is known; an ETag without its quotes. */
   readonly tag: string | undefined;
-  readonly cached: CachedAnswer | undefined;
+  readonly cached: CachedResponse | undefined;
 }
 
 const NOTHING = new Uint8Array(0);
 
 /** Sends a file with its length, as fast as the client reads it, and closes it. */
-export async function sendFile(answer: FileAnswer, exchange: EndpointExchange): Promise<void> {
+export async function sendFile(answer: FileResponse, exchange: EndpointExchange): Promise<void> {
   const { file, contentType, tag } = answer;
   const { request, response, requestId } = exchange;
   try {

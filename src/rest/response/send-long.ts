@@ -1,6 +1,6 @@
 import type { EndpointExchange } from "../exchange.ts";
 import { negotiateCoding } from "../negotiation/negotiate-coding.ts";
-import type { LongAnswer } from "./begin-response.ts";
+import type { LongResponse } from "./begin-response.ts";
 import { type BodyWriter, openBody } from "./body-writer.ts";
 import { snapshotHeaders } from "./headers.ts";
 import { isRead } from "./if-none-match.ts";
@@ -8,7 +8,7 @@ import { isRead } from "./if-none-match.ts";
 const NOTHING = new Uint8Array(0);
 
 /** Sends what is there and then the rest, as it comes: never all of it in memory. Closes the rows. */
-export async function sendLong(answer: LongAnswer, exchange: EndpointExchange): Promise<void> {
+export async function sendLong(answer: LongResponse, exchange: EndpointExchange): Promise<void> {
   const { request, response, requestId } = exchange;
   const { format, rows, file } = answer;
   try {
@@ -37,7 +37,7 @@ export async function sendLong(answer: LongAnswer, exchange: EndpointExchange): 
 }
 
 async function writeAll(
-  { file, begun, rows, rest }: LongAnswer,
+  { file, begun, rows, rest }: LongResponse,
   body: BodyWriter,
   { deadline }: EndpointExchange,
 ): Promise<void> {

@@ -4,7 +4,7 @@ import { negotiateCoding } from "../negotiation/negotiate-coding.ts";
 import { plainBody, sendText } from "./body-writer.ts";
 import { type HeaderList, snapshotHeaders } from "./headers.ts";
 import { hasCurrent, isRead } from "./if-none-match.ts";
-import { packBody, type WholeAnswer } from "./whole-response.ts";
+import { packBody, type WholeResponse } from "./whole-response.ts";
 
 const NOTHING = new Uint8Array(0);
 
@@ -13,7 +13,7 @@ const NOTHING = new Uint8Array(0);
  * when somebody must watch over it: the client has not even taken what it was sent before.
  */
 export function sendAtOnce(
-  answer: WholeAnswer,
+  answer: WholeResponse,
   { request, response, requestId }: Pick<EndpointExchange, "request" | "response" | "requestId">,
 ): boolean {
   if (answer.text === undefined || response.socket === null || response.socket.writableLength > 0) return false;
@@ -37,7 +37,7 @@ export function sendAtOnce(
 }
 
 /** Sends an answer, or says that the client has it already. */
-export async function sendWhole(answer: WholeAnswer, exchange: EndpointExchange): Promise<void> {
+export async function sendWhole(answer: WholeResponse, exchange: EndpointExchange): Promise<void> {
   const { request, response, requestId } = exchange;
   const compressor = answer.packed === undefined ? undefined : negotiateCoding(request.headers["accept-encoding"]);
   const headers = [...answer.headers, ...snapshotHeaders(answer.cached), "X-Request-Id", requestId];
@@ -63,7 +63,7 @@ async function sendPacked(bytes: Uint8Array, headers: HeaderList, exchange: Endp
 }
 
 async function sendBody(
-  { body, text, size }: Pick<WholeAnswer, "body" | "text" | "size">,
+  { body, text, size }: Pick<WholeResponse, "body" | "text" | "size">,
   headers: HeaderList,
   exchange: EndpointExchange,
 ): Promise<void> {

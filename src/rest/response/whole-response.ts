@@ -1,11 +1,11 @@
 import crypto from "node:crypto";
 import type { RowFormat } from "../../formats/format.ts";
 import type { Compressor } from "./compressors.ts";
-import type { CachedAnswer, HeaderList } from "./headers.ts";
+import type { CachedResponse, HeaderList } from "./headers.ts";
 import { openLongTag } from "./long-tag.ts";
 
 /** A successful answer whose bytes are all there. It is the same for whoever asks, so many requests may share one. */
-export interface WholeAnswer {
+export interface WholeResponse {
   readonly kind: "whole";
   /** Without what depends on who asks, and without those of the body. */
   readonly headers: HeaderList;
@@ -19,7 +19,7 @@ export interface WholeAnswer {
   readonly tag: string;
   /** The body as it was packed so far, each way once. Absent: compression is not of use. */
   readonly packed: Map<Compressor, Promise<Uint8Array>> | undefined;
-  readonly cached: CachedAnswer | undefined;
+  readonly cached: CachedResponse | undefined;
 }
 
 /** Smaller ones travel in one packet anyway. decisions.md 5. */
@@ -33,11 +33,11 @@ const WORTH_JOINING_BYTES = 64 * 1024;
 const SENT_AS_TEXT_BYTES = 1024;
 const NOTHING = new Uint8Array(0);
 
-export async function wholeAnswer(
+export async function wholeResponse(
   pieces: readonly Uint8Array[],
   size: number,
-  { headers, format, cached }: Pick<WholeAnswer, "headers" | "cached"> & { readonly format: RowFormat },
-): Promise<WholeAnswer> {
+  { headers, format, cached }: Pick<WholeResponse, "headers" | "cached"> & { readonly format: RowFormat },
+): Promise<WholeResponse> {
   // A short body goes out with one call when it is one piece.
   const body = pieces.length > 1 && size <= WORTH_JOINING_BYTES ? [Buffer.concat(pieces, size)] : pieces;
   return {
@@ -55,7 +55,7 @@ export async function wholeAnswer(
 
 /** The body in a content coding. */
 export function packBody(
-  { body, packed }: Pick<WholeAnswer, "body" | "packed">,
+  { body, packed }: Pick<WholeResponse, "body" | "packed">,
   compressor: Compressor,
 ): Promise<Uint8Array> {
   const known = packed?.get(compressor);

@@ -25,7 +25,7 @@ export interface DuckDbConnections {
   definitionsOf(names: readonly string[]): readonly ConnectionDefinition[];
 }
 
-export interface SourcesOptions {
+export interface DuckDbConnectionsOptions {
   readonly configuration: ConfigurationLock;
   readonly database: duckdb.Database;
   readonly definitions: readonly ConnectionDefinition[];
@@ -48,7 +48,7 @@ interface ConnectionState {
   connection: duckdb.Connection | undefined;
 }
 
-export function openSources({
+export function openDuckDbConnections({
   configuration,
   database,
   definitions,
@@ -57,7 +57,7 @@ export function openSources({
   slots,
   opening,
   opened: hasOpened,
-}: SourcesOptions): DuckDbConnections {
+}: DuckDbConnectionsOptions): DuckDbConnections {
   const sources = new Map<string, ConnectionState>(
     definitions.map((definition) => [
       definition.name,

@@ -4,7 +4,7 @@ import type { Rows, StopSignal, Window } from "../../engine.ts";
 import type { StreamOptions } from "../load/streamed-rows.ts";
 import type { Session } from "../session/session.ts";
 import type { ReadMemory } from "./read-memory.ts";
-import type { RememberedTotals } from "./total-cache.ts";
+import type { TotalCache } from "./total-cache.ts";
 import { countQuery } from "./wrap-query.ts";
 
 /** A read on its way: its statements, and what they run with. */
@@ -17,7 +17,7 @@ export interface Reading {
   readonly signal: StopSignal;
   readonly maxValueBytes: number;
   readonly stream: Pick<StreamOptions, "crowded" | "failureOf">;
-  readonly totals: RememberedTotals;
+  readonly totals: TotalCache;
   readonly watch: Rows["watch"];
   /** A second session beside this one, when there is room for it. */
   readonly sibling: () => Promise<Session> | undefined;

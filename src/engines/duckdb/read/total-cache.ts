@@ -5,9 +5,9 @@ import type { DependencyFinder } from "../plan/dependencies.ts";
 import { statementKey } from "../plan/statement-key.ts";
 
 /** How many rows queries have, for as long as nobody can have changed that. */
-export interface RememberedTotals {
+export interface TotalCache {
   /** The same object as long as it holds: one that is kept anew is another. */
-  get(query: Statement): RememberedTotal | undefined;
+  get(query: Statement): CachedTotal | undefined;
   /** Keeps what was counted in a snapshot that was taken after `moment`, if the query is one to remember. */
   keep(query: Statement, rows: number, moment: number): void;
   now(): number;
@@ -19,11 +19,11 @@ export interface RememberedTotals {
   used(): number;
 }
 
-export interface RememberedTotal {
+export interface CachedTotal {
   readonly rows: number;
 }
 
-interface TotalCacheEntry extends RememberedTotal {
+interface TotalCacheEntry extends CachedTotal {
   readonly moment: number;
   readonly tables: readonly string[];
 }
@@ -35,7 +35,7 @@ const MAX_ENTRY_BYTES = 256 * 1024;
 /** A total itself; the names of its tables are those that the dependencies hold. */
 const TOTAL_BYTES = 80;
 
-export function rememberedTotals(versions: DataVersions, dependencies: DependencyFinder): RememberedTotals {
+export function rememberedTotals(versions: DataVersions, dependencies: DependencyFinder): TotalCache {
   const totals = openLru<TotalCacheEntry>({
     maxBytes: MAX_BYTES,
     maxEntryBytes: MAX_ENTRY_BYTES,

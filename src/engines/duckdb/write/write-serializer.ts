@@ -19,7 +19,7 @@ export interface WriteSerializer {
 const MOST_TRIES = 50;
 const LONGEST_PAUSE_MS = 20;
 
-export function openWriteLanes(): WriteSerializer {
+export function openWriteSerializer(): WriteSerializer {
   /** The last in each lane that is in use: whoever comes next waits for it. */
   const lanes = new Map<string, Promise<void>>();
 
