@@ -1,10 +1,10 @@
-/** What is wrong with one field of a request. Spec 7. */
+/** What is wrong with one field of a request. */
 export interface FieldError {
   readonly field: string;
   readonly message: string;
 }
 
-/** Every way in which a request can fail. No HTTP and no MCP in here: each surface answers the union in its own terms. */
+/** Every way in which a request can fail. `failure-response.ts` says what clients see of each. */
 export type Failure =
   | { readonly kind: "invalid-params"; readonly errors: readonly FieldError[] }
   | { readonly kind: "body-too-large" }
@@ -30,7 +30,7 @@ export type Failure =
   | { readonly kind: "key-refused" }
   /** Others changed the same rows at the same time, again and again. */
   | { readonly kind: "conflict" }
-  | { readonly kind: "query-timeout" }
+  | { readonly kind: "query-timeout"; readonly limitMs: number }
   | { readonly kind: "source-down"; readonly connection: string }
   | { readonly kind: "overloaded" }
   | { readonly kind: "draining" }

@@ -15,10 +15,10 @@ import { mainSchema } from "../src/config/schema/main.ts";
 import { connectionTypes } from "../src/engines/duckdb/connections/index.ts";
 import { duckdbDialect } from "../src/engines/duckdb/dialect.ts";
 import type { Failure } from "../src/failure.ts";
+import { failureResponse } from "../src/failure-response.ts";
 import { formats } from "../src/formats/index.ts";
 import type { ParamValue } from "../src/params/parameter.ts";
 import { validators } from "../src/params/validators/index.ts";
-import { failureResponse } from "../src/rest/failure-response.ts";
 import { compileTemplate } from "../src/sql/compile-template.ts";
 import { render } from "../src/sql/render.ts";
 import type { TemplateScope } from "../src/sql/scope.ts";
@@ -242,7 +242,7 @@ describe("HTTP", () => {
     "provider-down": { kind: "provider-down" },
     overloaded: { kind: "overloaded" },
     draining: { kind: "draining" },
-    "query-timeout": { kind: "query-timeout" },
+    "query-timeout": { kind: "query-timeout", limitMs: 1 },
   };
 
   test("every failure with its status and body", () => {

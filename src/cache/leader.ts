@@ -72,7 +72,7 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
   /** Runs `work` in a transaction that does not wait longer than anybody cares for. */
   async function change<T>(work: (run: Run) => Promise<T>): Promise<T> {
     const stop = new AbortController();
-    const over = after(leaseMs, () => stop.abort(new RequestFailure({ kind: "query-timeout" })));
+    const over = after(leaseMs, () => stop.abort(new RequestFailure({ kind: "query-timeout", limitMs: leaseMs })));
     try {
       return await engine.change({ connections: [], touches: TOUCHED, signal: stop.signal }, work);
     } finally {

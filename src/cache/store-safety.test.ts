@@ -82,7 +82,7 @@ describe("a refresh that fails leaves everything as it was", () => {
     await using s = await testStore(SOURCE);
     const first = await s.refresh(definitionOf("SELECT k FROM src"));
     const before = await contentOf(s);
-    const timeout = new RequestFailure({ kind: "query-timeout" });
+    const timeout = new RequestFailure({ kind: "query-timeout", limitMs: 1 });
     for (const mode of [{ kind: "full" } as const, MERGE]) {
       const controller = new AbortController();
       const endless = definitionOf("SELECT a.k + b.range AS k, 1 AS c FROM src a, range(100000000) b", { mode });

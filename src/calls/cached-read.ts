@@ -2,7 +2,7 @@ import type { CacheName, Snapshot } from "../cache/cache.ts";
 import type { Caches, Lease } from "../cache/caches.ts";
 import type { CacheConfig } from "../config/cache-config.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
-import type { Rows, StopSignal } from "../engines/engine.ts";
+import type { StopSignal } from "../engines/engine.ts";
 import type { ParamValue } from "../params/parameter.ts";
 import type { Lookup } from "../sql/render.ts";
 import type { Statement } from "../sql/statement.ts";
@@ -75,22 +75,4 @@ export function rowsOf(catalog: string, { schema }: CacheName, { physicalTable }
 
 function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
-}
-
-/** Rows that keep their snapshot until they are closed, and that change when another one takes its place. */
-export function leasedRows(rows: Rows, lease: Lease): Rows {
-  return {
-    ...rows,
-    async watch() {
-      const isUnchanged = await rows.watch();
-      return isUnchanged && (() => lease.isCurrent() && isUnchanged());
-    },
-    async close() {
-      try {
-        await rows.close();
-      } finally {
-        lease.release();
-      }
-    },
-  };
 }

@@ -45,7 +45,7 @@ export function openDeadline(timeoutMs: number): Deadline {
     if (since === undefined) return;
     const left = timeoutMs - spent - (performance.now() - since);
     if (left > 0) timer = setTimeout(expire, left);
-    else cancel({ kind: "query-timeout" });
+    else cancel({ kind: "query-timeout", limitMs: timeoutMs });
   }
 
   function unlessStuck<T>(work: Promise<T>): Promise<T> {

@@ -18,8 +18,8 @@ interface Sending {
 /** Each run adds a row to `t`; responses are numbered. */
 function runner({ engine }: TestEngine, responses: IdempotentResponses, { store, filler = "" }: Sending) {
   let runs = 0;
-  return (key: string, fingerprint = "same") =>
-    responses.once({ scope: "POST /t", key, fingerprint }, async (record) => {
+  return async (key: string, fingerprint = "same"): Promise<string> => {
+    const { body } = await responses.once({ scope: "POST /t", key, fingerprint }, async (record) => {
       const write = {
         connections: [],
         statements: [{ sql: "INSERT INTO t VALUES (1)", values: [] }],
@@ -27,13 +27,15 @@ function runner({ engine }: TestEngine, responses: IdempotentResponses, { store,
         returnsData: false,
         signal,
       };
-      const { response } = await engine.writeOnce(write, {
+      const { response, rowsAffected } = await engine.writeOnce(write, {
         ...record,
         store,
         encode: async () => `response ${++runs}${filler}`,
       });
-      return response;
+      return { rowsAffected, body: response };
     });
+    return body;
+  };
 }
 
 async function count({ read }: TestEngine, what = "t"): Promise<unknown> {

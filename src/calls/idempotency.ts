@@ -15,9 +15,15 @@ export interface RepeatableRequest {
 /** What a write needs to be run once, but for what only its endpoint knows. */
 export type OnceRecord = Omit<WriteOnce, "store" | "encode">;
 
+/** What a write changed, and the body of its response. */
+export interface WriteResult {
+  readonly rowsAffected: number;
+  readonly body: string;
+}
+
 /** Responses to writes by the keys of their clients, so that no write runs twice. */
 export interface IdempotentResponses {
-  once(request: RepeatableRequest, run: (record: OnceRecord) => Promise<string>): Promise<string>;
+  once(request: RepeatableRequest, run: (record: OnceRecord) => Promise<WriteResult>): Promise<WriteResult>;
 }
 
 interface StoredResponse {
@@ -32,7 +38,7 @@ const MOST_BYTES = 32 * 1024 * 1024;
 const ENTRY_BYTES = 1024;
 
 export function openIdempotentResponses(now: () => number): IdempotentResponses {
-  const running = new Map<string, { readonly request: string; readonly response: Promise<string> }>();
+  const running = new Map<string, { readonly request: string; readonly result: Promise<WriteResult> }>();
   // Of writes to databases in memory. A Map is in the order of insertion: the first entry is the oldest.
   const stored = new Map<string, StoredResponse>();
   let bytes = 0;
@@ -78,13 +84,13 @@ export function openIdempotentResponses(now: () => number): IdempotentResponses 
         if (same === undefined) break;
         if (same.request !== request) throw new RequestFailure({ kind: "key-reused" });
         // When it fails, the next one tries itself.
-        const response = await same.response.catch(() => undefined);
-        if (response !== undefined) return response;
+        const result = await same.result.catch(() => undefined);
+        if (result !== undefined) return result;
       }
-      const response = run(recordOf(id, request));
-      running.set(id, { request, response });
+      const result = run(recordOf(id, request));
+      running.set(id, { request, result });
       try {
-        return await response;
+        return await result;
       } finally {
         running.delete(id);
       }

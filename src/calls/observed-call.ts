@@ -21,12 +21,15 @@ export interface ObservedCall {
   format: string | undefined;
   cache: "hit" | "miss" | "stale" | undefined;
   /** Its answer was there from an earlier call, and nothing was run. */
-  remembered?: boolean;
+  remembered: boolean;
   /** When it passed which point; undefined when nothing was run. */
-  marks?: CallMarks | undefined;
+  marks: CallMarks | undefined;
   /** The W3C trace context that came with it. */
-  readonly traceparent?: string | undefined;
+  readonly traceparent: string | undefined;
 }
+
+/** What running an endpoint adds to what is known of a call. */
+export type CallNotes = Pick<ObservedCall, "rows" | "cache"> & { readonly marks: CallMarks | undefined };
 
 /** How a call ended. */
 export interface CallEnd {
@@ -39,7 +42,33 @@ export interface CallEnd {
 export interface CallObserver {
   /** Whether it needs what was sent: then parameters are read even where the answer is known without. */
   readonly needsParameters: boolean;
-  /** Is told when a call begins, where that is known; what it gives back are headers of the answer, names and values. */
+  /** Called when a call begins. Returns headers for the response, names and values. */
   begun?(call: ObservedCall): readonly (readonly [string, string])[];
   ended(call: ObservedCall, end: CallEnd): void;
+}
+
+/** What is known of a call when it arrives. */
+export type Arrival = Pick<ObservedCall, "surface" | "endpoint" | "requestId" | "address" | "raw" | "traceparent">;
+
+/** A call that begins now. */
+export function observeCall({ surface, endpoint, requestId, address, raw, traceparent }: Arrival, now: () => Date) {
+  const startedAt = performance.now();
+  const observed: ObservedCall = {
+    surface,
+    endpoint,
+    requestId,
+    address,
+    time: () => new Date(now().getTime() - (performance.now() - startedAt)),
+    startedAt,
+    identity: undefined,
+    raw,
+    rows: undefined,
+    bytes: undefined,
+    format: undefined,
+    cache: undefined,
+    remembered: false,
+    marks: undefined,
+    traceparent,
+  };
+  return observed;
 }

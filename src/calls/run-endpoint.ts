@@ -18,14 +18,15 @@ import {
   type CachedFrom,
   cachedFrom,
   isCached,
-  leasedRows,
   leaseFor,
   rowsOf,
   withSnapshot,
 } from "./cached-read.ts";
 import type { CallMarks } from "./call-marks.ts";
+import { callRows } from "./call-rows.ts";
 import type { Deadline } from "./deadline.ts";
 import type { IdempotentResponses } from "./idempotency.ts";
+import type { CallNotes } from "./observed-call.ts";
 import { type RanQuery, ranQuery } from "./ran-query.ts";
 
 /** One call of an endpoint, whoever makes it. */
@@ -35,8 +36,7 @@ export interface Call {
   readonly errors: readonly FieldError[];
   readonly identity: Identity;
   readonly deadline: Deadline;
-  /** Where its times are noted, when somebody wants to know them. */
-  readonly marks?: CallMarks | undefined;
+  readonly observed: CallNotes;
   /** The caller wants rows that are newer than those in the cache, and may. */
   readonly refresh?: boolean;
   /** Whether the caller has the rows of this snapshot already: then none are read. */
@@ -92,10 +92,9 @@ export interface Unchanged {
 export function runEndpoint(endpoint: Endpoint, call: Call, callee: Callee): Promise<ReadResult | Unchanged> {
   return runRead(endpoint, call, callee, async ({ read, pageOf, lease }) => {
     const rows = await callee.engine.read(read);
-    if (call.marks !== undefined) call.marks.firstRow = performance.now();
-    const kept = lease === undefined ? rows : leasedRows(rows, lease);
-    const close = (): Promise<void> => call.deadline.abandonIfStuck(kept.close());
-    return { kind: "rows", rows: { ...kept, close }, page: pageOf(rows.total) };
+    const { marks } = call.observed;
+    if (marks !== undefined) marks.firstRow = performance.now();
+    return { kind: "rows", rows: callRows(rows, call, lease), page: pageOf(rows.total) };
   });
 }
 
@@ -108,7 +107,8 @@ export function runIntoFile(
   const { engine, spool, kind } = callee;
   return runRead(endpoint, call, callee, async ({ read, pageOf, lease }) => {
     const { file, value } = await spool.write((path) => engine.readIntoFile(read, { kind, path }));
-    if (call.marks !== undefined) call.marks.firstRow = performance.now();
+    const { marks } = call.observed;
+    if (marks !== undefined) marks.firstRow = performance.now();
     lease?.release();
     return { kind: "file", file, page: pageOf(value.total) };
   });
@@ -129,7 +129,8 @@ async function runRead<T extends object>(
 ): Promise<(T & { readonly cached: CachedFrom | undefined }) | Unchanged> {
   const validated = validateCall(endpoint, call, callee.limits);
   const { params, page } = validated instanceof Promise ? await validated : validated;
-  const { deadline, identity, marks } = call;
+  const { deadline, identity, observed } = call;
+  const { marks } = observed;
   const { signal } = deadline;
   return deadline.spend(async () => {
     const verified = await untilAborted(callee.ready(endpoint), signal);
@@ -156,6 +157,7 @@ async function runRead<T extends object>(
         lease,
         verified.cache.kind === "results" ? verified.cache.scheduleMs : verified.cache.refresh?.scheduleMs,
       );
+      observed.cache = cached.state;
       if (call.has?.(cached) === true) {
         lease.release();
         return { kind: "unchanged", cached };
@@ -219,7 +221,7 @@ interface ValidCall {
   readonly page: Page;
 }
 
-function validOnly(checked: Validated, { marks }: Call): ValidCall {
+function validOnly(checked: Validated, { observed: { marks } }: Call): ValidCall {
   if (!checked.ok) throw new RequestFailure({ kind: "invalid-params", errors: checked.errors });
   if (marks !== undefined) marks.validated = performance.now();
   return checked;

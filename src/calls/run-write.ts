@@ -5,6 +5,7 @@ import type { WriteOnce } from "../engines/write-once.ts";
 import { RequestFailure } from "../failure.ts";
 import type { RawParams } from "../params/parameter.ts";
 import type { Lookup } from "../sql/render.ts";
+import type { WriteResult } from "./idempotency.ts";
 import { ranQuery } from "./ran-query.ts";
 import { type Call, type Callee, noteRendered, statementsOf, untilAborted, validateCall } from "./run-endpoint.ts";
 
@@ -20,13 +21,14 @@ export interface WriteCall extends Call {
  * Validates, renders, runs and commits; the answer tells of what is durable. Rejects with a RequestFailure: then nothing is
  * left behind, or what `transaction: false` allows.
  */
-export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Callee): Promise<string> {
+export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Callee): Promise<WriteResult> {
   const { operation } = endpoint;
   if (operation.kind !== "write") throw new Error(`${endpoint.name} is no write`);
   const { params } = await validateCall(endpoint, call, callee.limits);
-  const { deadline, identity, idempotencyKey, encode, marks } = call;
+  const { deadline, identity, idempotencyKey, encode, observed } = call;
+  const { marks } = observed;
   const { signal } = deadline;
-  return deadline.spendUntilSettled(async () => {
+  const result = await deadline.spendUntilSettled(async () => {
     const verified = await untilAborted(callee.ready(endpoint), signal);
     if (marks !== undefined) marks.prepared = performance.now();
     const lookup: Lookup = ({ scope, name }) => (scope === "auth" ? identity.get(name) : params.get(name));
@@ -47,17 +49,21 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Call
     if (idempotencyKey === undefined) {
       const written = await callee.engine.write(write).catch(failed);
       await done();
-      return await encode(written);
+      return { rowsAffected: written.rowsAffected, body: await encode(written) };
     }
     const store = storeOf(verified);
     const scope = `${endpoint.name}\n${identityKey(identity)}`;
     const request = { scope, key: idempotencyKey, fingerprint: fingerprintOf(call.raw) };
     return await callee.idempotentResponses.once(request, async (record) => {
-      const { response, ran } = await callee.engine.writeOnce(write, { ...record, store, encode }).catch(failed);
+      const { response, rowsAffected, ran } = await callee.engine
+        .writeOnce(write, { ...record, store, encode })
+        .catch(failed);
       if (ran) await done();
-      return response;
+      return { rowsAffected, body: response };
     });
   });
+  observed.rows = result.rowsAffected;
+  return result;
 }
 
 /** Where the record goes. An endpoint that has no place for it takes no key. */

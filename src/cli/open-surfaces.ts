@@ -48,7 +48,7 @@ export async function openSurfaces(
     observers,
     ...observation.rest,
     isLive: isDev,
-    answered: isDev
+    watcher: isDev
       ? (request) => {
           const line = requestLine(request, runtime.stdout);
           if (line !== undefined) runtime.stdout.write(`${line}\n`);

@@ -43,6 +43,7 @@ export interface WriteOnce {
 
 export interface OnceWritten {
   readonly response: string;
+  readonly rowsAffected: number;
   /** False: an earlier request did it, nothing ran. */
   readonly ran: boolean;
 }

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { openSocket } from "../../test/socket.ts";
-import { clientOf, trustedProxies } from "./forwarded.ts";
-import { httpsProblem, strictTransport } from "./https-only.ts";
+import { trustedProxies } from "./forwarded.ts";
+import { checkHttps, httpsProblem } from "./https-only.ts";
 import { type Listener, listen } from "./listen.ts";
 
 const plain = (host: string | undefined) => ({ isSecure: false, host });
@@ -85,7 +85,7 @@ test.each<[string, string, string | undefined]>([
   ["GET", "/a", "[fe80::1%25eth0]"],
   ["GET", "/a", "a".repeat(300)],
 ])("%s %j of %j is refused", (method, url, host) => {
-  expect(httpsProblem({ method, url }, plain(host))).toBe("refused");
+  expect(httpsProblem({ method, url }, plain(host))).toEqual({ location: undefined });
 });
 
 test.each([
@@ -106,10 +106,6 @@ test.each(["GET", "POST", "OPTIONS", "DELETE"])("a secure %s has no problem", (m
   expect(httpsProblem({ method, url: "http://x/a" }, { isSecure: true, host: undefined })).toBe(undefined);
 });
 
-test("browsers are told to stay with HTTPS for a year", () => {
-  expect(strictTransport).toEqual(["Strict-Transport-Security", "max-age=31536000"]);
-});
-
 test("whatever is sent, nobody is sent to another host, and nothing breaks out of the header", () => {
   const text = fc.oneof(fc.string(), fc.string({ unit: "binary" }), fc.webUrl(), fc.webAuthority({ withPort: true }));
   const url = fc.oneof(
@@ -121,8 +117,8 @@ test("whatever is sent, nobody is sent to another host, and nothing breaks out o
   fc.assert(
     fc.property(url, text, (url, host) => {
       const problem = httpsProblem({ method: "GET", url }, plain(host));
-      fc.pre(typeof problem === "object");
-      const { location } = problem as { location: string };
+      const location = problem?.location;
+      fc.pre(location !== undefined);
       expect(location).toMatch(/^[!-~]+$/);
       expect(location.endsWith(url)).toBe(true);
       // Names like 1.2.3.4.5 lead nowhere at all.
@@ -141,9 +137,9 @@ async function enforcing(proxies: readonly string[]): Promise<Listener> {
     host: "127.0.0.1",
     port: 0,
     handle(request, response) {
-      const problem = httpsProblem(request, clientOf(request, trusted));
+      const problem = checkHttps(request, response, { https: { tls: undefined }, proxies: trusted });
       if (problem === undefined) response.end("fine");
-      else if (problem === "refused") response.writeHead(403).end();
+      else if (problem.location === undefined) response.writeHead(403).end();
       else response.writeHead(308, { Location: problem.location }).end();
     },
   });
@@ -174,6 +170,8 @@ test.each<[string, string, number, string | undefined]>([
   socket.send(`${head}Connection: close\r\n\r\n`);
   const [answer] = await socket.take(1);
   expect([answer?.status, answer?.headers.get("location")]).toEqual([status, location]);
+  // Browsers stay with HTTPS for a year.
+  expect(answer?.headers.get("strict-transport-security")).toBe(status === 200 ? "max-age=31536000" : undefined);
   await listener.close();
 });
 

@@ -1,11 +1,11 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIPv6 } from "node:net";
-import type { Client } from "./forwarded.ts";
+import { type Client, clientOf, type TrustedProxies } from "./forwarded.ts";
 
-/** On secure answers where HTTPS is enforced: a browser does not even try plain HTTP for a year. */
-export const strictTransport = ["Strict-Transport-Security", "max-age=31536000"] as const;
+/** Browsers do not even try plain HTTP for a year. */
+const STRICT_TRANSPORT = ["Strict-Transport-Security", "max-age=31536000"] as const;
 
-/** Those who look after the service from within the network need no certificate; decisions 10. */
+/** Health checks and metrics within the network need no certificate. */
 const EXEMPT = /^\/(?:health(?:\/(?:live|ready))?|metrics)\/?(?:\?|$)/;
 
 /** A path with its query, in characters that can stand in a header. A fragment is no part of it. */
@@ -13,19 +13,39 @@ const ORIGIN_FORM = /^\/[!"$-~]*$/;
 
 const HOST = /^(?:\[([0-9a-f:.]+)\]|[a-z0-9_](?:[a-z0-9._-]{0,253}))(?::[0-9]{0,5})?$/i;
 
-/**
- * What is wrong with a request where HTTPS is enforced and somebody else speaks TLS for us: nothing, or it came in plain
- * text and belongs elsewhere, or it is refused. The port of the host is dropped: it is the one for plain text; decisions 1.
- */
+/** What a listener knows of HTTPS and proxies. */
+export interface HttpsRules {
+  readonly https: { readonly tls: unknown } | undefined;
+  readonly proxies: Pick<TrustedProxies, "isTrusted">;
+}
+
+/** Plain HTTP where HTTPS is enforced. `location` is the same URL over HTTPS, where the client may be redirected. */
+export interface HttpsProblem {
+  readonly location: string | undefined;
+}
+
+/** Enforces HTTPS on every listener, and tells browsers to use it. Undefined: the request may pass. */
+export function checkHttps(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { https, proxies }: HttpsRules,
+): HttpsProblem | undefined {
+  if (https === undefined) return undefined;
+  const client = clientOf(request, proxies);
+  const problem = https.tls === undefined ? httpsProblem(request, client) : undefined;
+  if (problem === undefined && client.isSecure) response.setHeader(...STRICT_TRANSPORT);
+  return problem;
+}
+
+/** Exported for its tests. The port of the host is dropped: it is the one for plain HTTP. */
 export function httpsProblem(
   { method, url = "" }: Pick<IncomingMessage, "method" | "url">,
   { isSecure, host }: Pick<Client, "isSecure" | "host">,
-): { readonly location: string } | "refused" | undefined {
+): HttpsProblem | undefined {
   if (isSecure || EXEMPT.test(url)) return undefined;
-  // Whoever sends something has sent it in plain text already, and should hear of it.
-  if (method !== "GET" && method !== "HEAD") return "refused";
-  const name = hostName(host);
-  return name !== undefined && ORIGIN_FORM.test(url) ? { location: `https://${name}${url}` } : "refused";
+  // A body has been sent in plain text already: the client must learn of it.
+  const name = method === "GET" || method === "HEAD" ? hostName(host) : undefined;
+  return { location: name !== undefined && ORIGIN_FORM.test(url) ? `https://${name}${url}` : undefined };
 }
 
 /** The host without its port, or undefined when it is none. */

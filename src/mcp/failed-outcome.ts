@@ -1,4 +1,5 @@
 import { type Failure, RequestFailure } from "../failure.ts";
+import { errorText, failureResponse } from "../failure-response.ts";
 import type { McpCore } from "./core.ts";
 import { McpError, type McpProblem } from "./mcp-service.ts";
 import { CODE, type Era, type MessageResult, type Refusal, type RpcError, RpcFailure } from "./protocol.ts";
@@ -36,59 +37,16 @@ export function stoppedOutcome(reason: unknown): MessageResult {
 }
 
 export function stopping(): Refusal {
-  const error = { code: 503, message: "Service Unavailable: the service is stopping" };
-  return { kind: "refused", status: 503, error, headers: ["Retry-After", "1", "Connection", "close"] };
+  return refusedOutcome({ kind: "draining" }, []);
 }
 
-/** Whoever may not use a method. It is HTTP that says so; the code is its status. */
+/** A method that the client may not use. The code of the error is the HTTP status. */
 export function refusedOutcome(failure: Failure, challenges: readonly string[]): Refusal {
-  // In one line: of two with the same name Node keeps the last where others have set headers before.
-  const headers = challenges.length === 0 ? [] : ["WWW-Authenticate", challenges.join(", ")];
-  const refused = (status: number, message: string, more: readonly string[] = []): Refusal => ({
-    kind: "refused",
-    status,
-    error: { code: status, message },
-    headers: [...headers, ...more],
-  });
-  switch (failure.kind) {
-    case "unauthorized":
-      return refused(401, "Unauthorized");
-    case "too-many-requests":
-      return refused(429, "Too Many Requests", ["Retry-After", String(failure.retryAfterSeconds)]);
-    case "provider-down":
-      return refused(503, "Service Unavailable: the identity provider cannot be reached", ["Retry-After", "1"]);
-    case "source-down":
-      return refused(503, `Service Unavailable: connection '${failure.connection}' cannot be reached`, [
-        "Retry-After",
-        "1",
-      ]);
-    case "overloaded":
-      return refused(503, "Service Unavailable: too many requests are waiting", ["Retry-After", "1"]);
-    case "draining":
-      return stopping();
-    case "https-required":
-      return refused(403, "Forbidden: HTTPS is required");
-    case "refused-by-template":
-      return refused(failure.status, failure.message);
-    case "invalid-params":
-    case "unsupported-body-type":
-    case "not-acceptable":
-    case "key-reused":
-    case "key-refused":
-    case "conflict":
-      return refused(403, "Forbidden");
-    case "body-too-large":
-      return refused(413, "Request body is too large", ["Connection", "close"]);
-    case "not-found":
-      return refused(404, "Not Found");
-    case "method-not-allowed":
-      return refused(405, "Method Not Allowed", ["Allow", failure.allow.join(", ")]);
-    case "query-timeout":
-      return refused(504, "Gateway Timeout");
-    case "cancelled":
-      return refused(499, "Client Closed Request");
-    case "query-failed":
-    case "internal":
-      return refused(500, "Internal error");
-  }
+  const response = failureResponse(failure);
+  const { "WWW-Authenticate": _basic, ...others } = response.headers;
+  // In one line: of two headers with the same name Node keeps the last where some have been set before.
+  const headers = challenges.length === 0 ? others : { "WWW-Authenticate": challenges.join(", "), ...others };
+  const { status } = response;
+  const error = { code: status, message: errorText(response) };
+  return { kind: "refused", status, error, headers: Object.entries(headers).flat() };
 }

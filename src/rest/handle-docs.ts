@@ -1,129 +1,77 @@
-import { type DocsPage, openDocsPage, type PageAsset, pageHeaders } from "../docs/page-assets.ts";
-import { type DocumentSource, openProjectDocument } from "../docs/project-document.ts";
+import { type PageAsset, pageHeaders } from "../docs/page-assets.ts";
 import { RequestFailure } from "../failure.ts";
 import { variesByOrigin } from "../http/cors.ts";
 import { clientOf } from "../http/forwarded.ts";
 import { hostName } from "../http/https-only.ts";
 import { checkAccess } from "./check-access.ts";
+import type { RestContext } from "./context.ts";
+import { type Docs, EVENTS_PATH, type Sendable } from "./docs.ts";
+import type { HttpExchange } from "./exchange.ts";
 import { parseMediaRanges } from "./negotiation/media-ranges.ts";
 import { negotiateCoding } from "./negotiation/negotiate-coding.ts";
+import type { OwnRoute, OwnRoutes } from "./own-route.ts";
 import type { Target } from "./read-params/target.ts";
-import type { Compressor } from "./response/compressors.ts";
 import { cachingRules } from "./response/headers.ts";
 import { hasCurrent } from "./response/if-none-match.ts";
-import { packBody, tagOf } from "./response/whole-response.ts";
-import type { RestContext } from "./rest-app.ts";
-import { type HttpExchange, sendOptions } from "./send-failure.ts";
-
-/** The documentation of a service, made when somebody asks for it. */
-export interface Docs {
-  /** The document for those who ask at an address. */
-  document(kind: "json" | "yaml", server: string): Promise<Sendable>;
-  page(): Promise<DocsPage>;
-}
-
-export interface DocsOptions {
-  readonly now: () => Date;
-  /** The page hears of changes. */
-  readonly isLive: boolean;
-}
-
-export function openDocs(source: Omit<DocumentSource, "now" | "events">, { now, isLive }: DocsOptions): Docs {
-  let page: Promise<DocsPage> | undefined;
-  const events = isLive ? EVENTS.slice(1) : undefined;
-  const project = openProjectDocument({ ...source, now: () => now().getTime(), events });
-  const last: Partial<Record<"json" | "yaml", Sendable & { readonly text: string }>> = {};
-  return {
-    async document(kind, server) {
-      const rendered = await project.current();
-      const text = kind === "json" ? rendered.json(server) : rendered.yaml(server);
-      // The same text as long as nothing changes: its bytes, its tag and its packed forms are made once.
-      const known = last[kind];
-      if (known?.text === text) return known;
-      const body = Buffer.from(text);
-      const contentType = kind === "json" ? "application/json" : "application/yaml";
-      const made = { text, body, hash: tagOf(body), contentType, packed: new Map() };
-      last[kind] = made;
-      return made;
-    },
-    page() {
-      page ??= openDocsPage();
-      return page;
-    },
-  };
-}
+import { packBody } from "./response/whole-response.ts";
 
 type Kind = "json" | "yaml" | "page";
 
-const ALIASES: Readonly<Record<string, Kind | "negotiated">> = {
-  "/docs": "negotiated",
-  "/doc": "negotiated",
-  "/openapi.json": "json",
-  "/openapi.yaml": "yaml",
-  "/doc.yaml": "yaml",
-};
-/** Links of the page are relative, so that a proxy may serve it below another path. */
-const WITH_SLASH = "/docs/";
 const PATH = "/docs";
-const ASSETS = "/docs/assets/";
-const EVENTS = "/docs/events";
-const ALLOW = ["GET", "HEAD", "OPTIONS"];
 
-/** `/docs` and its aliases. False: it is not for us. Spec 4.2, decisions 10. */
-export function handleDocs(
-  target: Target,
-  asked: HttpExchange,
-  context: RestContext,
-  fail: (error: unknown) => void,
-): boolean {
-  const { docs } = context;
-  const kind = ALIASES[target.path];
-  const { request, response, requestId } = asked;
-  if (context.livePages !== undefined && target.path === EVENTS && request.method === "GET") {
-    context.livePages.add(response, requestId);
-    return true;
-  }
-  if (docs === undefined || (kind === undefined && target.path !== WITH_SLASH && !target.path.startsWith(ASSETS)))
-    return false;
-  if (target.path === WITH_SLASH) {
-    response.writeHead(308, { Location: "../docs", "X-Request-Id": requestId }).end();
-    return true;
-  }
-  if (request.method === "OPTIONS") {
-    sendOptions(asked, ALLOW, context);
-    return true;
-  }
-  if (!ALLOW.includes(request.method ?? "")) throw new RequestFailure({ kind: "method-not-allowed", allow: ALLOW });
-  answer(kind, target, asked, { docs, context }).catch(fail);
-  return true;
+/** `/docs` and its aliases. */
+export function docsRoutes(context: RestContext): OwnRoutes {
+  const { docs, livePages } = context;
+  if (docs === undefined) return {};
+  const route = (handle: OwnRoute["handle"]): OwnRoute => ({ methods: ["GET"], handle });
+  const document = (kind: Kind | "negotiated"): OwnRoute =>
+    route((exchange, target) => sendDocs(kind, target, exchange, { docs, context }));
+  return {
+    [PATH]: document("negotiated"),
+    "/doc": document("negotiated"),
+    "/openapi.json": document("json"),
+    "/openapi.yaml": document("yaml"),
+    "/doc.yaml": document("yaml"),
+    // Links of the page are relative, so that a proxy may serve it below another path.
+    "/docs/": route(({ response, requestId }) => {
+      response.writeHead(308, { Location: "../docs", "X-Request-Id": requestId }).end();
+    }),
+    "/docs/assets/*": route((exchange, target) => sendAsset(target, exchange, { docs, context })),
+    ...(livePages && {
+      [EVENTS_PATH]: route(({ response, requestId }) => livePages.add(response, requestId)),
+    }),
+  };
 }
 
-interface Answering {
+interface Documented {
   readonly docs: Docs;
   readonly context: RestContext;
 }
 
-/** The page and its files say nothing of the project, and it asks for credentials itself: only the document is protected. */
-async function answer(
-  alias: Kind | "negotiated" | undefined,
+/** The page and its files reveal nothing of the project, and the page asks for credentials itself: only the document is protected. */
+async function sendDocs(
+  alias: Kind | "negotiated",
   target: Target,
-  asked: HttpExchange,
-  { docs, context }: Answering,
+  exchange: HttpExchange,
+  { docs, context }: Documented,
 ): Promise<void> {
-  if (alias === undefined) return await sendAsset(target, asked, { docs, context });
-  const kind = alias === "negotiated" ? kindOf(target, asked.request.headers.accept) : alias;
-  const { access, gate, service } = context;
+  const kind = alias === "negotiated" ? kindOf(target, exchange.request.headers.accept) : alias;
+  const { access, service } = context;
   const auth = service.project.main.docs?.needsAuth === true ? access.auth : undefined;
   // The page, the document and a rejection share a path, so all of them name what any depends on.
   const { vary, isPrivate } = cachingRules({ auth, parameters: [] }, access.cors);
-  asked.response.setHeader("Vary", vary);
+  exchange.response.setHeader("Vary", vary);
   const headers = { "Cache-Control": isPrivate ? "private, no-cache" : "no-cache" };
   if (kind === "page") {
     const { html } = await docs.page();
-    return await send(asked, { ...html, packed: packedOf(html) }, { ...pageHeaders, ...headers });
+    return await send(exchange, { ...html, packed: packedOf(html) }, { ...pageHeaders, ...headers });
   }
-  await checkAccess({ name: PATH, auth, rateLimit: auth === undefined ? undefined : access.rateLimit }, asked, gate);
-  await send(asked, await docs.document(kind, serverOf(asked, access)), headers);
+  await checkAccess(
+    { name: PATH, auth, rateLimit: auth === undefined ? undefined : access.rateLimit },
+    exchange,
+    context,
+  );
+  await send(exchange, await docs.document(kind, serverOf(exchange, access)), headers);
 }
 
 /** The URL of this service as the client wrote it. */
@@ -132,7 +80,7 @@ function serverOf({ request }: HttpExchange, { proxies }: RestContext["access"])
   return host !== undefined && hostName(host) !== undefined ? `${isSecure ? "https" : "http"}://${host}` : "/";
 }
 
-/** What is asked for by name, else what `Accept` likes best: a browser gets the page, everybody else JSON. */
+/** `format`, else what `Accept` prefers: browsers get the page, other clients JSON. */
 function kindOf({ query }: Target, accept: string | undefined): Kind {
   const named = new URLSearchParams(query).get("format")?.toLowerCase();
   if (named === "json" || named === "yaml") return named;
@@ -158,13 +106,13 @@ const KINDS: Readonly<Record<string, Kind>> = {
   "application/vnd.oai.openapi": "yaml",
 };
 
-async function sendAsset(target: Target, asked: HttpExchange, { docs, context }: Answering): Promise<void> {
+async function sendAsset(target: Target, exchange: HttpExchange, { docs, context }: Documented): Promise<void> {
   const { assets } = await docs.page();
   const asset = assets.find(({ path }) => path === target.path);
   if (asset === undefined) throw new RequestFailure({ kind: "not-found" });
   const vary = variesByOrigin(context.access.cors) ? "Accept-Encoding, Origin" : "Accept-Encoding";
   const headers = { ...pageHeaders, Vary: vary, "Cache-Control": "public, max-age=31536000, immutable" };
-  await send(asked, { ...asset, packed: packedOf(asset) }, headers);
+  await send(exchange, { ...asset, packed: packedOf(asset) }, headers);
 }
 
 /** Files of the page are packed once. */
@@ -174,14 +122,6 @@ function packedOf(asset: PageAsset): Sendable["packed"] {
   const packed = packedAssets.get(asset) ?? new Map();
   packedAssets.set(asset, packed);
   return packed;
-}
-
-export interface Sendable {
-  readonly body: Buffer;
-  readonly hash: string;
-  readonly contentType: string;
-  /** As it was packed so far. */
-  readonly packed: Map<Compressor, Promise<Uint8Array>>;
 }
 
 async function send(
@@ -202,7 +142,7 @@ async function send(
   response.end(request.method === "HEAD" ? undefined : bytes);
 }
 
-/** A browser that opens the service's own address is led to the page, where no endpoint is there. */
+/** Redirects a browser that opens `/` to the page, where no endpoint has that path. */
 export function redirectToDocs(
   target: Target,
   { request, response, requestId }: HttpExchange,

@@ -2,40 +2,30 @@ import type { CachedFrom } from "../calls/cached-read.ts";
 import type { ObservedCall } from "../calls/observed-call.ts";
 import { type Call, runEndpoint, runIntoFile } from "../calls/run-endpoint.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
-import type { Format } from "../formats/format.ts";
+import type { FileFormat, Format, RowFormat } from "../formats/format.ts";
+import type { RestContext } from "./context.ts";
 import type { EndpointExchange } from "./exchange.ts";
-import { countRows, keepKnown } from "./observe-call.ts";
 import { beginResponse } from "./response/begin-response.ts";
-import { type CachedResponse, nextPage, responseHeaders, type Sharing, snapshotHeaders } from "./response/headers.ts";
+import { attachment, type CachedResponse, nextPage, responseHeaders, type Sharing } from "./response/headers.ts";
 import { hasCurrent, isRead } from "./response/if-none-match.ts";
-import { attachment, sendFile } from "./response/send-file.ts";
-import { sendLong } from "./response/send-long.ts";
-import { sendWhole } from "./response/send-whole.ts";
+import { type EndpointResponse, sendResponse, type UnchangedResponse } from "./response/send-response.ts";
 import { tagOf } from "./response/whole-response.ts";
-import type { RestContext } from "./rest-app.ts";
 import { setServerTiming } from "./server-timing.ts";
 
-/** A read that somebody may make. */
-export interface ReadCall {
+export interface ReadCall<F extends Format = Format> {
   readonly endpoint: Endpoint;
   readonly call: Call;
-  readonly format: Format;
+  readonly format: F;
   readonly codec: string | undefined;
-  /** By which its answer may be remembered. */
+  /** Of its response in the cache. Undefined: it is not cached. */
   readonly key: string | undefined;
-  readonly observed: ObservedCall | undefined;
+  readonly observed: ObservedCall;
 }
 
-/** Runs a read and sends what comes of it. */
+/** Runs a read and sends its rows. */
 export async function handleRead(reading: ReadCall, exchange: EndpointExchange, context: RestContext): Promise<void> {
-  const { endpoint, format, codec, key, observed } = reading;
-  const { request, deadline, limits } = exchange;
-  const { service } = context;
-  const url = request.url ?? "/";
-  const sharingOf = (cached: CachedFrom | undefined): Sharing => ({
-    ...exchange.caching,
-    cached: cached && cachedResponse(cached, key, context.now),
-  });
+  const { endpoint, format, key } = reading;
+  const { request } = exchange;
   const call: Call = {
     ...reading.call,
     refresh: asksForNewRows(endpoint, request.headers["cache-control"]),
@@ -45,40 +35,52 @@ export async function handleRead(reading: ReadCall, exchange: EndpointExchange, 
       return tag !== undefined && hasCurrent(known, tag);
     },
   };
-  if (format.kind === "file") {
-    const outcome = await runIntoFile(endpoint, call, { ...service, kind: format.file });
-    if (observed !== undefined) observed.cache = outcome.cached?.state;
-    const sharing = sharingOf(outcome.cached);
-    if (outcome.kind === "unchanged") return sendUnchanged(sharing, exchange);
-    setServerTiming(observed, exchange, context);
-    const { file, page } = outcome;
-    const headers = [...responseHeaders(page, nextPage(page, url), sharing), ...attachment(endpoint, format)];
-    const { cached } = sharing;
-    const { contentType } = format;
-    return await sendFile({ kind: "file", headers, contentType, file, tag: cached?.tag, cached }, exchange);
+  const response =
+    format.kind === "file"
+      ? await readFile({ ...reading, call, format }, exchange, context)
+      : await readRows({ ...reading, call, format }, exchange, context);
+  if (response.kind !== "unchanged") setServerTiming(reading.observed, exchange, context);
+  await sendResponse(response, exchange);
+}
+
+async function readFile(
+  { endpoint, call, format, key }: ReadCall<FileFormat>,
+  { request, caching }: EndpointExchange,
+  { callee, now }: RestContext,
+): Promise<EndpointResponse> {
+  const outcome = await runIntoFile(endpoint, call, { ...callee, kind: format.file });
+  const sharing: Sharing = { ...caching, cached: outcome.cached && cachedResponse(outcome.cached, key, now) };
+  if (outcome.kind === "unchanged") return unchanged(sharing);
+  const { file, page } = outcome;
+  const { cached } = sharing;
+  const headers = [
+    ...responseHeaders(page, nextPage(page, request.url ?? "/"), sharing),
+    ...attachment(endpoint, format),
+  ];
+  return { kind: "file", headers, contentType: format.contentType, file, tag: cached?.tag, cached };
+}
+
+async function readRows(
+  { endpoint, call, format, codec, key, observed }: ReadCall<RowFormat>,
+  { request, caching, limits }: EndpointExchange,
+  { callee, now, responseCache }: RestContext,
+): Promise<EndpointResponse> {
+  const outcome = await runEndpoint(endpoint, call, callee);
+  const sharing: Sharing = { ...caching, cached: outcome.cached && cachedResponse(outcome.cached, key, now) };
+  if (outcome.kind === "unchanged") return unchanged(sharing);
+  const { rows, page } = outcome;
+  const recipe = { format, codec, url: request.url ?? "/", sharing, limits, spool: callee.spool };
+  const response = await beginResponse({ rows, page }, recipe);
+  if (response.kind === "whole" && key !== undefined) {
+    const cached = response.cached && { ...response.cached, state: "hit" as const };
+    responseCache.offer(key, { ...response, cached, rows: observed.rows, format: observed.format }, rows.watch);
   }
-  const outcome = await runEndpoint(endpoint, call, service);
-  if (observed !== undefined) observed.cache = outcome.cached?.state;
-  const sharing = sharingOf(outcome.cached);
-  if (outcome.kind === "unchanged") return sendUnchanged(sharing, exchange);
-  const rows = observed === undefined ? outcome.rows : countRows(outcome.rows, observed);
-  const recipe = { format, codec, url, sharing, deadline, limits, spool: service.spool };
-  const answer = await beginResponse({ rows, page: outcome.page }, recipe);
-  setServerTiming(observed, exchange, context);
-  switch (answer.kind) {
-    case "whole":
-      if (key !== undefined) {
-        const again =
-          answer.cached === undefined ? answer : { ...answer, cached: { ...answer.cached, state: "hit" as const } };
-        if (observed !== undefined) keepKnown(again, observed);
-        context.remembered.offer(key, again, rows.watch);
-      }
-      return await sendWhole(answer, exchange);
-    case "file":
-      return await sendFile(answer, exchange);
-    case "long":
-      return await sendLong(answer, exchange);
-  }
+  return response;
+}
+
+function unchanged(sharing: Sharing): UnchangedResponse {
+  const { cached } = sharing;
+  return { kind: "unchanged", headers: responseHeaders(undefined, "", sharing), tag: cached?.tag, cached };
 }
 
 function cachedResponse(
@@ -98,14 +100,4 @@ function cachedResponse(
 export function asksForNewRows({ cache }: Endpoint, header: string | undefined): boolean {
   if (cache === undefined || cache.kind === "on-write" || !cache.allowsClientRefresh) return false;
   return /(?:^|,)\s*no-cache\s*(?:,|$)/i.test(header ?? "");
-}
-
-function sendUnchanged(sharing: Sharing, { response, requestId }: EndpointExchange): void {
-  const headers = [
-    ...responseHeaders(undefined, "", sharing),
-    ...snapshotHeaders(sharing.cached),
-    "X-Request-Id",
-    requestId,
-  ];
-  response.writeHead(304, [...headers, "ETag", `"${sharing.cached?.tag}"`]).end();
 }

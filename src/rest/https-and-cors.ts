@@ -1,40 +1,29 @@
 import type { IncomingMessage } from "node:http";
+import type { AccessConfig } from "../config/access-config.ts";
 import { RequestFailure } from "../failure.ts";
 import { corsHeaders, variesByOrigin } from "../http/cors.ts";
-import { clientOf } from "../http/forwarded.ts";
-import { httpsProblem, strictTransport } from "../http/https-only.ts";
-import type { RestContext } from "./rest-app.ts";
-import type { HttpExchange } from "./send-failure.ts";
+import { checkHttps } from "../http/https-only.ts";
+import type { HttpExchange } from "./exchange.ts";
 
-/** Lets nothing pass that others could have read, where HTTPS is enforced; decisions 1. */
-export function enforceHttps({ request, response }: HttpExchange, { access }: RestContext): void {
-  const { https, proxies } = access;
-  if (https === undefined) return;
-  const client = clientOf(request, proxies);
-  const problem = https.tls === undefined ? httpsProblem(request, client) : undefined;
-  if (problem === undefined) {
-    if (client.isSecure) response.setHeader(...strictTransport);
-    return;
-  }
-  throw new RequestFailure({
-    kind: "https-required",
-    location: problem === "refused" ? undefined : problem.location,
-  });
+/** Rejects plain HTTP where HTTPS is enforced. */
+export function enforceHttps({ request, response }: HttpExchange, access: AccessConfig): void {
+  const problem = checkHttps(request, response, access);
+  if (problem !== undefined) throw new RequestFailure({ kind: "https-required", location: problem.location });
 }
 
-/** Tells browsers whether a page of another origin may read the answer, whatever the answer will be. */
-export function setCorsHeaders({ request, response }: HttpExchange, { access: { cors } }: RestContext): void {
+/** Lets pages of other origins read the response, whatever it will be, as far as the project allows. */
+export function setCorsHeaders({ request, response }: HttpExchange, { cors }: AccessConfig): void {
   if (cors === undefined) return;
   if (variesByOrigin(cors)) response.setHeader("Vary", "Origin");
   if (request.headers.origin === undefined || request.method === "OPTIONS") return;
   for (const [name, value] of corsHeaders(cors, corsRequest(request, [])).headers) response.setHeader(name, value);
 }
 
-/** What a browser wants to know before it lets a page call. Credentials never come with it, so none are asked for. */
+/** The response to a preflight. Browsers send no credentials with it, so none are needed. */
 export function preflightHeaders(
   request: IncomingMessage,
   allow: readonly string[],
-  { access: { cors } }: RestContext,
+  { cors }: AccessConfig,
 ): readonly (readonly [string, string])[] {
   return cors === undefined ? [] : corsHeaders(cors, corsRequest(request, allow)).headers;
 }

@@ -1,119 +1,83 @@
-import type { TokenExchange } from "../auth/oidc/token-exchange.ts";
-import type { Deadline } from "../calls/deadline.ts";
 import type { CallObserver } from "../calls/observed-call.ts";
-import type { AccessConfig } from "../config/access-config.ts";
 import type { Report } from "../events.ts";
-import type { Heartbeats } from "../heartbeat/open-heartbeats.ts";
+import type { Failure } from "../failure.ts";
 import { type Holdable, holdable } from "../http/holdable.ts";
-import type { Metrics } from "../metrics/open-metrics.ts";
-import type { Service } from "../service/service.ts";
-import type { AccessControl } from "./check-access.ts";
-import { type Docs, openDocs } from "./handle-docs.ts";
-import { handleRequest } from "./handle-request.ts";
-import { type LivePages, openLivePages } from "./live-pages.ts";
-import type { FinishedRequest, Watch } from "./observe-call.ts";
-import { openResponseCache, type ResponseCache } from "./response/response-cache.ts";
+import type { AdminParts, RestContext, RestService } from "./context.ts";
+import { openDocs } from "./docs.ts";
+import { tokenRoutes } from "./exchange-token.ts";
+import { adminRoutes } from "./handle-admin.ts";
+import { docsRoutes } from "./handle-docs.ts";
+import { handleRequest, type RestState } from "./handle-request.ts";
+import { openLivePages } from "./live-pages.ts";
+import { openResponseCache } from "./response/response-cache.ts";
+import { buildRouteTable } from "./route-table.ts";
+import type { RequestWatcher } from "./watch-request.ts";
 
-/** The REST surface of a service: what a listener calls, and how it is brought to rest. */
+/** The REST surface of a service: what a listener calls, and how it shuts down. */
 export interface RestApp extends Holdable {
-  /** Makes another state ready; what it gives back serves that from now on. Calls in flight keep theirs. */
-  prepare(service: Service): Promise<() => void>;
-  /** From now on new calls are refused with 503; those in flight go on. */
+  /** Prepares another state; what it returns serves that from then on. Calls in flight keep theirs. */
+  prepare(service: RestService): Promise<() => void>;
+  /** From now on new calls are rejected with 503; those in flight go on. */
   drain(): void;
   /** Ends the calls in flight: their queries are interrupted. */
   cancelAll(): void;
-  /** Ends what never ends by itself: pages that wait to hear of changes. */
+  /** Ends what never ends by itself: pages that wait for changes. */
   endStreams(): void;
-}
-
-/** What is told of the service itself, beside what it serves. */
-export interface OwnParts {
-  /** Undefined when they are off, or not served on the REST port. */
-  readonly metrics: Pick<Metrics, "text" | "contentType"> | undefined;
-  readonly heartbeats: Pick<Heartbeats, "statuses"> | undefined;
-}
-
-/** What a request sees of the app around it. */
-export interface RestContext {
-  readonly service: Service;
-  readonly report: Report;
-  readonly isDraining: () => boolean;
-  /** Calls in flight. */
-  readonly deadlines: Set<Deadline>;
-  readonly remembered: ResponseCache;
-  readonly access: AccessConfig;
-  readonly gate: AccessControl;
-  readonly tokenExchange: TokenExchange | undefined;
-  readonly watch: Watch;
-  readonly now: () => Date;
-  /** Undefined when there is no documentation to be had. */
-  readonly docs: Docs | undefined;
-  /** Pages that hear of changes, in `eider dev`. */
-  readonly livePages: LivePages | undefined;
-  /** Undefined when health and metrics have a listener of their own. */
-  readonly admin: OwnParts | undefined;
 }
 
 export interface RestOptions {
   readonly report: Report;
   readonly now: () => Date;
   readonly observers: readonly CallObserver[];
-  /** Hears of every request, those that reach no endpoint too. */
-  readonly answered?: ((answered: FinishedRequest) => void) | undefined;
-  /** Whether the page at /docs shows what has changed by itself. */
+  readonly watcher?: RequestWatcher | undefined;
+  /** Whether the page at /docs shows changes by itself. */
   readonly isLive?: boolean;
-  /** `elsewhere`: health and metrics have a listener of their own. Absent: health alone is told here. */
-  readonly admin?: OwnParts | "elsewhere";
-  /** Whether answers say how long their parts took. */
-  readonly tellsTimes?: boolean;
+  /** `elsewhere`: health and metrics have a listener of their own. Absent: only health is served here. */
+  readonly admin?: AdminParts | "elsewhere";
+  /** Whether responses have the header `Server-Timing`. */
+  readonly sendsServerTiming?: boolean;
 }
 
-const HEALTH_ALONE: OwnParts = { metrics: undefined, heartbeats: undefined };
+const HEALTH_ALONE: AdminParts = { metrics: undefined, heartbeats: undefined };
 
-export function openRestApp(first: Service, options: RestOptions): RestApp {
-  const { report, now, observers, answered, isLive = false, tellsTimes = false, admin = HEALTH_ALONE } = options;
+export function openRestApp(first: RestService, options: RestOptions): RestApp {
+  const { report, now, observers, watcher, isLive = false, sendsServerTiming = false, admin = HEALTH_ALONE } = options;
   let draining = false;
-  const deadlines = new Set<Deadline>();
+  const stops = new Set<(failure: Failure) => void>();
   const livePages = isLive ? openLivePages() : undefined;
-  let context = contextOf(first);
+  let state = stateOf(first);
 
-  function contextOf(service: Service): RestContext {
+  function stateOf(service: RestService): RestState {
     const { access, cache, docs } = service.project.main;
-    return {
-      service,
+    const context: RestContext = {
+      callee: service,
+      rateLimiter: service.rateLimiter,
+      observers,
       report,
-      isDraining: () => draining,
-      deadlines,
-      remembered: openResponseCache(cache?.maxBytes),
-      access,
-      gate: {
-        authenticators: service.authenticators,
-        rateLimiter: service.rateLimiter,
-        proxies: access.proxies,
-        now: () => performance.now(),
-      },
-      tokenExchange: access.auth && service.authenticators.of(access.auth).exchange,
-      watch: {
-        observers,
-        needsParameters: observers.some(({ needsParameters }) => needsParameters),
-        proxies: access.proxies,
-        now,
-        answered,
-        tellsTimes,
-      },
       now,
+      service,
+      isDraining: () => draining,
+      stops,
+      responseCache: openResponseCache(cache?.maxBytes),
+      access,
+      tokenExchange: access.auth && service.authenticators.of(access.auth).exchange,
+      needsParameters: observers.some(({ needsParameters }) => needsParameters),
+      watcher,
+      sendsServerTiming,
       docs: docs && openDocs(service, { now, isLive }),
       livePages,
       admin: admin === "elsewhere" ? undefined : admin,
     };
+    const own = { ...adminRoutes(context), ...docsRoutes(context), ...tokenRoutes(context) };
+    return { context, routes: buildRouteTable(service.endpoints, own, access.cors) };
   }
 
   return {
-    ...holdable((request, response) => handleRequest(request, response, context)),
+    ...holdable((request, response) => handleRequest(request, response, state)),
     async prepare(service) {
-      const next = contextOf(service);
+      const next = stateOf(service);
       return () => {
-        context = next;
+        state = next;
         livePages?.reload();
       };
     },
@@ -122,7 +86,7 @@ export function openRestApp(first: Service, options: RestOptions): RestApp {
       livePages?.close();
     },
     cancelAll() {
-      for (const deadline of deadlines) deadline.cancel({ kind: "draining" });
+      for (const stop of stops) stop({ kind: "draining" });
     },
     endStreams: () => livePages?.close(),
   };

@@ -1,20 +1,21 @@
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { CorsPolicy } from "../http/cors.ts";
+import type { OwnRoute, OwnRoutes } from "./own-route.ts";
 import { headersOf } from "./read-params/read-headers.ts";
 import { type CachingRules, cachingRules } from "./response/headers.ts";
 
-/** What a path leads to. Parameters are as they stand in the URL, not yet decoded. */
+/** An endpoint and what is known of its route at load. */
+export interface EndpointMatch extends Routed {
+  /** As they stand in the URL, not yet decoded. */
+  readonly pathParams: ReadonlyMap<string, string>;
+}
+
+/** What a path leads to. */
 export type Match =
-  | {
-      readonly kind: "endpoint";
-      readonly endpoint: Endpoint;
-      readonly pathParams: ReadonlyMap<string, string>;
-      /** Names of the headers that it reads, in lower case. */
-      readonly headers: readonly string[];
-      readonly caching: CachingRules;
-    }
+  | { readonly kind: "own"; readonly route: OwnRoute }
+  | ({ readonly kind: "endpoint" } & EndpointMatch)
   /** The path is known, the method is not. */
-  | { readonly kind: "other-methods"; readonly methods: readonly string[] }
+  | { readonly kind: "other-methods"; readonly allow: readonly string[] }
   | { readonly kind: "none" };
 
 export interface RouteTable {
@@ -29,30 +30,52 @@ interface Node {
 
 interface Routed {
   readonly endpoint: Endpoint;
+  /** Names of the headers that it reads, in lower case. */
   readonly headers: readonly string[];
   readonly caching: CachingRules;
 }
 
 const newNode = (): Node => ({ texts: new Map(), param: undefined, endpoints: new Map() });
 
-/** All REST endpoints, found by path. A fixed text wins over a parameter; a trailing slash makes no difference. */
-export function buildRouteTable(endpoints: readonly Endpoint[], cors: CorsPolicy | undefined): RouteTable {
+/**
+ * The routes of the service itself, then those of endpoints. A fixed text wins over a parameter; a trailing slash makes no
+ * difference.
+ */
+export function buildRouteTable(
+  endpoints: readonly Endpoint[],
+  own: OwnRoutes,
+  cors: CorsPolicy | undefined,
+): RouteTable {
   const root = newNode();
+  const ownRoutes = new Map(Object.entries(own));
+  const below = [...ownRoutes].flatMap(([path, route]) =>
+    path.endsWith("*") ? [{ prefix: path.slice(0, -1), route }] : [],
+  );
   for (const endpoint of endpoints) {
     const headers = headersOf(endpoint.parameters);
     if (endpoint.route !== undefined) add(root, { endpoint, headers, caching: cachingRules(endpoint, cors) });
   }
   return {
     match(method, path) {
+      const route = ownRoutes.get(path) ?? below.find(({ prefix }) => path.startsWith(prefix))?.route;
+      if (route !== undefined) {
+        return route.methods.includes(method)
+          ? { kind: "own", route }
+          : { kind: "other-methods", allow: allowed(route.methods) };
+      }
       const segments = path.split("/").slice(1);
       if (segments.at(-1) === "") segments.pop();
       const methods = new Set<string>();
       const values: string[] = [];
       const found = find(root, segments, 0, method, values, methods);
       if (found !== undefined) return { kind: "endpoint", ...found, pathParams: nameValues(found.endpoint, values) };
-      return methods.size > 0 ? { kind: "other-methods", methods: [...methods] } : { kind: "none" };
+      return methods.size > 0 ? { kind: "other-methods", allow: allowed([...methods]) } : { kind: "none" };
     },
   };
+}
+
+function allowed(methods: readonly string[]): readonly string[] {
+  return [...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"];
 }
 
 function add(root: Node, routed: Routed): void {

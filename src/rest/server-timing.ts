@@ -1,16 +1,15 @@
 import { eachPhase } from "../calls/call-marks.ts";
 import type { ObservedCall } from "../calls/observed-call.ts";
-import type { EndpointExchange } from "./exchange.ts";
-import type { RestContext } from "./rest-app.ts";
+import type { RestContext } from "./context.ts";
+import type { HttpExchange } from "./exchange.ts";
 
-/** Tells how long the phases took that are over when the head is written, where that is told. */
+/** Adds the durations of the phases that are over when the headers are written, where the project asks for it. */
 export function setServerTiming(
-  observed: ObservedCall | undefined,
-  { response }: Pick<EndpointExchange, "response">,
-  { watch }: Pick<RestContext, "watch">,
+  { startedAt, marks }: ObservedCall,
+  { response }: HttpExchange,
+  { sendsServerTiming }: RestContext,
 ): void {
-  if (!watch.tellsTimes || observed?.marks === undefined || response.headersSent) return;
-  const { startedAt, marks } = observed;
+  if (!sendsServerTiming || marks === undefined || response.headersSent) return;
   const times: string[] = [];
   const now = performance.now();
   eachPhase({ startedAt, marks }, now, (phase, from, to) => {

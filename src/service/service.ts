@@ -15,7 +15,6 @@ import type { Engine } from "../engines/engine.ts";
 import { engine as engineType } from "../engines/index.ts";
 import type { Report } from "../events.ts";
 import type { RateLimiter } from "../rate-limit/rate-limiter.ts";
-import { buildRouteTable, type RouteTable } from "../rest/route-table.ts";
 import { type OpenedCaches, openProjectCaches } from "./project-caches.ts";
 import { type OpenOptions, openSharedState, policiesOf, type SharedState, sharedStateKey } from "./shared-state.ts";
 import { type Compiled, type Verified, verifyAll, verifyLate } from "./verify-endpoints.ts";
@@ -26,7 +25,6 @@ export type { OpenOptions } from "./shared-state.ts";
 export interface Service extends Callee {
   readonly project: Project;
   readonly endpoints: readonly Endpoint[];
-  readonly routes: RouteTable;
   readonly sources: ConnectionStatus;
   readonly authenticators: Authenticators;
   readonly rateLimiter: RateLimiter;
@@ -209,7 +207,6 @@ function serviceOf(
     engine,
     spool,
     endpoints,
-    routes: buildRouteTable(endpoints, project.main.access.cors),
     sources,
     authenticators,
     rateLimiter,

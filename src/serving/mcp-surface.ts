@@ -2,9 +2,8 @@ import { afterMs } from "../cache/schedule.ts";
 import type { CallObserver } from "../calls/observed-call.ts";
 import type { McpSettings } from "../config/mcp-config.ts";
 import type { Report, ServiceEvent } from "../events.ts";
-import { clientOf } from "../http/forwarded.ts";
 import { holdable } from "../http/holdable.ts";
-import { httpsProblem, strictTransport } from "../http/https-only.ts";
+import { checkHttps } from "../http/https-only.ts";
 import type { RequestHandler } from "../http/listen.ts";
 import { requestIdOf } from "../http/request-id.ts";
 import { type McpEndpoints, openMcpEndpoints } from "../mcp/endpoints/open-mcp-endpoints.ts";
@@ -46,27 +45,18 @@ export async function openMcpSurface(service: Service, options: McpSurfaceOption
     protectedResource: () => protectedResourceOf(name, settings),
   });
 
-  const answer: RequestHandler = (request, response) => {
-    const { https, proxies } = access;
-    if (https !== undefined) {
-      const client = clientOf(request, proxies);
-      const problem = https.tls === undefined ? httpsProblem(request, client) : undefined;
-      // Agents send credentials: nobody is led elsewhere with them.
-      if (problem !== undefined) {
-        const requestId = requestIdOf(request.headers["x-request-id"]);
-        response
-          .writeHead(403, { "Content-Type": "application/json", "X-Request-Id": requestId })
-          .end('{"error":"HTTPS is required"}');
-        return;
-      }
-      response.setHeader(...strictTransport);
-    }
-    server.handle(request, response);
+  const handle: RequestHandler = (request, response) => {
+    if (checkHttps(request, response, access) === undefined) return server.handle(request, response);
+    // Agents send credentials: they are not redirected with them.
+    const requestId = requestIdOf(request.headers["x-request-id"]);
+    response
+      .writeHead(403, { "Content-Type": "application/json", "X-Request-Id": requestId })
+      .end('{"error":"HTTPS is required"}');
   };
 
   return {
     server,
-    ...holdable(answer),
+    ...holdable(handle),
     async prepare(next) {
       const { mcp = settings, access: border, name: called } = next.project.main;
       const made = await productOf(next, mcp);

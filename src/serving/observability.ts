@@ -18,7 +18,7 @@ export interface Observability {
   readonly onEvent: Report;
   /** Follows the service as its surfaces do. */
   readonly surface: Surface;
-  readonly rest: Required<Pick<RestOptions, "admin" | "tellsTimes">>;
+  readonly rest: Required<Pick<RestOptions, "admin" | "sendsServerTiming">>;
   /** What a listener of its own answers, where there is one. */
   readonly admin: { readonly host: string; readonly port: number; readonly handle: RequestHandler } | undefined;
   /** Counts of the process too. */
@@ -53,7 +53,7 @@ export async function openObservability(
     const { sources, caches } = service;
     return { health: { sources, caches, heartbeats }, isDraining, metrics };
   }, report);
-  const tellsTimes = isDev || tracing !== undefined || log.level === "debug" || log.level === "trace";
+  const sendsServerTiming = isDev || tracing !== undefined || log.level === "debug" || log.level === "trace";
   return {
     observers,
     onEvent: (event) => metrics?.heard(event),
@@ -73,7 +73,7 @@ export async function openObservability(
       cancelAll() {},
       endStreams() {},
     },
-    rest: { admin: observation.admin === undefined ? { metrics, heartbeats } : "elsewhere", tellsTimes },
+    rest: { admin: observation.admin === undefined ? { metrics, heartbeats } : "elsewhere", sendsServerTiming },
     admin: observation.admin && { ...observation.admin, handle },
     watchProcess: () => metrics?.watchProcess(),
     async close() {

@@ -6,7 +6,7 @@ import { openDuckDb } from "./open-duckdb.ts";
 const TABLE = "CREATE TABLE t AS SELECT range AS id FROM range(1000000)";
 const ENDLESS = "SELECT count(*) FROM t a, t b WHERE (a.id * b.id) % 7 = 3";
 const ENDLESS_STREAM = "SELECT a.id FROM t a, t b";
-const timeout = new RequestFailure({ kind: "query-timeout" });
+const timeout = new RequestFailure({ kind: "query-timeout", limitMs: 1 });
 
 function abortAfter(ms: number): { signal: AbortSignal; since: () => number } {
   const controller = new AbortController();

@@ -2,6 +2,8 @@ import type { Authenticated } from "../../auth/authenticator.ts";
 import type { Authenticators } from "../../auth/authenticators.ts";
 import { anonymous } from "../../auth/identity.ts";
 import type { AuthPolicy } from "../../auth/policy.ts";
+import { admit as admitCall } from "../../calls/admit.ts";
+import { failureOf } from "../../calls/run-call.ts";
 import type { McpAuth, McpSettings } from "../../config/mcp-config.ts";
 import type { Failure } from "../../failure.ts";
 import type { RateLimiter } from "../../rate-limit/rate-limiter.ts";
@@ -20,9 +22,8 @@ export interface McpAccessParts {
 const ANONYMOUS: AccessDecision = { kind: "identity", identity: anonymous };
 
 /**
- * `mcp.auth` governs MCP, method by method. An endpoint that is protected of its own needs a caller that this or its own
- * block knows. Wrong credentials are refused even where none are needed: rows that depend on the caller would silently be
- * others. Spec 5.5, decisions 9.
+ * `mcp.auth` governs MCP, method by method. An endpoint with an `auth` block of its own needs an identity that either block
+ * knows. Wrong credentials are rejected even where none are needed: the client would otherwise get rows of another user.
  */
 export function openMcpAccess({ settings, catalog, authenticators, rateLimiter }: McpAccessParts): McpAccess {
   const { auth } = settings;
@@ -62,23 +63,24 @@ export function openMcpAccess({ settings, catalog, authenticators, rateLimiter }
       failure.kind === "unauthorized"
         ? challengesOf(policy, { ...asked, publicUrl: settings.publicUrl, hasMetadata: !isOwn })
         : [];
-    const refusal: AccessDecision = { kind: "refused", failure, challenges };
-    const rateLimit = called?.endpoint.rateLimit;
-    if (called === undefined || rateLimit === undefined) return refusal;
-    return guessed(called, asked.address, refusal);
+    const refusal = { kind: "refused", failure, challenges } as const;
+    return called?.endpoint.rateLimit === undefined ? refusal : counted(called, asked.address, refusal);
   }
 
-  /** Whoever guesses is counted by its address. */
-  async function guessed(
-    { label, endpoint }: Called,
+  /** Failed attempts count for the client's address. */
+  async function counted(
+    { label, endpoint: { rateLimit } }: Called,
     address: string,
-    refusal: AccessDecision,
+    refusal: Extract<AccessDecision, { kind: "refused" }>,
   ): Promise<AccessDecision> {
-    if (endpoint.rateLimit === undefined) return refusal;
-    const who = { address, username: undefined };
-    const { allowed, retryAfterSeconds } = await rateLimiter.take(label, endpoint.rateLimit, who);
-    if (allowed) return refusal;
-    return { kind: "refused", failure: { kind: "too-many-requests", retryAfterSeconds }, challenges: [] };
+    const admission = { rateLimiter, address: () => address, onCounted: undefined };
+    try {
+      const identity = await admitCall(refusal, { name: label, rateLimit }, admission);
+      return { kind: "identity", identity };
+    } catch (error) {
+      const failure = failureOf(error);
+      return failure.kind === "too-many-requests" ? { kind: "refused", failure, challenges: [] } : refusal;
+    }
   }
 
   return { admit };

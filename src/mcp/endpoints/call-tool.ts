@@ -1,3 +1,4 @@
+import type { CallContext } from "../../calls/run-call.ts";
 import type { Call } from "../../calls/run-endpoint.ts";
 import { runWrite } from "../../calls/run-write.ts";
 import type { McpSettings } from "../../config/mcp-config.ts";
@@ -5,7 +6,7 @@ import type { Written } from "../../engines/engine.ts";
 import type { RawValue } from "../../params/parameter.ts";
 import type { McpCall, ToolResult } from "../mcp-service.ts";
 import { rawParamsOf } from "./arguments.ts";
-import { type Attempting, attempt } from "./attempt.ts";
+import { attempt, type CallState } from "./attempt.ts";
 import type { Tool } from "./catalog.ts";
 import { gatherRows } from "./gather-rows.ts";
 import { bytesColumn, type Reading, readOpened, takeRows, takeValue } from "./read-rows.ts";
@@ -13,7 +14,7 @@ import { firstColumnText, rowsText } from "./rows-text.ts";
 import { failedResult, rowsResult, structuredRows, textBlock } from "./tool-result.ts";
 
 export interface ToolCalling {
-  readonly attempting: Attempting;
+  readonly context: CallContext;
   readonly settings: McpSettings;
 }
 
@@ -21,41 +22,35 @@ export interface ToolCalling {
 export async function callTool(
   tool: Tool,
   { args, call }: { readonly args: ReadonlyMap<string, RawValue>; readonly call: McpCall },
-  { attempting, settings }: ToolCalling,
+  { context, settings }: ToolCalling,
 ): Promise<ToolResult> {
   const params = rawParamsOf(tool.places, args);
-  const attempted = await attempt(
-    tool,
-    { call, raw: params.raw },
-    {
-      attempting,
-      work: (running) => {
-        call.progress(0, 100, "running the query");
-        call.log("info", `running ${tool.mcp.name}`);
-        const reading: Reading = { ...running, called: tool, params, call, attempting };
-        return tool.endpoint.operation.kind === "write"
-          ? writeResult(tool, reading, settings)
-          : readResult(tool, reading, settings);
-      },
-    },
-  );
+  const work = (state: CallState): Promise<ToolResult> => {
+    call.progress(0, 100, "running the query");
+    call.log("info", `running ${tool.mcp.name}`);
+    const reading: Reading = { ...state, called: tool, params, call, callee: context.callee };
+    return tool.endpoint.operation.kind === "write"
+      ? writeResult(tool, reading, settings)
+      : readResult(tool, reading, settings);
+  };
+  const attempted = await attempt(tool, { call, raw: params.raw, work }, context);
   if (attempted.kind === "failed") {
-    call.log("error", attempted.told.text);
-    return failedResult(attempted.told.text);
+    call.log("error", attempted.advice);
+    return failedResult(attempted.advice);
   }
   call.progress(100, 100, "done");
   return attempted.value;
 }
 
 function readResult({ mcp, result }: Tool, reading: Reading, settings: McpSettings): Promise<ToolResult> {
-  const { call, seen } = reading;
+  const { call, observed } = reading;
   return readOpened(reading, async (opened) => {
     if (result.kind === "media") {
       const index = bytesColumn(opened.columns);
       if (index < 0) return failedResult("The query has no column of bytes (BLOB)");
       const data = await takeValue(opened, index, reading);
       if (data === undefined) return failedResult("The query found nothing");
-      seen.format = result.block;
+      observed.format = result.block;
       call.log("info", `${result.block} read`);
       const block = { type: result.block, data, mimeType: mcp.mimeType };
       return { content: JSON.stringify([block]), structuredContent: undefined, isError: false };
@@ -63,12 +58,12 @@ function readResult({ mcp, result }: Tool, reading: Reading, settings: McpSettin
     const rows = await takeRows(opened, reading, settings);
     call.log("info", `${rows.count} rows read`);
     if (result.kind === "values") {
-      seen.format = "text";
+      observed.format = "text";
       return rowsResult(rows, firstColumnText(rows), settings);
     }
     const isStructured = result.as === "json";
     const as = isStructured ? settings.resultText : result.as;
-    seen.format = as;
+    observed.format = as;
     const told = rowsResult(rows, rowsText(rows, as), settings);
     return isStructured ? { ...told, structuredContent: structuredRows(rows) } : told;
   });
@@ -76,19 +71,18 @@ function readResult({ mcp, result }: Tool, reading: Reading, settings: McpSettin
 
 /** A write runs once: whoever is told of a failure decides whether to try again. */
 async function writeResult({ endpoint }: Tool, reading: Reading, settings: McpSettings): Promise<ToolResult> {
-  const { params, call, deadline, seen, marks, attempting } = reading;
+  const { params, call, deadline, observed, callee } = reading;
   const encode = async ({ rowsAffected, rows }: Written): Promise<string> => {
     call.progress(50, 100, "changed");
     call.log("info", "statements executed");
-    seen.rows = rowsAffected;
-    seen.format = "json";
+    observed.format = "json";
     if (rows === undefined) return `{"rows_affected":${rowsAffected}}`;
     const { json, cut } = await gatherRows(rows, () => rows.next(), settings);
     if (cut !== undefined) await rows.close();
     return `{"rows_affected":${rowsAffected},"data":${json}${cut === undefined ? "" : ',"truncated":true'}}`;
   };
-  const writing: Call = { ...params, identity: call.identity, deadline, marks };
-  const told = await runWrite(endpoint, { ...writing, idempotencyKey: undefined, encode }, attempting.callee);
-  call.log("info", `${seen.rows} rows changed`);
-  return { content: `[${textBlock(told)}]`, structuredContent: told, isError: false };
+  const writing: Call = { ...params, identity: call.identity, deadline, observed };
+  const { rowsAffected, body } = await runWrite(endpoint, { ...writing, idempotencyKey: undefined, encode }, callee);
+  call.log("info", `${rowsAffected} rows changed`);
+  return { content: `[${textBlock(body)}]`, structuredContent: body, isError: false };
 }

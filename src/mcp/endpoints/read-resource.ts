@@ -1,11 +1,12 @@
 import type { CachedFrom } from "../../calls/cached-read.ts";
+import type { CallContext } from "../../calls/run-call.ts";
 import type { McpSettings } from "../../config/mcp-config.ts";
 import type { Failure } from "../../failure.ts";
 import type { RawValue } from "../../params/parameter.ts";
 import type { Column } from "../../result/column.ts";
 import { type McpCall, McpError, type McpProblem, type ResourceResult } from "../mcp-service.ts";
 import { rawParamsOf } from "./arguments.ts";
-import { type Attempting, attempt } from "./attempt.ts";
+import { attempt, type CallState } from "./attempt.ts";
 import type { Resource } from "./catalog.ts";
 import { bytesColumn, type Reading, readOpened, takeRows, takeValue } from "./read-rows.ts";
 import type { ResultKind } from "./result-kind.ts";
@@ -19,7 +20,7 @@ export interface ResourceReading {
 }
 
 export interface ResourceContext {
-  readonly attempting: Attempting;
+  readonly context: CallContext;
   readonly settings: McpSettings;
 }
 
@@ -27,27 +28,21 @@ export interface ResourceContext {
 export async function readResource(
   resource: Resource,
   { uri, args, call }: ResourceReading,
-  { attempting, settings }: ResourceContext,
+  { context, settings }: ResourceContext,
 ): Promise<ResourceResult> {
   const params = rawParamsOf(resource.places, args);
-  const attempted = await attempt(
-    resource,
-    { call, raw: params.raw },
-    {
-      attempting,
-      work: (running) => {
-        call.progress(0, 100, "running the query");
-        return contentsOf(resource, { ...running, called: resource, params, call, attempting }, settings);
-      },
-    },
-  );
-  if (attempted.kind === "failed") throw new McpError(problemOf(attempted.failure, attempted.told.text));
+  const work = (state: CallState): Promise<Contents> => {
+    call.progress(0, 100, "running the query");
+    return contentsOf(resource, { ...state, called: resource, params, call, callee: context.callee }, settings);
+  };
+  const attempted = await attempt(resource, { call, raw: params.raw, work }, context);
+  if (attempted.kind === "failed") throw new McpError(problemOf(attempted.failure, attempted.advice));
   call.progress(100, 100, "done");
   const { contents, cached } = attempted.value;
   if (contents.length === 0) throw new McpError({ kind: "resource-not-found", uri });
   return {
     contents: JSON.stringify(contents.map((content) => ({ uri, ...content }))),
-    ttlMs: ttlOf(cached, attempting.now().getTime()),
+    ttlMs: ttlOf(cached, context.now().getTime()),
     isPrivate: dependsOnCaller(resource, settings),
   };
 }

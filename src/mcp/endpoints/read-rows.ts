@@ -1,9 +1,9 @@
-import { type Call, type PageOfRows, type ReadResult, runEndpoint } from "../../calls/run-endpoint.ts";
+import { type Call, type Callee, type PageOfRows, type ReadResult, runEndpoint } from "../../calls/run-endpoint.ts";
 import { RequestFailure } from "../../failure.ts";
 import type { Chunk } from "../../result/chunk.ts";
 import type { Column } from "../../result/column.ts";
 import type { McpCall } from "../mcp-service.ts";
-import type { Attempting, Called, CallState } from "./attempt.ts";
+import type { Called, CallState } from "./attempt.ts";
 import { type GatheredRows, type GatherLimits, gatherRows } from "./gather-rows.ts";
 import { valueTexts } from "./rows-text.ts";
 
@@ -12,7 +12,7 @@ export interface Reading extends CallState {
   readonly called: Called;
   readonly params: Pick<Call, "raw" | "errors">;
   readonly call: McpCall;
-  readonly attempting: Attempting;
+  readonly callee: Callee;
 }
 
 /** Rows that can be taken. */
@@ -23,17 +23,15 @@ export interface OpenedRows extends Pick<ReadResult, "page" | "cached"> {
 
 /** Runs a read, and closes its rows when enough of them are taken. */
 export async function readOpened<T>(reading: Reading, take: (opened: OpenedRows) => Promise<T>): Promise<T> {
-  const { called, params, call, deadline, seen, marks, attempting } = reading;
+  const { called, params, call, deadline, observed, callee } = reading;
   const { identity } = call;
-  const outcome = await runEndpoint(called.endpoint, { ...params, identity, deadline, marks }, attempting.callee);
-  if (outcome.kind === "unchanged") throw new Error("nobody said that it has the rows");
+  const outcome = await runEndpoint(called.endpoint, { ...params, identity, deadline, observed }, callee);
+  if (outcome.kind === "unchanged") throw new Error("only REST clients can have the rows already");
   const { rows, page, cached } = outcome;
-  seen.cache = cached?.state;
   call.progress(50, 100, "reading rows");
   call.log("info", "query executed");
-  const next = (): Promise<Chunk | undefined> => rows.next();
   try {
-    return await take({ columns: rows.columns, next: () => deadline.spend(next), page, cached });
+    return await take({ columns: rows.columns, next: rows.next, page, cached });
   } finally {
     await rows.close();
   }
@@ -45,9 +43,9 @@ export interface ReadRows extends GatheredRows {
 }
 
 /** As many rows as a result may hold. */
-export async function takeRows(opened: OpenedRows, { seen }: CallState, limits: GatherLimits): Promise<ReadRows> {
+export async function takeRows(opened: OpenedRows, { observed }: CallState, limits: GatherLimits): Promise<ReadRows> {
   const gathered = await gatherRows(opened, opened.next, limits);
-  seen.rows = gathered.count;
+  observed.rows = gathered.count;
   return { ...gathered, page: opened.page };
 }
 
@@ -55,12 +53,12 @@ export async function takeRows(opened: OpenedRows, { seen }: CallState, limits: 
 export async function takeValue(
   { columns, next }: OpenedRows,
   index: number,
-  { seen, attempting }: Reading,
+  { observed, callee }: Reading,
 ): Promise<string | undefined> {
   const { rows = 0, vectors = [] } = (await next()) ?? {};
-  seen.rows = Math.min(rows, 1);
+  observed.rows = Math.min(rows, 1);
   const [text] = rows === 0 ? [] : valueTexts(columns, { rows: 1, vectors }, index);
-  const { maxBufferedBytes } = attempting.callee.limits;
+  const { maxBufferedBytes } = callee.limits;
   if (text !== undefined && text.length > maxBufferedBytes) throw new RequestFailure({ kind: "body-too-large" });
   return text;
 }

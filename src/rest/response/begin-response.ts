@@ -1,4 +1,3 @@
-import type { Deadline } from "../../calls/deadline.ts";
 import type { ReadResult } from "../../calls/run-endpoint.ts";
 import type { Limits } from "../../config/project.ts";
 import type { Encoder, Frame, RowFormat } from "../../formats/format.ts";
@@ -9,25 +8,39 @@ import type { Spool } from "../../spool/spool.ts";
 import type { SpooledFile } from "../../spool/spooled-file.ts";
 import { gatherBuffered } from "./gather-buffered.ts";
 import { type CachedResponse, type HeaderList, nextPage, responseHeaders, type Sharing } from "./headers.ts";
-import type { FileResponse } from "./send-file.ts";
 import { type WholeResponse, wholeResponse } from "./whole-response.ts";
 
-/** An answer of which more is held than may be: it is streamed. Whoever has it closes its rows. */
-export interface LongResponse {
-  readonly kind: "long";
+/** A response in a file. */
+export interface FileResponse {
+  readonly kind: "file";
   readonly headers: HeaderList;
-  readonly format: RowFormat;
-  /** The first bytes, where they are many. */
-  readonly file: SpooledFile | undefined;
-  /** Bytes that are there already, taken out as they are sent. */
-  readonly begun: Uint8Array[];
-  readonly rows: ReadResult["rows"];
-  /** What makes bytes of the rows that follow; absent: all are there. */
-  readonly rest: { readonly encoder: Encoder; readonly chunk: Chunk | undefined } | undefined;
+  readonly contentType: string;
+  readonly file: SpooledFile;
+  /** Names exactly these bytes, where that is known; an ETag without its quotes. */
+  readonly tag: string | undefined;
   readonly cached: CachedResponse | undefined;
 }
 
-export type ResponseContext = WholeResponse | LongResponse | FileResponse;
+/** A response too large to be held: it is streamed. */
+export interface LongResponse {
+  readonly kind: "long";
+  readonly headers: HeaderList;
+  readonly contentType: string;
+  readonly isCompressible: boolean;
+  /** The first bytes, where they are many. */
+  readonly file: SpooledFile | undefined;
+  /** Bytes that have been encoded, removed as they are sent. */
+  readonly begun: Uint8Array[];
+  readonly rows: ReadResult["rows"];
+  /** Encodes the rows that follow. Absent: all have been encoded. */
+  readonly rest: { readonly encoder: Encoder; readonly chunk: Chunk | undefined } | undefined;
+  /** Of the snapshot that the rows come from. */
+  readonly tag: string | undefined;
+  readonly cached: CachedResponse | undefined;
+}
+
+/** A response with rows. Who holds it sends it, which closes what it holds. */
+export type RowsResponse = WholeResponse | LongResponse | FileResponse;
 
 /** What an answer depends on. */
 export interface Recipe {
@@ -36,7 +49,6 @@ export interface Recipe {
   /** Of the request: the next page's address is made of it. */
   readonly url: string;
   readonly sharing: Sharing;
-  readonly deadline: Deadline;
   readonly limits: Pick<Limits, "maxBufferedBytes">;
   readonly spool: Spool;
 }
@@ -50,7 +62,7 @@ const FIRST_ROWS = 512;
 export async function beginResponse(
   { rows, page }: Pick<ReadResult, "rows" | "page">,
   recipe: Recipe,
-): Promise<ResponseContext> {
+): Promise<RowsResponse> {
   let isLong = false;
   try {
     const next = nextPage(page, recipe.url);
@@ -82,15 +94,10 @@ async function beginBuffered(
   rows: ReadResult["rows"],
   encoder: Encoder,
   { headers, recipe }: Beginning,
-): Promise<ResponseContext> {
-  const { format, deadline, limits, spool } = recipe;
+): Promise<RowsResponse> {
+  const { format, limits, spool } = recipe;
   const { cached } = recipe.sharing;
-  const next = (): Promise<Chunk | undefined> => rows.next();
-  const gathered = await gatherBuffered(encoder, {
-    maxBytes: limits.maxBufferedBytes,
-    spool,
-    next: () => deadline.spend(next),
-  });
+  const gathered = await gatherBuffered(encoder, { maxBytes: limits.maxBufferedBytes, spool, next: rows.next });
   switch (gathered.kind) {
     case "in-memory":
       return await wholeResponse(gathered.pieces, gathered.size, { headers, format, cached });
@@ -101,17 +108,15 @@ async function beginBuffered(
     }
     case "too-many": {
       const rest = gathered.ended ? undefined : { encoder, chunk: undefined };
-      return { kind: "long", headers, format, file: gathered.file, begun: gathered.pieces, rows, rest, cached };
+      return longResponse({ file: gathered.file, begun: gathered.pieces, rows, rest }, { headers, recipe });
     }
   }
 }
 
-async function beginSmall(
-  rows: ReadResult["rows"],
-  encoder: Encoder,
-  { headers, recipe: { format, deadline, sharing } }: Beginning,
-): Promise<ResponseContext> {
-  const { cached } = sharing;
+async function beginSmall(rows: ReadResult["rows"], encoder: Encoder, beginning: Beginning): Promise<RowsResponse> {
+  const { headers, recipe } = beginning;
+  const { format } = recipe;
+  const { cached } = recipe.sharing;
   const pieces: Uint8Array[] = [];
   let size = 0;
   const add = (bytes: Uint8Array): boolean => {
@@ -119,19 +124,10 @@ async function beginSmall(
     size += bytes.length;
     return size <= SMALL_BYTES;
   };
-  const long = (rest: LongResponse["rest"]): LongResponse => ({
-    kind: "long",
-    headers,
-    format,
-    file: undefined,
-    begun: pieces,
-    rows,
-    rest,
-    cached,
-  });
-  const next = (): Promise<Chunk | undefined> => rows.next();
+  const long = (rest: LongResponse["rest"]): LongResponse =>
+    longResponse({ file: undefined, begun: pieces, rows, rest }, beginning);
   for (let isFirst = true; ; isFirst = false) {
-    const chunk = await deadline.spend(next);
+    const chunk = await rows.next();
     if (chunk === undefined) {
       const fits = add(encoder.end());
       return fits ? await wholeResponse(pieces, size, { headers, format, cached }) : long(undefined);
@@ -140,6 +136,15 @@ async function beginSmall(
     if (!add(encoder.encode(first))) return long({ encoder, chunk: rest });
     if (rest !== undefined && !add(encoder.encode(rest))) return long({ encoder, chunk: undefined });
   }
+}
+
+function longResponse(
+  body: Pick<LongResponse, "file" | "begun" | "rows" | "rest">,
+  { headers, recipe: { format, sharing } }: Beginning,
+): LongResponse {
+  const { contentType, compressible } = format;
+  const { cached } = sharing;
+  return { kind: "long", headers, contentType, isCompressible: compressible, ...body, tag: cached?.tag, cached };
 }
 
 function firstRows(chunk: Chunk, columns: readonly Column[]): readonly [Chunk, Chunk | undefined] {

@@ -1,5 +1,6 @@
 import type { PageOfRows } from "../../calls/run-endpoint.ts";
 import type { Endpoint } from "../../endpoint/endpoint.ts";
+import type { FileFormat } from "../../formats/format.ts";
 import { type CorsPolicy, variesByOrigin } from "../../http/cors.ts";
 import { canonicalHeaderName } from "../../params/parameter.ts";
 import { nextLink } from "../next-link.ts";
@@ -85,4 +86,16 @@ export function nextPage(page: PageOfRows | undefined, url: string): string {
   if (page === undefined) return "";
   const next = page.offset + page.limit;
   return page.limit > 0 && next < page.total ? nextLink(url, next) : "";
+}
+
+/** Tells a browser to save a file, and under which name. */
+export function attachment(endpoint: Pick<Endpoint, "route">, { name }: FileFormat): HeaderList {
+  return ["Content-Disposition", `attachment; filename="${fileNameOf(endpoint)}.${name}"`];
+}
+
+/** The last fixed part of the path, in characters that no system minds in a file's name. */
+export function fileNameOf({ route }: Pick<Endpoint, "route">): string {
+  const last = route?.segments.findLast((segment) => segment.kind === "text");
+  const safe = last?.kind === "text" ? last.text.replace(/[^\w.-]+/g, "_").replace(/^\.+/, "") : "";
+  return safe === "" ? "data" : safe;
 }

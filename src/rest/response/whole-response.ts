@@ -1,7 +1,8 @@
 import crypto from "node:crypto";
 import type { RowFormat } from "../../formats/format.ts";
+import { json } from "../../formats/json/json.ts";
 import type { Compressor } from "./compressors.ts";
-import type { CachedResponse, HeaderList } from "./headers.ts";
+import type { CachedResponse, CachingRules, HeaderList } from "./headers.ts";
 import { openLongTag } from "./long-tag.ts";
 
 /** A successful answer whose bytes are all there. It is the same for whoever asks, so many requests may share one. */
@@ -15,11 +16,14 @@ export interface WholeResponse {
   /** A short body once more, a character for each byte (Latin-1): Node sends it with the head, as one text. */
   readonly text?: string | undefined;
   readonly size: number;
-  /** Names exactly these bytes; an ETag without its quotes. */
-  readonly tag: string;
+  /** Names exactly these bytes; an ETag without its quotes. Undefined: the response is not stored. */
+  readonly tag: string | undefined;
   /** The body as it was packed so far, each way once. Absent: compression is not of use. */
   readonly packed: Map<Compressor, Promise<Uint8Array>> | undefined;
   readonly cached: CachedResponse | undefined;
+  /** What observers report of it, should it be sent again. */
+  readonly rows?: number | undefined;
+  readonly format?: string | undefined;
 }
 
 /** Smaller ones travel in one packet anyway. decisions.md 5. */
@@ -50,6 +54,21 @@ export async function wholeResponse(
     tag: cached?.tag ?? (await tagOfBody(body, size)),
     cached,
     packed: format.compressible && size > WORTH_PACKING_BYTES ? new Map() : undefined,
+  };
+}
+
+/** The response to a write. */
+export function writtenResponse(body: string, { vary }: CachingRules): WholeResponse {
+  const bytes = Buffer.from(body);
+  return {
+    kind: "whole",
+    headers: ["Vary", vary, "Cache-Control", "no-store"],
+    contentType: json.contentType,
+    body: [bytes],
+    size: bytes.length,
+    tag: undefined,
+    packed: undefined,
+    cached: undefined,
   };
 }
 

@@ -9,7 +9,7 @@ import { RequestFailure } from "../../../failure.ts";
 import { openDuckDb } from "../open-duckdb.ts";
 
 const NUMBERS = "CREATE TABLE t AS SELECT range AS id, 'n' || range AS name FROM range(250)";
-const timeout = new RequestFailure({ kind: "query-timeout" });
+const timeout = new RequestFailure({ kind: "query-timeout", limitMs: 1 });
 
 let folder: string;
 let count = 0;

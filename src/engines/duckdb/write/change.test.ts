@@ -4,7 +4,7 @@ import { RequestFailure } from "../../../failure.ts";
 import type { Change, TextRows } from "../../engine.ts";
 
 const never = (): AbortSignal => new AbortController().signal;
-const timeout = new RequestFailure({ kind: "query-timeout" });
+const timeout = new RequestFailure({ kind: "query-timeout", limitMs: 1 });
 
 function changeOf(change: Partial<Change> = {}): Change {
   return { connections: [], touches: ["t"], signal: never(), ...change };

@@ -25,12 +25,15 @@ type Store = WriteOnce["store"];
 /** Sends these statements with a key of their own, each time as the same request. */
 function sender(t: TestEngine, store: Store, { transaction }: { readonly transaction: boolean }) {
   const responses = openIdempotentResponses(Date.now);
-  return (...texts: readonly string[]): Promise<string> =>
-    responses.once({ scope: "s", key: "k", fingerprint: "f" }, async (record) => {
+  return async (...texts: readonly string[]): Promise<string> => {
+    const { body } = await responses.once({ scope: "s", key: "k", fingerprint: "f" }, async (record) => {
       const statements = texts.map((sql) => statement(sql));
       const write = { connections: [], statements, transaction, returnsData: true, signal };
-      return (await t.engine.writeOnce(write, { ...record, store, encode: encodeWritten })).response;
+      const written = await t.engine.writeOnce(write, { ...record, store, encode: encodeWritten });
+      return { rowsAffected: written.rowsAffected, body: written.response };
     });
+    return body;
+  };
 }
 
 async function rowsIn(t: TestEngine, table: string): Promise<unknown> {
@@ -129,13 +132,14 @@ describe("the table of an earlier version", () => {
         [hash, hash],
       ]);
       const responses = openIdempotentResponses(Date.now);
-      const response = await responses.once({ scope: "s", key: "k", fingerprint: "f" }, async (record) => {
+      const { body } = await responses.once({ scope: "s", key: "k", fingerprint: "f" }, async (record) => {
         const statements = [statement("INSERT INTO t VALUES (1)")];
         const write = { connections: [], statements, transaction: true, returnsData: false, signal };
         const store: Store = { kind: "database", name: "old", type: "duckdb" };
-        return (await engine.writeOnce(write, { ...record, store, encode: encodeWritten })).response;
+        const written = await engine.writeOnce(write, { ...record, store, encode: encodeWritten });
+        return { rowsAffected: written.rowsAffected, body: written.response };
       });
-      expect(response).toBe("the first response");
+      expect(body).toBe("the first response");
     } finally {
       await engine.close();
     }

@@ -91,8 +91,12 @@ function refuse(error: unknown): never {
   throw error;
 }
 
-function replayed({ response }: WriteProgress): OnceWritten {
-  return { response: response ?? "", ran: false };
+function replayed({ response = "", rowsAffected }: WriteProgress): OnceWritten {
+  return { response, rowsAffected, ran: false };
+}
+
+function ran({ response = "", rowsAffected }: WriteProgress): OnceWritten {
+  return { response, rowsAffected, ran: true };
 }
 
 /** All statements and the record in one transaction. */
@@ -104,8 +108,7 @@ async function runTogether(running: Running): Promise<OnceWritten> {
   let outcome = NOTHING;
   for (const statement of write.statements) outcome = await counted(statement, outcome, session.execute);
   const touched = touchedBy(write.statements);
-  const { response = "" } = await record(running, { recorded: undefined, outcome }, { done: "all", touched });
-  return { response, ran: true };
+  return ran(await record(running, { recorded: undefined, outcome }, { done: "all", touched }));
 }
 
 /** Each statement that changes something is a transaction, with a record of how far the write has come. */
@@ -130,7 +133,8 @@ async function runEach(running: Running): Promise<OnceWritten> {
   const before = at;
   // Queries at the end have run by now: the response is known.
   if (!includes(at.recorded, "all")) at = await lanes.retry(session, () => takeStep(running, before, { done: "all" }));
-  return { response: at.recorded?.response ?? "", ran: true };
+  if (at.recorded === undefined) throw new Error("a write that has run has a record");
+  return ran(at.recorded);
 }
 
 /** What an earlier request, or another replica, left to be done. */

@@ -6,8 +6,8 @@ import { openDeadline } from "../../calls/deadline.ts";
 import type { Endpoint } from "../../endpoint/endpoint.ts";
 import { parquet } from "../../formats/parquet/parquet.ts";
 import type { SpooledFile } from "../../spool/spooled-file.ts";
-import { cachingRules, responseHeaders } from "./headers.ts";
-import { attachment, fileNameOf, sendFile } from "./send-file.ts";
+import { attachment, cachingRules, fileNameOf, responseHeaders } from "./headers.ts";
+import { sendResponse } from "./send-response.ts";
 
 interface Served extends AsyncDisposable {
   readonly url: string;
@@ -31,7 +31,7 @@ async function serve(file: SpooledFile): Promise<Served> {
     const caching = cachingRules({ auth: undefined, parameters: [] }, undefined);
     const headers = [...responseHeaders(page, "/orders?offset=10", { ...caching, cached: undefined }), ...saved];
     try {
-      await sendFile(
+      await sendResponse(
         { kind: "file", file, contentType: parquet.contentType, headers, tag: undefined, cached: undefined },
         { request, response, requestId: "id", deadline, limits, caching },
       );

@@ -1,0 +1,136 @@
+import type { Authenticated } from "../auth/authenticator.ts";
+import type { Identity } from "../auth/identity.ts";
+import type { Report } from "../events.ts";
+import { type Failure, RequestFailure } from "../failure.ts";
+import { failureResponse } from "../failure-response.ts";
+import type { RateLimiter, RateState } from "../rate-limit/rate-limiter.ts";
+import { admit, type Limited } from "./admit.ts";
+import { andThen } from "./and-then.ts";
+import { type Deadline, openDeadline } from "./deadline.ts";
+import type { CallObserver, ObservedCall } from "./observed-call.ts";
+import type { Callee } from "./run-endpoint.ts";
+import { withheldFailure } from "./withheld-failure.ts";
+
+/** What a surface does in a call of an endpoint. It only translates. */
+export interface CallSurface<T> {
+  readonly observed: ObservedCall;
+  readonly limited: Limited;
+  authenticate(): Authenticated | Promise<Authenticated>;
+  /** Receives the client's place within the rate limit, where there is one. */
+  readonly onCounted?: ((state: RateState) => void) | undefined;
+  /** Receives headers that observers want in the response. */
+  readonly addHeaders?: (headers: readonly (readonly [string, string])[]) => void;
+  /** Why the call need not go on; undefined while somebody waits for its result. */
+  stopped(): Failure | undefined;
+  /** Calls `stop` when the client disconnects or the service shuts down. Returns a function that ends this. */
+  onStop(stop: (failure: Failure) => void): () => void;
+  /** Reads the input, runs the endpoint and sends the result. Anything that takes time runs in `timed`. */
+  respond(call: AdmittedCall): T | Promise<T>;
+  fail(failure: Failure): T;
+  /** How much of the response the client has, when the call fails. Absent: nothing. */
+  readonly progress?: () => ResponseProgress;
+  /** Reports the status once the response is over; `isSent` when it has been sent already. Absent: it is over with the call. */
+  readonly whenSent?: (sent: (status: number) => void, isSent: boolean) => void;
+}
+
+export type ResponseProgress = "none" | "begun" | "complete";
+
+export interface AdmittedCall {
+  readonly identity: Identity;
+  /** Runs work under the deadline of the call. */
+  timed<T>(work: (deadline: Deadline) => Promise<T>): Promise<T>;
+}
+
+/** What calls have in common, whichever surface they come from. */
+export interface CallContext {
+  readonly callee: Callee;
+  readonly rateLimiter: Pick<RateLimiter, "take">;
+  readonly observers: readonly CallObserver[];
+  readonly report: Report;
+  readonly now: () => Date;
+}
+
+/**
+ * Every call of an endpoint, over REST and over MCP: authentication and rate limit, deadline, work, observation and outcome.
+ * Never rejects. Returns a promise only where something has to be awaited.
+ */
+export function runCall<T>(surface: CallSurface<T>, context: CallContext): T | Promise<T> {
+  const { observed, limited, onCounted, whenSent } = surface;
+  const { callee, rateLimiter, observers, report } = context;
+  const end = (status: number): void => {
+    const durationMs = performance.now() - observed.startedAt;
+    for (const observer of observers) observer.ended(observed, { status, durationMs });
+  };
+  let isWatched = observers.length === 0;
+  const watch = (isSent: boolean): void => {
+    if (!isWatched) whenSent?.(end, isSent);
+    isWatched = true;
+  };
+  const timed = async <R>(work: (deadline: Deadline) => Promise<R>): Promise<R> => {
+    watch(false);
+    const deadline = openDeadline(callee.limits.queryTimeoutMs);
+    const release = surface.onStop(deadline.cancel);
+    try {
+      return await work(deadline);
+    } finally {
+      release();
+      deadline.close();
+    }
+  };
+  const finish = (value: T): T => {
+    if (whenSent === undefined) end(200);
+    return value;
+  };
+  const fail = (thrown: unknown): T => {
+    watch(false);
+    const error = withheldFailure(thrown, observed.raw, callee.isRedacted);
+    const { requestId, endpoint, traceparent } = observed;
+    const failure = reportFailure(error, { requestId, endpoint, traceparent, progress: surface.progress?.() }, report);
+    const value = surface.fail(failure);
+    if (whenSent === undefined) end(failureResponse(failure).status);
+    return value;
+  };
+  try {
+    for (const observer of observers) {
+      const headers = observer.begun?.(observed);
+      if (headers !== undefined) surface.addHeaders?.(headers);
+    }
+    const admission = { rateLimiter, address: observed.address, onCounted };
+    const admitted = andThen(surface.authenticate(), (found) => admit(found, limited, admission));
+    // The client may disconnect while its password is checked.
+    if (admitted instanceof Promise) watch(false);
+    const response = andThen(admitted, (identity) => {
+      const stopped = surface.stopped();
+      if (stopped !== undefined) throw new RequestFailure(stopped);
+      observed.identity = identity;
+      return surface.respond({ identity, timed });
+    });
+    watch(!(response instanceof Promise));
+    return response instanceof Promise ? response.then(finish, fail) : finish(response);
+  } catch (error) {
+    return fail(error);
+  }
+}
+
+interface FailedCall {
+  readonly requestId: string;
+  /** Empty when the request reached no endpoint. */
+  readonly endpoint: string;
+  readonly traceparent?: string | undefined;
+  readonly progress: ResponseProgress | undefined;
+}
+
+/** Reports what went wrong, but not that a client disconnected, nor what happened after the response was complete. */
+export function reportFailure(error: unknown, { progress, ...call }: FailedCall, report: Report): Failure {
+  const failure = failureOf(error);
+  const { requestId, endpoint } = call;
+  if (failure.kind === "internal") report({ kind: "unexpected", requestId, error });
+  if (failure.kind === "cancelled" || progress === "complete") return failure;
+  if (progress === "begun") report({ kind: "call-cut", requestId, endpoint, failure });
+  else report({ kind: "call-failed", ...call, failure, cause: error instanceof Error ? error.cause : undefined });
+  return failure;
+}
+
+export function failureOf(error: unknown): Failure {
+  return error instanceof RequestFailure ? error.failure : { kind: "internal" };
+}

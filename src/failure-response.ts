@@ -1,0 +1,109 @@
+import type { Failure, FieldError } from "./failure.ts";
+
+/** A failure as clients see it. REST, MCP and the OpenAPI document read this table, and no other. */
+export interface FailureResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: { readonly error: string } | { readonly errors: readonly FieldError[] };
+  /** The same in words that a language model can act on. */
+  readonly advice: string;
+}
+
+/** A data source or the queue may be available again within seconds. */
+const RETRY_AFTER = { "Retry-After": "1" } as const;
+const CLOSE = { Connection: "close" } as const;
+
+/** Basic is always offered; the scheme that the endpoint expects comes first. */
+const CHALLENGES = { basic: 'Basic realm="eider"', bearer: 'Bearer realm="eider", Basic realm="eider"' } as const;
+
+export function failureResponse(failure: Failure): FailureResponse {
+  switch (failure.kind) {
+    case "invalid-params":
+      return invalid(400, failure.errors);
+    case "body-too-large": {
+      const advice = "The result is too large; ask for less";
+      return { ...invalid(413, [{ field: "body", message: "Request body is too large" }]), headers: CLOSE, advice };
+    }
+    case "unsupported-body-type":
+      return invalid(415, [{ field: "body", message: "Content-Type must be application/json" }]);
+    case "unauthorized":
+      return { ...failed(401, "Unauthorized"), headers: { "WWW-Authenticate": CHALLENGES[failure.scheme] } };
+    case "provider-down":
+      return unavailable(
+        "the identity provider cannot be reached",
+        "The identity provider cannot be reached at the moment; try again later",
+      );
+    case "too-many-requests": {
+      const { retryAfterSeconds: seconds } = failure;
+      const headers = { "Retry-After": String(seconds) };
+      return { ...failed(429, "Too Many Requests", `Rate limit exceeded, retry in ${seconds} s`), headers };
+    }
+    case "https-required":
+      return failure.location === undefined
+        ? failed(403, "Forbidden: HTTPS is required")
+        : { ...failed(308, "Permanent Redirect: HTTPS is required"), headers: { Location: failure.location } };
+    case "not-found":
+      return failed(404, "Not Found");
+    case "method-not-allowed":
+      return { ...failed(405, "Method Not Allowed"), headers: { Allow: failure.allow.join(", ") } };
+    case "not-acceptable":
+      return failed(406, `Not Acceptable: offered are ${failure.offered.join(", ")}`);
+    case "refused-by-template":
+      return failed(failure.status, failure.message);
+    case "query-failed":
+      return failed(500, `Internal Server Error: ${failure.message}`, `Query failed: ${failure.message}`);
+    case "key-reused":
+      return failed(422, "Unprocessable Content: this Idempotency-Key was used for another request");
+    case "key-refused": {
+      const message = "Idempotency keys are not supported by this endpoint";
+      return invalid(400, [{ field: "Idempotency-Key", message }]);
+    }
+    case "conflict": {
+      const advice = "Others are changing the same rows, nothing was changed; try again";
+      return { ...failed(409, "Conflict: others are changing the same rows", advice), headers: RETRY_AFTER };
+    }
+    case "query-timeout":
+      return failed(
+        504,
+        "Gateway Timeout: the query took too long",
+        `The query took longer than ${failure.limitMs / 1000} s, which is the limit; ask for less with narrower filters`,
+      );
+    case "source-down":
+      return unavailable(
+        `connection '${failure.connection}' cannot be reached`,
+        `The data source '${failure.connection}' cannot be reached at the moment; try again later`,
+      );
+    case "overloaded":
+      return unavailable("too many requests are waiting", "Too many requests are waiting; try again in a few seconds");
+    case "draining": {
+      const response = unavailable("the service is stopping", "The service is stopping; try again in a few seconds");
+      return { ...response, headers: { ...RETRY_AFTER, ...CLOSE } };
+    }
+    case "cancelled":
+      // The client has disconnected; proxies log this status for that.
+      return { ...failed(CLIENT_CLOSED, "Client Closed Request", "The call was cancelled"), headers: CLOSE };
+    case "internal":
+      return failed(500, "Internal Server Error", "Internal error");
+  }
+}
+
+/** What proxies log when a client disconnects before the response. */
+export const CLIENT_CLOSED = 499;
+
+/** The text of a body, in one line. */
+export function errorText({ body }: FailureResponse): string {
+  return "error" in body ? body.error : body.errors.map(({ field, message }) => `${field}: ${message}`).join("; ");
+}
+
+function failed(status: number, error: string, advice = error): FailureResponse {
+  return { status, headers: {}, body: { error }, advice };
+}
+
+function invalid(status: number, errors: readonly FieldError[]): FailureResponse {
+  const advice = errors.map(({ field, message }) => `${field}: ${message}`).join("\n");
+  return { status, headers: {}, body: { errors }, advice };
+}
+
+function unavailable(why: string, advice: string): FailureResponse {
+  return { ...failed(503, `Service Unavailable: ${why}`, advice), headers: RETRY_AFTER };
+}

@@ -1,0 +1,53 @@
+import type { Authenticators } from "../auth/authenticators.ts";
+import type { TokenExchange } from "../auth/oidc/token-exchange.ts";
+import type { ConnectionStatus } from "../calls/connection-status.ts";
+import type { CallContext } from "../calls/run-call.ts";
+import type { Callee } from "../calls/run-endpoint.ts";
+import type { AccessConfig } from "../config/access-config.ts";
+import type { Project } from "../config/project.ts";
+import type { Endpoint } from "../endpoint/endpoint.ts";
+import type { Failure } from "../failure.ts";
+import type { Heartbeats } from "../heartbeat/open-heartbeats.ts";
+import type { Metrics } from "../metrics/open-metrics.ts";
+import type { RateLimiter } from "../rate-limit/rate-limiter.ts";
+import type { Docs } from "./docs.ts";
+import type { LivePages } from "./live-pages.ts";
+import type { ResponseCache } from "./response/response-cache.ts";
+import type { RequestWatcher } from "./watch-request.ts";
+
+/** A project that is open, as far as REST needs it. */
+export interface RestService extends Callee {
+  readonly project: Project;
+  readonly endpoints: readonly Endpoint[];
+  readonly authenticators: Pick<Authenticators, "of">;
+  readonly rateLimiter: RateLimiter;
+  readonly sources: ConnectionStatus;
+}
+
+/** What a request sees of the app around it. */
+export interface RestContext extends CallContext {
+  readonly service: RestService;
+  readonly isDraining: () => boolean;
+  /** Ways to end the calls in flight. */
+  readonly stops: Set<(failure: Failure) => void>;
+  readonly responseCache: ResponseCache;
+  readonly access: AccessConfig;
+  readonly tokenExchange: TokenExchange | undefined;
+  /** An observer needs what was sent, even where the response is cached. */
+  readonly needsParameters: boolean;
+  readonly watcher: RequestWatcher | undefined;
+  readonly sendsServerTiming: boolean;
+  /** Undefined when there is no documentation. */
+  readonly docs: Docs | undefined;
+  /** Pages that receive changes, in `eider dev`. */
+  readonly livePages: LivePages | undefined;
+  /** Undefined when health and metrics have a listener of their own. */
+  readonly admin: AdminParts | undefined;
+}
+
+/** What the service reports about itself. */
+export interface AdminParts {
+  /** Undefined when they are off, or not served on the REST port. */
+  readonly metrics: Pick<Metrics, "text" | "contentType"> | undefined;
+  readonly heartbeats: Pick<Heartbeats, "statuses"> | undefined;
+}

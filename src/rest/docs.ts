@@ -1,0 +1,53 @@
+import { type DocsPage, openDocsPage } from "../docs/page-assets.ts";
+import { type DocumentSource, openProjectDocument } from "../docs/project-document.ts";
+import type { Compressor } from "./response/compressors.ts";
+import { tagOf } from "./response/whole-response.ts";
+
+/** Where pages in `eider dev` receive changes. */
+export const EVENTS_PATH = "/docs/events";
+
+/** The documentation of a service, made on demand. */
+export interface Docs {
+  /** The document, with the URL by which the client reached the service. */
+  document(kind: "json" | "yaml", server: string): Promise<Sendable>;
+  page(): Promise<DocsPage>;
+}
+
+export interface DocsOptions {
+  readonly now: () => Date;
+  /** The page receives changes. */
+  readonly isLive: boolean;
+}
+
+export function openDocs(source: Omit<DocumentSource, "now" | "events">, { now, isLive }: DocsOptions): Docs {
+  let page: Promise<DocsPage> | undefined;
+  const events = isLive ? EVENTS_PATH.slice(1) : undefined;
+  const project = openProjectDocument({ ...source, now: () => now().getTime(), events });
+  const last: Partial<Record<"json" | "yaml", Sendable & { readonly text: string }>> = {};
+  return {
+    async document(kind, server) {
+      const rendered = await project.current();
+      const text = kind === "json" ? rendered.json(server) : rendered.yaml(server);
+      // The same text as long as nothing changes: its bytes, its tag and its packed forms are made once.
+      const known = last[kind];
+      if (known?.text === text) return known;
+      const body = Buffer.from(text);
+      const contentType = kind === "json" ? "application/json" : "application/yaml";
+      const made = { text, body, hash: tagOf(body), contentType, packed: new Map() };
+      last[kind] = made;
+      return made;
+    },
+    page() {
+      page ??= openDocsPage();
+      return page;
+    },
+  };
+}
+
+export interface Sendable {
+  readonly body: Buffer;
+  readonly hash: string;
+  readonly contentType: string;
+  /** As it was packed so far. */
+  readonly packed: Map<Compressor, Promise<Uint8Array>>;
+}

@@ -1,0 +1,150 @@
+import { type Identity, identityKey } from "../auth/identity.ts";
+import { openMarks } from "../calls/call-marks.ts";
+import type { Deadline } from "../calls/deadline.ts";
+import { encodeWritten } from "../calls/encode-written.ts";
+import { type ObservedCall, observeCall } from "../calls/observed-call.ts";
+import { runCall } from "../calls/run-call.ts";
+import type { Call } from "../calls/run-endpoint.ts";
+import { runWrite } from "../calls/run-write.ts";
+import { clientOf } from "../http/forwarded.ts";
+import { authenticate, setRateLimitHeaders } from "./check-access.ts";
+import type { RestContext } from "./context.ts";
+import type { EndpointExchange, HttpExchange } from "./exchange.ts";
+import { asksForNewRows, handleRead } from "./handle-read.ts";
+import { idempotencyKeyOf } from "./idempotency-key.ts";
+import { negotiationFor } from "./negotiation/negotiate-format.ts";
+import { readParams } from "./read-params/index.ts";
+import { headerValue } from "./read-params/read-headers.ts";
+import type { Target } from "./read-params/target.ts";
+import { sendAtOnce, sendResponse } from "./response/send-response.ts";
+import { type WholeResponse, writtenResponse } from "./response/whole-response.ts";
+import type { EndpointMatch } from "./route-table.ts";
+import { progressOf, sendFailure } from "./send-failure.ts";
+import { setServerTiming } from "./server-timing.ts";
+import { whenClosed } from "./watch-request.ts";
+
+/** A request for an endpoint. */
+export interface EndpointRequest extends EndpointMatch {
+  readonly target: Target;
+  readonly exchange: HttpExchange;
+  readonly noteCall: ((call: ObservedCall) => void) | undefined;
+}
+
+/** Translates between HTTP and a call of an endpoint. */
+export function handleCall(called: EndpointRequest, context: RestContext): void {
+  const { endpoint, caching, exchange } = called;
+  const { request, response, requestId } = exchange;
+  const { access, stops } = context;
+  const observed = observeCall(
+    {
+      surface: "rest",
+      endpoint: endpoint.name,
+      requestId,
+      address: () => clientOf(request, access.proxies).address,
+      raw: undefined,
+      traceparent: request.headers["traceparent"]?.toString(),
+    },
+    context.now,
+  );
+  called.noteCall?.(observed);
+  runCall<void>(
+    {
+      observed,
+      limited: endpoint,
+      authenticate: () => authenticate(endpoint.auth, exchange, context),
+      onCounted: (state) => setRateLimitHeaders(response, state),
+      addHeaders(headers) {
+        for (const [name, value] of headers) response.setHeader(name, value);
+      },
+      stopped: () => (response.destroyed ? { kind: "cancelled" } : undefined),
+      onStop(stop) {
+        const leave = (): void => {
+          if (!response.writableFinished) stop({ kind: "cancelled" });
+        };
+        stops.add(stop);
+        response.once("close", leave);
+        return () => {
+          stops.delete(stop);
+          response.off("close", leave);
+        };
+      },
+      respond({ identity, timed }) {
+        const key = cacheKey(called, identity);
+        const isCacheable = key !== undefined && !asksForNewRows(endpoint, request.headers["cache-control"]);
+        const known = isCacheable ? context.responseCache.find(key) : undefined;
+        if (known !== undefined) {
+          noteCached(known, observed);
+          // The audit records the parameters of every call.
+          if (!context.needsParameters && sendAtOnce(known, exchange)) return;
+        }
+        return timed((deadline) => respond({ ...called, key, known, identity, observed, deadline }, context));
+      },
+      fail: (failure) => sendFailure(failure, exchange, caching),
+      progress: () => progressOf(response),
+      whenSent(sent, isSent) {
+        if (isSent) return sent(response.statusCode);
+        const { socket } = request;
+        const bytesBefore = socket.bytesWritten;
+        whenClosed(exchange, (status) => {
+          observed.bytes = socket.bytesWritten - bytesBefore;
+          sent(status);
+        });
+      },
+    },
+    context,
+  );
+}
+
+interface EndpointCall extends EndpointRequest {
+  /** Of its response in the cache. Undefined: it is not cached. */
+  readonly key: string | undefined;
+  readonly known: WholeResponse | undefined;
+  readonly identity: Identity;
+  readonly observed: ObservedCall;
+  readonly deadline: Deadline;
+}
+
+async function respond(called: EndpointCall, context: RestContext): Promise<void> {
+  const { endpoint, pathParams, headers, caching, target, key, known, identity, observed, deadline } = called;
+  const { request } = called.exchange;
+  const { callee } = context;
+  const { limits } = callee;
+  const exchange: EndpointExchange = { ...called.exchange, deadline, limits, caching };
+  if (known !== undefined && !context.needsParameters) return await sendResponse(known, exchange);
+  const raw = await readParams(request, target, { endpoint, pathParams, headers, maxBodyBytes: limits.maxBodyBytes });
+  observed.raw = raw;
+  if (known !== undefined) return await sendResponse(known, exchange);
+  observed.marks = openMarks(deadline.spentMs);
+  const negotiate = negotiationFor(endpoint.operation);
+  const { format, codec, errors } = negotiate(raw.query.get("format")?.text, request.headers.accept);
+  observed.format = format.name;
+  const call: Call = { raw, errors, identity, deadline, observed };
+  if (endpoint.operation.kind !== "write") {
+    return await handleRead({ endpoint, call, format, codec, key, observed }, exchange, context);
+  }
+  const idempotencyKey = idempotencyKeyOf(request.headers);
+  const { body } = await runWrite(endpoint, { ...call, idempotencyKey, encode: encodeWritten }, callee);
+  setServerTiming(observed, exchange, context);
+  await sendResponse(writtenResponse(body, caching), exchange);
+}
+
+/** Everything that the response to a GET depends on, besides the data. Undefined: it may depend on more. */
+function cacheKey({ endpoint, headers, exchange: { request } }: EndpointRequest, identity: Identity) {
+  if (endpoint.route?.method !== "GET" || endpoint.operation.kind === "write") return undefined;
+  let key = `${identityKey(identity)}${keyPart(request.headers.accept)}\n${request.url}`;
+  for (const name of headers) key += keyPart(headerValue(request.headers, name));
+  return key;
+}
+
+/** A header in a key: absent and empty differ. Values hold no line break. */
+function keyPart(value: string | undefined): string {
+  return value === undefined ? "\n" : `\n=${value}`;
+}
+
+function noteCached({ size, cached, rows, format }: WholeResponse, observed: ObservedCall): void {
+  observed.rows = rows;
+  observed.format = format;
+  observed.bytes = size;
+  observed.cache = cached?.state;
+  observed.remembered = true;
+}
