@@ -208,12 +208,12 @@ describe("parameters", () => {
   test("every message", () => {
     expect(sorted(firstCodes("docs/endpoints.md", "Message"))).toEqual(messagesIn("src/params"));
     const forBodies = firstCodes("docs/http.md", "Message for `body`");
-    const others = messagesIn("src/rest").filter(
-      (message) =>
-        !/^(Client|Conflict|Forbidden|Gateway|Internal|Method|Not|Permanent|Service|Too|Unauthorized|Unprocessable)\b/.test(
-          message,
-        ),
-    );
+    const ofTable = (["body-too-large", "unsupported-body-type", "key-refused"] as const).flatMap((kind) => {
+      const { body } = failureResponse({ kind });
+      return "errors" in body ? body.errors.map(({ message }) => message) : [];
+    });
+    expect(ofTable).toHaveLength(3);
+    const others = [...messagesIn("src/rest"), ...ofTable];
     for (const message of others)
       expect(read("docs/http.md") + read("docs/endpoints.md") + read("docs/security.md")).toContain(`\`${message}\``);
     for (const message of forBodies) expect(others).toContain(message);

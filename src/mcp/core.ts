@@ -10,7 +10,7 @@ import type { Reply } from "./reply.ts";
 import type { Session, Sessions } from "./sessions.ts";
 import type { McpState } from "./state.ts";
 import type { Streams } from "./streams.ts";
-import type { Tasks } from "./tasks/open-tasks.ts";
+import type { Tasks } from "./tasks/task.ts";
 
 /** What lives as long as the server, whatever is reloaded. */
 export interface McpCore {

@@ -1,6 +1,6 @@
+import type { Report } from "../events.ts";
 import { type Failure, RequestFailure } from "../failure.ts";
 import { errorText, failureResponse } from "../failure-response.ts";
-import type { McpCore } from "./core.ts";
 import { McpError, type McpProblem } from "./mcp-service.ts";
 import { CODE, type Era, type MessageResult, type Refusal, type RpcError, RpcFailure } from "./protocol.ts";
 
@@ -8,7 +8,7 @@ import { CODE, type Era, type MessageResult, type Refusal, type RpcError, RpcFai
 export function rpcErrorOf(
   error: unknown,
   { era, requestId }: { readonly era: Era; readonly requestId: string },
-  { report }: Pick<McpCore, "report">,
+  { report }: { readonly report: Report },
 ): RpcError {
   if (error instanceof RpcFailure) return error.error;
   if (error instanceof McpError) return problemError(error.problem, era);

@@ -1,18 +1,10 @@
-import { openStop, type Stop } from "../engines/stop.ts";
+import { openStop } from "../engines/stop.ts";
 import { RequestFailure } from "../failure.ts";
 import type { McpCore, McpRequest } from "./core.ts";
 import { reaches } from "./envelope.ts";
 import type { LogLevel, McpCall } from "./mcp-service.ts";
+import type { OpenCall } from "./open-calls.ts";
 import { notification } from "./reply.ts";
-
-/** A call on its way, and the ways to end it. */
-export interface OpenCall {
-  readonly call: McpCall;
-  readonly stop: Stop;
-  /** It goes on without its request: nobody hears of its progress, and whoever leaves does not end it. */
-  detach(): void;
-  close(): void;
-}
 
 /** A call that was ended from outside; `reason` is what its signal says. */
 export class StoppedCall extends Error {

@@ -1,6 +1,15 @@
 import type { Stop } from "../engines/stop.ts";
 import { type Failure, RequestFailure } from "../failure.ts";
-import type { JsonText } from "./mcp-service.ts";
+import type { JsonText, McpCall } from "./mcp-service.ts";
+
+/** A call on its way, and the ways to end it. */
+export interface OpenCall {
+  readonly call: McpCall;
+  readonly stop: Stop;
+  /** It goes on without its request: nobody hears of its progress, and whoever leaves does not end it. */
+  detach(): void;
+  close(): void;
+}
 
 /** The calls that are being answered. */
 export interface OpenCalls {

@@ -1,39 +1,12 @@
 import type { After } from "../../cache/schedule.ts";
-import type { TaskSettings } from "../../config/mcp-config.ts";
 import type { Report } from "../../events.ts";
 import { RequestFailure } from "../../failure.ts";
 import type { McpEvent } from "../events.ts";
 import { rpcErrorOf } from "../failed-outcome.ts";
-import type { OpenCall } from "../open-call.ts";
+import type { OpenCall } from "../open-calls.ts";
 import { isOver } from "./memory-store.ts";
-import { openPlaces, type TaskOrigin } from "./places.ts";
-import type { Task, TaskState, TaskStore } from "./task.ts";
-
-/** A call that may become a task. `run` gives the members of its result. */
-export interface TaskCall {
-  readonly run: () => Promise<string>;
-  readonly open: OpenCall;
-  readonly owner: string;
-  /** Whose tasks are counted together, and what the message of this one holds. */
-  readonly origin: TaskOrigin;
-  readonly requestId: string;
-  readonly settings: TaskSettings;
-}
-
-export type TaskOrResult =
-  | { readonly kind: "done"; readonly members: string }
-  | { readonly kind: "task"; readonly task: Task };
-
-/** Calls that take longer than a client should wait. */
-export interface Tasks {
-  /** Runs a call, and closes it when it is over. Rejects with what it throws, as long as it is no task. */
-  run(call: TaskCall): Promise<TaskOrResult>;
-  /** A task of this owner. */
-  find(id: string, owner: string): Promise<Task | undefined>;
-  /** Ends its call. Of one that is over nothing changes. */
-  cancel(task: Task): Promise<void>;
-  close(): void;
-}
+import { openPlaces } from "./places.ts";
+import type { Task, TaskCall, TaskOrResult, TaskState, TaskStore, Tasks } from "./task.ts";
 
 const SWEEP_MS = 60_000;
 const LATE = Symbol("late");

@@ -1,5 +1,8 @@
+import type { TaskSettings } from "../../config/mcp-config.ts";
 import type { JsonText } from "../mcp-service.ts";
+import type { OpenCall } from "../open-calls.ts";
 import type { RpcError } from "../protocol.ts";
+import type { TaskOrigin } from "./places.ts";
 
 export type TaskState =
   | { readonly kind: "working" }
@@ -56,4 +59,30 @@ function outcomeMembers(state: TaskState): string {
 
 function isoTime(ms: number): string {
   return new Date(ms).toISOString();
+}
+
+/** A call that may become a task. `run` gives the members of its result. */
+export interface TaskCall {
+  readonly run: () => Promise<string>;
+  readonly open: OpenCall;
+  readonly owner: string;
+  /** Whose tasks are counted together, and what the message of this one holds. */
+  readonly origin: TaskOrigin;
+  readonly requestId: string;
+  readonly settings: TaskSettings;
+}
+
+export type TaskOrResult =
+  | { readonly kind: "done"; readonly members: string }
+  | { readonly kind: "task"; readonly task: Task };
+
+/** Calls that take longer than a client should wait. */
+export interface Tasks {
+  /** Runs a call, and closes it when it is over. Rejects with what it throws, as long as it is no task. */
+  run(call: TaskCall): Promise<TaskOrResult>;
+  /** A task of this owner. */
+  find(id: string, owner: string): Promise<Task | undefined>;
+  /** Ends its call. Of one that is over nothing changes. */
+  cancel(task: Task): Promise<void>;
+  close(): void;
 }
