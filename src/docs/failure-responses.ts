@@ -1,4 +1,6 @@
 import { type Endpoint, takesKeys } from "../endpoint/endpoint.ts";
+import type { Failure } from "../failure.ts";
+import { failureResponse } from "../failure-response.ts";
 import type { Components } from "./components.ts";
 import { type HeaderName, headersNamed, rateLimitNames } from "./headers.ts";
 import type { JsonObject } from "./json.ts";
@@ -22,7 +24,7 @@ interface FailureKind {
   readonly beforeRateLimit?: true;
 }
 
-/** Every failure that a call of this endpoint can end in, by status. decisions.md 10. */
+/** Every failure that a call of this endpoint can end in, by status. */
 export function failureResponses(endpoint: Endpoint, context: FailureContext): JsonObject {
   const { components } = context;
   const kinds = withRaised(failuresOf(endpoint, context), raisedBy(endpoint));
@@ -48,7 +50,7 @@ function failuresOf(endpoint: Endpoint, { maxBodyBytes, refusesPlainHttp }: Fail
     takesBody && { ...TOO_LARGE, description: `${TOO_LARGE.description} of ${maxBodyBytes} bytes.` },
     takesBody && UNSUPPORTED_BODY,
     takesKeys(endpoint) && KEY_REUSED,
-    // Whoever guesses passwords waits too.
+    // Wrong passwords are limited too.
     (rateLimit !== undefined || auth?.kind === "basic") && TOO_MANY,
     FAILED,
     UNAVAILABLE,
@@ -57,92 +59,78 @@ function failuresOf(endpoint: Endpoint, { maxBodyBytes, refusesPlainHttp }: Fail
   return kinds.filter((kind) => kind !== false);
 }
 
-const INVALID: FailureKind = {
-  status: "400",
-  name: "InvalidParameters",
-  description: "Parameters are missing, unknown or not of their form. Each is named, with what is wrong with it.",
-  shape: "fields",
-};
-const UNAUTHORIZED: FailureKind = {
-  status: "401",
-  name: "Unauthorized",
-  description: "No credentials, or wrong ones.",
-  shape: "message",
-  headers: ["WWW-Authenticate"],
-};
+/** Status, headers and form of the body as the service sends them. */
+function kindOf(failure: Failure, name: string, description: string): FailureKind {
+  const { status, headers, body } = failureResponse(failure);
+  return {
+    status: String(status),
+    name,
+    description,
+    shape: "errors" in body ? "fields" : "message",
+    headers: DOCUMENTED.filter((header) => header in headers),
+  };
+}
+
+const DOCUMENTED = ["Location", "Retry-After", "WWW-Authenticate"] as const satisfies readonly HeaderName[];
+
+const INVALID = kindOf(
+  { kind: "invalid-params", errors: [] },
+  "InvalidParameters",
+  "Parameters are missing, unknown or invalid. The body names each of them and what is wrong with it.",
+);
+const UNAUTHORIZED = kindOf(
+  { kind: "unauthorized", scheme: "basic" },
+  "Unauthorized",
+  "Credentials are missing or wrong.",
+);
 const HTTPS_ELSEWHERE: FailureKind = {
-  status: "308",
-  name: "HttpsElsewhere",
-  description: "The same is to be had over HTTPS only.",
-  shape: "message",
-  headers: ["Location"],
+  ...kindOf({ kind: "https-required", location: "/" }, "HttpsElsewhere", "Only available over HTTPS."),
   beforeRateLimit: true,
 };
 const HTTPS_REQUIRED: FailureKind = {
-  status: "403",
-  name: "HttpsRequired",
-  description: "The request came over plain HTTP.",
-  shape: "message",
+  ...kindOf({ kind: "https-required", location: undefined }, "HttpsRequired", "The request came over plain HTTP."),
   beforeRateLimit: true,
 };
-const NOT_ACCEPTABLE: FailureKind = {
-  status: "406",
-  name: "NotAcceptable",
-  description: "`Accept` takes none of the formats that are offered.",
-  shape: "message",
-};
-const CONFLICT: FailureKind = {
-  status: "409",
-  name: "Conflict",
-  description: "Others kept changing the same rows. Nothing was changed.",
-  shape: "message",
-  headers: ["Retry-After"],
-};
-const TOO_LARGE: FailureKind = {
-  status: "413",
-  name: "BodyTooLarge",
-  description: "The body is larger than the limit",
-  shape: "fields",
-};
-const UNSUPPORTED_BODY: FailureKind = {
-  status: "415",
-  name: "UnsupportedBodyType",
-  description: "The body is not `application/json`.",
-  shape: "fields",
-};
-const KEY_REUSED: FailureKind = {
-  status: "422",
-  name: "KeyReused",
-  description: "The `Idempotency-Key` was used for another request.",
-  shape: "message",
-};
-const TOO_MANY: FailureKind = {
-  status: "429",
-  name: "TooManyRequests",
-  description: "Too many requests, or too many wrong passwords.",
-  shape: "message",
-  headers: ["Retry-After"],
-};
-const FAILED: FailureKind = {
-  status: "500",
-  name: "QueryFailed",
-  description: "The query failed; the message is that of the database.",
-  shape: "message",
-};
+const NOT_ACCEPTABLE = kindOf(
+  { kind: "not-acceptable", offered: [] },
+  "NotAcceptable",
+  "`Accept` allows none of the available formats.",
+);
+const CONFLICT = kindOf(
+  { kind: "conflict" },
+  "Conflict",
+  "Other requests kept changing the same rows. Nothing was changed.",
+);
+const TOO_LARGE = kindOf({ kind: "body-too-large" }, "BodyTooLarge", "The body is larger than the limit");
+const UNSUPPORTED_BODY = kindOf(
+  { kind: "unsupported-body-type" },
+  "UnsupportedBodyType",
+  "The body is not `application/json`.",
+);
+const KEY_REUSED = kindOf({ kind: "key-reused" }, "KeyReused", "The `Idempotency-Key` was used for another request.");
+const TOO_MANY = kindOf(
+  { kind: "too-many-requests", retryAfterSeconds: 1 },
+  "TooManyRequests",
+  "Too many requests, or too many wrong passwords.",
+);
+const FAILED = kindOf(
+  { kind: "query-failed", message: "" },
+  "QueryFailed",
+  "The query failed; the message comes from the database.",
+);
 const UNAVAILABLE: FailureKind = {
-  status: "503",
-  name: "Unavailable",
-  description: "A data source is down, too many requests wait, or the service is stopping.",
-  shape: "message",
-  headers: ["Retry-After"],
+  ...kindOf(
+    { kind: "overloaded" },
+    "Unavailable",
+    "A data source is down, too many requests are waiting, or the service is stopping.",
+  ),
   beforeRateLimit: true,
 };
-const TIMEOUT: FailureKind = {
-  status: "504",
-  name: "QueryTimeout",
-  description: "The query took too long and was stopped.",
-  shape: "message",
-};
+const TIMEOUT = kindOf(
+  { kind: "query-timeout", limitMs: 0 },
+  "QueryTimeout",
+  "The query took too long and was stopped.",
+);
 
 function responseOf(kind: FailureKind, limited: boolean, components: Components): JsonObject {
   const { description, headers = [] } = kind;
