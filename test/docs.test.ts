@@ -156,7 +156,7 @@ describe("keys", () => {
   });
 
   test("every connection type with its options", () => {
-    const table = tablesOf(read("docs/configuration.md")).find(({ section }) => section === "Types of connections");
+    const table = tablesOf(read("docs/configuration.md")).find(({ section }) => section === "Connection types");
     expect(table?.rows.map(([type = "", options = ""]) => [codesOf(type)[0], sorted(codesOf(options))])).toEqual(
       connectionTypes.map(({ type, options }) => [type, sorted(options)]),
     );
@@ -171,10 +171,10 @@ describe("keys", () => {
       tablesOf(read(page)).find(({ section }) => section === title)?.rows ?? [];
     const written = (title: string): readonly string[] =>
       sorted(table(title).map(([cell = ""]) => codesOf(cell)[0] ?? ""));
-    expect(written("Keys that are read under another name")).toEqual(at("renamed"));
-    expect(written("Keys that are ignored")).toEqual(at("ignored"));
-    expect(written("Mistakes with a hint of their own")).toEqual(at("mistake"));
-    for (const [from = "", to = ""] of table("Keys that are read under another name")) {
+    expect(written("Renamed keys")).toEqual(at("renamed"));
+    expect(written("Ignored keys")).toEqual(at("ignored"));
+    expect(written("Common mistakes")).toEqual(at("mistake"));
+    for (const [from = "", to = ""] of table("Renamed keys")) {
       const rule = rules.find(({ at }) => at === codesOf(from)[0]);
       expect([from, rule?.kind === "renamed" && rule.to]).toEqual([from, codesOf(to)[0]]);
     }
