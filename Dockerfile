@@ -1,7 +1,7 @@
 # Eider as a container: docker build -t eider .
-# Needs no root, writes nothing but /tmp and what the project names (put that on a volume): see docs/operations.md.
+# Runs without root. Writes only to /tmp and to files that the project names; put those on a volume. See docs/operations.md.
 
-# The version of Node that the tests run on. Debian, since DuckDB comes as a library for glibc.
+# The Node.js version of the tests. Debian, because DuckDB ships as a glibc library.
 ARG NODE_VERSION=20
 
 FROM node:${NODE_VERSION}-bookworm-slim AS build
@@ -26,18 +26,18 @@ COPY --from=build /build/dist dist
 COPY package.json LICENSE CHANGELOG.md ./
 COPY bin bin
 
-# The project is mounted here, read-only. What it keeps (a database, a cache) belongs on a volume at /data.
+# Mount the project here, read-only. Keep databases and caches on a volume at /data.
 RUN mkdir /project /data && chown node:node /data
 WORKDIR /project
 USER node
 VOLUME /data
 EXPOSE 8080
 
-# EIDER_HEALTH_URL: where health is found when the REST listener speaks TLS, or when `admin` has a listener of its own.
+# Set EIDER_HEALTH_URL if the REST listener uses TLS, or if `admin` has a separate listener.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch(process.env.EIDER_HEALTH_URL ?? `http://127.0.0.1:${process.env.EIDER_PORT}/health/live`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 
-# SIGTERM lets calls in flight end: give it longer than limits.shutdown-grace.
+# On SIGTERM, requests in flight finish. Use a stop timeout longer than limits.shutdown-grace.
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["node", "/app/bin/eider.cjs"]
 CMD ["serve", "--config", "/project/eider.yaml", "--log-format", "json"]

@@ -3,7 +3,7 @@ SELECT CASE
   THEN error('403: adding invoices needs the role billing')
 END;
 
--- The tenant comes from who calls. There is no parameter that could say otherwise.
+-- The tenant is the authenticated user. No parameter can change it.
 INSERT INTO invoices (tenant, customer, amount)
 VALUES ('{{{auth.username}}}', '{{{params.customer}}}', {{params.amount}})
 RETURNING id, tenant, customer, amount, issued_on
