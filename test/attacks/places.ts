@@ -4,7 +4,7 @@ export interface Echo {
   readonly expected: (text: string) => Readonly<Record<string, unknown>>;
 }
 
-/** Every place of decisions 4 that takes any text; `name` is the variable, `params.v`. */
+/** Every template position that accepts any string (docs/sql-templates.md); `name` is the variable, `params.v`. */
 export function echo(name: string): Echo {
   return {
     sql: `SELECT {{${name}}} AS bare,

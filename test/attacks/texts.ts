@@ -17,7 +17,7 @@ export const attacks: Collection = read("attacks.json");
 /** What honest people send. None of it is ever refused. */
 export const honestTexts: Collection = read("../legitimate-inputs/honest-texts.json");
 
-/** Classes of which the injection scan lets nothing through: the shapes that decisions 3 names. */
+/** Classes of attacks that preventSqlInjection rejects completely. */
 export const refusedClasses = ["tautologies", "stacked statements", "union", "extensions and secrets"] as const;
 
 export function everyText(collection: Collection): readonly string[] {

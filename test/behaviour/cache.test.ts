@@ -223,7 +223,7 @@ describe("without a template-file", () => {
   });
 });
 
-describe("writes (spec 3)", () => {
+describe("writes", () => {
   const CASES: readonly (readonly [string, Files])[] = [
     ["a table", TOTALS],
     [

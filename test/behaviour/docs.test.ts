@@ -7,7 +7,7 @@ const BASIC = "auth: { type: basic, users: [{ username: ann, password: ann }] }\
 const ANN = { Authorization: `Basic ${Buffer.from("ann:ann").toString("base64")}` };
 const BROWSER = { Accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
 
-describe("GET /docs (spec 4.2, decisions 10)", () => {
+describe("GET /docs", () => {
   test("JSON, YAML and the page, under every name", async () => {
     await using service = await serviceFrom({ "eider.yaml": MAIN, ...endpoint("SELECT 1 AS n") });
     for (const [path, headers, type] of [

@@ -11,7 +11,7 @@ import { until } from "../until.ts";
 
 /** More work than anybody waits for. */
 const ENDLESS = "SELECT sum(a.range * b.range) AS s FROM range(1000000) a, range(1000000) b";
-/** The bound of the contract is 50 ms; the rest is for a machine that others use as well. */
+/** The goal is 50 ms; the rest allows for a busy machine. */
 const SOON_MS = 500;
 /** For the best of several tries, which has no such excuse. */
 const AT_BEST_MS = 100;

@@ -14,7 +14,7 @@ beforeAll(async () => {
     FROM range(5000) t(i)`);
 });
 
-test("a page stands in an envelope (spec 4.3)", async () => {
+test("a page is wrapped in an envelope", async () => {
   const page = { kind: "page", next: '/a?q="x"&offset=2', total: 7 } as const;
   expect(await database.json("SELECT * FROM range(2) t(n)", page)).toBe(
     '{"data":[{"n":0},{"n":1}],"next":"/a?q=\\"x\\"&offset=2","total_count":7}',
@@ -24,7 +24,7 @@ test("a page stands in an envelope (spec 4.3)", async () => {
   );
 });
 
-test("the rows of a write stand beside their number (spec 4.4)", async () => {
+test("a write returns its rows and their number", async () => {
   expect(await database.json("SELECT 1 AS n", { kind: "write", rowsAffected: 3 })).toBe(
     '{"rows_affected":3,"data":[{"n":1}]}',
   );

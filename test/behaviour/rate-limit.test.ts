@@ -60,7 +60,7 @@ describe("rate-limit", () => {
     await expect.poll(async () => (await service.get("/a/1")).status, { timeout: 3_000, interval: 50 }).toBe(200);
   });
 
-  test("inherited, replaced as a whole, switched off, with the defaults of decisions 9", async () => {
+  test("inherited, replaced entirely, disabled, and with defaults", async () => {
     await using service = await serviceFrom({
       "eider.yaml": `${MAIN}rate-limit: { max: 1, interval: 60 }\n`,
       ...at("inherits"),

@@ -7,7 +7,7 @@ import { type ServedFolder, serveFolder } from "../serve-folder.ts";
 import { endpoint, serviceFrom } from "../service.ts";
 import { type Answer, send } from "./write-project.ts";
 
-/** The example is the documentation of row-level security: it must hold what it promises. Spec 5.6. */
+/** The example documents row-level security, so it must work as described. */
 const folder = join(import.meta.dirname, "..", "..", "examples", "row-level-security");
 const readme = readFileSync(join(folder, "README.md"), "utf8");
 

@@ -45,7 +45,7 @@ async function countingProcess(store: string, count: number, env: Record<string,
   return JSON.parse(stdout);
 }
 
-testWithRedis("processes that share a store allow no more together than one alone (decisions 9)", async () => {
+testWithRedis("processes that share a store allow no more requests together than one process", async () => {
   await using redis = await startRedis();
   const outcomes = await Promise.all([1, 2, 3].map(() => countingProcess(redis.url, 80)));
   expect(outcomes.map(({ allowed }) => allowed).reduce((sum, allowed) => sum + allowed)).toBe(100);
