@@ -6,6 +6,9 @@ import fc from "fast-check";
 /** What all targets share by default; EIDER_FUZZ_SECONDS gives them more. */
 const TOTAL_SECONDS = Number(process.env["EIDER_FUZZ_SECONDS"] ?? 16);
 
+/** Repeats a search that failed. */
+const SEED = process.env["EIDER_FUZZ_SEED"];
+
 /** Something that takes input from anybody, and what must hold whatever it is given. */
 export interface Fuzzed<Input> {
   /** Also the name of the file with its cases. */
@@ -61,6 +64,7 @@ export function target<Input>({ name, share, inputs, open }: Fuzzed<Input>): Tar
         await last;
       });
       const result = await fc.check(property, {
+        ...(SEED === undefined ? {} : { seed: Number(SEED) }),
         numRuns: Number.MAX_SAFE_INTEGER,
         interruptAfterTimeLimit: milliseconds,
         // The first input that breaks something ends the search; this long it may be made smaller.
