@@ -11,10 +11,8 @@ import { until } from "../until.ts";
 
 /** More work than anybody waits for. */
 const ENDLESS = "SELECT sum(a.range * b.range) AS s FROM range(1000000) a, range(1000000) b";
-/** The goal is 50 ms; the rest allows for a busy machine. */
-const SOON_MS = 500;
-/** For the best of several tries, which has no such excuse. */
-const AT_BEST_MS = 100;
+/** Longer than any test: what ends before was not ended by the timeout. */
+const NO_TIMEOUT = "query-timeout: 10m";
 
 function read(path: string, sql: string, yaml = ""): Files {
   return {
@@ -35,37 +33,38 @@ const isIdle = (service: TestService): boolean => {
   return running === 0 && waiting === 0;
 };
 
-/** How long the engine takes from here to have nothing to do. */
-async function timeToIdle(service: TestService): Promise<number> {
-  const from = performance.now();
+async function untilIdle(service: TestService): Promise<void> {
   await until("an idle engine", () => isIdle(service));
-  return performance.now() - from;
 }
 
 describe("whoever leaves ends the query", () => {
   test.each(["close", "reset", "half"] as const)("a client that leaves: %s", async (leave) => {
-    await using service = await serviceFrom({ ...read("endless", ENDLESS), ...read("quick", "SELECT 1 AS n") });
-    const times: number[] = [];
+    await using service = await serviceFrom({
+      ...main(NO_TIMEOUT),
+      ...read("endless", ENDLESS),
+      ...read("quick", "SELECT 1 AS n"),
+    });
     for (let count = 0; count < 5; count++) {
       using socket = await openSocket(service.url);
       socket.send(request("/endless"));
       await until("the query", () => running(service) === 1);
       socket[leave]();
-      times.push(await timeToIdle(service));
+      await untilIdle(service);
     }
-    expect(Math.max(...times)).toBeLessThan(SOON_MS);
-    expect(Math.min(...times)).toBeLessThan(AT_BEST_MS);
     expect(await service.json("/quick")).toEqual([{ n: 1 }]);
     expect(service.events.filter(({ kind }) => kind === "unexpected")).toEqual([]);
   });
 
   test("in the middle of a stream", async () => {
-    await using service = await serviceFrom(read("rows", "SELECT range AS n FROM range(100000000)"));
+    await using service = await serviceFrom({
+      ...main(NO_TIMEOUT),
+      ...read("rows", "SELECT range AS n FROM range(100000000)"),
+    });
     using socket = await openSocket(service.url);
     socket.send(request("/rows"));
     await until("rows", () => socket.received().length > 100_000);
     socket.close();
-    expect(await timeToIdle(service)).toBeLessThan(SOON_MS);
+    await untilIdle(service);
     // Nothing runs on: it is idle for good, not between two pieces.
     expect((await service.get("/health")).status).toBe(200);
     expect(isIdle(service)).toBe(true);
@@ -73,7 +72,10 @@ describe("whoever leaves ends the query", () => {
   });
 
   test("while it waits in the queue", async () => {
-    await using service = await serviceFrom({ ...main("max-concurrent-queries: 1"), ...read("endless", ENDLESS) });
+    await using service = await serviceFrom({
+      ...main(`${NO_TIMEOUT}, max-concurrent-queries: 1`),
+      ...read("endless", ENDLESS),
+    });
     using first = await openSocket(service.url);
     using second = await openSocket(service.url);
     first.send(request("/endless"));
@@ -81,7 +83,7 @@ describe("whoever leaves ends the query", () => {
     second.send(request("/endless"));
     await until("the queue", () => service.service.engine.activity().waiting === 1);
     second.close();
-    await until("the queue", () => service.service.engine.activity().waiting === 0, SOON_MS);
+    await until("the queue", () => service.service.engine.activity().waiting === 0);
     expect(running(service)).toBe(1);
   });
 });
@@ -97,7 +99,6 @@ describe("limits.query-timeout", () => {
     expect(await answer.json()).toEqual({ error: "Gateway Timeout: the query took too long" });
     expect(answer.headers.get("cache-control")).toBe("no-store");
     expect(took).toBeGreaterThan(950);
-    expect(took).toBeLessThan(1_000 + SOON_MS);
     expect(isIdle(service)).toBe(true);
   });
 
@@ -131,7 +132,6 @@ describe("limits.query-timeout", () => {
 
 describe("a stream that breaks off is cut, never closed as if it were complete", () => {
   const streams: Files = {
-    ...main("query-timeout: 1s"),
     ...read(
       "fails",
       "SELECT CASE WHEN range = 900000 THEN error('broken') ELSE range::VARCHAR END AS n FROM range(1000000)",
@@ -141,10 +141,10 @@ describe("a stream that breaks off is cut, never closed as if it were complete",
   };
 
   test.each([
-    ["an error of the query", "/fails", "query-failed"],
-    ["a timeout", "/stops", "query-timeout"],
-  ])("%s", async (_, path, failure) => {
-    await using service = await serviceFrom(streams);
+    ["an error of the query", "/fails", "query-failed", NO_TIMEOUT],
+    ["a timeout", "/stops", "query-timeout", "query-timeout: 1s"],
+  ])("%s", async (_, path, failure, limits) => {
+    await using service = await serviceFrom({ ...main(limits), ...streams });
     using socket = await openSocket(service.url);
     socket.send(request(path));
     await socket.closed();
@@ -152,14 +152,15 @@ describe("a stream that breaks off is cut, never closed as if it were complete",
     expect(answer?.status).toBe(200);
     expect(answer?.headers.get("transfer-encoding")).toBe("chunked");
     expect(answer?.complete).toBe(false);
-    expect(answer?.body.length).toBeGreaterThan(1_000_000);
-    await until("an idle engine", () => isIdle(service), SOON_MS);
+    // More than is held back: rows have been sent.
+    expect(answer?.body.length).toBeGreaterThan(64 * 1024);
+    await untilIdle(service);
     expect(service.events.at(-1)).toMatchObject({ kind: "call-cut", failure: { kind: failure } });
     await expect(service.get(path).then((response) => response.text())).rejects.toThrow();
   });
 
   test.each(["/fails", "/stops"])("HTTP/1.0 has no chunks, so %s ends with a reset", async (path) => {
-    await using service = await serviceFrom(streams);
+    await using service = await serviceFrom({ ...main("query-timeout: 1s"), ...streams });
     using socket = await openSocket(service.url);
     socket.send(request(path, "1.0"));
     await socket.closed();
@@ -169,25 +170,23 @@ describe("a stream that breaks off is cut, never closed as if it were complete",
   });
 
   test("an engine that closes", async () => {
-    await using service = await serviceFrom(streams);
+    await using service = await serviceFrom({ ...main(NO_TIMEOUT), ...streams });
     using socket = await openSocket(service.url);
     socket.send(request("/rows"));
     await until("rows", () => socket.received().length > 100_000);
-    const from = performance.now();
     await service.service.engine.close();
-    expect(performance.now() - from).toBeLessThan(SOON_MS);
     await socket.closed();
     expect(socket.answers()[0]).toMatchObject({ status: 200, complete: false });
     expect((await service.get("/rows")).status).toBe(503);
   });
 
   test("all calls that are ended", async () => {
-    await using service = await serviceFrom(streams);
+    await using service = await serviceFrom({ ...main(NO_TIMEOUT), ...streams });
     using socket = await openSocket(service.url);
     socket.send(request("/rows"));
     await until("rows", () => socket.received().length > 100_000);
     service.app.cancelAll();
-    expect(await timeToIdle(service)).toBeLessThan(SOON_MS);
+    await untilIdle(service);
     await socket.closed();
     expect(socket.answers()[0]).toMatchObject({ status: 200, complete: false });
   });
@@ -228,7 +227,7 @@ describe("limits.stalled-client-timeout", () => {
     const from = performance.now();
     await until("a stalled client", () => running(service) === 0);
     expect(await service.json("/quick")).toEqual([{ n: 1 }]);
-    await until("a closed connection", () => responses.at(-1)?.destroyed, 8_000);
+    await until("a closed connection", () => responses.at(-1)?.destroyed);
     expect(performance.now() - from).toBeGreaterThan(900);
     expect(isIdle(service)).toBe(true);
     socket.resume();

@@ -214,6 +214,9 @@ function randomFrom(seed: number): () => number {
   };
 }
 
+/** Of each client. */
+const STEPS = 60;
+
 test("many clients in random order: everybody sees at least what it has been told", async () => {
   const seed = Date.now() % 1_000_000;
   const field = bodyFields({ id: INT, v: INT });
@@ -231,7 +234,6 @@ test("many clients in random order: everybody sees at least what it has been tol
   using many = openAgent(100);
   let begun = 12;
   let acknowledged = 12;
-  const deadline = performance.now() + 2_500;
   let reads = 0;
   let writes = 0;
 
@@ -239,7 +241,7 @@ test("many clients in random order: everybody sees at least what it has been tol
     const random = randomFrom(seed + own);
     using alone = openAgent(1);
     let version = 0;
-    while (performance.now() < deadline) {
+    for (let step = 0; step < STEPS; step++) {
       const agent = random() < 0.5 ? alone : many;
       const dice = random();
       if (dice < 0.2) {
@@ -269,6 +271,6 @@ test("many clients in random order: everybody sees at least what it has been tol
   }
 
   await Promise.all(Array.from({ length: 12 }, (_, own) => client(own)));
-  expect(reads).toBeGreaterThan(200);
-  expect(writes).toBeGreaterThan(50);
+  expect(reads + writes).toBe(12 * STEPS);
+  expect(Math.min(reads, writes)).toBeGreaterThan(STEPS);
 });
