@@ -90,7 +90,7 @@ describe("many clients change the same row", () => {
     await using service = await serviceFrom({
       ...mainFile(
         "CREATE TABLE counter (n INTEGER); INSERT INTO counter VALUES (0);",
-        "limits: { query-timeout: 1s }\n",
+        "limits: { query-timeout: 10m }\n",
       ),
       ...route("GET /counter", "SELECT n FROM counter"),
       ...route("POST /counter", "UPDATE counter SET n = n + 1"),
