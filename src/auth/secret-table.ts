@@ -1,4 +1,5 @@
-import type { Engine, Rows, StopSignal } from "../engines/engine.ts";
+import type { Engine, StopSignal } from "../engines/engine.ts";
+import type { Rows } from "../engines/rows.ts";
 import { RequestFailure } from "../failure.ts";
 import { type Chunk, isValid, type Vector } from "../result/chunk.ts";
 import type { BoundValue, Statement } from "../sql/statement.ts";

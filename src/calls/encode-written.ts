@@ -1,4 +1,4 @@
-import type { Written } from "../engines/engine.ts";
+import type { Written } from "../engines/rows.ts";
 import { json } from "../formats/json/json.ts";
 
 /** What was written, as JSON. `earlier` is such a response too, of statements that ran before: its data are kept. */

@@ -1,6 +1,7 @@
 import { identityKey } from "../auth/identity.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
-import type { Write, Written } from "../engines/engine.ts";
+import type { Write } from "../engines/engine.ts";
+import type { Written } from "../engines/rows.ts";
 import type { WriteOnce } from "../engines/write-once.ts";
 import { RequestFailure } from "../failure.ts";
 import type { RawParams } from "../params/parameter.ts";

@@ -1,8 +1,8 @@
-import type { Chunk } from "../result/chunk.ts";
 import type { Column } from "../result/column.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { MadeFunctions } from "../sql/made-functions.ts";
 import type { Statement } from "../sql/statement.ts";
+import type { Rows, Written } from "./rows.ts";
 import type { OnceWritten, RecordStore, WriteOnce } from "./write-once.ts";
 
 /** Whose work it is: lanes share the slots, so that one of them cannot keep all the others waiting. */
@@ -53,14 +53,6 @@ export interface Change {
 /** Rows of a statement whose columns are all text (cast them); others have none. */
 export type TextRows = readonly (readonly (string | null)[])[];
 
-/** What a change came to. It is durable. */
-export interface Written {
-  /** Rows that were inserted, updated, deleted or merged, of all statements together. */
-  readonly rowsAffected: number;
-  /** Absent when no rows are wanted, and when no statement returns any. */
-  readonly rows: Rows | undefined;
-}
-
 /** The part of an AbortSignal that is needed to stop; a real one costs several times as much per call. */
 export interface StopSignal {
   readonly aborted: boolean;
@@ -73,23 +65,6 @@ export interface Window {
   readonly limit: number | undefined;
   readonly offset: number;
 }
-
-/** Rows on their way. Whoever holds it calls `next` to the end or `close`. */
-export interface Rows {
-  readonly columns: readonly Column[];
-  readonly total: number | undefined;
-  /**
-   * A way to ask later whether the same read would still give the same rows: true as long as nobody can have changed
-   * them. Undefined when nobody can know: files, other databases, the time.
-   */
-  watch(): Promise<(() => boolean) | undefined>;
-  /** The next rows, undefined after the last. Rejects when the query failed on the way: what came before is then incomplete. */
-  next(): Promise<Chunk | undefined>;
-  close(): Promise<void>;
-}
-
-/** For rows that may change without our knowing. */
-export const NOT_WATCHED: Rows["watch"] = () => Promise.resolve(undefined);
 
 /** A file format that the engine itself can write. */
 export type FileKind = "parquet";

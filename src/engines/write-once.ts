@@ -1,4 +1,4 @@
-import type { Written } from "./engine.ts";
+import type { Written } from "./rows.ts";
 
 /** Where the record of a write is kept that its client may send again. */
 export type RecordStore =

@@ -1,5 +1,5 @@
 import type { CallEnd, CallObserver, ObservedCall } from "../calls/observed-call.ts";
-import type { Rows } from "../engines/engine.ts";
+import type { Rows } from "../engines/rows.ts";
 import { clientOf, type TrustedProxies } from "../http/forwarded.ts";
 import type { WholeResponse } from "./response/whole-response.ts";
 import type { HttpExchange } from "./send-failure.ts";

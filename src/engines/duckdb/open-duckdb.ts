@@ -1,7 +1,8 @@
 import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../failure.ts";
 import { isCredentialName, messageMask } from "../../secrets.ts";
-import { type Engine, EngineOpenError, type EngineOptions, type Read, type Rows, type StopSignal } from "../engine.ts";
+import { type Engine, EngineOpenError, type EngineOptions, type Read, type StopSignal } from "../engine.ts";
+import type { Rows } from "../rows.ts";
 import { configurationLock } from "./database/configuration-lock.ts";
 import { type EngineRoom, withDefaults } from "./database/default-settings.ts";
 import { openDuckDbConnections } from "./database/open-connections.ts";

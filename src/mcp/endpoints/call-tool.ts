@@ -1,7 +1,7 @@
 import type { Call } from "../../calls/run-endpoint.ts";
 import { runWrite } from "../../calls/run-write.ts";
 import type { McpSettings } from "../../config/mcp-config.ts";
-import type { Written } from "../../engines/engine.ts";
+import type { Written } from "../../engines/rows.ts";
 import type { RawValue } from "../../params/parameter.ts";
 import type { McpCall, ToolResult } from "../mcp-service.ts";
 import { rawParamsOf } from "./arguments.ts";

@@ -1,7 +1,8 @@
 import duckdb from "@duckdb/node-bindings";
 import type { Chunk } from "../../../result/chunk.ts";
 import type { Column } from "../../../result/column.ts";
-import type { Rows, StopSignal, Window } from "../../engine.ts";
+import type { StopSignal, Window } from "../../engine.ts";
+import type { Rows } from "../../rows.ts";
 import { isLong, type LongRows, loadRows, piecesOf } from "./long-values.ts";
 import { resultColumns } from "./result-columns.ts";
 

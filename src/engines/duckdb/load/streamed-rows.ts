@@ -1,7 +1,8 @@
 import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../../failure.ts";
 import type { Chunk } from "../../../result/chunk.ts";
-import { NOT_WATCHED, type Rows, type StopSignal, type Window } from "../../engine.ts";
+import type { StopSignal, Window } from "../../engine.ts";
+import { NOT_WATCHED, type Rows } from "../../rows.ts";
 import type { Session } from "../session/session.ts";
 import { cutTo, type Pieces } from "./held-rows.ts";
 import { isLong, type LongRows, piecesOf } from "./long-values.ts";

@@ -1,7 +1,8 @@
 import duckdb from "@duckdb/node-bindings";
 import { type Chunk, isValid } from "../../../result/chunk.ts";
 import type { Statement } from "../../../sql/statement.ts";
-import { NOT_WATCHED, type StopSignal, type TextRows } from "../../engine.ts";
+import type { StopSignal, TextRows } from "../../engine.ts";
+import { NOT_WATCHED } from "../../rows.ts";
 import { EVERYTHING, heldRows } from "../load/held-rows.ts";
 import { bindValues } from "../session/bind-values.ts";
 

@@ -1,6 +1,6 @@
 import duckdb from "@duckdb/node-bindings";
 import type { Statement } from "../../../sql/statement.ts";
-import type { Rows } from "../../engine.ts";
+import type { Rows } from "../../rows.ts";
 import { EVERYTHING, heldRows } from "../load/held-rows.ts";
 import { countRows, type Reading } from "./reading.ts";
 import { windowedQuery } from "./windowed-query.ts";

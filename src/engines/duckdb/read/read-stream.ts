@@ -1,5 +1,5 @@
 import duckdb from "@duckdb/node-bindings";
-import type { Rows } from "../../engine.ts";
+import type { Rows } from "../../rows.ts";
 import { EVERYTHING, heldRows } from "../load/held-rows.ts";
 import { StreamFailed, streamRows } from "../load/streamed-rows.ts";
 import { countRows, type Reading } from "./reading.ts";

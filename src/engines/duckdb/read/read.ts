@@ -1,5 +1,6 @@
 import duckdb from "@duckdb/node-bindings";
-import type { Read, Rows } from "../../engine.ts";
+import type { Read } from "../../engine.ts";
+import type { Rows } from "../../rows.ts";
 import { EVERYTHING, heldRows } from "../load/held-rows.ts";
 import type { ReadMemory } from "./read-memory.ts";
 import { readPage } from "./read-page.ts";

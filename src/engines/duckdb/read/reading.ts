@@ -1,6 +1,7 @@
 import duckdb from "@duckdb/node-bindings";
 import type { Statement } from "../../../sql/statement.ts";
-import type { Rows, StopSignal, Window } from "../../engine.ts";
+import type { StopSignal, Window } from "../../engine.ts";
+import type { Rows } from "../../rows.ts";
 import type { StreamOptions } from "../load/streamed-rows.ts";
 import type { Session } from "../session/session.ts";
 import type { ReadMemory } from "./read-memory.ts";

@@ -1,4 +1,5 @@
-import type { Rows, StopSignal } from "../../engine.ts";
+import type { StopSignal } from "../../engine.ts";
+import type { Rows } from "../../rows.ts";
 import { openStop, type Stop } from "../../stop.ts";
 import { isHeld } from "../load/held-rows.ts";
 
