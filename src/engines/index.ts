@@ -1,6 +1,6 @@
 import { connectionTypes } from "./duckdb/connections/index.ts";
-import { isLost } from "./duckdb/database/lost-database.ts";
 import { duckdbDialect } from "./duckdb/dialect.ts";
+import { isLost } from "./duckdb/messages.ts";
 import { openDuckDb } from "./duckdb/open-duckdb.ts";
 import type { EngineType } from "./engine.ts";
 

@@ -5,26 +5,25 @@ import { type Engine, EngineOpenError, type EngineOptions, type Read, type StopS
 import type { Rows } from "../rows.ts";
 import { configurationLock } from "./database/configuration-lock.ts";
 import { type EngineRoom, withDefaults } from "./database/default-settings.ts";
+import { memoryOf } from "./database/memory-use.ts";
 import { openDuckDbConnections } from "./database/open-connections.ts";
 import { type OpenDatabase, openDatabase } from "./database/open-database.ts";
 import { openReplacedFiles } from "./database/replaced-files.ts";
 import { duckdbDialect } from "./dialect.ts";
 import { findMadeFunctions } from "./functions/made-functions.ts";
-import { longValueMacro } from "./load/long-value-macro.ts";
 import { failureOf, messageOf, withoutSql } from "./messages.ts";
 import { openDatabases } from "./plan/databases.ts";
 import { dependencyFinder } from "./plan/dependencies.ts";
 import { openPlanner } from "./plan/plan.ts";
-import { remoteLiteralMacros } from "./plan/remote-literals.ts";
-import { statementKey } from "./plan/statement-key.ts";
 import { readRows, willBeHeld } from "./read/read.ts";
 import { readIntoFile } from "./read/read-into-file.ts";
+import { readKey } from "./read/read-key.ts";
 import { readMemory } from "./read/read-memory.ts";
 import { openSharedReads } from "./read/shared-reads.ts";
 import { rememberedTotals } from "./read/total-cache.ts";
 import { type Cancellation, cancellationOf } from "./session/cancellation.ts";
 import { openConnectionPool } from "./session/connection-pool.ts";
-import { memoryOf } from "./session/memory-of.ts";
+import { macrosOf } from "./session/macros.ts";
 import { openSession, type Session } from "./session/session.ts";
 import { openSlots } from "./session/slots.ts";
 import { runChange } from "./write/change.ts";
@@ -57,7 +56,7 @@ const SHARING_PATIENCE_MS = 1_000;
 export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine {
   const { database, settings, versions, own } = opened;
   const { maxValueBytes = Number.POSITIVE_INFINITY } = options;
-  const macros = [remoteLiteralMacros, longValueMacro(maxValueBytes) ?? []].flat().join(";\n");
+  const macros = macrosOf(maxValueBytes);
   const mask = messageMask([
     ...options.connections.flatMap(({ secrets }) => secrets),
     ...[...own].flatMap(([name, value]) => (isCredentialName(name) ? value : [])),
@@ -258,15 +257,6 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
 
 function boundsOf(connections: EngineOptions["connections"]): ReadonlyMap<string, number> {
   return new Map(connections.flatMap(({ name, maxConcurrency: most }) => (most === undefined ? [] : [[name, most]])));
-}
-
-/** Tells reads apart that would not give the same rows. What is read after a write never joins what began before it. */
-function readKey({ connections, statements, window, totalOf }: Read, moment: number): string {
-  let key = `${moment}\0${connections.join("\0")}\0${window?.limit}\0${window?.offset}`;
-  for (const statement of statements) key += `\0\0${statementKey(statement)}`;
-  if (totalOf === statements) return `${key}\0\0total`;
-  for (const statement of totalOf ?? []) key += `\0\0${statementKey(statement)}`;
-  return key;
 }
 
 /** The answer, or no when it takes too long. */

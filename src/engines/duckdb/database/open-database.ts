@@ -3,9 +3,9 @@ import { isCredentialName, messageMask } from "../../../secrets.ts";
 import { EngineOpenError } from "../../engine.ts";
 import { messageOf } from "../messages.ts";
 import { inspect } from "../plan/inspect.ts";
+import { type DataVersions, dataVersions } from "../session/data-versions.ts";
 import { type SessionSettings, sessionSettings } from "../session/session-settings.ts";
 import { quoteName, quoteText } from "../sql-text.ts";
-import { type DataVersions, dataVersions } from "./data-versions.ts";
 import { attachMain, isReplaceable } from "./read-only-main.ts";
 
 export interface OpenDatabase {

@@ -2,8 +2,8 @@ import { openLru } from "../../../bounded/lru.ts";
 import { textBytes } from "../../../bounded/own-text.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import type { TextRows } from "../../engine.ts";
-import { shortName } from "../database/data-versions.ts";
 import { mentions } from "../session/connection-pool.ts";
+import { shortName } from "../session/data-versions.ts";
 
 /** What the rows of a query depend on, besides its text and values. */
 export interface Dependencies {

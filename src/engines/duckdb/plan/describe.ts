@@ -5,7 +5,7 @@ import type { BoundValue, Statement } from "../../../sql/statement.ts";
 import { wholeTokens } from "../../../sql/whole-tokens.ts";
 import { duckdbDialect } from "../dialect.ts";
 import { columnTypeOf } from "../load/logical-type.ts";
-import { CHANGES_ROWS } from "./statement-kinds.ts";
+import { CHANGES_ROWS } from "../session/statement-kinds.ts";
 
 const { StatementType } = duckdb;
 

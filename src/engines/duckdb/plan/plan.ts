@@ -12,7 +12,6 @@ import { changedDatabase, listDatabases } from "./databases.ts";
 import { describeStatement, leavesShapesAlone } from "./describe.ts";
 import { errorPosition } from "./error-position.ts";
 import { inspect } from "./inspect.ts";
-import { extensionAdvice, missingExtension } from "./missing-extension.ts";
 
 /** Looks at statements without running them, at load: beside the queries, and without their limits. */
 export interface Planner {
@@ -221,4 +220,18 @@ function kindOf(message: string): StatementProblem["kind"] {
   }
   if (message.startsWith("Parser Error")) return "syntax";
   return /^(Binder|Catalog|Extension Autoloading|Missing Extension|Permission) Error/.test(message) ? "names" : "other";
+}
+
+/** The extension that DuckDB says a statement needs, when that is what it says. */
+function missingExtension(message: string): string | undefined {
+  const [, installed, required, holding] =
+    /install the required extension '(\w+)'|requires the extension (\w+) to be loaded|exists in the (\w+) extension/.exec(
+      message,
+    ) ?? [];
+  return installed ?? required ?? holding;
+}
+
+/** A request never installs an extension. */
+function extensionAdvice(extension: string): string {
+  return `this needs the extension '${extension}', and no connection has loaded it; write INSTALL ${extension}; LOAD ${extension} into the init of a connection`;
 }

@@ -1,8 +1,8 @@
 import { openLru } from "../../../bounded/lru.ts";
 import type { Statement } from "../../../sql/statement.ts";
-import type { DataVersions } from "../database/data-versions.ts";
 import type { DependencyFinder } from "../plan/dependencies.ts";
-import { statementKey } from "../plan/statement-key.ts";
+import type { DataVersions } from "../session/data-versions.ts";
+import { statementKey } from "./read-key.ts";
 
 /** How many rows queries have, for as long as nobody can have changed that. */
 export interface TotalCache {

@@ -1,6 +1,6 @@
 import duckdb from "@duckdb/node-bindings";
 import { type Lru, openLru } from "../../../bounded/lru.ts";
-import type { DataVersions } from "../database/data-versions.ts";
+import type { DataVersions } from "./data-versions.ts";
 import type { SessionSettings } from "./session-settings.ts";
 
 /** One connection of DuckDB, for one user at a time, with the statements that it has prepared. */

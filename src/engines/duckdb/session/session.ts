@@ -1,12 +1,12 @@
 import duckdb from "@duckdb/node-bindings";
 import type { Statement } from "../../../sql/statement.ts";
 import { isDurable, messageOf } from "../messages.ts";
-import { CHANGES_NAMES, CHANGES_ROWS, LEAVES_NOTHING, MAKES_TEMPORARY, RUNS_ONCE } from "../plan/statement-kinds.ts";
 import { type AskedType, askedTypes, bindValues, hasLongValues } from "./bind-values.ts";
 import { type Cancellation, interruptible, unlessDone } from "./cancellation.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
 import { extractStatements } from "./extract-statements.ts";
 import type { SlotRequest, Slots } from "./slots.ts";
+import { CHANGES_NAMES, CHANGES_ROWS, LEAVES_NOTHING, MAKES_TEMPORARY, RUNS_ONCE } from "./statement-kinds.ts";
 
 /** One read or write at work: a connection of its own, a slot while native code runs, and a way to stop. */
 export interface Session {

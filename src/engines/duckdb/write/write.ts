@@ -4,13 +4,13 @@ import { changedTable, copiesIntoTable, insertedRows } from "../../../sql/classi
 import type { Statement } from "../../../sql/statement.ts";
 import type { Write } from "../../engine.ts";
 import { NOT_WATCHED, type Written } from "../../rows.ts";
-import type { DataVersions } from "../database/data-versions.ts";
 import { duckdbDialect } from "../dialect.ts";
 import { EVERYTHING, heldRows } from "../load/held-rows.ts";
 import { ConflictError, isDuplicateKey, isDurable } from "../messages.ts";
 import type { Databases } from "../plan/databases.ts";
-import { CHANGES_ROWS } from "../plan/statement-kinds.ts";
+import type { DataVersions } from "../session/data-versions.ts";
 import type { Session } from "../session/session.ts";
+import { CHANGES_ROWS } from "../session/statement-kinds.ts";
 import type { WriteSerializer } from "./write-serializer.ts";
 
 export interface Writing {
