@@ -2,6 +2,7 @@ import type { Engine, StopSignal } from "../engines/engine.ts";
 import type { Rows } from "../engines/rows.ts";
 import { RequestFailure } from "../failure.ts";
 import { type Chunk, isValid, type Vector } from "../result/chunk.ts";
+import { quoteIdentifier } from "../sql/quote.ts";
 import type { BoundValue, Statement } from "../sql/statement.ts";
 import type { UserEntry } from "./authenticator.ts";
 import type { User } from "./policy.ts";
@@ -106,7 +107,7 @@ export function tablePath(name: string): readonly string[] {
 }
 
 function quoted(path: readonly string[]): string {
-  return path.map((part) => `"${part.replaceAll('"', '""')}"`).join(".");
+  return path.map(quoteIdentifier).join(".");
 }
 
 /** In `a.b`, `a` may be a database that is attached: a schema of that name would make it ambiguous. */

@@ -1,12 +1,13 @@
 import type { Engine } from "../engines/engine.ts";
 import { RequestFailure } from "../failure.ts";
+import { quoteIdentifier } from "../sql/quote.ts";
 import type { Statement } from "../sql/statement.ts";
 import type { CacheName, Snapshot } from "./cache.ts";
 import type { SnapshotStore } from "./snapshot-store.ts";
 import { measureTable } from "./store-bytes.ts";
 import { isAuditTable, openLayout } from "./store-layout.ts";
 import { clearLeftovers } from "./store-leftovers.ts";
-import { foldName, isOwnTable, isResult, quoted, resultTable, tableIn } from "./store-names.ts";
+import { foldName, isOwnTable, isResult, resultTable, tableIn } from "./store-names.ts";
 import {
   allSnapshots,
   currentAmong,
@@ -51,7 +52,7 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
   function openSchema({ schema }: CacheName): Promise<void> {
     const known = schemas.get(foldName(schema));
     if (known !== undefined) return known;
-    const sql = `CREATE SCHEMA IF NOT EXISTS ${quoted(catalog)}.${quoted(schema)}`;
+    const sql = `CREATE SCHEMA IF NOT EXISTS ${quoteIdentifier(catalog)}.${quoteIdentifier(schema)}`;
     const made = change([schema], [sql]).catch((error: unknown) => {
       schemas.delete(foldName(schema));
       throw error;
@@ -102,7 +103,12 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
       const target = tableIn(catalog, name.schema, physicalTable);
       const createdAtMs = now();
       const size = await engine.change({ connections, touches: [physicalTable], signal }, async (run) => {
-        const filling = { mode: { kind: "full" }, target, stage: quoted(physicalTable), base: undefined } as const;
+        const filling = {
+          mode: { kind: "full" },
+          target,
+          stage: quoteIdentifier(physicalTable),
+          base: undefined,
+        } as const;
         await fillTable(run, statements, filling);
         return await measureTable(run, target);
       });

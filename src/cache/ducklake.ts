@@ -1,8 +1,8 @@
 import { type Engine, EngineOpenError } from "../engines/engine.ts";
 import { messageMask } from "../secrets.ts";
+import { quoteIdentifier, quoteLiteral } from "../sql/quote.ts";
 import { type LakeAddress, lakeAddress } from "./lake-address.ts";
 import type { After } from "./schedule.ts";
-import { quoted } from "./store-names.ts";
 import { NEVER_STOPPED, statement, text } from "./store-sql.ts";
 
 /** A DuckLake catalog that holds the cache. decisions.md 8. */
@@ -26,7 +26,7 @@ export function attachSql({ catalog, metadataPath, dataPath }: Lake): string {
     throw new EngineOpenError("data-path: missing; a catalog in Postgres does not say where rows go", "data-path");
   }
   const settings = [
-    ...(dataPath === undefined ? [] : [`DATA_PATH ${literal(dataPath)}`]),
+    ...(dataPath === undefined ? [] : [`DATA_PATH ${quoteLiteral(dataPath)}`]),
     // A table for the few rows of each snapshot would be made in the catalog's database, and dropped while others read.
     "DATA_INLINING_ROW_LIMIT 0",
   ];
@@ -44,8 +44,8 @@ export function attachSql({ catalog, metadataPath, dataPath }: Lake): string {
       const { connection, password } = address;
       if (password === undefined) return together(extensions, attach(catalog, `postgres:${connection}`, settings));
       // An address is shown in errors, a secret is not.
-      const made = `CREATE OR REPLACE SECRET ${quoted(secret)} (TYPE postgres, PASSWORD ${literal(password)})`;
-      const used = [...settings, `META_SECRET ${literal(secret)}`];
+      const made = `CREATE OR REPLACE SECRET ${quoteIdentifier(secret)} (TYPE postgres, PASSWORD ${quoteLiteral(password)})`;
+      const used = [...settings, `META_SECRET ${quoteLiteral(secret)}`];
       return together([...extensions, made], attach(catalog, `postgres:${connection}`, used));
     }
   }
@@ -56,7 +56,7 @@ function extensionsOf({ kind }: LakeAddress): readonly string[] {
 }
 
 function attach(catalog: string, address: string, settings: readonly string[]): string {
-  return `ATTACH ${literal(`ducklake:${address}`)} AS ${quoted(catalog)} (${settings.join(", ")})`;
+  return `ATTACH ${quoteLiteral(`ducklake:${address}`)} AS ${quoteIdentifier(catalog)} (${settings.join(", ")})`;
 }
 
 function together(before: readonly string[], last: string): string {
@@ -103,9 +103,9 @@ function shown(error: unknown, { metadataPath }: Lake): string {
 
 /** Our bookkeeping is a row now and then: these go into the catalog's database, not into a file each. */
 async function keepRecordsInline(engine: Engine, catalog: string): Promise<void> {
-  const options = `ducklake_options(${literal(catalog)})`;
+  const options = `ducklake_options(${quoteLiteral(catalog)})`;
   await engine.change({ connections: [], touches: ["audit"], signal: NEVER_STOPPED }, async (run) => {
-    await run(statement(`CREATE SCHEMA IF NOT EXISTS ${quoted(catalog)}.audit`));
+    await run(statement(`CREATE SCHEMA IF NOT EXISTS ${quoteIdentifier(catalog)}.audit`));
   });
   await engine.change({ connections: [], touches: [], signal: NEVER_STOPPED }, async (run) => {
     const known = await run(
@@ -115,11 +115,8 @@ async function keepRecordsInline(engine: Engine, catalog: string): Promise<void>
       ),
     );
     if (known.length > 0) return;
-    await run(statement(`CALL ${quoted(catalog)}.set_option('data_inlining_row_limit', 10, schema => 'audit')`));
+    await run(
+      statement(`CALL ${quoteIdentifier(catalog)}.set_option('data_inlining_row_limit', 10, schema => 'audit')`),
+    );
   });
-}
-
-/** A text in SQL, whatever is in it. */
-export function literal(value: string): string {
-  return `'${value.replaceAll("'", "''")}'`;
 }

@@ -1,6 +1,7 @@
 import type { Engine } from "../engines/engine.ts";
 import type { Report } from "../events.ts";
-import { isShared, type Lake, literal } from "./ducklake.ts";
+import { quoteLiteral } from "../sql/quote.ts";
+import { isShared, type Lake } from "./ducklake.ts";
 import { look, NEVER_STOPPED, type Run, statement } from "./store-sql.ts";
 
 /** Gives back what dropped snapshots have taken up. Whoever leads does it, now and then. */
@@ -44,7 +45,7 @@ const OF_A_LAKE = /(?:^|[/\\])ducklake-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{1
  * conflicts with versions that are gone, and files of theirs may still be read. docs/decisions/0009-ducklake.md
  */
 export function openLakeUpkeep({ engine, lake, now, report }: UpkeepOptions): LakeUpkeep {
-  const name = literal(lake.catalog);
+  const name = quoteLiteral(lake.catalog);
   const shared = isShared(lake);
   let mark: Mark | undefined;
   let isHeldUp = false;
@@ -58,8 +59,8 @@ export function openLakeUpkeep({ engine, lake, now, report }: UpkeepOptions): La
     const micros = (time: string): string => `(extract(epoch FROM ${time}) * 1000000)::bigint::text`;
     const query = `SELECT ${micros("clock_timestamp()")} AS a, ${micros("min(xact_start)")} AS b FROM pg_stat_activity
       WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()`;
-    const server = literal(`__ducklake_metadata_${lake.catalog}`);
-    const [[time, oldest] = []] = await ask(`SELECT a, b FROM postgres_query(${server}, ${literal(query)})`);
+    const server = quoteLiteral(`__ducklake_metadata_${lake.catalog}`);
+    const [[time, oldest] = []] = await ask(`SELECT a, b FROM postgres_query(${server}, ${quoteLiteral(query)})`);
     const current = { version, serverTime: Number(time), at: now() };
     return { current, busySince: oldest === null || oldest === undefined ? undefined : Number(oldest) };
   }

@@ -1,4 +1,4 @@
-import { quoted } from "./store-names.ts";
+import { quoteIdentifier } from "../sql/quote.ts";
 import { columnsOf, type Run, statement, type TableColumn } from "./store-sql.ts";
 
 /** Bytes of one value, by the first word of its type. */
@@ -41,7 +41,7 @@ function widthOf({ type }: TableColumn): number | undefined {
 
 function lengthOf(column: TableColumn): readonly string[] {
   if (widthOf(column) !== undefined) return [];
-  const name = quoted(column.name);
+  const name = quoteIdentifier(column.name);
   if (column.type === "BLOB") return [`octet_length(${name})`];
   return [column.type === "VARCHAR" ? `strlen(${name})` : `strlen(${name}::VARCHAR)`];
 }

@@ -1,6 +1,7 @@
 import type { Engine } from "../engines/engine.ts";
+import { quoteIdentifier } from "../sql/quote.ts";
 import type { CacheName } from "./cache.ts";
-import { foldName, quoted, tableIn } from "./store-names.ts";
+import { foldName, tableIn } from "./store-names.ts";
 import { columnsIfThere, look, messageOf, NEVER_STOPPED, type Run, statement, text } from "./store-sql.ts";
 
 /** The cache database holds something else, or what another version of us has made. It can be set aside. */
@@ -65,7 +66,7 @@ export async function openLayout(engine: Engine, catalog: string): Promise<void>
   await engine.change({ connections: [], touches: NAMES, signal: NEVER_STOPPED }, async (run) => {
     // Another process may have been faster.
     if (await isThere(run, catalog)) return;
-    await run(statement(`CREATE SCHEMA IF NOT EXISTS ${quoted(catalog)}.${quoted(AUDIT)}`));
+    await run(statement(`CREATE SCHEMA IF NOT EXISTS ${quoteIdentifier(catalog)}.${quoteIdentifier(AUDIT)}`));
     for (const table of NAMES) {
       await run(statement(`CREATE TABLE ${auditTable(catalog, table)} (${TABLES[table].join(", ")})`));
     }

@@ -1,13 +1,9 @@
+import { quoteIdentifier } from "../sql/quote.ts";
 import type { CacheName, Snapshot } from "./cache.ts";
-
-/** An identifier in SQL, whatever is in it. */
-export function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
 
 /** A table of the cache database in SQL: always all three parts, since a schema may have the name of the catalog. */
 export function tableIn(catalog: string, schema: string, table: string): string {
-  return `${quoted(catalog)}.${quoted(schema)}.${quoted(table)}`;
+  return `${quoteIdentifier(catalog)}.${quoteIdentifier(schema)}.${quoteIdentifier(table)}`;
 }
 
 const MOST_READABLE = 40;

@@ -1,10 +1,11 @@
 import type { Engine, StopSignal } from "../engines/engine.ts";
 import { RequestFailure } from "../failure.ts";
 import { changedName } from "../sql/classify.ts";
+import { quoteIdentifier } from "../sql/quote.ts";
 import type { Statement } from "../sql/statement.ts";
 import type { CacheDefinition, RefreshRecord, RefreshStatements, RefreshVariables, Snapshot } from "./cache.ts";
 import { definitionText } from "./store-definition.ts";
-import { foldName, isOwnTable, mentioned, quoted, snapshotTable, tableIn } from "./store-names.ts";
+import { foldName, isOwnTable, mentioned, snapshotTable, tableIn } from "./store-names.ts";
 import {
   type CurrentSnapshot,
   currentSnapshot,
@@ -154,7 +155,7 @@ function withoutBase(found: Before): Before {
 }
 
 async function largest(run: Run, table: string, cursor: string): Promise<string | undefined> {
-  const [[value] = []] = await run(statement(`SELECT max(${quoted(cursor)})::VARCHAR FROM ${table}`));
+  const [[value] = []] = await run(statement(`SELECT max(${quoteIdentifier(cursor)})::VARCHAR FROM ${table}`));
   return value ?? undefined;
 }
 
@@ -194,7 +195,7 @@ async function fillSnapshot(
   const { definition, before, statements, base } = place.beginning;
   const { name, mode } = definition;
   const { target } = place;
-  await fillTable(run, statements.statements, { mode, target, stage: quoted(place.physicalTable), base });
+  await fillTable(run, statements.statements, { mode, target, stage: quoteIdentifier(place.physicalTable), base });
   const view = tableIn(catalog, name.schema, name.table);
   if (before.current !== undefined && isOwnTable({ name, ...before.current })) {
     await run(statement(`DROP TABLE IF EXISTS ${view}`));

@@ -1,7 +1,8 @@
 import { RequestFailure } from "../failure.ts";
+import { quoteIdentifier } from "../sql/quote.ts";
 import type { Statement } from "../sql/statement.ts";
 import type { CacheMode } from "./cache.ts";
-import { columnNames, foldName, quoted } from "./store-names.ts";
+import { columnNames, foldName } from "./store-names.ts";
 import { columnsOf, type Run, statement, type TableColumn } from "./store-sql.ts";
 
 /** The columns of a query are not those of the snapshot that it was to be added to. */
@@ -46,7 +47,7 @@ async function namedQuery(
   const { sql, values } = query;
   const columns = await columnsOf(run, { sql: `(${sql}\n)`, values });
   const names = columnNames(columns.map(({ name }) => name));
-  return { sql: `SELECT * FROM (${sql}\n) AS q(${names.map(quoted).join(", ")})`, values, names };
+  return { sql: `SELECT * FROM (${sql}\n) AS q(${names.map(quoteIdentifier).join(", ")})`, values, names };
 }
 
 function checkColumns(mode: CacheMode, names: readonly string[]): void {
@@ -79,7 +80,7 @@ function haveSameColumns(some: readonly TableColumn[], others: readonly TableCol
 function combined(mode: Exclude<CacheMode, { kind: "full" }>, rows: string, base: string | undefined): string {
   switch (mode.kind) {
     case "append":
-      return base === undefined ? `FROM ${rows}` : appended(rows, base, quoted(mode.cursor));
+      return base === undefined ? `FROM ${rows}` : appended(rows, base, quoteIdentifier(mode.cursor));
     case "merge":
       return base === undefined ? newestOfEachKey(rows, mode) : merged(rows, base, mode);
   }
@@ -97,15 +98,17 @@ function appended(rows: string, base: string, cursor: string): string {
 type Merge = Extract<CacheMode, { kind: "merge" }>;
 
 function merged(rows: string, base: string, mode: Merge): string {
-  const isReplaced = mode.primaryKey.map((key) => `n.${quoted(key)} IS NOT DISTINCT FROM o.${quoted(key)}`);
+  const isReplaced = mode.primaryKey.map(
+    (key) => `n.${quoteIdentifier(key)} IS NOT DISTINCT FROM o.${quoteIdentifier(key)}`,
+  );
   return `SELECT * FROM ${base} AS o WHERE NOT EXISTS (SELECT 1 FROM ${rows} AS n WHERE ${isReplaced.join(" AND ")})
     UNION ALL (${newestOfEachKey(rows, mode)})`;
 }
 
 /** Of equal cursors the one that the query gives last. */
 function newestOfEachKey(rows: string, { cursor, primaryKey }: Merge): string {
-  return `SELECT * FROM ${rows} QUALIFY row_number() OVER (PARTITION BY ${primaryKey.map(quoted).join(", ")}
-    ORDER BY ${quoted(cursor)} DESC NULLS LAST, rowid DESC) = 1 ORDER BY rowid`;
+  return `SELECT * FROM ${rows} QUALIFY row_number() OVER (PARTITION BY ${primaryKey.map(quoteIdentifier).join(", ")}
+    ORDER BY ${quoteIdentifier(cursor)} DESC NULLS LAST, rowid DESC) = 1 ORDER BY rowid`;
 }
 
 function failure(message: string): RequestFailure {

@@ -1,5 +1,5 @@
 import type { Engine } from "../engines/engine.ts";
-import { quoted } from "./store-names.ts";
+import { quoteIdentifier } from "../sql/quote.ts";
 import { look, NEVER_STOPPED, statement, text } from "./store-sql.ts";
 
 /** The room in the file of a cache database. */
@@ -32,7 +32,7 @@ export async function openSpace(engine: Engine, catalog: string): Promise<Space>
       if (waiting < ROWS_BETWEEN) return;
       const before = waiting;
       waiting = 0;
-      const checkpoint = statement(`CHECKPOINT ${quoted(catalog)}`);
+      const checkpoint = statement(`CHECKPOINT ${quoteIdentifier(catalog)}`);
       await engine
         .change({ connections: [], touches: [], signal: NEVER_STOPPED }, (run) => run(checkpoint))
         .catch(() => {

@@ -1,9 +1,9 @@
 import duckdb from "@duckdb/node-bindings";
+import { quoteLiteral } from "../../../sql/quote.ts";
 import { settingsNamed } from "../../../sql/reach.ts";
 import type { ConnectionDefinition } from "../../engine.ts";
 import { duckdbDialect } from "../dialect.ts";
 import type { SessionSettings } from "../session/session-settings.ts";
-import { quoteText } from "../sql-text.ts";
 
 /**
  * After the start nobody changes a setting of DuckDB, and no extension is installed. What the configuration itself still
@@ -49,7 +49,7 @@ export function configurationLock({ database, definitions, settings, own }: Lock
     if (isLocked || own.has("lock_configuration")) return;
     const refused: string[] = [];
     for (const name of settableNames()) {
-      const appended = `list_append(current_setting('allowed_configs'), ${quoteText(name)})`;
+      const appended = `list_append(current_setting('allowed_configs'), ${quoteLiteral(name)})`;
       if (!(await isSet(connection, `allowed_configs = ${appended}`))) refused.push(name);
     }
     // An option of an extension that is not loaded yet is nothing that could be allowed.

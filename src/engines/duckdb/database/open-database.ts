@@ -1,11 +1,11 @@
 import duckdb from "@duckdb/node-bindings";
 import { isCredentialName, messageMask } from "../../../secrets.ts";
+import { quoteIdentifier, quoteLiteral } from "../../../sql/quote.ts";
 import { EngineOpenError } from "../../engine.ts";
 import { messageOf } from "../messages.ts";
 import { inspect } from "../plan/inspect.ts";
 import { type DataVersions, dataVersions } from "../session/data-versions.ts";
 import { type SessionSettings, sessionSettings } from "../session/session-settings.ts";
-import { quoteName, quoteText } from "../sql-text.ts";
 import { attachMain, isReplaceable } from "./read-only-main.ts";
 
 export interface OpenDatabase {
@@ -111,7 +111,7 @@ function inOrder(options: ReadonlyMap<string, string>): readonly [open: Settings
 /** Beside those that the project allows. It matters only where external access is off. */
 async function allowFolder(connection: duckdb.Connection, folder: string): Promise<void> {
   const allowed = "current_setting('allowed_directories')";
-  const sql = `SET GLOBAL allowed_directories = list_append(${allowed}, ${quoteText(folder)})`;
+  const sql = `SET GLOBAL allowed_directories = list_append(${allowed}, ${quoteLiteral(folder)})`;
   // Nothing but Parquet needs it, and that says what is wrong when it is asked for.
   await duckdb.query(connection, sql).catch(() => {});
 }
@@ -137,7 +137,7 @@ async function applySetting(
   { name, value }: Setting,
   settings: SessionSettings,
 ): Promise<void> {
-  const assignment = `${quoteName(name)} = ${quoteText(value)}`;
+  const assignment = `${quoteIdentifier(name)} = ${quoteLiteral(value)}`;
   try {
     await duckdb.query(connection, `SET GLOBAL ${assignment}`);
   } catch {

@@ -1,9 +1,9 @@
 import duckdb from "@duckdb/node-bindings";
+import { quoteIdentifier, quoteLiteral } from "../../../sql/quote.ts";
 import { EngineOpenError } from "../../engine.ts";
 import { messageOf } from "../messages.ts";
 import { inspect } from "../plan/inspect.ts";
 import type { SessionSettings } from "../session/session-settings.ts";
-import { quoteName, quoteText } from "../sql-text.ts";
 
 /** Settings that say which names mean what. Where the project makes them, nothing is put between. */
 const NAMES_THINGS: ReadonlySet<string> = new Set(["search_path", "schema"]);
@@ -30,16 +30,16 @@ export async function attachMain(
   path: string,
   settings: SessionSettings,
 ): Promise<readonly string[]> {
-  await duckdb.query(connection, `ATTACH ${quoteText(path)} (TYPE duckdb, READ_ONLY)`).catch((error: unknown) => {
+  await duckdb.query(connection, `ATTACH ${quoteLiteral(path)} (TYPE duckdb, READ_ONLY)`).catch((error: unknown) => {
     throw new EngineOpenError(messageOf(error), undefined, { cause: error });
   });
   const sql = "SELECT database_name FROM duckdb_databases() WHERE NOT internal ORDER BY path IS NULL";
   const catalogs = (await inspect(connection, { sql, values: [] })).flatMap(([name]) => name ?? []);
-  const schemas = catalogs.map((name) => `${quoteName(name)}.main`);
+  const schemas = catalogs.map((name) => `${quoteIdentifier(name)}.main`);
   // What an `init` makes (the view of a Parquet file) is made in memory, and is found there.
-  settings.add(`SET search_path = ${quoteText(schemas.join(","))}`, 0);
+  settings.add(`SET search_path = ${quoteLiteral(schemas.join(","))}`, 0);
   // Where files are closed to everybody, this one can still be replaced.
-  const allowed = `list_append(current_setting('allowed_paths'), ${quoteText(path)})`;
+  const allowed = `list_append(current_setting('allowed_paths'), ${quoteLiteral(path)})`;
   await duckdb.query(connection, `SET GLOBAL allowed_paths = ${allowed}`).catch(() => {});
   return catalogs;
 }

@@ -1,9 +1,9 @@
 import duckdb from "@duckdb/node-bindings";
 import type { Mask } from "../../../secrets.ts";
+import { quoteIdentifier, quoteLiteral } from "../../../sql/quote.ts";
 import type { EngineOptions } from "../../engine.ts";
 import { messageOf } from "../messages.ts";
 import { inspect } from "../plan/inspect.ts";
-import { quoteName, quoteText } from "../sql-text.ts";
 
 /**
  * Database files that are attached read-only, and that somebody may replace by another (`mv new.db live.db`): the new one is
@@ -87,7 +87,7 @@ export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles 
       retired.set(name, looks - 1);
       if (looks > 0 || closed) continue;
       retired.delete(name);
-      await onConnection((connection) => duckdb.query(connection, `DETACH ${quoteName(name)}`)).catch(() => {});
+      await onConnection((connection) => duckdb.query(connection, `DETACH ${quoteIdentifier(name)}`)).catch(() => {});
     }
     for (const file of watched.values()) {
       const identity = await fileIdentity?.(file.path);
@@ -113,8 +113,8 @@ export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles 
   /** The new file is opened beside the old one: what is no database takes nobody's place. */
   async function swap(connection: duckdb.Connection, alias: string, path: string): Promise<void> {
     const retiredAs = `${alias}~${swaps}`;
-    const [name, next, old] = [alias, `${alias}${NEXT}`, retiredAs].map(quoteName);
-    await duckdb.query(connection, `ATTACH ${quoteText(path)} AS ${next} (TYPE duckdb, READ_ONLY)`);
+    const [name, next, old] = [alias, `${alias}${NEXT}`, retiredAs].map(quoteIdentifier);
+    await duckdb.query(connection, `ATTACH ${quoteLiteral(path)} AS ${next} (TYPE duckdb, READ_ONLY)`);
     const replaced = replacing();
     retired.set(retiredAs, LOOKS_UNTIL_DETACHED);
     swaps++;

@@ -1,5 +1,6 @@
 import { openLru } from "../../../bounded/lru.ts";
 import { textBytes } from "../../../bounded/own-text.ts";
+import { quoteIdentifier } from "../../../sql/quote.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import type { TextRows } from "../../engine.ts";
 import { mentions } from "../session/connection-pool.ts";
@@ -156,7 +157,7 @@ function dependenciesOf(
 
 /** Plans name tables as `catalog.schema.table`, with quotes where a name needs them. */
 function isIn(table: string, catalog: string): boolean {
-  return table.startsWith(`${catalog}.`) || table.startsWith(`"${catalog.replaceAll('"', '""')}".`);
+  return table.startsWith(`${catalog}.`) || table.startsWith(`${quoteIdentifier(catalog)}.`);
 }
 
 /** Views and macros hide what they call: their texts count as part of the query that names them. */

@@ -1,6 +1,7 @@
 import duckdb from "@duckdb/node-bindings";
 import type { Column } from "../../../result/column.ts";
 import { uniqueNames } from "../../../result/column-names.ts";
+import { quoteLiteral } from "../../../sql/quote.ts";
 import type { BoundValue, Statement } from "../../../sql/statement.ts";
 import { wholeTokens } from "../../../sql/whole-tokens.ts";
 import { duckdbDialect } from "../dialect.ts";
@@ -80,6 +81,6 @@ function withConstants({ sql, values }: Statement): string {
 /** A text is a literal, which DuckDB takes for any type, as it takes a bound text. */
 function constantOf({ type, value }: BoundValue): string {
   if (value === null) return "NULL";
-  const literal = `'${String(value).replaceAll("'", "''")}'`;
+  const literal = quoteLiteral(String(value));
   return type === "VARCHAR" ? literal : `CAST(${literal} AS ${type})`;
 }

@@ -1,5 +1,5 @@
+import { quoteIdentifier, quoteLiteral } from "../../../sql/quote.ts";
 import type { BoundValue, Statement } from "../../../sql/statement.ts";
-import { quoteName, quoteText } from "../sql-text.ts";
 
 export const RECORDS = "eider_idempotency_keys";
 
@@ -32,7 +32,7 @@ export function createStatements(table: RecordTable): readonly Statement[] {
     `CREATE TABLE IF NOT EXISTS ${RECORDS} (id VARCHAR(80) PRIMARY KEY, request VARCHAR(64), changed BIGINT, ` +
     "response LONGTEXT, since BIGINT) ENGINE = InnoDB CHARACTER SET utf8mb4";
   return [
-    plain(`CALL mysql_execute(${quoteText(table.database)}, ${quoteText(sql)})`),
+    plain(`CALL mysql_execute(${quoteLiteral(table.database)}, ${quoteLiteral(sql)})`),
     // Changes nothing there, and lets DuckDB know of it.
     plain(`CREATE TABLE IF NOT EXISTS ${nameOf(table)} ${columns("")}`),
   ];
@@ -50,7 +50,7 @@ export function findStatement(table: RecordTable, ids: readonly string[]): State
   }
   // DuckDB would read the whole table of SQLite.
   const query = `SELECT ${COLUMNS.join(", ")} FROM ${RECORDS} WHERE id IN (${ids.map(() => "?").join(", ")})`;
-  const from = `sqlite_query(${quoteText(table.database)}, ${quoteText(query)}, params := row(${places}))`;
+  const from = `sqlite_query(${quoteLiteral(table.database)}, ${quoteLiteral(query)}, params := row(${places}))`;
   return { sql: `SELECT ${columns} FROM ${from}`, values };
 }
 
@@ -82,7 +82,7 @@ export function oldProbe(table: RecordTable): Statement {
 
 /** Turns such a table into one with hashes, in one transaction. */
 export function upgradeStatements(table: RecordTable, schema = "main"): readonly Statement[] {
-  const old = `${quoteName(table.database)}.${quoteName(schema)}.${RECORDS}`;
+  const old = `${quoteIdentifier(table.database)}.${quoteIdentifier(schema)}.${RECORDS}`;
   const rows =
     "SELECT sha256(scope || chr(10) || key) AS id, sha256(fingerprint) AS request, 0 AS changed, answer AS response, since";
   return [
@@ -98,7 +98,7 @@ export function upgradeStatements(table: RecordTable, schema = "main"): readonly
 function nameOf({ database, type }: RecordTable): string {
   // In full where that is known: a schema of the main database may have the same name as the other database.
   const schema = type === "duckdb" || type === "sqlite" ? ".main" : "";
-  return `${quoteName(database)}${schema}.${RECORDS}`;
+  return `${quoteIdentifier(database)}${schema}.${RECORDS}`;
 }
 
 function plain(sql: string): Statement {

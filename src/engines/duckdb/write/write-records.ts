@@ -1,10 +1,10 @@
 import duckdb from "@duckdb/node-bindings";
+import { quoteIdentifier } from "../../../sql/quote.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import type { TextRows } from "../../engine.ts";
 import type { WriteOnce, WriteProgress } from "../../write-once.ts";
 import { inspect, textRows } from "../plan/inspect.ts";
 import type { Session } from "../session/session.ts";
-import { quoteName } from "../sql-text.ts";
 import {
   createStatements,
   deleteOldStatement,
@@ -54,7 +54,7 @@ export async function upgradeRecords(database: duckdb.Database): Promise<void> {
     for (const [name, schema] of await inspect(connection, OLD_TABLES)) {
       const table: RecordTable = { database: name ?? "", type: "duckdb" };
       const sql = upgradeStatements(table, schema ?? undefined).map((statement) => statement.sql);
-      await duckdb.query(connection, `BEGIN; ${sql.join("; ")}; COMMIT; CHECKPOINT ${quoteName(table.database)}`);
+      await duckdb.query(connection, `BEGIN; ${sql.join("; ")}; COMMIT; CHECKPOINT ${quoteIdentifier(table.database)}`);
     }
   } catch {
     // The first write with a key tries again.
