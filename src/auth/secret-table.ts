@@ -1,5 +1,6 @@
 import type { Engine, StopSignal } from "../engines/engine.ts";
 import type { Rows } from "../engines/rows.ts";
+import { errorMessage } from "../error-message.ts";
 import { RequestFailure } from "../failure.ts";
 import { type Chunk, isValid, type Vector } from "../result/chunk.ts";
 import { quoteIdentifier } from "../sql/quote.ts";
@@ -167,7 +168,7 @@ function textsAt(vector: Vector, row: number): readonly string[] {
 /** What the database said, on one line. */
 export function databaseReason(error: unknown): string {
   const said = error instanceof RequestFailure ? (error.cause ?? error) : error;
-  return (said instanceof Error ? said.message : String(said)).replace(/\s+/g, " ");
+  return errorMessage(said).replace(/\s+/g, " ");
 }
 
 function statement(sql: string, ...values: readonly BoundValue[]): Statement {

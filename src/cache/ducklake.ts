@@ -1,4 +1,5 @@
 import { type Engine, EngineOpenError } from "../engines/engine.ts";
+import { errorMessage } from "../error-message.ts";
 import { messageMask } from "../secrets.ts";
 import { quoteIdentifier, quoteLiteral } from "../sql/quote.ts";
 import { type LakeAddress, lakeAddress } from "./lake-address.ts";
@@ -98,7 +99,7 @@ async function pause(after: After): Promise<void> {
 function shown(error: unknown, { metadataPath }: Lake): string {
   const address = lakeAddress(metadataPath);
   const secrets = address.kind === "postgres" ? address.secrets : [];
-  return messageMask(secrets)(error instanceof Error ? error.message : String(error));
+  return messageMask(secrets)(errorMessage(error));
 }
 
 /** Our bookkeeping is a row now and then: these go into the catalog's database, not into a file each. */

@@ -1,4 +1,5 @@
 import type { Engine } from "../engines/engine.ts";
+import { errorMessage } from "../error-message.ts";
 import type { Report } from "../events.ts";
 import { logMessage, RequestFailure } from "../failure.ts";
 import type { Statement } from "../sql/statement.ts";
@@ -238,5 +239,5 @@ export const leadsAlone: Leadership = {
 
 function reasonOf(error: unknown): string {
   if (error instanceof RequestFailure && error.failure.kind === "query-failed") return logMessage(error.failure);
-  return error instanceof Error ? error.message : String(error);
+  return errorMessage(error);
 }

@@ -1,5 +1,6 @@
 import type { Report, ServiceEvent } from "../events.ts";
 import { RequestFailure } from "../failure.ts";
+import { withTimeLimit } from "../time-limit.ts";
 import type { CacheDefinition, Snapshot } from "./cache.ts";
 import type { Caches } from "./caches.ts";
 import type { Coordination, Sharing } from "./coordination.ts";
@@ -118,7 +119,7 @@ export async function openCaches({
       schedule.close();
       await queue.close();
       results.clear();
-      await within(CLOSE_WITHIN_MS, leases.close(), after);
+      await withTimeLimit(leases.close(), CLOSE_WITHIN_MS, () => {}, after);
     },
   };
 
@@ -126,13 +127,4 @@ export async function openCaches({
   function reportTenths(done: number, total: number, failed: number): void {
     if (done === total || done % Math.ceil(total / 10) === 0) tell({ kind: "cache-warm-up", done, total, failed });
   }
-}
-
-async function within(ms: number, work: Promise<void>, after: After): Promise<void> {
-  let cancel = (): void => {};
-  const timeout = new Promise<void>((resolve) => {
-    cancel = after(ms, resolve);
-  });
-  await Promise.race([work, timeout]);
-  cancel();
 }

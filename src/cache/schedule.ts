@@ -1,5 +1,6 @@
-/** Runs work once, after so many milliseconds. Gives back the way to call it off. */
-export type After = (ms: number, work: () => void) => () => void;
+import type { After } from "../time-limit.ts";
+
+export type { After };
 
 /** Something that falls due. It belongs to one schedule. */
 export interface Due {

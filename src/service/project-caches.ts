@@ -15,6 +15,7 @@ import type { CacheStorage } from "../config/cache-config.ts";
 import type { Problem } from "../config/problem.ts";
 import type { MainConfig, Project } from "../config/project.ts";
 import { type Engine, EngineOpenError } from "../engines/engine.ts";
+import { errorMessage } from "../error-message.ts";
 import type { Report } from "../events.ts";
 import { quoteLiteral } from "../sql/quote.ts";
 
@@ -198,5 +199,5 @@ function isInUse(error: unknown): boolean {
 }
 
 function messageOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "";
+  return errorMessage(error).split("\n")[0] ?? "";
 }

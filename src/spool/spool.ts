@@ -1,5 +1,6 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { errorCode } from "../error-message.ts";
 import { RequestFailure } from "../failure.ts";
 import { type GrowingFile, openGrowing, openNameless, type SpooledFile } from "./spooled-file.ts";
 import { folderName, type Self, sweep } from "./sweep.ts";
@@ -127,5 +128,5 @@ function spoolFailure(error: unknown): RequestFailure {
 }
 
 function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+  return errorCode(error) ?? "unknown error";
 }

@@ -1,3 +1,4 @@
+import { errorMessage } from "../../error-message.ts";
 import { RequestFailure } from "../../failure.ts";
 import type { Mask } from "../../secrets.ts";
 import type { Statement } from "../../sql/statement.ts";
@@ -30,7 +31,7 @@ export interface FailedWork {
 /** The failure that an error of DuckDB means for work over these connections. */
 export function failureOf(error: unknown, { connections, mask, statement }: FailedWork): RequestFailure {
   if (error instanceof RequestFailure) return error;
-  const message = mask(withoutSql(messageOf(error)));
+  const message = mask(withoutSql(errorMessage(error)));
   const refused = REFUSED.exec(message);
   if (refused !== null) {
     return new RequestFailure({
@@ -48,14 +49,10 @@ export function failureOf(error: unknown, { connections, mask, statement }: Fail
     : new RequestFailure({ kind: "query-failed", message, ...(masked === message ? {} : { masked }) }, { cause });
 }
 
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /** Somebody else changed the same rows, or the same name, since the transaction began. Another try may do. */
 export function isConflict(error: unknown): boolean {
   if (error instanceof ConflictError) return true;
-  const message = messageOf(error);
+  const message = errorMessage(error);
   // A server that was lost in a commit may have done it: that is not tried again.
   return (
     /^TransactionContext Error: (?:Conflict|Catalog write-write conflict|Failed to commit(?!: (?:\w+ Error: )?(?:IO Error|Could not|Failed to (?:execute|run|prepare)))|Transaction conflict)/i.test(
@@ -70,23 +67,23 @@ const REMOTE_CONFLICT =
 
 /** A transaction that changes two attached databases. */
 export function isOfTwoDatabases(error: unknown): boolean {
-  return /Attempting to write to database/.test(messageOf(error));
+  return /Attempting to write to database/.test(errorMessage(error));
 }
 
 /** A row with the same primary key is there already, in whatever database. */
 export function isSameKey(error: unknown): boolean {
   return /Duplicate key|duplicate key value violates|UNIQUE constraint failed|Duplicate entry|violates primary key/.test(
-    messageOf(error),
+    errorMessage(error),
   );
 }
 
 /** The user of the connection may not make a table, or there is no place for it. */
 export function isForbidden(error: unknown): boolean {
-  return /permission denied|command denied|readonly database|read-only|no database selected/i.test(messageOf(error));
+  return /permission denied|command denied|readonly database|read-only|no database selected/i.test(errorMessage(error));
 }
 
 export function isDuplicateKey(error: unknown): boolean {
-  return messageOf(error).startsWith("Constraint Error: Duplicate key");
+  return errorMessage(error).startsWith("Constraint Error: Duplicate key");
 }
 
 /** Two wrote at the same time, which DuckDB told in other words. */
@@ -99,7 +96,7 @@ export class ConflictError extends Error {
 
 /** A commit that is done, although what DuckDB did after it has failed. */
 export function isDurable(error: unknown): boolean {
-  return messageOf(error).includes("COMMIT succeeded and is durable");
+  return errorMessage(error).includes("COMMIT succeeded and is durable");
 }
 
 /**

@@ -1,6 +1,8 @@
 import duckdb from "@duckdb/node-bindings";
+import { errorMessage } from "../../error-message.ts";
 import { RequestFailure } from "../../failure.ts";
 import { isCredentialName, messageMask } from "../../secrets.ts";
+import { withTimeLimit } from "../../time-limit.ts";
 import { type Engine, EngineOpenError, type EngineOptions, type Read, type StopSignal } from "../engine.ts";
 import type { Rows } from "../rows.ts";
 import { configurationLock } from "./database/configuration-lock.ts";
@@ -11,7 +13,7 @@ import { type OpenDatabase, openDatabase } from "./database/open-database.ts";
 import { openReplacedFiles } from "./database/replaced-files.ts";
 import { duckdbDialect } from "./dialect.ts";
 import { findMadeFunctions } from "./functions/made-functions.ts";
-import { failureOf, messageOf, withoutSql } from "./messages.ts";
+import { failureOf, withoutSql } from "./messages.ts";
 import { openDatabases } from "./plan/databases.ts";
 import { dependencyFinder } from "./plan/dependencies.ts";
 import { openPlanner } from "./plan/plan.ts";
@@ -108,7 +110,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   }
 
   function checkpointFailed(error: unknown): void {
-    options.checkpointFailed?.(mask(withoutSql(messageOf(error))));
+    options.checkpointFailed?.(mask(withoutSql(errorMessage(error))));
   }
 
   function cancellable(signal: StopSignal): Cancellation {
@@ -206,7 +208,12 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
       if (only === undefined || others.length > 0 || !willBeHeld(read, memory)) return runRead(read);
       return sharedReads.read(readKey(read, versions.now()), {
         signal: read.signal,
-        mayShare: () => soon(dependencies.of(only).then(({ shareable }) => shareable)),
+        mayShare: () =>
+          withTimeLimit(
+            dependencies.of(only).then(({ shareable }) => shareable),
+            SHARING_PATIENCE_MS,
+            () => false,
+          ),
         run: (signal) => runRead({ ...read, signal }),
       });
     },
@@ -233,7 +240,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
         await configuration.during(() => duckdb.query(connection, sql));
         catalogs.add(alias);
       } catch (error) {
-        throw new EngineOpenError(mask(messageOf(error)));
+        throw new EngineOpenError(mask(errorMessage(error)));
       } finally {
         duckdb.disconnect_sync(connection);
         written();
@@ -257,15 +264,4 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
 
 function boundsOf(connections: EngineOptions["connections"]): ReadonlyMap<string, number> {
   return new Map(connections.flatMap(({ name, maxConcurrency: most }) => (most === undefined ? [] : [[name, most]])));
-}
-
-/** The answer, or no when it takes too long. */
-function soon(answer: Promise<boolean>): Promise<boolean> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(false), SHARING_PATIENCE_MS);
-    void answer.then((known) => {
-      clearTimeout(timer);
-      resolve(known);
-    });
-  });
 }

@@ -1,10 +1,11 @@
 import duckdb from "@duckdb/node-bindings";
+import { errorMessage } from "../../../error-message.ts";
 import { RequestFailure } from "../../../failure.ts";
 import type { Mask } from "../../../secrets.ts";
 import { statementTexts } from "../../../sql/whole-tokens.ts";
 import type { ConnectionDefinition } from "../../engine.ts";
 import { duckdbDialect } from "../dialect.ts";
-import { messageOf, withoutSql } from "../messages.ts";
+import { withoutSql } from "../messages.ts";
 import { abandonable, type Cancellation, INTERRUPT_AGAIN_MS } from "../session/cancellation.ts";
 import { extractStatements } from "../session/extract-statements.ts";
 import { remoteLiteralMacros } from "../session/macros.ts";
@@ -90,7 +91,7 @@ export function openDuckDbConnections({
     } catch (error) {
       source.state = "closed";
       const { name } = source.definition;
-      const cause = new Error(mask(explained(withoutSql(messageOf(error)))));
+      const cause = new Error(mask(explained(withoutSql(errorMessage(error)))));
       throw new RequestFailure({ kind: "source-down", connection: name }, { cause });
     } finally {
       slots.leave(seat);

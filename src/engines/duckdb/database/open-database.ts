@@ -1,8 +1,8 @@
 import duckdb from "@duckdb/node-bindings";
+import { errorMessage } from "../../../error-message.ts";
 import { isCredentialName, messageMask } from "../../../secrets.ts";
 import { quoteIdentifier, quoteLiteral } from "../../../sql/quote.ts";
 import { EngineOpenError } from "../../engine.ts";
-import { messageOf } from "../messages.ts";
 import { inspect } from "../plan/inspect.ts";
 import { type DataVersions, dataVersions } from "../session/data-versions.ts";
 import { type SessionSettings, sessionSettings } from "../session/session-settings.ts";
@@ -43,7 +43,7 @@ export async function openDatabase(
   const file = attached === undefined && path !== undefined ? path : ":memory:";
   const config = configOf(attached === undefined ? options : withoutAccessMode(options));
   const database = await duckdb.open(file, config).catch((error: unknown) => {
-    throw new EngineOpenError(messageOf(error), undefined, { cause: error });
+    throw new EngineOpenError(errorMessage(error), undefined, { cause: error });
   });
   const connection = await duckdb.connect(database);
   try {
@@ -144,7 +144,7 @@ async function applySetting(
     // Some settings belong to a connection, such as search_path.
     await duckdb.query(connection, `SET ${assignment}`).catch((error: unknown) => {
       const mask = messageMask(isCredentialName(name) ? [value] : []);
-      throw new EngineOpenError(mask(messageOf(error)), name);
+      throw new EngineOpenError(mask(errorMessage(error)), name);
     });
     settings.add(`SET ${assignment}`, 0);
   }

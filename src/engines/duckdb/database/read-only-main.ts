@@ -1,7 +1,7 @@
 import duckdb from "@duckdb/node-bindings";
+import { errorMessage } from "../../../error-message.ts";
 import { quoteIdentifier, quoteLiteral } from "../../../sql/quote.ts";
 import { EngineOpenError } from "../../engine.ts";
-import { messageOf } from "../messages.ts";
 import { inspect } from "../plan/inspect.ts";
 import type { SessionSettings } from "../session/session-settings.ts";
 
@@ -31,7 +31,7 @@ export async function attachMain(
   settings: SessionSettings,
 ): Promise<readonly string[]> {
   await duckdb.query(connection, `ATTACH ${quoteLiteral(path)} (TYPE duckdb, READ_ONLY)`).catch((error: unknown) => {
-    throw new EngineOpenError(messageOf(error), undefined, { cause: error });
+    throw new EngineOpenError(errorMessage(error), undefined, { cause: error });
   });
   const sql = "SELECT database_name FROM duckdb_databases() WHERE NOT internal ORDER BY path IS NULL";
   const catalogs = (await inspect(connection, { sql, values: [] })).flatMap(([name]) => name ?? []);

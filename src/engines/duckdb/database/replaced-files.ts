@@ -1,8 +1,8 @@
 import duckdb from "@duckdb/node-bindings";
+import { errorMessage } from "../../../error-message.ts";
 import type { Mask } from "../../../secrets.ts";
 import { quoteIdentifier, quoteLiteral } from "../../../sql/quote.ts";
 import type { EngineOptions } from "../../engine.ts";
-import { messageOf } from "../messages.ts";
 import { inspect } from "../plan/inspect.ts";
 
 /**
@@ -106,7 +106,7 @@ export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles 
       await onConnection((connection) => swap(connection, alias, path));
       fileReplaced?.({ name: alias, problem: undefined });
     } catch (error) {
-      fileReplaced?.({ name: alias, problem: mask(messageOf(error)) });
+      fileReplaced?.({ name: alias, problem: mask(errorMessage(error)) });
     }
   }
 

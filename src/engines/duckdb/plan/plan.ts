@@ -1,10 +1,11 @@
 import duckdb from "@duckdb/node-bindings";
+import { errorMessage } from "../../../error-message.ts";
 import { RequestFailure } from "../../../failure.ts";
 import type { Column } from "../../../result/column.ts";
 import type { Mask } from "../../../secrets.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import type { StatementProblem, TextRows } from "../../engine.ts";
-import { messageOf, withoutSql } from "../messages.ts";
+import { withoutSql } from "../messages.ts";
 import { bindValues } from "../session/bind-values.ts";
 import { extractStatements } from "../session/extract-statements.ts";
 import type { SessionSettings } from "../session/session-settings.ts";
@@ -153,7 +154,7 @@ async function planStatement(native: duckdb.Connection, statement: Statement): P
     return type === duckdb.StatementType.SELECT ? undefined : await readOnlyProblem(native, sql);
   } catch (error) {
     // Several statements at once: what DuckDB makes of PIVOT, which can only be planned with the data.
-    return messageOf(error).includes("Cannot prepare multiple statements") ? undefined : problemOf(error, sql);
+    return errorMessage(error).includes("Cannot prepare multiple statements") ? undefined : problemOf(error, sql);
   }
 }
 
@@ -203,11 +204,11 @@ async function errorOf(work: Promise<unknown>): Promise<unknown> {
 }
 
 function isSyntax(error: unknown): boolean {
-  return messageOf(error).startsWith("Parser Error");
+  return errorMessage(error).startsWith("Parser Error");
 }
 
 function problemOf(error: unknown, sql: string): StatementProblem {
-  const message = messageOf(error);
+  const message = errorMessage(error);
   const offset = errorPosition(message, sql);
   const extension = missingExtension(message);
   const told = extension === undefined ? withoutSql(message) : extensionAdvice(extension);

@@ -1,11 +1,11 @@
 import duckdb from "@duckdb/node-bindings";
+import { errorMessage } from "../../../error-message.ts";
 import { RequestFailure } from "../../../failure.ts";
 import type { Column } from "../../../result/column.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import type { FileKind, FileRows, Read, Window } from "../../engine.ts";
 import { EVERYTHING } from "../load/held-rows.ts";
 import { resultColumns } from "../load/result-columns.ts";
-import { messageOf } from "../messages.ts";
 import type { Session } from "../session/session.ts";
 import { parquetQuery, type WideInteger } from "./parquet-columns.ts";
 import type { ReadMemory } from "./read-memory.ts";
@@ -28,13 +28,13 @@ export async function readIntoFile(read: Read, file: NewFile, { session, memory 
   try {
     return await copyInto(read, file, { session, memory, wide: "DECIMAL(38,0)" }).catch(async (error: unknown) => {
       // A number of 39 digits, for which Parquet has no type. Such a failure also ends the transaction.
-      if (!messageOf(error).includes("to DECIMAL(38,0)")) throw error;
+      if (!errorMessage(error).includes("to DECIMAL(38,0)")) throw error;
       await session.rollback();
       return await copyInto(read, file, { session, memory, wide: "VARCHAR" });
     });
   } catch (error) {
     if (error instanceof RequestFailure) throw error;
-    throw new Error(messageOf(error).replaceAll(file.path, "spool"));
+    throw new Error(errorMessage(error).replaceAll(file.path, "spool"));
   }
 }
 

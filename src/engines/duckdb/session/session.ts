@@ -1,6 +1,7 @@
 import duckdb from "@duckdb/node-bindings";
+import { errorMessage } from "../../../error-message.ts";
 import type { Statement } from "../../../sql/statement.ts";
-import { isDurable, messageOf } from "../messages.ts";
+import { isDurable } from "../messages.ts";
 import { type AskedType, askedTypes, bindValues, hasLongValues } from "./bind-values.ts";
 import { type Cancellation, interruptible, unlessDone } from "./cancellation.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
@@ -96,7 +97,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       makesTemporary ||= type === duckdb.StatementType.CREATE && MAKES_TEMPORARY.test(sql);
       return statement;
     } catch (error) {
-      if (!messageOf(error).includes("Cannot prepare multiple statements")) throw error;
+      if (!errorMessage(error).includes("Cannot prepare multiple statements")) throw error;
       return await prepareExpanded(sql);
     }
   }
@@ -203,20 +204,22 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     await duckdb.execute_prepared(statement);
   }
 
+  function setInTransaction(isOpen: boolean): void {
+    inTransaction = isOpen;
+    hasWritten = false;
+    plannedInside = new WeakSet();
+  }
+
   async function begin(): Promise<void> {
     if (inTransaction) return;
     cancellation.check();
-    inTransaction = true;
-    hasWritten = false;
-    plannedInside = new WeakSet();
+    setInTransaction(true);
     await control("BEGIN");
   }
 
   async function rollback(): Promise<void> {
     if (!inTransaction) return;
-    inTransaction = false;
-    hasWritten = false;
-    plannedInside = new WeakSet();
+    setInTransaction(false);
     try {
       await control("ROLLBACK");
       // DuckDB does not notice that a temporary table went and came again.
@@ -232,9 +235,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     if (!inTransaction) return;
     cancellation.check();
     // Whether it works or not, the transaction is over then.
-    inTransaction = false;
-    hasWritten = false;
-    plannedInside = new WeakSet();
+    setInTransaction(false);
     if (makesTemporary) clean = false;
     await control("COMMIT").catch((error: unknown) => {
       // Only the checkpoint after it failed: reported as a failure, the client would send the write again.
@@ -246,13 +247,6 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   function noteDurable(error: unknown): void {
     clean = false;
     options.checkpointFailed(error);
-  }
-
-  async function failed(): Promise<boolean> {
-    return await control("SELECT 1").then(
-      () => false,
-      () => true,
-    );
   }
 
   async function finish(): Promise<void> {
@@ -280,7 +274,11 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       const chunk = await interruptible(native, cancellation, () => duckdb.fetch_chunk(result));
       return chunk === null || duckdb.data_chunk_get_size(chunk) === 0 ? undefined : chunk;
     },
-    failed,
+    failed: () =>
+      control("SELECT 1").then(
+        () => false,
+        () => true,
+      ),
     begin,
     rollback,
     commit,

@@ -1,10 +1,11 @@
+import { errorMessage } from "../../../error-message.ts";
 import { RequestFailure } from "../../../failure.ts";
 import { effectsOf } from "../../../sql/classify.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import type { Write } from "../../engine.ts";
 import type { OnceWritten, WriteOnce, WriteProgress } from "../../write-once.ts";
 import { duckdbDialect } from "../dialect.ts";
-import { ConflictError, isForbidden, isOfTwoDatabases, isSameKey, messageOf } from "../messages.ts";
+import { ConflictError, isForbidden, isOfTwoDatabases, isSameKey } from "../messages.ts";
 import { RECORDS, type RecordTable } from "./record-sql.ts";
 import {
   type Counted,
@@ -65,7 +66,7 @@ export async function runOnce(write: Write, once: WriteOnce, writing: OnceWritin
       : await lanes.run(laneOf(touchedBy(write.statements)), session, attempt);
   } catch (error) {
     await session.rollback();
-    if (store.kind === "database" && messageOf(error).includes(RECORDS)) records.forget(store.name);
+    if (store.kind === "database" && errorMessage(error).includes(RECORDS)) records.forget(store.name);
     // The same request at another replica may be the reason, and be done by now.
     const recorded = isFinal(error)
       ? undefined
