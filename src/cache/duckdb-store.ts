@@ -19,7 +19,7 @@ import {
 import { openRefresher } from "./store-refresh.ts";
 import { fillTable } from "./store-rows.ts";
 import { openSpace } from "./store-space.ts";
-import { look, NEVER_STOPPED, statement } from "./store-sql.ts";
+import { inTransaction, look, statement } from "./store-sql.ts";
 
 export { ForeignCacheError } from "./store-layout.ts";
 
@@ -44,27 +44,21 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
   if (shared === undefined) await clearLeftovers(engine, catalog).catch(() => {});
   const refresher = openRefresher(engine, { now, randomId, catalog, fence: shared?.fence });
   const space = await openSpace(engine, catalog);
-  const schemas = new Map<string, Promise<void>>();
+  const schemas = new Map<string, Promise<unknown>>();
   // The first one clears what an earlier process has left.
   let recordsUntilClearing = 1;
 
   /** Before the change that needs it, and once: two that make the same schema at the same time are in each other's way. */
-  function openSchema({ schema }: CacheName): Promise<void> {
+  function openSchema({ schema }: CacheName): Promise<unknown> {
     const known = schemas.get(foldName(schema));
     if (known !== undefined) return known;
     const sql = `CREATE SCHEMA IF NOT EXISTS ${quoteIdentifier(catalog)}.${quoteIdentifier(schema)}`;
-    const made = change([schema], [sql]).catch((error: unknown) => {
+    const made = inTransaction(engine, [schema], (run) => run(statement(sql))).catch((error: unknown) => {
       schemas.delete(foldName(schema));
       throw error;
     });
     schemas.set(foldName(schema), made);
     return made;
-  }
-
-  async function change(touches: readonly string[], statements: readonly string[]): Promise<void> {
-    await engine.change({ connections: [], touches, signal: NEVER_STOPPED }, async (run) => {
-      for (const sql of statements) await run(statement(sql));
-    });
   }
 
   async function openCache(name: CacheName): Promise<void> {
@@ -79,11 +73,7 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
     recordsUntilClearing--;
     if (recordsUntilClearing > 0) return;
     recordsUntilClearing = RECORDS_BETWEEN;
-    await engine
-      .change({ connections: [], touches: ["refreshes"], signal: NEVER_STOPPED }, (run) =>
-        run(deleteOldRecords(catalog, KEPT_RECORDS)),
-      )
-      .catch(() => {});
+    await inTransaction(engine, ["refreshes"], (run) => run(deleteOldRecords(catalog, KEPT_RECORDS))).catch(() => {});
   }
 
   return {
@@ -121,7 +111,7 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
       const tables = snapshots.filter((snapshot) => !isOwnTable(snapshot));
       const kept = snapshots.filter(({ physicalTable }) => !isResult(physicalTable)).map(({ uid }) => uid);
       const touches = [...tables.map(({ physicalTable }) => physicalTable), ...(kept.length > 0 ? ["snapshots"] : [])];
-      await engine.change({ connections: [], touches, signal: NEVER_STOPPED }, async (run) => {
+      await inTransaction(engine, touches, async (run) => {
         const [current] = await currentAmong(run, catalog, kept);
         if (current !== undefined) throw new Error(refusal(snapshots.find(({ uid }) => uid === current)));
         for (const { name, physicalTable } of tables) {
@@ -133,11 +123,7 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
     },
 
     async recordFailure(record) {
-      await engine
-        .change({ connections: [], touches: ["refreshes"], signal: NEVER_STOPPED }, (run) =>
-          run(insertRecord(catalog, record)),
-        )
-        .catch(() => {});
+      await inTransaction(engine, ["refreshes"], (run) => run(insertRecord(catalog, record))).catch(() => {});
       await clearRecords();
     },
 

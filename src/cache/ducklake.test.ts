@@ -11,9 +11,9 @@ import {
   testWithSqliteLake,
 } from "../../test/suites/lake.ts";
 import { EngineOpenError } from "../engines/engine.ts";
+import { NEVER_STOPPED } from "../engines/stop.ts";
 import { attachLake, attachSql, isShared, type Lake } from "./ducklake.ts";
 import { afterMs } from "./schedule.ts";
-import { NEVER_STOPPED } from "./store-sql.ts";
 
 const postgres = sharedPostgres();
 

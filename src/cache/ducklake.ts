@@ -4,7 +4,7 @@ import { messageMask } from "../secrets.ts";
 import { quoteIdentifier, quoteLiteral } from "../sql/quote.ts";
 import { type LakeAddress, lakeAddress } from "./lake-address.ts";
 import type { After } from "./schedule.ts";
-import { NEVER_STOPPED, statement, text } from "./store-sql.ts";
+import { inTransaction, statement, text } from "./store-sql.ts";
 
 /** A DuckLake catalog that holds the cache. decisions.md 8. */
 export interface Lake {
@@ -105,10 +105,10 @@ function shown(error: unknown, { metadataPath }: Lake): string {
 /** Our bookkeeping is a row now and then: these go into the catalog's database, not into a file each. */
 async function keepRecordsInline(engine: Engine, catalog: string): Promise<void> {
   const options = `ducklake_options(${quoteLiteral(catalog)})`;
-  await engine.change({ connections: [], touches: ["audit"], signal: NEVER_STOPPED }, async (run) => {
+  await inTransaction(engine, ["audit"], async (run) => {
     await run(statement(`CREATE SCHEMA IF NOT EXISTS ${quoteIdentifier(catalog)}.audit`));
   });
-  await engine.change({ connections: [], touches: [], signal: NEVER_STOPPED }, async (run) => {
+  await inTransaction(engine, [], async (run) => {
     const known = await run(
       statement(
         `SELECT value FROM ${options} WHERE option_name = $1 AND scope = 'SCHEMA' AND scope_entry = 'audit'`,

@@ -5,10 +5,11 @@ import { sharedPostgres } from "../../test/postgres.ts";
 import { failureOf, type TestEngine } from "../../test/suites/duckdb-engine.ts";
 import { fileLake, postgresLake, type TestLake, testWithLake, testWithPostgresLake } from "../../test/suites/lake.ts";
 import { turnedClock } from "../../test/turned-clock.ts";
+import { NEVER_STOPPED } from "../engines/stop.ts";
 import type { ServiceEvent } from "../events.ts";
 import { type LakeUpkeep, openLakeUpkeep } from "./lake-upkeep.ts";
 import { openLeadership } from "./leader.ts";
-import { NEVER_STOPPED, type Run, statement } from "./store-sql.ts";
+import { type Run, statement } from "./store-sql.ts";
 
 const MINUTE = 60_000;
 const postgres = sharedPostgres();

@@ -2,7 +2,7 @@ import type { Engine } from "../engines/engine.ts";
 import type { Report } from "../events.ts";
 import { quoteLiteral } from "../sql/quote.ts";
 import { isShared, type Lake } from "./ducklake.ts";
-import { look, NEVER_STOPPED, type Run, statement } from "./store-sql.ts";
+import { inTransaction, look, type Run, statement } from "./store-sql.ts";
 
 /** Gives back what dropped snapshots have taken up. Whoever leads does it, now and then. */
 export interface LakeUpkeep {
@@ -108,9 +108,7 @@ export function openLakeUpkeep({ engine, lake, now, report }: UpkeepOptions): La
   }
 
   async function act(sql: string): Promise<number> {
-    const [[count] = []] = await engine.change({ connections: [], touches: [], signal: NEVER_STOPPED }, (run) =>
-      run(statement(sql)),
-    );
+    const [[count] = []] = await inTransaction(engine, [], (run) => run(statement(sql)));
     return Number(count);
   }
 

@@ -2,7 +2,7 @@ import type { Engine } from "../engines/engine.ts";
 import { quoteIdentifier } from "../sql/quote.ts";
 import type { CacheName } from "./cache.ts";
 import { foldName, tableIn } from "./store-names.ts";
-import { columnsIfThere, look, messageOf, NEVER_STOPPED, type Run, statement, text } from "./store-sql.ts";
+import { columnsIfThere, inTransaction, look, messageOf, type Run, statement, text } from "./store-sql.ts";
 
 /** The cache database holds something else, or what another version of us has made. It can be set aside. */
 export class ForeignCacheError extends Error {
@@ -63,7 +63,7 @@ export function isAuditTable({ schema, table }: CacheName): boolean {
 /** Makes the bookkeeping in a database that has none, and recognises it in others. Rejects with a ForeignCacheError. */
 export async function openLayout(engine: Engine, catalog: string): Promise<void> {
   if (await look(engine, (run) => isThere(run, catalog))) return;
-  await engine.change({ connections: [], touches: NAMES, signal: NEVER_STOPPED }, async (run) => {
+  await inTransaction(engine, NAMES, async (run) => {
     // Another process may have been faster.
     if (await isThere(run, catalog)) return;
     await run(statement(`CREATE SCHEMA IF NOT EXISTS ${quoteIdentifier(catalog)}.${quoteIdentifier(AUDIT)}`));

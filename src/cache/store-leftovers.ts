@@ -1,7 +1,7 @@
 import type { Engine } from "../engines/engine.ts";
 import { foldName, isMadeByUs, tableIn } from "./store-names.ts";
 import { allSnapshots, deleteSnapshot } from "./store-records.ts";
-import { look, NEVER_STOPPED, type Run, statement, text } from "./store-sql.ts";
+import { inTransaction, look, type Run, statement, text } from "./store-sql.ts";
 
 interface Leftovers {
   /** Tables of ours that no snapshot is in. */
@@ -18,7 +18,7 @@ export async function clearLeftovers(engine: Engine, catalog: string): Promise<v
   const { tables, uids } = await look(engine, (run) => findLeftovers(run, catalog));
   if (tables.length === 0 && uids.length === 0) return;
   const touches = ["snapshots", ...tables.map(({ table }) => table)];
-  await engine.change({ connections: [], touches, signal: NEVER_STOPPED }, async (run) => {
+  await inTransaction(engine, touches, async (run) => {
     for (const { schema, table } of tables) {
       await run(statement(`DROP TABLE IF EXISTS ${tableIn(catalog, schema, table)}`));
     }

@@ -4,7 +4,7 @@ import { changedName } from "../sql/classify.ts";
 import { quoteIdentifier } from "../sql/quote.ts";
 import type { Statement } from "../sql/statement.ts";
 import type { CacheDefinition, RefreshRecord, RefreshStatements, RefreshVariables, Snapshot } from "./cache.ts";
-import { definitionText } from "./store-definition.ts";
+import { definitionText } from "./definition-text.ts";
 import { foldName, isOwnTable, mentioned, snapshotTable, tableIn } from "./store-names.ts";
 import {
   type CurrentSnapshot,

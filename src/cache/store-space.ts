@@ -1,6 +1,6 @@
 import type { Engine } from "../engines/engine.ts";
 import { quoteIdentifier } from "../sql/quote.ts";
-import { look, NEVER_STOPPED, statement, text } from "./store-sql.ts";
+import { inTransaction, look, statement, text } from "./store-sql.ts";
 
 /** The room in the file of a cache database. */
 export interface Space {
@@ -33,12 +33,10 @@ export async function openSpace(engine: Engine, catalog: string): Promise<Space>
       const before = waiting;
       waiting = 0;
       const checkpoint = statement(`CHECKPOINT ${quoteIdentifier(catalog)}`);
-      await engine
-        .change({ connections: [], touches: [], signal: NEVER_STOPPED }, (run) => run(checkpoint))
-        .catch(() => {
-          // Others write or read something old at the moment: the next one tries again.
-          waiting += before;
-        });
+      await inTransaction(engine, [], (run) => run(checkpoint)).catch(() => {
+        // Others write or read something old at the moment: the next one tries again.
+        waiting += before;
+      });
     },
   };
 }

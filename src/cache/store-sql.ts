@@ -1,19 +1,21 @@
-import type { Engine, StopSignal, TextRows } from "../engines/engine.ts";
+import type { Engine, TextRows } from "../engines/engine.ts";
+import { NEVER_STOPPED } from "../engines/stop.ts";
 import { RequestFailure } from "../failure.ts";
 import type { BoundValue, Statement } from "../sql/statement.ts";
 
 /** Runs a statement in the transaction that is open. */
 export type Run = (statement: Statement) => Promise<TextRows>;
 
-/** For work of our own that nobody waits for. */
-export const NEVER_STOPPED: StopSignal = {
-  aborted: false,
-  reason: undefined,
-  addEventListener() {},
-  removeEventListener() {},
-};
+/** Changes tables in one transaction, with no client waiting. */
+export function inTransaction<T>(
+  engine: Engine,
+  touches: readonly string[],
+  work: (run: Run) => Promise<T>,
+): Promise<T> {
+  return engine.change({ connections: [], touches, signal: NEVER_STOPPED }, work);
+}
 
-/** Only looks: nothing that is remembered is forgotten because of it. */
+/** Only reads: it invalidates nothing that is cached. */
 export function look<T>(engine: Engine, work: (run: Run) => Promise<T>, signal = NEVER_STOPPED): Promise<T> {
   return engine.change({ connections: [], touches: [], signal }, work);
 }

@@ -3,9 +3,9 @@ import { type Attempt, type Ended, openAttempts } from "./attempts.ts";
 import { type CacheDefinition, type CacheName, cacheKey, type Snapshot } from "./cache.ts";
 import type { Acquiring, CacheStatus, Lease } from "./caches.ts";
 import type { Coordination } from "./coordination.ts";
+import { isSameDefinition } from "./definition-text.ts";
 import type { Held } from "./leases.ts";
 import { reasonOf } from "./refresh-failure.ts";
-import { isSame } from "./same-definition.ts";
 import { dueFor } from "./schedule.ts";
 import type { TableCache, TableCaches } from "./table-caches.ts";
 import { goodFor } from "./timing.ts";
@@ -197,7 +197,7 @@ export function openTableCaches(
         const key = cacheKey(definition.name);
         const cache = caches.get(key) ?? openTable(definition);
         if (!caches.has(key)) added.set(key, cache);
-        else if (!isSame(cache.definition, definition)) change(cache, definition);
+        else if (!isSameDefinition(cache.definition, definition)) change(cache, definition);
         cache.isGone = false;
         caches.set(key, cache);
       }

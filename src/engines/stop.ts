@@ -27,3 +27,11 @@ export function openStop(): Stop {
     },
   };
 }
+
+/** For work of our own that no client waits for. */
+export const NEVER_STOPPED: StopSignal = {
+  aborted: false,
+  reason: undefined,
+  addEventListener() {},
+  removeEventListener() {},
+};

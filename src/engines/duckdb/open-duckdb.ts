@@ -28,6 +28,7 @@ import { openConnectionPool } from "./session/connection-pool.ts";
 import { macrosOf } from "./session/macros.ts";
 import { openSession, type Session } from "./session/session.ts";
 import { openSlots } from "./session/slots.ts";
+import { withConnection } from "./session/with-connection.ts";
 import { runChange } from "./write/change.ts";
 import { runOnce } from "./write/run-once.ts";
 import { runWrite } from "./write/write.ts";
@@ -235,14 +236,12 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     },
     async attach(alias, sql) {
       const written = changeEverything();
-      const connection = await duckdb.connect(database);
       try {
-        await configuration.during(() => duckdb.query(connection, sql));
+        await configuration.during(() => withConnection(database, (connection) => duckdb.query(connection, sql)));
         catalogs.add(alias);
       } catch (error) {
         throw new EngineOpenError(mask(errorMessage(error)));
       } finally {
-        duckdb.disconnect_sync(connection);
         written();
       }
     },

@@ -4,6 +4,7 @@ import { settingsNamed } from "../../../sql/reach.ts";
 import type { ConnectionDefinition } from "../../engine.ts";
 import { duckdbDialect } from "../dialect.ts";
 import type { SessionSettings } from "../session/session-settings.ts";
+import { withConnection } from "../session/with-connection.ts";
 
 /**
  * After the start nobody changes a setting of DuckDB, and no extension is installed. What the configuration itself still
@@ -36,7 +37,7 @@ export function configurationLock({ database, definitions, settings, own }: Lock
   let turned = Promise.resolve();
 
   function turn(): Promise<void> {
-    turned = turned.then(() => onConnection(database, settle)).catch(() => {});
+    turned = turned.then(() => withConnection(database, settle)).catch(() => {});
     return turned;
   }
 
@@ -82,18 +83,6 @@ export function configurationLock({ database, definitions, settings, own }: Lock
       }
     },
   };
-}
-
-async function onConnection(
-  database: duckdb.Database,
-  work: (connection: duckdb.Connection) => Promise<void>,
-): Promise<void> {
-  const connection = await duckdb.connect(database);
-  try {
-    await work(connection);
-  } finally {
-    duckdb.disconnect_sync(connection);
-  }
 }
 
 async function isSet(connection: duckdb.Connection, assignment: string): Promise<boolean> {

@@ -4,6 +4,7 @@ import type { Mask } from "../../../secrets.ts";
 import { quoteIdentifier, quoteLiteral } from "../../../sql/quote.ts";
 import type { EngineOptions } from "../../engine.ts";
 import { inspect } from "../plan/inspect.ts";
+import { withConnection } from "../session/with-connection.ts";
 
 /**
  * Database files that are attached read-only, and that somebody may replace by another (`mv new.db live.db`): the new one is
@@ -65,7 +66,7 @@ export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles 
 
   async function findAttached(identityOf: NonNullable<typeof fileIdentity>): Promise<void> {
     if (closed) return;
-    await onConnection(async (connection) => {
+    await withConnection(database, async (connection) => {
       for (const [alias, path] of await inspect(connection, { sql: ATTACHED, values: [] })) {
         const identity = path ? await identityOf(path) : undefined;
         if (!alias || !path || identity === undefined || retired.has(alias) || alias.endsWith(NEXT)) continue;
@@ -87,7 +88,9 @@ export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles 
       retired.set(name, looks - 1);
       if (looks > 0 || closed) continue;
       retired.delete(name);
-      await onConnection((connection) => duckdb.query(connection, `DETACH ${quoteIdentifier(name)}`)).catch(() => {});
+      await withConnection(database, (connection) => duckdb.query(connection, `DETACH ${quoteIdentifier(name)}`)).catch(
+        () => {},
+      );
     }
     for (const file of watched.values()) {
       const identity = await fileIdentity?.(file.path);
@@ -103,7 +106,7 @@ export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles 
     file.identity = identity;
     const { alias, path } = file;
     try {
-      await onConnection((connection) => swap(connection, alias, path));
+      await withConnection(database, (connection) => swap(connection, alias, path));
       fileReplaced?.({ name: alias, problem: undefined });
     } catch (error) {
       fileReplaced?.({ name: alias, problem: mask(errorMessage(error)) });
@@ -127,15 +130,6 @@ export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles 
     } finally {
       swaps++;
       replaced();
-    }
-  }
-
-  async function onConnection(work: (connection: duckdb.Connection) => Promise<unknown>): Promise<void> {
-    const connection = await duckdb.connect(database);
-    try {
-      await work(connection);
-    } finally {
-      duckdb.disconnect_sync(connection);
     }
   }
 

@@ -5,6 +5,7 @@ import type { TextRows } from "../../engine.ts";
 import type { WriteOnce, WriteProgress } from "../../write-once.ts";
 import { inspect, textRows } from "../plan/inspect.ts";
 import type { Session } from "../session/session.ts";
+import { withConnection } from "../session/with-connection.ts";
 import {
   createStatements,
   deleteOldStatement,
@@ -49,18 +50,14 @@ export function openWriteRecords(): WriteRecords {
 
 /** Replaces tables of an earlier version in the main database: they hold the text of requests. */
 export async function upgradeRecords(database: duckdb.Database): Promise<void> {
-  const connection = await duckdb.connect(database);
-  try {
+  await withConnection(database, async (connection) => {
     for (const [name, schema] of await inspect(connection, OLD_TABLES)) {
       const table: RecordTable = { database: name ?? "", type: "duckdb" };
       const sql = upgradeStatements(table, schema ?? undefined).map((statement) => statement.sql);
       await duckdb.query(connection, `BEGIN; ${sql.join("; ")}; COMMIT; CHECKPOINT ${quoteIdentifier(table.database)}`);
     }
-  } catch {
     // The first write with a key tries again.
-  } finally {
-    duckdb.disconnect_sync(connection);
-  }
+  }).catch(() => {});
 }
 
 async function openTable(session: Session, table: RecordTable): Promise<RecordTable> {

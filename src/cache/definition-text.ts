@@ -14,6 +14,12 @@ const NEXT: RefreshVariables = {
   previousSnapshotTimestamp: "1970-01-01 00:00:00",
 };
 
+/** Whether two descriptions of a cache mean the same: then its rows stay valid. */
+export function isSameDefinition(one: CacheDefinition, other: CacheDefinition): boolean {
+  const textOf = (each: CacheDefinition): string => JSON.stringify([each, definitionText(each)]);
+  return one === other || textOf(one) === textOf(other);
+}
+
 /** A text that is another one when the query or the mode of a cache is: rows of another query are not added to. */
 export function definitionText({ mode, connections, render }: CacheDefinition): string {
   const rendered = [FIRST, NEXT].map((variables) => render(variables));
