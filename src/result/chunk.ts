@@ -43,3 +43,16 @@ export interface Chunk {
 export function isValid(validity: Validity, row: number): boolean {
   return validity === undefined || ((validity[row >> 3] ?? 0) & (1 << (row & 7))) !== 0;
 }
+
+export type VectorOf<Layout extends Vector["layout"]> = Extract<Vector, { layout: Layout }>;
+
+/** The vector in the layout that its type promises. */
+export function inLayout<Layout extends Vector["layout"]>(vector: Vector, layout: Layout): VectorOf<Layout> {
+  if (vector.layout !== layout) throw new Error(`Expected a vector of layout ${layout}, got ${vector.layout}`);
+  // TypeScript does not narrow by a type parameter; the line above has checked it.
+  return vector as VectorOf<Layout>;
+}
+
+export function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

@@ -16,3 +16,10 @@ export function uniqueNames(columns: readonly Column[]): readonly string[] {
     return unique;
   });
 }
+
+/** The columns, each with a name of its own. */
+export function withUniqueNames(columns: readonly Column[]): readonly Column[] {
+  if (new Set(columns.map(({ name }) => name)).size === columns.length) return columns;
+  const names = uniqueNames(columns);
+  return columns.map((column, index) => ({ ...column, name: names[index] ?? column.name }));
+}

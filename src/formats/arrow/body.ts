@@ -1,3 +1,5 @@
+import { viewOf } from "../../result/chunk.ts";
+
 /** The body of a message while it is written: one buffer after the other, each at a multiple of 8 bytes. */
 export interface Body {
   readonly bytes: Buffer;
@@ -19,8 +21,7 @@ const TAIL = 16;
 /** Memory of its own, with room for a head of `start` bytes and `size` bytes behind it. */
 export function openBody(start: number, size: number): Body {
   const bytes = Buffer.allocUnsafeSlow(start + size + TAIL);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return { bytes, view, start, at: start, nodes: [], buffers: [] };
+  return { bytes, view: viewOf(bytes), start, at: start, nodes: [], buffers: [] };
 }
 
 /** Ends the buffer that has been written from `at` on. */

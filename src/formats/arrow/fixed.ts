@@ -1,12 +1,10 @@
-import { isValid, type Validity } from "../../result/chunk.ts";
-import { viewOf } from "../values/sink.ts";
-import { inLayout } from "../values/writer.ts";
+import { inLayout, isValid, type Validity, viewOf } from "../../result/chunk.ts";
 import { type Body, endBuffer } from "./body.ts";
 import { clearNulls, validitySize, writeValidity } from "./validity.ts";
 import type { FieldWriter, Span } from "./writer.ts";
 
 /** Values whose bytes in a vector are those of Arrow. */
-export function copied(width: 1 | 2 | 4 | 8 | 16): FieldWriter {
+export function copied(width: number): FieldWriter {
   return {
     buffers: 2,
     nodes: 1,
@@ -76,37 +74,26 @@ function wordsOf({ data, from, to }: Stored, bytes: number): Int32Array {
 }
 
 /** Stored in 16 to 64 bits, 128 in Arrow: the sign fills the rest. */
-export function widenedDecimal(bits: 16 | 32 | 64): FieldWriter {
-  switch (bits) {
-    case 16:
-      return decimal16;
-    case 32:
-      return decimal32;
-    case 64:
-      return decimal64;
-  }
-}
-
-const decimal16 = converted(4, (out, start, { data, from, to }) => {
-  const view = viewOf(data);
-  for (let row = from, at = start; row < to; row++, at += 4) putExtended(out, at, view.getInt16(row * 2, true));
-});
-
-const decimal32 = converted(4, (out, start, stored) => {
-  const words = wordsOf(stored, 4);
-  for (let row = 0, at = start; row < words.length; row++, at += 4) putExtended(out, at, words[row] ?? 0);
-});
-
-const decimal64 = converted(4, (out, start, stored) => {
-  const words = wordsOf(stored, 8);
-  for (let word = 0, at = start; word < words.length; word += 2, at += 4) {
-    const high = words[word + 1] ?? 0;
-    out[at] = words[word] ?? 0;
-    out[at + 1] = high;
-    out[at + 2] = high >> 31;
-    out[at + 3] = high >> 31;
-  }
-});
+export const widenedDecimals: Readonly<Record<16 | 32 | 64, FieldWriter>> = {
+  16: converted(4, (out, start, { data, from, to }) => {
+    const view = viewOf(data);
+    for (let row = from, at = start; row < to; row++, at += 4) putExtended(out, at, view.getInt16(row * 2, true));
+  }),
+  32: converted(4, (out, start, stored) => {
+    const words = wordsOf(stored, 4);
+    for (let row = 0, at = start; row < words.length; row++, at += 4) putExtended(out, at, words[row] ?? 0);
+  }),
+  64: converted(4, (out, start, stored) => {
+    const words = wordsOf(stored, 8);
+    for (let word = 0, at = start; word < words.length; word += 2, at += 4) {
+      const high = words[word + 1] ?? 0;
+      out[at] = words[word] ?? 0;
+      out[at + 1] = high;
+      out[at + 2] = high >> 31;
+      out[at + 3] = high >> 31;
+    }
+  }),
+};
 
 function putExtended(out: Int32Array, at: number, value: number): void {
   out[at] = value;

@@ -1,3 +1,4 @@
+import { inLayout, viewOf } from "../../result/chunk.ts";
 import type { ColumnType } from "../../result/column.ts";
 import { writeText } from "../../result/text/digits.ts";
 import { wktOf } from "../../result/text/wkt.ts";
@@ -7,9 +8,9 @@ import { type Cell, cellOf } from "../values/cell.ts";
 import { convertedText, enumText } from "../values/converted-text.ts";
 import { fixedText } from "../values/fixed-text.ts";
 import { floatText } from "../values/float-text.ts";
-import { type Sink, viewOf } from "../values/sink.ts";
+import type { Sink } from "../values/sink.ts";
 import { unionWriter } from "../values/union-writer.ts";
-import { inLayout, type Writer } from "../values/writer.ts";
+import type { Writer } from "../values/writer.ts";
 import { fieldOf, quoteInPlace, writeField } from "./field.ts";
 
 /** NaN, Infinity and -Infinity: what JSON has no number for is not lost here. */

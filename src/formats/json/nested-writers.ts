@@ -1,7 +1,8 @@
+import { inLayout, viewOf } from "../../result/chunk.ts";
 import { bindAll, type Cell, widthOf } from "../values/cell.ts";
 import { literal, paddedLength, writeLiteral } from "../values/literal.ts";
-import { reserve, type Sink, viewOf } from "../values/sink.ts";
-import { inLayout, type Writer } from "../values/writer.ts";
+import { reserve, type Sink } from "../values/sink.ts";
+import type { Writer } from "../values/writer.ts";
 import { writeCell } from "./cell.ts";
 import { writeString } from "./string.ts";
 

@@ -1,3 +1,4 @@
+import { inLayout, viewOf } from "../../result/chunk.ts";
 import type { ColumnType } from "../../result/column.ts";
 import { DATE_WIDTH, writeDate } from "../../result/text/calendar.ts";
 import { writeText } from "../../result/text/digits.ts";
@@ -6,9 +7,9 @@ import { type Cell, cellOf } from "../values/cell.ts";
 import { convertedText, enumText } from "../values/converted-text.ts";
 import { fixedText } from "../values/fixed-text.ts";
 import { floatText } from "../values/float-text.ts";
-import { type Sink, viewOf } from "../values/sink.ts";
+import type { Sink } from "../values/sink.ts";
 import { unionWriter } from "../values/union-writer.ts";
-import { type FixedWriter, inLayout, type Put, type Writer } from "../values/writer.ts";
+import type { FixedWriter, Put, Writer } from "../values/writer.ts";
 import { writeCell, writeNull } from "./cell.ts";
 import { cleanJson } from "./clean-json.ts";
 import { arrayWriter, listWriter, mapWriter, structWriter } from "./nested-writers.ts";

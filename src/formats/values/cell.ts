@@ -1,6 +1,5 @@
-import type { Validity, Vector } from "../../result/chunk.ts";
-import { viewOf } from "./sink.ts";
-import { inLayout, type Put, type Write, type Writer } from "./writer.ts";
+import { inLayout, type Validity, type Vector, viewOf } from "../../result/chunk.ts";
+import type { Put, Write, Writer } from "./writer.ts";
 
 /** A writer together with the vector that it reads: a column, a struct's field, a list's item. */
 export interface Cell {

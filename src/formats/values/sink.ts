@@ -1,3 +1,5 @@
+import { viewOf } from "../../result/chunk.ts";
+
 /** Where a writer puts its bytes. `view` and `bytes` are the same memory and change when it grows. */
 export interface Sink {
   bytes: Buffer;
@@ -36,10 +38,6 @@ function grow(sink: Sink, at: number, size: number): void {
   const old = sink.bytes;
   renew(sink, Math.max(old.length * 2, at + size + sink.slack));
   old.copy(sink.bytes, 0, 0, at);
-}
-
-export function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 const NOTHING = Buffer.alloc(0);

@@ -1,6 +1,7 @@
+import { inLayout } from "../../result/chunk.ts";
 import { bindAll, type Cell } from "./cell.ts";
 import type { Sink } from "./sink.ts";
-import { inLayout, type Writer } from "./writer.ts";
+import type { Writer } from "./writer.ts";
 
 /** The value alone: which member it is does not show. `writeCell` is that of the format. */
 export function unionWriter(

@@ -3,8 +3,8 @@ import type { Chunk } from "../../../result/chunk.ts";
 import type { Column } from "../../../result/column.ts";
 import type { StopSignal, Window } from "../../engine.ts";
 import type { Rows } from "../../rows.ts";
+import { resultColumns } from "./logical-type.ts";
 import { isLong, type LongRows, loadRows, piecesOf } from "./long-values.ts";
-import { resultColumns } from "./result-columns.ts";
 
 export interface HeldOptions {
   readonly total: number | undefined;

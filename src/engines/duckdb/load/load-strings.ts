@@ -1,10 +1,9 @@
 import duckdb from "@duckdb/node-bindings";
-import type { Validity, Vector } from "../../../result/chunk.ts";
-import { isValid } from "../../../result/chunk.ts";
+import { isValid, type Validity, type VectorOf } from "../../../result/chunk.ts";
 import { zeros } from "./load-slab.ts";
 import { LongVector, type VectorBounds } from "./long-vector.ts";
 
-type BytesVector = Extract<Vector, { layout: "bytes" }>;
+type BytesVector = VectorOf<"bytes">;
 
 /** A string is a slot of 16 bytes: length (4), then up to 12 bytes of text, or a prefix (4) and a pointer (8). */
 const SLOT = 16;

@@ -1,13 +1,15 @@
 import duckdb from "@duckdb/node-bindings";
 import type { Column, ColumnType, EnumValues } from "../../../result/column.ts";
+import { withUniqueNames } from "../../../result/column-names.ts";
 
-/** The columns of a result, in SQL order and with the names that the query gave them. Native calls: once per result. */
-export function columnsOf(result: duckdb.Result): readonly Column[] {
-  return Array.from({ length: duckdb.column_count(result) }, (_, index) => ({
+/** The columns of a result in SQL order, each with a name of its own. Native calls: once per result. */
+export function resultColumns(result: duckdb.Result): readonly Column[] {
+  const columns = Array.from({ length: duckdb.column_count(result) }, (_, index) => ({
     name: duckdb.column_name(result, index),
     // A logical type is an object of its own; most columns need none, and a look-up of 8 columns has a third of the cost.
     type: plainTypes.get(duckdb.column_type(result, index)) ?? columnTypeOf(duckdb.column_logical_type(result, index)),
   }));
+  return withUniqueNames(columns);
 }
 
 const { Type } = duckdb;

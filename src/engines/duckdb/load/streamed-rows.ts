@@ -5,8 +5,8 @@ import type { StopSignal, Window } from "../../engine.ts";
 import { NOT_WATCHED, type Rows } from "../../rows.ts";
 import type { Session } from "../session/session.ts";
 import { cutTo, type Pieces } from "./held-rows.ts";
+import { resultColumns } from "./logical-type.ts";
 import { isLong, type LongRows, piecesOf } from "./long-values.ts";
-import { resultColumns } from "./result-columns.ts";
 
 /** A query that failed after its first rows. DuckDB keeps the reason to itself. */
 export class StreamFailed extends Error {

@@ -1,6 +1,6 @@
 import duckdb from "@duckdb/node-bindings";
 import type { Column } from "../../../result/column.ts";
-import { uniqueNames } from "../../../result/column-names.ts";
+import { withUniqueNames } from "../../../result/column-names.ts";
 import { quoteLiteral } from "../../../sql/quote.ts";
 import type { BoundValue, Statement } from "../../../sql/statement.ts";
 import { wholeTokens } from "../../../sql/whole-tokens.ts";
@@ -64,8 +64,7 @@ function columnsOfPrepared(prepared: duckdb.PreparedStatement, sql: string): rea
   }));
   // Otherwise it is the number of rows, which is told apart.
   if (CHANGES_ROWS.has(type) && !/\breturning\b/i.test(sql)) return [];
-  const names = uniqueNames(columns);
-  return columns.map((column, index) => ({ ...column, name: names[index] ?? column.name }));
+  return withUniqueNames(columns);
 }
 
 /** The statement with its values in the text: they are samples, and it is never run. */

@@ -5,7 +5,7 @@ import type { Column } from "../../../result/column.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import type { FileKind, FileRows, Read, Window } from "../../engine.ts";
 import { EVERYTHING } from "../load/held-rows.ts";
-import { resultColumns } from "../load/result-columns.ts";
+import { resultColumns } from "../load/logical-type.ts";
 import type { Session } from "../session/session.ts";
 import { parquetQuery, type WideInteger } from "./parquet-columns.ts";
 import type { ReadMemory } from "./read-memory.ts";
