@@ -1,7 +1,7 @@
 import type { Engine } from "../engines/engine.ts";
 import { RequestFailure } from "../failure.ts";
 import { quoteIdentifier } from "../sql/quote.ts";
-import type { Statement } from "../sql/statement.ts";
+import { type Statement, statement } from "../sql/statement.ts";
 import type { CacheName, Snapshot } from "./cache.ts";
 import type { SnapshotStore } from "./snapshot-store.ts";
 import { measureTable } from "./store-bytes.ts";
@@ -19,7 +19,7 @@ import {
 import { openRefresher } from "./store-refresh.ts";
 import { fillTable } from "./store-rows.ts";
 import { openSpace } from "./store-space.ts";
-import { inTransaction, look, statement } from "./store-sql.ts";
+import { inTransaction, look } from "./store-sql.ts";
 
 export { ForeignCacheError } from "./store-layout.ts";
 

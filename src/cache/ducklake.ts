@@ -2,9 +2,10 @@ import { type Engine, EngineOpenError } from "../engines/engine.ts";
 import { errorMessage } from "../error-message.ts";
 import { messageMask } from "../secrets.ts";
 import { quoteIdentifier, quoteLiteral } from "../sql/quote.ts";
+import { statement, textValue } from "../sql/statement.ts";
 import { type LakeAddress, lakeAddress } from "./lake-address.ts";
 import type { After } from "./schedule.ts";
-import { inTransaction, statement, text } from "./store-sql.ts";
+import { inTransaction } from "./store-sql.ts";
 
 /** A DuckLake catalog that holds the cache. decisions.md 8. */
 export interface Lake {
@@ -112,7 +113,7 @@ async function keepRecordsInline(engine: Engine, catalog: string): Promise<void>
     const known = await run(
       statement(
         `SELECT value FROM ${options} WHERE option_name = $1 AND scope = 'SCHEMA' AND scope_entry = 'audit'`,
-        text("data_inlining_row_limit"),
+        textValue("data_inlining_row_limit"),
       ),
     );
     if (known.length > 0) return;

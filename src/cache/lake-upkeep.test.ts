@@ -7,9 +7,10 @@ import { fileLake, postgresLake, type TestLake, testWithLake, testWithPostgresLa
 import { turnedClock } from "../../test/turned-clock.ts";
 import { NEVER_STOPPED } from "../engines/stop.ts";
 import type { ServiceEvent } from "../events.ts";
+import { statement } from "../sql/statement.ts";
 import { type LakeUpkeep, openLakeUpkeep } from "./lake-upkeep.ts";
 import { openLeadership } from "./leader.ts";
-import { type Run, statement } from "./store-sql.ts";
+import type { Run } from "./store-sql.ts";
 
 const MINUTE = 60_000;
 const postgres = sharedPostgres();

@@ -1,8 +1,9 @@
 import type { Engine } from "../engines/engine.ts";
 import type { Report } from "../events.ts";
 import { quoteLiteral } from "../sql/quote.ts";
+import { statement } from "../sql/statement.ts";
 import { isShared, type Lake } from "./ducklake.ts";
-import { inTransaction, look, type Run, statement } from "./store-sql.ts";
+import { inTransaction, look, type Run } from "./store-sql.ts";
 
 /** Gives back what dropped snapshots have taken up. Whoever leads does it, now and then. */
 export interface LakeUpkeep {

@@ -7,9 +7,9 @@ import { until } from "../../test/until.ts";
 import type { Engine } from "../engines/engine.ts";
 import { NEVER_STOPPED } from "../engines/stop.ts";
 import type { ServiceEvent } from "../events.ts";
-import type { Statement } from "../sql/statement.ts";
+import { type Statement, statement } from "../sql/statement.ts";
 import { type Leadership, openLeadership } from "./leader.ts";
-import { type Run, statement } from "./store-sql.ts";
+import type { Run } from "./store-sql.ts";
 
 const LEASE_MS = 9_000;
 const postgres = sharedPostgres();

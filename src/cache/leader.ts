@@ -2,10 +2,10 @@ import type { Engine } from "../engines/engine.ts";
 import { errorMessage } from "../error-message.ts";
 import type { Report } from "../events.ts";
 import { logMessage, RequestFailure } from "../failure.ts";
-import type { Statement } from "../sql/statement.ts";
+import { integerValue, type Statement, statement, textValue } from "../sql/statement.ts";
 import type { After } from "./schedule.ts";
 import { tableIn } from "./store-names.ts";
-import { type Run, statement, text, whole } from "./store-sql.ts";
+import type { Run } from "./store-sql.ts";
 
 /** Which of the processes that share a cache catalog leads: it refreshes by schedule and cleans up, the others only read. */
 export interface Leadership {
@@ -113,9 +113,9 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
     // The time is for people.
     return statement(
       `INSERT INTO ${table} VALUES ($1, $2, $3, epoch_ms(epoch_ms(now())))`,
-      text(id),
-      whole(term),
-      whole(sign),
+      textValue(id),
+      integerValue(term),
+      integerValue(sign),
     );
   }
 
@@ -150,8 +150,8 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
       await run(
         statement(
           `INSERT INTO ${table} VALUES (NULL, $1, $2, epoch_ms(epoch_ms(now())))`,
-          whole(term),
-          whole(state.sign + 1),
+          integerValue(term),
+          integerValue(state.sign + 1),
         ),
       );
     });
@@ -215,7 +215,12 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
       const term = led?.term ?? -1;
       const isOurs = `SELECT count(*) FROM ${table} WHERE holder = $1 AND term = $2`;
       return [
-        statement(`SELECT CASE WHEN (${isOurs}) = 0 THEN error($3)::VARCHAR END`, text(id), whole(term), text(LOST)),
+        statement(
+          `SELECT CASE WHEN (${isOurs}) = 0 THEN error($3)::VARCHAR END`,
+          textValue(id),
+          integerValue(term),
+          textValue(LOST),
+        ),
         signOf(term),
       ];
     },

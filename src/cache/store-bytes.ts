@@ -1,5 +1,6 @@
 import { quoteIdentifier } from "../sql/quote.ts";
-import { columnsOf, type Run, statement, type TableColumn } from "./store-sql.ts";
+import { statement } from "../sql/statement.ts";
+import { columnsOf, type Run, type TableColumn } from "./store-sql.ts";
 
 /** Bytes of one value, by the first word of its type. */
 const WIDTHS: ReadonlyMap<string, number> = new Map([

@@ -1,8 +1,9 @@
 import type { Engine } from "../engines/engine.ts";
 import { quoteIdentifier } from "../sql/quote.ts";
+import { statement, textValue } from "../sql/statement.ts";
 import type { CacheName } from "./cache.ts";
 import { foldName, tableIn } from "./store-names.ts";
-import { columnsIfThere, inTransaction, look, messageOf, type Run, statement, text } from "./store-sql.ts";
+import { columnsIfThere, databaseMessage, inTransaction, look, type Run } from "./store-sql.ts";
 
 /** The cache database holds something else, or what another version of us has made. It can be set aside. */
 export class ForeignCacheError extends Error {
@@ -70,7 +71,7 @@ export async function openLayout(engine: Engine, catalog: string): Promise<void>
     for (const table of NAMES) {
       await run(statement(`CREATE TABLE ${auditTable(catalog, table)} (${TABLES[table].join(", ")})`));
     }
-    await run(statement(`INSERT INTO ${auditTable(catalog, "layout")} VALUES ($1)`, text(VERSION)));
+    await run(statement(`INSERT INTO ${auditTable(catalog, "layout")} VALUES ($1)`, textValue(VERSION)));
   });
 }
 
@@ -99,7 +100,7 @@ async function readable<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    const message = messageOf(error);
+    const message = databaseMessage(error);
     if (message === undefined) throw error;
     throw new ForeignCacheError(`it cannot be read: ${message}`, { cause: error });
   }

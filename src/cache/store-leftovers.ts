@@ -1,7 +1,8 @@
 import type { Engine } from "../engines/engine.ts";
+import { statement, textValue } from "../sql/statement.ts";
 import { foldName, isMadeByUs, tableIn } from "./store-names.ts";
 import { allSnapshots, deleteSnapshot } from "./store-records.ts";
-import { inTransaction, look, type Run, statement, text } from "./store-sql.ts";
+import { inTransaction, look, type Run } from "./store-sql.ts";
 
 interface Leftovers {
   /** Tables of ours that no snapshot is in. */
@@ -29,7 +30,7 @@ export async function clearLeftovers(engine: Engine, catalog: string): Promise<v
 async function findLeftovers(run: Run, catalog: string): Promise<Leftovers> {
   const snapshots = await allSnapshots(run, catalog);
   const rows = await run(
-    statement("SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = $1", text(catalog)),
+    statement("SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = $1", textValue(catalog)),
   );
   const tables = rows.map(([schema, table]) => ({ schema: schema ?? "", table: table ?? "" }));
   const there = new Set(tables.map(({ schema, table }) => key(schema, table)));

@@ -2,7 +2,7 @@ import type { Engine, StopSignal } from "../engines/engine.ts";
 import { RequestFailure } from "../failure.ts";
 import { changedName } from "../sql/classify.ts";
 import { quoteIdentifier } from "../sql/quote.ts";
-import type { Statement } from "../sql/statement.ts";
+import { type Statement, statement } from "../sql/statement.ts";
 import type { CacheDefinition, RefreshRecord, RefreshStatements, RefreshVariables, Snapshot } from "./cache.ts";
 import { definitionText } from "./definition-text.ts";
 import { foldName, isOwnTable, mentioned, snapshotTable, tableIn } from "./store-names.ts";
@@ -14,7 +14,7 @@ import {
   insertSnapshot,
 } from "./store-records.ts";
 import { ColumnsChanged, type Filling, fillTable } from "./store-rows.ts";
-import { columnsIfThere, look, messageOf, type Run, statement } from "./store-sql.ts";
+import { columnsIfThere, databaseMessage, look, type Run } from "./store-sql.ts";
 
 export interface StoreOptions {
   readonly now: () => number;
@@ -144,7 +144,7 @@ async function findBefore(
     return { text, current, base: { id, table, columns, mark, isOwn } };
   } catch (error) {
     // It cannot be read any more: all rows anew.
-    if (messageOf(error) === undefined) throw error;
+    if (databaseMessage(error) === undefined) throw error;
     return { text, current, base: undefined };
   }
 }

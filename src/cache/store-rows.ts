@@ -1,9 +1,9 @@
 import { RequestFailure } from "../failure.ts";
 import { quoteIdentifier } from "../sql/quote.ts";
-import type { Statement } from "../sql/statement.ts";
+import { type Statement, statement } from "../sql/statement.ts";
 import type { CacheMode } from "./cache.ts";
 import { columnNames, foldName } from "./store-names.ts";
-import { columnsOf, type Run, statement, type TableColumn } from "./store-sql.ts";
+import { columnsOf, type Run, type TableColumn } from "./store-sql.ts";
 
 /** The columns of a query are not those of the snapshot that it was to be added to. */
 export class ColumnsChanged extends Error {}

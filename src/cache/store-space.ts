@@ -1,6 +1,7 @@
 import type { Engine } from "../engines/engine.ts";
 import { quoteIdentifier } from "../sql/quote.ts";
-import { inTransaction, look, statement, text } from "./store-sql.ts";
+import { statement, textValue } from "../sql/statement.ts";
+import { inTransaction, look } from "./store-sql.ts";
 
 /** The room in the file of a cache database. */
 export interface Space {
@@ -20,7 +21,7 @@ export async function openSpace(engine: Engine, catalog: string): Promise<Space>
     run(
       statement(
         "SELECT path FROM duckdb_databases() WHERE database_name = $1 AND type = 'duckdb' AND path IS NOT NULL",
-        text(catalog),
+        textValue(catalog),
       ),
     ),
   );

@@ -1,7 +1,7 @@
 import type { Engine, TextRows } from "../engines/engine.ts";
 import { NEVER_STOPPED } from "../engines/stop.ts";
 import { RequestFailure } from "../failure.ts";
-import type { BoundValue, Statement } from "../sql/statement.ts";
+import { type Statement, statement } from "../sql/statement.ts";
 
 /** Runs a statement in the transaction that is open. */
 export type Run = (statement: Statement) => Promise<TextRows>;
@@ -38,24 +38,12 @@ export async function columnsIfThere(run: Run, table: string): Promise<readonly 
     return await columnsOf(run, statement(table));
   } catch (error) {
     // A name that is not there does not end the transaction.
-    if (messageOf(error)?.startsWith("Catalog Error")) return undefined;
+    if (databaseMessage(error)?.startsWith("Catalog Error")) return undefined;
     throw error;
   }
 }
 
 /** What the database said of a statement; undefined when it was something else that went wrong. */
-export function messageOf(error: unknown): string | undefined {
+export function databaseMessage(error: unknown): string | undefined {
   return error instanceof RequestFailure && error.failure.kind === "query-failed" ? error.failure.message : undefined;
-}
-
-export function statement(sql: string, ...values: readonly BoundValue[]): Statement {
-  return { sql, values };
-}
-
-export function text(value: string | undefined): BoundValue {
-  return { type: "VARCHAR", value: value ?? null };
-}
-
-export function whole(value: number | undefined): BoundValue {
-  return { type: "BIGINT", value: value === undefined ? null : BigInt(Math.round(value)) };
 }

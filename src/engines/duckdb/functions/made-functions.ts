@@ -1,5 +1,5 @@
 import type { MadeFunctions } from "../../../sql/made-functions.ts";
-import type { BoundValue } from "../../../sql/statement.ts";
+import { textValue } from "../../../sql/statement.ts";
 import type { ConnectionDefinition, TextRows } from "../../engine.ts";
 import type { Planner } from "../plan/plan.ts";
 import { onlyComputes } from "./computing-functions.ts";
@@ -25,7 +25,7 @@ export async function findMadeFunctions(
     return { made: [], unknown: [] };
   }
   const unlisted = [...called].filter((name) => !isListed(name));
-  const values = unlisted.map((value): BoundValue => ({ type: "VARCHAR", value }));
+  const values = unlisted.map(textValue);
   const rows = await inspect({ sql: madeSql(values), values });
   return {
     made: rows.filter(isDefined).map(([name, body, parameters]) => ({

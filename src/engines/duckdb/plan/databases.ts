@@ -1,3 +1,4 @@
+import { openLru } from "../../../bounded/lru.ts";
 import { changedName, copiesIntoTable, effectsOf, insertedRows } from "../../../sql/classify.ts";
 import { reachesOf } from "../../../sql/reach.ts";
 import type { Statement } from "../../../sql/statement.ts";
@@ -58,13 +59,12 @@ export interface Databases {
   forget(): void;
 }
 
-/** What is found out about statements is kept for so many of so many characters at most. */
-const KNOWN_TEXTS = 256;
-const LONGEST_TEXT = 8 * 1024;
+/** For SQL texts of a thousand characters: about a thousand of them. */
+const MAX_BYTES = 2 * 1024 * 1024;
 
 export function openDatabases(inspect: Inspect): Databases {
   let listed: Promise<readonly Database[]> | undefined;
-  const lossy = new Map<string, boolean>();
+  const lossy = openLru<boolean>({ maxBytes: MAX_BYTES });
 
   function list(): Promise<readonly Database[]> {
     const listing = listed ?? listDatabases(inspect);
@@ -82,14 +82,8 @@ export function openDatabases(inspect: Inspect): Databases {
     const may = (changed === undefined ? databases : [changed]).some(
       ({ type, inMemory }) => type === "duckdb" && !inMemory,
     );
-    if (listed === listing) keep(sql, may);
+    if (listed === listing) lossy.set(sql, may);
     return may;
-  }
-
-  function keep(sql: string, may: boolean): void {
-    if (sql.length > LONGEST_TEXT) return;
-    if (lossy.size >= KNOWN_TEXTS) lossy.clear();
-    lossy.set(sql, may);
   }
 
   return {
@@ -98,7 +92,7 @@ export function openDatabases(inspect: Inspect): Databases {
       if (known !== undefined) return known;
       // How many rows it inserts is known without a result.
       if (insertedRows(sql, duckdbDialect) === undefined) return look(sql);
-      keep(sql, false);
+      lossy.set(sql, false);
       return false;
     },
     async recordStore(samples) {

@@ -6,7 +6,6 @@ import type { Mask } from "../../../secrets.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import type { StatementProblem, TextRows } from "../../engine.ts";
 import { withoutSql } from "../messages.ts";
-import { bindValues } from "../session/bind-values.ts";
 import { extractStatements } from "../session/extract-statements.ts";
 import type { SessionSettings } from "../session/session-settings.ts";
 import { changedDatabase, listDatabases } from "./databases.ts";
@@ -179,32 +178,15 @@ const MAKES_TEMPORARY =
 /** Runs what later statements may need. False when it was left alone. */
 async function rehearse(native: duckdb.Connection, { sql, values }: Statement): Promise<boolean> {
   if (!MAKES_TEMPORARY.test(sql)) return false;
-  const empty = await errorOf(runOnce(native, { sql: `${sql}\nWITH NO DATA`, values }));
+  const empty = await failureOf(native, { sql: `${sql}\nWITH NO DATA`, values });
   // Views, macros and tables without a query do not know WITH NO DATA, and cost nothing.
-  return empty === undefined || (isSyntax(empty) && (await errorOf(runOnce(native, { sql, values }))) === undefined);
+  if (empty === undefined || !empty.startsWith("Parser Error")) return empty === undefined;
+  return (await failureOf(native, { sql, values })) === undefined;
 }
 
-async function runOnce(native: duckdb.Connection, { sql, values }: Statement): Promise<void> {
-  const statement = await duckdb.prepare(native, sql);
-  try {
-    bindValues(statement, values);
-    await duckdb.execute_prepared(statement);
-  } finally {
-    duckdb.destroy_prepare_sync(statement);
-  }
-}
-
-async function errorOf(work: Promise<unknown>): Promise<unknown> {
-  try {
-    await work;
-    return undefined;
-  } catch (error) {
-    return error;
-  }
-}
-
-function isSyntax(error: unknown): boolean {
-  return errorMessage(error).startsWith("Parser Error");
+/** The message of the error that a statement ends with. */
+function failureOf(native: duckdb.Connection, statement: Statement): Promise<string | undefined> {
+  return inspect(native, statement).then(() => undefined, errorMessage);
 }
 
 function problemOf(error: unknown, sql: string): StatementProblem {

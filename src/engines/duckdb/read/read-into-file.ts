@@ -2,7 +2,7 @@ import duckdb from "@duckdb/node-bindings";
 import { errorMessage } from "../../../error-message.ts";
 import { RequestFailure } from "../../../failure.ts";
 import type { Column } from "../../../result/column.ts";
-import type { Statement } from "../../../sql/statement.ts";
+import { type Statement, textValue } from "../../../sql/statement.ts";
 import type { FileKind, FileRows, Read, Window } from "../../engine.ts";
 import { EVERYTHING } from "../load/held-rows.ts";
 import { resultColumns } from "../load/logical-type.ts";
@@ -76,7 +76,7 @@ function copyQuery(
   return {
     // Not by way of another file that DuckDB would name itself, and nobody would remove.
     sql: `COPY (${parquetQuery(sql, columns, wide)}) TO $${values.length + 1} (FORMAT ${file.kind}, USE_TMP_FILE false)`,
-    values: [...values, { type: "VARCHAR", value: file.path }],
+    values: [...values, textValue(file.path)],
   };
 }
 
