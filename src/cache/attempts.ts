@@ -16,7 +16,7 @@ export interface Subject {
 
 /** One refresh, from the first who wants it to its end. */
 export interface Attempt extends Job {
-  lane: RefreshPriority;
+  priority: RefreshPriority;
   /** Nobody wants it any more when all have left who waited for it; others run to their end. */
   readonly endsWithWaiters: boolean;
   readonly waiters: Set<Waiter>;
@@ -46,7 +46,7 @@ export interface Refreshing<S extends Subject> {
 }
 
 export interface Wish<T> {
-  readonly lane: RefreshPriority;
+  readonly priority: RefreshPriority;
   /** Only rows that are read from now on will do. */
   readonly newer: boolean;
   readonly signal: StopSignal | undefined;
@@ -70,10 +70,10 @@ export interface AttemptsOptions<S extends Subject> {
 }
 
 export function openAttempts<S extends Subject>({ queue, now, time, refreshing }: AttemptsOptions<S>): Attempts<S> {
-  function attemptFor(subject: S, lane: RefreshPriority, endsWithWaiters: boolean): Attempt {
+  function attemptFor(subject: S, priority: RefreshPriority, endsWithWaiters: boolean): Attempt {
     const { signal, abort } = openStop();
     const attempt: Attempt = {
-      lane,
+      priority,
       endsWithWaiters,
       waiters: new Set(),
       signal,
@@ -110,12 +110,12 @@ export function openAttempts<S extends Subject>({ queue, now, time, refreshing }
   }
 
   function enqueueWaiting({ waiting }: S): void {
-    if (waiting !== undefined) queue.add(waiting, waiting.lane);
+    if (waiting !== undefined) queue.add(waiting, waiting.priority);
   }
 
   async function resultOf(subject: S, attempt: Attempt): Promise<Ended> {
     try {
-      const snapshot = await refreshing.make(subject, attempt.signal, attempt.lane === "background");
+      const snapshot = await refreshing.make(subject, attempt.signal, attempt.priority === "background");
       refreshing.made(subject, snapshot, attempt);
       return { kind: "made" };
     } catch (error) {
@@ -124,26 +124,26 @@ export function openAttempts<S extends Subject>({ queue, now, time, refreshing }
   }
 
   /** Puts an attempt that begins from now on into the queue, or forward in it. Those who wait for it must be known: it may begin at once. */
-  function enqueue(subject: S, attempt: Attempt, lane: RefreshPriority): void {
-    if (RANK[lane] < RANK[attempt.lane]) attempt.lane = lane;
+  function enqueue(subject: S, attempt: Attempt, priority: RefreshPriority): void {
+    if (RANK[priority] < RANK[attempt.priority]) attempt.priority = priority;
     if (subject.waiting === attempt) {
-      queue.hasten(attempt, attempt.lane);
+      queue.hasten(attempt, attempt.priority);
       return;
     }
     subject.waiting = attempt;
     // Behind a running one: its end puts this one into the queue.
-    if (subject.running === undefined) queue.add(attempt, attempt.lane);
+    if (subject.running === undefined) queue.add(attempt, attempt.priority);
   }
 
   return {
-    wait(subject, { lane, newer, signal, endsWithWaiters, take }) {
+    wait(subject, { priority, newer, signal, endsWithWaiters, take }) {
       if (signal?.aborted) return Promise.reject(signal.reason);
       const { running } = subject;
       const seesEverything = running !== undefined && !newer && running.writes === subject.writes.count;
       if (seesEverything && !running.signal.aborted) return waitFor(running, take, signal);
-      const attempt = subject.waiting ?? attemptFor(subject, lane, endsWithWaiters);
+      const attempt = subject.waiting ?? attemptFor(subject, priority, endsWithWaiters);
       const waited = waitFor(attempt, take, signal);
-      enqueue(subject, attempt, lane);
+      enqueue(subject, attempt, priority);
       return waited;
     },
     begin(subject) {

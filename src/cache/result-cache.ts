@@ -249,7 +249,7 @@ export function openResultCaches(
         return leaseOf(entry, held, isLate(entry) ? "stale" : "hit");
       entry.result = ownInput(result);
       const take = (ended: Ended): Lease => leaseAfter(entry, ended);
-      return await attempts.wait(entry, { lane: "call", newer: refresh, signal, endsWithWaiters: true, take });
+      return await attempts.wait(entry, { priority: "call", newer: refresh, signal, endsWithWaiters: true, take });
     },
     invalidate(name) {
       const group = groups.get(cacheKey(name));
@@ -261,7 +261,7 @@ export function openResultCaches(
       group.writes.count++;
       const since = schedule.time() - RECENT_MS;
       const isRead = ({ held, usedAt }: Entry): boolean => held !== undefined && usedAt >= since;
-      const wish = { lane: "read", newer: false, signal: undefined, endsWithWaiters: false, take() {} } as const;
+      const wish = { priority: "read", newer: false, signal: undefined, endsWithWaiters: false, take() {} } as const;
       const read = mostRecent(group.entries.values(), MOST_AFTER_WRITE, isRead);
       await Promise.all(read.map((entry) => attempts.wait(entry, wish)));
     },

@@ -157,7 +157,7 @@ export function openTableCaches(
     { signal, refresh }: { readonly signal: Acquiring["signal"] | undefined; readonly refresh: boolean },
     take: (ended: Ended) => T,
   ): Promise<T> {
-    return attempts.wait(cache, { lane: "read", newer: refresh, signal, endsWithWaiters: false, take });
+    return attempts.wait(cache, { priority: "read", newer: refresh, signal, endsWithWaiters: false, take });
   }
 
   return {
@@ -217,7 +217,7 @@ export function openTableCaches(
       };
       for (const cache of empty)
         void attempts.wait(cache, {
-          lane: "background",
+          priority: "background",
           newer: false,
           signal: undefined,
           endsWithWaiters: false,

@@ -184,7 +184,7 @@ function cachedRead(
   calling: Calling,
   { callee, lease: { snapshot } }: { readonly callee: Callee; readonly lease: Lease },
 ): Read {
-  const { cache, lane, operation } = endpoint;
+  const { cache, queueGroup, operation } = endpoint;
   const { params, page, identity, deadline, marks } = calling;
   if (cache.kind === "table") return readOf(endpoint, calling, callee.engine, snapshot);
   const statements = [rowsOf(callee.cacheCatalog, cache.name, snapshot)];
@@ -192,7 +192,7 @@ function cachedRead(
   return {
     ...noted,
     connections: [],
-    lane,
+    queueGroup,
     statements,
     window: page.limit !== undefined || page.offset > 0 ? page : undefined,
     totalOf: operation.kind === "read" && operation.paginated ? statements : undefined,
@@ -244,7 +244,7 @@ function readOf(
   return {
     ...noted,
     connections: endpoint.connections,
-    lane: endpoint.lane,
+    queueGroup: endpoint.queueGroup,
     statements,
     window: windowed ? page : undefined,
     totalOf: paginated ? (pagesItself ? statementsOf(endpoint, lookup(undefined), engine) : statements) : undefined,

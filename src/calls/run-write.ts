@@ -31,11 +31,11 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Call
     const verified = await untilAborted(callee.ready(endpoint), signal);
     if (marks !== undefined) marks.prepared = performance.now();
     const lookup: Lookup = ({ scope, name }) => (scope === "auth" ? identity.get(name) : params.get(name));
-    const { connections, lane } = verified;
+    const { connections, queueGroup } = verified;
     const { transaction, returnsData } = operation;
     const statements = statementsOf(verified, lookup, callee.engine);
     const { entered } = noteRendered(marks, () => ranQuery(verified, lookup, callee.engine));
-    const write: Write = { connections, lane, statements, transaction, returnsData, signal, entered };
+    const write: Write = { connections, queueGroup, statements, transaction, returnsData, signal, entered };
     const failed = (error: unknown): never => {
       // What came before the statement that failed has been committed.
       if (!transaction) invalidateAfter(endpoint, callee);

@@ -16,7 +16,7 @@ export interface QueueGroup {
 export interface Read {
   /** Names of connections; each is opened (its `init` run once) before the first statement. */
   readonly connections: readonly string[];
-  readonly lane?: QueueGroup | undefined;
+  readonly queueGroup?: QueueGroup | undefined;
   readonly statements: readonly Statement[];
   /** The part of the last statement's rows that is wanted; absent: as the statement gives them. */
   readonly window: Window | undefined;
@@ -31,7 +31,7 @@ export interface Read {
 /** A change: all statements run in order on one connection. */
 export interface Write {
   readonly connections: readonly string[];
-  readonly lane?: QueueGroup | undefined;
+  readonly queueGroup?: QueueGroup | undefined;
   readonly statements: readonly Statement[];
   /** All statements in one transaction: an error leaves nothing behind. Otherwise each commits by itself. */
   readonly transaction: boolean;

@@ -51,7 +51,7 @@ export async function openDuckDb(options: DuckDbOptions): Promise<Engine> {
   return engineOver(opened, options);
 }
 
-const SOURCES_OPENED_AT_ONCE = 4;
+const CONNECTIONS_OPENED_AT_ONCE = 4;
 /** Whoever could share waits no longer than this to learn whether it may. */
 const SHARING_PATIENCE_MS = 1_000;
 
@@ -67,17 +67,17 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   const slots = openSlots({
     size: options.maxConcurrentQueries,
     maxWaiting: options.maxQueued,
-    sources: boundsOf(options.connections),
+    limits: limitsOf(options.connections),
   });
   const pool = openConnectionPool({ database, settings, versions, macros, maxIdle: options.maxConcurrentQueries * 2 });
   const configuration = configurationLock({ database, definitions: options.connections, settings, own });
-  const sources = openDuckDbConnections({
+  const connections = openDuckDbConnections({
     database,
     configuration,
     settings,
     definitions: options.connections,
     mask,
-    slots: openSlots({ size: SOURCES_OPENED_AT_ONCE, maxWaiting: 0 }),
+    slots: openSlots({ size: CONNECTIONS_OPENED_AT_ONCE, maxWaiting: 0 }),
     opening: changeEverything,
     opened: () => files.look(),
   });
@@ -87,7 +87,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   const dependencies = dependencyFinder({ inspect: planner.inspect, catalogs });
   const totals = rememberedTotals(versions, dependencies);
   const sharedReads = openSharedReads();
-  const lanes = openWriteSerializer();
+  const serializer = openWriteSerializer();
   const databases = openDatabases(planner.inspect);
   const records = openWriteRecords();
   const files = openReplacedFiles({ database, mask, replacing: changeEverything, ...options });
@@ -123,15 +123,15 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
 
   async function close(): Promise<void> {
     for (const cancellation of [...active]) cancellation.cancel(new RequestFailure({ kind: "draining" }));
-    await sources.stop();
+    await connections.stop();
     await files.close();
     await planner.close();
     await pool.close();
     // An `init` may hang on a server that does not answer, and nothing can interrupt that: nobody waits for it here.
-    if (sources.idle()) duckdb.close_sync(database);
+    if (connections.idle()) duckdb.close_sync(database);
   }
 
-  type Called = Pick<Read, "connections" | "lane" | "signal" | "entered">;
+  type Called = Pick<Read, "connections" | "queueGroup" | "signal" | "entered">;
   type Work<T> = (session: Session, fail: (error: unknown) => RequestFailure) => Promise<T>;
 
   /** For work that can be done once more: a file that it reads may be replaced in this moment. */
@@ -140,18 +140,21 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   }
 
   /** Opens the sources, waits for a slot, and works. Who does the work ends the session; a failure ends it here. */
-  async function inSessionOnce<T>({ connections, lane, signal, entered }: Called, work: Work<T>): Promise<T> {
-    const definitions = sources.definitionsOf(connections);
+  async function inSessionOnce<T>(
+    { connections: names, queueGroup, signal, entered }: Called,
+    work: Work<T>,
+  ): Promise<T> {
+    const definitions = connections.definitionsOf(names);
     let session: Session | undefined;
     const fail = (error: unknown): RequestFailure =>
       failureOf(error, { connections: definitions, mask, statement: session?.last() });
     const cancellation = cancellable(signal);
     try {
-      await sources.openAll(connections, cancellation);
-      const seat = slots.seat(lane, connections);
-      await slots.enter(seat, cancellation);
+      await connections.openAll(names, cancellation);
+      const request = slots.request(queueGroup, names);
+      await slots.enter(request, cancellation);
       entered?.();
-      session = await openSession({ pool, slots, seat, cancellation, checkpointFailed });
+      session = await openSession({ pool, slots, request, cancellation, checkpointFailed });
       return await work(session, fail);
     } catch (error) {
       await session?.end();
@@ -170,9 +173,9 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
         maxValueBytes,
         watch: () => watch(read, moment),
         sibling: () => {
-          const seat = slots.seat(read.lane, read.connections);
-          if (!slots.tryEnter(seat)) return undefined;
-          return openSession({ pool, slots, seat, cancellation: cancellable(read.signal), checkpointFailed });
+          const request = slots.request(read.queueGroup, read.connections);
+          if (!slots.tryEnter(request)) return undefined;
+          return openSession({ pool, slots, request, cancellation: cancellable(read.signal), checkpointFailed });
         },
         stream: { crowded: () => slots.waiting() > 0, failureOf: failed },
       });
@@ -193,7 +196,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
 
   return {
     dialect: duckdbDialect,
-    openConnection: sources.open,
+    openConnection: connections.open,
     lock: configuration.lock,
     plan: planner.plan,
     describe: planner.describe,
@@ -221,16 +224,16 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     write(change) {
       // Where each statement commits by itself, those before the one that failed are done.
       const run = change.transaction ? inSession : inSessionOnce;
-      return run(change, (session) => runWrite(change, { session, versions, lanes, databases, namesChanged }));
+      return run(change, (session) => runWrite(change, { session, versions, serializer, databases, namesChanged }));
     },
     writeOnce: (change, once) =>
       inSession(change, (session) =>
-        runOnce(change, once, { session, versions, lanes, databases, namesChanged, records }),
+        runOnce(change, once, { session, versions, serializer, databases, namesChanged, records }),
       ),
     recordStore: databases.recordStore,
     async change(change, work) {
       const settled = await inSession(change, (session, failed) =>
-        runChange(change, work, { session, versions, lanes, databases, namesChanged, failureOf: failed }),
+        runChange(change, work, { session, versions, serializer, databases, namesChanged, failureOf: failed }),
       );
       return settled();
     },
@@ -261,6 +264,6 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   };
 }
 
-function boundsOf(connections: EngineOptions["connections"]): ReadonlyMap<string, number> {
+function limitsOf(connections: EngineOptions["connections"]): ReadonlyMap<string, number> {
   return new Map(connections.flatMap(({ name, maxConcurrency: most }) => (most === undefined ? [] : [[name, most]])));
 }

@@ -9,11 +9,11 @@ export interface QueueBound {
 
 export interface QueueState {
   readonly waiting: number;
-  /** Those of the lane that one more would join. */
-  readonly ofLane: number;
-  /** Lanes with work that runs or waits, this one included. */
-  readonly lanes: number;
-  /** No other lane has been used lately. */
+  /** Those of the group that one more would join. */
+  readonly ofGroup: number;
+  /** Groups with work that runs or waits, this one included. */
+  readonly groups: number;
+  /** No other group has been used lately. */
   readonly isAlone: boolean;
 }
 
@@ -46,12 +46,12 @@ export function openQueueBound({ size, maxWaiting, now }: QueueBoundOptions): Qu
   let interval = 0;
   let turns = 0;
 
-  function most(lanes: number): number {
+  function most(groups: number): number {
     if (maxWaiting !== undefined) return maxWaiting;
     const isBurst = standingSince === undefined || now() - standingSince < BURST_MS;
     const patience = isBurst ? PATIENCE_IN_A_BURST_MS : PATIENCE_MS;
     const soon = interval > 0 ? Math.ceil(patience / interval) : MOST_WAITING;
-    return Math.min(MOST_WAITING, Math.max(LEAST_WAITING, size, lanes, soon));
+    return Math.min(MOST_WAITING, Math.max(LEAST_WAITING, size, groups, soon));
   }
 
   function begin(): void {
@@ -79,12 +79,12 @@ export function openQueueBound({ size, maxWaiting, now }: QueueBoundOptions): Qu
       }
       movedAt = at;
     },
-    isFull({ waiting, ofLane, lanes, isAlone }) {
-      const limit = most(lanes);
+    isFull({ waiting, ofGroup, groups, isAlone }) {
+      const limit = most(groups);
       if (waiting >= limit) return true;
-      // One lane leaves room for others as long as there are any, and has its share when they come.
-      const ofOne = lanes > 1 ? Math.ceil(limit / lanes) : isAlone ? limit : limit - (limit >> 2);
-      return ofLane >= ofOne;
+      // One group leaves room for others as long as there are any, and has its share when they come.
+      const ofOne = groups > 1 ? Math.ceil(limit / groups) : isAlone ? limit : limit - (limit >> 2);
+      return ofGroup >= ofOne;
     },
   };
 }

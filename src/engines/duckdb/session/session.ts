@@ -53,7 +53,7 @@ const askedOf = new WeakMap<duckdb.PreparedStatement, readonly AskedType[]>();
 export interface SessionOptions {
   readonly pool: ConnectionPool;
   readonly slots: Slots;
-  readonly seat: SlotRequest;
+  readonly request: SlotRequest;
   readonly cancellation: Cancellation;
   /** A commit is durable, and the checkpoint that DuckDB made after it failed. */
   readonly checkpointFailed: (error: unknown) => void;
@@ -61,10 +61,10 @@ export interface SessionOptions {
 
 /** The caller has entered the slots; the session leaves them, and ends the cancellation. */
 export async function openSession(options: SessionOptions): Promise<Session> {
-  const { pool, slots, seat, cancellation } = options;
+  const { pool, slots, request, cancellation } = options;
   const connection = await pool.take().catch((error: unknown) => {
-    slots.release(seat);
-    slots.leave(seat);
+    slots.release(request);
+    slots.leave(request);
     throw error;
   });
   const { native, statements } = connection;
@@ -254,12 +254,12 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     await rollback();
     if (clean) pool.giveBack(connection);
     else pool.discard(connection);
-    slots.release(seat);
+    slots.release(request);
     pause();
   }
 
   function pause(): void {
-    if (holdsSlot) slots.leave(seat);
+    if (holdsSlot) slots.leave(request);
     holdsSlot = false;
   }
 
@@ -285,7 +285,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     inTransaction: () => inTransaction,
     pause,
     async resume() {
-      await slots.reenter(seat, cancellation);
+      await slots.reenter(request, cancellation);
       holdsSlot = true;
     },
     end() {

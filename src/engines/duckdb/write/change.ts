@@ -20,9 +20,9 @@ export async function runChange<T>(
   work: (run: (statement: Statement) => Promise<TextRows>) => Promise<T>,
   changing: Changing,
 ): Promise<Settled<T>> {
-  const { session, lanes } = changing;
+  const { session, serializer } = changing;
   const names = touches.map((name) => name.toLowerCase());
-  const settled = await lanes.run(`\0${names.toSorted().join("\0")}`, session, async () => {
+  const settled = await serializer.run(`\0${names.toSorted().join("\0")}`, session, async () => {
     await session.begin();
     const steps = stepsIn(changing);
     const done = await settle(() => work(steps.run));

@@ -10,11 +10,11 @@ import { RECORDS, type RecordTable } from "./record-sql.ts";
 import {
   type Counted,
   committed,
-  laneOf,
   NOTHING,
   noStatement,
   runAlone,
   type StatementResults,
+  serializationKey,
   statementRunner,
   type Touched,
   touchedBy,
@@ -47,7 +47,7 @@ interface Reached {
 /** Runs a write together with its record, which is looked up in the same transaction. */
 export async function runOnce(write: Write, once: WriteOnce, writing: OnceWriting): Promise<OnceWritten> {
   if (write.statements.length === 0) throw noStatement();
-  const { session, lanes, records } = writing;
+  const { session, serializer, records } = writing;
   const { store } = once;
   const texts = write.statements.map(({ sql }) => sql);
   const changes = effectsOf(texts, duckdbDialect).map(({ kind }) => kind === "changes");
@@ -62,8 +62,8 @@ export async function runOnce(write: Write, once: WriteOnce, writing: OnceWritin
   try {
     // Two that have read from SQLite and want to write wait for each other, on threads that others need.
     return store.kind === "database" && store.type === "sqlite"
-      ? await lanes.queue(`\0${store.name}`, session, attempt)
-      : await lanes.run(laneOf(touchedBy(write.statements)), session, attempt);
+      ? await serializer.queue(`\0${store.name}`, session, attempt)
+      : await serializer.run(serializationKey(touchedBy(write.statements)), session, attempt);
   } catch (error) {
     await session.rollback();
     if (store.kind === "database" && errorMessage(error).includes(RECORDS)) records.forget(store.name);
@@ -111,7 +111,7 @@ async function runTogether(running: Running): Promise<OnceWritten> {
 
 /** Each statement that changes something is a transaction, with a record of how far the write has come. */
 async function runEach(running: Running): Promise<OnceWritten> {
-  const { session, lanes, write, changes } = running;
+  const { session, serializer, write, changes } = running;
   const recorded = await find(running);
   if (recorded?.done === "all") return replayed(recorded);
   let at: Reached = reachedBy(recorded);
@@ -120,17 +120,18 @@ async function runEach(running: Running): Promise<OnceWritten> {
     const before = at;
     if (changes[index] !== true) {
       const alone = { ...running, touched: touchedBy([statement]) };
-      at = { ...before, outcome: await lanes.retry(session, () => runAlone(statement, before.outcome, alone)) };
+      at = { ...before, outcome: await serializer.retry(session, () => runAlone(statement, before.outcome, alone)) };
       continue;
     }
     step++;
     if (includes(before.recorded, step)) continue;
     const done = index === write.statements.length - 1 ? "all" : step;
-    at = await lanes.retry(session, () => takeStep(running, before, { statement, done }));
+    at = await serializer.retry(session, () => takeStep(running, before, { statement, done }));
   }
   const before = at;
   // Queries at the end have run by now: the response is known.
-  if (!includes(at.recorded, "all")) at = await lanes.retry(session, () => takeStep(running, before, { done: "all" }));
+  if (!includes(at.recorded, "all"))
+    at = await serializer.retry(session, () => takeStep(running, before, { done: "all" }));
   return { response: at.recorded?.response ?? "", ran: true };
 }
 

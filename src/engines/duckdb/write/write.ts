@@ -16,7 +16,7 @@ import type { WriteSerializer } from "./write-serializer.ts";
 export interface Writing {
   readonly session: Session;
   readonly versions: DataVersions;
-  readonly lanes: WriteSerializer;
+  readonly serializer: WriteSerializer;
   readonly databases: Databases;
   /** Tables, views or macros were made or went: all names, or these, may mean other things now. */
   readonly namesChanged: (names?: readonly string[]) => void;
@@ -29,7 +29,7 @@ export type Touched = readonly string[] | "all";
 export async function runWrite(write: Write, writing: Writing): Promise<Written> {
   const [only, ...others] = write.statements;
   if (only === undefined) throw noStatement();
-  const { session, lanes } = writing;
+  const { session, serializer } = writing;
   const touched = touchedBy(write.statements);
   const counted = statementRunner();
   const attempt = (): Promise<StatementResults> => {
@@ -38,7 +38,7 @@ export async function runWrite(write: Write, writing: Writing): Promise<Written>
       ? runTogether(write.statements, { ...writing, touched, counted })
       : runEach(write.statements, { ...writing, counted });
   };
-  const outcome = await lanes.run(laneOf(touched), session, attempt);
+  const outcome = await serializer.run(serializationKey(touched), session, attempt);
   await session.end();
   return writtenOf(outcome, write);
 }
@@ -106,12 +106,12 @@ async function runEach(
   statements: readonly Statement[],
   writing: Writing & { readonly counted: Counted },
 ): Promise<StatementResults> {
-  const { session, lanes } = writing;
+  const { session, serializer } = writing;
   let outcome = NOTHING;
   for (const statement of statements) {
     const before = outcome;
     const touched = touchedBy([statement]);
-    outcome = await lanes.retry(session, () => runAlone(statement, before, { ...writing, touched }));
+    outcome = await serializer.retry(session, () => runAlone(statement, before, { ...writing, touched }));
   }
   return outcome;
 }
@@ -174,6 +174,6 @@ export function touchedBy(statements: readonly Statement[]): Touched {
   return [...tables];
 }
 
-export function laneOf(touched: Touched): string {
+export function serializationKey(touched: Touched): string {
   return touched === "all" ? "" : touched.toSorted().join("\0");
 }
