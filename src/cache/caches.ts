@@ -12,7 +12,7 @@ export interface Lease {
   release(): void;
 }
 
-export interface Acquiring {
+export interface AcquireOptions {
   readonly signal: StopSignal;
   /** The caller wants newer rows than there are. */
   readonly refresh: boolean;
@@ -34,12 +34,12 @@ export interface CacheStatus {
 /** Every cache of a project. decisions.md 8. */
 export interface Caches {
   /** The snapshot of a cache with a refresh template; the first call fills it, and one that is stale is refreshed first. Rejects with a RequestFailure. */
-  acquire(name: CacheName, acquiring: Acquiring): Promise<Lease>;
+  acquire(name: CacheName, options: AcquireOptions): Promise<Lease>;
   /** The same for the rows of one call; `key` tells it apart from others of the same cache. */
   acquireResult(
     key: string,
     result: ResultDefinition & { readonly scheduleMs: number | undefined },
-    acquiring: Acquiring,
+    options: AcquireOptions,
   ): Promise<Lease>;
   /** A write has been committed that makes a cache old: the next read refreshes it. */
   invalidate(name: CacheName): void;

@@ -5,7 +5,7 @@ import { asFailure, reasonOf } from "./refresh-failure.ts";
 import type { SnapshotStore } from "./snapshot-store.ts";
 
 /** A snapshot of this process, with those who read it. */
-export interface Held {
+export interface HeldSnapshot {
   readonly snapshot: Snapshot;
   readonly account: Account | undefined;
   leases: number;
@@ -23,10 +23,10 @@ export interface Account {
 
 /** Who reads which snapshot, so that none is dropped under a reader. */
 export interface Leases {
-  hold(snapshot: Snapshot, account?: Account): Held;
-  lease(held: Held, state: Lease["state"], isCurrent: () => boolean): Lease;
+  hold(snapshot: Snapshot, account?: Account): HeldSnapshot;
+  lease(held: HeldSnapshot, state: Lease["state"], isCurrent: () => boolean): Lease;
   /** Drops a snapshot as soon as nobody reads it. */
-  retire(held: Held): void;
+  retire(held: HeldSnapshot): void;
   /** Tries again to drop what could not be dropped; resolves when everything that can go has gone. */
   flush(): Promise<void>;
   /** How many have gone since the beginning. */
@@ -78,13 +78,13 @@ export function openLeases({ store, report }: { readonly store: SnapshotStore; r
     if (waiting.length > 0 && !closed) dropping ??= dropWaiting();
   }
 
-  function drop({ snapshot, account }: Held): void {
+  function drop({ snapshot, account }: HeldSnapshot): void {
     account?.gone(snapshot);
     waiting.push(snapshot);
     dropNow();
   }
 
-  function release(held: Held): void {
+  function release(held: HeldSnapshot): void {
     held.leases--;
     if (held.leases > 0) return;
     if (held.isRetired) drop(held);

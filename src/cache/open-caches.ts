@@ -7,7 +7,7 @@ import type { Coordination, Sharing } from "./coordination.ts";
 import { openLeases } from "./leases.ts";
 import { openRefreshQueue } from "./refresh-queue.ts";
 import { openResultCaches } from "./result-cache.ts";
-import { type After, afterMs, dueFor, openSchedule } from "./schedule.ts";
+import { type After, afterMs, openSchedule, scheduledTask } from "./schedule.ts";
 import type { SnapshotStore } from "./snapshot-store.ts";
 import { openTableCaches } from "./table-cache.ts";
 import { openTiming } from "./timing.ts";
@@ -57,8 +57,8 @@ export async function openCaches({
   const coordination: Coordination = { store, queue, schedule, leases, timing, now, report: tell, sharing };
   const tables = openTableCaches(definitions, loaded, coordination);
   const results = openResultCaches(maxBytes, coordination);
-  const sweeping = dueFor(sweep);
-  const looking = dueFor(() => void lookForOthers());
+  const sweeping = scheduledTask(sweep);
+  const looking = scheduledTask(() => void lookForOthers());
   let closed = false;
 
   /** What ends because the service ends is no news. */
@@ -85,8 +85,8 @@ export async function openCaches({
   }
 
   return {
-    acquire: (name, acquiring) => whileOpen(() => tables.acquire(name, acquiring)),
-    acquireResult: (key, result, acquiring) => whileOpen(() => results.acquire(key, result, acquiring)),
+    acquire: (name, options) => whileOpen(() => tables.acquire(name, options)),
+    acquireResult: (key, result, options) => whileOpen(() => results.acquire(key, result, options)),
     invalidate(name) {
       tables.invalidate(name);
       results.invalidate(name);

@@ -1,13 +1,13 @@
 import type { RequestFailure } from "../failure.ts";
-import { type Attempt, type Ended, openAttempts, type Subject } from "./attempts.ts";
+import { type Attempt, openAttempts, type RefreshOutcome, type RefreshTarget } from "./attempts.ts";
 import { type CacheName, cacheKey, type Snapshot } from "./cache.ts";
-import type { Acquiring, CacheStatus, Lease } from "./caches.ts";
+import type { AcquireOptions, CacheStatus, Lease } from "./caches.ts";
 import type { Coordination } from "./coordination.ts";
-import type { Account, Held } from "./leases.ts";
-import { mostRecent, openRecency, type Used } from "./recency.ts";
+import type { Account, HeldSnapshot } from "./leases.ts";
+import { type LruItem, mostRecentlyUsed, openLruOrder } from "./lru-order.ts";
 import { reasonOf } from "./refresh-failure.ts";
 import { inputBytes, LARGEST_INPUT_BYTES, MAX_INPUT_BYTES, ownInput } from "./result-input.ts";
-import { type Due, dueFor } from "./schedule.ts";
+import { type ScheduledTask, scheduledTask } from "./schedule.ts";
 import type { ResultDefinition } from "./snapshot-store.ts";
 import { goodFor } from "./timing.ts";
 
@@ -26,14 +26,14 @@ interface Group {
 }
 
 /** The rows of one call. */
-interface Entry extends Subject, Used {
+interface Entry extends RefreshTarget, LruItem {
   readonly group: Group;
   readonly key: string;
-  readonly due: Due;
+  readonly due: ScheduledTask;
   /** What it takes beside its rows. */
   readonly inputBytes: number;
   result: ScheduledResult;
-  held: Held | undefined;
+  held: HeldSnapshot | undefined;
   /** How many writes the rows have seen. */
   seen: number;
   /** From when on the rows are too old, by the time of the schedule. */
@@ -49,7 +49,7 @@ interface Entry extends Subject, Used {
 
 /** Results of calls, by what was asked. Bounded: least recently used go first. */
 export interface ResultCaches {
-  acquire(key: string, result: ScheduledResult, acquiring: Acquiring): Promise<Lease>;
+  acquire(key: string, result: ScheduledResult, options: AcquireOptions): Promise<Lease>;
   invalidate(name: CacheName): void;
   refreshAfterWrite(name: CacheName): Promise<void>;
   statuses(): readonly CacheStatus[];
@@ -69,7 +69,7 @@ export function openResultCaches(
   { store, queue, schedule, leases, timing, now, report }: Coordination,
 ): ResultCaches {
   const groups = new Map<string, Group>();
-  const recency = openRecency<Entry>();
+  const lru = openLruOrder<Entry>();
   /** Of all tables that are there, those included that only readers still hold. */
   let bytes = 0;
   /** Of all entries, beside their rows. */
@@ -84,10 +84,10 @@ export function openResultCaches(
     queue,
     now,
     time: schedule.time,
-    refreshing: { make, made, failed, settled },
+    handlers: { make, made, failed, settled },
   });
 
-  function make(entry: Entry, signal: Acquiring["signal"]): Promise<Snapshot> {
+  function make(entry: Entry, signal: AcquireOptions["signal"]): Promise<Snapshot> {
     entry.useAtStart = entry.lastUse;
     return store.materialise(entry.result, signal);
   }
@@ -111,7 +111,7 @@ export function openResultCaches(
       key,
       inputBytes: inputBytes(key, result),
       result,
-      due: dueFor(() => refreshOrForget(entry)),
+      due: scheduledTask(() => refreshOrForget(entry)),
       writes: group.writes,
       running: undefined,
       waiting: undefined,
@@ -136,7 +136,7 @@ export function openResultCaches(
     entry.held = undefined;
     worksAgain(entry);
     schedule.clear(entry.due);
-    recency.remove(entry);
+    lru.remove(entry);
     const isIdle = entry.running === undefined && entry.waiting === undefined;
     if (isIdle && entry.group.entries.delete(entry.key)) inputs -= entry.inputBytes;
   }
@@ -144,7 +144,7 @@ export function openResultCaches(
   function makeRoom(): void {
     const fits = (): boolean => bytes <= maxBytes && inputs <= MAX_INPUT_BYTES;
     if (fits()) return;
-    for (const entry of recency.oldestFirst()) {
+    for (const entry of lru.oldestFirst()) {
       if (entry.held !== undefined && entry.held.leases === 0) forget(entry);
       if (fits()) return;
     }
@@ -170,7 +170,7 @@ export function openResultCaches(
     entry.seen = writes;
     entry.lateFrom = schedule.time() + goodFor(result.scheduleMs, ms);
     entry.useBefore = entry.useAtStart;
-    recency.keep(entry);
+    lru.keep(entry);
     if (worksAgain(entry)) report({ kind: "cache-refresh-works", cache: group.label });
     report({ kind: "cache-refreshed", cache: group.label, mode: "results", rows: snapshot.rows, ms });
     if (result.scheduleMs !== undefined) schedule.set(entry.due, timing.next(result.scheduleMs, ms));
@@ -218,24 +218,24 @@ export function openResultCaches(
   }
 
   /** Whoever asks goes on to use the rows, though nobody acquires them. */
-  function isCurrent(entry: Entry, held: Held): boolean {
+  function isCurrent(entry: Entry, held: HeldSnapshot): boolean {
     if (entry.held !== held || entry.seen !== entry.writes.count) return false;
     const time = schedule.time();
     if (time > entry.lateFrom) return false;
-    recency.touch(entry);
+    lru.touch(entry);
     entry.usedAt = time;
     return true;
   }
 
-  function leaseOf(entry: Entry, held: Held, state: Lease["state"]): Lease {
+  function leaseOf(entry: Entry, held: HeldSnapshot, state: Lease["state"]): Lease {
     return leases.lease(held, state, () => isCurrent(entry, held));
   }
 
-  function leaseAfter(entry: Entry, ended: Ended): Lease {
+  function leaseAfter(entry: Entry, outcome: RefreshOutcome): Lease {
     const { held } = entry;
-    if (ended.kind === "failed" && held === undefined) throw ended.failure;
+    if (outcome.kind === "failed" && held === undefined) throw outcome.failure;
     if (held === undefined) throw new Error("a query that worked has made a table");
-    return leaseOf(entry, held, ended.kind === "made" ? "miss" : "stale");
+    return leaseOf(entry, held, outcome.kind === "made" ? "miss" : "stale");
   }
 
   return {
@@ -244,11 +244,11 @@ export function openResultCaches(
       const entry = entryOf(key, result);
       const { held } = entry;
       entry.usedAt = schedule.time();
-      recency.use(entry);
+      lru.use(entry);
       if (!refresh && held !== undefined && entry.seen === entry.writes.count)
         return leaseOf(entry, held, isLate(entry) ? "stale" : "hit");
       entry.result = ownInput(result);
-      const take = (ended: Ended): Lease => leaseAfter(entry, ended);
+      const take = (outcome: RefreshOutcome): Lease => leaseAfter(entry, outcome);
       return await attempts.wait(entry, { priority: "call", newer: refresh, signal, endsWithWaiters: true, take });
     },
     invalidate(name) {
@@ -262,7 +262,7 @@ export function openResultCaches(
       const since = schedule.time() - RECENT_MS;
       const isRead = ({ held, usedAt }: Entry): boolean => held !== undefined && usedAt >= since;
       const wish = { priority: "read", newer: false, signal: undefined, endsWithWaiters: false, take() {} } as const;
-      const read = mostRecent(group.entries.values(), MOST_AFTER_WRITE, isRead);
+      const read = mostRecentlyUsed(group.entries.values(), MOST_AFTER_WRITE, isRead);
       await Promise.all(read.map((entry) => attempts.wait(entry, wish)));
     },
     statuses: () => [...groups.values()].map(statusOf),

@@ -3,7 +3,7 @@ import type { After } from "../time-limit.ts";
 export type { After };
 
 /** Something that falls due. It belongs to one schedule. */
-export interface Due {
+export interface ScheduledTask {
   readonly work: () => void;
   /** By the time of the schedule. */
   at: number;
@@ -11,7 +11,7 @@ export interface Due {
   place: number;
 }
 
-export function dueFor(work: () => void): Due {
+export function scheduledTask(work: () => void): ScheduledTask {
   return { work, at: 0, place: -1 };
 }
 
@@ -20,10 +20,10 @@ export interface Schedule {
   /** Milliseconds that never run backwards, whatever becomes of the clock. */
   time(): number;
   /** It falls due so much later than now, and no longer at the time that it had before. */
-  set(due: Due, delayMs: number): void;
-  clear(due: Due): void;
+  set(due: ScheduledTask, delayMs: number): void;
+  clear(due: ScheduledTask): void;
   /** Milliseconds until it is due; undefined when it is not scheduled. */
-  remaining(due: Due): number | undefined;
+  remaining(due: ScheduledTask): number | undefined;
   /** Before, everything waits. */
   start(): void;
   close(): void;
@@ -33,7 +33,7 @@ export interface Schedule {
 const LONGEST_WAIT_MS = 60_000;
 
 export function openSchedule({ now, after }: { readonly now: () => number; readonly after: After }): Schedule {
-  const heap: Due[] = [];
+  const heap: ScheduledTask[] = [];
   let elapsed = 0;
   let seen = now();
   let isRunning = false;
@@ -99,13 +99,13 @@ export const afterMs: After = (ms, work) => {
 
 // A binary heap whose items know their place, so that any of them can be taken out.
 
-function insert(heap: Due[], due: Due): void {
+function insert(heap: ScheduledTask[], due: ScheduledTask): void {
   due.place = heap.length;
   heap.push(due);
   rise(heap, due);
 }
 
-function remove(heap: Due[], due: Due): void {
+function remove(heap: ScheduledTask[], due: ScheduledTask): void {
   const { place } = due;
   if (place < 0) return;
   due.place = -1;
@@ -117,7 +117,7 @@ function remove(heap: Due[], due: Due): void {
   sink(heap, last);
 }
 
-function rise(heap: Due[], due: Due): void {
+function rise(heap: ScheduledTask[], due: ScheduledTask): void {
   while (due.place > 0) {
     const parent = heap[(due.place - 1) >> 1];
     if (parent === undefined || parent.at <= due.at) return;
@@ -125,7 +125,7 @@ function rise(heap: Due[], due: Due): void {
   }
 }
 
-function sink(heap: Due[], due: Due): void {
+function sink(heap: ScheduledTask[], due: ScheduledTask): void {
   for (;;) {
     const left = heap[2 * due.place + 1];
     const right = heap[2 * due.place + 2];
@@ -135,7 +135,7 @@ function sink(heap: Due[], due: Due): void {
   }
 }
 
-function swap(heap: Due[], one: Due, other: Due): void {
+function swap(heap: ScheduledTask[], one: ScheduledTask, other: ScheduledTask): void {
   const { place } = one;
   one.place = other.place;
   other.place = place;

@@ -13,7 +13,7 @@ import {
   insertRecord,
   insertSnapshot,
 } from "./store-records.ts";
-import { ColumnsChanged, type Filling, fillTable } from "./store-rows.ts";
+import { ColumnsChanged, fillTable, type TableFill } from "./store-rows.ts";
 import { columnsIfThere, databaseMessage, look, type Run } from "./store-sql.ts";
 
 export interface StoreOptions {
@@ -37,13 +37,13 @@ const MOST_TRIES = 5;
 export function openRefresher(engine: Engine, options: StoreOptions): Refresher {
   const { catalog, now, randomId, fence = () => [] } = options;
 
-  function begin(definition: CacheDefinition, before: Before): Beginning {
+  function begin(definition: CacheDefinition, before: CurrentState): RefreshPlan {
     const startedAtMs = now();
     const id = (before.current?.id ?? 0) + 1;
     return { definition, before, startedAtMs, id, ...renderFor(definition, before, { id, startedAtMs }) };
   }
 
-  function attempt(beginning: Beginning, signal: StopSignal): Promise<Snapshot> {
+  function attempt(beginning: RefreshPlan, signal: StopSignal): Promise<Snapshot> {
     const { definition, before, id, statements, startedAtMs } = beginning;
     const { name, connections, mode } = definition;
     const isOwn = statements.kind === "own";
@@ -80,14 +80,14 @@ export function openRefresher(engine: Engine, options: StoreOptions): Refresher 
   return {
     async refresh(definition, previous, signal) {
       const text = definitionText(definition);
-      let startsAnew = previous === undefined;
+      let rebuild = previous === undefined;
       for (let tries = 1; ; tries++) {
         const found = await look(engine, (run) => findBefore(run, catalog, { definition, text }), signal);
-        const before = startsAnew ? withoutBase(found) : found;
+        const before = rebuild ? withoutBase(found) : found;
         try {
           return await attempt(begin(definition, before), signal);
         } catch (error) {
-          if (error instanceof ColumnsChanged) startsAnew = true;
+          if (error instanceof ColumnsChanged) rebuild = true;
           else if (!(error instanceof Overtaken)) throw error;
           if (tries === MOST_TRIES) throw new RequestFailure({ kind: "conflict" }, { cause: error });
         }
@@ -97,7 +97,7 @@ export function openRefresher(engine: Engine, options: StoreOptions): Refresher 
 }
 
 /** What a refresh finds. */
-interface Before {
+interface CurrentState {
   /** Tells definitions apart. */
   readonly text: string;
   readonly current: CurrentSnapshot | undefined;
@@ -105,7 +105,7 @@ interface Before {
   readonly base: Base | undefined;
 }
 
-interface Base extends NonNullable<Filling["base"]> {
+interface Base extends NonNullable<TableFill["base"]> {
   readonly id: number;
   /** The largest cursor value, as DuckDB writes it. */
   readonly mark: string | undefined;
@@ -113,9 +113,9 @@ interface Base extends NonNullable<Filling["base"]> {
 }
 
 /** A refresh that has looked around, and changed nothing yet. */
-interface Beginning {
+interface RefreshPlan {
   readonly definition: CacheDefinition;
-  readonly before: Before;
+  readonly before: CurrentState;
   readonly startedAtMs: number;
   readonly id: number;
   readonly statements: RefreshStatements;
@@ -126,7 +126,7 @@ async function findBefore(
   run: Run,
   catalog: string,
   { definition, text }: { readonly definition: CacheDefinition; readonly text: string },
-): Promise<Before> {
+): Promise<CurrentState> {
   const { name, mode } = definition;
   const current = await currentSnapshot(run, catalog, { name, definition: text });
   if (current === undefined) return { text, current, base: undefined };
@@ -150,7 +150,7 @@ async function findBefore(
 }
 
 /** A table that its template changes is there, whoever knows of it. */
-function withoutBase(found: Before): Before {
+function withoutBase(found: CurrentState): CurrentState {
   return found.base?.isOwn === true ? found : { ...found, base: undefined };
 }
 
@@ -162,7 +162,7 @@ async function largest(run: Run, table: string, cursor: string): Promise<string 
 /** Renders for what was found. A template that changes its own table, and one that does not, start anew after each other. */
 function renderFor(
   { render }: CacheDefinition,
-  { base }: Before,
+  { base }: CurrentState,
   { id, startedAtMs }: { readonly id: number; readonly startedAtMs: number },
 ): { readonly statements: RefreshStatements; readonly base: Base | undefined } {
   const anew: RefreshVariables = {
@@ -178,7 +178,11 @@ function renderFor(
   return { statements: render(anew), base: undefined };
 }
 
-async function changeOwnTable(run: Run, catalog: string, { definition, before, statements }: Beginning): Promise<void> {
+async function changeOwnTable(
+  run: Run,
+  catalog: string,
+  { definition, before, statements }: RefreshPlan,
+): Promise<void> {
   const { name } = definition;
   if (before.current !== undefined && !isOwnTable({ name, ...before.current })) {
     await run(statement(`DROP VIEW IF EXISTS ${tableIn(catalog, name.schema, name.table)}`));
@@ -190,7 +194,7 @@ async function changeOwnTable(run: Run, catalog: string, { definition, before, s
 async function fillSnapshot(
   run: Run,
   catalog: string,
-  place: { readonly beginning: Beginning; readonly target: string; readonly physicalTable: string },
+  place: { readonly beginning: RefreshPlan; readonly target: string; readonly physicalTable: string },
 ): Promise<void> {
   const { definition, before, statements, base } = place.beginning;
   const { name, mode } = definition;

@@ -9,7 +9,7 @@ import { columnsOf, type Run, type TableColumn } from "./store-sql.ts";
 export class ColumnsChanged extends Error {}
 
 /** Where the rows of a query go. Names are ready for SQL. */
-export interface Filling {
+export interface TableFill {
   readonly mode: CacheMode;
   readonly target: string;
   /** A temporary table that may be used on the way. */
@@ -19,7 +19,7 @@ export interface Filling {
 }
 
 /** Runs statements and makes a table of the rows of the last one. Rejects with ColumnsChanged when they do not fit to the base. */
-export async function fillTable(run: Run, statements: readonly Statement[], filling: Filling): Promise<void> {
+export async function fillTable(run: Run, statements: readonly Statement[], filling: TableFill): Promise<void> {
   const { mode, target, stage, base } = filling;
   for (const each of statements.slice(0, -1)) await run(each);
   const query = await namedQuery(run, statements.at(-1));

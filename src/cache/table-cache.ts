@@ -1,12 +1,12 @@
 import { RequestFailure } from "../failure.ts";
-import { type Attempt, type Ended, openAttempts } from "./attempts.ts";
+import { type Attempt, openAttempts, type RefreshOutcome } from "./attempts.ts";
 import { type CacheDefinition, type CacheName, cacheKey, type Snapshot } from "./cache.ts";
-import type { Acquiring, CacheStatus, Lease } from "./caches.ts";
+import type { AcquireOptions, CacheStatus, Lease } from "./caches.ts";
 import type { Coordination } from "./coordination.ts";
 import { isSameDefinition } from "./definition-text.ts";
-import type { Held } from "./leases.ts";
+import type { HeldSnapshot } from "./leases.ts";
 import { reasonOf } from "./refresh-failure.ts";
-import { dueFor } from "./schedule.ts";
+import { scheduledTask } from "./schedule.ts";
 import type { TableCache, TableCaches } from "./table-caches.ts";
 import { goodFor } from "./timing.ts";
 
@@ -19,7 +19,7 @@ export function openTableCaches(
     queue,
     now,
     time: schedule.time,
-    refreshing: {
+    handlers: {
       make: async ({ definition, current }, signal, isScheduled) => {
         // By schedule the leader refreshes, and the others find what it has made.
         if (isScheduled && sharing?.leads() === false && current !== undefined) {
@@ -56,7 +56,7 @@ export function openTableCaches(
       definition,
       isGone: false,
       label: `${definition.name.schema}.${definition.name.table}`,
-      due: dueFor(() => attempts.begin(cache)),
+      due: scheduledTask(() => attempts.begin(cache)),
       writes: { count: 0 },
       running: undefined,
       waiting: undefined,
@@ -120,7 +120,7 @@ export function openTableCaches(
     const { older } = cache;
     if (older.length === 0) return;
     const surplus = older.length - (keepLast - 1);
-    const isKept = ({ snapshot }: Held, index: number): boolean =>
+    const isKept = ({ snapshot }: HeldSnapshot, index: number): boolean =>
       index >= surplus && now() - snapshot.createdAtMs <= maxAgeMs;
     cache.older = older.filter(isKept);
     for (const [index, held] of older.entries()) if (!isKept(held, index)) leases.retire(held);
@@ -134,15 +134,15 @@ export function openTableCaches(
     return schedule.time() > lateFrom;
   }
 
-  function leaseOf(cache: TableCache, held: Held, state: Lease["state"]): Lease {
+  function leaseOf(cache: TableCache, held: HeldSnapshot, state: Lease["state"]): Lease {
     return leases.lease(held, state, () => cache.current === held && !isStale(cache) && !isLate(cache));
   }
 
-  function leaseAfter(cache: TableCache, ended: Ended): Lease {
+  function leaseAfter(cache: TableCache, outcome: RefreshOutcome): Lease {
     const { current } = cache;
-    if (ended.kind === "failed" && current === undefined) throw ended.failure;
+    if (outcome.kind === "failed" && current === undefined) throw outcome.failure;
     if (current === undefined) throw new Error("a refresh that worked has made a snapshot");
-    return leaseOf(cache, current, ended.kind === "made" ? "miss" : "stale");
+    return leaseOf(cache, current, outcome.kind === "made" ? "miss" : "stale");
   }
 
   function tableOf(name: CacheName): TableCache {
@@ -154,19 +154,19 @@ export function openTableCaches(
   /** Waits for a refresh, which runs to its end whoever leaves. */
   function refreshed<T>(
     cache: TableCache,
-    { signal, refresh }: { readonly signal: Acquiring["signal"] | undefined; readonly refresh: boolean },
-    take: (ended: Ended) => T,
+    { signal, refresh }: { readonly signal: AcquireOptions["signal"] | undefined; readonly refresh: boolean },
+    take: (outcome: RefreshOutcome) => T,
   ): Promise<T> {
     return attempts.wait(cache, { priority: "read", newer: refresh, signal, endsWithWaiters: false, take });
   }
 
   return {
-    async acquire(name, acquiring) {
+    async acquire(name, options) {
       const cache = tableOf(name);
       const { current } = cache;
-      if (!acquiring.refresh && current !== undefined && !isStale(cache))
+      if (!options.refresh && current !== undefined && !isStale(cache))
         return leaseOf(cache, current, isLate(cache) ? "stale" : "hit");
-      return await refreshed(cache, acquiring, (ended) => leaseAfter(cache, ended));
+      return await refreshed(cache, options, (outcome) => leaseAfter(cache, outcome));
     },
     invalidate(name) {
       const cache = caches.get(cacheKey(name));
@@ -176,14 +176,14 @@ export function openTableCaches(
       const cache = caches.get(cacheKey(name));
       if (cache === undefined) return;
       // Nobody else waits for it: until it is there, reads find the rows from before.
-      await refreshed(cache, { signal: undefined, refresh: true }, (ended) => {
-        if (ended.kind === "failed") cache.writes.count++;
+      await refreshed(cache, { signal: undefined, refresh: true }, (outcome) => {
+        if (outcome.kind === "failed") cache.writes.count++;
       });
     },
     async refresh(name, signal) {
       const cache = tableOf(name);
-      return await refreshed(cache, { signal, refresh: true }, (ended) => {
-        if (ended.kind === "failed") throw ended.failure;
+      return await refreshed(cache, { signal, refresh: true }, (outcome) => {
+        if (outcome.kind === "failed") throw outcome.failure;
         if (cache.current === undefined) throw new Error("a refresh that worked has made a snapshot");
         return cache.current.snapshot;
       });
@@ -211,8 +211,8 @@ export function openTableCaches(
       let done = 0;
       let failures = 0;
       if (total > 0) progress(done, total, failures);
-      const count = (ended: Ended): void => {
-        if (ended.kind === "failed") failures++;
+      const count = (outcome: RefreshOutcome): void => {
+        if (outcome.kind === "failed") failures++;
         progress(++done, total, failures);
       };
       for (const cache of empty)

@@ -1,19 +1,19 @@
-import type { Subject } from "./attempts.ts";
+import type { RefreshTarget } from "./attempts.ts";
 import type { CacheDefinition, CacheName, Snapshot } from "./cache.ts";
-import type { Acquiring, CacheStatus, Lease } from "./caches.ts";
-import type { Held } from "./leases.ts";
-import type { Due } from "./schedule.ts";
+import type { AcquireOptions, CacheStatus, Lease } from "./caches.ts";
+import type { HeldSnapshot } from "./leases.ts";
+import type { ScheduledTask } from "./schedule.ts";
 
 /** A cache with a refresh template, and what is known of it. */
-export interface TableCache extends Subject {
+export interface TableCache extends RefreshTarget {
   definition: CacheDefinition;
   /** No endpoint of the present project has it; calls that began before may. */
   isGone: boolean;
   readonly label: string;
-  readonly due: Due;
-  current: Held | undefined;
+  readonly due: ScheduledTask;
+  current: HeldSnapshot | undefined;
   /** Those that are kept beside the current one, the oldest first. */
-  older: Held[];
+  older: HeldSnapshot[];
   /** How many writes the current one has seen. */
   seen: number;
   /** From when on the current rows are too old, by the time of the schedule. */
@@ -25,10 +25,10 @@ export interface TableCache extends Subject {
 
 /** Every cache with a refresh template. */
 export interface TableCaches {
-  acquire(name: CacheName, acquiring: Acquiring): Promise<Lease>;
+  acquire(name: CacheName, acquiring: AcquireOptions): Promise<Lease>;
   invalidate(name: CacheName): void;
   refreshAfterWrite(name: CacheName): Promise<void>;
-  refresh(name: CacheName, signal: Acquiring["signal"]): Promise<Snapshot>;
+  refresh(name: CacheName, signal: AcquireOptions["signal"]): Promise<Snapshot>;
   statuses(): readonly CacheStatus[];
   /** Schedules every cache that has a schedule. */
   start(): void;

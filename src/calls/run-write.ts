@@ -1,7 +1,7 @@
 import { identityKey } from "../auth/identity.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { Write } from "../engines/engine.ts";
-import type { Written } from "../engines/rows.ts";
+import type { WriteResult } from "../engines/rows.ts";
 import type { WriteOnce } from "../engines/write-once.ts";
 import { RequestFailure } from "../failure.ts";
 import type { RawParams } from "../params/parameter.ts";
@@ -14,7 +14,7 @@ export interface WriteCall extends Call {
   /** What the client calls its request, so that it is not run twice. */
   readonly idempotencyKey: string | undefined;
   /** `earlier` is the response so far, when statements that an earlier request committed have returned rows. */
-  readonly encode: (written: Written, earlier?: string) => Promise<string>;
+  readonly encode: (written: WriteResult, earlier?: string) => Promise<string>;
 }
 
 /**

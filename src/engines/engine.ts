@@ -2,8 +2,8 @@ import type { Column } from "../result/column.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { MadeFunctions } from "../sql/made-functions.ts";
 import type { Statement } from "../sql/statement.ts";
-import type { Rows, Written } from "./rows.ts";
-import type { OnceWritten, RecordStore, WriteOnce } from "./write-once.ts";
+import type { Rows, WriteResult } from "./rows.ts";
+import type { RecordStore, WriteOnce, WriteOnceResult } from "./write-once.ts";
 
 /** Whose work it is: lanes share the slots, so that one of them cannot keep all the others waiting. */
 export interface QueueGroup {
@@ -127,12 +127,12 @@ export interface Engine {
   /** Rejects with a RequestFailure. */
   read(read: Read): Promise<Rows>;
   /** Rejects with a RequestFailure; `conflict` when others kept changing the same rows. */
-  write(write: Write): Promise<Written>;
+  write(write: Write): Promise<WriteResult>;
   /**
    * Runs a write unless it is done, and goes on behind what is done where each statement commits by itself. Rejects with a
    * RequestFailure; `key-reused` when the record is of another request.
    */
-  writeOnce(write: Write, once: WriteOnce): Promise<OnceWritten>;
+  writeOnce(write: Write, once: WriteOnce): Promise<WriteOnceResult>;
   /** Where the records of a write can be kept, whichever of these lists of statements it runs. */
   recordStore(samples: readonly (readonly Statement[])[]): Promise<RecordStore>;
   /**

@@ -19,7 +19,7 @@ export interface Rows {
 export const NOT_WATCHED: Rows["watch"] = () => Promise.resolve(undefined);
 
 /** What a change came to. It is durable. */
-export interface Written {
+export interface WriteResult {
   /** Rows that were inserted, updated, deleted or merged, of all statements together. */
   readonly rowsAffected: number;
   /** Absent when no rows are wanted, and when no statement returns any. */

@@ -1,4 +1,4 @@
-import type { Written } from "./rows.ts";
+import type { WriteResult } from "./rows.ts";
 
 /** Where the record of a write is kept that its client may send again. */
 export type RecordStore =
@@ -38,10 +38,10 @@ export interface WriteOnce {
     set(progress: WriteProgress): void;
   };
   /** The response; `earlier` is that of the statements which an earlier request committed, when they returned rows. */
-  encode(written: Written, earlier: string | undefined): Promise<string>;
+  encode(written: WriteResult, earlier: string | undefined): Promise<string>;
 }
 
-export interface OnceWritten {
+export interface WriteOnceResult {
   readonly response: string;
   /** False: an earlier request did it, nothing ran. */
   readonly ran: boolean;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { errorCode } from "../error-message.ts";
 import { RequestFailure } from "../failure.ts";
 import { type GrowingFile, openGrowing, openNameless, type SpooledFile } from "./spooled-file.ts";
-import { folderName, type Self, sweep } from "./sweep.ts";
+import { type CurrentProcess, folderName, sweep } from "./sweep.ts";
 
 /** Where answers lie that must be complete before they are sent. Nothing stays: no file, and at the end no folder. */
 export interface Spool {
@@ -27,7 +27,7 @@ export interface Spooled<T> {
 export interface SpoolOptions {
   /** The folder for temporary files, of the system or of the database. */
   readonly parent: string;
-  readonly self: Self;
+  readonly self: CurrentProcess;
 }
 
 /** Touches no file yet. */

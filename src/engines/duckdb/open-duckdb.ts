@@ -17,12 +17,12 @@ import { failureOf, withoutSql } from "./messages.ts";
 import { openDatabases } from "./plan/databases.ts";
 import { dependencyFinder } from "./plan/dependencies.ts";
 import { openPlanner } from "./plan/plan.ts";
+import { openQueryHints } from "./read/query-hints.ts";
 import { readRows, willBeHeld } from "./read/read.ts";
 import { readIntoFile } from "./read/read-into-file.ts";
 import { readKey } from "./read/read-key.ts";
-import { readMemory } from "./read/read-memory.ts";
 import { openSharedReads } from "./read/shared-reads.ts";
-import { rememberedTotals } from "./read/total-cache.ts";
+import { openTotalCache } from "./read/total-cache.ts";
 import { type Cancellation, cancellationOf } from "./session/cancellation.ts";
 import { openConnectionPool } from "./session/connection-pool.ts";
 import { macrosOf } from "./session/macros.ts";
@@ -82,10 +82,10 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     opened: () => files.look(),
   });
   const planner = openPlanner({ database, settings, mask, macros });
-  const memory = readMemory();
+  const hints = openQueryHints();
   const catalogs = new Set(opened.catalogs);
   const dependencies = dependencyFinder({ inspect: planner.inspect, catalogs });
-  const totals = rememberedTotals(versions, dependencies);
+  const totals = openTotalCache(versions, dependencies);
   const sharedReads = openSharedReads();
   const serializer = openWriteSerializer();
   const databases = openDatabases(planner.inspect);
@@ -168,7 +168,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
       const moment = versions.now();
       return readRows(read, {
         session,
-        memory,
+        hints,
         totals,
         maxValueBytes,
         watch: () => watch(read, moment),
@@ -209,7 +209,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
       }),
     read(read) {
       const [only, ...others] = read.statements;
-      if (only === undefined || others.length > 0 || !willBeHeld(read, memory)) return runRead(read);
+      if (only === undefined || others.length > 0 || !willBeHeld(read, hints)) return runRead(read);
       return sharedReads.read(readKey(read, versions.now()), {
         signal: read.signal,
         mayShare: () =>
@@ -250,12 +250,12 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     },
     readIntoFile: (read, file) =>
       inSession(read, async (session) => {
-        const written = await readIntoFile(read, file, { session, memory });
+        const written = await readIntoFile(read, file, { session, hints });
         await session.end();
         return written;
       }),
     activity: () => ({ running: slots.running(), waiting: slots.waiting() }),
-    savings: () => ({ shared: sharedReads.shared(), knownTotals: totals.used() }),
+    savings: () => ({ shared: sharedReads.shared(), knownTotals: totals.hits() }),
     memory: () => memoryOf(planner.inspect),
     close() {
       closing ??= close();

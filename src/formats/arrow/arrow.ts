@@ -1,7 +1,7 @@
 import type { Chunk } from "../../result/chunk.ts";
 import type { Column } from "../../result/column.ts";
 import type { Encoder, Frame, RowFormat } from "../format.ts";
-import { batchMessage, dictionaryMessage, type Gathered, withEnd } from "./batch.ts";
+import { type BatchRows, batchMessage, dictionaryMessage, withEnd } from "./batch.ts";
 import { codecNames, prepareCodec, preparedCodec } from "./codec.ts";
 import { type EnumType, fieldsOf } from "./field.ts";
 import { END_OF_STREAM, schemaMessage } from "./message.ts";
@@ -84,7 +84,7 @@ function openArrow(columns: readonly Column[], _frame: Frame, codecName?: string
 const NOTHING = new Uint8Array(0);
 
 /** A batch that grows. */
-interface Batch extends Gathered {
+interface Batch extends BatchRows {
   readonly spans: readonly Span[][];
   rows: number;
   size: number;

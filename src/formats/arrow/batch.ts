@@ -6,7 +6,7 @@ import { strings } from "./strings.ts";
 import type { FieldWriter, Span } from "./writer.ts";
 
 /** Rows that become one record batch. */
-export interface Gathered {
+export interface BatchRows {
   /** Of each column. */
   readonly spans: readonly (readonly Span[])[];
   readonly rows: number;
@@ -15,7 +15,7 @@ export interface Gathered {
 }
 
 /** A record batch as one message, and room behind it for the end of the stream. */
-export function batchMessage(writers: readonly FieldWriter[], gathered: Gathered, codec: Codec | undefined): Buffer {
+export function batchMessage(writers: readonly FieldWriter[], gathered: BatchRows, codec: Codec | undefined): Buffer {
   const { spans, rows, size } = gathered;
   const body = openBody(headRoom(writers), size + marginOf(writers) + END_OF_STREAM.length);
   writers.forEach((writer, column) => {

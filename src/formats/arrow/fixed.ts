@@ -35,7 +35,7 @@ function clearCopied({ bytes, at }: Body, valid: Uint8Array, rows: number, width
 }
 
 /** Rows `from` to the one before `to` of a vector. */
-interface Stored {
+interface StoredValues {
   readonly data: Uint8Array;
   readonly validity: Validity;
   readonly from: number;
@@ -43,7 +43,7 @@ interface Stored {
 }
 
 /** Puts values into 32-bit words from `at` on. */
-type Convert = (out: Int32Array, at: number, stored: Stored) => void;
+type Convert = (out: Int32Array, at: number, stored: StoredValues) => void;
 
 /** Values that take `words` 32-bit words in Arrow and are stored otherwise. */
 function converted(words: number, convert: Convert): FieldWriter {
@@ -67,7 +67,7 @@ function converted(words: number, convert: Convert): FieldWriter {
 }
 
 /** Values of `bytes` bytes each as 32-bit words. */
-function wordsOf({ data, from, to }: Stored, bytes: number): Int32Array {
+function wordsOf({ data, from, to }: StoredValues, bytes: number): Int32Array {
   const part = data.subarray(from * bytes, to * bytes);
   const aligned = (part.byteOffset & 3) === 0 ? part : Uint8Array.from(part);
   return new Int32Array(aligned.buffer, aligned.byteOffset, aligned.byteLength >> 2);

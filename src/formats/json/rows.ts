@@ -15,7 +15,7 @@ export interface RowsEncoder {
 }
 
 /** What stands around each row: one character or none. */
-export interface Around {
+export interface RowDelimiters {
   readonly before: "," | "";
   readonly after: "\n" | "";
 }
@@ -23,7 +23,7 @@ export interface Around {
 /** `}` and a line feed in one number; the line feed may be written over. */
 const CLOSE = 0x0a7d;
 
-export function openRows(columns: readonly Column[], around: Around): RowsEncoder {
+export function openRows(columns: readonly Column[], around: RowDelimiters): RowsEncoder {
   const sink = createSink();
   const cells = columns.map((column) => cellOf(writerOf(column.type, sink)));
   const names = namesOf(columns, around);
@@ -54,15 +54,15 @@ interface Names {
 }
 
 /** A name stands in its key, and in a literal with room around it. */
-const knownNames = openLru<Names>({
+const nameCache = openLru<Names>({
   maxBytes: 8 * 1024 * 1024,
   bytesOf: ({ literals, paddedLength }) => literals.length * 256 + paddedLength * 2,
 });
 
 /** Most results have names that were seen before; making them anew takes a twentieth of the time of a page of 100 rows. */
-function namesOf(columns: readonly Column[], { before }: Around): Names {
+function namesOf(columns: readonly Column[], { before }: RowDelimiters): Names {
   const key = before + JSON.stringify(columns.map((column) => column.name));
-  const known = knownNames.get(key);
+  const known = nameCache.get(key);
   if (known !== undefined) return known;
   const literals = uniqueNames(columns).map((name, index) =>
     literal(`${index === 0 ? `${before}{` : ","}${JSON.stringify(name)}:`),
@@ -72,6 +72,6 @@ function namesOf(columns: readonly Column[], { before }: Around): Names {
     length: literals.reduce((sum, name) => sum + name.length, 2),
     paddedLength: literals.reduce((sum, name) => sum + paddedLength(name), 0),
   };
-  knownNames.set(key, names);
+  nameCache.set(key, names);
   return names;
 }

@@ -31,7 +31,7 @@ export const EVERYTHING: Window = { limit: undefined, offset: 0 };
 export function heldRows(result: duckdb.Result, options: HeldOptions): HeldRows {
   const { total, window, signal, watch, maxValueBytes } = options;
   const columns = resultColumns(result);
-  const cut = cutTo(window, { columns, maxValueBytes });
+  const loader = openWindowLoader(window, { columns, maxValueBytes });
   const chunks = duckdb.result_chunk_count(result);
   const loaded: (Chunk | LongRows)[] = [];
   let fetched = 0;
@@ -39,7 +39,7 @@ export function heldRows(result: duckdb.Result, options: HeldOptions): HeldRows 
   /** Chunk number `index` of those that are wanted; each is loaded once, whoever asks first. Long rows stay with DuckDB. */
   function chunkAt(index: number): Chunk | LongRows | undefined {
     while (loaded.length <= index && fetched < chunks) {
-      const chunk = cut.take(duckdb.result_get_chunk(result, fetched++));
+      const chunk = loader.take(duckdb.result_get_chunk(result, fetched++));
       if (chunk !== undefined) loaded.push(chunk);
     }
     return loaded[index];
@@ -75,20 +75,20 @@ export function heldRows(result: duckdb.Result, options: HeldOptions): HeldRows 
 export type Pieces = Generator<Chunk, undefined>;
 
 /** What loading needs to know of a result. */
-export interface Loading {
+export interface LoadOptions {
   readonly columns: readonly Column[];
   readonly maxValueBytes: number;
 }
 
 /** Loads the wanted part of the chunks that go by. */
-export interface Cut {
+export interface WindowLoader {
   /** Undefined when nothing of the chunk is wanted. */
   take(chunk: duckdb.DataChunk): Chunk | LongRows | undefined;
   /** Nothing that may follow is wanted. */
   full(): boolean;
 }
 
-export function cutTo({ limit, offset }: Window, { columns, maxValueBytes }: Loading): Cut {
+export function openWindowLoader({ limit, offset }: Window, { columns, maxValueBytes }: LoadOptions): WindowLoader {
   let skip = offset;
   let left = limit ?? Number.POSITIVE_INFINITY;
   return {

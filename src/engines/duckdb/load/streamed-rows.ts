@@ -4,7 +4,7 @@ import type { Chunk } from "../../../result/chunk.ts";
 import type { StopSignal, Window } from "../../engine.ts";
 import { NOT_WATCHED, type Rows } from "../../rows.ts";
 import type { Session } from "../session/session.ts";
-import { cutTo, type Pieces } from "./held-rows.ts";
+import { openWindowLoader, type Pieces } from "./held-rows.ts";
 import { resultColumns } from "./logical-type.ts";
 import { isLong, type LongRows, piecesOf } from "./long-values.ts";
 
@@ -35,7 +35,7 @@ const CHUNKS_PER_TURN = 8;
 export async function streamRows(session: Session, result: duckdb.Result, options: StreamOptions): Promise<Rows> {
   const columns = resultColumns(result);
   const { maxValueBytes } = options;
-  const cut = cutTo(options.window, { columns, maxValueBytes });
+  const loader = openWindowLoader(options.window, { columns, maxValueBytes });
   const ahead: (Chunk | LongRows)[] = [];
   let pieces: Pieces | undefined;
   let atEnd = false;
@@ -44,15 +44,15 @@ export async function streamRows(session: Session, result: duckdb.Result, option
   /** Fetches until `count` chunks are there or nothing is left. */
   async function fetchAhead(count: number): Promise<void> {
     while (!atEnd && ahead.length < count) {
-      const native = cut.full() ? undefined : await session.fetch(result);
-      const chunk = native === undefined ? undefined : cut.take(native);
+      const native = loader.full() ? undefined : await session.fetch(result);
+      const chunk = native === undefined ? undefined : loader.take(native);
       if (chunk !== undefined) ahead.push(chunk);
       else if (native === undefined) await finish();
     }
   }
 
   async function finish(): Promise<void> {
-    if (!cut.full() && (await session.failed())) throw new StreamFailed();
+    if (!loader.full() && (await session.failed())) throw new StreamFailed();
     atEnd = true;
     await session.end();
   }

@@ -8,9 +8,9 @@ import { EVERYTHING } from "../load/held-rows.ts";
 import { resultColumns } from "../load/logical-type.ts";
 import type { Session } from "../session/session.ts";
 import { parquetQuery, type WideInteger } from "./parquet-columns.ts";
-import type { ReadMemory } from "./read-memory.ts";
-import { snapshotOf, totalOf } from "./read-transaction.ts";
-import { countRows } from "./reading.ts";
+import type { QueryHints } from "./query-hints.ts";
+import { countRows } from "./read-context.ts";
+import { readTransactionOf, totalOf } from "./read-transaction.ts";
 import { windowedQuery } from "./windowed-query.ts";
 
 export interface NewFile {
@@ -20,17 +20,17 @@ export interface NewFile {
 
 interface With {
   readonly session: Session;
-  readonly memory: ReadMemory;
+  readonly hints: QueryHints;
 }
 
-/** Writes the rows by COPY. Columns, rows and total are of one snapshot. Where the file lies stays out of messages. */
-export async function readIntoFile(read: Read, file: NewFile, { session, memory }: With): Promise<FileRows> {
+/** Writes the rows by COPY. Columns, rows and total are of one transaction. Where the file lies stays out of messages. */
+export async function readIntoFile(read: Read, file: NewFile, { session, hints }: With): Promise<FileRows> {
   try {
-    return await copyInto(read, file, { session, memory, wide: "DECIMAL(38,0)" }).catch(async (error: unknown) => {
+    return await copyInto(read, file, { session, hints, wide: "DECIMAL(38,0)" }).catch(async (error: unknown) => {
       // A number of 39 digits, for which Parquet has no type. Such a failure also ends the transaction.
       if (!errorMessage(error).includes("to DECIMAL(38,0)")) throw error;
       await session.rollback();
-      return await copyInto(read, file, { session, memory, wide: "VARCHAR" });
+      return await copyInto(read, file, { session, hints, wide: "VARCHAR" });
     });
   } catch (error) {
     if (error instanceof RequestFailure) throw error;
@@ -44,15 +44,15 @@ const NO_ROWS: Window = { limit: 0, offset: 0 };
 async function copyInto(
   read: Read,
   file: NewFile,
-  { session, memory, wide }: With & { readonly wide: WideInteger },
+  { session, hints, wide }: With & { readonly wide: WideInteger },
 ): Promise<FileRows> {
-  const snapshot = snapshotOf(read, session);
-  const { last } = snapshot;
+  const transaction = readTransactionOf(read, session);
+  const { last } = transaction;
   const window = read.window ?? EVERYTHING;
-  const total = await totalOf(read, session, snapshot);
-  await snapshot.start();
-  const empty = await windowedQuery(last, NO_ROWS, { session, memory });
-  const query = empty && (await windowedQuery(last, window, { session, memory }));
+  const total = await totalOf(read, session, transaction);
+  await transaction.start();
+  const empty = await windowedQuery(last, NO_ROWS, { session, hints });
+  const query = empty && (await windowedQuery(last, window, { session, hints }));
   if (empty === undefined || query === undefined) throw standsAlone(file.kind);
 
   const columns = resultColumns(await session.execute(empty));

@@ -14,9 +14,9 @@ export interface TotalCache {
   /** Whether what a query reads is known to be as it was at a moment. */
   unchangedSince(moment: number, query: Statement): boolean;
   /** One of them spared a count. */
-  noteUsed(): void;
+  noteHit(): void;
   /** How many did. */
-  used(): number;
+  hits(): number;
 }
 
 export interface CachedTotal {
@@ -35,7 +35,7 @@ const MAX_ENTRY_BYTES = 256 * 1024;
 /** A total itself; the names of its tables are those that the dependencies hold. */
 const TOTAL_BYTES = 80;
 
-export function rememberedTotals(versions: DataVersions, dependencies: DependencyFinder): TotalCache {
+export function openTotalCache(versions: DataVersions, dependencies: DependencyFinder): TotalCache {
   const totals = openLru<TotalCacheEntry>({
     maxBytes: MAX_BYTES,
     maxEntryBytes: MAX_ENTRY_BYTES,
@@ -59,10 +59,10 @@ export function rememberedTotals(versions: DataVersions, dependencies: Dependenc
       });
     },
     now: versions.now,
-    noteUsed() {
+    noteHit() {
       used++;
     },
-    used: () => used,
+    hits: () => used,
     unchangedSince(moment, query) {
       const tables = dependencies.known(query.sql)?.tables;
       return tables !== undefined && versions.unchangedSince(moment, tables);

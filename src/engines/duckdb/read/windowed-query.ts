@@ -2,27 +2,27 @@ import duckdb from "@duckdb/node-bindings";
 import type { Statement } from "../../../sql/statement.ts";
 import type { Window } from "../../engine.ts";
 import type { Session } from "../session/session.ts";
-import type { ReadMemory } from "./read-memory.ts";
+import type { QueryHints } from "./query-hints.ts";
 import { extendQuery, wrapQuery } from "./wrap-query.ts";
 
 /** The wanted part of a query, prepared. Undefined for what cannot stand in a sub-query: PRAGMA, CALL, EXPLAIN. */
 export async function windowedQuery(
   query: Statement,
   window: Window,
-  { session, memory }: { readonly session: Session; readonly memory: ReadMemory },
+  { session, hints }: { readonly session: Session; readonly hints: QueryHints },
 ): Promise<Statement | undefined> {
-  const form = memory.form.get(query.sql);
+  const form = hints.form.get(query.sql);
   if (form === "alone") return undefined;
   const extended = form === "wrapped" ? undefined : extendQuery(query, window);
   if (extended !== undefined && (await isPrepared(extended, session))) return extended;
   const wrapped = wrapQuery(query, window);
   if (await isPrepared(wrapped, session)) {
-    memory.form.set(query.sql, "wrapped");
+    hints.form.set(query.sql, "wrapped");
     return wrapped;
   }
   // When the query as it was written fails too, its own error is the one to show.
   await session.prepare(query.sql);
-  memory.form.set(query.sql, "alone");
+  hints.form.set(query.sql, "alone");
   return undefined;
 }
 

@@ -5,10 +5,10 @@ import type { BoundValue } from "../../../sql/statement.ts";
 export function bindValues(
   statement: duckdb.PreparedStatement,
   values: readonly BoundValue[],
-  asked: readonly AskedType[] = [],
+  types: readonly ParameterType[] = [],
 ): void {
   values.forEach((bound, index) => {
-    if (!bindAsAsked(statement, index + 1, bound, asked[index])) bindValue(statement, index + 1, bound);
+    if (!bindAsParameterType(statement, index + 1, bound, types[index])) bindValue(statement, index + 1, bound);
   });
 }
 
@@ -22,13 +22,13 @@ export function hasLongValues(values: readonly BoundValue[]): boolean {
 }
 
 /** A type that the column behind a parameter has; undefined where it makes no difference to us. */
-export type AskedType = "INTEGER" | { readonly width: number; readonly scale: number } | undefined;
+export type ParameterType = "INTEGER" | { readonly width: number; readonly scale: number } | undefined;
 
 /**
  * What the parameters of a statement are wanted as. DuckDB plans a statement anew for values of another type, which takes
  * longer than the insert of a row. Only true before the first execution.
  */
-export function askedTypes(statement: duckdb.PreparedStatement): readonly AskedType[] {
+export function parameterTypes(statement: duckdb.PreparedStatement): readonly ParameterType[] {
   return Array.from({ length: duckdb.nparams(statement) }, (_, index) => {
     switch (duckdb.param_type(statement, index + 1)) {
       case duckdb.Type.INTEGER:
@@ -44,24 +44,24 @@ export function askedTypes(statement: duckdb.PreparedStatement): readonly AskedT
 }
 
 /** Whether the same value could be bound in the type that is wanted. */
-function bindAsAsked(
+function bindAsParameterType(
   statement: duckdb.PreparedStatement,
   index: number,
   { type, value }: BoundValue,
-  asked: AskedType,
+  wanted: ParameterType,
 ): boolean {
-  if (asked === undefined || value === null) return false;
-  if (asked === "INTEGER") {
+  if (wanted === undefined || value === null) return false;
+  if (wanted === "INTEGER") {
     const whole = type === "BIGINT" ? BigInt(value) : undefined;
     if (whole === undefined || whole !== BigInt.asIntN(32, whole)) return false;
     duckdb.bind_int32(statement, index, Number(whole));
     return true;
   }
   const decimal = type === "DECIMAL" ? decimalOf(String(value)) : undefined;
-  if (decimal === undefined || decimal.scale > asked.scale) return false;
-  const unscaled = decimal.value * 10n ** BigInt(asked.scale - decimal.scale);
-  if (unscaled.toString().replace("-", "").length > asked.width) return false;
-  duckdb.bind_decimal(statement, index, { ...asked, value: unscaled });
+  if (decimal === undefined || decimal.scale > wanted.scale) return false;
+  const unscaled = decimal.value * 10n ** BigInt(wanted.scale - decimal.scale);
+  if (unscaled.toString().replace("-", "").length > wanted.width) return false;
+  duckdb.bind_decimal(statement, index, { ...wanted, value: unscaled });
   return true;
 }
 

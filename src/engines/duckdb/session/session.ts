@@ -2,7 +2,7 @@ import duckdb from "@duckdb/node-bindings";
 import { errorMessage } from "../../../error-message.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import { isDurable } from "../messages.ts";
-import { type AskedType, askedTypes, bindValues, hasLongValues } from "./bind-values.ts";
+import { bindValues, hasLongValues, type ParameterType, parameterTypes } from "./bind-values.ts";
 import { type Cancellation, interruptible, unlessDone } from "./cancellation.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
 import { extractStatements } from "./extract-statements.ts";
@@ -48,7 +48,7 @@ const plannedAt = new WeakMap<duckdb.PreparedStatement, number>();
 const MOST_PLANS = 3;
 
 /** What changes rows is asked once what it would like to be bound. */
-const askedOf = new WeakMap<duckdb.PreparedStatement, readonly AskedType[]>();
+const parameterTypesOf = new WeakMap<duckdb.PreparedStatement, readonly ParameterType[]>();
 
 export interface SessionOptions {
   readonly pool: ConnectionPool;
@@ -82,7 +82,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
 
   async function prepare(sql: string): Promise<duckdb.PreparedStatement> {
     const known = statements.get(sql);
-    if (known !== undefined && isTrue(known)) return known;
+    if (known !== undefined && isPlanCurrent(known)) return known;
     statements.delete(sql);
     const moment = pool.versions.now();
     try {
@@ -91,7 +91,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       if (duckdb.nparams(statement) === 0) plannedAt.set(statement, moment);
       if (inTransaction) plannedInside.add(statement);
       const type = duckdb.prepared_statement_type(statement);
-      if (CHANGES_ROWS.has(type)) askedOf.set(statement, askedTypes(statement));
+      if (CHANGES_ROWS.has(type)) parameterTypesOf.set(statement, parameterTypes(statement));
       clean &&= LEAVES_NOTHING.has(type);
       changesNames ||= CHANGES_NAMES.has(type);
       makesTemporary ||= type === duckdb.StatementType.CREATE && MAKES_TEMPORARY.test(sql);
@@ -124,7 +124,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
    * Whether the plan of a statement fits the data. DuckDB plans one with parameters for each execution, and keeps the plan of
    * one without: made from the smallest and largest values of columns at that time, it may miss rows that came later.
    */
-  function isTrue(statement: duckdb.PreparedStatement): boolean {
+  function isPlanCurrent(statement: duckdb.PreparedStatement): boolean {
     const moment = plannedAt.get(statement);
     return moment === undefined || plannedInside.has(statement) || (!hasWritten && pool.versions.quietSince(moment));
   }
@@ -148,7 +148,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
         hasWritten = true;
         plannedInside = new WeakSet();
       }
-      if (!repeatable || isTrue(prepared)) return result;
+      if (!repeatable || isPlanCurrent(prepared)) return result;
       // Somebody wrote between the plan and the snapshot. If that goes on, both come from one transaction.
       if (tries === MOST_PLANS) await begin();
     }
@@ -161,7 +161,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     guarded: typeof interruptible = interruptible,
   ): Promise<duckdb.Result> {
     try {
-      bindValues(prepared, values, askedOf.get(prepared));
+      bindValues(prepared, values, parameterTypesOf.get(prepared));
       const result = await guarded(native, cancellation, () => execute(prepared));
       // A prepared statement holds the values that were bound last for as long as it is kept.
       if (hasLongValues(values)) statements.delete(sql);

@@ -4,31 +4,31 @@ import type { Statement } from "../../../sql/statement.ts";
 import type { Change, TextRows } from "../../engine.ts";
 import { isConflict } from "../messages.ts";
 import { textRows } from "../plan/inspect.ts";
-import { committed, type Writing } from "./write.ts";
+import { committed, type WriteContext } from "./write.ts";
 
-export interface Changing extends Writing {
+export interface ChangeContext extends WriteContext {
   /** What an error of the database means to the caller. */
   readonly failureOf: (error: unknown) => RequestFailure;
 }
 
 /** How it went: gives the value of `work`, or throws what `work` threw. */
-export type Settled<T> = () => T;
+export type ChangeResult<T> = () => T;
 
 /** Our own bookkeeping, step by step in one transaction. Rejects with what the database says. */
 export async function runChange<T>(
   { touches }: Change,
   work: (run: (statement: Statement) => Promise<TextRows>) => Promise<T>,
-  changing: Changing,
-): Promise<Settled<T>> {
-  const { session, serializer } = changing;
+  context: ChangeContext,
+): Promise<ChangeResult<T>> {
+  const { session, serializer } = context;
   const names = touches.map((name) => name.toLowerCase());
   const settled = await serializer.run(`\0${names.toSorted().join("\0")}`, session, async () => {
     await session.begin();
-    const steps = stepsIn(changing);
+    const steps = stepsIn(context);
     const done = await settle(() => work(steps.run));
     const conflict = steps.conflict();
     if (conflict !== undefined) throw conflict;
-    if (done.kind === "value") await commit(names, changing);
+    if (done.kind === "value") await commit(names, context);
     return done;
   });
   await session.end();
@@ -48,16 +48,16 @@ async function settle<T>(work: () => Promise<T>): Promise<Ending<T>> {
   }
 }
 
-async function commit(names: readonly string[], changing: Changing): Promise<void> {
-  const { session, namesChanged } = changing;
+async function commit(names: readonly string[], context: ChangeContext): Promise<void> {
+  const { session, namesChanged } = context;
   // What touches nothing has only looked: nobody has to look again because of it.
   if (names.length === 0) return await session.commit();
-  await committed(names, changing, () => session.commit());
+  await committed(names, context, () => session.commit());
   namesChanged(names);
 }
 
 /** The statements of one attempt. */
-function stepsIn({ session, failureOf }: Changing): {
+function stepsIn({ session, failureOf }: ChangeContext): {
   run(statement: Statement): Promise<TextRows>;
   /** The database's error when others changed the same: the attempt is in vain, whatever is made of it. */
   conflict(): unknown;

@@ -3,35 +3,35 @@ import { RequestFailure } from "../../../failure.ts";
 import { effectsOf } from "../../../sql/classify.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import type { Write } from "../../engine.ts";
-import type { OnceWritten, WriteOnce, WriteProgress } from "../../write-once.ts";
+import type { WriteOnce, WriteOnceResult, WriteProgress } from "../../write-once.ts";
 import { duckdbDialect } from "../dialect.ts";
 import { ConflictError, isForbidden, isOfTwoDatabases, isSameKey } from "../messages.ts";
 import { RECORDS, type RecordTable } from "./record-sql.ts";
 import {
-  type Counted,
   committed,
   NOTHING,
   noStatement,
   runAlone,
   type StatementResults,
+  type StatementRunner,
   serializationKey,
   statementRunner,
-  type Touched,
+  type TouchedTables,
   touchedBy,
-  type Writing,
+  type WriteContext,
   writtenOf,
 } from "./write.ts";
 import { addRow, findRows, progressOf, rowId, type WriteRecords } from "./write-records.ts";
 
-export interface OnceWriting extends Writing {
+export interface WriteOnceContext extends WriteContext {
   readonly records: WriteRecords;
 }
 
 /** One write with its record. */
-interface Running extends OnceWriting {
+interface RecordedWrite extends WriteOnceContext {
   readonly write: Write;
   readonly once: WriteOnce;
-  readonly counted: Counted;
+  readonly counted: StatementRunner;
   /** Undefined: the record is in memory. */
   readonly table: RecordTable | undefined;
   /** Which of the statements change something. */
@@ -39,23 +39,23 @@ interface Running extends OnceWriting {
 }
 
 /** How far a write has come: what is recorded, and what its statements gave. */
-interface Reached {
+interface WriteState {
   readonly recorded: WriteProgress | undefined;
   readonly outcome: StatementResults;
 }
 
 /** Runs a write together with its record, which is looked up in the same transaction. */
-export async function runOnce(write: Write, once: WriteOnce, writing: OnceWriting): Promise<OnceWritten> {
+export async function runOnce(write: Write, once: WriteOnce, context: WriteOnceContext): Promise<WriteOnceResult> {
   if (write.statements.length === 0) throw noStatement();
-  const { session, serializer, records } = writing;
+  const { session, serializer, records } = context;
   const { store } = once;
   const texts = write.statements.map(({ sql }) => sql);
   const changes = effectsOf(texts, duckdbDialect).map(({ kind }) => kind === "changes");
-  const open = async (): Promise<Running> => {
+  const open = async (): Promise<RecordedWrite> => {
     const table = store.kind === "database" ? await records.open(session, once).catch(refuse) : undefined;
-    return { ...writing, write, once, counted: statementRunner(), table, changes };
+    return { ...context, write, once, counted: statementRunner(), table, changes };
   };
-  const attempt = async (): Promise<OnceWritten> => {
+  const attempt = async (): Promise<WriteOnceResult> => {
     const running = await open();
     return write.transaction ? await runTogether(running) : await runEach(running);
   };
@@ -92,12 +92,12 @@ function refuse(error: unknown): never {
   throw error;
 }
 
-function replayed({ response }: WriteProgress): OnceWritten {
+function replayed({ response }: WriteProgress): WriteOnceResult {
   return { response: response ?? "", ran: false };
 }
 
 /** All statements and the record in one transaction. */
-async function runTogether(running: Running): Promise<OnceWritten> {
+async function runTogether(running: RecordedWrite): Promise<WriteOnceResult> {
   const { session, write, counted } = running;
   await session.begin();
   const recorded = await find(running);
@@ -110,11 +110,11 @@ async function runTogether(running: Running): Promise<OnceWritten> {
 }
 
 /** Each statement that changes something is a transaction, with a record of how far the write has come. */
-async function runEach(running: Running): Promise<OnceWritten> {
+async function runEach(running: RecordedWrite): Promise<WriteOnceResult> {
   const { session, serializer, write, changes } = running;
   const recorded = await find(running);
   if (recorded?.done === "all") return replayed(recorded);
-  let at: Reached = reachedBy(recorded);
+  let at: WriteState = reachedBy(recorded);
   let step = 0;
   for (const [index, statement] of write.statements.entries()) {
     const before = at;
@@ -136,7 +136,7 @@ async function runEach(running: Running): Promise<OnceWritten> {
 }
 
 /** What an earlier request, or another replica, left to be done. */
-function reachedBy(recorded: WriteProgress | undefined): Reached {
+function reachedBy(recorded: WriteProgress | undefined): WriteState {
   return { recorded, outcome: { ...NOTHING, affected: recorded?.rowsAffected ?? 0 } };
 }
 
@@ -150,7 +150,7 @@ interface Step {
   readonly done: WriteProgress["done"];
 }
 
-async function takeStep(running: Running, before: Reached, { statement, done }: Step): Promise<Reached> {
+async function takeStep(running: RecordedWrite, before: WriteState, { statement, done }: Step): Promise<WriteState> {
   const { session, counted } = running;
   await session.begin();
   const recorded = await find(running);
@@ -164,7 +164,7 @@ async function takeStep(running: Running, before: Reached, { statement, done }: 
 }
 
 /** What is recorded of the write. */
-async function find({ session, once, table, write, changes }: Running): Promise<WriteProgress | undefined> {
+async function find({ session, once, table, write, changes }: RecordedWrite): Promise<WriteProgress | undefined> {
   const steps = write.transaction ? 0 : changes.filter(Boolean).length;
   const recorded =
     table === undefined ? once.memory.get() : progressOf(await findRows(session, table, { once, steps }), once);
@@ -174,9 +174,9 @@ async function find({ session, once, table, write, changes }: Running): Promise<
 
 /** Records how far the write has come, and commits both. */
 async function record(
-  running: Running,
-  { recorded, outcome }: Reached,
-  { done, touched }: { readonly done: WriteProgress["done"]; readonly touched: Touched },
+  running: RecordedWrite,
+  { recorded, outcome }: WriteState,
+  { done, touched }: { readonly done: WriteProgress["done"]; readonly touched: TouchedTables },
 ): Promise<WriteProgress> {
   const { session, once, table } = running;
   const response = await responseOf(running, { recorded, outcome }, done);
@@ -190,7 +190,7 @@ async function record(
       return refuse(error);
     });
   }
-  const all: Touched = touched === "all" || table === undefined ? touched : [...touched, RECORDS];
+  const all: TouchedTables = touched === "all" || table === undefined ? touched : [...touched, RECORDS];
   await committed(all, running, () => session.commit());
   if (table === undefined) once.memory.set(progress);
   return progress;
@@ -198,8 +198,8 @@ async function record(
 
 /** The response; before the end only when there are rows that it will hold. */
 async function responseOf(
-  { write, once }: Running,
-  { recorded, outcome }: Reached,
+  { write, once }: RecordedWrite,
+  { recorded, outcome }: WriteState,
   done: WriteProgress["done"],
 ): Promise<string | undefined> {
   const earlier = outcome.returned === undefined ? recorded?.response : undefined;

@@ -3,7 +3,7 @@ import { RequestFailure } from "../../../failure.ts";
 import { changedTable, copiesIntoTable, insertedRows } from "../../../sql/classify.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import type { Write } from "../../engine.ts";
-import { NOT_WATCHED, type Written } from "../../rows.ts";
+import { NOT_WATCHED, type WriteResult } from "../../rows.ts";
 import { duckdbDialect } from "../dialect.ts";
 import { EVERYTHING, heldRows } from "../load/held-rows.ts";
 import { ConflictError, isDuplicateKey, isDurable } from "../messages.ts";
@@ -13,7 +13,7 @@ import type { Session } from "../session/session.ts";
 import { CHANGES_ROWS } from "../session/statement-kinds.ts";
 import type { WriteSerializer } from "./write-serializer.ts";
 
-export interface Writing {
+export interface WriteContext {
   readonly session: Session;
   readonly versions: DataVersions;
   readonly serializer: WriteSerializer;
@@ -23,20 +23,20 @@ export interface Writing {
 }
 
 /** What of the catalog a write touches: it is known by its words which table each statement changes. */
-export type Touched = readonly string[] | "all";
+export type TouchedTables = readonly string[] | "all";
 
 /** Runs the statements, commits, and counts. What conflicts with others is tried again, one at a time. */
-export async function runWrite(write: Write, writing: Writing): Promise<Written> {
+export async function runWrite(write: Write, context: WriteContext): Promise<WriteResult> {
   const [only, ...others] = write.statements;
   if (only === undefined) throw noStatement();
-  const { session, serializer } = writing;
+  const { session, serializer } = context;
   const touched = touchedBy(write.statements);
   const counted = statementRunner();
   const attempt = (): Promise<StatementResults> => {
-    if (others.length === 0) return runAlone(only, NOTHING, { ...writing, touched, counted });
+    if (others.length === 0) return runAlone(only, NOTHING, { ...context, touched, counted });
     return write.transaction
-      ? runTogether(write.statements, { ...writing, touched, counted })
-      : runEach(write.statements, { ...writing, counted });
+      ? runTogether(write.statements, { ...context, touched, counted })
+      : runEach(write.statements, { ...context, counted });
   };
   const outcome = await serializer.run(serializationKey(touched), session, attempt);
   await session.end();
@@ -50,7 +50,7 @@ export function noStatement(): RequestFailure {
 export function writtenOf(
   { affected, returned, selected }: StatementResults,
   { returnsData, signal }: Pick<Write, "returnsData" | "signal">,
-): Written {
+): WriteResult {
   const result = returnsData ? (returned ?? selected) : undefined;
   // What it returns is committed: it is not refused any more, however long it is.
   const maxValueBytes = Number.POSITIVE_INFINITY;
@@ -70,7 +70,7 @@ export interface StatementResults {
 
 export const NOTHING: StatementResults = { affected: 0, returned: undefined, selected: undefined };
 
-export type Counted = (
+export type StatementRunner = (
   statement: Statement,
   before: StatementResults,
   execute: (statement: Statement) => Promise<duckdb.Result>,
@@ -80,46 +80,46 @@ export type Counted = (
 export async function runAlone(
   statement: Statement,
   before: StatementResults,
-  writing: Writing & { readonly touched: Touched; readonly counted: Counted },
+  context: WriteContext & { readonly touched: TouchedTables; readonly counted: StatementRunner },
 ): Promise<StatementResults> {
-  const { session, databases, touched, counted } = writing;
+  const { session, databases, touched, counted } = context;
   const lossy = databases.mayLoseResult(statement.sql);
   const threeCalls = lossy === true || (lossy !== false && (await lossy));
   const execute = threeCalls ? session.executeThenCommit : session.executeAndCommit;
-  return await committed(touched, writing, () => counted(statement, before, execute));
+  return await committed(touched, context, () => counted(statement, before, execute));
 }
 
 async function runTogether(
   statements: readonly Statement[],
-  writing: Writing & { readonly touched: Touched; readonly counted: Counted },
+  context: WriteContext & { readonly touched: TouchedTables; readonly counted: StatementRunner },
 ): Promise<StatementResults> {
-  const { session, touched, counted } = writing;
+  const { session, touched, counted } = context;
   await session.begin();
   let outcome = NOTHING;
   for (const statement of statements) outcome = await counted(statement, outcome, session.execute);
-  await committed(touched, writing, () => session.commit());
+  await committed(touched, context, () => session.commit());
   return outcome;
 }
 
 /** Each commits by itself, and what conflicts is tried again alone: those before it are done. */
 async function runEach(
   statements: readonly Statement[],
-  writing: Writing & { readonly counted: Counted },
+  context: WriteContext & { readonly counted: StatementRunner },
 ): Promise<StatementResults> {
-  const { session, serializer } = writing;
+  const { session, serializer } = context;
   let outcome = NOTHING;
   for (const statement of statements) {
     const before = outcome;
     const touched = touchedBy([statement]);
-    outcome = await serializer.retry(session, () => runAlone(statement, before, { ...writing, touched }));
+    outcome = await serializer.retry(session, () => runAlone(statement, before, { ...context, touched }));
   }
   return outcome;
 }
 
 /** While a commit is under way nobody trusts what is remembered of its tables; afterwards it is forgotten. */
 export async function committed<T>(
-  touched: Touched,
-  { versions, namesChanged }: Pick<Writing, "versions" | "namesChanged">,
+  touched: TouchedTables,
+  { versions, namesChanged }: Pick<WriteContext, "versions" | "namesChanged">,
   commit: () => Promise<T>,
 ): Promise<T> {
   const written = versions.writing(touched);
@@ -138,7 +138,7 @@ const HANDLES_DUPLICATES = /\bon\s+conflict\b|\binsert\s+or\s+(?:ignore|replace)
  * Runs statements and counts what they change. A key that somebody else has just inserted is not seen yet by ON CONFLICT, but
  * by the index: that is a conflict, and tried again it is seen.
  */
-export function statementRunner(): Counted {
+export function statementRunner(): StatementRunner {
   let races = 0;
   return async (statement, before, execute) => {
     try {
@@ -164,7 +164,7 @@ function outcomeOf(result: duckdb.Result, before: StatementResults, { sql }: Sta
   return { affected: before.affected + changed, returned: hasRows ? result : before.returned, selected: undefined };
 }
 
-export function touchedBy(statements: readonly Statement[]): Touched {
+export function touchedBy(statements: readonly Statement[]): TouchedTables {
   const tables = new Set<string>();
   for (const { sql } of statements) {
     const changed = changedTable(sql, duckdbDialect);
@@ -174,6 +174,6 @@ export function touchedBy(statements: readonly Statement[]): Touched {
   return [...tables];
 }
 
-export function serializationKey(touched: Touched): string {
+export function serializationKey(touched: TouchedTables): string {
   return touched === "all" ? "" : touched.toSorted().join("\0");
 }

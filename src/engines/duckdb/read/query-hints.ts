@@ -1,7 +1,7 @@
 import { type Lru, openLru } from "../../../bounded/lru.ts";
 
-/** What earlier reads taught about SQL texts. A wrong memory costs time, never a wrong answer. */
-export interface ReadMemory {
+/** What earlier reads taught about SQL texts. A wrong hint costs time, never correctness. */
+export interface QueryHints {
   /** Takes no LIMIT at its end (it has its own), or cannot even stand in a sub-query. */
   readonly form: Lru<"wrapped" | "alone">;
   /** Its first page is full, so that the total must be counted. */
@@ -13,7 +13,7 @@ export interface ReadMemory {
 /** For SQL texts of a thousand characters: four thousand of them. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-export function readMemory(): ReadMemory {
+export function openQueryHints(): QueryHints {
   return {
     form: openLru({ maxBytes: MAX_BYTES }),
     fullPages: openLru({ maxBytes: MAX_BYTES }),

@@ -1,5 +1,5 @@
 /** Something that is used. Counted by uses, not by a clock: two may be used in the same millisecond. */
-export interface Used {
+export interface LruItem {
   /** The number of its last use; 0 before the first. */
   lastUse: number;
   /** Its last use when it was put in its place. */
@@ -7,7 +7,7 @@ export interface Used {
 }
 
 /** Which of many were used least recently. */
-export interface Recency<T extends Used> {
+export interface LruOrder<T extends LruItem> {
   /** Counts a use and puts it behind all others. */
   use(item: T): void;
   /** Counts a use, as cheaply as can be: it is put behind others when it would be its turn to go. */
@@ -19,7 +19,7 @@ export interface Recency<T extends Used> {
   oldestFirst(): Iterable<T>;
 }
 
-export function openRecency<T extends Used>(): Recency<T> {
+export function openLruOrder<T extends LruItem>(): LruOrder<T> {
   // A set keeps the order in which things were put into it.
   const order = new Set<T>();
   let uses = 0;
@@ -52,7 +52,11 @@ export function openRecency<T extends Used>(): Recency<T> {
 }
 
 /** The `count` that were used last, of those that are wanted. */
-export function mostRecent<T extends Used>(items: Iterable<T>, count: number, isWanted: (item: T) => boolean): T[] {
+export function mostRecentlyUsed<T extends LruItem>(
+  items: Iterable<T>,
+  count: number,
+  isWanted: (item: T) => boolean,
+): T[] {
   const found: T[] = [];
   for (const item of items) {
     const last = found.at(-1);

@@ -4,14 +4,14 @@ import type { StopSignal, Window } from "../../engine.ts";
 import type { Rows } from "../../rows.ts";
 import type { StreamOptions } from "../load/streamed-rows.ts";
 import type { Session } from "../session/session.ts";
-import type { ReadMemory } from "./read-memory.ts";
+import type { QueryHints } from "./query-hints.ts";
 import type { TotalCache } from "./total-cache.ts";
 import { countQuery } from "./wrap-query.ts";
 
 /** A read on its way: its statements, and what they run with. */
-export interface Reading {
+export interface ReadContext {
   readonly session: Session;
-  readonly memory: ReadMemory;
+  readonly hints: QueryHints;
   readonly last: Statement;
   readonly window: Window;
   readonly total: Total;
@@ -22,9 +22,9 @@ export interface Reading {
   readonly watch: Rows["watch"];
   /** A second session beside this one, when there is room for it. */
   readonly sibling: () => Promise<Session> | undefined;
-  /** Opens the snapshot and runs the leading statements in it, if that has not been done. */
+  /** Opens the transaction and runs the leading statements in it, if that has not been done. */
   start(): Promise<void>;
-  /** Throws the snapshot away and takes a new one. */
+  /** Throws the transaction away and takes a new one. */
   restart(): Promise<void>;
 }
 
