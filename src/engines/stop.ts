@@ -1,6 +1,6 @@
 import type { StopSignal } from "./engine.ts";
 
-/** A signal together with the way to give it. */
+/** A signal and the function that aborts it. */
 export interface Stop {
   readonly signal: StopSignal;
   abort(reason: unknown): void;

@@ -5,7 +5,7 @@ export type Options = ConnectionOptions;
 export type ConnectionContext = Parameters<ConnectionType["expand"]>[1];
 export type { ConnectionType };
 
-/** INSTALL does nothing when the extension lies in the extension directory; else it asks DuckDB's repository. */
+/** INSTALL does nothing when the extension is in the extension directory; otherwise it downloads it. */
 export function extension(name: string): readonly string[] {
   return [`INSTALL ${name}`, `LOAD ${name}`];
 }
@@ -37,7 +37,7 @@ export function given(
   });
 }
 
-/** Credentials go into a secret, not into an address: errors show addresses. */
+/** Credentials go into a secret, not into an address: error messages show addresses. */
 export function secret(name: string, settings: readonly (readonly [string, string])[]): string {
   return `CREATE OR REPLACE SECRET ${quoteIdentifier(name)} (${settings.map((setting) => setting.join(" ")).join(", ")})`;
 }

@@ -1,19 +1,19 @@
-/** What the engine may use where the project says nothing of it. */
+/** Defaults for what the project does not set. */
 export interface EngineRoom {
-  /** Bytes of memory that the process can have. Undefined: DuckDB finds it out by itself. */
+  /** Bytes of memory available to the process. Undefined: DuckDB detects it. */
   readonly memoryBytes?: number | undefined;
-  /** Where queries put what is too much for memory. Undefined: where DuckDB puts it. */
+  /** Where queries spill what does not fit into memory. Undefined: DuckDB's default. */
   readonly spillFolder?: string | undefined;
 }
 
-/** The rest is for Node, for answers on their way to clients, and for what DuckDB does not count. */
+/** The rest is for Node, for buffered responses and for memory that DuckDB does not track. */
 const SHARE_OF_MEMORY = 0.6;
 const MIB = 1_048_576;
 const LEAST_MIB = 64;
-/** Rows that a query finds ahead of its reader. A quarter of what DuckDB takes costs no time, and a slow reader half the memory. */
+/** Rows that a query buffers ahead of its reader. A quarter of DuckDB's default costs no time and halves memory for slow readers. */
 const ROWS_AHEAD = "256KiB";
 
-/** The project's settings, and ours where it makes none. */
+/** The project's settings, with defaults for those that it does not set. */
 export function withDefaults(own: ReadonlyMap<string, string>, room: EngineRoom): ReadonlyMap<string, string> {
   const settings = new Map(own);
   const names = new Map([...own].map(([name, value]) => [name.toLowerCase(), value]));
@@ -22,7 +22,7 @@ export function withDefaults(own: ReadonlyMap<string, string>, room: EngineRoom)
     settings.set("memory_limit", `${Math.max(LEAST_MIB, share)}MiB`);
   }
   if (!names.has("streaming_buffer_size")) settings.set("streaming_buffer_size", ROWS_AHEAD);
-  // Nothing is said by an empty text: then nothing is put anywhere.
+  // An empty string turns spilling off.
   if (room.spillFolder === undefined || names.get("temp_directory") === "") return settings;
   for (const name of own.keys()) if (name.toLowerCase() === "temp_directory") settings.delete(name);
   return settings.set("temp_directory", room.spillFolder);

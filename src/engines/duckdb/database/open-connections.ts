@@ -13,7 +13,7 @@ import type { SessionSettings } from "../session/session-settings.ts";
 import type { Slots } from "../session/slots.ts";
 import type { ConfigurationLock } from "./configuration-lock.ts";
 
-/** The connections of the configuration: each runs its `init` once, before its first use. decisions.md 1 and 7. */
+/** The configured connections: each runs its `init` once, before its first use. */
 export interface DuckDbConnections {
   /** Rejects with a `source-down` failure; the next use tries again. */
   open(name: string): Promise<void>;
@@ -34,7 +34,7 @@ export interface DuckDbConnectionsOptions {
   readonly mask: Mask;
   /** An `init` may wait long for a server, so these are not the slots of the queries. */
   readonly slots: Slots;
-  /** Called when an `init` begins, and what it returns when it has run: it may change any table, view or macro. */
+  /** Called when an `init` starts; the returned function when it has run. It may change any table, view or macro. */
   readonly opening: () => () => void;
   /** Called when an `init` has run. */
   readonly opened?: () => Promise<void>;
@@ -42,7 +42,7 @@ export interface DuckDbConnectionsOptions {
 
 interface ConnectionState {
   readonly definition: ConnectionDefinition;
-  /** Statements of `init` that are done. A later try goes on from there: an ATTACH that worked would fail the second time. */
+  /** Statements of `init` that are done. A retry continues from there: a second ATTACH would fail. */
   done: number;
   state: "closed" | Promise<void> | "open";
   /** What its `init` runs on, while it runs. */
@@ -72,7 +72,7 @@ export function openDuckDbConnections({
     return connection;
   }
 
-  /** One try at a time: whoever comes meanwhile waits for the same one. */
+  /** One attempt at a time: concurrent callers wait for the same one. */
   async function open(name: string): Promise<void> {
     const connection = connectionOf(name);
     if (connection.state === "open") return;
@@ -140,7 +140,7 @@ export function openDuckDbConnections({
     return type;
   }
 
-  /** An `init` that hangs on a server which does not answer cannot be interrupted: nobody waits for it for long. */
+  /** An `init` that waits for an unresponsive server cannot be interrupted: Eider waits only briefly. */
   async function stop(): Promise<void> {
     const giveUp = performance.now() + STOP_WITHIN_MS;
     while (running().length > 0 && performance.now() < giveUp) {
@@ -172,7 +172,7 @@ const STOP_WITHIN_MS = 250;
 
 const NEVER_CANCELLED: Cancellation = { check() {}, listen() {}, cancel() {}, end() {} };
 
-/** decisions.md 7: an extension that cannot be had gives a message that says so. */
+/** Adds what to do about an extension that is unavailable. */
 function explained(message: string): string {
   return /(?:download|install|load)\w*(?: local)? extension|extension "?\S+"? (?:not found|could not)/i.test(message)
     ? `${message}\nPut the extension into the folder of duckdb.extension_directory, or let the service reach DuckDB's repository.`

@@ -5,13 +5,13 @@ import { EngineOpenError } from "../../engine.ts";
 import { inspect } from "../plan/inspect.ts";
 import type { SessionSettings } from "../session/session-settings.ts";
 
-/** Settings that say which names mean what. Where the project makes them, nothing is put between. */
+/** Settings that change how names resolve. A project that sets them opens its database directly. */
 const NAMES_THINGS: ReadonlySet<string> = new Set(["search_path", "schema"]);
 /** Names of catalogs that every database has. */
 const TAKEN: ReadonlySet<string> = new Set(["memory", "temp", "system"]);
 
 /**
- * Whether a database that is only read can be attached to one in memory instead of being opened itself: then its file can be
+ * Whether a read-only database can be attached to one in memory instead of being opened itself. Its file can then be
  * replaced while it is served, which DuckDB allows for all databases but the first one.
  */
 export function isReplaceable(path: string, options: ReadonlyMap<string, string>): boolean {
@@ -24,7 +24,7 @@ export function isReplaceable(path: string, options: ReadonlyMap<string, string>
   );
 }
 
-/** Attaches it and makes its names the first that are looked up, on every connection. Gives the names of all catalogs. */
+/** Attaches it and puts it first in the search path of every connection. Returns the names of all catalogs. */
 export async function attachMain(
   connection: duckdb.Connection,
   path: string,
@@ -36,9 +36,9 @@ export async function attachMain(
   const sql = "SELECT database_name FROM duckdb_databases() WHERE NOT internal ORDER BY path IS NULL";
   const catalogs = (await inspect(connection, { sql, values: [] })).flatMap(([name]) => name ?? []);
   const schemas = catalogs.map((name) => `${quoteIdentifier(name)}.main`);
-  // What an `init` makes (the view of a Parquet file) is made in memory, and is found there.
+  // What an `init` creates (the view of a Parquet file) is created in memory, and is found there.
   settings.add(`SET search_path = ${quoteLiteral(schemas.join(","))}`, 0);
-  // Where files are closed to everybody, this one can still be replaced.
+  // Without external access this file can still be replaced.
   const allowed = `list_append(current_setting('allowed_paths'), ${quoteLiteral(path)})`;
   await duckdb.query(connection, `SET GLOBAL allowed_paths = ${allowed}`).catch(() => {});
   return catalogs;

@@ -7,13 +7,13 @@ import { inspect } from "../plan/inspect.ts";
 import { withConnection } from "../session/with-connection.ts";
 
 /**
- * Database files that are attached read-only, and that somebody may replace by another (`mv new.db live.db`): the new one is
- * served without a restart. What runs goes on with the old one to its end; nobody sees a mixture.
+ * Database files that are attached read-only. When one is replaced (`mv new.db live.db`), Eider serves the new one
+ * without a restart. Running queries finish on the old file; no query sees both.
  */
 export interface ReplacedFiles {
-  /** Finds what is attached by now. */
+  /** Finds the files that are attached now. */
   look(): Promise<void>;
-  /** Runs work that may meet the moment in which one file takes the place of the other: then it is done once more. */
+  /** Runs work, and retries it once when a file was replaced meanwhile. */
   retryIfReplaced<T>(work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -21,24 +21,24 @@ export interface ReplacedFiles {
 export interface ReplacedFilesOptions extends Pick<EngineOptions, "fileIdentity" | "fileReplaced"> {
   readonly database: duckdb.Database;
   readonly mask: Mask;
-  /** Called when a file is about to be replaced, and what it returns when it has been: any table may have changed. */
+  /** Called before a file is replaced; the returned function afterwards: any table may have changed. */
   readonly replacing: () => () => void;
 }
 
 interface Watched {
   readonly alias: string;
   readonly path: string;
-  /** The file that is attached, or that was tried in vain. */
+  /** The file that is attached, or that could not be. */
   identity: string;
-  /** What was seen last. A file that still grows is left alone. */
+  /** The file seen last. One that still changes is not attached yet. */
   seen: string;
 }
 
-/** Twice this time after a file was replaced, the new one is served. */
+/** A new file is served after twice this time. */
 const LOOK_EVERY_MS = 250;
-/** What the name of a file ends in while it is not served yet. */
+/** The suffix of a catalog that is not served yet. */
 const NEXT = "~next";
-/** Transactions that have read from a file go on with it; by then they are over, or are told so. */
+/** Running transactions keep the old file until then. */
 const LOOKS_UNTIL_DETACHED = 240;
 
 const ATTACHED =
@@ -48,18 +48,18 @@ const ATTACHED =
 export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles {
   const { database, mask, replacing, fileIdentity, fileReplaced } = options;
   const watched = new Map<string, Watched>();
-  /** Files that others took the place of, by the names that they have now. */
+  /** Catalogs of replaced files, with how many checks are left until they are detached. */
   const retired = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
   let finding = Promise.resolve();
   let looking: Promise<void> | undefined;
-  /** Counts beginnings and ends: odd while one is under way. */
+  /** Counts starts and ends of swaps: odd during one. */
   let swaps = 0;
   let closed = false;
 
   function look(): Promise<void> {
     if (fileIdentity === undefined) return Promise.resolve();
-    // One after the other, and the last before the end: a connection to a database that is closed ends the process.
+    // One at a time, and none after `close`: a connection to a closed database crashes the process.
     finding = finding.then(() => findAttached(fileIdentity)).catch(() => {});
     return finding;
   }
@@ -95,7 +95,7 @@ export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles 
     for (const file of watched.values()) {
       const identity = await fileIdentity?.(file.path);
       const isSettled = identity === file.seen;
-      // While there is no file, the one that was there is served on.
+      // While there is no file, Eider serves the old one.
       if (identity === undefined || closed) continue;
       file.seen = identity;
       if (isSettled && identity !== file.identity) await replace(file, identity);
@@ -113,7 +113,7 @@ export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles 
     }
   }
 
-  /** The new file is opened beside the old one: what is no database takes nobody's place. */
+  /** Attaches the new file before it detaches the old one: an invalid file replaces nothing. */
   async function swap(connection: duckdb.Connection, alias: string, path: string): Promise<void> {
     const retiredAs = `${alias}~${swaps}`;
     const [name, next, old] = [alias, `${alias}${NEXT}`, retiredAs].map(quoteIdentifier);

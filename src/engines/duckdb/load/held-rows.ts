@@ -15,7 +15,7 @@ export interface HeldOptions {
   readonly maxValueBytes: number;
 }
 
-/** Rows of a result that is complete: several readers can have them. */
+/** Rows of a complete result: several readers can share them. */
 export interface HeldRows extends Rows {
   /** The same rows from the start, for another reader. */
   again(signal: StopSignal): HeldRows;
@@ -27,7 +27,7 @@ export function isHeld(rows: Rows): rows is HeldRows {
 
 export const EVERYTHING: Window = { limit: undefined, offset: 0 };
 
-/** The rows of a result that is complete: it needs its connection no more. */
+/** The rows of a complete result. It no longer needs its connection. */
 export function heldRows(result: duckdb.Result, options: HeldOptions): HeldRows {
   const { total, window, signal, watch, maxValueBytes } = options;
   const columns = resultColumns(result);
@@ -36,7 +36,7 @@ export function heldRows(result: duckdb.Result, options: HeldOptions): HeldRows 
   const loaded: (Chunk | LongRows)[] = [];
   let fetched = 0;
 
-  /** Chunk number `index` of those that are wanted; each is loaded once, whoever asks first. Long rows stay with DuckDB. */
+  /** The wanted chunk number `index`. Each is loaded once for all readers. Long rows stay in DuckDB. */
   function chunkAt(index: number): Chunk | LongRows | undefined {
     while (loaded.length <= index && fetched < chunks) {
       const chunk = loader.take(duckdb.result_get_chunk(result, fetched++));
@@ -71,16 +71,15 @@ export function heldRows(result: duckdb.Result, options: HeldOptions): HeldRows 
   return readFor(signal);
 }
 
-/** Long rows on their way. */
+/** Long rows, loaded piece by piece. */
 export type Pieces = Generator<Chunk, undefined>;
 
-/** What loading needs to know of a result. */
 export interface LoadOptions {
   readonly columns: readonly Column[];
   readonly maxValueBytes: number;
 }
 
-/** Loads the wanted part of the chunks that go by. */
+/** Loads the wanted rows of consecutive chunks. */
 export interface WindowLoader {
   /** Undefined when nothing of the chunk is wanted. */
   take(chunk: duckdb.DataChunk): Chunk | LongRows | undefined;

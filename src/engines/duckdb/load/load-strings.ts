@@ -17,7 +17,7 @@ const MAX_GAP = 4096;
 
 /** A native call costs about as much as copying this many bytes, so more runs than this are worth sorting. */
 const MAX_UNSORTED_RUNS = 16;
-/** So many runs are not joined across gaps: strings that are packed are cheaper for whoever copies them on. */
+/** So many runs are not joined across gaps: packed strings are cheaper to copy later. */
 const FEW_RUNS = 8;
 
 export interface StringsExtent {
@@ -113,7 +113,7 @@ function packShort(
 /** The slots as 32-bit numbers: length, prefix, lower and upper half of the address. */
 const SLOT_WORDS = SLOT / 4;
 
-/** As the bindings hand it out today. */
+/** The bindings return aligned memory today. */
 function aligned(slots: Uint8Array): Uint8Array {
   return (slots.byteOffset & 3) === 0 ? slots : Uint8Array.from(slots);
 }

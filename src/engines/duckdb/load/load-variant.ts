@@ -29,7 +29,7 @@ interface Variant {
   node(index: number): { readonly tag: number; readonly offset: number };
 }
 
-/** VARIANT values as JSON text, by the rules that columns of their types follow. Decisions 5. */
+/** VARIANT values as JSON text, by the rules for columns of the same types. */
 export function variantText(stored: VectorOf<"struct">, rows: number): Vector {
   const variantAt = variants(stored.children);
   const texts = Array.from({ length: rows }, (_, row) =>

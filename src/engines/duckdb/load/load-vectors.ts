@@ -53,7 +53,7 @@ interface Extent {
 
 function loadVector(vector: duckdb.Vector, type: ColumnType, extent: Extent): Vector {
   const { rows, bounds } = extent;
-  // Asking a native vector for no bytes is pointless and its children may not exist.
+  // The children of an empty native vector may not exist.
   if (rows === 0) return emptyVector(type);
   const validity = both(validityOf(vector, rows), extent.reachable);
   switch (type.kind) {

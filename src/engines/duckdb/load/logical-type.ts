@@ -14,7 +14,7 @@ export function resultColumns(result: duckdb.Result): readonly Column[] {
 
 const { Type } = duckdb;
 
-/** Types that their id tells all about. */
+/** Types that their id describes completely. */
 const plainTypes: ReadonlyMap<duckdb.Type, ColumnType> = new Map<duckdb.Type, ColumnType>([
   [Type.SQLNULL, { kind: "null" }],
   [Type.BOOLEAN, { kind: "boolean" }],
@@ -48,7 +48,7 @@ const plainTypes: ReadonlyMap<duckdb.Type, ColumnType> = new Map<duckdb.Type, Co
   [Type.INTERVAL, { kind: "interval" }],
 ]);
 
-/** DuckDB's type in neutral terms. A type that we do not know is an error, not a guess. */
+/** DuckDB's type as a column type. An unknown type is an error. */
 export function columnTypeOf(type: duckdb.LogicalType): ColumnType {
   const id = duckdb.get_type_id(type);
   switch (id) {
@@ -101,7 +101,7 @@ function enumBits(type: duckdb.LogicalType): 8 | 16 | 32 {
   }
 }
 
-/** Asks for a value when it is first needed: an enum may have 70,000 values and a page show three of them. */
+/** Loads a value when it is first used: an enum may have 70,000 values and a page shows three of them. */
 function enumValues(type: duckdb.LogicalType): EnumValues {
   const length = duckdb.enum_dictionary_size(type);
   const known: string[] = [];

@@ -7,7 +7,7 @@ import { NEVER_STOPPED } from "../../stop.ts";
 import { EVERYTHING, heldRows } from "../load/held-rows.ts";
 import { bindValues } from "../session/bind-values.ts";
 
-/** Runs a statement of ours that reads about the database. All its columns are text. */
+/** Runs one of Eider's own statements about the database. All its columns are text. */
 export async function inspect(native: duckdb.Connection, { sql, values }: Statement): Promise<TextRows> {
   const statement = await duckdb.prepare(native, sql);
   try {
