@@ -52,10 +52,10 @@ export async function openDuckDb(options: DuckDbOptions): Promise<Engine> {
 }
 
 const CONNECTIONS_OPENED_AT_ONCE = 4;
-/** Whoever could share waits no longer than this to learn whether it may. */
+/** How long a read waits to learn whether it may share another's execution. */
 const SHARING_PATIENCE_MS = 1_000;
 
-/** The engine over a database that is open; it closes it. */
+/** The engine over an open database, which it closes. */
 export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine {
   const { database, settings, versions, own } = opened;
   const { maxValueBytes = Number.POSITIVE_INFINITY } = options;
@@ -95,7 +95,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   let closing: Promise<void> | undefined;
   void files.look();
 
-  /** An `init` may make and change tables, views and macros. */
+  /** An `init` may create and change tables, views and macros. */
   function changeEverything(): () => void {
     const written = versions.writing("all");
     return () => {
@@ -127,19 +127,19 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     await files.close();
     await planner.close();
     await pool.close();
-    // An `init` may hang on a server that does not answer, and nothing can interrupt that: nobody waits for it here.
+    // An `init` may wait for an unresponsive server, which nothing can interrupt: closing does not wait for it.
     if (connections.idle()) duckdb.close_sync(database);
   }
 
   type Called = Pick<Read, "connections" | "queueGroup" | "signal" | "entered">;
   type Work<T> = (session: Session, fail: (error: unknown) => RequestFailure) => Promise<T>;
 
-  /** For work that can be done once more: a file that it reads may be replaced in this moment. */
+  /** For work that can be repeated: a file that it reads may be replaced meanwhile. */
   function inSession<T>(called: Called, work: Work<T>): Promise<T> {
     return files.retryIfReplaced(() => inSessionOnce(called, work));
   }
 
-  /** Opens the sources, waits for a slot, and works. Who does the work ends the session; a failure ends it here. */
+  /** Opens the connections, waits for a slot and runs the work, which ends the session. A failure ends it here. */
   async function inSessionOnce<T>(
     { connections: names, queueGroup, signal, entered }: Called,
     work: Work<T>,
@@ -183,7 +183,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   }
 
   async function watch({ statements, totalOf }: Read, moment: number): Promise<(() => boolean) | undefined> {
-    // What others left behind on the connection (temporary tables, variables) is not seen from here.
+    // Leading statements may create temporary tables or variables, which are not tracked.
     if (statements.length > 1) return undefined;
     const tables: string[] = [];
     for (const statement of new Set([...statements, ...(totalOf ?? [])])) {
@@ -222,7 +222,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
       });
     },
     write(change) {
-      // Where each statement commits by itself, those before the one that failed are done.
+      // Where each statement commits by itself, those before the failed one must not run again.
       const run = change.transaction ? inSession : inSessionOnce;
       return run(change, (session) => runWrite(change, { session, versions, serializer, databases, namesChanged }));
     },

@@ -5,7 +5,7 @@ import type { Planner } from "../plan/plan.ts";
 import { onlyComputes } from "./computing-functions.ts";
 import { makesRowsFromArguments, roleByName } from "./function-roles.ts";
 
-/** Statements of an `init` after which the database may hold macros, views or functions that DuckDB does not bring. */
+/** Keywords of an `init` after which the database may hold macros, views or functions that are not DuckDB's own. */
 const BRINGS_FUNCTIONS = /\b(?:macro|function|view|attach|import|load|install|pragma|use)\b/i;
 
 export interface MadeFunctionsOptions {
@@ -15,12 +15,12 @@ export interface MadeFunctionsOptions {
   readonly definitions: readonly ConnectionDefinition[];
 }
 
-/** Looks for macros and views, and for functions that are in no list of ours. */
+/** Finds macros and views, and functions that are in none of Eider's lists. */
 export async function findMadeFunctions(
   called: ReadonlySet<string>,
   { inspect, isFile, definitions }: MadeFunctionsOptions,
 ): Promise<MadeFunctions> {
-  // Listing all functions takes DuckDB longer than most starts have to do.
+  // Listing all functions takes DuckDB longer than most startups.
   if (!isFile && !definitions.some(({ init }) => init !== undefined && BRINGS_FUNCTIONS.test(init))) {
     return { made: [], unknown: [] };
   }
@@ -41,7 +41,7 @@ function isDefined([, body]: TextRows[number]): boolean {
   return body !== null && body !== undefined;
 }
 
-/** Whether somebody has looked at a function (lower case) of DuckDB or of an extension. */
+/** Whether a function (lower case) of DuckDB or of an extension is in one of Eider's lists. */
 export function isListed(name: string): boolean {
   return onlyComputes(name) || makesRowsFromArguments(name) || roleByName(name) !== undefined;
 }

@@ -16,14 +16,14 @@ export function parquetQuery(sql: string, columns: readonly Column[], wide: Wide
 
 interface Way {
   readonly wide: WideInteger;
-  /** How many lambdas stand around: each needs a name of its own for its parameter. */
+  /** How many lambdas enclose it: the parameter of each needs its own name. */
   readonly depth: number;
 }
 
 /**
- * SQL that makes of `value`, which is cheap to repeat, what the writer keeps; undefined where that is the value itself.
- * Left alone, the writer makes doubles of integers of 128 bits, cuts intervals to milliseconds and refuses negative
- * ones, forgets the zone of a time, gives a union a field without a name, refuses an infinite TIMESTAMP_S, and where an
+ * SQL that converts `value`, which is cheap to repeat, into what the writer keeps; undefined where it needs no conversion.
+ * Without it, the writer turns integers of 128 bits into doubles, cuts intervals to milliseconds and rejects negative
+ * ones, drops the zone of a time, gives a union a field without a name, rejects an infinite TIMESTAMP_S, and where an
  * array of fixed size is NULL it writes what only DuckDB can read.
  */
 function kept(type: ColumnType, value: string, way: Way): string | undefined {

@@ -1,8 +1,8 @@
 import { type Lru, openLru } from "../../../bounded/lru.ts";
 
-/** What earlier reads taught about SQL texts. A wrong hint costs time, never correctness. */
+/** What earlier reads revealed about SQL texts. A wrong hint costs time, never correctness. */
 export interface QueryHints {
-  /** Takes no LIMIT at its end (it has its own), or cannot even stand in a sub-query. */
+  /** `wrapped`: a LIMIT cannot be appended, since it has its own. `alone`: it cannot be a sub-query either. */
   readonly form: Lru<"wrapped" | "alone">;
   /** Its first page is full, so that the total must be counted. */
   readonly fullPages: Lru<true>;

@@ -8,7 +8,7 @@ import type { QueryHints } from "./query-hints.ts";
 import type { TotalCache } from "./total-cache.ts";
 import { countQuery } from "./wrap-query.ts";
 
-/** A read on its way: its statements, and what they run with. */
+/** A running read: its statements, and what they run with. */
 export interface ReadContext {
   readonly session: Session;
   readonly hints: QueryHints;
@@ -20,11 +20,11 @@ export interface ReadContext {
   readonly stream: Pick<StreamOptions, "crowded" | "failureOf">;
   readonly totals: TotalCache;
   readonly watch: Rows["watch"];
-  /** A second session beside this one, when there is room for it. */
+  /** A second session, when a slot is free. */
   readonly sibling: () => Promise<Session> | undefined;
-  /** Opens the transaction and runs the leading statements in it, if that has not been done. */
+  /** Opens the transaction and runs the leading statements, unless that is done. */
   start(): Promise<void>;
-  /** Throws the transaction away and takes a new one. */
+  /** Rolls back and opens a new transaction. */
   restart(): Promise<void>;
 }
 

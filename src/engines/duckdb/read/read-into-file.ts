@@ -23,7 +23,7 @@ interface With {
   readonly hints: QueryHints;
 }
 
-/** Writes the rows by COPY. Columns, rows and total are of one transaction. Where the file lies stays out of messages. */
+/** Writes the rows with COPY. Columns, rows and total come from one transaction. Messages do not show the file's path. */
 export async function readIntoFile(read: Read, file: NewFile, { session, hints }: With): Promise<FileRows> {
   try {
     return await copyInto(read, file, { session, hints, wide: "DECIMAL(38,0)" }).catch(async (error: unknown) => {
@@ -74,7 +74,7 @@ function copyQuery(
   { file, wide }: { readonly file: NewFile; readonly wide: WideInteger },
 ): Statement {
   return {
-    // Not by way of another file that DuckDB would name itself, and nobody would remove.
+    // Without a second temporary file, which DuckDB would name and leave behind.
     sql: `COPY (${parquetQuery(sql, columns, wide)}) TO $${values.length + 1} (FORMAT ${file.kind}, USE_TMP_FILE false)`,
     values: [...values, textValue(file.path)],
   };
@@ -86,7 +86,7 @@ function totalTold(written: number, { limit, offset }: Window): number | undefin
   return isLast ? offset + written : undefined;
 }
 
-/** PRAGMA, CALL, EXPLAIN and the like: the caller can ask for their rows in another format. */
+/** PRAGMA, CALL, EXPLAIN and the like: the client can request their rows in another format. */
 function standsAlone(kind: FileKind): RequestFailure {
   const message = `Not available as ${kind}: the last statement of the template is no query`;
   return new RequestFailure({ kind: "invalid-params", errors: [{ field: "format", message }] });

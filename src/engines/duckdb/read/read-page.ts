@@ -26,7 +26,7 @@ export async function readPage(context: ReadContext, limit: number): Promise<Row
   return heldRows(result, { total: rows, window: EVERYTHING, signal, watch, maxValueBytes });
 }
 
-/** The page alone, when its total is remembered and nothing changes while it is read. */
+/** The page alone, when its total is cached and stays valid while the page is read. */
 async function readWithCachedTotal(context: ReadContext, page: Statement): Promise<CountedPage | undefined> {
   const { session, last, totals } = context;
   const known = session.inTransaction() ? undefined : totals.get(last);
@@ -38,8 +38,8 @@ async function readWithCachedTotal(context: ReadContext, page: Statement): Promi
 }
 
 /**
- * Page and count at the same time, on two connections. Where nothing that the query reads has changed meanwhile, both saw
- * the same; otherwise, or where that cannot be known, undefined.
+ * Page and count concurrently, on two connections. If the query's tables did not change meanwhile, both saw
+ * the same data; otherwise, or where that is unknown, undefined.
  */
 async function readBeside(context: ReadContext, page: Statement): Promise<CountedPage | undefined> {
   const { session, last, totals } = context;
@@ -49,7 +49,7 @@ async function readBeside(context: ReadContext, page: Statement): Promise<Counte
   if (sibling === undefined) return undefined;
   const count = countRows(sibling, last);
   const [result, total] = await Promise.all([session.execute(page), count]).finally(async () => {
-    // One that fails must not leave the other running.
+    // If one fails, the other must not go on.
     sibling.cancellation.cancel(undefined);
     await count.catch(() => {});
     await sibling.end();
@@ -60,7 +60,7 @@ async function readBeside(context: ReadContext, page: Statement): Promise<Counte
 }
 
 /**
- * The page, then the count, in one transaction. A page that is not full tells the total by itself: then there is nothing
+ * The page, then the count, in one transaction. A page that is not full already reveals the total: then there is nothing
  * to count, and no second statement that would need the same transaction.
  */
 async function readCounted(
@@ -80,7 +80,7 @@ async function readCounted(
   }
   if (limit > 0) hints.fullPages.set(last.sql, true);
   if (!session.inTransaction()) {
-    // This time the page came first. It is read again, so that it comes from the transaction that is counted.
+    // The page was read outside the transaction. It is read again, so that page and count match.
     moment = totals.now();
     await context.start();
     result = await session.execute(page);

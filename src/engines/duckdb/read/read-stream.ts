@@ -7,7 +7,7 @@ import { windowedQuery } from "./windowed-query.ts";
 
 const CHUNK_ROWS = duckdb.vector_size();
 
-/** All rows, or more than a page holds, as DuckDB finds them. Undefined: the statement stands alone. */
+/** All rows, or a large page, while DuckDB produces them. Undefined: the statement cannot be a sub-query. */
 export async function readStream(context: ReadContext): Promise<Rows | undefined> {
   const { session, hints, last, window, signal, stream, watch, maxValueBytes } = context;
   const total = await totalOf(context);
@@ -15,7 +15,7 @@ export async function readStream(context: ReadContext): Promise<Rows | undefined
     const rows = await readSmall(context, total);
     if (rows !== undefined) return rows;
   }
-  // The limit is kept by us: DuckDB would hold everything below it before the first row comes out.
+  // The limit is applied here: DuckDB would buffer all rows up to it before it returns the first.
   const query = await windowedQuery(last, { limit: undefined, offset: window.offset }, context);
   if (query === undefined) return undefined;
   await context.start();
@@ -27,7 +27,7 @@ export async function readStream(context: ReadContext): Promise<Rows | undefined
     return rows;
   } catch (error) {
     if (!(error instanceof StreamFailed)) throw error;
-    // Nothing has been handed out yet. Run to its end in one go, the query tells its error.
+    // No row has been returned yet. When the query runs to its end in one call, DuckDB reports the error.
     await context.restart();
     const held = await session.execute(query);
     await session.end();
@@ -43,7 +43,7 @@ async function totalOf(context: ReadContext): Promise<number | undefined> {
     case "known":
       return total.rows;
     case "own": {
-      // A statement that stands alone is counted when it has run.
+      // A statement that cannot be a sub-query is counted after it has run.
       if ((await windowedQuery(last, EVERYTHING, context)) === undefined) return undefined;
       await context.start();
       return await countRows(session, last);
@@ -51,7 +51,7 @@ async function totalOf(context: ReadContext): Promise<number | undefined> {
   }
 }
 
-/** For a query that was small before: in one native call, without a transaction. Undefined when it has grown. */
+/** For a query that was small before: one native call, no transaction. Undefined when it has grown. */
 async function readSmall(context: ReadContext, total: number | undefined): Promise<Rows | undefined> {
   const { session, hints, last, window, signal, watch, maxValueBytes } = context;
   const query = await windowedQuery(last, { limit: CHUNK_ROWS + 1, offset: window.offset }, context);

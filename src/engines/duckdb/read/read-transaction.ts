@@ -4,13 +4,13 @@ import type { Read } from "../../engine.ts";
 import type { Session } from "../session/session.ts";
 import { countRows, type Total } from "./read-context.ts";
 
-/** The transaction of the data that a read sees, with what its leading statements made in it. */
+/** The transaction of a read, with what its leading statements created in it. */
 export interface ReadTransaction {
   /** The statement that returns the rows. */
   readonly last: Statement;
-  /** Opens it and runs the leading statements in it, if that has not been done. */
+  /** Opens it and runs the leading statements, unless that is done. */
   start(): Promise<void>;
-  /** Throws it away and takes a new one. */
+  /** Rolls back and opens a new one. */
   restart(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export async function totalOf(read: Read, session: Session, transaction: ReadTra
     await transaction.start();
     return { kind: "known", rows: await countRows(session, counted) };
   }
-  // Temporary tables of the leading statements would collide, and DuckDB has no savepoints: two snapshots.
+  // Temporary tables of the leading statements would collide, and DuckDB has no savepoints: two transactions.
   await session.begin();
   for (const statement of leading) await session.execute(statement);
   const rows = await countRows(session, counted);

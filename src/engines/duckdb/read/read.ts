@@ -8,16 +8,16 @@ import { readPage } from "./read-page.ts";
 import { readStream } from "./read-stream.ts";
 import { readTransactionOf, totalOf } from "./read-transaction.ts";
 
-/** Larger pages are streamed: DuckDB holds all of what a LIMIT lets through. */
+/** Larger pages are streamed: DuckDB buffers all rows up to a LIMIT. */
 const LARGEST_HELD_PAGE = 20_000;
 
-/** Whether the rows will be held as a whole, as far as that is known before they are read. */
+/** Whether the rows will be held as a whole, as far as that is known in advance. */
 export function willBeHeld({ statements, window }: Read, hints: QueryHints): boolean {
   if (window?.limit !== undefined && window.limit <= LARGEST_HELD_PAGE) return true;
   return hints.small.get(statements.at(-1)?.sql ?? "") === true;
 }
 
-/** Reads with the fewest native calls: a look-up that fits its page is one. */
+/** Reads with the fewest native calls: one for a look-up that fits its page. */
 export async function readRows(
   read: Read,
   surroundings: Pick<ReadContext, "session" | "hints" | "stream" | "totals" | "watch" | "sibling" | "maxValueBytes">,
@@ -40,7 +40,7 @@ export async function readRows(
   );
 }
 
-/** For statements that cannot stand in a sub-query. Their results are small; we cut them ourselves. */
+/** For statements that cannot be a sub-query. Their results are small; the window is applied afterwards. */
 async function readAlone(context: ReadContext): Promise<Rows> {
   const { session, last, total, window, signal, watch, maxValueBytes } = context;
   await context.start();

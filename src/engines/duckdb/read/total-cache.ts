@@ -4,18 +4,18 @@ import type { DependencyFinder } from "../plan/dependencies.ts";
 import type { DataVersions } from "../session/data-versions.ts";
 import { statementKey } from "./read-key.ts";
 
-/** How many rows queries have, for as long as nobody can have changed that. */
+/** Row counts of queries, valid until one of their tables changes. */
 export interface TotalCache {
-  /** The same object as long as it holds: one that is kept anew is another. */
+  /** The same object as long as the entry is valid. */
   get(query: Statement): CachedTotal | undefined;
-  /** Keeps what was counted in a snapshot that was taken after `moment`, if the query is one to remember. */
+  /** Caches a count from a transaction that began after `moment`, if the query's dependencies are known. */
   keep(query: Statement, rows: number, moment: number): void;
   now(): number;
-  /** Whether what a query reads is known to be as it was at a moment. */
+  /** Whether the tables of a query are known to be unchanged since a moment. */
   unchangedSince(moment: number, query: Statement): boolean;
-  /** One of them spared a count. */
+  /** An entry saved a count. */
   noteHit(): void;
-  /** How many did. */
+  /** How many counts were saved. */
   hits(): number;
 }
 
@@ -52,7 +52,7 @@ export function openTotalCache(versions: DataVersions, dependencies: DependencyF
       return undefined;
     },
     keep(query, rows, moment) {
-      // What a query depends on is found out once, beside the answer that is on its way.
+      // Dependencies are found once per query, without delaying the response.
       void dependencies.of(query).then(({ tables }) => {
         if (tables === undefined || !versions.unchangedSince(moment, tables)) return;
         totals.set(statementKey(query), { rows, moment, tables });

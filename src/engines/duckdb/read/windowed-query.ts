@@ -5,7 +5,7 @@ import type { Session } from "../session/session.ts";
 import type { QueryHints } from "./query-hints.ts";
 import { extendQuery, wrapQuery } from "./wrap-query.ts";
 
-/** The wanted part of a query, prepared. Undefined for what cannot stand in a sub-query: PRAGMA, CALL, EXPLAIN. */
+/** The wanted part of a query, prepared. Undefined for what cannot be a sub-query: PRAGMA, CALL, EXPLAIN. */
 export async function windowedQuery(
   query: Statement,
   window: Window,
@@ -28,7 +28,7 @@ export async function windowedQuery(
 
 async function isPrepared({ sql }: Statement, session: Session): Promise<boolean> {
   try {
-    // `WITH ... INSERT ... SELECT` takes a LIMIT as well, and is not to be run outside of a transaction.
+    // `WITH ... INSERT ... SELECT` accepts a LIMIT too, but must not run outside a transaction.
     return duckdb.prepared_statement_type(await session.prepare(sql)) === duckdb.StatementType.SELECT;
   } catch {
     session.cancellation.check();

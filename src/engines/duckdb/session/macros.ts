@@ -23,7 +23,7 @@ export const remoteLiteralMacros = [
   ),
   macro(
     "sql_literal_backslash",
-    // There a literal may not run over the end of a line.
+    // In this dialect a literal must not contain a line break.
     replaced("x::VARCHAR", [
       [BACKSLASH, "'\\\\'"],
       [QUOTE, "'\\'''"],

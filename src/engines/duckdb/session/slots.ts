@@ -4,27 +4,27 @@ import { abandonable, type Cancellation } from "./cancellation.ts";
 import { openQueueBound } from "./queue-bound.ts";
 
 /**
- * How much native work runs at once. Endpoints share the slots, not calls: whoever has the fewest at work goes next, so that a
- * slow endpoint with a long queue keeps nobody else waiting. Within a group it is first come, first served.
+ * Limits how much native work runs at once. Queue groups (endpoints) share the slots: the one with the fewest running queries
+ * goes next, so that a slow endpoint with a long queue delays no other. Within a group it is first come, first served.
  */
 export interface Slots {
-  /** What a piece of work of this group needs, over these connections. */
+  /** The request of a query of this group over these connections. */
   request(group: QueueGroup | undefined, connections: readonly string[]): SlotRequest;
-  /** Waits for a slot, and for room on the connections; an `overloaded` failure when too many wait already. */
+  /** Waits for a slot and for capacity on the connections; an `overloaded` failure when the queue is full. */
   enter(request: SlotRequest, cancellation: Cancellation): Promise<void> | undefined;
-  /** Like `enter`, for work that has begun already: it is never turned away, and has its room on the connections. */
+  /** Like `enter`, for a query that has already started: it is never rejected, and keeps its capacity on the connections. */
   reenter(request: SlotRequest, cancellation: Cancellation): Promise<void> | undefined;
-  /** Takes what `enter` takes when it is to be had at once. */
+  /** Enters if that needs no waiting. */
   tryEnter(request: SlotRequest): boolean;
-  /** Gives the slot away. */
+  /** Releases the slot. */
   leave(request: SlotRequest): void;
-  /** The work is done: gives the room on its connections away. */
+  /** The query is done: releases its capacity on the connections. */
   release(request: SlotRequest): void;
   running(): number;
   waiting(): number;
 }
 
-/** What a piece of work takes while it runs. */
+/** What a query takes while it runs. */
 export interface SlotRequest {
   readonly group: QueueGroupState;
   readonly limits: readonly ConnectionLimit[];
@@ -32,11 +32,11 @@ export interface SlotRequest {
 
 interface QueueGroupState {
   readonly name: string;
-  /** For work that uses no connection with a bound of its own: most of it, so it is made once. */
+  /** For queries over connections without a limit, as most are: created once. */
   readonly plain: SlotRequest;
   limit: number;
   running: number;
-  /** In order of arrival; whoever gives up leaves at once. */
+  /** In order of arrival; a cancelled one leaves at once. */
   readonly begun: Set<Waiter>;
   readonly fresh: Set<Waiter>;
   usedAt: number;
@@ -55,19 +55,19 @@ interface Waiter {
 
 export interface SlotsOptions {
   readonly size: number;
-  /** How many may wait. Undefined: as many as will have their turn soon. */
+  /** How many may wait. Undefined: as many as will run soon. */
   readonly maxWaiting: number | undefined;
-  /** How many at once each connection takes, where it has a bound. */
+  /** Concurrent queries per connection, where limited. */
   readonly limits?: ReadonlyMap<string, number>;
   /** Milliseconds. */
   readonly now?: () => number;
 }
 
-/** The groups of a project are few; names of earlier ones go when there are many. */
+/** A project has few groups; those of earlier versions are dropped when there are many. */
 const MOST_GROUPS = 1_000;
-/** A group that was used within this time is expected to come again. */
+/** A group that was used within this time is expected to be used again. */
 const RECENT_MS = 30_000;
-/** With fewer slots none is kept free. */
+/** With fewer slots none is reserved. */
 const FEWEST_TO_KEEP_ONE = 4;
 const NO_LIMITS: readonly ConnectionLimit[] = [];
 
@@ -76,15 +76,15 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
     [...(limits ?? [])].map(([name, limit]): [string, ConnectionLimit] => [name, { limit, running: 0 }]),
   );
   const groups = new Map<string, QueueGroupState>();
-  /** Groups in which somebody waits, in the order of their last turns. */
+  /** Groups with waiting queries, in the order of their last admission. */
   const queue = new Set<QueueGroupState>();
   const bound = openQueueBound({ size, maxWaiting, now });
-  /** The last slots are for groups that have none: whoever comes beside a flood of slow queries does not wait for one of them. */
+  /** The last slots are reserved for groups that run nothing, so that these need not wait behind a flood of slow queries. */
   const kept = size < FEWEST_TO_KEEP_ONE ? 0 : Math.max(1, size >> 3);
   let running = 0;
   let begun = 0;
   let fresh = 0;
-  /** Groups with work that runs or waits. */
+  /** Groups with running or waiting queries. */
   let busy = 0;
   let latest: QueueGroupState | undefined;
   let latestOther: QueueGroupState | undefined;
@@ -123,7 +123,7 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
     return { group: state, limits: [...new Set(connections)].flatMap((name) => bounded.get(name) ?? []) };
   }
 
-  /** Whether others than this group have been here lately. */
+  /** Whether another group was used recently. */
   function hasCompany(group: QueueGroupState): boolean {
     const other = latest === group ? latestOther : latest;
     return other !== undefined && (!isIdle(other) || now() - other.usedAt < RECENT_MS);
@@ -168,7 +168,7 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
       await abandonable(cancellation, turn);
       cancellation.check();
     } catch (reason) {
-      // Cancelled in the very moment of its turn: it owns a slot and must hand it on.
+      // Cancelled at the moment of admission: it owns a slot and must release it.
       if (waiter.admitted) {
         if (line === "fresh") release(request);
         leave(request);
@@ -195,7 +195,7 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
     if (group.begun.size === 0 && group.fresh.size === 0) queue.delete(group);
   }
 
-  /** Who waits in a group and could run now. What has begun comes first: it holds memory until it is done. */
+  /** The waiter of a group that could run now. Started queries come first: they hold memory until they are done. */
   function runnable(group: QueueGroupState): Waiter | undefined {
     if (!hasSlot(group)) return undefined;
     for (const waiter of group.begun) return waiter;
@@ -216,10 +216,10 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
       takeRoom(request);
       bound.moved();
     }
-    // Before it goes from its line: the group is busy all the time.
+    // Before it leaves its line, so that the group stays busy.
     take(request);
     removeFrom(line, next);
-    // Its next turn comes after those of all the others.
+    // The other groups come before its next query.
     if (queue.delete(request.group)) queue.add(request.group);
     next.admitted = true;
     next.admit();
@@ -228,7 +228,7 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
 
   function admitAll(): void {
     while (queue.size > 0 && running < size && admitNext()) {
-      // Each turn may leave room for another.
+      // Each admission may leave capacity for another.
     }
   }
 
@@ -253,7 +253,7 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
 
   return {
     request: (group, connections) => requestOf(group ?? ownGroup(connections), connections),
-    // Undefined when there is room: the common case costs no promise.
+    // Undefined when it need not wait: the common case creates no promise.
     enter(request, cancellation) {
       cancellation.check();
       const { group } = request;
@@ -285,7 +285,7 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
   };
 }
 
-/** Work of our own. What waits for one connection is not in the way of what needs others. */
+/** For Eider's own work. Queries that wait for one connection do not block those that use others. */
 function ownGroup(connections: readonly string[]): QueueGroup {
   return { name: `\0${connections.join("\0")}`, maxConcurrency: undefined };
 }

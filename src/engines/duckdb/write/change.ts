@@ -7,14 +7,14 @@ import { textRows } from "../plan/inspect.ts";
 import { committed, type WriteContext } from "./write.ts";
 
 export interface ChangeContext extends WriteContext {
-  /** What an error of the database means to the caller. */
+  /** Translates an error of the database for the caller. */
   readonly failureOf: (error: unknown) => RequestFailure;
 }
 
-/** How it went: gives the value of `work`, or throws what `work` threw. */
+/** Returns the value of `work`, or throws what `work` threw. */
 export type ChangeResult<T> = () => T;
 
-/** Our own bookkeeping, step by step in one transaction. Rejects with what the database says. */
+/** Eider's own bookkeeping, step by step in one transaction. Rejects with the database's error. */
 export async function runChange<T>(
   { touches }: Change,
   work: (run: (statement: Statement) => Promise<TextRows>) => Promise<T>,
@@ -50,7 +50,7 @@ async function settle<T>(work: () => Promise<T>): Promise<Ending<T>> {
 
 async function commit(names: readonly string[], context: ChangeContext): Promise<void> {
   const { session, namesChanged } = context;
-  // What touches nothing has only looked: nobody has to look again because of it.
+  // A change that touches no table has only read: it invalidates nothing.
   if (names.length === 0) return await session.commit();
   await committed(names, context, () => session.commit());
   namesChanged(names);
@@ -59,7 +59,7 @@ async function commit(names: readonly string[], context: ChangeContext): Promise
 /** The statements of one attempt. */
 function stepsIn({ session, failureOf }: ChangeContext): {
   run(statement: Statement): Promise<TextRows>;
-  /** The database's error when others changed the same: the attempt is in vain, whatever is made of it. */
+  /** The database's error after a conflict: the attempt must be retried, even when `work` handles the error. */
   conflict(): unknown;
 } {
   let conflict: unknown;

@@ -22,19 +22,19 @@ export interface RecordRow {
   readonly since: number;
 }
 
-/** Makes the table unless it is there. Each statement commits by itself. */
+/** Creates the table if missing. Each statement commits by itself. */
 export function createStatements(table: RecordTable): readonly Statement[] {
   const columns = (key: string): string =>
     `(id VARCHAR${key}, request VARCHAR, changed BIGINT, response VARCHAR, since BIGINT)`;
   if (table.type !== "mysql")
     return [statement(`CREATE TABLE IF NOT EXISTS ${nameOf(table)} ${columns(" PRIMARY KEY")}`)];
-  // DuckDB makes every text a TEXT, which cannot be a key and ends at 64 KiB. So the table is made in the other SQL first.
+  // DuckDB maps every string to TEXT, which cannot be a key and ends at 64 KiB. So MySQL's own SQL creates the table.
   const sql =
     `CREATE TABLE IF NOT EXISTS ${RECORDS} (id VARCHAR(80) PRIMARY KEY, request VARCHAR(64), changed BIGINT, ` +
     "response LONGTEXT, since BIGINT) ENGINE = InnoDB CHARACTER SET utf8mb4";
   return [
     statement(`CALL mysql_execute(${quoteLiteral(table.database)}, ${quoteLiteral(sql)})`),
-    // Changes nothing there, and lets DuckDB know of it.
+    // Changes nothing in MySQL, but makes DuckDB see the table.
     statement(`CREATE TABLE IF NOT EXISTS ${nameOf(table)} ${columns("")}`),
   ];
 }
@@ -49,7 +49,7 @@ export function findStatement(table: RecordTable, ids: readonly string[]): State
   if (table.type !== "sqlite") {
     return { sql: `SELECT ${columns} FROM ${nameOf(table)} WHERE id IN (${places})`, values };
   }
-  // DuckDB would read the whole table of SQLite.
+  // DuckDB itself would read the whole SQLite table.
   const query = `SELECT ${COLUMNS.join(", ")} FROM ${RECORDS} WHERE id IN (${ids.map(() => "?").join(", ")})`;
   const from = `sqlite_query(${quoteLiteral(table.database)}, ${quoteLiteral(query)}, params := row(${places}))`;
   return { sql: `SELECT ${columns} FROM ${from}`, values };
@@ -70,13 +70,13 @@ export function deleteOldStatement(table: RecordTable, oldest: number): Statemen
   return { sql: `DELETE FROM ${nameOf(table)} WHERE since < $1`, values: [integerValue(oldest)] };
 }
 
-/** The databases and schemas of tables that an earlier version made: these hold the text of requests. */
+/** The databases and schemas of tables from an earlier version: these hold the text of requests. */
 export const OLD_TABLES = statement(
   "SELECT lower(database_name), schema_name FROM duckdb_columns() JOIN duckdb_databases() USING (database_name) " +
     `WHERE table_name = '${RECORDS}' AND column_name = 'fingerprint' AND NOT readonly`,
 );
 
-/** Fails unless the table is such a one. */
+/** Fails unless the table is from that version. */
 export function oldProbe(table: RecordTable): Statement {
   return statement(`SELECT fingerprint FROM ${nameOf(table)} LIMIT 0`);
 }
@@ -95,7 +95,7 @@ export function upgradeStatements(table: RecordTable, schema = "main"): readonly
   ];
 }
 
-/** In the schema that the database means when none is named. */
+/** In the default schema of the database. */
 function nameOf({ database, type }: RecordTable): string {
   // In full where that is known: a schema of the main database may have the same name as the other database.
   const schema = type === "duckdb" || type === "sqlite" ? ".main" : "";

@@ -38,7 +38,7 @@ interface RecordedWrite extends WriteOnceContext {
   readonly changes: readonly boolean[];
 }
 
-/** How far a write has come: what is recorded, and what its statements gave. */
+/** How far a write has come: its record, and the results of its statements. */
 interface WriteState {
   readonly recorded: WriteProgress | undefined;
   readonly outcome: StatementResults;
@@ -60,14 +60,14 @@ export async function runOnce(write: Write, once: WriteOnce, context: WriteOnceC
     return write.transaction ? await runTogether(running) : await runEach(running);
   };
   try {
-    // Two that have read from SQLite and want to write wait for each other, on threads that others need.
+    // Two transactions that have read from SQLite and want to write block each other, on threads that others need.
     return store.kind === "database" && store.type === "sqlite"
       ? await serializer.queue(`\0${store.name}`, session, attempt)
       : await serializer.run(serializationKey(touchedBy(write.statements)), session, attempt);
   } catch (error) {
     await session.rollback();
     if (store.kind === "database" && errorMessage(error).includes(RECORDS)) records.forget(store.name);
-    // The same request at another replica may be the reason, and be done by now.
+    // The same request at another replica may be the cause, and may be done by now.
     const recorded = isFinal(error)
       ? undefined
       : await open()
@@ -80,12 +80,12 @@ export async function runOnce(write: Write, once: WriteOnce, context: WriteOnceC
   }
 }
 
-/** Nothing that another replica does can be the reason. */
+/** Another replica cannot be the cause. */
 function isFinal(error: unknown): boolean {
   return error instanceof RequestFailure && error.failure.kind !== "conflict";
 }
 
-/** Not with this user, or not in this database. */
+/** The user may not write records, or the database cannot hold them. */
 function refuse(error: unknown): never {
   if (isForbidden(error) || isOfTwoDatabases(error))
     throw new RequestFailure({ kind: "key-refused" }, { cause: error });
@@ -129,13 +129,13 @@ async function runEach(running: RecordedWrite): Promise<WriteOnceResult> {
     at = await serializer.retry(session, () => takeStep(running, before, { statement, done }));
   }
   const before = at;
-  // Queries at the end have run by now: the response is known.
+  // Trailing queries have run by now: the response is known.
   if (!includes(at.recorded, "all"))
     at = await serializer.retry(session, () => takeStep(running, before, { done: "all" }));
   return { response: at.recorded?.response ?? "", ran: true };
 }
 
-/** What an earlier request, or another replica, left to be done. */
+/** The state after what an earlier request or another replica has done. */
 function reachedBy(recorded: WriteProgress | undefined): WriteState {
   return { recorded, outcome: { ...NOTHING, affected: recorded?.rowsAffected ?? 0 } };
 }
@@ -185,7 +185,7 @@ async function record(
     const id = rowId(once, done === "all" ? 0 : done);
     const row = { id, request: once.request, changed: outcome.affected, response, since: once.now };
     await addRow(session, table, row).catch((error: unknown) => {
-      // Another replica has recorded the same: it is looked up again.
+      // Another replica has recorded the same request: a retry finds its record.
       if (isSameKey(error)) throw new ConflictError({ cause: error });
       return refuse(error);
     });
@@ -203,7 +203,7 @@ async function responseOf(
   done: WriteProgress["done"],
 ): Promise<string | undefined> {
   const earlier = outcome.returned === undefined ? recorded?.response : undefined;
-  // The rows of the last RETURNING count, also when an earlier request has run it.
+  // The rows of the last RETURNING count, even when an earlier request ran it.
   const shown = earlier === undefined ? outcome : { ...outcome, selected: undefined };
   if (done === "all") return await once.encode(writtenOf(shown, write), earlier);
   if (outcome.returned === undefined || !write.returnsData) return earlier;

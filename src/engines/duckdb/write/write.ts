@@ -18,14 +18,14 @@ export interface WriteContext {
   readonly versions: DataVersions;
   readonly serializer: WriteSerializer;
   readonly databases: Databases;
-  /** Tables, views or macros were made or went: all names, or these, may mean other things now. */
+  /** Tables, views or macros were created or dropped: all names, or these, may mean other things now. */
   readonly namesChanged: (names?: readonly string[]) => void;
 }
 
-/** What of the catalog a write touches: it is known by its words which table each statement changes. */
+/** The tables that a write changes, as far as its SQL text shows. */
 export type TouchedTables = readonly string[] | "all";
 
-/** Runs the statements, commits, and counts. What conflicts with others is tried again, one at a time. */
+/** Runs the statements, commits, and counts changed rows. Conflicting writes are retried one at a time. */
 export async function runWrite(write: Write, context: WriteContext): Promise<WriteResult> {
   const [only, ...others] = write.statements;
   if (only === undefined) throw noStatement();
@@ -52,14 +52,14 @@ export function writtenOf(
   { returnsData, signal }: Pick<Write, "returnsData" | "signal">,
 ): WriteResult {
   const result = returnsData ? (returned ?? selected) : undefined;
-  // What it returns is committed: it is not refused any more, however long it is.
+  // The write is committed: its rows are returned, however long their values are.
   const maxValueBytes = Number.POSITIVE_INFINITY;
   const rows =
     result && heldRows(result, { total: undefined, window: EVERYTHING, signal, watch: NOT_WATCHED, maxValueBytes });
   return { rowsAffected: affected, rows };
 }
 
-/** What statements came to, all together. */
+/** The results of several statements together. */
 export interface StatementResults {
   readonly affected: number;
   /** The rows of the last RETURNING. */
@@ -76,7 +76,7 @@ export type StatementRunner = (
   execute: (statement: Statement) => Promise<duckdb.Result>,
 ) => Promise<StatementResults>;
 
-/** One statement that commits by itself: in one call, unless DuckDB could lose its result in that. */
+/** One statement that commits by itself: in one call, unless DuckDB could lose its result that way. */
 export async function runAlone(
   statement: Statement,
   before: StatementResults,
@@ -101,7 +101,7 @@ async function runTogether(
   return outcome;
 }
 
-/** Each commits by itself, and what conflicts is tried again alone: those before it are done. */
+/** Each statement commits by itself; only the one that conflicts is retried. */
 async function runEach(
   statements: readonly Statement[],
   context: WriteContext & { readonly counted: StatementRunner },
@@ -116,7 +116,7 @@ async function runEach(
   return outcome;
 }
 
-/** While a commit is under way nobody trusts what is remembered of its tables; afterwards it is forgotten. */
+/** During a commit nothing cached of its tables is valid; afterwards it is dropped. */
 export async function committed<T>(
   touched: TouchedTables,
   { versions, namesChanged }: Pick<WriteContext, "versions" | "namesChanged">,
@@ -135,8 +135,8 @@ const MOST_RACES = 5;
 const HANDLES_DUPLICATES = /\bon\s+conflict\b|\binsert\s+or\s+(?:ignore|replace)\b/i;
 
 /**
- * Runs statements and counts what they change. A key that somebody else has just inserted is not seen yet by ON CONFLICT, but
- * by the index: that is a conflict, and tried again it is seen.
+ * Runs statements and counts the rows that they change. ON CONFLICT does not see a key that another transaction has just
+ * inserted, but the index does: that is a conflict, and a retry sees the key.
  */
 export function statementRunner(): StatementRunner {
   let races = 0;
@@ -144,7 +144,7 @@ export function statementRunner(): StatementRunner {
     try {
       return outcomeOf(await execute(statement), before, statement);
     } catch (error) {
-      // It is committed, and its rows are known without its result.
+      // It is committed, and the number of its rows is known without a result.
       const inserted = isDurable(error) ? insertedRows(statement.sql, duckdbDialect) : undefined;
       if (inserted !== undefined) return { ...before, affected: before.affected + inserted, selected: undefined };
       if (!isDuplicateKey(error) || !HANDLES_DUPLICATES.test(statement.sql) || races++ >= MOST_RACES) throw error;
