@@ -1,7 +1,7 @@
 /** Bit r set: row r holds a value (least significant bit first, as in Arrow). Absent: every row does. */
 export type Validity = Uint8Array | undefined;
 
-/** The values of one column in one chunk. What the bytes mean stands beside each type in column.ts. */
+/** The values of one column in one chunk. column.ts describes the bytes of each type. */
 export type Vector =
   | { readonly layout: "fixed"; readonly validity: Validity; readonly data: Uint8Array }
   /**
@@ -34,7 +34,7 @@ export type Vector =
       readonly children: readonly Vector[];
     };
 
-/** Some rows of a result, column by column. Owns its memory: it stays valid when the database moves on. */
+/** Some rows of a result, column by column. It owns its memory, and outlives the query. */
 export interface Chunk {
   readonly rows: number;
   readonly vectors: readonly Vector[];

@@ -1,6 +1,6 @@
 import type { Column } from "./column.ts";
 
-/** The names of the columns, made unique: the second `a` is `a_1`, the third `a_2`, past names that are there already. */
+/** The names of the columns, made unique: the second `a` is `a_1`, the third `a_2`, skipping names that exist. */
 export function uniqueNames(columns: readonly Column[]): readonly string[] {
   const taken = new Set(columns.map((column) => column.name));
   const seen = new Set<string>();

@@ -1,7 +1,7 @@
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Who writes: folders of the dead are removed, those of the living are not. */
+/** The current process. Folders of processes that have exited are deleted. */
 export interface CurrentProcess {
   readonly pid: number;
   /** Milliseconds since 1970. */
@@ -11,12 +11,12 @@ export interface CurrentProcess {
 
 const NAME = /^eider-(?:spool|spill)-(\d+)-[0-9a-f-]{36}$/;
 
-/** Unguessable, and it says whose it is. */
+/** Unguessable, and names its process. */
 export function folderName(use: "spool" | "spill", pid: number): string {
   return `eider-${use}-${pid}-${crypto.randomUUID()}`;
 }
 
-/** Removes what processes left that were killed while they wrote. What cannot be removed is somebody else's, and stays. */
+/** Deletes the folders of processes that were killed. Folders of other users cannot be deleted, and stay. */
 export async function sweep(parent: string, self: CurrentProcess): Promise<void> {
   for (const name of await readdir(parent).catch(() => [])) {
     const pid = NAME.exec(name)?.[1];
@@ -26,7 +26,7 @@ export async function sweep(parent: string, self: CurrentProcess): Promise<void>
   }
 }
 
-/** In a container every start has the same number: what bears ours and is older than we are was left by an earlier one. */
+/** In a container every process has the same id: a folder with ours that is older than this process is a leftover. */
 async function isLeft(folder: string, pid: number, self: CurrentProcess): Promise<boolean> {
   if (pid !== self.pid) return !self.isRunning(pid);
   const entry = await stat(folder).catch(() => undefined);

@@ -18,7 +18,7 @@ export const BUFFER_MARGIN = 16;
 /** Strings are copied in words, and the last word may reach beyond its string. */
 const TAIL = 16;
 
-/** Memory of its own, with room for a head of `start` bytes and `size` bytes behind it. */
+/** Allocates memory for a head of `start` bytes and `size` bytes behind it. */
 export function openBody(start: number, size: number): Body {
   const bytes = Buffer.allocUnsafeSlow(start + size + TAIL);
   return { bytes, view: viewOf(bytes), start, at: start, nodes: [], buffers: [] };
@@ -30,6 +30,6 @@ export function endBuffer(body: Body, length: number): void {
   body.buffers.push(at - body.start, length);
   const end = at + length;
   body.at = (end + 7) & ~7;
-  // The memory is not fresh: whatever it held before stays here.
+  // The memory is not zeroed, and must not reveal what it held before.
   bytes.fill(0, end, body.at);
 }

@@ -149,7 +149,7 @@ export const interval: FieldWriter = converted(4, (out, start, { data, validity,
   const stored = viewOf(data);
   const view = new DataView(out.buffer, out.byteOffset, out.byteLength);
   for (let row = from, at = start; row < to; row++, at += 4) {
-    // What stands in the place of a NULL may be anything, also too long an interval.
+    // The bytes of a NULL may be anything, such as too long an interval.
     if (!isValid(validity, row)) continue;
     const micros = stored.getBigInt64(row * 16 + 8, true);
     const excess = micros > MAX_MICROS || micros < -MAX_MICROS ? micros / DAY_MICROS : 0n;

@@ -30,8 +30,8 @@ function gathered(body: Body, spans: readonly Span[], rows: number): Uint8Array 
 }
 
 /**
- * Values where there are none become zero: the database leaves there what the memory held before, which may be of
- * another query and is none of the client's business.
+ * Sets the values of NULLs to zero: the database leaves there what the memory held before, which may be from
+ * another query.
  */
 export function clearNulls(valid: Uint8Array | undefined, values: Words, perRow: number): void {
   if (valid === undefined) return;

@@ -13,7 +13,7 @@ import { unionWriter } from "../values/union-writer.ts";
 import type { Writer } from "../values/writer.ts";
 import { fieldOf, quoteInPlace, writeField } from "./field.ts";
 
-/** NaN, Infinity and -Infinity: what JSON has no number for is not lost here. */
+/** NaN, Infinity and -Infinity, which JSON cannot represent. */
 const floats = floatText((out, at, value) => writeText(out, at, String(value)));
 
 /** The writer of a type's fields: the text that JSON has, without JSON's quotes. */

@@ -102,7 +102,7 @@ export function mapWriter(key: Cell, value: Cell, sink: Sink): Writer {
   };
 }
 
-/** Makes a JSON string of the value that stands from `from` to `to`, unless it is one. */
+/** Turns the value from `from` to `to` into a JSON string, unless it is one. */
 function asString(sink: Sink, from: number, to: number): number {
   if (sink.view.getUint8(from) === 0x22) return to;
   const text = Buffer.from(sink.bytes.subarray(from, to));

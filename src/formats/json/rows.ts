@@ -10,11 +10,11 @@ import { writeCell } from "./cell.ts";
 import { writerOf } from "./writer-of.ts";
 
 export interface RowsEncoder {
-  /** The rows as JSON objects, with `head` free bytes in front. The memory is the caller's. */
+  /** The rows as JSON objects, after `head` free bytes. The caller owns the memory. */
   encode(chunk: Chunk, head: number): Buffer;
 }
 
-/** What stands around each row: one character or none. */
+/** What surrounds each row: one character or none. */
 export interface RowDelimiters {
   readonly before: "," | "";
   readonly after: "\n" | "";
@@ -53,13 +53,13 @@ interface Names {
   readonly paddedLength: number;
 }
 
-/** A name stands in its key, and in a literal with room around it. */
+/** A name is in its key, and in a padded literal. */
 const nameCache = openLru<Names>({
   maxBytes: 8 * 1024 * 1024,
   bytesOf: ({ literals, paddedLength }) => literals.length * 256 + paddedLength * 2,
 });
 
-/** Most results have names that were seen before; making them anew takes a twentieth of the time of a page of 100 rows. */
+/** Most results have names that are cached. Encoding them takes a twentieth of the time of a page of 100 rows. */
 function namesOf(columns: readonly Column[], { before }: RowDelimiters): Names {
   const key = before + JSON.stringify(columns.map((column) => column.name));
   const known = nameCache.get(key);
