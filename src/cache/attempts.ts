@@ -5,27 +5,27 @@ import type { Snapshot } from "./cache.ts";
 import { asFailure } from "./refresh-failure.ts";
 import type { Job, RefreshPriority, RefreshQueue } from "./refresh-queue.ts";
 
-/** Something that is refreshed: one attempt at a time, and at most one more that has not begun. */
+/** Something that is refreshed: one attempt runs, and at most one more waits. */
 export interface RefreshTarget {
-  /** Every write that made it old. */
+  /** Counts the writes that made it stale. */
   readonly writes: { count: number };
   running: Attempt | undefined;
-  /** Begins when its turn comes and the running one is over. Whoever needs rows from now on shares it. */
+  /** Starts after the running one. All callers that need newer rows share it. */
   waiting: Attempt | undefined;
 }
 
-/** One refresh, from the first who wants it to its end. */
+/** One refresh, from the first request to its end. */
 export interface Attempt extends Job {
   priority: RefreshPriority;
-  /** Nobody wants it any more when all have left who waited for it; others run to their end. */
+  /** It is cancelled when its last waiter leaves; other attempts run to their end. */
   readonly endsWithWaiters: boolean;
   readonly waiters: Set<Waiter>;
   readonly signal: StopSignal;
   readonly abort: Stop["abort"];
-  /** How many writes it is sure to see. */
+  /** How many writes it certainly sees. */
   writes: number;
   startedAtMs: number;
-  /** By the time of the schedule; undefined while it waits for its turn. */
+  /** In schedule time; undefined while it waits. */
   beganAt: number | undefined;
 }
 
@@ -34,31 +34,31 @@ export type RefreshOutcome = { readonly kind: "made" } | { readonly kind: "faile
 
 type Waiter = (outcome: RefreshOutcome) => void;
 
-/** What becomes of the attempts of one kind of target. */
+/** Handles the attempts of one kind of target. */
 export interface RefreshHandlers<S extends RefreshTarget> {
-  /** `isScheduled`: nobody waits for it. */
+  /** `isScheduled`: no caller waits for it. */
   make(target: S, signal: StopSignal, isScheduled: boolean): Promise<Snapshot>;
-  /** Puts the new rows in the place of the old ones, before those who wait are told. */
+  /** Replaces the old rows, before waiters are notified. */
   made(target: S, snapshot: Snapshot, attempt: Attempt): void;
   failed(target: S, failure: RequestFailure, attempt: Attempt): void | Promise<void>;
-  /** After those who waited have been told. */
+  /** Called after waiters were notified. */
   settled(target: S): void;
 }
 
 export interface RefreshRequest<T> {
   readonly priority: RefreshPriority;
-  /** Only rows that are read from now on will do. */
+  /** Only rows that are read from now on are acceptable. */
   readonly newer: boolean;
   readonly signal: StopSignal | undefined;
   readonly endsWithWaiters: boolean;
-  /** Called in the very moment in which the attempt ends, so that nothing can go before it is leased. */
+  /** Called synchronously when the attempt ends, so that the snapshot is leased before it can be dropped. */
   readonly take: (outcome: RefreshOutcome) => T;
 }
 
 export interface Attempts<S extends RefreshTarget> {
   /** Refreshes, or shares a refresh that sees every write so far. */
   wait<T>(target: S, wish: RefreshRequest<T>): Promise<T>;
-  /** Refreshes when nobody does; nobody waits. */
+  /** Starts a background refresh, unless one runs or waits. */
   begin(target: S): void;
 }
 
@@ -123,7 +123,7 @@ export function openAttempts<S extends RefreshTarget>({ queue, now, time, handle
     }
   }
 
-  /** Puts an attempt that begins from now on into the queue, or forward in it. Those who wait for it must be known: it may begin at once. */
+  /** Queues an attempt, or moves it forward. Its waiters must be registered before: it may start at once. */
   function enqueue(target: S, attempt: Attempt, priority: RefreshPriority): void {
     if (RANK[priority] < RANK[attempt.priority]) attempt.priority = priority;
     if (target.waiting === attempt) {
@@ -131,7 +131,7 @@ export function openAttempts<S extends RefreshTarget>({ queue, now, time, handle
       return;
     }
     target.waiting = attempt;
-    // Behind a running one: its end puts this one into the queue.
+    // Behind a running one, which queues this one when it ends.
     if (target.running === undefined) queue.add(attempt, attempt.priority);
   }
 
@@ -160,7 +160,7 @@ function notify({ waiters }: Attempt, outcome: RefreshOutcome): void {
   waiters.clear();
 }
 
-/** Stops waiting when the call ends; the attempt goes on for the others. */
+/** Stops waiting when the call is cancelled; the attempt continues for the others. */
 function waitFor<T>(
   attempt: Attempt,
   take: (outcome: RefreshOutcome) => T,
@@ -180,7 +180,7 @@ function waitFor<T>(
       attempt.waiters.delete(waiter);
       reject(signal?.reason);
       const isAbandoned = attempt.endsWithWaiters && attempt.waiters.size === 0;
-      // One that has not begun can still be wanted by others until its turn.
+      // Other callers may still join an attempt that has not started.
       if (isAbandoned && attempt.beganAt !== undefined) attempt.abort(signal?.reason);
     };
     attempt.waiters.add(waiter);

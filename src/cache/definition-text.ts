@@ -20,7 +20,7 @@ export function isSameDefinition(one: CacheDefinition, other: CacheDefinition): 
   return one === other || textOf(one) === textOf(other);
 }
 
-/** A text that is another one when the query or the mode of a cache is: rows of another query are not added to. */
+/** Identifies the query and the mode of a cache: a refresh does not add to the rows of another query. */
 export function definitionText({ mode, connections, render }: CacheDefinition): string {
   const rendered = [FIRST, NEXT].map((variables) => render(variables));
   return JSON.stringify({ mode, connections, rendered }, (_, value: unknown) =>

@@ -25,19 +25,19 @@ export { ForeignCacheError } from "./store-layout.ts";
 
 export interface SnapshotStoreOptions {
   readonly now: () => number;
-  /** Another text each time, unlike that of any other process: a UUID. */
+  /** Returns a UUID. */
   readonly randomId: () => string;
   /** The name under which the cache database is attached. */
   readonly catalog?: string;
-  /** Other processes have the same database: what they use is left alone, and a refresh of theirs may be in the way of ours. */
+  /** Other processes share the database: their tables are not dropped, and their refreshes may conflict. */
   readonly shared?: { readonly fence: () => readonly Statement[] } | undefined;
 }
 
 const KEPT_RECORDS = 10_000;
-/** Old records go after so many new ones. */
+/** Old records are deleted after this many new ones. */
 const RECORDS_BETWEEN = 1_000;
 
-/** Snapshots as tables of an attached database. Rejects with a ForeignCacheError where that is not ours. decisions.md 8. */
+/** Snapshots as tables of an attached database. Rejects with a ForeignCacheError when it is not a cache of this version. */
 export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOptions): Promise<SnapshotStore> {
   const { now, randomId, catalog = "cache", shared } = options;
   await openLayout(engine, catalog);
@@ -45,10 +45,10 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
   const refresher = openRefresher(engine, { now, randomId, catalog, fence: shared?.fence });
   const space = await openSpace(engine, catalog);
   const schemas = new Map<string, Promise<unknown>>();
-  // The first one clears what an earlier process has left.
+  // The first one clears records of an earlier process.
   let recordsUntilClearing = 1;
 
-  /** Before the change that needs it, and once: two that make the same schema at the same time are in each other's way. */
+  /** Once, before the change that needs it: two transactions that create the same schema conflict. */
   function openSchema({ schema }: CacheName): Promise<unknown> {
     const known = schemas.get(foldName(schema));
     if (known !== undefined) return known;
@@ -107,7 +107,7 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
 
     async drop(snapshots) {
       if (snapshots.length === 0) return;
-      // What a template changes itself stays, whichever snapshot it was.
+      // A table that a template changes itself is never dropped.
       const tables = snapshots.filter((snapshot) => !isOwnTable(snapshot));
       const kept = snapshots.filter(({ physicalTable }) => !isResult(physicalTable)).map(({ uid }) => uid);
       const touches = [...tables.map(({ physicalTable }) => physicalTable), ...(kept.length > 0 ? ["snapshots"] : [])];

@@ -7,16 +7,16 @@ import { type LakeAddress, lakeAddress } from "./lake-address.ts";
 import type { After } from "./schedule.ts";
 import { inTransaction } from "./store-sql.ts";
 
-/** A DuckLake catalog that holds the cache. decisions.md 8. */
+/** A DuckLake catalog that holds the cache. */
 export interface Lake {
   /** The name under which it is attached. */
   readonly catalog: string;
   readonly metadataPath: string;
-  /** Where the rows lie, as Parquet; beside the catalog's file when absent. */
+  /** The folder of the Parquet files; next to the catalog's file when absent. */
   readonly dataPath: string | undefined;
 }
 
-/** Whether other processes may have the same catalog open: then one of them leads. */
+/** Whether other processes may share the catalog: then one of them is the leader. */
 export function isShared({ metadataPath }: Lake): boolean {
   return lakeAddress(metadataPath).kind === "postgres";
 }
@@ -29,7 +29,7 @@ export function attachSql({ catalog, metadataPath, dataPath }: Lake): string {
   }
   const settings = [
     ...(dataPath === undefined ? [] : [`DATA_PATH ${quoteLiteral(dataPath)}`]),
-    // A table for the few rows of each snapshot would be made in the catalog's database, and dropped while others read.
+    // Inlined rows would need a table per snapshot in the catalog's database, dropped while others read it.
     "DATA_INLINING_ROW_LIMIT 0",
   ];
   const extensions = ["ducklake", ...extensionsOf(address)].flatMap((name) => [`INSTALL ${name}`, `LOAD ${name}`]);
@@ -38,14 +38,14 @@ export function attachSql({ catalog, metadataPath, dataPath }: Lake): string {
     case "file":
       return together(extensions, attach(catalog, address.path, settings));
     case "sqlite": {
-      // Else whoever reads keeps others from writing.
+      // Otherwise readers block writers.
       const journal = ["META_JOURNAL_MODE 'WAL'", "META_BUSY_TIMEOUT 5000"];
       return together(extensions, attach(catalog, `sqlite:${address.path}`, [...settings, ...journal]));
     }
     case "postgres": {
       const { connection, password } = address;
       if (password === undefined) return together(extensions, attach(catalog, `postgres:${connection}`, settings));
-      // An address is shown in errors, a secret is not.
+      // Error messages show addresses, but not secrets.
       const made = `CREATE OR REPLACE SECRET ${quoteIdentifier(secret)} (TYPE postgres, PASSWORD ${quoteLiteral(password)})`;
       const used = [...settings, `META_SECRET ${quoteLiteral(secret)}`];
       return together([...extensions, made], attach(catalog, `postgres:${connection}`, used));
@@ -67,11 +67,11 @@ function together(before: readonly string[], last: string): string {
 
 const MOST_TRIES = 10;
 const PAUSE_MS = 100;
-/** Two processes that make the same catalog at the same time are in each other's way. */
+/** Two processes that create the same catalog at the same time conflict. */
 const MADE_BY_OTHERS =
   /Failed to initialize DuckLake[\s\S]*(?:duplicate key|already exists|could not serialize|locked)/i;
 
-/** Attaches the catalog, and makes it where there is none. Rejects with an EngineOpenError that holds no secret. */
+/** Attaches the catalog, and creates it if missing. Rejects with an EngineOpenError that holds no secret. */
 export async function attachLake(engine: Engine, lake: Lake, after: After): Promise<void> {
   const sql = attachSql(lake);
   for (let tries = 1; ; tries++) {
@@ -83,7 +83,7 @@ export async function attachLake(engine: Engine, lake: Lake, after: After): Prom
       if (tries === MOST_TRIES || !MADE_BY_OTHERS.test(message)) {
         throw new EngineOpenError(message, error instanceof EngineOpenError ? error.setting : undefined);
       }
-      // Who was faster is done by now, as a rule: others wait for each other in the catalog's database.
+      // The other process is usually done by now.
       if (tries > 1) await pause(after);
     }
   }
@@ -91,7 +91,7 @@ export async function attachLake(engine: Engine, lake: Lake, after: After): Prom
 }
 
 async function pause(after: After): Promise<void> {
-  // Timers of the service keep no process alive, and at its start nothing else does.
+  // `after` does not keep the process alive, and nothing else does during startup.
   const awake = setInterval(() => {}, PAUSE_MS);
   await new Promise<void>((resolve) => after(PAUSE_MS, resolve));
   clearInterval(awake);
@@ -103,7 +103,7 @@ function shown(error: unknown, { metadataPath }: Lake): string {
   return messageMask(secrets)(errorMessage(error));
 }
 
-/** Our bookkeeping is a row now and then: these go into the catalog's database, not into a file each. */
+/** Audit tables get few rows: these go into the catalog's database, not into a file each. */
 async function keepRecordsInline(engine: Engine, catalog: string): Promise<void> {
   const options = `ducklake_options(${quoteLiteral(catalog)})`;
   await inTransaction(engine, ["audit"], async (run) => {

@@ -15,28 +15,28 @@ import { openTiming } from "./timing.ts";
 export interface CachesOptions {
   readonly store: SnapshotStore;
   readonly definitions: readonly CacheDefinition[];
-  /** Milliseconds since 1970. It may be set while the service runs. */
+  /** Milliseconds since 1970. The clock may be changed while the service runs. */
   readonly now: () => number;
   readonly after?: After;
   readonly random?: () => number;
   readonly report: Report;
   readonly maxConcurrentRefreshes?: number;
-  /** For the tables of results, all together. */
+  /** The limit of all result caches together. */
   readonly maxBytes?: number;
-  /** Whether caches that are empty are filled at start. */
+  /** Whether empty caches are filled at startup. */
   readonly warmUp: boolean;
-  /** Other processes have the same catalog. */
+  /** Set when other processes share the catalog. */
   readonly sharing?: Sharing | undefined;
 }
 
-/** How soon one process sees what another has made. */
+/** How soon one process sees the snapshots of another. */
 const LOOK_EVERY_MS = 2_000;
 
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
-/** Results do not outlive the process: dropping them is only worth a moment. */
+/** Results do not outlive the process: shutdown does not wait long for their drop. */
 const CLOSE_WITHIN_MS = 1_000;
 
-/** Opens every cache with what is there from before: that is served at once. decisions 8. */
+/** Opens every cache with its existing snapshots, which are served at once. */
 export async function openCaches({
   store,
   definitions,
@@ -61,7 +61,7 @@ export async function openCaches({
   const looking = scheduledTask(() => void lookForOthers());
   let closed = false;
 
-  /** What ends because the service ends is no news. */
+  /** Failures during shutdown are not reported. */
   function tell(event: ServiceEvent): void {
     if (!closed) report(event);
   }
@@ -73,7 +73,7 @@ export async function openCaches({
   }
 
   async function lookForOthers(): Promise<void> {
-    // A catalog that cannot be read now is looked at again: until then the rows that are there stay.
+    // A catalog that cannot be read is retried: until then the current rows stay.
     const snapshots = await store.load().catch(() => []);
     if (closed) return;
     tables.adopt(snapshots);
@@ -123,7 +123,7 @@ export async function openCaches({
     },
   };
 
-  /** The beginning, the end and about ten steps between: a thousand caches are not a thousand lines. */
+  /** Reports the start, the end and about ten steps between, so that a thousand caches do not log a thousand lines. */
   function reportTenths(done: number, total: number, failed: number): void {
     if (done === total || done % Math.ceil(total / 10) === 0) tell({ kind: "cache-warm-up", done, total, failed });
   }

@@ -1,10 +1,10 @@
 /**
- * How urgent work is. `call`: a call runs its own query, at once; the engine bounds those. `read`: somebody waits for a shared
- * refresh. `background`: nobody waits.
+ * How urgent a refresh is. `call`: runs at once as the query of a call, limited by the engine. `read`: calls wait for a shared
+ * refresh. `background`: no call waits.
  */
 export type RefreshPriority = "call" | "read" | "background";
 
-/** A refresh that waits for its turn. */
+/** A refresh in the queue. */
 export interface Job {
   /** Never rejects. */
   readonly start: () => Promise<void>;
@@ -12,17 +12,17 @@ export interface Job {
   readonly stop: () => void;
 }
 
-/** How many refreshes run at once: those that somebody waits for come first. */
+/** Limits how many refreshes run at once: those that calls wait for come first. */
 export interface RefreshQueue {
   add(job: Job, priority: RefreshPriority): void;
-  /** Somebody waits for it now: it moves forward, unless it runs already. */
+  /** A call waits for it now: it moves forward, unless it runs already. */
   hasten(job: Job, priority: RefreshPriority): void;
-  /** Nothing begins any more; what runs is stopped and waited for. */
+  /** Starts nothing more; stops what runs and waits for it. */
   close(): Promise<void>;
 }
 
 export function openRefreshQueue(maxConcurrent: number): RefreshQueue {
-  // Sets keep the order of arrival, and anyone can leave at once.
+  // Sets keep the order of arrival, and allow removal.
   const queues = { read: new Set<Job>(), background: new Set<Job>() };
   const running = new Map<Job, Promise<void>>();
   let counted = 0;

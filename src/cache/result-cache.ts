@@ -25,29 +25,29 @@ interface Group {
   error: string | undefined;
 }
 
-/** The rows of one call. */
+/** The rows for one set of inputs. */
 interface Entry extends RefreshTarget, LruItem {
   readonly group: Group;
   readonly key: string;
   readonly due: ScheduledTask;
-  /** What it takes beside its rows. */
+  /** Its size without the rows. */
   readonly inputBytes: number;
   result: ScheduledResult;
   held: HeldSnapshot | undefined;
   /** How many writes the rows have seen. */
   seen: number;
-  /** From when on the rows are too old, by the time of the schedule. */
+  /** When the rows become too old, in schedule time. */
   lateFrom: number;
-  /** The last use when the refresh that runs, or ran last, began. */
+  /** The last use when the current or last refresh began. */
   useAtStart: number;
-  /** The last use before the rows were read from their source. */
+  /** The last use before the rows were read. */
   useBefore: number;
-  /** When somebody last read them here, by the time of the schedule. */
+  /** When they were last used, in schedule time. */
   usedAt: number;
   failures: number;
 }
 
-/** Results of calls, by what was asked. Bounded: least recently used go first. */
+/** Result caches: rows of calls by their inputs. The least recently used are evicted. */
 export interface ResultCaches {
   acquire(key: string, result: ScheduledResult, options: AcquireOptions): Promise<Lease>;
   invalidate(name: CacheName): void;
@@ -57,11 +57,11 @@ export interface ResultCaches {
   clear(): void;
 }
 
-/** No table is so small that any number of them can be kept. */
+/** The least that any table counts, so that their number is limited too. */
 const LEAST_BYTES = 1024;
-/** More results than these are not refreshed by one write; the others wait for their next read. */
+/** How many results one write refreshes; the others wait for their next read. */
 const MOST_AFTER_WRITE = 20;
-/** Nor are those that nobody has read for this long. */
+/** Results that were not used for this long are not refreshed either. */
 const RECENT_MS = 5 * 60_000;
 
 export function openResultCaches(
@@ -70,9 +70,9 @@ export function openResultCaches(
 ): ResultCaches {
   const groups = new Map<string, Group>();
   const lru = openLruOrder<Entry>();
-  /** Of all tables that are there, those included that only readers still hold. */
+  /** The size of all tables, including those that only readers still hold. */
   let bytes = 0;
-  /** Of all entries, beside their rows. */
+  /** The size of all entries without their rows. */
   let inputs = 0;
   const account: Account = {
     idle: makeRoom,
@@ -130,7 +130,7 @@ export function openResultCaches(
     return entry;
   }
 
-  /** Readers keep what they have; the next one makes it anew. */
+  /** Current readers keep the rows; the next call queries them again. */
   function forget(entry: Entry): void {
     if (entry.held !== undefined) leases.retire(entry.held);
     entry.held = undefined;
@@ -150,11 +150,11 @@ export function openResultCaches(
     }
   }
 
-  /** Its time has come: whoever reads it is spared the wait, and what nobody reads makes room. */
+  /** Its refresh is due: entries that are used are refreshed, others are dropped. */
   function refreshOrForget(entry: Entry): void {
     const { scheduleMs } = entry.result;
     const wasRead = entry.lastUse > entry.useBefore;
-    // While refreshes fail, it is kept as long as it is read.
+    // While refreshes fail, it is kept as long as it is used.
     const wasReadLately = schedule.time() <= entry.usedAt + goodFor(scheduleMs, 0);
     if (wasRead && wasReadLately) attempts.begin(entry);
     else forget(entry);
@@ -177,11 +177,11 @@ export function openResultCaches(
   }
 
   function failed(entry: Entry, failure: RequestFailure, { signal }: Attempt): void {
-    // All callers left, or the service stops: nothing is wrong with it.
+    // All callers left, or the service shuts down: not a failure.
     if (signal.aborted) return;
-    // The template may have refused because this caller must not see the rows any more.
+    // The template may have rejected because this caller must no longer see the rows.
     if (failure.failure.kind === "refused-by-template") forget(entry);
-    // Without old rows, those who wait get the failure itself.
+    // Without old rows, waiters get the failure itself.
     if (entry.held === undefined) return;
     const { group, result } = entry;
     if (entry.failures++ === 0) group.failing++;
@@ -192,7 +192,7 @@ export function openResultCaches(
     group.error = message;
   }
 
-  /** Whether it was the last one of its cache that failed. */
+  /** Whether it was the last failing entry of its cache. */
   function worksAgain(entry: Entry): boolean {
     const { group } = entry;
     if (entry.failures === 0) return false;
@@ -205,9 +205,9 @@ export function openResultCaches(
 
   function settled(entry: Entry): void {
     const { held, result, due, waiting } = entry;
-    // Too large to be kept: those who waited have it now.
+    // Too large to be cached: the waiters have leased it by now.
     if (held === undefined || held.account === undefined) forget(entry);
-    // Its time came while callers refreshed it, and then they left.
+    // It fell due while callers refreshed it, and then they left.
     else if (result.scheduleMs !== undefined && due.place < 0 && waiting === undefined)
       schedule.set(due, timing.retry(result.scheduleMs, 1));
     makeRoom();
@@ -217,7 +217,7 @@ export function openResultCaches(
     return schedule.time() > lateFrom;
   }
 
-  /** Whoever asks goes on to use the rows, though nobody acquires them. */
+  /** Counts as a use: the caller reuses the rows without a new lease. */
   function isCurrent(entry: Entry, held: HeldSnapshot): boolean {
     if (entry.held !== held || entry.seen !== entry.writes.count) return false;
     const time = schedule.time();

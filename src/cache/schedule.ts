@@ -2,12 +2,12 @@ import type { After } from "../time-limit.ts";
 
 export type { After };
 
-/** Something that falls due. It belongs to one schedule. */
+/** A task that falls due. It belongs to one schedule. */
 export interface ScheduledTask {
   readonly work: () => void;
-  /** By the time of the schedule. */
+  /** In schedule time. */
   at: number;
-  /** Where it stands in the heap; -1 when it is not scheduled. */
+  /** Its index in the heap; -1 when it is not scheduled. */
   place: number;
 }
 
@@ -15,21 +15,21 @@ export function scheduledTask(work: () => void): ScheduledTask {
   return { work, at: 0, place: -1 };
 }
 
-/** When what falls due: one timer for everything. */
+/** Runs tasks when they fall due, with one timer for all. */
 export interface Schedule {
-  /** Milliseconds that never run backwards, whatever becomes of the clock. */
+  /** Milliseconds that never run backwards, even when the clock is changed. */
   time(): number;
-  /** It falls due so much later than now, and no longer at the time that it had before. */
+  /** Schedules it, instead of its earlier time if any. */
   set(due: ScheduledTask, delayMs: number): void;
   clear(due: ScheduledTask): void;
   /** Milliseconds until it is due; undefined when it is not scheduled. */
   remaining(due: ScheduledTask): number | undefined;
-  /** Before, everything waits. */
+  /** Until then, nothing runs. */
   start(): void;
   close(): void;
 }
 
-/** A machine that slept, or whose clock was set, notices within this time. It also keeps timers below their largest delay. */
+/** How soon a suspended machine or a changed clock is noticed. It is also below the largest timer delay. */
 const LONGEST_WAIT_MS = 60_000;
 
 export function openSchedule({ now, after }: { readonly now: () => number; readonly after: After }): Schedule {
@@ -57,7 +57,7 @@ export function openSchedule({ now, after }: { readonly now: () => number; reado
   }
 
   function tick(): void {
-    // The timer has waited that long, even when the clock was set back meanwhile.
+    // The timer has waited that long, even if the clock was set back meanwhile.
     elapsed = Math.max(time(), timer?.until ?? 0);
     timer = undefined;
     const until = elapsed;
@@ -72,7 +72,7 @@ export function openSchedule({ now, after }: { readonly now: () => number; reado
     time,
     set(due, delayMs) {
       remove(heap, due);
-      // At least a moment later: what is set while it is due comes with the next tick.
+      // At least one millisecond later, so that a task that reschedules itself runs in the next tick.
       due.at = time() + Math.max(1, delayMs);
       insert(heap, due);
       arm();
@@ -91,13 +91,13 @@ export function openSchedule({ now, after }: { readonly now: () => number; reado
   };
 }
 
-/** The default timer: it keeps no process alive. */
+/** The default timer: it does not keep the process alive. */
 export const afterMs: After = (ms, work) => {
   const timer = setTimeout(work, ms).unref();
   return () => clearTimeout(timer);
 };
 
-// A binary heap whose items know their place, so that any of them can be taken out.
+// A binary heap whose items know their index, so that any of them can be removed.
 
 function insert(heap: ScheduledTask[], due: ScheduledTask): void {
   due.place = heap.length;

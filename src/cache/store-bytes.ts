@@ -11,15 +11,15 @@ const WIDTHS: ReadonlyMap<string, number> = new Map([
   ...widths(16, "HUGEINT UHUGEINT DECIMAL UUID INTERVAL"),
 ]);
 
-/** What a value of any length takes beside its bytes. */
+/** The overhead of a value of variable length. */
 const REFERENCE = 16;
-/** What a table with a single row takes, and each of its columns: measured with DuckDB 1.5 in memory. */
+/** The size of a table with one row, and of each column: measured with DuckDB 1.5 in memory. */
 const TABLE = 16_384;
 const COLUMN = 26_624;
 
 export interface TableSize {
   readonly rows: number;
-  /** About as many as it takes up in memory, rather more than less. */
+  /** An estimate of its memory, rather too high than too low. */
   readonly bytes: number;
 }
 

@@ -5,15 +5,15 @@ import { allSnapshots, deleteSnapshot } from "./store-records.ts";
 import { inTransaction, look, type Run } from "./store-sql.ts";
 
 interface Leftovers {
-  /** Tables of ours that no snapshot is in. */
+  /** Tables of caches that no snapshot uses. */
   readonly tables: readonly { readonly schema: string; readonly table: string }[];
   /** Snapshots whose table is gone. */
   readonly uids: readonly string[];
 }
 
 /**
- * Drops tables of ours that belong to nothing: rows of calls that an earlier process has answered, and what somebody's own
- * SQL has left behind. What cannot be cleared now does no harm.
+ * Drops tables of caches that no snapshot uses: results of an earlier process, and what other SQL in the cache database
+ * has left behind. What cannot be dropped does no harm.
  */
 export async function clearLeftovers(engine: Engine, catalog: string): Promise<void> {
   const { tables, uids } = await look(engine, (run) => findLeftovers(run, catalog));

@@ -3,7 +3,7 @@ import type { CacheMode, CacheName, RefreshRecord, Snapshot } from "./cache.ts";
 import { auditTable } from "./store-layout.ts";
 import type { Run } from "./store-sql.ts";
 
-/** The newest snapshot of a cache, as the bookkeeping has it. */
+/** The newest snapshot of a cache, from the audit tables. */
 export interface CurrentSnapshot {
   readonly id: number;
   readonly physicalTable: string;
@@ -13,7 +13,7 @@ export interface CurrentSnapshot {
 
 const OF_CACHE = "lower(schema_name) = lower($1) AND lower(table_name) = lower($2)";
 
-/** `definition` is compared by its hash: queries may hold what is nobody's business. */
+/** `definition` is stored as a hash: queries may hold secrets. */
 export async function currentSnapshot(
   run: Run,
   catalog: string,
@@ -48,7 +48,7 @@ export function insertSnapshot(catalog: string, snapshot: Snapshot, definition: 
   );
 }
 
-/** Forgets the snapshots of a cache that were in a table of this name: it holds other rows now, or is gone. */
+/** Deletes the snapshots of a cache that were in a table of this name: it holds other rows now, or is gone. */
 export function deleteSnapshotsIn(catalog: string, name: CacheName, table: string): Statement {
   return statement(
     `DELETE FROM ${auditTable(catalog, "snapshots")} WHERE ${OF_CACHE} AND lower(physical_table) = lower($3)`,
@@ -135,7 +135,7 @@ export async function newestRecords(run: Run, catalog: string, limit: number): P
   }));
 }
 
-/** Keeps about so many of the newest records: a cache that is refreshed each second would fill the disk with them. */
+/** Keeps about this many of the newest records: a cache that is refreshed each second would fill the disk with them. */
 export function deleteOldRecords(catalog: string, kept: number): Statement {
   const refreshes = auditTable(catalog, "refreshes");
   return statement(

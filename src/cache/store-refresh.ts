@@ -18,10 +18,10 @@ import { columnsIfThere, databaseMessage, look, type Run } from "./store-sql.ts"
 
 export interface StoreOptions {
   readonly now: () => number;
-  /** Another text each time, unlike that of any other process. */
+  /** Returns a UUID. */
   readonly randomId: () => string;
   readonly catalog: string;
-  /** Statements at the beginning of a refresh, which fail where it must not be. */
+  /** Statements at the start of a refresh, which fail when this process must not refresh. */
   readonly fence?: (() => readonly Statement[]) | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface Refresher {
   refresh(definition: CacheDefinition, previous: Snapshot | undefined, signal: StopSignal): Promise<Snapshot>;
 }
 
-/** Somebody else has refreshed the same cache meanwhile. */
+/** Another process has refreshed the same cache meanwhile. */
 class Overtaken extends Error {}
 
 const MOST_TRIES = 5;
@@ -54,13 +54,13 @@ export function openRefresher(engine: Engine, options: StoreOptions): Refresher 
     const touches = mentioned(
       name.table,
       physicalTable,
-      // Whoever has read through the view has read this one.
+      // Queries that use the view depend on this table.
       ...(before.current === undefined ? [] : [before.current.physicalTable]),
       ...named,
       "snapshots",
       "refreshes",
     );
-    // Once: a process that was stopped for a while must not be let through when it tries again.
+    // Once: a process that was suspended for a while must fail when it retries.
     const guards = fence();
     return engine.change({ connections, touches, signal }, async (run) => {
       for (const guard of guards) await run(guard);
@@ -96,9 +96,9 @@ export function openRefresher(engine: Engine, options: StoreOptions): Refresher 
   };
 }
 
-/** What a refresh finds. */
+/** What a refresh finds before it starts. */
 interface CurrentState {
-  /** Tells definitions apart. */
+  /** Identifies the definition. */
   readonly text: string;
   readonly current: CurrentSnapshot | undefined;
   /** The current snapshot, when the new rows can be added to it. */
@@ -107,12 +107,12 @@ interface CurrentState {
 
 interface Base extends NonNullable<TableFill["base"]> {
   readonly id: number;
-  /** The largest cursor value, as DuckDB writes it. */
+  /** The largest cursor value, as DuckDB formats it. */
   readonly mark: string | undefined;
   readonly isOwn: boolean;
 }
 
-/** A refresh that has looked around, and changed nothing yet. */
+/** A refresh that has read the current state, and changed nothing yet. */
 interface RefreshPlan {
   readonly definition: CacheDefinition;
   readonly before: CurrentState;
@@ -132,7 +132,7 @@ async function findBefore(
   if (current === undefined) return { text, current, base: undefined };
   const { id, physicalTable, isOfDefinition } = current;
   const isOwn = isOwnTable({ name, physicalTable });
-  // Who changes a table by itself knows best what to do with rows from before.
+  // A template that changes its own table handles existing rows itself.
   if (!isOfDefinition && !isOwn) return { text, current, base: undefined };
   const table = tableIn(catalog, name.schema, physicalTable);
   try {
@@ -143,13 +143,13 @@ async function findBefore(
     const mark = hasMark ? await largest(run, table, cursor) : undefined;
     return { text, current, base: { id, table, columns, mark, isOwn } };
   } catch (error) {
-    // It cannot be read any more: all rows anew.
+    // It is unreadable: rebuild all rows.
     if (databaseMessage(error) === undefined) throw error;
     return { text, current, base: undefined };
   }
 }
 
-/** A table that its template changes is there, whoever knows of it. */
+/** A table that its template changes exists independently of known snapshots. */
 function withoutBase(found: CurrentState): CurrentState {
   return found.base?.isOwn === true ? found : { ...found, base: undefined };
 }
@@ -159,23 +159,23 @@ async function largest(run: Run, table: string, cursor: string): Promise<string 
   return value ?? undefined;
 }
 
-/** Renders for what was found. A template that changes its own table, and one that does not, start anew after each other. */
+/** Renders for the current state. Switching to or from a template that changes its own table rebuilds all rows. */
 function renderFor(
   { render }: CacheDefinition,
   { base }: CurrentState,
   { id, startedAtMs }: { readonly id: number; readonly startedAtMs: number },
 ): { readonly statements: RefreshStatements; readonly base: Base | undefined } {
-  const anew: RefreshVariables = {
+  const first: RefreshVariables = {
     snapshotId: id,
     snapshotTimestamp: new Date(startedAtMs).toISOString(),
     previousSnapshotId: undefined,
     previousSnapshotTimestamp: undefined,
   };
   if (base !== undefined) {
-    const statements = render({ ...anew, previousSnapshotId: base.id, previousSnapshotTimestamp: base.mark });
+    const statements = render({ ...first, previousSnapshotId: base.id, previousSnapshotTimestamp: base.mark });
     if ((statements.kind === "own") === base.isOwn) return { statements, base };
   }
-  return { statements: render(anew), base: undefined };
+  return { statements: render(first), base: undefined };
 }
 
 async function changeOwnTable(

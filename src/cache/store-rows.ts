@@ -5,7 +5,7 @@ import type { CacheMode } from "./cache.ts";
 import { columnNames, foldName } from "./store-names.ts";
 import { columnsOf, type Run, type TableColumn } from "./store-sql.ts";
 
-/** The columns of a query are not those of the snapshot that it was to be added to. */
+/** The columns of a query differ from those of the snapshot that its rows would be added to. */
 export class ColumnsChanged extends Error {}
 
 /** Where the rows of a query go. Names are ready for SQL. */
@@ -14,17 +14,17 @@ export interface TableFill {
   readonly target: string;
   /** A temporary table that may be used on the way. */
   readonly stage: string;
-  /** The snapshot that the new rows are added to; undefined: all rows anew. */
+  /** The snapshot that the new rows are added to; undefined: rebuild all rows. */
   readonly base: { readonly table: string; readonly columns: readonly TableColumn[] } | undefined;
 }
 
-/** Runs statements and makes a table of the rows of the last one. Rejects with ColumnsChanged when they do not fit to the base. */
+/** Runs statements and creates a table of the last one's rows. Rejects with ColumnsChanged if they do not match the base. */
 export async function fillTable(run: Run, statements: readonly Statement[], filling: TableFill): Promise<void> {
   const { mode, target, stage, base } = filling;
   for (const each of statements.slice(0, -1)) await run(each);
   const query = await namedQuery(run, statements.at(-1));
   checkColumns(mode, query.names);
-  // Only one key of its kind is kept, also at the first fill: for that the rows are looked at twice.
+  // Duplicate keys are removed, also at the first fill: that needs a temporary table.
   if (mode.kind === "full" || (mode.kind === "append" && base === undefined)) {
     await run({ sql: `CREATE TABLE ${target} AS ${query.sql}`, values: query.values });
     return;
@@ -38,7 +38,7 @@ export async function fillTable(run: Run, statements: readonly Statement[], fill
   await run(statement(`DROP TABLE ${rows}`));
 }
 
-/** The rows of one query, under names that a table can have. The newline ends a comment that it may end with. */
+/** The rows of one query, with unique column names. The newline ends a trailing comment. */
 async function namedQuery(
   run: Run,
   query: Statement | undefined,
@@ -86,7 +86,7 @@ function combined(mode: Exclude<CacheMode, { kind: "full" }>, rows: string, base
   }
 }
 
-/** Rows beyond the mark; those at the mark, and those without a cursor, as far as they are not there yet. decisions.md 8. */
+/** Rows beyond the mark; those at the mark, and those without a cursor, only if they are not cached yet. */
 function appended(rows: string, base: string, cursor: string): string {
   const mark = `(SELECT max(${cursor}) FROM ${base})`;
   const atTheMark = `${cursor} = ${mark} OR ${cursor} IS NULL`;
@@ -105,7 +105,7 @@ function merged(rows: string, base: string, mode: Merge): string {
     UNION ALL (${newestOfEachKey(rows, mode)})`;
 }
 
-/** Of equal cursors the one that the query gives last. */
+/** Of equal cursors, the last row of the query wins. */
 function newestOfEachKey(rows: string, { cursor, primaryKey }: Merge): string {
   return `SELECT * FROM ${rows} QUALIFY row_number() OVER (PARTITION BY ${primaryKey.map(quoteIdentifier).join(", ")}
     ORDER BY ${quoteIdentifier(cursor)} DESC NULLS LAST, rowid DESC) = 1 ORDER BY rowid`;

@@ -32,18 +32,18 @@ export async function columnsOf(run: Run, { sql, values }: Statement): Promise<r
   return rows.map(([name, type]) => ({ name: name ?? "", type: type ?? "" }));
 }
 
-/** Undefined where there is no such table. */
+/** Undefined if there is no such table. */
 export async function columnsIfThere(run: Run, table: string): Promise<readonly TableColumn[] | undefined> {
   try {
     return await columnsOf(run, statement(table));
   } catch (error) {
-    // A name that is not there does not end the transaction.
+    // A missing name does not end the transaction.
     if (databaseMessage(error)?.startsWith("Catalog Error")) return undefined;
     throw error;
   }
 }
 
-/** What the database said of a statement; undefined when it was something else that went wrong. */
+/** The database's message; undefined for other failures. */
 export function databaseMessage(error: unknown): string | undefined {
   return error instanceof RequestFailure && error.failure.kind === "query-failed" ? error.failure.message : undefined;
 }

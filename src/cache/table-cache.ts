@@ -21,7 +21,7 @@ export function openTableCaches(
     time: schedule.time,
     handlers: {
       make: async ({ definition, current }, signal, isScheduled) => {
-        // By schedule the leader refreshes, and the others find what it has made.
+        // The leader runs scheduled refreshes, and the others adopt its snapshots.
         if (isScheduled && sharing?.leads() === false && current !== undefined) {
           return newestOf(await store.load(), definition.name) ?? current.snapshot;
         }
@@ -46,7 +46,7 @@ export function openTableCaches(
     }
   }
 
-  /** It may be from the future of a clock that was set back. */
+  /** Never negative, even when the clock was set back. */
   function ageOf({ createdAtMs }: Snapshot): number {
     return Math.max(0, now() - createdAtMs);
   }
@@ -72,9 +72,9 @@ export function openTableCaches(
 
   function put(cache: TableCache, snapshot: Snapshot): void {
     const { current } = cache;
-    // A refresh that found nothing new may give back the snapshot that was there.
+    // A refresh that found nothing new may return the same snapshot.
     if (current?.snapshot.uid === snapshot.uid) return;
-    // A template that changes its own table has changed that of the snapshot before, too: it is no more.
+    // A template that changes its own table has overwritten the snapshot before.
     if (current !== undefined && current.snapshot.physicalTable !== snapshot.physicalTable) cache.older.push(current);
     cache.current = leases.hold(snapshot);
   }
@@ -94,7 +94,7 @@ export function openTableCaches(
   }
 
   function failed(cache: TableCache, failure: RequestFailure, attempt: Attempt): Promise<void> | undefined {
-    // Interrupted because the service stops: nothing is wrong with it.
+    // Interrupted by shutdown: not a failure.
     if (attempt.signal.aborted) return undefined;
     const { definition } = cache;
     const message = reasonOf(failure);
@@ -151,7 +151,7 @@ export function openTableCaches(
     return cache;
   }
 
-  /** Waits for a refresh, which runs to its end whoever leaves. */
+  /** Waits for a refresh, which runs to its end even when callers leave. */
   function refreshed<T>(
     cache: TableCache,
     { signal, refresh }: { readonly signal: AcquireOptions["signal"] | undefined; readonly refresh: boolean },
@@ -175,7 +175,7 @@ export function openTableCaches(
     async refreshAfterWrite(name) {
       const cache = caches.get(cacheKey(name));
       if (cache === undefined) return;
-      // Nobody else waits for it: until it is there, reads find the rows from before.
+      // Until it is done, other reads get the old rows.
       await refreshed(cache, { signal: undefined, refresh: true }, (outcome) => {
         if (outcome.kind === "failed") cache.writes.count++;
       });
@@ -252,7 +252,7 @@ export function openTableCaches(
     }
   }
 
-  /** What another template has made is old: whoever reads it next waits for new rows. */
+  /** Rows of another template are stale: the next read waits for new ones. */
   function change(cache: TableCache, definition: CacheDefinition): void {
     cache.definition = definition;
     cache.writes.count++;

@@ -1,9 +1,9 @@
 import { type FileHandle, open, rm } from "node:fs/promises";
 
-/** A file that is complete and has no name any more: it is gone when it is closed, and when the process dies. */
+/** A complete file without a name: it disappears when it is closed, or when the process exits. */
 export interface SpooledFile {
   readonly size: number;
-  /** Its bytes from the beginning, read as they are asked for. Each piece belongs to the caller. */
+  /** Its bytes from the start, read on demand. The caller owns each piece. */
   pieces(): AsyncIterable<Uint8Array>;
   /** The owner must call it in any case; a second call does nothing. */
   close(): Promise<void>;
@@ -15,7 +15,7 @@ const PIECE_BYTES = 256 * 1024;
 /** A file that is written piece by piece. It has no name from the start. */
 export interface GrowingFile {
   append(bytes: Uint8Array): Promise<void>;
-  /** What has been written; nothing is appended any more. */
+  /** The complete file; nothing more is appended. */
   written(): SpooledFile;
 }
 

@@ -10,7 +10,7 @@ export interface EngineRoom {
 const SHARE_OF_MEMORY = 0.6;
 const MIB = 1_048_576;
 const LEAST_MIB = 64;
-/** Rows that a query buffers ahead of its reader. A quarter of DuckDB's default costs no time and halves memory for slow readers. */
+/** Rows that a query buffers ahead of its reader. A quarter of DuckDB's default is as fast, with half the memory. */
 const ROWS_AHEAD = "256KiB";
 
 /** The project's settings, with defaults for those that it does not set. */

@@ -36,7 +36,7 @@ export async function describeStatement(
   statement: Statement,
 ): Promise<readonly Column[] | undefined> {
   if (statement.values.length === 0) return columnsOfSql(native, statement.sql);
-  // A column's type may depend on that of a value, which a prepared statement does not know. Constants are not allowed everywhere.
+  // A column's type may depend on that of a value. Constants show it, but are not allowed everywhere.
   const known = await columnsOfSql(native, withConstants(statement));
   return known ?? (await columnsOfSql(native, statement.sql));
 }
