@@ -62,7 +62,7 @@ for (const [kind, testWith, make] of [
     ]);
   });
 
-  testWith(`a catalog in ${kind}: who reads keeps nobody from writing`, async () => {
+  testWith(`a catalog in ${kind}: readers do not block writers`, async () => {
     await using made = await make();
     await using t = await made.open();
     await t.sql("CREATE TABLE cache.audit.t (a INTEGER)");

@@ -126,7 +126,7 @@ testWithLake("signs of the leader do not pile up", async () => {
   await a.leadership.close();
 });
 
-testWithLake("an empty table is made anew", async () => {
+testWithLake("an empty table is created again", async () => {
   await using made = await fileLake();
   await using t = await made.open();
   const stage = newStage();
@@ -187,7 +187,7 @@ testWithPostgresLake(
     expect(a.leadership.isLeader()).toBe(false);
     expect(await holders(ta)).toEqual([["b", 2]]);
     await a.leadership.close();
-    // Nobody is put out of office by one who left.
+    // A process that has left does not depose the new leader.
     expect(await holders(ta)).toEqual([["b", 2]]);
     await b.leadership.close();
   },

@@ -33,7 +33,7 @@ const PATIENCE_MS = 250;
 const LEAST_WAITING = 80;
 const MOST_WAITING = 1_000;
 /** Measurements older than this are dropped. */
-const REMEMBERED_MS = 10_000;
+const MEASUREMENT_MS = 10_000;
 /** The interval is a moving average over this many admissions. */
 const TURNS = 32;
 
@@ -55,7 +55,7 @@ export function openQueueBound({ size, maxWaiting, now }: QueueBoundOptions): Qu
 
   function begin(): void {
     standingSince = now();
-    if (emptySince === undefined || standingSince - emptySince < REMEMBERED_MS) return;
+    if (emptySince === undefined || standingSince - emptySince < MEASUREMENT_MS) return;
     interval = 0;
     turns = 0;
   }

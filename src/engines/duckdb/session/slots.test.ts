@@ -46,7 +46,7 @@ function call(slots: Slots, of: QueueGroup, connections: readonly string[] = [])
 
 const calls = (count: number, make: () => Call): readonly Call[] => Array.from({ length: count }, make);
 const running = (all: readonly Call[]): number => all.filter((each) => each.state() === "runs").length;
-/** Whoever was let in has noticed. */
+/** Lets admitted calls continue. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 function opened(options: Partial<SlotsOptions> = {}): Slots & { pass(ms: number): void } {
@@ -73,7 +73,7 @@ describe("fair shares", () => {
     }
   });
 
-  test("whoever comes beside a flood waits for one query at most, and gets an equal part", async () => {
+  test("a group beside a flood waits for one query at most, and gets an equal share", async () => {
     const slots = opened({ size: 2 });
     const flood = calls(100, () => call(slots, group("slow")));
     const others = calls(10, () => call(slots, group("quick")));
@@ -90,7 +90,7 @@ describe("fair shares", () => {
     expect(running(flood)).toBe(2 - 1 + 1);
   });
 
-  test("three groups, ten slots: three each, whoever came first, and one for whoever else may come", async () => {
+  test("three groups, ten slots: three each, whichever came first, and one is reserved", async () => {
     const slots = opened({ size: 10 });
     const first = calls(50, () => call(slots, group("a")));
     const second = calls(50, () => call(slots, group("b")));
@@ -123,7 +123,7 @@ describe("fair shares", () => {
     expect([running(flood), slots.running()]).toEqual([7, 8]);
   });
 
-  test("nobody came for long: a group has all of them again", () => {
+  test("with no other group for long, a group has all slots again", () => {
     const slots = opened({ size: 8 });
     call(slots, group("quick")).leave();
     slots.pass(60_000);
@@ -180,7 +180,7 @@ describe("beyond the bound", () => {
     expect(call(opened({ size: 1, maxWaiting: 0 }), group("a")).state()).toBe("runs");
   });
 
-  test("nobody may wait: what finds no slot is refused", () => {
+  test("without a queue, what finds no slot is rejected", () => {
     const slots = opened({ size: 1, maxWaiting: 0 });
     expect(calls(2, () => call(slots, group("a"))).map((each) => each.state())).toEqual(["runs", "refused"]);
   });
@@ -218,7 +218,7 @@ describe("beyond the bound", () => {
       await settled();
     }
     expect([slots.waiting(), slots.running()]).toEqual([0, 0]);
-    // With slow queries another burst finds room for a team and its tools; later nobody knows how slow they are.
+    // With slow queries a small team still fits into the queue; later the measurement expires.
     for (const each of calls(80, () => call(slots, group("a")))) {
       slots.pass(50);
       each.leave();
@@ -238,7 +238,7 @@ describe("beyond the bound", () => {
 });
 
 describe("giving up", () => {
-  test("whoever waits can leave, and the next one moves up", async () => {
+  test("a waiting call can leave, and the next one moves up", async () => {
     const slots = opened({ size: 1 });
     const [first, second, third] = calls(3, () => call(slots, group("a"))) as [Call, Call, Call];
     second.cancel();
