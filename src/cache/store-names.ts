@@ -59,23 +59,6 @@ export function foldName(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 
-/** Names for the columns of a table: the second `a` or `A` gets `_1`, the third `_2`, skipping names that exist. */
-export function columnNames(names: readonly string[]): readonly string[] {
-  const taken = new Set(names.map(foldName));
-  const seen = new Set<string>();
-  return names.map((name) => {
-    if (!seen.has(foldName(name))) {
-      seen.add(foldName(name));
-      return name;
-    }
-    let number = 1;
-    while (taken.has(foldName(`${name}_${number}`))) number += 1;
-    const unique = `${name}_${number}`;
-    taken.add(foldName(unique));
-    return unique;
-  });
-}
-
 /** Names in the forms in which SQL may mention them: also with doubled quotes. */
 export function mentioned(...names: readonly string[]): readonly string[] {
   return [...new Set(names.flatMap((name) => [name, name.replaceAll('"', '""')]))];

@@ -1,8 +1,9 @@
 import { RequestFailure } from "../failure.ts";
+import { makeUnique } from "../result/column-names.ts";
 import { quoteIdentifier } from "../sql/quote.ts";
 import { type Statement, statement } from "../sql/statement.ts";
 import type { CacheMode } from "./cache.ts";
-import { columnNames, foldName } from "./store-names.ts";
+import { foldName } from "./store-names.ts";
 import { columnsOf, type Run, type TableColumn } from "./store-sql.ts";
 
 /** The columns of a query differ from those of the snapshot that its rows would be added to. */
@@ -46,7 +47,10 @@ async function namedQuery(
   if (query === undefined) throw failure("The template holds no statement.");
   const { sql, values } = query;
   const columns = await columnsOf(run, { sql: `(${sql}\n)`, values });
-  const names = columnNames(columns.map(({ name }) => name));
+  const names = makeUnique(
+    columns.map(({ name }) => name),
+    foldName,
+  );
   return { sql: `SELECT * FROM (${sql}\n) AS q(${names.map(quoteIdentifier).join(", ")})`, values, names };
 }
 

@@ -69,6 +69,11 @@ export interface Window {
 /** A file format that the engine itself can write. */
 export type FileKind = "parquet";
 
+export interface NewFile {
+  readonly kind: FileKind;
+  readonly path: string;
+}
+
 /** Rows that were written into a file. */
 export interface FileRows {
   readonly total: number | undefined;
@@ -143,7 +148,7 @@ export interface Engine {
   /** Attaches a database that no other process changes. Rejects with an EngineOpenError. */
   attach(alias: string, sql: string): Promise<void>;
   /** Writes the rows of a read into a new file. Rejects with a RequestFailure; the caller then removes the file. */
-  readIntoFile(read: Read, file: { readonly kind: FileKind; readonly path: string }): Promise<FileRows>;
+  readIntoFile(read: Read, file: NewFile): Promise<FileRows>;
   /** Queries that run or wait. */
   activity(): { readonly running: number; readonly waiting: number };
   savings(): EngineSavings;
@@ -211,6 +216,17 @@ export interface EngineOptions {
   readonly maxValueBytes?: number | undefined;
 }
 
+export interface OpenOptions extends EngineOptions {
+  readonly path: string | undefined;
+  readonly settings: ReadonlyMap<string, string>;
+  /** Bytes of memory available to the process. The engine uses a share of it, unless the settings limit it. */
+  readonly memoryBytes?: number | undefined;
+  /** Where queries spill what does not fit into memory. */
+  readonly spillFolder?: string | undefined;
+  /** The one folder for `readIntoFile`: it may write there even where the settings forbid files. */
+  readonly fileFolder?: string | undefined;
+}
+
 /** An engine that a project may run on. */
 export interface EngineType {
   readonly dialect: Dialect;
@@ -218,16 +234,5 @@ export interface EngineType {
   /** Whether the message of a failed query means that the engine must be reopened. */
   isLost(message: string): boolean;
   /** In memory without a path; settings by name. Rejects with an EngineOpenError. */
-  open(
-    options: EngineOptions & {
-      readonly path: string | undefined;
-      readonly settings: ReadonlyMap<string, string>;
-      /** Bytes of memory available to the process. The engine uses a share of it, unless the settings limit it. */
-      readonly memoryBytes?: number | undefined;
-      /** Where queries spill what does not fit into memory. */
-      readonly spillFolder?: string | undefined;
-      /** The one folder for `readIntoFile`: it may write there even where the settings forbid files. */
-      readonly fileFolder?: string | undefined;
-    },
-  ): Promise<Engine>;
+  open(options: OpenOptions): Promise<Engine>;
 }

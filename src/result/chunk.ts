@@ -56,3 +56,17 @@ export function inLayout<Layout extends Vector["layout"]>(vector: Vector, layout
 export function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
+
+/** A vector of these texts. */
+export function textVector(texts: readonly string[], validity: Validity): VectorOf<"bytes"> {
+  const bytes = Buffer.from(texts.join(""));
+  const starts = new Uint32Array(texts.length);
+  const lengths = new Uint32Array(texts.length);
+  let start = 0;
+  texts.forEach((text, row) => {
+    starts[row] = start;
+    lengths[row] = Buffer.byteLength(text);
+    start += Buffer.byteLength(text);
+  });
+  return { layout: "bytes", validity, starts, lengths, bytes, packed: true };
+}

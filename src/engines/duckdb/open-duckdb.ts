@@ -3,10 +3,17 @@ import { errorMessage } from "../../error-message.ts";
 import { RequestFailure } from "../../failure.ts";
 import { isCredentialName, messageMask } from "../../secrets.ts";
 import { withTimeLimit } from "../../time-limit.ts";
-import { type Engine, EngineOpenError, type EngineOptions, type Read, type StopSignal } from "../engine.ts";
+import {
+  type Engine,
+  EngineOpenError,
+  type EngineOptions,
+  type OpenOptions,
+  type Read,
+  type StopSignal,
+} from "../engine.ts";
 import type { Rows } from "../rows.ts";
 import { configurationLock } from "./database/configuration-lock.ts";
-import { type EngineRoom, withDefaults } from "./database/default-settings.ts";
+import { withDefaults } from "./database/default-settings.ts";
 import { memoryOf } from "./database/memory-use.ts";
 import { openDuckDbConnections } from "./database/open-connections.ts";
 import { type OpenDatabase, openDatabase } from "./database/open-database.ts";
@@ -35,16 +42,8 @@ import { runWrite } from "./write/write.ts";
 import { openWriteRecords, upgradeRecords } from "./write/write-records.ts";
 import { openWriteSerializer } from "./write/write-serializer.ts";
 
-export interface DuckDbOptions extends EngineOptions, EngineRoom {
-  /** In memory when absent. */
-  readonly path: string | undefined;
-  /** DuckDB's settings by name. */
-  readonly settings: ReadonlyMap<string, string>;
-  readonly fileFolder?: string | undefined;
-}
-
 /** The embedded engine. Rejects with an EngineOpenError. */
-export async function openDuckDb(options: DuckDbOptions): Promise<Engine> {
+export async function openDuckDb(options: OpenOptions): Promise<Engine> {
   const settings = withDefaults(options.settings, options);
   const opened = await openDatabase(options.path, settings, options.fileFolder);
   if (options.path !== undefined) await upgradeRecords(opened.database);

@@ -1,3 +1,4 @@
+import { textVector } from "../../result/chunk.ts";
 import { type Body, BUFFER_MARGIN, endBuffer, openBody } from "./body.ts";
 import type { Codec } from "./codec.ts";
 import type { EnumType } from "./field.ts";
@@ -27,15 +28,7 @@ export function batchMessage(writers: readonly FieldWriter[], gathered: BatchRow
 /** The values of an enum. */
 export function dictionaryMessage({ values }: EnumType, id: number, codec: Codec | undefined): Buffer {
   const texts = Array.from({ length: values.length }, (_, index) => values.at(index) ?? "");
-  const lengths = Uint32Array.from(texts, (text) => Buffer.byteLength(text));
-  const starts = new Uint32Array(texts.length);
-  for (let row = 1; row < starts.length; row++) starts[row] = (starts[row - 1] ?? 0) + (lengths[row - 1] ?? 0);
-  const bytes = Buffer.from(texts.join(""));
-  const span: Span = {
-    vector: { layout: "bytes", validity: undefined, starts, lengths, bytes },
-    from: 0,
-    to: texts.length,
-  };
+  const span: Span = { vector: textVector(texts, undefined), from: 0, to: texts.length };
   const body = openBody(headRoom([strings]), strings.measure(span) + marginOf([strings]));
   strings.write(body, [span], texts.length);
   return finish(body, texts.length, codec, (layout) => dictionaryHead(layout, id));

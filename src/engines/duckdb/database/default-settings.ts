@@ -1,10 +1,4 @@
-/** Defaults for what the project does not set. */
-export interface EngineRoom {
-  /** Bytes of memory available to the process. Undefined: DuckDB detects it. */
-  readonly memoryBytes?: number | undefined;
-  /** Where queries spill what does not fit into memory. Undefined: DuckDB's default. */
-  readonly spillFolder?: string | undefined;
-}
+import type { OpenOptions } from "../../engine.ts";
 
 /** The rest is for Node, for buffered responses and for memory that DuckDB does not track. */
 const SHARE_OF_MEMORY = 0.6;
@@ -14,16 +8,19 @@ const LEAST_MIB = 64;
 const ROWS_AHEAD = "256KiB";
 
 /** The project's settings, with defaults for those that it does not set. */
-export function withDefaults(own: ReadonlyMap<string, string>, room: EngineRoom): ReadonlyMap<string, string> {
+export function withDefaults(
+  own: ReadonlyMap<string, string>,
+  { memoryBytes, spillFolder }: Pick<OpenOptions, "memoryBytes" | "spillFolder">,
+): ReadonlyMap<string, string> {
   const settings = new Map(own);
   const names = new Map([...own].map(([name, value]) => [name.toLowerCase(), value]));
-  if (room.memoryBytes !== undefined && !names.has("memory_limit") && !names.has("max_memory")) {
-    const share = Math.floor((room.memoryBytes * SHARE_OF_MEMORY) / MIB);
+  if (memoryBytes !== undefined && !names.has("memory_limit") && !names.has("max_memory")) {
+    const share = Math.floor((memoryBytes * SHARE_OF_MEMORY) / MIB);
     settings.set("memory_limit", `${Math.max(LEAST_MIB, share)}MiB`);
   }
   if (!names.has("streaming_buffer_size")) settings.set("streaming_buffer_size", ROWS_AHEAD);
   // An empty string turns spilling off.
-  if (room.spillFolder === undefined || names.get("temp_directory") === "") return settings;
+  if (spillFolder === undefined || names.get("temp_directory") === "") return settings;
   for (const name of own.keys()) if (name.toLowerCase() === "temp_directory") settings.delete(name);
-  return settings.set("temp_directory", room.spillFolder);
+  return settings.set("temp_directory", spillFolder);
 }

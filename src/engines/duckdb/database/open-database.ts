@@ -51,10 +51,10 @@ export async function openDatabase(
     const catalogs =
       attached === undefined ? await currentCatalog(connection) : await attachMain(connection, attached, settings);
     const [open, closing] = inOrder(options);
-    for (const [name, value] of open) await applySetting(connection, { name, value }, settings);
+    for (const setting of open) await applySetting(connection, setting, settings);
     if (fileFolder !== undefined) await allowFolder(connection, fileFolder);
     await installNothingLater(connection, options);
-    for (const [name, value] of closing) await applySetting(connection, { name, value }, settings);
+    for (const setting of closing) await applySetting(connection, setting, settings);
     duckdb.disconnect_sync(connection);
     const own = namedInLowerCase(options);
     return { database, settings, catalogs, isFile: path !== undefined, versions: dataVersions(), own };
@@ -127,14 +127,9 @@ async function installNothingLater(connection: duckdb.Connection, options: Reado
   await duckdb.query(connection, "SET GLOBAL autoinstall_known_extensions = false");
 }
 
-interface Setting {
-  readonly name: string;
-  readonly value: string;
-}
-
 async function applySetting(
   connection: duckdb.Connection,
-  { name, value }: Setting,
+  [name, value]: Settings[number],
   settings: SessionSettings,
 ): Promise<void> {
   const assignment = `${quoteIdentifier(name)} = ${quoteLiteral(value)}`;

@@ -1,5 +1,5 @@
 import duckdb from "@duckdb/node-bindings";
-import { isValid, type VectorOf, viewOf } from "../../../result/chunk.ts";
+import { isValid, textVector, type VectorOf, viewOf } from "../../../result/chunk.ts";
 
 type BytesVector = VectorOf<"bytes">;
 
@@ -68,18 +68,4 @@ function converted(stored: BytesVector, text: (bytes: Uint8Array) => string): By
     isValid(stored.validity, row) ? text(stored.bytes.subarray(start, start + (stored.lengths[row] ?? 0))) : "",
   );
   return textVector(texts, stored.validity);
-}
-
-/** A vector of these texts. */
-export function textVector(texts: readonly string[], validity: BytesVector["validity"]): BytesVector {
-  const bytes = Buffer.from(texts.join(""));
-  const starts = new Uint32Array(texts.length);
-  const lengths = new Uint32Array(texts.length);
-  let start = 0;
-  texts.forEach((text, row) => {
-    starts[row] = start;
-    lengths[row] = Buffer.byteLength(text);
-    start += Buffer.byteLength(text);
-  });
-  return { layout: "bytes", validity, starts, lengths, bytes, packed: true };
 }

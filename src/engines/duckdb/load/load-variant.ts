@@ -1,6 +1,5 @@
-import { inLayout, isValid, type Vector, type VectorOf, viewOf } from "../../../result/chunk.ts";
+import { inLayout, isValid, textVector, type Vector, type VectorOf, viewOf } from "../../../result/chunk.ts";
 import type { Column, ColumnType } from "../../../result/column.ts";
-import { textVector } from "./load-converted.ts";
 import { ARRAY, OBJECT, readNatural, scalarText } from "./load-variant-scalar.ts";
 
 const uint8: ColumnType = { kind: "integer", bits: 8, signed: false };

@@ -3,7 +3,7 @@ import { errorMessage } from "../../../error-message.ts";
 import { RequestFailure } from "../../../failure.ts";
 import type { Column } from "../../../result/column.ts";
 import { type Statement, textValue } from "../../../sql/statement.ts";
-import type { FileKind, FileRows, Read, Window } from "../../engine.ts";
+import type { FileKind, FileRows, NewFile, Read, Window } from "../../engine.ts";
 import { EVERYTHING } from "../load/held-rows.ts";
 import { resultColumns } from "../load/logical-type.ts";
 import type { Session } from "../session/session.ts";
@@ -12,11 +12,6 @@ import type { QueryHints } from "./query-hints.ts";
 import { countRows } from "./read-context.ts";
 import { readTransactionOf, totalOf } from "./read-transaction.ts";
 import { windowedQuery } from "./windowed-query.ts";
-
-export interface NewFile {
-  readonly kind: FileKind;
-  readonly path: string;
-}
 
 interface With {
   readonly session: Session;

@@ -88,16 +88,7 @@ function waitFor(flight: Flight, signal: StopSignal, mayShare?: Promise<boolean>
     if (signal.aborted) return stopped();
     signal.addEventListener("abort", stopped);
     const take = (): void => {
-      flight.result.then(
-        (rows) => {
-          leave();
-          resolve(rows);
-        },
-        (error: unknown) => {
-          leave();
-          reject(error);
-        },
-      );
+      flight.result.finally(leave).then(resolve, reject);
     };
     if (mayShare === undefined) return take();
     mayShare.then((shares) => {

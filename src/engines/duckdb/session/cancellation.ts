@@ -88,24 +88,14 @@ export async function unlessDone<T>(
 /** Waits for shared work: when cancelled, only this caller stops waiting. */
 export function abandonable<T>(cancellation: Cancellation, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const leave = (): void => {
+    cancellation.listen(() => {
       try {
         cancellation.check();
       } catch (reason) {
         reject(reason);
       }
-    };
-    cancellation.listen(leave);
+    });
     // Remove the listener before the caller continues: its next step sets its own.
-    work.then(
-      (value) => {
-        cancellation.listen(undefined);
-        resolve(value);
-      },
-      (error: unknown) => {
-        cancellation.listen(undefined);
-        reject(error);
-      },
-    );
+    work.finally(() => cancellation.listen(undefined)).then(resolve, reject);
   });
 }

@@ -25,27 +25,17 @@ export async function runChange<T>(
   const settled = await serializer.run(`\0${names.toSorted().join("\0")}`, session, async () => {
     await session.begin();
     const steps = stepsIn(context);
-    const done = await settle(() => work(steps.run));
+    const [done] = await Promise.allSettled([work(steps.run)]);
     const conflict = steps.conflict();
     if (conflict !== undefined) throw conflict;
-    if (done.kind === "value") await commit(names, context);
+    if (done.status === "fulfilled") await commit(names, context);
     return done;
   });
   await session.end();
   return () => {
-    if (settled.kind === "value") return settled.value;
-    throw settled.error;
+    if (settled.status === "fulfilled") return settled.value;
+    throw settled.reason;
   };
-}
-
-type Ending<T> = { readonly kind: "value"; readonly value: T } | { readonly kind: "error"; readonly error: unknown };
-
-async function settle<T>(work: () => Promise<T>): Promise<Ending<T>> {
-  try {
-    return { kind: "value", value: await work() };
-  } catch (error) {
-    return { kind: "error", error };
-  }
 }
 
 async function commit(names: readonly string[], context: ChangeContext): Promise<void> {
