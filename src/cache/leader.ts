@@ -196,7 +196,7 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
       isDown = false;
     } catch (error) {
       // The catalog is unreachable or too busy: the lead lapses, and a process that reaches it takes over.
-      const message = `${reasonOf(error)}; until it works again, this process runs no scheduled refreshes`;
+      const message = `${reasonOf(error)}; until it works again this process refreshes nothing by schedule`;
       if (!isDown && !isClosed) report({ kind: "part-down", part: PART, message });
       isDown = true;
     }
