@@ -1,15 +1,15 @@
 /**
- * Work whose length a client decides. Where it yields, the event loop may have its turn; a promise that it yields is waited
- * for. It is run at once, or in slices.
+ * Work whose length a client decides. Where it yields, the event loop may run; a promise that it yields is awaited.
+ * It runs at once, or in slices.
  */
 export type Sliced<T> = Generator<Promise<void> | undefined, T, void>;
 
-/** The longest input that is worked on at once: what the headers of a request can hold. */
+/** The longest input that is processed at once: what the headers of a request can hold. */
 export const SHORT = 16 * 1024;
 
 const SLICE_MS = 4;
 
-/** Runs it to its end at once. It must not wait for anything. */
+/** Runs it to its end at once. It must not yield a promise. */
 export function atOnce<T>(work: Sliced<T>): T {
   for (;;) {
     const step = work.next();
@@ -32,20 +32,20 @@ export async function inSlices<T>(work: Sliced<T>): Promise<T> {
   }
 }
 
-/** For work that goes on with what a promise gives. */
+/** Awaits a promise within sliced work. */
 export function* waitFor<T>(promise: Promise<T>): Sliced<T> {
   let result: { readonly value: T } | undefined;
   yield promise.then((value) => {
     result = { value };
   });
-  // `inSlices` has waited by now; a rejection has ended the work.
+  // `inSlices` has awaited it by now; a rejection ends the work.
   if (result === undefined) throw new Error("this work was not waited for");
   return result.value;
 }
 
 const waiting: (() => void)[] = [];
 
-/** All long work of the process takes turns: otherwise many requests at once would hold the event loop together. */
+/** All long work of the process takes turns: otherwise many requests together would block the event loop. */
 function turn(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve);

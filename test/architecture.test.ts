@@ -56,12 +56,17 @@ function importsOf(text: string): readonly Import[] {
   return found.map(([, type, from = ""]) => ({ from, typesOnly: type === "type" }));
 }
 
+const targetOf = (file: string, from: string): string => normalize(join(dirname(file), from)).replaceAll("\\", "/");
+
+const targetsOf = (file: string, text: string): readonly string[] =>
+  importsOf(text).flatMap(({ from }) => (from.startsWith(".") ? [targetOf(file, from)] : []));
+
 const homeOf = (file: string): string => file.split("/")[1] ?? "";
 
 const importOrder: Rule = (file, text) =>
   importsOf(text).flatMap(({ from, typesOnly }) => {
     if (!from.startsWith(".")) return [];
-    const target = normalize(join(dirname(file), from)).replaceAll("\\", "/");
+    const target = targetOf(file, from);
     const edge = `${file} -> ${target}`;
     if (!target.startsWith("src/")) return [`${edge} leaves src/`];
     // Whoever uses an engine knows its interface, not which one it is.
@@ -71,6 +76,30 @@ const importOrder: Rule = (file, text) =>
     if (mine < 0 || other < 0) return [`${edge}: not in the tree of ARCHITECTURE.md`];
     return other > mine ? [`${edge}: ${homeOf(target)} comes after ${homeOf(file)}`] : [];
   });
+
+/** Folders whose files import each other in one direction only, types included. */
+const acyclicFolders: readonly string[] = ["cache", "engines", "formats"];
+
+/** The cycles of a graph: the files that reach themselves, each group of them as one line. */
+function cyclesOf(files: ReadonlyMap<string, string>): readonly string[] {
+  const edges = new Map([...files].map(([file, text]) => [file, targetsOf(file, text)]));
+  const reach = (file: string, seen: Set<string>): ReadonlySet<string> => {
+    for (const target of edges.get(file) ?? []) if (!seen.has(target)) reach(target, seen.add(target));
+    return seen;
+  };
+  const reached = new Map([...edges.keys()].map((file) => [file, reach(file, new Set())]));
+  const groups = [...reached].flatMap(([file, targets]) =>
+    targets.has(file)
+      ? [
+          [...targets]
+            .filter((target) => reached.get(target)?.has(file))
+            .sort()
+            .join(" <-> "),
+        ]
+      : [],
+  );
+  return [...new Set(groups)];
+}
 
 /** Where each outside thing may be imported. What is not listed may not be imported at all. */
 const homes: readonly (readonly [dependency: RegExp, home: RegExp])[] = [
@@ -98,8 +127,6 @@ const homes: readonly (readonly [dependency: RegExp, home: RegExp])[] = [
   [/^node:zlib$/, /^src\/(rest\/response|formats\/arrow)\//],
   [/^(lz4-napi|@bokuweb\/zstd-wasm)$/, /^src\/formats\/arrow\//],
   [/^chokidar$/, /^src\/serving\/watch-files\.ts$/],
-  [/^prom-client$/, /^src\/metrics\//],
-  [/^@opentelemetry\//, /^src\/tracing\//],
   [/^node:os$/, /^src\/main\.ts$/],
   // A long text is matched on a thread of its own.
   [/^node:(worker_threads|module)$/, /^src\/params\/validators\/regex-thread\.ts$/],
@@ -178,12 +205,14 @@ describe("the tree keeps its rules", () => {
     expect(tree.filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
 
+  test.each(acyclicFolders)("no import cycle in %s/", (folder) => {
+    const files = sources.filter((file) => homeOf(file) === folder);
+    expect(files.length).toBeGreaterThan(0);
+    expect(cyclesOf(new Map(files.map((file) => [file, read(file)])))).toEqual([]);
+  });
+
   test("the imports from below that are excused are still there", () => {
-    const edges = sources.flatMap((file) =>
-      importsOf(read(file)).map(
-        ({ from }) => `${file} -> ${normalize(join(dirname(file), from)).replaceAll("\\", "/")}`,
-      ),
-    );
+    const edges = sources.flatMap((file) => targetsOf(file, read(file)).map((target) => `${file} -> ${target}`));
     expect([...typesFromBelow].filter((edge) => !edges.includes(edge))).toEqual([]);
   });
 
@@ -240,6 +269,22 @@ describe("the rules find what breaks them", () => {
     ["a name in a text", everyTestRuns, "test/x.test.ts", made('test("test.', 'only", () => {});')],
   ])("%s is fine", (_, rule, file, text) => {
     expect(rule(file, text)).toEqual([]);
+  });
+
+  test("cycles are found, those of types and of three files too", () => {
+    const files = new Map([
+      ["src/a/x.ts", 'import type { Y } from "./y.ts";\nimport { top } from "./top.ts";\n'],
+      ["src/a/y.ts", 'import { x } from "./x.ts";\n'],
+      ["src/a/top.ts", 'import { one } from "./one.ts";\n'],
+      ["src/a/one.ts", 'import {\n  type Two,\n} from "./b/two.ts";\n'],
+      ["src/a/b/two.ts", 'export { three } from "./three.ts";\n'],
+      ["src/a/b/three.ts", 'const one = import("../one.ts");\n'],
+    ]);
+    expect(cyclesOf(files)).toEqual([
+      "src/a/x.ts <-> src/a/y.ts",
+      "src/a/b/three.ts <-> src/a/b/two.ts <-> src/a/one.ts",
+    ]);
+    expect(cyclesOf(new Map([...files].slice(1, 5)))).toEqual([]);
   });
 
   test("the tree is read by its indentation", () => {

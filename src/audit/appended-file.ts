@@ -1,4 +1,5 @@
 import { constants, type FileHandle, open, stat } from "node:fs/promises";
+import { errorCode } from "../error-message.ts";
 import type { Report } from "../events.ts";
 
 /** A file that lines are appended to, in order, each whole or not at all. */
@@ -192,6 +193,6 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 function reasonOf(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const code = errorCode(error) ?? "";
   return REASONS[code] ?? (code === "" ? String(error) : code);
 }

@@ -1,4 +1,5 @@
 import type { SecretsManagerClient, SecretsManagerClientConfig } from "@aws-sdk/client-secrets-manager";
+import { withTimeLimit } from "../time-limit.ts";
 import type { SecretUsers } from "./policy.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -43,7 +44,7 @@ export async function openSecretReader(
       const region = await regionOf(client);
       try {
         // The client bounds each attempt, but neither the search for credentials nor a body that stops half-way.
-        return await inTime(ask(), (ATTEMPTS + 1) * timeoutMs);
+        return await withTimeLimit(ask(), (ATTEMPTS + 1) * timeoutMs, timedOut);
       } catch (error) {
         // The client's errors carry requests and answers: nothing of them goes on.
         throw new Error(reasonOf(error, region));
@@ -142,9 +143,6 @@ function statusOf(error: Error): number | undefined {
   return typeof status === "number" ? status : undefined;
 }
 
-function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(Object.assign(new Error(), { name: "TimeoutError" })), ms);
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
+function timedOut(): never {
+  throw Object.assign(new Error(), { name: "TimeoutError" });
 }

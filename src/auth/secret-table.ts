@@ -1,6 +1,9 @@
-import type { Engine, Rows, StopSignal } from "../engines/engine.ts";
+import type { Engine, StopSignal } from "../engines/engine.ts";
+import type { Rows } from "../engines/rows.ts";
+import { errorMessage } from "../error-message.ts";
 import { RequestFailure } from "../failure.ts";
 import { type Chunk, isValid, type Vector } from "../result/chunk.ts";
+import { quoteIdentifier } from "../sql/quote.ts";
 import type { BoundValue, Statement } from "../sql/statement.ts";
 import type { UserEntry } from "./authenticator.ts";
 import type { User } from "./policy.ts";
@@ -105,7 +108,7 @@ export function tablePath(name: string): readonly string[] {
 }
 
 function quoted(path: readonly string[]): string {
-  return path.map((part) => `"${part.replaceAll('"', '""')}"`).join(".");
+  return path.map(quoteIdentifier).join(".");
 }
 
 /** In `a.b`, `a` may be a database that is attached: a schema of that name would make it ambiguous. */
@@ -165,7 +168,7 @@ function textsAt(vector: Vector, row: number): readonly string[] {
 /** What the database said, on one line. */
 export function databaseReason(error: unknown): string {
   const said = error instanceof RequestFailure ? (error.cause ?? error) : error;
-  return (said instanceof Error ? said.message : String(said)).replace(/\s+/g, " ");
+  return errorMessage(said).replace(/\s+/g, " ");
 }
 
 function statement(sql: string, ...values: readonly BoundValue[]): Statement {

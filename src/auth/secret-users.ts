@@ -1,5 +1,6 @@
 import type { ConnectionDefinition, Engine } from "../engines/engine.ts";
 import { openStop, type Stop } from "../engines/stop.ts";
+import { errorMessage } from "../error-message.ts";
 import type { Report } from "../events.ts";
 import { RequestFailure } from "../failure.ts";
 import type { UserSource } from "./authenticator.ts";
@@ -46,7 +47,7 @@ export async function openSecretUsers(config: SecretUsers, options: SecretUsersO
   try {
     return await openUsers(config, options);
   } catch (error) {
-    throw new Error(`${partOf(config)}: ${error instanceof Error ? error.message : "it cannot be used"}`);
+    throw new Error(`${partOf(config)}: ${errorMessage(error)}`);
   }
 }
 
@@ -94,7 +95,7 @@ function refreshed({ config, table, reader, first, report, every, stop }: Refres
       if (down) report({ kind: "part-up", part });
       down = false;
     } catch (error) {
-      goDown(`${error instanceof Error ? error.message : "it cannot be used"}. The users that were read last stay`);
+      goDown(`${errorMessage(error)}. The users that were read last stay`);
     }
   }
 

@@ -1,10 +1,10 @@
-/** Something that clients share: so much in all, and so much for one of them, so that none can take all of it. */
+/** A resource that clients share: with a total limit, and a limit per client, so that none can take all of it. */
 export interface ClientQuota {
-  /** Takes a part; false when there is no room for it. */
+  /** Takes an amount; false when a limit is reached. */
   take(client: string, amount: number): boolean;
-  /** Gives back what was taken. */
+  /** Returns an amount. */
   give(client: string, amount: number): void;
-  /** How much a client has. */
+  /** How much a client has taken. */
   of(client: string): number;
 }
 
@@ -13,7 +13,7 @@ export interface QuotaLimits {
   readonly perClient: number;
 }
 
-/** Clients are named by short keys; those that have nothing are not kept. */
+/** Clients are identified by short keys; those that have nothing are not stored. */
 export function openClientQuota({ total, perClient }: QuotaLimits): ClientQuota {
   const parts = new Map<string, number>();
   let taken = 0;

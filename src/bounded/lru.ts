@@ -1,27 +1,27 @@
 import { ownText, textBytes } from "./own-text.ts";
 
 /**
- * A map that is bounded in bytes, keys included: beyond the bound it evicts the entries that were used longest ago. Whatever
- * clients can fill with their own input is kept in one of these.
+ * A map that is bounded in bytes, keys included: it evicts the least recently used entries. Whatever
+ * clients can fill with their input is stored in one of these.
  */
 export interface Lru<V> {
   get(key: string): V | undefined;
-  /** An entry that is too large on its own is not kept. */
+  /** An entry that is too large on its own is not stored. */
   set(key: string, value: V): void;
   delete(key: string): void;
   deleteWhere(matches: (key: string, value: V) => boolean): void;
   clear(): void;
-  /** What its entries take. */
+  /** The size of all entries. */
   bytes(): number;
 }
 
 export interface LruOptions<V> {
   readonly maxBytes: number;
-  /** Default: an eighth of the whole. A few of them would leave no room for anything else. */
+  /** Default: an eighth of the whole, so that a few large entries cannot evict all others. */
   readonly maxEntryBytes?: number;
-  /** What a value takes, beside its key. It must not change while the entry is kept. */
+  /** The size of a value, without its key. It must not change while the entry exists. */
   readonly bytesOf?: (value: V) => number;
-  /** Called with each value that goes, whatever the reason. */
+  /** Called with each value that is removed, for any reason. */
   readonly dropped?: (value: V) => void;
 }
 
@@ -31,11 +31,11 @@ interface Entry<V> {
   readonly bytes: number;
 }
 
-/** The entry object, and its place in a hash table that may be half empty. */
+/** The entry object, and its slot in a hash table that may be half empty. */
 const ENTRY_BYTES = 120;
 
 export function openLru<V>({ maxBytes, maxEntryBytes = maxBytes / 8, bytesOf, dropped }: LruOptions<V>): Lru<V> {
-  // A Map remembers the order of insertion: the first entry is the one that was used longest ago.
+  // A Map keeps the order of insertion: the first entry is the least recently used.
   const entries = new Map<string, Entry<V>>();
   let bytes = 0;
 
@@ -50,7 +50,7 @@ export function openLru<V>({ maxBytes, maxEntryBytes = maxBytes / 8, bytesOf, dr
       const entry = entries.get(key);
       if (entry === undefined) return undefined;
       entries.delete(key);
-      // By its own key: the argument may keep a request body alive.
+      // With its own key: the argument may keep a request body alive.
       entries.set(entry.key, entry);
       return entry.value;
     },

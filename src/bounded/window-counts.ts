@@ -5,9 +5,9 @@ import { ownText } from "./own-text.ts";
  * number of keys, each of which takes less than 300 bytes (docs/decisions/0011-own-rate-limit-memory.md).
  */
 export interface WindowCounts {
-  /** Counts `points`; 0 counts nothing, and keeps nothing. */
+  /** Counts `points`; 0 only reads. */
   count(key: string, points: number, limit: WindowLimit): WindowCount;
-  /** How many keys are kept. */
+  /** How many keys are stored. */
   size(): number;
   clear(): void;
 }
@@ -26,8 +26,8 @@ export interface WindowCount {
 export interface WindowCountsOptions {
   readonly now: () => number;
   /**
-   * Beyond it the key goes that is not blocked and whose window ends first. A blocked key never goes before its window ends,
-   * or clients with many addresses could free each other. When all are blocked, new keys are counted as one.
+   * Beyond it, the unblocked key whose window ends first is evicted. A blocked key stays until its window ends,
+   * or clients with many addresses could unblock each other. When all are blocked, new keys are counted as one.
    */
   readonly maxKeys: number;
 }
@@ -41,7 +41,7 @@ interface Window {
 interface Windows {
   readonly open: Map<string, Window>;
   readonly blocked: Map<string, Window>;
-  /** Of all keys for which there was no room. */
+  /** For all keys that did not fit. */
   shared: Window | undefined;
 }
 
@@ -69,7 +69,7 @@ export function openWindowCounts({ now, maxKeys }: WindowCountsOptions): WindowC
     }
   }
 
-  /** Whether there is room for one more key. */
+  /** Whether one more key fits. */
   function makeRoom(time: number): boolean {
     dropEnded(time);
     if (size < maxKeys) return true;
@@ -105,7 +105,7 @@ export function openWindowCounts({ now, maxKeys }: WindowCountsOptions): WindowC
     return windows.shared;
   }
 
-  /** What a key without a window would find. */
+  /** The count of a key without a window. */
   function lookWithout({ shared }: Windows, current: Current): WindowCount {
     const { time, windowMs } = current;
     const isFull = size >= maxKeys && [...byLength.values()].every(({ open }) => open.size === 0);
@@ -139,7 +139,7 @@ interface Current {
 }
 
 function isCurrent(window: Window, { time, windowMs }: Current): boolean {
-  // After the clock was set back, no client waits for longer than a window.
+  // After the clock was set back, no client waits longer than a window.
   window.since = Math.min(window.since, time);
   return time - window.since < windowMs;
 }

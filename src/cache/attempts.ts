@@ -5,75 +5,75 @@ import type { Snapshot } from "./cache.ts";
 import { asFailure } from "./refresh-failure.ts";
 import type { Job, RefreshPriority, RefreshQueue } from "./refresh-queue.ts";
 
-/** Something that is refreshed: one attempt at a time, and at most one more that has not begun. */
-export interface Subject {
-  /** Every write that made it old. */
+/** Something that is refreshed: one attempt runs, and at most one more waits. */
+export interface RefreshTarget {
+  /** Counts the writes that made it stale. */
   readonly writes: { count: number };
   running: Attempt | undefined;
-  /** Begins when its turn comes and the running one is over. Whoever needs rows from now on shares it. */
+  /** Starts after the running one. All callers that need newer rows share it. */
   waiting: Attempt | undefined;
 }
 
-/** One refresh, from the first who wants it to its end. */
+/** One refresh, from the first request to its end. */
 export interface Attempt extends Job {
-  lane: RefreshPriority;
-  /** Nobody wants it any more when all have left who waited for it; others run to their end. */
+  priority: RefreshPriority;
+  /** It is cancelled when its last waiter leaves; other attempts run to their end. */
   readonly endsWithWaiters: boolean;
   readonly waiters: Set<Waiter>;
   readonly signal: StopSignal;
   readonly abort: Stop["abort"];
-  /** How many writes it is sure to see. */
+  /** How many writes it certainly sees. */
   writes: number;
   startedAtMs: number;
-  /** By the time of the schedule; undefined while it waits for its turn. */
+  /** In schedule time; undefined while it waits. */
   beganAt: number | undefined;
 }
 
-/** How an attempt ended. When waiters hear of it, the subject has it already. */
-export type Ended = { readonly kind: "made" } | { readonly kind: "failed"; readonly failure: RequestFailure };
+/** How an attempt ended. The target has the rows before its waiters are notified. */
+export type RefreshOutcome = { readonly kind: "made" } | { readonly kind: "failed"; readonly failure: RequestFailure };
 
-type Waiter = (ended: Ended) => void;
+type Waiter = (outcome: RefreshOutcome) => void;
 
-/** What becomes of the attempts of one kind of subject. */
-export interface Refreshing<S extends Subject> {
-  /** `isScheduled`: nobody waits for it. */
-  make(subject: S, signal: StopSignal, isScheduled: boolean): Promise<Snapshot>;
-  /** Puts the new rows in the place of the old ones, before those who wait are told. */
-  made(subject: S, snapshot: Snapshot, attempt: Attempt): void;
-  failed(subject: S, failure: RequestFailure, attempt: Attempt): void | Promise<void>;
-  /** After those who waited have been told. */
-  settled(subject: S): void;
+/** Handles the attempts of one kind of target. */
+export interface RefreshHandlers<S extends RefreshTarget> {
+  /** `isScheduled`: no caller waits for it. */
+  make(target: S, signal: StopSignal, isScheduled: boolean): Promise<Snapshot>;
+  /** Replaces the old rows, before waiters are notified. */
+  made(target: S, snapshot: Snapshot, attempt: Attempt): void;
+  failed(target: S, failure: RequestFailure, attempt: Attempt): void | Promise<void>;
+  /** Called after waiters were notified. */
+  settled(target: S): void;
 }
 
-export interface Wish<T> {
-  readonly lane: RefreshPriority;
-  /** Only rows that are read from now on will do. */
+export interface RefreshRequest<T> {
+  readonly priority: RefreshPriority;
+  /** Only rows that are read from now on are acceptable. */
   readonly newer: boolean;
   readonly signal: StopSignal | undefined;
   readonly endsWithWaiters: boolean;
-  /** Called in the very moment in which the attempt ends, so that nothing can go before it is leased. */
-  readonly take: (ended: Ended) => T;
+  /** Called synchronously when the attempt ends, so that the snapshot is leased before it can be dropped. */
+  readonly take: (outcome: RefreshOutcome) => T;
 }
 
-export interface Attempts<S extends Subject> {
+export interface Attempts<S extends RefreshTarget> {
   /** Refreshes, or shares a refresh that sees every write so far. */
-  wait<T>(subject: S, wish: Wish<T>): Promise<T>;
-  /** Refreshes when nobody does; nobody waits. */
-  begin(subject: S): void;
+  wait<T>(target: S, wish: RefreshRequest<T>): Promise<T>;
+  /** Starts a background refresh, unless one runs or waits. */
+  begin(target: S): void;
 }
 
-export interface AttemptsOptions<S extends Subject> {
+export interface AttemptsOptions<S extends RefreshTarget> {
   readonly queue: RefreshQueue;
   readonly now: () => number;
   readonly time: () => number;
-  readonly refreshing: Refreshing<S>;
+  readonly handlers: RefreshHandlers<S>;
 }
 
-export function openAttempts<S extends Subject>({ queue, now, time, refreshing }: AttemptsOptions<S>): Attempts<S> {
-  function attemptFor(subject: S, lane: RefreshPriority, endsWithWaiters: boolean): Attempt {
+export function openAttempts<S extends RefreshTarget>({ queue, now, time, handlers }: AttemptsOptions<S>): Attempts<S> {
+  function attemptFor(target: S, priority: RefreshPriority, endsWithWaiters: boolean): Attempt {
     const { signal, abort } = openStop();
     const attempt: Attempt = {
-      lane,
+      priority,
       endsWithWaiters,
       waiters: new Set(),
       signal,
@@ -81,92 +81,96 @@ export function openAttempts<S extends Subject>({ queue, now, time, refreshing }
       writes: 0,
       startedAtMs: 0,
       beganAt: undefined,
-      start: () => run(subject, attempt),
+      start: () => run(target, attempt),
       stop() {
         const failure = new RequestFailure({ kind: "draining" });
         abort(failure);
-        if (subject.waiting !== attempt) return;
-        subject.waiting = undefined;
-        tell(attempt, { kind: "failed", failure });
+        if (target.waiting !== attempt) return;
+        target.waiting = undefined;
+        notify(attempt, { kind: "failed", failure });
       },
     };
     return attempt;
   }
 
-  async function run(subject: S, attempt: Attempt): Promise<void> {
-    subject.waiting = undefined;
-    if (attempt.endsWithWaiters && attempt.waiters.size === 0) return refreshing.settled(subject);
-    subject.running = attempt;
-    attempt.writes = subject.writes.count;
+  async function run(target: S, attempt: Attempt): Promise<void> {
+    target.waiting = undefined;
+    if (attempt.endsWithWaiters && attempt.waiters.size === 0) return handlers.settled(target);
+    target.running = attempt;
+    attempt.writes = target.writes.count;
     attempt.startedAtMs = now();
     attempt.beganAt = time();
-    const ended = await resultOf(subject, attempt);
-    subject.running = undefined;
-    const followUp = ended.kind === "failed" ? refreshing.failed(subject, ended.failure, attempt) : undefined;
-    tell(attempt, ended);
-    refreshing.settled(subject);
-    enqueueWaiting(subject);
+    const outcome = await resultOf(target, attempt);
+    target.running = undefined;
+    const followUp = outcome.kind === "failed" ? handlers.failed(target, outcome.failure, attempt) : undefined;
+    notify(attempt, outcome);
+    handlers.settled(target);
+    enqueueWaiting(target);
     await followUp;
   }
 
   function enqueueWaiting({ waiting }: S): void {
-    if (waiting !== undefined) queue.add(waiting, waiting.lane);
+    if (waiting !== undefined) queue.add(waiting, waiting.priority);
   }
 
-  async function resultOf(subject: S, attempt: Attempt): Promise<Ended> {
+  async function resultOf(target: S, attempt: Attempt): Promise<RefreshOutcome> {
     try {
-      const snapshot = await refreshing.make(subject, attempt.signal, attempt.lane === "background");
-      refreshing.made(subject, snapshot, attempt);
+      const snapshot = await handlers.make(target, attempt.signal, attempt.priority === "background");
+      handlers.made(target, snapshot, attempt);
       return { kind: "made" };
     } catch (error) {
       return { kind: "failed", failure: asFailure(error) };
     }
   }
 
-  /** Puts an attempt that begins from now on into the queue, or forward in it. Those who wait for it must be known: it may begin at once. */
-  function enqueue(subject: S, attempt: Attempt, lane: RefreshPriority): void {
-    if (RANK[lane] < RANK[attempt.lane]) attempt.lane = lane;
-    if (subject.waiting === attempt) {
-      queue.hasten(attempt, attempt.lane);
+  /** Queues an attempt, or moves it forward. Its waiters must be registered before: it may start at once. */
+  function enqueue(target: S, attempt: Attempt, priority: RefreshPriority): void {
+    if (RANK[priority] < RANK[attempt.priority]) attempt.priority = priority;
+    if (target.waiting === attempt) {
+      queue.hasten(attempt, attempt.priority);
       return;
     }
-    subject.waiting = attempt;
-    // Behind a running one: its end puts this one into the queue.
-    if (subject.running === undefined) queue.add(attempt, attempt.lane);
+    target.waiting = attempt;
+    // Behind a running one, which queues this one when it ends.
+    if (target.running === undefined) queue.add(attempt, attempt.priority);
   }
 
   return {
-    wait(subject, { lane, newer, signal, endsWithWaiters, take }) {
+    wait(target, { priority, newer, signal, endsWithWaiters, take }) {
       if (signal?.aborted) return Promise.reject(signal.reason);
-      const { running } = subject;
-      const seesEverything = running !== undefined && !newer && running.writes === subject.writes.count;
+      const { running } = target;
+      const seesEverything = running !== undefined && !newer && running.writes === target.writes.count;
       if (seesEverything && !running.signal.aborted) return waitFor(running, take, signal);
-      const attempt = subject.waiting ?? attemptFor(subject, lane, endsWithWaiters);
+      const attempt = target.waiting ?? attemptFor(target, priority, endsWithWaiters);
       const waited = waitFor(attempt, take, signal);
-      enqueue(subject, attempt, lane);
+      enqueue(target, attempt, priority);
       return waited;
     },
-    begin(subject) {
-      if (subject.running !== undefined || subject.waiting !== undefined) return;
-      enqueue(subject, attemptFor(subject, "background", false), "background");
+    begin(target) {
+      if (target.running !== undefined || target.waiting !== undefined) return;
+      enqueue(target, attemptFor(target, "background", false), "background");
     },
   };
 }
 
 const RANK: Readonly<Record<RefreshPriority, number>> = { call: 0, read: 1, background: 2 };
 
-function tell({ waiters }: Attempt, ended: Ended): void {
-  for (const waiter of waiters) waiter(ended);
+function notify({ waiters }: Attempt, outcome: RefreshOutcome): void {
+  for (const waiter of waiters) waiter(outcome);
   waiters.clear();
 }
 
-/** Stops waiting when the call ends; the attempt goes on for the others. */
-function waitFor<T>(attempt: Attempt, take: (ended: Ended) => T, signal: StopSignal | undefined): Promise<T> {
+/** Stops waiting when the call is cancelled; the attempt continues for the others. */
+function waitFor<T>(
+  attempt: Attempt,
+  take: (outcome: RefreshOutcome) => T,
+  signal: StopSignal | undefined,
+): Promise<T> {
   return new Promise((resolve, reject) => {
-    const waiter: Waiter = (ended) => {
+    const waiter: Waiter = (outcome) => {
       signal?.removeEventListener("abort", leave);
       try {
-        resolve(take(ended));
+        resolve(take(outcome));
       } catch (failure) {
         reject(failure);
       }
@@ -176,7 +180,7 @@ function waitFor<T>(attempt: Attempt, take: (ended: Ended) => T, signal: StopSig
       attempt.waiters.delete(waiter);
       reject(signal?.reason);
       const isAbandoned = attempt.endsWithWaiters && attempt.waiters.size === 0;
-      // One that has not begun can still be wanted by others until its turn.
+      // Other callers may still join an attempt that has not started.
       if (isAbandoned && attempt.beganAt !== undefined) attempt.abort(signal?.reason);
     };
     attempt.waiters.add(waiter);

@@ -1,16 +1,16 @@
 import { mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** Makes the folder of a cache file. */
+/** Creates the folder of a cache file. */
 export function makeRoom(path: string): void {
   mkdirSync(dirname(path), { recursive: true });
 }
 
-/** Moves a file that is no cache of ours out of the way, and tells where it is now. Nothing of it is lost. */
+/** Renames a file that is not a usable cache and returns its new path. Nothing is lost. */
 export function setAside(path: string, now: Date): string {
   const aside = `${path}.aside-${now.toISOString().replace(/[:.]/g, "-")}`;
   renameSync(path, aside);
-  // What DuckDB had not written into the file yet belongs to it.
+  // The write-ahead log belongs to it.
   try {
     renameSync(`${path}.wal`, `${aside}.wal`);
   } catch {

@@ -1,6 +1,6 @@
 import type { Statement } from "../sql/statement.ts";
 
-/** Which cache: several endpoints may share one. decisions.md 8. */
+/** The name of a cache, which several endpoints may share. */
 export interface CacheName {
   readonly schema: string;
   readonly table: string;
@@ -10,13 +10,13 @@ export function cacheKey({ schema, table }: CacheName): string {
   return JSON.stringify([schema.toLowerCase(), table.toLowerCase()]);
 }
 
-/** How a refresh makes a new snapshot. */
+/** How a refresh creates a new snapshot. */
 export type CacheMode =
-  /** All rows anew. */
+  /** Rebuilds all rows. */
   | { readonly kind: "full" }
-  /** Rows beyond the largest cursor value that is there. */
+  /** Adds rows beyond the largest cached cursor value. */
   | { readonly kind: "append"; readonly cursor: string }
-  /** The same, and rows with a key that is there replace the old ones. */
+  /** The same, and rows with a cached key replace the old ones. */
   | { readonly kind: "merge"; readonly cursor: string; readonly primaryKey: readonly string[] };
 
 export interface Retention {
@@ -25,12 +25,12 @@ export interface Retention {
   readonly maxAgeMs: number | undefined;
 }
 
-/** What a refresh template sees of the moment. Unset at the first fill: what is undefined. decisions.md 8. */
+/** The variables of a refresh template. Undefined ones are unset, as at the first fill. */
 export interface RefreshVariables {
   readonly snapshotId: number;
   readonly snapshotTimestamp: string;
   readonly previousSnapshotId: number | undefined;
-  /** The largest cursor value that is cached, as DuckDB writes it. */
+  /** The largest cached cursor value, as DuckDB formats it. */
   readonly previousSnapshotTimestamp: string | undefined;
 }
 
@@ -48,21 +48,21 @@ export interface CacheDefinition {
   /** Connections that the refresh needs. */
   readonly connections: readonly string[];
   readonly scheduleMs: number | undefined;
-  /** Rendered anew for each refresh: it may ask for rows beyond the last. */
+  /** Called for each refresh: the query may depend on the last cursor value. */
   readonly render: (variables: RefreshVariables) => RefreshStatements;
 }
 
-/** A complete copy of the rows at one moment. Its table never changes again, save for a template that changes its own. */
+/** A complete copy of the rows at one point in time. Its table never changes, unless the template itself changes it. */
 export interface Snapshot {
   readonly name: CacheName;
   readonly id: number;
-  /** Unlike that of any other snapshot, of this or another process, now or later: for ETags. */
+  /** Globally unique: for ETags. */
   readonly uid: string;
   /** The table that holds it, in the schema of its cache: a plain identifier. */
   readonly physicalTable: string;
   readonly createdAtMs: number;
   readonly rows: number;
-  /** About how many bytes it takes; 0 when nobody asked. */
+  /** Its estimated size; 0 when it was not measured. */
   readonly bytes: number;
 }
 

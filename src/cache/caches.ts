@@ -2,23 +2,22 @@ import type { StopSignal } from "../engines/engine.ts";
 import type { CacheDefinition, CacheName, Snapshot } from "./cache.ts";
 import type { ResultDefinition } from "./snapshot-store.ts";
 
-/** A snapshot that somebody reads: it stays until it is released. */
+/** A snapshot that is being read: it stays until it is released. */
 export interface Lease {
   readonly snapshot: Snapshot;
-  /** `hit`: it was there. `miss`: it was made for this call. `stale`: it is older than it should be, and a newer one is on its way. */
+  /** `hit`: it was cached. `miss`: it was made for this call. `stale`: it is too old, and a refresh is running. */
   readonly state: "hit" | "miss" | "stale";
   /** Whether a call that comes now would get the same snapshot as a hit. */
   isCurrent(): boolean;
   release(): void;
 }
 
-export interface Acquiring {
+export interface AcquireOptions {
   readonly signal: StopSignal;
-  /** The caller wants newer rows than there are. */
+  /** The caller wants newer rows than the cached ones. */
   readonly refresh: boolean;
 }
 
-/** What is told of one cache. */
 export interface CacheStatus {
   readonly name: CacheName;
   readonly mode: "full" | "append" | "merge" | "results";
@@ -31,28 +30,28 @@ export interface CacheStatus {
   readonly error: string | undefined;
 }
 
-/** Every cache of a project. decisions.md 8. */
+/** All caches of a project. */
 export interface Caches {
-  /** The snapshot of a cache with a refresh template; the first call fills it, and one that is stale is refreshed first. Rejects with a RequestFailure. */
-  acquire(name: CacheName, acquiring: Acquiring): Promise<Lease>;
-  /** The same for the rows of one call; `key` tells it apart from others of the same cache. */
+  /** The snapshot of a cache table. An empty or stale one is refreshed first. Rejects with a RequestFailure. */
+  acquire(name: CacheName, options: AcquireOptions): Promise<Lease>;
+  /** The same for a result cache; `key` identifies the inputs of the call. */
   acquireResult(
     key: string,
     result: ResultDefinition & { readonly scheduleMs: number | undefined },
-    acquiring: Acquiring,
+    options: AcquireOptions,
   ): Promise<Lease>;
-  /** A write has been committed that makes a cache old: the next read refreshes it. */
+  /** A committed write made a cache stale: the next read refreshes it. */
   invalidate(name: CacheName): void;
-  /** The same, and it is refreshed now. Never rejects: what fails leaves it stale, and is reported. */
+  /** The same, and it is refreshed now. Never rejects: on failure it stays stale, which is reported. */
   refreshAfterWrite(name: CacheName): Promise<void>;
   /** Refreshes a cache now, whatever its age. Rejects with a RequestFailure. */
   refresh(name: CacheName, signal: StopSignal): Promise<Snapshot>;
   statuses(): readonly CacheStatus[];
-  /** After a reload: caches that are described as before go on, others are refreshed by their next read. */
+  /** After a reload: unchanged caches stay valid, others are refreshed by their next read. */
   redefine(definitions: readonly CacheDefinition[]): Promise<void>;
-  /** Takes away what retention does not keep, now; how many snapshots went. */
+  /** Drops snapshots beyond their retention now; returns how many. */
   collect(): Promise<number>;
-  /** Begins to fill and to refresh by schedule. */
+  /** Starts warm-up and scheduled refreshes. */
   start(): void;
   close(): Promise<void>;
 }

@@ -14,11 +14,11 @@ export interface Coordination {
   readonly timing: Timing;
   readonly now: () => number;
   readonly report: Report;
-  /** Other processes have the same catalog. */
+  /** Set when other processes share the catalog. */
   readonly sharing: Sharing | undefined;
 }
 
-/** Several processes over one catalog: one of them refreshes by schedule, the others take over what it has made. */
+/** Several processes share a catalog: the leader refreshes by schedule, the others adopt its snapshots. */
 export interface Sharing {
   leads(): boolean;
 }

@@ -240,7 +240,7 @@ describe("merge", () => {
   });
 });
 
-describe("all rows anew, with nothing from before in the template,", () => {
+describe("all rows are rebuilt, with no previous values in the template,", () => {
   const changes: readonly [string, ReturnType<typeof definitionOf>, unknown][] = [
     ["when a column is new", definitionOf("SELECT k, c, v, 1 AS x FROM src", { mode: APPEND }), 3],
     ["when a column has another type", definitionOf("SELECT k::BIGINT AS k, c, v FROM src", { mode: APPEND }), 3],
@@ -274,7 +274,7 @@ describe("all rows anew, with nothing from before in the template,", () => {
     expect([snapshot.id, snapshot.rows, seen]).toEqual([2, 3, [undefined, 1, undefined]]);
   });
 
-  test("when nobody knows of a snapshot, or its table is gone", async () => {
+  test("when no snapshot is known, or its table is gone", async () => {
     await using s = await testStore(SOURCE);
     const definition = definitionOf(QUERY, { mode: APPEND });
     const first = await s.refresh(definition);
@@ -414,7 +414,7 @@ test("readers of the view see the swap, also where they have read before", async
   }
 });
 
-test("a refresh is seen by those who watch what they have read, and by nobody else", async () => {
+test("a refresh invalidates watched reads of its table, and no others", async () => {
   await using s = await testStore(SOURCE);
   const watched = async (sql: string): Promise<() => boolean> => {
     for (;;) {

@@ -1,12 +1,13 @@
 import type { Engine } from "../engines/engine.ts";
 import { RequestFailure } from "../failure.ts";
-import type { Statement } from "../sql/statement.ts";
+import { quoteIdentifier } from "../sql/quote.ts";
+import { type Statement, statement } from "../sql/statement.ts";
 import type { CacheName, Snapshot } from "./cache.ts";
 import type { SnapshotStore } from "./snapshot-store.ts";
 import { measureTable } from "./store-bytes.ts";
 import { isAuditTable, openLayout } from "./store-layout.ts";
 import { clearLeftovers } from "./store-leftovers.ts";
-import { foldName, isOwnTable, isResult, quoted, resultTable, tableIn } from "./store-names.ts";
+import { foldName, isOwnTable, isResult, resultTable, tableIn } from "./store-names.ts";
 import {
   allSnapshots,
   currentAmong,
@@ -18,52 +19,46 @@ import {
 import { openRefresher } from "./store-refresh.ts";
 import { fillTable } from "./store-rows.ts";
 import { openSpace } from "./store-space.ts";
-import { look, NEVER_STOPPED, statement } from "./store-sql.ts";
+import { inTransaction, look } from "./store-sql.ts";
 
 export { ForeignCacheError } from "./store-layout.ts";
 
 export interface SnapshotStoreOptions {
   readonly now: () => number;
-  /** Another text each time, unlike that of any other process: a UUID. */
+  /** Returns a UUID. */
   readonly randomId: () => string;
   /** The name under which the cache database is attached. */
   readonly catalog?: string;
-  /** Other processes have the same database: what they use is left alone, and a refresh of theirs may be in the way of ours. */
+  /** Other processes share the database: their tables are not dropped, and their refreshes may conflict. */
   readonly shared?: { readonly fence: () => readonly Statement[] } | undefined;
 }
 
 const KEPT_RECORDS = 10_000;
-/** Old records go after so many new ones. */
+/** Old records are deleted after this many new ones. */
 const RECORDS_BETWEEN = 1_000;
 
-/** Snapshots as tables of an attached database. Rejects with a ForeignCacheError where that is not ours. decisions.md 8. */
+/** Snapshots as tables of an attached database. Rejects with a ForeignCacheError when it is not a cache of this version. */
 export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOptions): Promise<SnapshotStore> {
   const { now, randomId, catalog = "cache", shared } = options;
   await openLayout(engine, catalog);
   if (shared === undefined) await clearLeftovers(engine, catalog).catch(() => {});
   const refresher = openRefresher(engine, { now, randomId, catalog, fence: shared?.fence });
   const space = await openSpace(engine, catalog);
-  const schemas = new Map<string, Promise<void>>();
-  // The first one clears what an earlier process has left.
+  const schemas = new Map<string, Promise<unknown>>();
+  // The first one clears records of an earlier process.
   let recordsUntilClearing = 1;
 
-  /** Before the change that needs it, and once: two that make the same schema at the same time are in each other's way. */
-  function openSchema({ schema }: CacheName): Promise<void> {
+  /** Once, before the change that needs it: two transactions that create the same schema conflict. */
+  function openSchema({ schema }: CacheName): Promise<unknown> {
     const known = schemas.get(foldName(schema));
     if (known !== undefined) return known;
-    const sql = `CREATE SCHEMA IF NOT EXISTS ${quoted(catalog)}.${quoted(schema)}`;
-    const made = change([schema], [sql]).catch((error: unknown) => {
+    const sql = `CREATE SCHEMA IF NOT EXISTS ${quoteIdentifier(catalog)}.${quoteIdentifier(schema)}`;
+    const made = inTransaction(engine, [schema], (run) => run(statement(sql))).catch((error: unknown) => {
       schemas.delete(foldName(schema));
       throw error;
     });
     schemas.set(foldName(schema), made);
     return made;
-  }
-
-  async function change(touches: readonly string[], statements: readonly string[]): Promise<void> {
-    await engine.change({ connections: [], touches, signal: NEVER_STOPPED }, async (run) => {
-      for (const sql of statements) await run(statement(sql));
-    });
   }
 
   async function openCache(name: CacheName): Promise<void> {
@@ -78,11 +73,7 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
     recordsUntilClearing--;
     if (recordsUntilClearing > 0) return;
     recordsUntilClearing = RECORDS_BETWEEN;
-    await engine
-      .change({ connections: [], touches: ["refreshes"], signal: NEVER_STOPPED }, (run) =>
-        run(deleteOldRecords(catalog, KEPT_RECORDS)),
-      )
-      .catch(() => {});
+    await inTransaction(engine, ["refreshes"], (run) => run(deleteOldRecords(catalog, KEPT_RECORDS))).catch(() => {});
   }
 
   return {
@@ -102,7 +93,12 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
       const target = tableIn(catalog, name.schema, physicalTable);
       const createdAtMs = now();
       const size = await engine.change({ connections, touches: [physicalTable], signal }, async (run) => {
-        const filling = { mode: { kind: "full" }, target, stage: quoted(physicalTable), base: undefined } as const;
+        const filling = {
+          mode: { kind: "full" },
+          target,
+          stage: quoteIdentifier(physicalTable),
+          base: undefined,
+        } as const;
         await fillTable(run, statements, filling);
         return await measureTable(run, target);
       });
@@ -111,11 +107,11 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
 
     async drop(snapshots) {
       if (snapshots.length === 0) return;
-      // What a template changes itself stays, whichever snapshot it was.
+      // A table that a template changes itself is never dropped.
       const tables = snapshots.filter((snapshot) => !isOwnTable(snapshot));
       const kept = snapshots.filter(({ physicalTable }) => !isResult(physicalTable)).map(({ uid }) => uid);
       const touches = [...tables.map(({ physicalTable }) => physicalTable), ...(kept.length > 0 ? ["snapshots"] : [])];
-      await engine.change({ connections: [], touches, signal: NEVER_STOPPED }, async (run) => {
+      await inTransaction(engine, touches, async (run) => {
         const [current] = await currentAmong(run, catalog, kept);
         if (current !== undefined) throw new Error(refusal(snapshots.find(({ uid }) => uid === current)));
         for (const { name, physicalTable } of tables) {
@@ -127,11 +123,7 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
     },
 
     async recordFailure(record) {
-      await engine
-        .change({ connections: [], touches: ["refreshes"], signal: NEVER_STOPPED }, (run) =>
-          run(insertRecord(catalog, record)),
-        )
-        .catch(() => {});
+      await inTransaction(engine, ["refreshes"], (run) => run(insertRecord(catalog, record))).catch(() => {});
       await clearRecords();
     },
 

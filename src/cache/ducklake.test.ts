@@ -11,9 +11,9 @@ import {
   testWithSqliteLake,
 } from "../../test/suites/lake.ts";
 import { EngineOpenError } from "../engines/engine.ts";
+import { NEVER_STOPPED } from "../engines/stop.ts";
 import { attachLake, attachSql, isShared, type Lake } from "./ducklake.ts";
 import { afterMs } from "./schedule.ts";
-import { NEVER_STOPPED } from "./store-sql.ts";
 
 const postgres = sharedPostgres();
 
@@ -62,7 +62,7 @@ for (const [kind, testWith, make] of [
     ]);
   });
 
-  testWith(`a catalog in ${kind}: who reads keeps nobody from writing`, async () => {
+  testWith(`a catalog in ${kind}: readers do not block writers`, async () => {
     await using made = await make();
     await using t = await made.open();
     await t.sql("CREATE TABLE cache.audit.t (a INTEGER)");

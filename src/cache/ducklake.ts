@@ -1,20 +1,22 @@
 import { type Engine, EngineOpenError } from "../engines/engine.ts";
+import { errorMessage } from "../error-message.ts";
 import { messageMask } from "../secrets.ts";
+import { quoteIdentifier, quoteLiteral } from "../sql/quote.ts";
+import { statement, textValue } from "../sql/statement.ts";
 import { type LakeAddress, lakeAddress } from "./lake-address.ts";
 import type { After } from "./schedule.ts";
-import { quoted } from "./store-names.ts";
-import { NEVER_STOPPED, statement, text } from "./store-sql.ts";
+import { inTransaction } from "./store-sql.ts";
 
-/** A DuckLake catalog that holds the cache. decisions.md 8. */
+/** A DuckLake catalog that holds the cache. */
 export interface Lake {
   /** The name under which it is attached. */
   readonly catalog: string;
   readonly metadataPath: string;
-  /** Where the rows lie, as Parquet; beside the catalog's file when absent. */
+  /** The folder of the Parquet files; next to the catalog's file when absent. */
   readonly dataPath: string | undefined;
 }
 
-/** Whether other processes may have the same catalog open: then one of them leads. */
+/** Whether other processes may share the catalog: then one of them is the leader. */
 export function isShared({ metadataPath }: Lake): boolean {
   return lakeAddress(metadataPath).kind === "postgres";
 }
@@ -26,8 +28,8 @@ export function attachSql({ catalog, metadataPath, dataPath }: Lake): string {
     throw new EngineOpenError("data-path: missing; a catalog in Postgres does not say where rows go", "data-path");
   }
   const settings = [
-    ...(dataPath === undefined ? [] : [`DATA_PATH ${literal(dataPath)}`]),
-    // A table for the few rows of each snapshot would be made in the catalog's database, and dropped while others read.
+    ...(dataPath === undefined ? [] : [`DATA_PATH ${quoteLiteral(dataPath)}`]),
+    // Inlined rows would need a table per snapshot in the catalog's database, dropped while others read it.
     "DATA_INLINING_ROW_LIMIT 0",
   ];
   const extensions = ["ducklake", ...extensionsOf(address)].flatMap((name) => [`INSTALL ${name}`, `LOAD ${name}`]);
@@ -36,16 +38,16 @@ export function attachSql({ catalog, metadataPath, dataPath }: Lake): string {
     case "file":
       return together(extensions, attach(catalog, address.path, settings));
     case "sqlite": {
-      // Else whoever reads keeps others from writing.
+      // Otherwise readers block writers.
       const journal = ["META_JOURNAL_MODE 'WAL'", "META_BUSY_TIMEOUT 5000"];
       return together(extensions, attach(catalog, `sqlite:${address.path}`, [...settings, ...journal]));
     }
     case "postgres": {
       const { connection, password } = address;
       if (password === undefined) return together(extensions, attach(catalog, `postgres:${connection}`, settings));
-      // An address is shown in errors, a secret is not.
-      const made = `CREATE OR REPLACE SECRET ${quoted(secret)} (TYPE postgres, PASSWORD ${literal(password)})`;
-      const used = [...settings, `META_SECRET ${literal(secret)}`];
+      // Error messages show addresses, but not secrets.
+      const made = `CREATE OR REPLACE SECRET ${quoteIdentifier(secret)} (TYPE postgres, PASSWORD ${quoteLiteral(password)})`;
+      const used = [...settings, `META_SECRET ${quoteLiteral(secret)}`];
       return together([...extensions, made], attach(catalog, `postgres:${connection}`, used));
     }
   }
@@ -56,7 +58,7 @@ function extensionsOf({ kind }: LakeAddress): readonly string[] {
 }
 
 function attach(catalog: string, address: string, settings: readonly string[]): string {
-  return `ATTACH ${literal(`ducklake:${address}`)} AS ${quoted(catalog)} (${settings.join(", ")})`;
+  return `ATTACH ${quoteLiteral(`ducklake:${address}`)} AS ${quoteIdentifier(catalog)} (${settings.join(", ")})`;
 }
 
 function together(before: readonly string[], last: string): string {
@@ -65,11 +67,11 @@ function together(before: readonly string[], last: string): string {
 
 const MOST_TRIES = 10;
 const PAUSE_MS = 100;
-/** Two processes that make the same catalog at the same time are in each other's way. */
+/** Two processes that create the same catalog at the same time conflict. */
 const MADE_BY_OTHERS =
   /Failed to initialize DuckLake[\s\S]*(?:duplicate key|already exists|could not serialize|locked)/i;
 
-/** Attaches the catalog, and makes it where there is none. Rejects with an EngineOpenError that holds no secret. */
+/** Attaches the catalog, and creates it if missing. Rejects with an EngineOpenError that holds no secret. */
 export async function attachLake(engine: Engine, lake: Lake, after: After): Promise<void> {
   const sql = attachSql(lake);
   for (let tries = 1; ; tries++) {
@@ -81,7 +83,7 @@ export async function attachLake(engine: Engine, lake: Lake, after: After): Prom
       if (tries === MOST_TRIES || !MADE_BY_OTHERS.test(message)) {
         throw new EngineOpenError(message, error instanceof EngineOpenError ? error.setting : undefined);
       }
-      // Who was faster is done by now, as a rule: others wait for each other in the catalog's database.
+      // The other process is usually done by now.
       if (tries > 1) await pause(after);
     }
   }
@@ -89,7 +91,7 @@ export async function attachLake(engine: Engine, lake: Lake, after: After): Prom
 }
 
 async function pause(after: After): Promise<void> {
-  // Timers of the service keep no process alive, and at its start nothing else does.
+  // `after` does not keep the process alive, and nothing else does during startup.
   const awake = setInterval(() => {}, PAUSE_MS);
   await new Promise<void>((resolve) => after(PAUSE_MS, resolve));
   clearInterval(awake);
@@ -98,28 +100,25 @@ async function pause(after: After): Promise<void> {
 function shown(error: unknown, { metadataPath }: Lake): string {
   const address = lakeAddress(metadataPath);
   const secrets = address.kind === "postgres" ? address.secrets : [];
-  return messageMask(secrets)(error instanceof Error ? error.message : String(error));
+  return messageMask(secrets)(errorMessage(error));
 }
 
-/** Our bookkeeping is a row now and then: these go into the catalog's database, not into a file each. */
+/** Audit tables get few rows: these go into the catalog's database, not into a file each. */
 async function keepRecordsInline(engine: Engine, catalog: string): Promise<void> {
-  const options = `ducklake_options(${literal(catalog)})`;
-  await engine.change({ connections: [], touches: ["audit"], signal: NEVER_STOPPED }, async (run) => {
-    await run(statement(`CREATE SCHEMA IF NOT EXISTS ${quoted(catalog)}.audit`));
+  const options = `ducklake_options(${quoteLiteral(catalog)})`;
+  await inTransaction(engine, ["audit"], async (run) => {
+    await run(statement(`CREATE SCHEMA IF NOT EXISTS ${quoteIdentifier(catalog)}.audit`));
   });
-  await engine.change({ connections: [], touches: [], signal: NEVER_STOPPED }, async (run) => {
+  await inTransaction(engine, [], async (run) => {
     const known = await run(
       statement(
         `SELECT value FROM ${options} WHERE option_name = $1 AND scope = 'SCHEMA' AND scope_entry = 'audit'`,
-        text("data_inlining_row_limit"),
+        textValue("data_inlining_row_limit"),
       ),
     );
     if (known.length > 0) return;
-    await run(statement(`CALL ${quoted(catalog)}.set_option('data_inlining_row_limit', 10, schema => 'audit')`));
+    await run(
+      statement(`CALL ${quoteIdentifier(catalog)}.set_option('data_inlining_row_limit', 10, schema => 'audit')`),
+    );
   });
-}
-
-/** A text in SQL, whatever is in it. */
-export function literal(value: string): string {
-  return `'${value.replaceAll("'", "''")}'`;
 }

@@ -2,9 +2,9 @@ import { EngineOpenError } from "../engines/engine.ts";
 
 /** Where the catalog of a lake is kept. */
 export type LakeAddress =
-  /** A database file of DuckDB: one process has it. */
+  /** A DuckDB file, open in one process. */
   | { readonly kind: "file"; readonly path: string }
-  /** The same in SQLite. */
+  /** The same with SQLite. */
   | { readonly kind: "sqlite"; readonly path: string }
   /** A server that many processes share. */
   | {
@@ -12,7 +12,7 @@ export type LakeAddress =
       /** For libpq, without the password. */
       readonly connection: string;
       readonly password: string | undefined;
-      /** Texts that no message may hold. */
+      /** Strings that no message may contain. */
       readonly secrets: readonly string[];
     };
 
@@ -56,7 +56,7 @@ function settingsOfPairs(text: string): Settings {
   const settings: Record<string, string> = {};
   while (pair.lastIndex < text.length) {
     const [, name, quoted, plain = ""] = pair.exec(text) ?? [];
-    if (name === undefined) throw refusal("this is no connection of Postgres, such as postgres:dbname=cache host=db");
+    if (name === undefined) throw refusal("not a Postgres connection; use one such as postgres:dbname=cache host=db");
     settings[name] = (quoted ?? plain).replace(/\\(.)/gs, "$1");
   }
   return settings;
@@ -71,7 +71,7 @@ function settingsOfUrl(text: string): Settings {
     const names = { user: url.username, password: url.password, host, port: url.port, dbname: url.pathname.slice(1) };
     for (const [name, value] of Object.entries(names)) if (value !== "") parts.push([name, decodeURIComponent(value)]);
   } catch {
-    throw refusal("this is no URL of Postgres, such as postgres://user@host/database");
+    throw refusal("not a Postgres URL; use one such as postgres://user@host/database");
   }
   return Object.fromEntries([...parts, ...url.searchParams]);
 }

@@ -4,10 +4,10 @@ import { sharedPostgres } from "../../test/postgres.ts";
 import type { TestEngine } from "../../test/suites/duckdb-engine.ts";
 import { fileLake, postgresLake, type TestLake, testWithLake, testWithPostgresLake } from "../../test/suites/lake.ts";
 import { APPEND, definitionOf, FULL, MERGE, ownDefinitionOf } from "../../test/suites/snapshot-store.ts";
+import { NEVER_STOPPED } from "../engines/stop.ts";
 import type { CacheDefinition, Snapshot } from "./cache.ts";
 import { openSnapshotStore } from "./duckdb-store.ts";
 import type { SnapshotStore } from "./snapshot-store.ts";
-import { NEVER_STOPPED } from "./store-sql.ts";
 
 const postgres = sharedPostgres();
 

@@ -5,10 +5,12 @@ import { sharedPostgres } from "../../test/postgres.ts";
 import { failureOf, type TestEngine } from "../../test/suites/duckdb-engine.ts";
 import { fileLake, postgresLake, type TestLake, testWithLake, testWithPostgresLake } from "../../test/suites/lake.ts";
 import { turnedClock } from "../../test/turned-clock.ts";
+import { NEVER_STOPPED } from "../engines/stop.ts";
 import type { ServiceEvent } from "../events.ts";
+import { statement } from "../sql/statement.ts";
 import { type LakeUpkeep, openLakeUpkeep } from "./lake-upkeep.ts";
 import { openLeadership } from "./leader.ts";
-import { NEVER_STOPPED, type Run, statement } from "./store-sql.ts";
+import type { Run } from "./store-sql.ts";
 
 const MINUTE = 60_000;
 const postgres = sharedPostgres();
@@ -46,7 +48,7 @@ const tablesIn = (files: readonly string[]): readonly string[] => files.map((fil
 const versionsOf = async (t: TestEngine): Promise<unknown> =>
   (await t.read({ statements: "SELECT count(*) FROM ducklake_snapshots('cache')" })).rows;
 
-testWithLake("files of dropped tables go when nobody can be reading them any more", async () => {
+testWithLake("files of dropped tables go when no read can need them", async () => {
   await using made = await fileLake();
   await using t = await made.open();
   await t.sql(TABLES);
@@ -62,7 +64,7 @@ testWithLake("files of dropped tables go when nobody can be reading them any mor
   expect((await t.read({ statements: "FROM cache.s.t3" })).rows).toEqual([[3]]);
 });
 
-testWithPostgresLake("files go when nobody is at work any more who could read them, in whichever process", async () => {
+testWithPostgresLake("files go when no transaction of any process can read them", async () => {
   await using made = await postgresLake(await postgres());
   await using t = await made.open();
   await using other = await made.open();
@@ -119,7 +121,7 @@ testWithPostgresLake("a leader that was stopped is refused, however much was cle
   await a.close();
 });
 
-testWithLake("what a killed process has left goes when somebody asks for it, and nothing else does", async () => {
+testWithLake("leftovers of a killed process go on request, and nothing else does", async () => {
   await using made = await fileLake();
   await using t = await made.open();
   await t.sql(TABLES);

@@ -1,15 +1,17 @@
 import type { Engine } from "../engines/engine.ts";
 import type { Report } from "../events.ts";
-import { isShared, type Lake, literal } from "./ducklake.ts";
-import { look, NEVER_STOPPED, type Run, statement } from "./store-sql.ts";
+import { quoteLiteral } from "../sql/quote.ts";
+import { statement } from "../sql/statement.ts";
+import { isShared, type Lake } from "./ducklake.ts";
+import { inTransaction, look, type Run } from "./store-sql.ts";
 
-/** Gives back what dropped snapshots have taken up. Whoever leads does it, now and then. */
+/** Frees the space of dropped snapshots. The leader does it now and then. */
 export interface LakeUpkeep {
-  /** Forgets old versions of the catalog, and deletes the files that only they needed. Never rejects. */
+  /** Expires old versions of the catalog, and deletes the files that only they needed. Never rejects. */
   clean(): Promise<void>;
   /**
-   * Deletes files that belong to nothing: what a process that was killed had written. Only for somebody who asks for it, since
-   * a catalog takes every Parquet file below its data path for its own. Tells how many. Rejects when some are none of ours.
+   * Deletes orphaned files of processes that were killed. Only on an explicit command, since a catalog considers every Parquet
+   * file below its data path its own. Returns how many. Rejects when some were not written by DuckLake.
    */
   deleteOrphans(): Promise<number>;
 }
@@ -17,49 +19,49 @@ export interface LakeUpkeep {
 export interface UpkeepOptions {
   readonly engine: Engine;
   readonly lake: Lake;
-  /** Milliseconds by a clock that is never set. */
+  /** Monotonic milliseconds. */
   readonly now: () => number;
   readonly report: Report;
 }
 
-/** A moment: everybody who begins later sees this version of the catalog, or a newer one. */
+/** A moment: every later transaction sees this version of the catalog, or a newer one. */
 interface Mark {
   readonly version: number;
-  /** Microseconds by the clock of the catalog's server; 0 where there is none. */
+  /** Microseconds of the catalog's server; 0 where there is none. */
   readonly serverTime: number;
   readonly at: number;
 }
 
 const MOST_AT_ONCE = 5_000;
-/** Without a server nobody can tell who reads: longer than that nobody does. */
+/** Without a server, running reads are unknown: none takes longer than this. */
 const LONGEST_READ_MS = 15 * 60 * 1000;
 const HELD_UP_MS = 60 * 60 * 1000;
 const PART = "cache clean-up";
-/** A refresh that still runs has written files that belong to nothing yet. */
+/** The files of a running refresh are not in the catalog yet. */
 const ORPHANED_FOR = "INTERVAL 1 DAY";
 const OF_A_LAKE = /(?:^|[/\\])ducklake-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:-delete)?\.(?:parquet|puffin)$/;
 
 /**
- * Versions older than a mark go once nobody is at work who began before the mark. Not a moment earlier: DuckLake does not see
- * conflicts with versions that are gone, and files of theirs may still be read. docs/decisions/0009-ducklake.md
+ * Versions older than a mark expire once no transaction from before the mark is running. Not earlier: DuckLake does not see
+ * conflicts with expired versions, and their files may still be read. docs/decisions/0009-ducklake.md
  */
 export function openLakeUpkeep({ engine, lake, now, report }: UpkeepOptions): LakeUpkeep {
-  const name = literal(lake.catalog);
+  const name = quoteLiteral(lake.catalog);
   const shared = isShared(lake);
   let mark: Mark | undefined;
   let isHeldUp = false;
   let cleaning: Promise<void> | undefined;
 
-  /** Where the catalog is now, and since when somebody has been at work. */
+  /** The catalog's current version, and the start of its oldest transaction. */
   async function observe(): Promise<{ readonly current: Mark; readonly busySince: number | undefined }> {
-    // First the version, then the time: whoever begins after that time sees that version.
+    // First the version, then the time: transactions after that time see that version.
     const version = Number(await one(`SELECT id::VARCHAR FROM ducklake_current_snapshot(${name})`));
     if (!shared) return { current: { version, serverTime: 0, at: now() }, busySince: undefined };
     const micros = (time: string): string => `(extract(epoch FROM ${time}) * 1000000)::bigint::text`;
     const query = `SELECT ${micros("clock_timestamp()")} AS a, ${micros("min(xact_start)")} AS b FROM pg_stat_activity
       WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()`;
-    const server = literal(`__ducklake_metadata_${lake.catalog}`);
-    const [[time, oldest] = []] = await ask(`SELECT a, b FROM postgres_query(${server}, ${literal(query)})`);
+    const server = quoteLiteral(`__ducklake_metadata_${lake.catalog}`);
+    const [[time, oldest] = []] = await ask(`SELECT a, b FROM postgres_query(${server}, ${quoteLiteral(query)})`);
     const current = { version, serverTime: Number(time), at: now() };
     return { current, busySince: oldest === null || oldest === undefined ? undefined : Number(oldest) };
   }
@@ -78,7 +80,7 @@ export function openLakeUpkeep({ engine, lake, now, report }: UpkeepOptions): La
       const versions = known.map(([id]) => id).join(", ");
       await act(`SELECT count(*)::VARCHAR FROM ducklake_expire_snapshots(${name}, versions => [${versions}])`);
     }
-    // After that is durable: what is deleted before could still be needed.
+    // Only once that is durable: the files could still be needed before.
     await act(`SELECT count(*)::VARCHAR FROM ducklake_cleanup_old_files(${name}, cleanup_all => true)`);
   }
 
@@ -87,7 +89,7 @@ export function openLakeUpkeep({ engine, lake, now, report }: UpkeepOptions): La
     if (mark !== undefined && !mayGo(mark, busySince)) {
       if (!shared || isHeldUp || now() - mark.at < HELD_UP_MS) return;
       isHeldUp = true;
-      const message = "somebody has had a transaction open in the catalog's database for more than an hour";
+      const message = "a transaction has been open in the catalog's database for more than an hour";
       report({ kind: "part-down", part: PART, message: `${message}; files of old snapshots stay until it ends` });
       return;
     }
@@ -107,16 +109,14 @@ export function openLakeUpkeep({ engine, lake, now, report }: UpkeepOptions): La
   }
 
   async function act(sql: string): Promise<number> {
-    const [[count] = []] = await engine.change({ connections: [], touches: [], signal: NEVER_STOPPED }, (run) =>
-      run(statement(sql)),
-    );
+    const [[count] = []] = await inTransaction(engine, [], (run) => run(statement(sql)));
     return Number(count);
   }
 
   return {
     clean() {
       cleaning ??= tryToClean()
-        // What cannot be done now is done the next time.
+        // On failure, the next clean-up retries it.
         .catch(() => {})
         .finally(() => {
           cleaning = undefined;

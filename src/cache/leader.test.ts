@@ -5,10 +5,11 @@ import { fileLake, postgresLake, testWithLake, testWithPostgresLake } from "../.
 import { atRest, type TurnedClock, turnedClock } from "../../test/turned-clock.ts";
 import { until } from "../../test/until.ts";
 import type { Engine } from "../engines/engine.ts";
+import { NEVER_STOPPED } from "../engines/stop.ts";
 import type { ServiceEvent } from "../events.ts";
-import type { Statement } from "../sql/statement.ts";
+import { type Statement, statement } from "../sql/statement.ts";
 import { type Leadership, openLeadership } from "./leader.ts";
-import { NEVER_STOPPED, type Run, statement } from "./store-sql.ts";
+import type { Run } from "./store-sql.ts";
 
 const LEASE_MS = 9_000;
 const postgres = sharedPostgres();
@@ -125,7 +126,7 @@ testWithLake("signs of the leader do not pile up", async () => {
   await a.leadership.close();
 });
 
-testWithLake("an empty table is made anew", async () => {
+testWithLake("an empty table is created again", async () => {
   await using made = await fileLake();
   await using t = await made.open();
   const stage = newStage();
@@ -186,7 +187,7 @@ testWithPostgresLake(
     expect(a.leadership.isLeader()).toBe(false);
     expect(await holders(ta)).toEqual([["b", 2]]);
     await a.leadership.close();
-    // Nobody is put out of office by one who left.
+    // A process that has left does not depose the new leader.
     expect(await holders(ta)).toEqual([["b", 2]]);
     await b.leadership.close();
   },

@@ -1,18 +1,19 @@
 import type { Engine } from "../engines/engine.ts";
+import { errorMessage } from "../error-message.ts";
 import type { Report } from "../events.ts";
 import { logMessage, RequestFailure } from "../failure.ts";
-import type { Statement } from "../sql/statement.ts";
+import { integerValue, type Statement, statement, textValue } from "../sql/statement.ts";
 import type { After } from "./schedule.ts";
 import { tableIn } from "./store-names.ts";
-import { type Run, statement, text, whole } from "./store-sql.ts";
+import type { Run } from "./store-sql.ts";
 
-/** Which of the processes that share a cache catalog leads: it refreshes by schedule and cleans up, the others only read. */
+/** Which of the processes that share a cache catalog leads: it runs scheduled refreshes and cleans up, the others only read. */
 export interface Leadership {
-  /** Whether this process leads. True only as long as no other can have taken over, by the clock of this process. */
+  /** Whether this process leads. True only as long as no other can have taken over. */
   isLeader(): boolean;
   /**
-   * Statements for the beginning of a transaction. It fails, at once or when it is committed, if another process leads by then,
-   * however long this one was stopped in between. Made for each transaction anew.
+   * Statements for the start of a transaction. It fails, at once or when it is committed, if another process leads by then,
+   * however long this one was suspended meanwhile. Call it for each transaction.
    */
   fence(): readonly Statement[];
   /** Steps down, so that another process need not wait. */
@@ -23,19 +24,19 @@ export interface LeadershipOptions {
   readonly engine: Engine;
   /** The catalog, a DuckLake. It has a schema `audit`. */
   readonly catalog: string;
-  /** Unlike that of any other process, now or later: a UUID. */
+  /** A UUID of this process. */
   readonly id: string;
-  /** A leader that gives no sign for so long is replaced. */
+  /** A leader without a heartbeat for this long is replaced. */
   readonly leaseMs: number;
-  /** Milliseconds by a clock that is never set, such as `performance.now`. */
+  /** Monotonic milliseconds, such as `performance.now`. */
   readonly now: () => number;
   readonly after: After;
   readonly report: Report;
-  /** It has begun or ceased to lead. */
+  /** Called when this process starts or stops leading. */
   readonly changed: (leads: boolean) => void;
 }
 
-/** What is known of the leader. */
+/** The known state of the leader. */
 interface State {
   readonly holder: string | undefined;
   /** Grows with each change of hands. */
@@ -46,17 +47,17 @@ interface State {
 }
 
 const SIGNS_PER_LEASE = 3;
-/** Signs are rows. Taking away the old ones is in the way of refreshes that run: it comes rarely. */
+/** Signs are rows. Deleting old ones conflicts with running refreshes, so it happens rarely. */
 const MOST_ROWS = 10_000;
 const PART = "cache leadership";
-/** With its schema: a table of somebody else's whose name begins like it has nothing to do with it. */
+/** With its schema, so that no other table whose name starts the same is affected. */
 const TOUCHED: readonly string[] = ["audit.leader"];
 const LOST = "another process leads the refreshes of this cache now";
 
 /**
- * Begins to compete for the lead. No two clocks are ever compared: who does not lead takes over once it has seen no new sign of
- * the leader for `leaseMs` of its own time, and who leads trusts in it only that long after its own last sign. A leader that was
- * stopped in between is refused by the database: a change of hands deletes rows of a table into which a fenced transaction
+ * Starts to compete for the lead. Clocks of two processes are never compared: a follower takes over once it has seen no new
+ * sign for `leaseMs` of its own time, and a leader relies on its lead only that long after its last sign. A leader that was
+ * suspended meanwhile is rejected by the database: a change of leader deletes rows of a table into which a fenced transaction
  * inserts, and these two conflict in DuckLake. docs/decisions/0009-ducklake.md
  */
 export async function openLeadership(options: LeadershipOptions): Promise<Leadership> {
@@ -69,7 +70,7 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
   let isClosed = false;
   let cancel = (): void => {};
 
-  /** Runs `work` in a transaction that does not wait longer than anybody cares for. */
+  /** Runs `work` in a transaction with a time limit. */
   async function change<T>(work: (run: Run) => Promise<T>): Promise<T> {
     const stop = new AbortController();
     const over = after(leaseMs, () => stop.abort(new RequestFailure({ kind: "query-timeout", limitMs: leaseMs })));
@@ -84,7 +85,7 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
     return await change(async (run) => {
       const known = await readState(run).catch(() => undefined);
       if (known !== undefined) return known;
-      // Also where it is empty: a change of hands has a row to delete, or two of them would not conflict.
+      // Also where it is empty: a change of leader must delete a row, or two of them would not conflict.
       await run(
         statement(
           `CREATE OR REPLACE TABLE ${table} AS
@@ -109,16 +110,16 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
 
   function signOf(term: number): Statement {
     sign++;
-    // The time is for people.
+    // The time is informational.
     return statement(
       `INSERT INTO ${table} VALUES ($1, $2, $3, epoch_ms(epoch_ms(now())))`,
-      text(id),
-      whole(term),
-      whole(sign),
+      textValue(id),
+      integerValue(term),
+      integerValue(sign),
     );
   }
 
-  /** Undefined when somebody else leads. */
+  /** Undefined when another process leads. */
   async function renew(term: number): Promise<State | undefined> {
     return await change(async (run) => {
       const state = await readState(run);
@@ -129,7 +130,7 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
     });
   }
 
-  /** Undefined when the leader has given a sign meanwhile. */
+  /** Undefined when the leader has written a sign meanwhile. */
   async function takeOver(from: State): Promise<number | undefined> {
     return await change(async (run) => {
       const state = await readState(run);
@@ -149,8 +150,8 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
       await run(
         statement(
           `INSERT INTO ${table} VALUES (NULL, $1, $2, epoch_ms(epoch_ms(now())))`,
-          whole(term),
-          whole(state.sign + 1),
+          integerValue(term),
+          integerValue(state.sign + 1),
         ),
       );
     });
@@ -160,7 +161,7 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
     return led !== undefined && now() < led.until;
   }
 
-  /** Gives a sign, or looks for one and takes over. Tells when to come again. */
+  /** Writes a sign, or checks for one and takes over. Returns the milliseconds until the next step. */
   async function step(): Promise<number> {
     const beganAt = now();
     if (led !== undefined) {
@@ -194,7 +195,7 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
       if (isDown && !isClosed) report({ kind: "part-up", part: PART });
       isDown = false;
     } catch (error) {
-      // The catalog cannot be reached, or is too busy: the lead lapses, and somebody who can reach it takes over.
+      // The catalog is unreachable or too busy: the lead lapses, and a process that reaches it takes over.
       const message = `${reasonOf(error)}; until it works again this process refreshes nothing by schedule`;
       if (!isDown && !isClosed) report({ kind: "part-down", part: PART, message });
       isDown = true;
@@ -214,7 +215,12 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
       const term = led?.term ?? -1;
       const isOurs = `SELECT count(*) FROM ${table} WHERE holder = $1 AND term = $2`;
       return [
-        statement(`SELECT CASE WHEN (${isOurs}) = 0 THEN error($3)::VARCHAR END`, text(id), whole(term), text(LOST)),
+        statement(
+          `SELECT CASE WHEN (${isOurs}) = 0 THEN error($3)::VARCHAR END`,
+          textValue(id),
+          integerValue(term),
+          textValue(LOST),
+        ),
         signOf(term),
       ];
     },
@@ -229,7 +235,7 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
   };
 }
 
-/** For a catalog that no other process can have. */
+/** For a catalog that no other process can open. */
 export const leadsAlone: Leadership = {
   isLeader: () => true,
   fence: () => [],
@@ -238,5 +244,5 @@ export const leadsAlone: Leadership = {
 
 function reasonOf(error: unknown): string {
   if (error instanceof RequestFailure && error.failure.kind === "query-failed") return logMessage(error.failure);
-  return error instanceof Error ? error.message : String(error);
+  return errorMessage(error);
 }

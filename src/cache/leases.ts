@@ -4,34 +4,34 @@ import type { Lease } from "./caches.ts";
 import { asFailure, reasonOf } from "./refresh-failure.ts";
 import type { SnapshotStore } from "./snapshot-store.ts";
 
-/** A snapshot of this process, with those who read it. */
-export interface Held {
+/** A snapshot and how many readers it has. */
+export interface HeldSnapshot {
   readonly snapshot: Snapshot;
   readonly account: Account | undefined;
   leases: number;
-  /** Nobody gets it any more: it goes with its last lease. */
+  /** It gets no new readers, and is dropped with its last lease. */
   isRetired: boolean;
 }
 
-/** Whoever counts what snapshots take up. */
+/** Counts the size of snapshots. */
 export interface Account {
-  /** The last lease has gone, and the snapshot stays. */
+  /** The last lease was released, and the snapshot stays. */
   idle(): void;
-  /** The snapshot goes. */
+  /** The snapshot is dropped. */
   gone(snapshot: Snapshot): void;
 }
 
-/** Who reads which snapshot, so that none is dropped under a reader. */
+/** Counts the readers of snapshots, so that none is dropped while it is read. */
 export interface Leases {
-  hold(snapshot: Snapshot, account?: Account): Held;
-  lease(held: Held, state: Lease["state"], isCurrent: () => boolean): Lease;
-  /** Drops a snapshot as soon as nobody reads it. */
-  retire(held: Held): void;
-  /** Tries again to drop what could not be dropped; resolves when everything that can go has gone. */
+  hold(snapshot: Snapshot, account?: Account): HeldSnapshot;
+  lease(held: HeldSnapshot, state: Lease["state"], isCurrent: () => boolean): Lease;
+  /** Drops a snapshot as soon as it has no readers. */
+  retire(held: HeldSnapshot): void;
+  /** Retries failed drops; resolves when every snapshot that can be dropped is. */
   flush(): Promise<void>;
-  /** How many have gone since the beginning. */
+  /** How many have been dropped since startup. */
   dropped(): number;
-  /** Nothing is dropped any more; resolves when the last drop is over. */
+  /** Stops dropping; resolves when the last drop is over. */
   close(): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export function openLeases({ store, report }: { readonly store: SnapshotStore; r
   let failing = false;
   let closed = false;
 
-  /** Why it did not work; undefined when it did. */
+  /** The reason of a failure; undefined on success. */
   async function tryToDrop(snapshots: readonly Snapshot[]): Promise<string | undefined> {
     try {
       await store.drop(snapshots);
@@ -53,7 +53,7 @@ export function openLeases({ store, report }: { readonly store: SnapshotStore; r
     }
   }
 
-  /** One drop at a time: what comes meanwhile goes together with the next. */
+  /** One drop at a time: what is retired meanwhile is dropped together next. */
   async function dropWaiting(): Promise<void> {
     const left: Snapshot[] = [];
     let message: string | undefined;
@@ -61,7 +61,7 @@ export function openLeases({ store, report }: { readonly store: SnapshotStore; r
       const batch = waiting;
       waiting = [];
       if (batch.length > 1 && (await tryToDrop(batch)) === undefined) continue;
-      // One that cannot be dropped must not keep the others.
+      // One that cannot be dropped must not block the others.
       for (const one of batch) {
         const reason = await tryToDrop([one]);
         if (reason !== undefined) left.push(one);
@@ -78,13 +78,13 @@ export function openLeases({ store, report }: { readonly store: SnapshotStore; r
     if (waiting.length > 0 && !closed) dropping ??= dropWaiting();
   }
 
-  function drop({ snapshot, account }: Held): void {
+  function drop({ snapshot, account }: HeldSnapshot): void {
     account?.gone(snapshot);
     waiting.push(snapshot);
     dropNow();
   }
 
-  function release(held: Held): void {
+  function release(held: HeldSnapshot): void {
     held.leases--;
     if (held.leases > 0) return;
     if (held.isRetired) drop(held);

@@ -1,12 +1,12 @@
 import type { Caches } from "./caches.ts";
 
-/** Of a project that keeps nothing. */
+/** For a project without caches. */
 export const noCaches: Caches = {
-  acquire: nobodyAsks,
-  acquireResult: nobodyAsks,
+  acquire: noCache,
+  acquireResult: noCache,
   invalidate() {},
   async refreshAfterWrite() {},
-  refresh: nobodyAsks,
+  refresh: noCache,
   statuses: () => [],
   async redefine() {},
   collect: () => Promise.resolve(0),
@@ -14,6 +14,6 @@ export const noCaches: Caches = {
   async close() {},
 };
 
-function nobodyAsks(): Promise<never> {
+function noCache(): Promise<never> {
   throw new Error("no endpoint of this project has a cache");
 }

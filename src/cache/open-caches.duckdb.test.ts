@@ -110,7 +110,7 @@ test("results are tables, as many as there is room for", async () => {
   await caches.close();
 });
 
-test("close drops what nobody reads, and interrupts what runs", async () => {
+test("close drops what has no readers, and interrupts what runs", async () => {
   await using s = await testStore(SOURCE);
   const endless = "SELECT sum(a.range * b.range) AS n FROM range(10000000) a, range(10000000) b";
   const { caches } = await cachesOver(s, { definitions: [definitionOf(endless)] });

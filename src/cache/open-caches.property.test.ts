@@ -87,7 +87,7 @@ function run(test: TestCaches) {
       const lease = await acquired(where, controller.signal, refresh);
       leases.set(lease, where);
       expect(store.isThere(lease.snapshot)).toBe(true);
-      // Older rows than it must see: only when somebody failed to get others.
+      // Older rows than it must see: only when a refresh failed.
       if (lease.snapshot.rows < least) expect([lease.state, failedAt >= from]).toEqual(["stale", true]);
       if (refresh) expect(lease.state).not.toBe("hit");
     } catch (error) {
@@ -131,7 +131,7 @@ function run(test: TestCaches) {
           caches.invalidate(nameOf(source));
           announce();
         }
-        // Until its own refresh is over nobody needs to see the write: its client has had no answer yet.
+        // Until its own refresh is over no read needs to see the write: its client has had no response yet.
         else unfinished.push(caches.refreshAfterWrite(nameOf(source)).then(announce));
         return;
       }
@@ -203,7 +203,7 @@ function run(test: TestCaches) {
       expect(clock.timers()).toBe(0);
       expect(store.results()).toEqual([]);
     },
-    /** Tables of results that nobody reads: these must fit. Those with no size count for a little. */
+    /** Tables of results without readers: these must fit. Those with no size count for a little. */
     unread: () => {
       const read = new Set([...leases.keys()].map(({ snapshot }) => snapshot));
       const bytes = store.results().map((snapshot) => (read.has(snapshot) ? 0 : Math.max(KIB, snapshot.bytes)));

@@ -68,7 +68,7 @@ describe("a schedule", () => {
     await clock.advance(MINUTE);
     await clock.advance(4 * MINUTE);
     expect(store.begun).toHaveLength(2);
-    // Nobody said that it fails, but the rows are old.
+    // No failure was reported, but the rows are old.
     expect(await read()).toEqual(["stale", 0]);
     await clock.advance(MINUTE);
     expect(await read()).toEqual(["hit", 0]);
@@ -239,7 +239,7 @@ test("1,000 caches in an hour: never more at once than allowed, each about 60 ti
   await caches.close();
 });
 
-test("1,000 caches that nobody uses cost no timer and little memory", async () => {
+test("1,000 unused caches cost no timer and little memory", async () => {
   const clock = turnedClock();
   const definitions = Array.from({ length: 1_000 }, (_, index) => tableCache(`t${index}`, { scheduleMs: HOUR }));
   const loaded = definitions.map(({ name }) => snapshotOf(name, 1, clock.now()));

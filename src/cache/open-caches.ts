@@ -1,12 +1,13 @@
 import type { Report, ServiceEvent } from "../events.ts";
 import { RequestFailure } from "../failure.ts";
+import { withTimeLimit } from "../time-limit.ts";
 import type { CacheDefinition, Snapshot } from "./cache.ts";
 import type { Caches } from "./caches.ts";
 import type { Coordination, Sharing } from "./coordination.ts";
 import { openLeases } from "./leases.ts";
 import { openRefreshQueue } from "./refresh-queue.ts";
 import { openResultCaches } from "./result-cache.ts";
-import { type After, afterMs, dueFor, openSchedule } from "./schedule.ts";
+import { type After, afterMs, openSchedule, scheduledTask } from "./schedule.ts";
 import type { SnapshotStore } from "./snapshot-store.ts";
 import { openTableCaches } from "./table-cache.ts";
 import { openTiming } from "./timing.ts";
@@ -14,28 +15,28 @@ import { openTiming } from "./timing.ts";
 export interface CachesOptions {
   readonly store: SnapshotStore;
   readonly definitions: readonly CacheDefinition[];
-  /** Milliseconds since 1970. It may be set while the service runs. */
+  /** Milliseconds since 1970. The clock may be changed while the service runs. */
   readonly now: () => number;
   readonly after?: After;
   readonly random?: () => number;
   readonly report: Report;
   readonly maxConcurrentRefreshes?: number;
-  /** For the tables of results, all together. */
+  /** The limit of all result caches together. */
   readonly maxBytes?: number;
-  /** Whether caches that are empty are filled at start. */
+  /** Whether empty caches are filled at startup. */
   readonly warmUp: boolean;
-  /** Other processes have the same catalog. */
+  /** Set when other processes share the catalog. */
   readonly sharing?: Sharing | undefined;
 }
 
-/** How soon one process sees what another has made. */
+/** How soon one process sees the snapshots of another. */
 const LOOK_EVERY_MS = 2_000;
 
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
-/** Results do not outlive the process: dropping them is only worth a moment. */
+/** Results do not outlive the process: shutdown does not wait long for their drop. */
 const CLOSE_WITHIN_MS = 1_000;
 
-/** Opens every cache with what is there from before: that is served at once. decisions 8. */
+/** Opens every cache with its existing snapshots, which are served at once. */
 export async function openCaches({
   store,
   definitions,
@@ -56,11 +57,11 @@ export async function openCaches({
   const coordination: Coordination = { store, queue, schedule, leases, timing, now, report: tell, sharing };
   const tables = openTableCaches(definitions, loaded, coordination);
   const results = openResultCaches(maxBytes, coordination);
-  const sweeping = dueFor(sweep);
-  const looking = dueFor(() => void lookForOthers());
+  const sweeping = scheduledTask(sweep);
+  const looking = scheduledTask(() => void lookForOthers());
   let closed = false;
 
-  /** What ends because the service ends is no news. */
+  /** Failures during shutdown are not reported. */
   function tell(event: ServiceEvent): void {
     if (!closed) report(event);
   }
@@ -72,7 +73,7 @@ export async function openCaches({
   }
 
   async function lookForOthers(): Promise<void> {
-    // A catalog that cannot be read now is looked at again: until then the rows that are there stay.
+    // A catalog that cannot be read is retried: until then the current rows stay.
     const snapshots = await store.load().catch(() => []);
     if (closed) return;
     tables.adopt(snapshots);
@@ -84,8 +85,8 @@ export async function openCaches({
   }
 
   return {
-    acquire: (name, acquiring) => whileOpen(() => tables.acquire(name, acquiring)),
-    acquireResult: (key, result, acquiring) => whileOpen(() => results.acquire(key, result, acquiring)),
+    acquire: (name, options) => whileOpen(() => tables.acquire(name, options)),
+    acquireResult: (key, result, options) => whileOpen(() => results.acquire(key, result, options)),
     invalidate(name) {
       tables.invalidate(name);
       results.invalidate(name);
@@ -118,21 +119,12 @@ export async function openCaches({
       schedule.close();
       await queue.close();
       results.clear();
-      await within(CLOSE_WITHIN_MS, leases.close(), after);
+      await withTimeLimit(leases.close(), CLOSE_WITHIN_MS, () => {}, after);
     },
   };
 
-  /** The beginning, the end and about ten steps between: a thousand caches are not a thousand lines. */
+  /** Reports the start, the end and about ten steps between, so that a thousand caches do not log a thousand lines. */
   function reportTenths(done: number, total: number, failed: number): void {
     if (done === total || done % Math.ceil(total / 10) === 0) tell({ kind: "cache-warm-up", done, total, failed });
   }
-}
-
-async function within(ms: number, work: Promise<void>, after: After): Promise<void> {
-  let cancel = (): void => {};
-  const timeout = new Promise<void>((resolve) => {
-    cancel = after(ms, resolve);
-  });
-  await Promise.race([work, timeout]);
-  cancel();
 }

@@ -1,14 +1,14 @@
 import { logMessage, RequestFailure } from "../failure.ts";
 
-/** What a refresh rejected with. Anything but a RequestFailure is a mistake of ours. */
+/** What a refresh rejected with. Anything but a RequestFailure is a bug. */
 export function asFailure(error: unknown): RequestFailure {
   return error instanceof RequestFailure ? error : new RequestFailure({ kind: "internal" }, { cause: error });
 }
 
-/** Why a refresh failed, for those who run the service. */
+/** Why a refresh failed, for logs. */
 export function reasonOf({ failure, cause }: RequestFailure): string {
   if (failure.kind === "query-failed") return logMessage(failure);
-  // The template may say it with values of a request.
+  // The template's message may contain values of a request.
   if (failure.kind === "refused-by-template") return `the template refused with status ${failure.status}`;
   if (failure.kind === "source-down") return `connection '${failure.connection}' cannot be reached`;
   return failure.kind === "internal" && cause instanceof Error ? `internal: ${cause.message}` : failure.kind;

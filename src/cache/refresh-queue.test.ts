@@ -24,7 +24,7 @@ function jobs() {
   return { begun, stopped, job, end };
 }
 
-test("so many run at once, and those that somebody waits for come first", async () => {
+test("so many run at once, and those that callers wait for come first", async () => {
   const { begun, job, end } = jobs();
   const queue = openRefreshQueue(2);
   for (let index = 0; index < 1_000; index++) queue.add(job(`b${index}`), "background");
@@ -38,7 +38,7 @@ test("so many run at once, and those that somebody waits for come first", async 
   expect(begun).toEqual(["b0", "b1", "r0", "r1", "b2"]);
 });
 
-test("what a call runs itself does not wait, and takes nobody's place", async () => {
+test("what a call runs itself does not wait, and takes no slot", async () => {
   const { begun, job, end } = jobs();
   const queue = openRefreshQueue(1);
   queue.add(job("b0"), "background");
@@ -50,7 +50,7 @@ test("what a call runs itself does not wait, and takes nobody's place", async ()
   expect(begun).toEqual(["b0", "c0", "b1"]);
 });
 
-test("a job that somebody waits for now moves forward, once", async () => {
+test("a job that a caller waits for now moves forward, once", async () => {
   const { begun, job, end } = jobs();
   const queue = openRefreshQueue(1);
   const [late, later] = [job("late"), job("later")];

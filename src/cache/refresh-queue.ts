@@ -1,10 +1,10 @@
 /**
- * How urgent work is. `call`: a call runs its own query, at once; the engine bounds those. `read`: somebody waits for a shared
- * refresh. `background`: nobody waits.
+ * How urgent a refresh is. `call`: runs at once as the query of a call, limited by the engine. `read`: calls wait for a shared
+ * refresh. `background`: no call waits.
  */
 export type RefreshPriority = "call" | "read" | "background";
 
-/** A refresh that waits for its turn. */
+/** A refresh in the queue. */
 export interface Job {
   /** Never rejects. */
   readonly start: () => Promise<void>;
@@ -12,18 +12,18 @@ export interface Job {
   readonly stop: () => void;
 }
 
-/** How many refreshes run at once: those that somebody waits for come first. */
+/** Limits how many refreshes run at once: those that calls wait for come first. */
 export interface RefreshQueue {
-  add(job: Job, lane: RefreshPriority): void;
-  /** Somebody waits for it now: it moves forward, unless it runs already. */
-  hasten(job: Job, lane: RefreshPriority): void;
-  /** Nothing begins any more; what runs is stopped and waited for. */
+  add(job: Job, priority: RefreshPriority): void;
+  /** A call waits for it now: it moves forward, unless it runs already. */
+  hasten(job: Job, priority: RefreshPriority): void;
+  /** Starts nothing more; stops what runs and waits for it. */
   close(): Promise<void>;
 }
 
 export function openRefreshQueue(maxConcurrent: number): RefreshQueue {
-  // Sets keep the order of arrival, and anyone can leave at once.
-  const lanes = { read: new Set<Job>(), background: new Set<Job>() };
+  // Sets keep the order of arrival, and allow removal.
+  const queues = { read: new Set<Job>(), background: new Set<Job>() };
   const running = new Map<Job, Promise<void>>();
   let counted = 0;
   let closed = false;
@@ -43,42 +43,42 @@ export function openRefreshQueue(maxConcurrent: number): RefreshQueue {
   }
 
   function next(): void {
-    for (const lane of [lanes.read, lanes.background]) {
-      for (const job of lane) {
+    for (const queue of [queues.read, queues.background]) {
+      for (const job of queue) {
         if (closed || counted >= maxConcurrent) return;
-        lane.delete(job);
+        queue.delete(job);
         void runCounted(job);
       }
     }
   }
 
-  function add(job: Job, lane: RefreshPriority): void {
+  function add(job: Job, priority: RefreshPriority): void {
     if (closed) {
       job.stop();
       return;
     }
-    switch (lane) {
+    switch (priority) {
       case "call":
         void run(job);
         return;
       case "read":
       case "background":
-        lanes[lane].add(job);
+        queues[priority].add(job);
         next();
     }
   }
 
   return {
     add,
-    hasten(job, lane) {
-      if (lane === "background") return;
-      if (lanes.background.delete(job) || (lane === "call" && lanes.read.delete(job))) add(job, lane);
+    hasten(job, priority) {
+      if (priority === "background") return;
+      if (queues.background.delete(job) || (priority === "call" && queues.read.delete(job))) add(job, priority);
     },
     async close() {
       closed = true;
-      const waiting = [...lanes.read, ...lanes.background];
-      lanes.read.clear();
-      lanes.background.clear();
+      const waiting = [...queues.read, ...queues.background];
+      queues.read.clear();
+      queues.background.clear();
       for (const job of [...waiting, ...running.keys()]) job.stop();
       await Promise.all(running.values());
     },

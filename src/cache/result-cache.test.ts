@@ -57,7 +57,7 @@ describe("the rows of a call", () => {
     await clock.advance(50);
     two.stop();
     expect(await settled).toMatchObject(waiting.map(() => ({ reason: { failure: { kind: "cancelled" } } })));
-    // Whoever comes in the very moment in which it ends does not get its end.
+    // A caller that arrives when it ends does not get its failure.
     const next = readResult("a");
     await clock.advance(100);
     expect(await next).toEqual(["miss", 0]);
@@ -112,7 +112,7 @@ describe("the rows of a call", () => {
     expect(await readResult("a")).toEqual(["miss", 0]);
   });
 
-  test("a caller that wants newer rows gets them, and everybody after it", async () => {
+  test("a caller that wants newer rows gets them, and so do later callers", async () => {
     const { result, readResult, store } = await testCaches();
     await readResult("a");
     store.write("results");
@@ -122,7 +122,7 @@ describe("the rows of a call", () => {
 });
 
 describe("after a write", () => {
-  test("the next read of each key waits for new rows; the old table goes when nobody reads it", async () => {
+  test("the next read of each key waits for new rows; the old table goes with its last reader", async () => {
     const { caches, result, readResult, store } = await testCaches();
     const old = await result("a");
     await readResult("b");
@@ -165,7 +165,7 @@ describe("after a write", () => {
     expect(await readResult("a")).toEqual(["miss", 1]);
   });
 
-  test("the old rows are given as stale when new ones cannot be had, and that is told", async () => {
+  test("the old rows are served as stale when a refresh fails, and that is reported", async () => {
     const { caches, readResult, store, events } = await testCaches();
     await readResult("a");
     await readResult("b");
@@ -247,7 +247,7 @@ describe("after a write", () => {
 });
 
 describe("a schedule", () => {
-  test("refreshes what was read in the background, and drops what nobody read for a whole period", async () => {
+  test("refreshes what was read in the background, and drops what was not read for a whole period", async () => {
     const { caches, result, readResult, store, clock } = await testCaches();
     caches.start();
     await readResult("read", scheduled);
@@ -259,7 +259,7 @@ describe("a schedule", () => {
     store.write("results");
     store.takes(100);
     await clock.advance(MINUTE / 2);
-    // Nobody waits for it: until it is there, the old rows are good.
+    // No caller waits for it: until it is done, the old rows are served.
     expect(await readResult("read", scheduled)).toEqual(["hit", 0]);
     await clock.advance(100);
     expect(await readResult("read", scheduled)).toEqual(["hit", 1]);
@@ -273,7 +273,7 @@ describe("a schedule", () => {
     await caches.close();
   });
 
-  test("whoever asks whether a lease is current reads it: it is kept fresh", async () => {
+  test("checking whether a lease is current counts as a read: it is kept fresh", async () => {
     const { caches, result, store, clock } = await testCaches();
     caches.start();
     let lease = await result("hot", scheduled);
@@ -290,7 +290,7 @@ describe("a schedule", () => {
     await caches.close();
   });
 
-  test("what fails is tried again while somebody reads; two periods later the rows are stale", async () => {
+  test("a failed refresh is retried while the rows are read; two periods later they are stale", async () => {
     const { caches, readResult, store, clock, events } = await testCaches();
     caches.start();
     await readResult("a", scheduled);
@@ -397,7 +397,7 @@ describe("memory", () => {
     expect(await readResult("a")).toEqual(["miss", 0]);
   });
 
-  test("a table that somebody reads stays, and is counted", async () => {
+  test("a table with readers stays, and is counted", async () => {
     const { result, readResult, store } = await testCaches({ maxBytes: 2 * KIB });
     store.weighs(KIB);
     const leases = [];
@@ -455,7 +455,7 @@ describe("memory", () => {
   });
 });
 
-test("close drops every table that nobody reads, and lets a hanging drop hang", async () => {
+test("close drops every table without readers, and does not wait for a hanging drop", async () => {
   const { caches, result, readResult, store, clock } = await testCaches();
   for (const key of ["a", "b"]) await readResult(key);
   const lease = await result("c");

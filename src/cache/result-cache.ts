@@ -1,13 +1,13 @@
 import type { RequestFailure } from "../failure.ts";
-import { type Attempt, type Ended, openAttempts, type Subject } from "./attempts.ts";
+import { type Attempt, openAttempts, type RefreshOutcome, type RefreshTarget } from "./attempts.ts";
 import { type CacheName, cacheKey, type Snapshot } from "./cache.ts";
-import type { Acquiring, CacheStatus, Lease } from "./caches.ts";
+import type { AcquireOptions, CacheStatus, Lease } from "./caches.ts";
 import type { Coordination } from "./coordination.ts";
-import type { Account, Held } from "./leases.ts";
-import { mostRecent, openRecency, type Used } from "./recency.ts";
+import type { Account, HeldSnapshot } from "./leases.ts";
+import { type LruItem, mostRecentlyUsed, openLruOrder } from "./lru-order.ts";
 import { reasonOf } from "./refresh-failure.ts";
 import { inputBytes, LARGEST_INPUT_BYTES, MAX_INPUT_BYTES, ownInput } from "./result-input.ts";
-import { type Due, dueFor } from "./schedule.ts";
+import { type ScheduledTask, scheduledTask } from "./schedule.ts";
 import type { ResultDefinition } from "./snapshot-store.ts";
 import { goodFor } from "./timing.ts";
 
@@ -25,31 +25,31 @@ interface Group {
   error: string | undefined;
 }
 
-/** The rows of one call. */
-interface Entry extends Subject, Used {
+/** The rows for one set of inputs. */
+interface Entry extends RefreshTarget, LruItem {
   readonly group: Group;
   readonly key: string;
-  readonly due: Due;
-  /** What it takes beside its rows. */
+  readonly due: ScheduledTask;
+  /** Its size without the rows. */
   readonly inputBytes: number;
   result: ScheduledResult;
-  held: Held | undefined;
+  held: HeldSnapshot | undefined;
   /** How many writes the rows have seen. */
   seen: number;
-  /** From when on the rows are too old, by the time of the schedule. */
+  /** When the rows become too old, in schedule time. */
   lateFrom: number;
-  /** The last use when the refresh that runs, or ran last, began. */
+  /** The last use when the current or last refresh began. */
   useAtStart: number;
-  /** The last use before the rows were read from their source. */
+  /** The last use before the rows were read. */
   useBefore: number;
-  /** When somebody last read them here, by the time of the schedule. */
+  /** When they were last used, in schedule time. */
   usedAt: number;
   failures: number;
 }
 
-/** Results of calls, by what was asked. Bounded: least recently used go first. */
+/** Result caches: rows of calls by their inputs. The least recently used are evicted. */
 export interface ResultCaches {
-  acquire(key: string, result: ScheduledResult, acquiring: Acquiring): Promise<Lease>;
+  acquire(key: string, result: ScheduledResult, options: AcquireOptions): Promise<Lease>;
   invalidate(name: CacheName): void;
   refreshAfterWrite(name: CacheName): Promise<void>;
   statuses(): readonly CacheStatus[];
@@ -57,11 +57,11 @@ export interface ResultCaches {
   clear(): void;
 }
 
-/** No table is so small that any number of them can be kept. */
+/** The least that any table counts, so that their number is limited too. */
 const LEAST_BYTES = 1024;
-/** More results than these are not refreshed by one write; the others wait for their next read. */
+/** How many results one write refreshes; the others wait for their next read. */
 const MOST_AFTER_WRITE = 20;
-/** Nor are those that nobody has read for this long. */
+/** Results that were not used for this long are not refreshed either. */
 const RECENT_MS = 5 * 60_000;
 
 export function openResultCaches(
@@ -69,10 +69,10 @@ export function openResultCaches(
   { store, queue, schedule, leases, timing, now, report }: Coordination,
 ): ResultCaches {
   const groups = new Map<string, Group>();
-  const recency = openRecency<Entry>();
-  /** Of all tables that are there, those included that only readers still hold. */
+  const lru = openLruOrder<Entry>();
+  /** The size of all tables, including those that only readers still hold. */
   let bytes = 0;
-  /** Of all entries, beside their rows. */
+  /** The size of all entries without their rows. */
   let inputs = 0;
   const account: Account = {
     idle: makeRoom,
@@ -84,10 +84,10 @@ export function openResultCaches(
     queue,
     now,
     time: schedule.time,
-    refreshing: { make, made, failed, settled },
+    handlers: { make, made, failed, settled },
   });
 
-  function make(entry: Entry, signal: Acquiring["signal"]): Promise<Snapshot> {
+  function make(entry: Entry, signal: AcquireOptions["signal"]): Promise<Snapshot> {
     entry.useAtStart = entry.lastUse;
     return store.materialise(entry.result, signal);
   }
@@ -111,7 +111,7 @@ export function openResultCaches(
       key,
       inputBytes: inputBytes(key, result),
       result,
-      due: dueFor(() => refreshOrForget(entry)),
+      due: scheduledTask(() => refreshOrForget(entry)),
       writes: group.writes,
       running: undefined,
       waiting: undefined,
@@ -130,13 +130,13 @@ export function openResultCaches(
     return entry;
   }
 
-  /** Readers keep what they have; the next one makes it anew. */
+  /** Current readers keep the rows; the next call queries them again. */
   function forget(entry: Entry): void {
     if (entry.held !== undefined) leases.retire(entry.held);
     entry.held = undefined;
     worksAgain(entry);
     schedule.clear(entry.due);
-    recency.remove(entry);
+    lru.remove(entry);
     const isIdle = entry.running === undefined && entry.waiting === undefined;
     if (isIdle && entry.group.entries.delete(entry.key)) inputs -= entry.inputBytes;
   }
@@ -144,17 +144,17 @@ export function openResultCaches(
   function makeRoom(): void {
     const fits = (): boolean => bytes <= maxBytes && inputs <= MAX_INPUT_BYTES;
     if (fits()) return;
-    for (const entry of recency.oldestFirst()) {
+    for (const entry of lru.oldestFirst()) {
       if (entry.held !== undefined && entry.held.leases === 0) forget(entry);
       if (fits()) return;
     }
   }
 
-  /** Its time has come: whoever reads it is spared the wait, and what nobody reads makes room. */
+  /** Its refresh is due: entries that are used are refreshed, others are dropped. */
   function refreshOrForget(entry: Entry): void {
     const { scheduleMs } = entry.result;
     const wasRead = entry.lastUse > entry.useBefore;
-    // While refreshes fail, it is kept as long as it is read.
+    // While refreshes fail, it is kept as long as it is used.
     const wasReadLately = schedule.time() <= entry.usedAt + goodFor(scheduleMs, 0);
     if (wasRead && wasReadLately) attempts.begin(entry);
     else forget(entry);
@@ -170,18 +170,18 @@ export function openResultCaches(
     entry.seen = writes;
     entry.lateFrom = schedule.time() + goodFor(result.scheduleMs, ms);
     entry.useBefore = entry.useAtStart;
-    recency.keep(entry);
+    lru.keep(entry);
     if (worksAgain(entry)) report({ kind: "cache-refresh-works", cache: group.label });
     report({ kind: "cache-refreshed", cache: group.label, mode: "results", rows: snapshot.rows, ms });
     if (result.scheduleMs !== undefined) schedule.set(entry.due, timing.next(result.scheduleMs, ms));
   }
 
   function failed(entry: Entry, failure: RequestFailure, { signal }: Attempt): void {
-    // All callers left, or the service stops: nothing is wrong with it.
+    // All callers left, or the service shuts down: not a failure.
     if (signal.aborted) return;
-    // The template may have refused because this caller must not see the rows any more.
+    // The template may have rejected because this caller must no longer see the rows.
     if (failure.failure.kind === "refused-by-template") forget(entry);
-    // Without old rows, those who wait get the failure itself.
+    // Without old rows, waiters get the failure itself.
     if (entry.held === undefined) return;
     const { group, result } = entry;
     if (entry.failures++ === 0) group.failing++;
@@ -192,7 +192,7 @@ export function openResultCaches(
     group.error = message;
   }
 
-  /** Whether it was the last one of its cache that failed. */
+  /** Whether it was the last failing entry of its cache. */
   function worksAgain(entry: Entry): boolean {
     const { group } = entry;
     if (entry.failures === 0) return false;
@@ -205,9 +205,9 @@ export function openResultCaches(
 
   function settled(entry: Entry): void {
     const { held, result, due, waiting } = entry;
-    // Too large to be kept: those who waited have it now.
+    // Too large to be cached: the waiters have leased it by now.
     if (held === undefined || held.account === undefined) forget(entry);
-    // Its time came while callers refreshed it, and then they left.
+    // It fell due while callers refreshed it, and then they left.
     else if (result.scheduleMs !== undefined && due.place < 0 && waiting === undefined)
       schedule.set(due, timing.retry(result.scheduleMs, 1));
     makeRoom();
@@ -217,25 +217,25 @@ export function openResultCaches(
     return schedule.time() > lateFrom;
   }
 
-  /** Whoever asks goes on to use the rows, though nobody acquires them. */
-  function isCurrent(entry: Entry, held: Held): boolean {
+  /** Counts as a use: the caller reuses the rows without a new lease. */
+  function isCurrent(entry: Entry, held: HeldSnapshot): boolean {
     if (entry.held !== held || entry.seen !== entry.writes.count) return false;
     const time = schedule.time();
     if (time > entry.lateFrom) return false;
-    recency.touch(entry);
+    lru.touch(entry);
     entry.usedAt = time;
     return true;
   }
 
-  function leaseOf(entry: Entry, held: Held, state: Lease["state"]): Lease {
+  function leaseOf(entry: Entry, held: HeldSnapshot, state: Lease["state"]): Lease {
     return leases.lease(held, state, () => isCurrent(entry, held));
   }
 
-  function leaseAfter(entry: Entry, ended: Ended): Lease {
+  function leaseAfter(entry: Entry, outcome: RefreshOutcome): Lease {
     const { held } = entry;
-    if (ended.kind === "failed" && held === undefined) throw ended.failure;
+    if (outcome.kind === "failed" && held === undefined) throw outcome.failure;
     if (held === undefined) throw new Error("a query that worked has made a table");
-    return leaseOf(entry, held, ended.kind === "made" ? "miss" : "stale");
+    return leaseOf(entry, held, outcome.kind === "made" ? "miss" : "stale");
   }
 
   return {
@@ -244,12 +244,12 @@ export function openResultCaches(
       const entry = entryOf(key, result);
       const { held } = entry;
       entry.usedAt = schedule.time();
-      recency.use(entry);
+      lru.use(entry);
       if (!refresh && held !== undefined && entry.seen === entry.writes.count)
         return leaseOf(entry, held, isLate(entry) ? "stale" : "hit");
       entry.result = ownInput(result);
-      const take = (ended: Ended): Lease => leaseAfter(entry, ended);
-      return await attempts.wait(entry, { lane: "call", newer: refresh, signal, endsWithWaiters: true, take });
+      const take = (outcome: RefreshOutcome): Lease => leaseAfter(entry, outcome);
+      return await attempts.wait(entry, { priority: "call", newer: refresh, signal, endsWithWaiters: true, take });
     },
     invalidate(name) {
       const group = groups.get(cacheKey(name));
@@ -261,8 +261,8 @@ export function openResultCaches(
       group.writes.count++;
       const since = schedule.time() - RECENT_MS;
       const isRead = ({ held, usedAt }: Entry): boolean => held !== undefined && usedAt >= since;
-      const wish = { lane: "read", newer: false, signal: undefined, endsWithWaiters: false, take() {} } as const;
-      const read = mostRecent(group.entries.values(), MOST_AFTER_WRITE, isRead);
+      const wish = { priority: "read", newer: false, signal: undefined, endsWithWaiters: false, take() {} } as const;
+      const read = mostRecentlyUsed(group.entries.values(), MOST_AFTER_WRITE, isRead);
       await Promise.all(read.map((entry) => attempts.wait(entry, wish)));
     },
     statuses: () => [...groups.values()].map(statusOf),

@@ -2,14 +2,14 @@ import { ownText, textBytes } from "../bounded/own-text.ts";
 import type { Statement } from "../sql/statement.ts";
 import type { ResultDefinition } from "./snapshot-store.ts";
 
-/** What cached results may take beside their rows: keys, and the values that a refresh needs again. */
+/** The limit of all cached inputs: keys, and the values that a refresh needs again. */
 export const MAX_INPUT_BYTES = 32 * 1024 * 1024;
-/** A call with longer values is not cached: a few of them would leave no room for others. */
+/** A call with longer values is not cached: a few of them would evict all others. */
 export const LARGEST_INPUT_BYTES = MAX_INPUT_BYTES / 8;
 /** The entry itself, with its snapshot and its schedule. */
 const ENTRY_BYTES = 1024;
 
-/** What an entry of the result cache keeps of the call that it was made for. */
+/** The size of what a cache entry keeps of its call. */
 export function inputBytes(key: string, { statements }: ResultDefinition): number {
   let bytes = ENTRY_BYTES + textBytes(key);
   for (const { sql, values } of statements) {
@@ -19,7 +19,7 @@ export function inputBytes(key: string, { statements }: ResultDefinition): numbe
   return bytes;
 }
 
-/** The same with texts of its own: those of a call may be parts of a whole request body. */
+/** The same with copied strings: those of a call may be slices of a whole request body. */
 export function ownInput<T extends ResultDefinition>(result: T): T {
   return { ...result, statements: result.statements.map(ownStatement) };
 }

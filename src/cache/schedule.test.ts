@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { turnedClock } from "../../test/turned-clock.ts";
-import { afterMs, dueFor, openSchedule } from "./schedule.ts";
+import { afterMs, openSchedule, scheduledTask } from "./schedule.ts";
 import { goodFor, openTiming } from "./timing.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -10,7 +10,7 @@ function opened() {
   const clock = turnedClock();
   const schedule = openSchedule(clock);
   const fired: string[] = [];
-  const due = (name: string) => dueFor(() => fired.push(name));
+  const due = (name: string) => scheduledTask(() => fired.push(name));
   return { clock, schedule, fired, due };
 }
 
@@ -40,7 +40,7 @@ describe("a schedule", () => {
   test("what falls due and sets itself again does not go round in circles", async () => {
     const { clock, schedule } = opened();
     let rounds = 0;
-    const again = dueFor(() => {
+    const again = scheduledTask(() => {
       rounds++;
       schedule.set(again, 0);
     });

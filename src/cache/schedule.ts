@@ -1,38 +1,39 @@
-/** Runs work once, after so many milliseconds. Gives back the way to call it off. */
-export type After = (ms: number, work: () => void) => () => void;
+import type { After } from "../time-limit.ts";
 
-/** Something that falls due. It belongs to one schedule. */
-export interface Due {
+export type { After };
+
+/** A task that falls due. It belongs to one schedule. */
+export interface ScheduledTask {
   readonly work: () => void;
-  /** By the time of the schedule. */
+  /** In schedule time. */
   at: number;
-  /** Where it stands in the heap; -1 when it is not scheduled. */
+  /** Its index in the heap; -1 when it is not scheduled. */
   place: number;
 }
 
-export function dueFor(work: () => void): Due {
+export function scheduledTask(work: () => void): ScheduledTask {
   return { work, at: 0, place: -1 };
 }
 
-/** When what falls due: one timer for everything. */
+/** Runs tasks when they fall due, with one timer for all. */
 export interface Schedule {
-  /** Milliseconds that never run backwards, whatever becomes of the clock. */
+  /** Milliseconds that never run backwards, even when the clock is changed. */
   time(): number;
-  /** It falls due so much later than now, and no longer at the time that it had before. */
-  set(due: Due, delayMs: number): void;
-  clear(due: Due): void;
+  /** Schedules it, instead of its earlier time if any. */
+  set(due: ScheduledTask, delayMs: number): void;
+  clear(due: ScheduledTask): void;
   /** Milliseconds until it is due; undefined when it is not scheduled. */
-  remaining(due: Due): number | undefined;
-  /** Before, everything waits. */
+  remaining(due: ScheduledTask): number | undefined;
+  /** Until then, nothing runs. */
   start(): void;
   close(): void;
 }
 
-/** A machine that slept, or whose clock was set, notices within this time. It also keeps timers below their largest delay. */
+/** How soon a suspended machine or a changed clock is noticed. It is also below the largest timer delay. */
 const LONGEST_WAIT_MS = 60_000;
 
 export function openSchedule({ now, after }: { readonly now: () => number; readonly after: After }): Schedule {
-  const heap: Due[] = [];
+  const heap: ScheduledTask[] = [];
   let elapsed = 0;
   let seen = now();
   let isRunning = false;
@@ -56,7 +57,7 @@ export function openSchedule({ now, after }: { readonly now: () => number; reado
   }
 
   function tick(): void {
-    // The timer has waited that long, even when the clock was set back meanwhile.
+    // The timer has waited that long, even if the clock was set back meanwhile.
     elapsed = Math.max(time(), timer?.until ?? 0);
     timer = undefined;
     const until = elapsed;
@@ -71,7 +72,7 @@ export function openSchedule({ now, after }: { readonly now: () => number; reado
     time,
     set(due, delayMs) {
       remove(heap, due);
-      // At least a moment later: what is set while it is due comes with the next tick.
+      // At least one millisecond later, so that a task that reschedules itself runs in the next tick.
       due.at = time() + Math.max(1, delayMs);
       insert(heap, due);
       arm();
@@ -90,21 +91,21 @@ export function openSchedule({ now, after }: { readonly now: () => number; reado
   };
 }
 
-/** The default timer: it keeps no process alive. */
+/** The default timer: it does not keep the process alive. */
 export const afterMs: After = (ms, work) => {
   const timer = setTimeout(work, ms).unref();
   return () => clearTimeout(timer);
 };
 
-// A binary heap whose items know their place, so that any of them can be taken out.
+// A binary heap whose items know their index, so that any of them can be removed.
 
-function insert(heap: Due[], due: Due): void {
+function insert(heap: ScheduledTask[], due: ScheduledTask): void {
   due.place = heap.length;
   heap.push(due);
   rise(heap, due);
 }
 
-function remove(heap: Due[], due: Due): void {
+function remove(heap: ScheduledTask[], due: ScheduledTask): void {
   const { place } = due;
   if (place < 0) return;
   due.place = -1;
@@ -116,7 +117,7 @@ function remove(heap: Due[], due: Due): void {
   sink(heap, last);
 }
 
-function rise(heap: Due[], due: Due): void {
+function rise(heap: ScheduledTask[], due: ScheduledTask): void {
   while (due.place > 0) {
     const parent = heap[(due.place - 1) >> 1];
     if (parent === undefined || parent.at <= due.at) return;
@@ -124,7 +125,7 @@ function rise(heap: Due[], due: Due): void {
   }
 }
 
-function sink(heap: Due[], due: Due): void {
+function sink(heap: ScheduledTask[], due: ScheduledTask): void {
   for (;;) {
     const left = heap[2 * due.place + 1];
     const right = heap[2 * due.place + 2];
@@ -134,7 +135,7 @@ function sink(heap: Due[], due: Due): void {
   }
 }
 
-function swap(heap: Due[], one: Due, other: Due): void {
+function swap(heap: ScheduledTask[], one: ScheduledTask, other: ScheduledTask): void {
   const { place } = one;
   one.place = other.place;
   other.place = place;

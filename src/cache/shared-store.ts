@@ -3,10 +3,10 @@ import type { After } from "./schedule.ts";
 import type { SnapshotStore } from "./snapshot-store.ts";
 import { isResult } from "./store-names.ts";
 
-/** A process that has just been given the name of a snapshot may not have begun to read it. */
+/** Another process may have just got the name of a snapshot without reading it yet. */
 const DROP_AFTER_MS = 60_000;
 
-/** The store of a process among several: only the leader takes snapshots away, and not before the others have let go of them. */
+/** The store of a process among several: only the leader drops snapshots, after the others have stopped reading them. */
 export function sharedStore(
   store: SnapshotStore,
   { leads, after }: { readonly leads: () => boolean; readonly after: After },
@@ -14,13 +14,13 @@ export function sharedStore(
   return {
     ...store,
     async drop(snapshots: readonly Snapshot[]) {
-      // Rows of calls are this process's own.
+      // Results belong to this process alone.
       const own = snapshots.filter(({ physicalTable }) => isResult(physicalTable));
       if (own.length > 0) await store.drop(own);
       const others = snapshots.filter((snapshot) => !own.includes(snapshot));
       if (others.length === 0 || !leads()) return;
       after(DROP_AFTER_MS, () => {
-        // What is left behind is dropped with what comes next, or by the next leader.
+        // On failure, they are dropped with the next ones, or by the next leader.
         if (leads()) void store.drop(others).catch(() => {});
       });
     },

@@ -2,24 +2,24 @@ import type { StopSignal } from "../engines/engine.ts";
 import type { Statement } from "../sql/statement.ts";
 import type { CacheDefinition, CacheName, RefreshRecord, Snapshot } from "./cache.ts";
 
-/** Rows of one call of an endpoint without a refresh template: kept as they are, under a table of their own. */
+/** The query of a result cache: its rows go into a table of their own. */
 export interface ResultDefinition {
   readonly name: CacheName;
   readonly connections: readonly string[];
   readonly statements: readonly Statement[];
 }
 
-/** The cache database: snapshots as tables, and what is known of them, changed together or not at all. */
+/** The cache database: snapshots and their metadata, changed atomically. */
 export interface SnapshotStore {
-  /** Every snapshot that is complete, the current one of each cache last. At start, and when another process may have refreshed. */
+  /** All snapshots, the current one of each cache last. At startup, and when another process may have refreshed. */
   load(): Promise<readonly Snapshot[]>;
-  /** Makes the next snapshot of a cache, and the current one of it, in one transaction. Rejects with a RequestFailure; then nothing has changed. */
+  /** Creates the next snapshot of a cache in one transaction. Rejects with a RequestFailure; then nothing has changed. */
   refresh(definition: CacheDefinition, previous: Snapshot | undefined, signal: StopSignal): Promise<Snapshot>;
-  /** Puts the rows of a call into a table. It is not listed by `load`: results do not outlive the process. */
+  /** Writes the rows of a call into a table, which `load` does not list: results do not outlive the process. */
   materialise(result: ResultDefinition, signal: StopSignal): Promise<Snapshot>;
-  /** Takes snapshots away. Those that are gone already do no harm. */
+  /** Drops snapshots. Missing ones are ignored. */
   drop(snapshots: readonly Snapshot[]): Promise<void>;
-  /** Notes a refresh that failed; one that worked notes itself. Never rejects. */
+  /** Records a failed refresh; successful ones record themselves. Never rejects. */
   recordFailure(record: RefreshRecord): Promise<void>;
   /** The last refreshes, the newest first. */
   records(limit: number): Promise<readonly RefreshRecord[]>;

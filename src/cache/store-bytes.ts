@@ -1,5 +1,6 @@
-import { quoted } from "./store-names.ts";
-import { columnsOf, type Run, statement, type TableColumn } from "./store-sql.ts";
+import { quoteIdentifier } from "../sql/quote.ts";
+import { statement } from "../sql/statement.ts";
+import { columnsOf, type Run, type TableColumn } from "./store-sql.ts";
 
 /** Bytes of one value, by the first word of its type. */
 const WIDTHS: ReadonlyMap<string, number> = new Map([
@@ -10,15 +11,15 @@ const WIDTHS: ReadonlyMap<string, number> = new Map([
   ...widths(16, "HUGEINT UHUGEINT DECIMAL UUID INTERVAL"),
 ]);
 
-/** What a value of any length takes beside its bytes. */
+/** The overhead of a value of variable length. */
 const REFERENCE = 16;
-/** What a table with a single row takes, and each of its columns: measured with DuckDB 1.5 in memory. */
+/** The size of a table with one row, and of each column: measured with DuckDB 1.5 in memory. */
 const TABLE = 16_384;
 const COLUMN = 26_624;
 
 export interface TableSize {
   readonly rows: number;
-  /** About as many as it takes up in memory, rather more than less. */
+  /** An estimate of its memory, rather too high than too low. */
   readonly bytes: number;
 }
 
@@ -41,7 +42,7 @@ function widthOf({ type }: TableColumn): number | undefined {
 
 function lengthOf(column: TableColumn): readonly string[] {
   if (widthOf(column) !== undefined) return [];
-  const name = quoted(column.name);
+  const name = quoteIdentifier(column.name);
   if (column.type === "BLOB") return [`octet_length(${name})`];
   return [column.type === "VARCHAR" ? `strlen(${name})` : `strlen(${name}::VARCHAR)`];
 }

@@ -1,9 +1,11 @@
 import type { Engine } from "../engines/engine.ts";
+import { quoteIdentifier } from "../sql/quote.ts";
+import { statement, textValue } from "../sql/statement.ts";
 import type { CacheName } from "./cache.ts";
-import { foldName, quoted, tableIn } from "./store-names.ts";
-import { columnsIfThere, look, messageOf, NEVER_STOPPED, type Run, statement, text } from "./store-sql.ts";
+import { foldName, tableIn } from "./store-names.ts";
+import { columnsIfThere, databaseMessage, inTransaction, look, type Run } from "./store-sql.ts";
 
-/** The cache database holds something else, or what another version of us has made. It can be set aside. */
+/** The cache database is not a cache, or is from another version of Eider. It can be renamed. */
 export class ForeignCacheError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -11,13 +13,13 @@ export class ForeignCacheError extends Error {
   }
 }
 
-/** The schema of our bookkeeping. decisions.md 8. */
+/** The schema of the audit tables. */
 const AUDIT = "audit";
 
-/** Another number means other tables. */
+/** The version of the audit tables. */
 const VERSION = "1";
 
-/** Nothing but what DuckLake has as well: no keys, no sequences, no indexes. Times are in UTC. */
+/** Only what DuckLake supports too: no keys, sequences or indexes. Times are in UTC. */
 const TABLES = {
   layout: ["version VARCHAR"],
   refreshes: [
@@ -49,27 +51,27 @@ type AuditTable = keyof typeof TABLES;
 // The keys of the object above.
 const NAMES = Object.keys(TABLES) as readonly AuditTable[];
 
-/** A table of our bookkeeping in SQL. */
+/** An audit table in SQL. */
 export function auditTable(catalog: string, table: AuditTable): string {
   return tableIn(catalog, AUDIT, table);
 }
 
-/** Whether a cache of this name would be one of our own tables. */
+/** Whether a cache of this name would be an audit table. */
 export function isAuditTable({ schema, table }: CacheName): boolean {
   return foldName(schema) === AUDIT && NAMES.some((name) => name === foldName(table));
 }
 
-/** Makes the bookkeeping in a database that has none, and recognises it in others. Rejects with a ForeignCacheError. */
+/** Creates the audit tables if missing, and checks existing ones. Rejects with a ForeignCacheError. */
 export async function openLayout(engine: Engine, catalog: string): Promise<void> {
   if (await look(engine, (run) => isThere(run, catalog))) return;
-  await engine.change({ connections: [], touches: NAMES, signal: NEVER_STOPPED }, async (run) => {
-    // Another process may have been faster.
+  await inTransaction(engine, NAMES, async (run) => {
+    // Another process may have created them meanwhile.
     if (await isThere(run, catalog)) return;
-    await run(statement(`CREATE SCHEMA IF NOT EXISTS ${quoted(catalog)}.${quoted(AUDIT)}`));
+    await run(statement(`CREATE SCHEMA IF NOT EXISTS ${quoteIdentifier(catalog)}.${quoteIdentifier(AUDIT)}`));
     for (const table of NAMES) {
       await run(statement(`CREATE TABLE ${auditTable(catalog, table)} (${TABLES[table].join(", ")})`));
     }
-    await run(statement(`INSERT INTO ${auditTable(catalog, "layout")} VALUES ($1)`, text(VERSION)));
+    await run(statement(`INSERT INTO ${auditTable(catalog, "layout")} VALUES ($1)`, textValue(VERSION)));
   });
 }
 
@@ -93,12 +95,12 @@ async function isThere(run: Run, catalog: string): Promise<boolean> {
   throw new ForeignCacheError(`its layout is of version ${versions || "none"}, ours is ${VERSION}`);
 }
 
-/** What cannot be read is of no use, whoever made it. */
+/** A cache that cannot be read is not usable. */
 async function readable<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    const message = messageOf(error);
+    const message = databaseMessage(error);
     if (message === undefined) throw error;
     throw new ForeignCacheError(`it cannot be read: ${message}`, { cause: error });
   }

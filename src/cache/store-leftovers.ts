@@ -1,24 +1,25 @@
 import type { Engine } from "../engines/engine.ts";
+import { statement, textValue } from "../sql/statement.ts";
 import { foldName, isMadeByUs, tableIn } from "./store-names.ts";
 import { allSnapshots, deleteSnapshot } from "./store-records.ts";
-import { look, NEVER_STOPPED, type Run, statement, text } from "./store-sql.ts";
+import { inTransaction, look, type Run } from "./store-sql.ts";
 
 interface Leftovers {
-  /** Tables of ours that no snapshot is in. */
+  /** Tables of caches that no snapshot uses. */
   readonly tables: readonly { readonly schema: string; readonly table: string }[];
   /** Snapshots whose table is gone. */
   readonly uids: readonly string[];
 }
 
 /**
- * Drops tables of ours that belong to nothing: rows of calls that an earlier process has answered, and what somebody's own
- * SQL has left behind. What cannot be cleared now does no harm.
+ * Drops tables of caches that no snapshot uses: results of an earlier process, and what other SQL in the cache database
+ * has left behind. What cannot be dropped does no harm.
  */
 export async function clearLeftovers(engine: Engine, catalog: string): Promise<void> {
   const { tables, uids } = await look(engine, (run) => findLeftovers(run, catalog));
   if (tables.length === 0 && uids.length === 0) return;
   const touches = ["snapshots", ...tables.map(({ table }) => table)];
-  await engine.change({ connections: [], touches, signal: NEVER_STOPPED }, async (run) => {
+  await inTransaction(engine, touches, async (run) => {
     for (const { schema, table } of tables) {
       await run(statement(`DROP TABLE IF EXISTS ${tableIn(catalog, schema, table)}`));
     }
@@ -29,7 +30,7 @@ export async function clearLeftovers(engine: Engine, catalog: string): Promise<v
 async function findLeftovers(run: Run, catalog: string): Promise<Leftovers> {
   const snapshots = await allSnapshots(run, catalog);
   const rows = await run(
-    statement("SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = $1", text(catalog)),
+    statement("SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = $1", textValue(catalog)),
   );
   const tables = rows.map(([schema, table]) => ({ schema: schema ?? "", table: table ?? "" }));
   const there = new Set(tables.map(({ schema, table }) => key(schema, table)));

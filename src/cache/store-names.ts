@@ -1,19 +1,15 @@
+import { quoteIdentifier } from "../sql/quote.ts";
 import type { CacheName, Snapshot } from "./cache.ts";
-
-/** An identifier in SQL, whatever is in it. */
-export function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
 
 /** A table of the cache database in SQL: always all three parts, since a schema may have the name of the catalog. */
 export function tableIn(catalog: string, schema: string, table: string): string {
-  return `${quoted(catalog)}.${quoted(schema)}.${quoted(table)}`;
+  return `${quoteIdentifier(catalog)}.${quoteIdentifier(schema)}.${quoteIdentifier(table)}`;
 }
 
 const MOST_READABLE = 40;
 const RANDOM_LENGTH = 16;
 
-/** The table of a snapshot: the name of its cache as far as it is plain, so that people find it, and random letters, so that it is unlike any other. */
+/** The table of a snapshot: the plain characters of its cache's name, for readers, and random letters, to be unique. */
 export function snapshotTable({ table }: CacheName, id: number, randomId: () => string): string {
   return `${plain(table)}__${id}_${randomLetters(randomId)}`;
 }
@@ -26,12 +22,12 @@ export function resultTable({ table }: CacheName, randomId: () => string): strin
 const MADE = new RegExp(`__(?:\\d+|r)_[0-9a-z]{${RANDOM_LENGTH}}$`);
 const RESULT = new RegExp(`__r_[0-9a-z]{${RANDOM_LENGTH}}$`);
 
-/** Whether a table has a name that only we give; all others are somebody's own. */
+/** Whether a table has the name of a snapshot or result; all others belong to users. */
 export function isMadeByUs(table: string): boolean {
   return MADE.test(table);
 }
 
-/** Whether a snapshot lies in the table of its cache, which the template itself changes: it is nobody else's to drop. */
+/** Whether a snapshot is the table of its cache, which the template itself changes: it must not be dropped. */
 export function isOwnTable({ name, physicalTable }: Pick<Snapshot, "name" | "physicalTable">): boolean {
   return foldName(name.table) === foldName(physicalTable);
 }
@@ -58,29 +54,12 @@ function randomLetters(randomId: () => string): string {
   return letters.slice(0, RANDOM_LENGTH);
 }
 
-/** DuckDB takes names for equal that differ in the case of the letters A to Z, and only those. */
+/** DuckDB ignores the case of the letters A to Z in names, and only of those. */
 export function foldName(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 
-/** Names for the columns of a table: the second `a` or `A` gets `_1`, the third `_2`, past names that are there already. */
-export function columnNames(names: readonly string[]): readonly string[] {
-  const taken = new Set(names.map(foldName));
-  const seen = new Set<string>();
-  return names.map((name) => {
-    if (!seen.has(foldName(name))) {
-      seen.add(foldName(name));
-      return name;
-    }
-    let number = 1;
-    while (taken.has(foldName(`${name}_${number}`))) number += 1;
-    const unique = `${name}_${number}`;
-    taken.add(foldName(unique));
-    return unique;
-  });
-}
-
-/** Names as the engine must know them to forget what mentions them: also as they stand in SQL, where quotes are doubled. */
+/** Names in the forms in which SQL may mention them: also with doubled quotes. */
 export function mentioned(...names: readonly string[]): readonly string[] {
   return [...new Set(names.flatMap((name) => [name, name.replaceAll('"', '""')]))];
 }

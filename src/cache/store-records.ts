@@ -1,9 +1,9 @@
-import type { Statement } from "../sql/statement.ts";
+import { type BoundValue, integerValue, type Statement, statement, textValue } from "../sql/statement.ts";
 import type { CacheMode, CacheName, RefreshRecord, Snapshot } from "./cache.ts";
 import { auditTable } from "./store-layout.ts";
-import { type Run, statement, text, whole } from "./store-sql.ts";
+import type { Run } from "./store-sql.ts";
 
-/** The newest snapshot of a cache, as the bookkeeping has it. */
+/** The newest snapshot of a cache, from the audit tables. */
 export interface CurrentSnapshot {
   readonly id: number;
   readonly physicalTable: string;
@@ -13,7 +13,7 @@ export interface CurrentSnapshot {
 
 const OF_CACHE = "lower(schema_name) = lower($1) AND lower(table_name) = lower($2)";
 
-/** `definition` is compared by its hash: queries may hold what is nobody's business. */
+/** `definition` is stored as a hash: queries may hold secrets. */
 export async function currentSnapshot(
   run: Run,
   catalog: string,
@@ -24,7 +24,7 @@ export async function currentSnapshot(
       `SELECT snapshot_id::VARCHAR, physical_table, (definition = sha256($3))::VARCHAR
        FROM ${auditTable(catalog, "snapshots")} WHERE ${OF_CACHE} ORDER BY snapshot_id DESC LIMIT 1`,
       ...ofCache(name),
-      text(definition),
+      textValue(definition),
     ),
   );
   if (row === undefined) return undefined;
@@ -38,27 +38,27 @@ export function insertSnapshot(catalog: string, snapshot: Snapshot, definition: 
     `INSERT INTO ${auditTable(catalog, "snapshots")}
      VALUES ($1, $2, $3, $4, $5, epoch_ms($6::BIGINT), $7, $8, sha256($9))`,
     ...ofCache(name),
-    whole(id),
-    text(uid),
-    text(physicalTable),
-    whole(createdAtMs),
-    whole(rows),
-    whole(bytes),
-    text(definition),
+    integerValue(id),
+    textValue(uid),
+    textValue(physicalTable),
+    integerValue(createdAtMs),
+    integerValue(rows),
+    integerValue(bytes),
+    textValue(definition),
   );
 }
 
-/** Forgets the snapshots of a cache that were in a table of this name: it holds other rows now, or is gone. */
+/** Deletes the snapshots of a cache that were in a table of this name: it holds other rows now, or is gone. */
 export function deleteSnapshotsIn(catalog: string, name: CacheName, table: string): Statement {
   return statement(
     `DELETE FROM ${auditTable(catalog, "snapshots")} WHERE ${OF_CACHE} AND lower(physical_table) = lower($3)`,
     ...ofCache(name),
-    text(table),
+    textValue(table),
   );
 }
 
 export function deleteSnapshot(catalog: string, uid: string): Statement {
-  return statement(`DELETE FROM ${auditTable(catalog, "snapshots")} WHERE uid = $1`, text(uid));
+  return statement(`DELETE FROM ${auditTable(catalog, "snapshots")} WHERE uid = $1`, textValue(uid));
 }
 
 /** Which of these snapshots are the current ones of their caches. */
@@ -70,7 +70,7 @@ export async function currentAmong(run: Run, catalog: string, uids: readonly str
       `SELECT s.uid FROM ${snapshots} s WHERE s.uid IN (${uids.map((_, index) => `$${index + 1}`).join(", ")})
        AND s.snapshot_id = (SELECT max(o.snapshot_id) FROM ${snapshots} o
          WHERE lower(o.schema_name) = lower(s.schema_name) AND lower(o.table_name) = lower(s.table_name))`,
-      ...uids.map(text),
+      ...uids.map(textValue),
     ),
   );
   return rows.map(([uid]) => uid ?? "");
@@ -103,13 +103,13 @@ export function insertRecord(catalog: string, record: RefreshRecord): Statement 
   return statement(
     `INSERT INTO ${auditTable(catalog, "refreshes")} VALUES ($1, $2, $3, $4, $5, $6, $7, epoch_ms($8::BIGINT), $9)`,
     ...ofCache(name),
-    text(mode),
-    text(status),
-    text(message?.slice(0, LONGEST_MESSAGE)),
-    whole(rows),
-    whole(snapshot),
-    whole(startedAtMs),
-    whole(Math.max(0, durationMs)),
+    textValue(mode),
+    textValue(status),
+    textValue(message?.slice(0, LONGEST_MESSAGE)),
+    integerValue(rows),
+    integerValue(snapshot),
+    integerValue(startedAtMs),
+    integerValue(Math.max(0, durationMs)),
   );
 }
 
@@ -120,7 +120,7 @@ export async function newestRecords(run: Run, catalog: string, limit: number): P
       `SELECT schema_name, table_name, mode, status, message, "rows"::VARCHAR, snapshot::VARCHAR,
          epoch_ms(started)::VARCHAR, duration_ms::VARCHAR
        FROM ${auditTable(catalog, "refreshes")} ORDER BY started DESC, snapshot DESC NULLS LAST LIMIT $1`,
-      whole(limit),
+      integerValue(limit),
     ),
   );
   return rows.map(([schema, table, mode, status, message, count, snapshot, startedAtMs, durationMs]) => ({
@@ -135,18 +135,18 @@ export async function newestRecords(run: Run, catalog: string, limit: number): P
   }));
 }
 
-/** Keeps about so many of the newest records: a cache that is refreshed each second would fill the disk with them. */
+/** Keeps about this many of the newest records: a cache that is refreshed each second would fill the disk with them. */
 export function deleteOldRecords(catalog: string, kept: number): Statement {
   const refreshes = auditTable(catalog, "refreshes");
   return statement(
     `DELETE FROM ${refreshes} WHERE started <
        (SELECT min(started) FROM (SELECT started FROM ${refreshes} ORDER BY started DESC LIMIT $1))`,
-    whole(kept),
+    integerValue(kept),
   );
 }
 
-function ofCache({ schema, table }: CacheName): readonly [ReturnType<typeof text>, ReturnType<typeof text>] {
-  return [text(schema), text(table)];
+function ofCache({ schema, table }: CacheName): readonly BoundValue[] {
+  return [textValue(schema), textValue(table)];
 }
 
 function modeOf(mode: string | null | undefined): CacheMode["kind"] {

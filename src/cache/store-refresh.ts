@@ -1,10 +1,11 @@
 import type { Engine, StopSignal } from "../engines/engine.ts";
 import { RequestFailure } from "../failure.ts";
 import { changedName } from "../sql/classify.ts";
-import type { Statement } from "../sql/statement.ts";
+import { quoteIdentifier } from "../sql/quote.ts";
+import { type Statement, statement } from "../sql/statement.ts";
 import type { CacheDefinition, RefreshRecord, RefreshStatements, RefreshVariables, Snapshot } from "./cache.ts";
-import { definitionText } from "./store-definition.ts";
-import { foldName, isOwnTable, mentioned, quoted, snapshotTable, tableIn } from "./store-names.ts";
+import { definitionText } from "./definition-text.ts";
+import { foldName, isOwnTable, mentioned, snapshotTable, tableIn } from "./store-names.ts";
 import {
   type CurrentSnapshot,
   currentSnapshot,
@@ -12,15 +13,15 @@ import {
   insertRecord,
   insertSnapshot,
 } from "./store-records.ts";
-import { ColumnsChanged, type Filling, fillTable } from "./store-rows.ts";
-import { columnsIfThere, look, messageOf, type Run, statement } from "./store-sql.ts";
+import { ColumnsChanged, fillTable, type TableFill } from "./store-rows.ts";
+import { columnsIfThere, databaseMessage, look, type Run } from "./store-sql.ts";
 
 export interface StoreOptions {
   readonly now: () => number;
-  /** Another text each time, unlike that of any other process. */
+  /** Returns a UUID. */
   readonly randomId: () => string;
   readonly catalog: string;
-  /** Statements at the beginning of a refresh, which fail where it must not be. */
+  /** Statements at the start of a refresh, which fail when this process must not refresh. */
   readonly fence?: (() => readonly Statement[]) | undefined;
 }
 
@@ -28,7 +29,7 @@ export interface Refresher {
   refresh(definition: CacheDefinition, previous: Snapshot | undefined, signal: StopSignal): Promise<Snapshot>;
 }
 
-/** Somebody else has refreshed the same cache meanwhile. */
+/** Another process has refreshed the same cache meanwhile. */
 class Overtaken extends Error {}
 
 const MOST_TRIES = 5;
@@ -36,13 +37,13 @@ const MOST_TRIES = 5;
 export function openRefresher(engine: Engine, options: StoreOptions): Refresher {
   const { catalog, now, randomId, fence = () => [] } = options;
 
-  function begin(definition: CacheDefinition, before: Before): Beginning {
+  function begin(definition: CacheDefinition, before: CurrentState): RefreshPlan {
     const startedAtMs = now();
     const id = (before.current?.id ?? 0) + 1;
     return { definition, before, startedAtMs, id, ...renderFor(definition, before, { id, startedAtMs }) };
   }
 
-  function attempt(beginning: Beginning, signal: StopSignal): Promise<Snapshot> {
+  function attempt(beginning: RefreshPlan, signal: StopSignal): Promise<Snapshot> {
     const { definition, before, id, statements, startedAtMs } = beginning;
     const { name, connections, mode } = definition;
     const isOwn = statements.kind === "own";
@@ -53,13 +54,13 @@ export function openRefresher(engine: Engine, options: StoreOptions): Refresher 
     const touches = mentioned(
       name.table,
       physicalTable,
-      // Whoever has read through the view has read this one.
+      // Queries that use the view depend on this table.
       ...(before.current === undefined ? [] : [before.current.physicalTable]),
       ...named,
       "snapshots",
       "refreshes",
     );
-    // Once: a process that was stopped for a while must not be let through when it tries again.
+    // Once: a process that was suspended for a while must fail when it retries.
     const guards = fence();
     return engine.change({ connections, touches, signal }, async (run) => {
       for (const guard of guards) await run(guard);
@@ -79,14 +80,14 @@ export function openRefresher(engine: Engine, options: StoreOptions): Refresher 
   return {
     async refresh(definition, previous, signal) {
       const text = definitionText(definition);
-      let startsAnew = previous === undefined;
+      let rebuild = previous === undefined;
       for (let tries = 1; ; tries++) {
         const found = await look(engine, (run) => findBefore(run, catalog, { definition, text }), signal);
-        const before = startsAnew ? withoutBase(found) : found;
+        const before = rebuild ? withoutBase(found) : found;
         try {
           return await attempt(begin(definition, before), signal);
         } catch (error) {
-          if (error instanceof ColumnsChanged) startsAnew = true;
+          if (error instanceof ColumnsChanged) rebuild = true;
           else if (!(error instanceof Overtaken)) throw error;
           if (tries === MOST_TRIES) throw new RequestFailure({ kind: "conflict" }, { cause: error });
         }
@@ -95,26 +96,26 @@ export function openRefresher(engine: Engine, options: StoreOptions): Refresher 
   };
 }
 
-/** What a refresh finds. */
-interface Before {
-  /** Tells definitions apart. */
+/** What a refresh finds before it starts. */
+interface CurrentState {
+  /** Identifies the definition. */
   readonly text: string;
   readonly current: CurrentSnapshot | undefined;
   /** The current snapshot, when the new rows can be added to it. */
   readonly base: Base | undefined;
 }
 
-interface Base extends NonNullable<Filling["base"]> {
+interface Base extends NonNullable<TableFill["base"]> {
   readonly id: number;
-  /** The largest cursor value, as DuckDB writes it. */
+  /** The largest cursor value, as DuckDB formats it. */
   readonly mark: string | undefined;
   readonly isOwn: boolean;
 }
 
-/** A refresh that has looked around, and changed nothing yet. */
-interface Beginning {
+/** A refresh that has read the current state, and changed nothing yet. */
+interface RefreshPlan {
   readonly definition: CacheDefinition;
-  readonly before: Before;
+  readonly before: CurrentState;
   readonly startedAtMs: number;
   readonly id: number;
   readonly statements: RefreshStatements;
@@ -125,13 +126,13 @@ async function findBefore(
   run: Run,
   catalog: string,
   { definition, text }: { readonly definition: CacheDefinition; readonly text: string },
-): Promise<Before> {
+): Promise<CurrentState> {
   const { name, mode } = definition;
   const current = await currentSnapshot(run, catalog, { name, definition: text });
   if (current === undefined) return { text, current, base: undefined };
   const { id, physicalTable, isOfDefinition } = current;
   const isOwn = isOwnTable({ name, physicalTable });
-  // Who changes a table by itself knows best what to do with rows from before.
+  // A template that changes its own table handles existing rows itself.
   if (!isOfDefinition && !isOwn) return { text, current, base: undefined };
   const table = tableIn(catalog, name.schema, physicalTable);
   try {
@@ -142,42 +143,46 @@ async function findBefore(
     const mark = hasMark ? await largest(run, table, cursor) : undefined;
     return { text, current, base: { id, table, columns, mark, isOwn } };
   } catch (error) {
-    // It cannot be read any more: all rows anew.
-    if (messageOf(error) === undefined) throw error;
+    // It is unreadable: rebuild all rows.
+    if (databaseMessage(error) === undefined) throw error;
     return { text, current, base: undefined };
   }
 }
 
-/** A table that its template changes is there, whoever knows of it. */
-function withoutBase(found: Before): Before {
+/** A table that its template changes exists independently of known snapshots. */
+function withoutBase(found: CurrentState): CurrentState {
   return found.base?.isOwn === true ? found : { ...found, base: undefined };
 }
 
 async function largest(run: Run, table: string, cursor: string): Promise<string | undefined> {
-  const [[value] = []] = await run(statement(`SELECT max(${quoted(cursor)})::VARCHAR FROM ${table}`));
+  const [[value] = []] = await run(statement(`SELECT max(${quoteIdentifier(cursor)})::VARCHAR FROM ${table}`));
   return value ?? undefined;
 }
 
-/** Renders for what was found. A template that changes its own table, and one that does not, start anew after each other. */
+/** Renders for the current state. Switching to or from a template that changes its own table rebuilds all rows. */
 function renderFor(
   { render }: CacheDefinition,
-  { base }: Before,
+  { base }: CurrentState,
   { id, startedAtMs }: { readonly id: number; readonly startedAtMs: number },
 ): { readonly statements: RefreshStatements; readonly base: Base | undefined } {
-  const anew: RefreshVariables = {
+  const first: RefreshVariables = {
     snapshotId: id,
     snapshotTimestamp: new Date(startedAtMs).toISOString(),
     previousSnapshotId: undefined,
     previousSnapshotTimestamp: undefined,
   };
   if (base !== undefined) {
-    const statements = render({ ...anew, previousSnapshotId: base.id, previousSnapshotTimestamp: base.mark });
+    const statements = render({ ...first, previousSnapshotId: base.id, previousSnapshotTimestamp: base.mark });
     if ((statements.kind === "own") === base.isOwn) return { statements, base };
   }
-  return { statements: render(anew), base: undefined };
+  return { statements: render(first), base: undefined };
 }
 
-async function changeOwnTable(run: Run, catalog: string, { definition, before, statements }: Beginning): Promise<void> {
+async function changeOwnTable(
+  run: Run,
+  catalog: string,
+  { definition, before, statements }: RefreshPlan,
+): Promise<void> {
   const { name } = definition;
   if (before.current !== undefined && !isOwnTable({ name, ...before.current })) {
     await run(statement(`DROP VIEW IF EXISTS ${tableIn(catalog, name.schema, name.table)}`));
@@ -189,12 +194,12 @@ async function changeOwnTable(run: Run, catalog: string, { definition, before, s
 async function fillSnapshot(
   run: Run,
   catalog: string,
-  place: { readonly beginning: Beginning; readonly target: string; readonly physicalTable: string },
+  place: { readonly beginning: RefreshPlan; readonly target: string; readonly physicalTable: string },
 ): Promise<void> {
   const { definition, before, statements, base } = place.beginning;
   const { name, mode } = definition;
   const { target } = place;
-  await fillTable(run, statements.statements, { mode, target, stage: quoted(place.physicalTable), base });
+  await fillTable(run, statements.statements, { mode, target, stage: quoteIdentifier(place.physicalTable), base });
   const view = tableIn(catalog, name.schema, name.table);
   if (before.current !== undefined && isOwnTable({ name, ...before.current })) {
     await run(statement(`DROP TABLE IF EXISTS ${view}`));

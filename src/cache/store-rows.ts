@@ -1,29 +1,31 @@
 import { RequestFailure } from "../failure.ts";
-import type { Statement } from "../sql/statement.ts";
+import { makeUnique } from "../result/column-names.ts";
+import { quoteIdentifier } from "../sql/quote.ts";
+import { type Statement, statement } from "../sql/statement.ts";
 import type { CacheMode } from "./cache.ts";
-import { columnNames, foldName, quoted } from "./store-names.ts";
-import { columnsOf, type Run, statement, type TableColumn } from "./store-sql.ts";
+import { foldName } from "./store-names.ts";
+import { columnsOf, type Run, type TableColumn } from "./store-sql.ts";
 
-/** The columns of a query are not those of the snapshot that it was to be added to. */
+/** The columns of a query differ from those of the snapshot that its rows would be added to. */
 export class ColumnsChanged extends Error {}
 
 /** Where the rows of a query go. Names are ready for SQL. */
-export interface Filling {
+export interface TableFill {
   readonly mode: CacheMode;
   readonly target: string;
   /** A temporary table that may be used on the way. */
   readonly stage: string;
-  /** The snapshot that the new rows are added to; undefined: all rows anew. */
+  /** The snapshot that the new rows are added to; undefined: rebuild all rows. */
   readonly base: { readonly table: string; readonly columns: readonly TableColumn[] } | undefined;
 }
 
-/** Runs statements and makes a table of the rows of the last one. Rejects with ColumnsChanged when they do not fit to the base. */
-export async function fillTable(run: Run, statements: readonly Statement[], filling: Filling): Promise<void> {
+/** Runs statements and creates a table of the last one's rows. Rejects with ColumnsChanged if they do not match the base. */
+export async function fillTable(run: Run, statements: readonly Statement[], filling: TableFill): Promise<void> {
   const { mode, target, stage, base } = filling;
   for (const each of statements.slice(0, -1)) await run(each);
   const query = await namedQuery(run, statements.at(-1));
   checkColumns(mode, query.names);
-  // Only one key of its kind is kept, also at the first fill: for that the rows are looked at twice.
+  // Duplicate keys are removed, also at the first fill: that needs a temporary table.
   if (mode.kind === "full" || (mode.kind === "append" && base === undefined)) {
     await run({ sql: `CREATE TABLE ${target} AS ${query.sql}`, values: query.values });
     return;
@@ -37,7 +39,7 @@ export async function fillTable(run: Run, statements: readonly Statement[], fill
   await run(statement(`DROP TABLE ${rows}`));
 }
 
-/** The rows of one query, under names that a table can have. The newline ends a comment that it may end with. */
+/** The rows of one query, with unique column names. The newline ends a trailing comment. */
 async function namedQuery(
   run: Run,
   query: Statement | undefined,
@@ -45,8 +47,11 @@ async function namedQuery(
   if (query === undefined) throw failure("The template holds no statement.");
   const { sql, values } = query;
   const columns = await columnsOf(run, { sql: `(${sql}\n)`, values });
-  const names = columnNames(columns.map(({ name }) => name));
-  return { sql: `SELECT * FROM (${sql}\n) AS q(${names.map(quoted).join(", ")})`, values, names };
+  const names = makeUnique(
+    columns.map(({ name }) => name),
+    foldName,
+  );
+  return { sql: `SELECT * FROM (${sql}\n) AS q(${names.map(quoteIdentifier).join(", ")})`, values, names };
 }
 
 function checkColumns(mode: CacheMode, names: readonly string[]): void {
@@ -79,13 +84,13 @@ function haveSameColumns(some: readonly TableColumn[], others: readonly TableCol
 function combined(mode: Exclude<CacheMode, { kind: "full" }>, rows: string, base: string | undefined): string {
   switch (mode.kind) {
     case "append":
-      return base === undefined ? `FROM ${rows}` : appended(rows, base, quoted(mode.cursor));
+      return base === undefined ? `FROM ${rows}` : appended(rows, base, quoteIdentifier(mode.cursor));
     case "merge":
       return base === undefined ? newestOfEachKey(rows, mode) : merged(rows, base, mode);
   }
 }
 
-/** Rows beyond the mark; those at the mark, and those without a cursor, as far as they are not there yet. decisions.md 8. */
+/** Rows beyond the mark; those at the mark, and those without a cursor, only if they are not cached yet. */
 function appended(rows: string, base: string, cursor: string): string {
   const mark = `(SELECT max(${cursor}) FROM ${base})`;
   const atTheMark = `${cursor} = ${mark} OR ${cursor} IS NULL`;
@@ -97,15 +102,17 @@ function appended(rows: string, base: string, cursor: string): string {
 type Merge = Extract<CacheMode, { kind: "merge" }>;
 
 function merged(rows: string, base: string, mode: Merge): string {
-  const isReplaced = mode.primaryKey.map((key) => `n.${quoted(key)} IS NOT DISTINCT FROM o.${quoted(key)}`);
+  const isReplaced = mode.primaryKey.map(
+    (key) => `n.${quoteIdentifier(key)} IS NOT DISTINCT FROM o.${quoteIdentifier(key)}`,
+  );
   return `SELECT * FROM ${base} AS o WHERE NOT EXISTS (SELECT 1 FROM ${rows} AS n WHERE ${isReplaced.join(" AND ")})
     UNION ALL (${newestOfEachKey(rows, mode)})`;
 }
 
-/** Of equal cursors the one that the query gives last. */
+/** Of equal cursors, the last row of the query wins. */
 function newestOfEachKey(rows: string, { cursor, primaryKey }: Merge): string {
-  return `SELECT * FROM ${rows} QUALIFY row_number() OVER (PARTITION BY ${primaryKey.map(quoted).join(", ")}
-    ORDER BY ${quoted(cursor)} DESC NULLS LAST, rowid DESC) = 1 ORDER BY rowid`;
+  return `SELECT * FROM ${rows} QUALIFY row_number() OVER (PARTITION BY ${primaryKey.map(quoteIdentifier).join(", ")}
+    ORDER BY ${quoteIdentifier(cursor)} DESC NULLS LAST, rowid DESC) = 1 ORDER BY rowid`;
 }
 
 function failure(message: string): RequestFailure {

@@ -1,26 +1,27 @@
 import type { Engine } from "../engines/engine.ts";
-import { quoted } from "./store-names.ts";
-import { look, NEVER_STOPPED, statement, text } from "./store-sql.ts";
+import { quoteIdentifier } from "../sql/quote.ts";
+import { statement, textValue } from "../sql/statement.ts";
+import { inTransaction, look } from "./store-sql.ts";
 
-/** The room in the file of a cache database. */
+/** Reclaims space in the file of a cache database. */
 export interface Space {
-  /** Rows were dropped or replaced: now and then their room is made free for others. Never rejects. */
+  /** Rows were dropped or replaced: now and then their space is reclaimed. Never rejects. */
   freed(rows: number): Promise<void>;
 }
 
-/** Smaller tables go through the log of the database, and that is cleared by itself. */
+/** Smaller tables go through the write-ahead log, which triggers checkpoints itself. */
 const ROWS_BETWEEN = 122_880;
 
 /**
- * DuckDB uses the room of dropped tables again after a checkpoint, and makes one when its log is long. Large tables hardly
- * show in the log: without us a file would grow by each of them.
+ * DuckDB reuses the space of dropped tables after a checkpoint, and makes one when its log is long. Large tables hardly
+ * show in the log: without an explicit checkpoint the file would grow with each of them.
  */
 export async function openSpace(engine: Engine, catalog: string): Promise<Space> {
   const files = await look(engine, (run) =>
     run(
       statement(
         "SELECT path FROM duckdb_databases() WHERE database_name = $1 AND type = 'duckdb' AND path IS NOT NULL",
-        text(catalog),
+        textValue(catalog),
       ),
     ),
   );
@@ -32,13 +33,11 @@ export async function openSpace(engine: Engine, catalog: string): Promise<Space>
       if (waiting < ROWS_BETWEEN) return;
       const before = waiting;
       waiting = 0;
-      const checkpoint = statement(`CHECKPOINT ${quoted(catalog)}`);
-      await engine
-        .change({ connections: [], touches: [], signal: NEVER_STOPPED }, (run) => run(checkpoint))
-        .catch(() => {
-          // Others write or read something old at the moment: the next one tries again.
-          waiting += before;
-        });
+      const checkpoint = statement(`CHECKPOINT ${quoteIdentifier(catalog)}`);
+      await inTransaction(engine, [], (run) => run(checkpoint)).catch(() => {
+        // Another transaction prevents it now: the next call retries.
+        waiting += before;
+      });
     },
   };
 }

@@ -1,19 +1,21 @@
-import type { Engine, StopSignal, TextRows } from "../engines/engine.ts";
+import type { Engine, TextRows } from "../engines/engine.ts";
+import { NEVER_STOPPED } from "../engines/stop.ts";
 import { RequestFailure } from "../failure.ts";
-import type { BoundValue, Statement } from "../sql/statement.ts";
+import { type Statement, statement } from "../sql/statement.ts";
 
 /** Runs a statement in the transaction that is open. */
 export type Run = (statement: Statement) => Promise<TextRows>;
 
-/** For work of our own that nobody waits for. */
-export const NEVER_STOPPED: StopSignal = {
-  aborted: false,
-  reason: undefined,
-  addEventListener() {},
-  removeEventListener() {},
-};
+/** Changes tables in one transaction, with no client waiting. */
+export function inTransaction<T>(
+  engine: Engine,
+  touches: readonly string[],
+  work: (run: Run) => Promise<T>,
+): Promise<T> {
+  return engine.change({ connections: [], touches, signal: NEVER_STOPPED }, work);
+}
 
-/** Only looks: nothing that is remembered is forgotten because of it. */
+/** Only reads: it invalidates nothing that is cached. */
 export function look<T>(engine: Engine, work: (run: Run) => Promise<T>, signal = NEVER_STOPPED): Promise<T> {
   return engine.change({ connections: [], touches: [], signal }, work);
 }
@@ -30,30 +32,18 @@ export async function columnsOf(run: Run, { sql, values }: Statement): Promise<r
   return rows.map(([name, type]) => ({ name: name ?? "", type: type ?? "" }));
 }
 
-/** Undefined where there is no such table. */
+/** Undefined if there is no such table. */
 export async function columnsIfThere(run: Run, table: string): Promise<readonly TableColumn[] | undefined> {
   try {
     return await columnsOf(run, statement(table));
   } catch (error) {
-    // A name that is not there does not end the transaction.
-    if (messageOf(error)?.startsWith("Catalog Error")) return undefined;
+    // A missing name does not end the transaction.
+    if (databaseMessage(error)?.startsWith("Catalog Error")) return undefined;
     throw error;
   }
 }
 
-/** What the database said of a statement; undefined when it was something else that went wrong. */
-export function messageOf(error: unknown): string | undefined {
+/** The database's message; undefined for other failures. */
+export function databaseMessage(error: unknown): string | undefined {
   return error instanceof RequestFailure && error.failure.kind === "query-failed" ? error.failure.message : undefined;
-}
-
-export function statement(sql: string, ...values: readonly BoundValue[]): Statement {
-  return { sql, values };
-}
-
-export function text(value: string | undefined): BoundValue {
-  return { type: "VARCHAR", value: value ?? null };
-}
-
-export function whole(value: number | undefined): BoundValue {
-  return { type: "BIGINT", value: value === undefined ? null : BigInt(Math.round(value)) };
 }

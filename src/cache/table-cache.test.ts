@@ -73,7 +73,7 @@ describe("the first read", () => {
     expect(await read()).toEqual(["miss", 0]);
   });
 
-  test("of a cache that nobody defined is not found", async () => {
+  test("of an undefined cache is not found", async () => {
     const { table } = await testCaches();
     await expect(table("other")).rejects.toMatchObject({ failure: { kind: "not-found" } });
   });
@@ -86,7 +86,7 @@ describe("the first read", () => {
   });
 });
 
-describe("after a write (spec 3)", () => {
+describe("after a write", () => {
   test("the next read waits for the refresh and shows the new rows", async () => {
     const { caches, read, store, clock } = await testCaches();
     await read();
@@ -101,7 +101,7 @@ describe("after a write (spec 3)", () => {
     expect(caches.statuses()).toMatchObject([{ isStale: false }]);
   });
 
-  test("nothing is refreshed before somebody reads", async () => {
+  test("nothing is refreshed before a read", async () => {
     const { caches, read, store } = await testCaches();
     await read();
     caches.invalidate(T);
@@ -195,8 +195,8 @@ describe("after a write (spec 3)", () => {
     expect(caches.statuses()).toMatchObject([{ isStale: true }]);
     store.fails(undefined);
     expect(await read()).toEqual(["miss", 1]);
-    await caches.refreshAfterWrite(nameOf("nobody knows it"));
-    caches.invalidate(nameOf("nobody knows it"));
+    await caches.refreshAfterWrite(nameOf("undefined"));
+    caches.invalidate(nameOf("undefined"));
   });
 });
 
@@ -206,7 +206,7 @@ describe("a caller that wants newer rows", () => {
     store.takes(100);
     const filling = read();
     await clock.advance(50);
-    // Nobody says that something was written.
+    // No write was reported.
     store.write("t");
     const newer = Promise.all([table("t", { refresh: true }), table("t", { refresh: true })]);
     await clock.advance(150);
@@ -233,7 +233,7 @@ describe("a caller that wants newer rows", () => {
 });
 
 describe("leases", () => {
-  test("a snapshot stays as long as somebody reads it, and goes with the last one", async () => {
+  test("a snapshot stays as long as it has readers, and goes with the last one", async () => {
     const { caches, table, store } = await testCaches();
     const [one, two] = [await table(), await table()];
     caches.invalidate(T);

@@ -1,12 +1,12 @@
 import { RequestFailure } from "../failure.ts";
-import { type Attempt, type Ended, openAttempts } from "./attempts.ts";
+import { type Attempt, openAttempts, type RefreshOutcome } from "./attempts.ts";
 import { type CacheDefinition, type CacheName, cacheKey, type Snapshot } from "./cache.ts";
-import type { Acquiring, CacheStatus, Lease } from "./caches.ts";
+import type { AcquireOptions, CacheStatus, Lease } from "./caches.ts";
 import type { Coordination } from "./coordination.ts";
-import type { Held } from "./leases.ts";
+import { isSameDefinition } from "./definition-text.ts";
+import type { HeldSnapshot } from "./leases.ts";
 import { reasonOf } from "./refresh-failure.ts";
-import { isSame } from "./same-definition.ts";
-import { dueFor } from "./schedule.ts";
+import { scheduledTask } from "./schedule.ts";
 import type { TableCache, TableCaches } from "./table-caches.ts";
 import { goodFor } from "./timing.ts";
 
@@ -19,9 +19,9 @@ export function openTableCaches(
     queue,
     now,
     time: schedule.time,
-    refreshing: {
+    handlers: {
       make: async ({ definition, current }, signal, isScheduled) => {
-        // By schedule the leader refreshes, and the others find what it has made.
+        // The leader runs scheduled refreshes, and the others adopt its snapshots.
         if (isScheduled && sharing?.leads() === false && current !== undefined) {
           return newestOf(await store.load(), definition.name) ?? current.snapshot;
         }
@@ -46,7 +46,7 @@ export function openTableCaches(
     }
   }
 
-  /** It may be from the future of a clock that was set back. */
+  /** Never negative, even when the clock was set back. */
   function ageOf({ createdAtMs }: Snapshot): number {
     return Math.max(0, now() - createdAtMs);
   }
@@ -56,7 +56,7 @@ export function openTableCaches(
       definition,
       isGone: false,
       label: `${definition.name.schema}.${definition.name.table}`,
-      due: dueFor(() => attempts.begin(cache)),
+      due: scheduledTask(() => attempts.begin(cache)),
       writes: { count: 0 },
       running: undefined,
       waiting: undefined,
@@ -72,9 +72,9 @@ export function openTableCaches(
 
   function put(cache: TableCache, snapshot: Snapshot): void {
     const { current } = cache;
-    // A refresh that found nothing new may give back the snapshot that was there.
+    // A refresh that found nothing new may return the same snapshot.
     if (current?.snapshot.uid === snapshot.uid) return;
-    // A template that changes its own table has changed that of the snapshot before, too: it is no more.
+    // A template that changes its own table has overwritten the snapshot before.
     if (current !== undefined && current.snapshot.physicalTable !== snapshot.physicalTable) cache.older.push(current);
     cache.current = leases.hold(snapshot);
   }
@@ -94,7 +94,7 @@ export function openTableCaches(
   }
 
   function failed(cache: TableCache, failure: RequestFailure, attempt: Attempt): Promise<void> | undefined {
-    // Interrupted because the service stops: nothing is wrong with it.
+    // Interrupted by shutdown: not a failure.
     if (attempt.signal.aborted) return undefined;
     const { definition } = cache;
     const message = reasonOf(failure);
@@ -120,7 +120,7 @@ export function openTableCaches(
     const { older } = cache;
     if (older.length === 0) return;
     const surplus = older.length - (keepLast - 1);
-    const isKept = ({ snapshot }: Held, index: number): boolean =>
+    const isKept = ({ snapshot }: HeldSnapshot, index: number): boolean =>
       index >= surplus && now() - snapshot.createdAtMs <= maxAgeMs;
     cache.older = older.filter(isKept);
     for (const [index, held] of older.entries()) if (!isKept(held, index)) leases.retire(held);
@@ -134,15 +134,15 @@ export function openTableCaches(
     return schedule.time() > lateFrom;
   }
 
-  function leaseOf(cache: TableCache, held: Held, state: Lease["state"]): Lease {
+  function leaseOf(cache: TableCache, held: HeldSnapshot, state: Lease["state"]): Lease {
     return leases.lease(held, state, () => cache.current === held && !isStale(cache) && !isLate(cache));
   }
 
-  function leaseAfter(cache: TableCache, ended: Ended): Lease {
+  function leaseAfter(cache: TableCache, outcome: RefreshOutcome): Lease {
     const { current } = cache;
-    if (ended.kind === "failed" && current === undefined) throw ended.failure;
+    if (outcome.kind === "failed" && current === undefined) throw outcome.failure;
     if (current === undefined) throw new Error("a refresh that worked has made a snapshot");
-    return leaseOf(cache, current, ended.kind === "made" ? "miss" : "stale");
+    return leaseOf(cache, current, outcome.kind === "made" ? "miss" : "stale");
   }
 
   function tableOf(name: CacheName): TableCache {
@@ -151,22 +151,22 @@ export function openTableCaches(
     return cache;
   }
 
-  /** Waits for a refresh, which runs to its end whoever leaves. */
+  /** Waits for a refresh, which runs to its end even when callers leave. */
   function refreshed<T>(
     cache: TableCache,
-    { signal, refresh }: { readonly signal: Acquiring["signal"] | undefined; readonly refresh: boolean },
-    take: (ended: Ended) => T,
+    { signal, refresh }: { readonly signal: AcquireOptions["signal"] | undefined; readonly refresh: boolean },
+    take: (outcome: RefreshOutcome) => T,
   ): Promise<T> {
-    return attempts.wait(cache, { lane: "read", newer: refresh, signal, endsWithWaiters: false, take });
+    return attempts.wait(cache, { priority: "read", newer: refresh, signal, endsWithWaiters: false, take });
   }
 
   return {
-    async acquire(name, acquiring) {
+    async acquire(name, options) {
       const cache = tableOf(name);
       const { current } = cache;
-      if (!acquiring.refresh && current !== undefined && !isStale(cache))
+      if (!options.refresh && current !== undefined && !isStale(cache))
         return leaseOf(cache, current, isLate(cache) ? "stale" : "hit");
-      return await refreshed(cache, acquiring, (ended) => leaseAfter(cache, ended));
+      return await refreshed(cache, options, (outcome) => leaseAfter(cache, outcome));
     },
     invalidate(name) {
       const cache = caches.get(cacheKey(name));
@@ -175,15 +175,15 @@ export function openTableCaches(
     async refreshAfterWrite(name) {
       const cache = caches.get(cacheKey(name));
       if (cache === undefined) return;
-      // Nobody else waits for it: until it is there, reads find the rows from before.
-      await refreshed(cache, { signal: undefined, refresh: true }, (ended) => {
-        if (ended.kind === "failed") cache.writes.count++;
+      // Until it is done, other reads get the old rows.
+      await refreshed(cache, { signal: undefined, refresh: true }, (outcome) => {
+        if (outcome.kind === "failed") cache.writes.count++;
       });
     },
     async refresh(name, signal) {
       const cache = tableOf(name);
-      return await refreshed(cache, { signal, refresh: true }, (ended) => {
-        if (ended.kind === "failed") throw ended.failure;
+      return await refreshed(cache, { signal, refresh: true }, (outcome) => {
+        if (outcome.kind === "failed") throw outcome.failure;
         if (cache.current === undefined) throw new Error("a refresh that worked has made a snapshot");
         return cache.current.snapshot;
       });
@@ -197,7 +197,7 @@ export function openTableCaches(
         const key = cacheKey(definition.name);
         const cache = caches.get(key) ?? openTable(definition);
         if (!caches.has(key)) added.set(key, cache);
-        else if (!isSame(cache.definition, definition)) change(cache, definition);
+        else if (!isSameDefinition(cache.definition, definition)) change(cache, definition);
         cache.isGone = false;
         caches.set(key, cache);
       }
@@ -211,13 +211,13 @@ export function openTableCaches(
       let done = 0;
       let failures = 0;
       if (total > 0) progress(done, total, failures);
-      const count = (ended: Ended): void => {
-        if (ended.kind === "failed") failures++;
+      const count = (outcome: RefreshOutcome): void => {
+        if (outcome.kind === "failed") failures++;
         progress(++done, total, failures);
       };
       for (const cache of empty)
         void attempts.wait(cache, {
-          lane: "background",
+          priority: "background",
           newer: false,
           signal: undefined,
           endsWithWaiters: false,
@@ -252,7 +252,7 @@ export function openTableCaches(
     }
   }
 
-  /** What another template has made is old: whoever reads it next waits for new rows. */
+  /** Rows of another template are stale: the next read waits for new ones. */
   function change(cache: TableCache, definition: CacheDefinition): void {
     cache.definition = definition;
     cache.writes.count++;

@@ -1,10 +1,10 @@
-/** When a cache is refreshed. `random` gives numbers from 0 up to 1. */
+/** When a cache is refreshed. `random` returns numbers from 0 to 1. */
 export interface Timing {
-  /** After a refresh that took `spentMs`: a period after its beginning, so that a slow refresh does not stretch it. */
+  /** After a refresh that took `spentMs`: one period after its start, so that a slow refresh does not delay the next. */
   next(scheduleMs: number, spentMs: number): number;
-  /** At start, for rows of this age. What is too old comes soon, but not everything at once. */
+  /** At startup, for rows of this age. Stale ones are refreshed soon, but not all at once. */
   first(scheduleMs: number, ageMs: number): number;
-  /** After so many failures in a row. */
+  /** After this many failures in a row. */
   retry(scheduleMs: number | undefined, failures: number): number;
 }
 
@@ -22,13 +22,13 @@ export function openTiming(random: () => number): Timing {
       Math.max(jittered(scheduleMs) - ageMs, random() * Math.min(scheduleMs * JITTER, LONGEST_SPREAD_MS)),
     retry(scheduleMs, failures) {
       const longest = Math.min(scheduleMs ?? LAST_RETRY_MS, LAST_RETRY_MS);
-      // The exponent stays small: a number that is too large for a timer is of no use.
+      // The exponent stays small, so that the delay fits a timer.
       return jittered(Math.min(longest, FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 20)));
     },
   };
 }
 
-/** How long rows are good after they came: two periods later a refresh has been missed. One that takes long may do so again. */
+/** How long rows stay fresh: after two periods a refresh has been missed. A slow refresh may be slow again. */
 export function goodFor(scheduleMs: number | undefined, spentMs: number): number {
   return scheduleMs === undefined ? Number.POSITIVE_INFINITY : 2 * scheduleMs + spentMs;
 }

@@ -4,6 +4,7 @@ import type { CacheConfig } from "../config/cache-config.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { StopSignal } from "../engines/engine.ts";
 import type { ParamValue } from "../params/parameter.ts";
+import { quoteIdentifier } from "../sql/quote.ts";
 import type { Lookup } from "../sql/render.ts";
 import type { Statement } from "../sql/statement.ts";
 
@@ -70,9 +71,5 @@ export function withSnapshot(lookup: Lookup, { physicalTable, id, createdAtMs }:
 
 /** All rows of a snapshot, in the order in which they came. */
 export function rowsOf(catalog: string, { schema }: CacheName, { physicalTable }: Snapshot): Statement {
-  return { sql: `SELECT * FROM ${[catalog, schema, physicalTable].map(quoted).join(".")}`, values: [] };
-}
-
-function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
+  return { sql: `SELECT * FROM ${[catalog, schema, physicalTable].map(quoteIdentifier).join(".")}`, values: [] };
 }

@@ -1,5 +1,5 @@
 import type { Lease } from "../cache/caches.ts";
-import type { Rows } from "../engines/engine.ts";
+import type { Rows } from "../engines/rows.ts";
 import type { Chunk } from "../result/chunk.ts";
 import type { Deadline } from "./deadline.ts";
 import type { CallNotes } from "./observed-call.ts";

@@ -1,5 +1,6 @@
 import { oneLine } from "../config/problem.ts";
 import type { Engine } from "../engines/engine.ts";
+import { errorMessage } from "../error-message.ts";
 import type { Report } from "../events.ts";
 import { RequestFailure } from "../failure.ts";
 
@@ -59,5 +60,5 @@ export function openConnectionStatus(engine: Engine, report: Report): Connection
 /** What the database said, on one line; the failure itself carries only the connection's name. */
 export function reasonOf(error: unknown): string {
   const cause = error instanceof RequestFailure ? error.cause : error;
-  return oneLine(cause instanceof Error ? cause.message : String(cause));
+  return oneLine(errorMessage(cause));
 }

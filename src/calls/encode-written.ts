@@ -1,8 +1,8 @@
-import type { Written } from "../engines/engine.ts";
+import type { WriteResult } from "../engines/rows.ts";
 import { json } from "../formats/json/json.ts";
 
 /** What was written, as JSON. `earlier` is such a response too, of statements that ran before: its data are kept. */
-export async function encodeWritten({ rowsAffected, rows }: Written, earlier = "{}"): Promise<string> {
+export async function encodeWritten({ rowsAffected, rows }: WriteResult, earlier = "{}"): Promise<string> {
   if (rows === undefined) return `{"rows_affected":${rowsAffected}${earlier.slice(earlier.search(/[,}]/))}`;
   const encoder = json.open(rows.columns, { kind: "write", rowsAffected });
   const pieces: Uint8Array[] = [];

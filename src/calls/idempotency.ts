@@ -16,14 +16,14 @@ export interface RepeatableRequest {
 export type OnceRecord = Omit<WriteOnce, "store" | "encode">;
 
 /** What a write changed, and the body of its response. */
-export interface WriteResult {
+export interface WriteResponse {
   readonly rowsAffected: number;
   readonly body: string;
 }
 
 /** Responses to writes by the keys of their clients, so that no write runs twice. */
 export interface IdempotentResponses {
-  once(request: RepeatableRequest, run: (record: OnceRecord) => Promise<WriteResult>): Promise<WriteResult>;
+  once(request: RepeatableRequest, run: (record: OnceRecord) => Promise<WriteResponse>): Promise<WriteResponse>;
 }
 
 interface StoredResponse {
@@ -38,7 +38,7 @@ const MOST_BYTES = 32 * 1024 * 1024;
 const ENTRY_BYTES = 1024;
 
 export function openIdempotentResponses(now: () => number): IdempotentResponses {
-  const running = new Map<string, { readonly request: string; readonly result: Promise<WriteResult> }>();
+  const running = new Map<string, { readonly request: string; readonly result: Promise<WriteResponse> }>();
   // Of writes to databases in memory. A Map is in the order of insertion: the first entry is the oldest.
   const stored = new Map<string, StoredResponse>();
   let bytes = 0;

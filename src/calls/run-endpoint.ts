@@ -4,7 +4,8 @@ import type { Snapshot } from "../cache/cache.ts";
 import type { Caches, Lease } from "../cache/caches.ts";
 import type { Limits } from "../config/project.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
-import type { Engine, FileKind, Read, Rows, StopSignal } from "../engines/engine.ts";
+import type { Engine, FileKind, Read, StopSignal } from "../engines/engine.ts";
+import type { Rows } from "../engines/rows.ts";
 import { type FieldError, RequestFailure } from "../failure.ts";
 import type { Page } from "../params/page.ts";
 import type { Params, ParamValue, RawParams } from "../params/parameter.ts";
@@ -185,7 +186,7 @@ function cachedRead(
   calling: Calling,
   { callee, lease: { snapshot } }: { readonly callee: Callee; readonly lease: Lease },
 ): Read {
-  const { cache, lane, operation } = endpoint;
+  const { cache, queueGroup, operation } = endpoint;
   const { params, page, identity, deadline, marks } = calling;
   if (cache.kind === "table") return readOf(endpoint, calling, callee.engine, snapshot);
   const statements = [rowsOf(callee.cacheCatalog, cache.name, snapshot)];
@@ -193,7 +194,7 @@ function cachedRead(
   return {
     ...noted,
     connections: [],
-    lane,
+    queueGroup,
     statements,
     window: page.limit !== undefined || page.offset > 0 ? page : undefined,
     totalOf: operation.kind === "read" && operation.paginated ? statements : undefined,
@@ -245,7 +246,7 @@ function readOf(
   return {
     ...noted,
     connections: endpoint.connections,
-    lane: endpoint.lane,
+    queueGroup: endpoint.queueGroup,
     statements,
     window: windowed ? page : undefined,
     totalOf: paginated ? (pagesItself ? statementsOf(endpoint, lookup(undefined), engine) : statements) : undefined,

@@ -1,11 +1,12 @@
 import { identityKey } from "../auth/identity.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
-import type { Write, Written } from "../engines/engine.ts";
+import type { Write } from "../engines/engine.ts";
+import type { WriteResult } from "../engines/rows.ts";
 import type { WriteOnce } from "../engines/write-once.ts";
 import { RequestFailure } from "../failure.ts";
 import type { RawParams } from "../params/parameter.ts";
 import type { Lookup } from "../sql/render.ts";
-import type { WriteResult } from "./idempotency.ts";
+import type { WriteResponse } from "./idempotency.ts";
 import { ranQuery } from "./ran-query.ts";
 import { type Call, type Callee, noteRendered, statementsOf, untilAborted, validateCall } from "./run-endpoint.ts";
 
@@ -14,14 +15,14 @@ export interface WriteCall extends Call {
   /** What the client calls its request, so that it is not run twice. */
   readonly idempotencyKey: string | undefined;
   /** `earlier` is the response so far, when statements that an earlier request committed have returned rows. */
-  readonly encode: (written: Written, earlier?: string) => Promise<string>;
+  readonly encode: (written: WriteResult, earlier?: string) => Promise<string>;
 }
 
 /**
  * Validates, renders, runs and commits; the answer tells of what is durable. Rejects with a RequestFailure: then nothing is
  * left behind, or what `transaction: false` allows.
  */
-export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Callee): Promise<WriteResult> {
+export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Callee): Promise<WriteResponse> {
   const { operation } = endpoint;
   if (operation.kind !== "write") throw new Error(`${endpoint.name} is no write`);
   const { params } = await validateCall(endpoint, call, callee.limits);
@@ -32,11 +33,11 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Call
     const verified = await untilAborted(callee.ready(endpoint), signal);
     if (marks !== undefined) marks.prepared = performance.now();
     const lookup: Lookup = ({ scope, name }) => (scope === "auth" ? identity.get(name) : params.get(name));
-    const { connections, lane } = verified;
+    const { connections, queueGroup } = verified;
     const { transaction, returnsData } = operation;
     const statements = statementsOf(verified, lookup, callee.engine);
     const { entered } = noteRendered(marks, () => ranQuery(verified, lookup, callee.engine));
-    const write: Write = { connections, lane, statements, transaction, returnsData, signal, entered };
+    const write: Write = { connections, queueGroup, statements, transaction, returnsData, signal, entered };
     const failed = (error: unknown): never => {
       // What came before the statement that failed has been committed.
       if (!transaction) invalidateAfter(endpoint, callee);

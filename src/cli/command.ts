@@ -1,4 +1,4 @@
-import type { Self } from "../spool/sweep.ts";
+import type { CurrentProcess } from "../spool/sweep.ts";
 
 /** What a command sees of the world outside. Only `main.ts` makes one from the real process. */
 export interface Runtime {
@@ -11,7 +11,7 @@ export interface Runtime {
   readonly now: () => Date;
   /** The system's folder for temporary files. */
   readonly temporary: string;
-  readonly self: Self;
+  readonly self: CurrentProcess;
   /** Hears of every SIGTERM and SIGINT. */
   onStop(listener: () => void): void;
   /** Hears of every SIGHUP. */

@@ -1,5 +1,6 @@
 import { decodeUtf8, hasControlCharacters } from "../auth/authorization.ts";
 import { hashPassword as hashOf } from "../auth/password.ts";
+import { errorMessage } from "../error-message.ts";
 import { type Command, exitCodes, type Input, type Runtime, UsageError } from "./command.ts";
 
 /** Makes what stands as `password` of a user; decisions 11. */
@@ -77,7 +78,7 @@ function readLines(input: Input): Lines {
   async function nextByte(): Promise<number | undefined> {
     while (at >= piece.length) {
       const { done, value } = await pieces.next().catch((error: unknown) => {
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = errorMessage(error);
         throw new UsageError(`standard input cannot be read: ${reason}`);
       });
       if (done === true) return undefined;

@@ -1,5 +1,6 @@
 import { type Audit, openAudit } from "../audit/audit.ts";
 import type { MainConfig } from "../config/project.ts";
+import { errorMessage } from "../error-message.ts";
 import type { Report } from "../events.ts";
 import type { Runtime } from "./command.ts";
 import { printProblems } from "./print-problems.ts";
@@ -15,7 +16,7 @@ export async function openAuditOf(
   try {
     return await openAudit(audit, { stdout: (line) => stdout.write(line), report });
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorMessage(error);
     printProblems([{ severity: "error", location: main.locate(["audit"]), path: "audit.path", message }], stderr);
     return "failed";
   }

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { type LogLevel, logLevels } from "../config/project.ts";
+import { errorMessage } from "../error-message.ts";
 import { UsageError } from "./command.ts";
 
 /** Options of every command that loads a project; decisions 11. */
@@ -66,7 +67,7 @@ function parse(
       allowPositionals,
     });
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
+    throw new UsageError(errorMessage(error));
   }
 }
 

@@ -1,6 +1,7 @@
 import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
+import { errorCode } from "../error-message.ts";
 
 export type FileText = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly why: ReadFailure };
 
@@ -147,5 +148,5 @@ function unreadable(reason: string): FileText {
 }
 
 function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : String(error);
+  return errorCode(error) ?? String(error);
 }

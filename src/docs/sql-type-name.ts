@@ -1,4 +1,5 @@
 import type { Column, ColumnType } from "../result/column.ts";
+import { quoteIdentifier, quoteLiteral } from "../sql/quote.ts";
 
 type Integer = Extract<ColumnType, { kind: "integer" }>;
 type Timestamp = Extract<ColumnType, { kind: "timestamp" }>;
@@ -66,9 +67,8 @@ export function sqlTypeName(type: ColumnType): string {
 }
 
 function enumName({ values }: Extract<ColumnType, { kind: "enum" }>): string {
-  const shown = Array.from(
-    { length: Math.min(values.length, MOST_NAMED_VALUES) },
-    (_, index) => `'${values.at(index)?.replaceAll("'", "''")}'`,
+  const shown = Array.from({ length: Math.min(values.length, MOST_NAMED_VALUES) }, (_, index) =>
+    quoteLiteral(values.at(index) ?? ""),
   );
   return `ENUM(${[...shown, ...(values.length > shown.length ? ["..."] : [])].join(", ")})`;
 }
@@ -78,5 +78,5 @@ function fieldNames(fields: readonly Column[]): string {
 }
 
 function nameOf(name: string): string {
-  return /^[a-z_][a-z0-9_]*$/i.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
+  return /^[a-z_][a-z0-9_]*$/i.test(name) ? name : quoteIdentifier(name);
 }

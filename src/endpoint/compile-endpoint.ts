@@ -23,7 +23,7 @@ export function compileEndpoint(
     endpoint: {
       name: nameOf(config),
       file: config.file,
-      lane: { name: nameOf(config), maxConcurrency: config.maxConcurrency },
+      queueGroup: { name: nameOf(config), maxConcurrency: config.maxConcurrency },
       route: routeOf(config),
       mcp: config.mcp,
       auth: config.auth,

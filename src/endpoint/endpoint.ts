@@ -46,7 +46,7 @@ export interface Endpoint {
   readonly name: string;
   readonly file: string;
   /** Its share of the database. */
-  readonly lane: QueueGroup;
+  readonly queueGroup: QueueGroup;
   readonly route: Route | undefined;
   readonly mcp: McpConfig | undefined;
   readonly auth: AuthPolicy | undefined;

@@ -1,11 +1,11 @@
-import type { Chunk } from "../result/chunk.ts";
 import type { Column } from "../result/column.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { MadeFunctions } from "../sql/made-functions.ts";
 import type { Statement } from "../sql/statement.ts";
-import type { OnceWritten, RecordStore, WriteOnce } from "./write-once.ts";
+import type { Rows, WriteResult } from "./rows.ts";
+import type { RecordStore, WriteOnce, WriteOnceResult } from "./write-once.ts";
 
-/** Whose work it is: lanes share the slots, so that one of them cannot keep all the others waiting. */
+/** Queries that share a place in the queue, such as those of one endpoint: no group can keep all others waiting. */
 export interface QueueGroup {
   readonly name: string;
   /** Queries at once. */
@@ -16,22 +16,22 @@ export interface QueueGroup {
 export interface Read {
   /** Names of connections; each is opened (its `init` run once) before the first statement. */
   readonly connections: readonly string[];
-  readonly lane?: QueueGroup | undefined;
+  readonly queueGroup?: QueueGroup | undefined;
   readonly statements: readonly Statement[];
-  /** The part of the last statement's rows that is wanted; absent: as the statement gives them. */
+  /** The wanted part of the last statement's rows; absent: all that the statement returns. */
   readonly window: Window | undefined;
-  /** Count all rows of the last of these statements, in the same snapshot as the rows. */
+  /** Count all rows of the last of these statements, in the same transaction as the rows. */
   readonly totalOf: readonly Statement[] | undefined;
   /** Aborted with a RequestFailure as its reason: the query is interrupted and `read` or `next` rejects with it. */
   readonly signal: StopSignal;
-  /** Called when it has its turn and begins; not for whoever shares the execution of somebody else. */
+  /** Called when it leaves the queue and starts; not called for a read that shares another's execution. */
   readonly entered?: (() => void) | undefined;
 }
 
 /** A change: all statements run in order on one connection. */
 export interface Write {
   readonly connections: readonly string[];
-  readonly lane?: QueueGroup | undefined;
+  readonly queueGroup?: QueueGroup | undefined;
   readonly statements: readonly Statement[];
   /** All statements in one transaction: an error leaves nothing behind. Otherwise each commits by itself. */
   readonly transaction: boolean;
@@ -42,24 +42,16 @@ export interface Write {
   readonly entered?: (() => void) | undefined;
 }
 
-/** Our own bookkeeping in a transaction: what is done next may depend on what was found. */
+/** Eider's own bookkeeping in one transaction: each statement may depend on the rows of the one before. */
 export interface Change {
   readonly connections: readonly string[];
-  /** The tables that it changes or makes, by the last part of their names: what is remembered of others stays. */
+  /** The tables that it changes or makes, by the last part of their names: what is cached of other tables stays. */
   readonly touches: readonly string[];
   readonly signal: StopSignal;
 }
 
 /** Rows of a statement whose columns are all text (cast them); others have none. */
 export type TextRows = readonly (readonly (string | null)[])[];
-
-/** What a change came to. It is durable. */
-export interface Written {
-  /** Rows that were inserted, updated, deleted or merged, of all statements together. */
-  readonly rowsAffected: number;
-  /** Absent when no rows are wanted, and when no statement returns any. */
-  readonly rows: Rows | undefined;
-}
 
 /** The part of an AbortSignal that is needed to stop; a real one costs several times as much per call. */
 export interface StopSignal {
@@ -74,34 +66,22 @@ export interface Window {
   readonly offset: number;
 }
 
-/** Rows on their way. Whoever holds it calls `next` to the end or `close`. */
-export interface Rows {
-  readonly columns: readonly Column[];
-  readonly total: number | undefined;
-  /**
-   * A way to ask later whether the same read would still give the same rows: true as long as nobody can have changed
-   * them. Undefined when nobody can know: files, other databases, the time.
-   */
-  watch(): Promise<(() => boolean) | undefined>;
-  /** The next rows, undefined after the last. Rejects when the query failed on the way: what came before is then incomplete. */
-  next(): Promise<Chunk | undefined>;
-  close(): Promise<void>;
-}
-
-/** For rows that may change without our knowing. */
-export const NOT_WATCHED: Rows["watch"] = () => Promise.resolve(undefined);
-
 /** A file format that the engine itself can write. */
 export type FileKind = "parquet";
+
+export interface NewFile {
+  readonly kind: FileKind;
+  readonly path: string;
+}
 
 /** Rows that were written into a file. */
 export interface FileRows {
   readonly total: number | undefined;
 }
 
-/** Why the engine refuses a statement at load. `offset` counts characters (UTF-16) in the statement's SQL. */
+/** Why the engine rejects a statement at load. `offset` counts characters (UTF-16) in the statement's SQL. */
 export interface StatementProblem {
-  /** syntax: no table could make it right. names: a table, column, function or type is missing or does not fit. other: depends on the values. */
+  /** syntax: wrong whatever tables exist. names: a table, column, function or type is missing or does not match. other: depends on the values. */
   readonly kind: "syntax" | "names" | "parameter" | "other";
   readonly message: string;
   /** Which of the statements, from 0. */
@@ -109,18 +89,18 @@ export interface StatementProblem {
   readonly offset: number | undefined;
 }
 
-/** What the engine did not have to do, since it was opened. */
+/** Work that the engine has saved since it was opened. */
 export interface EngineSavings {
-  /** Reads that got the rows of somebody else's execution. */
+  /** Reads that shared another read's execution. */
   readonly shared: number;
-  /** Totals that were known and not counted again. */
+  /** Totals that came from the cache. */
   readonly knownTotals: number;
 }
 
 /** Bytes. */
 export interface EngineMemory {
   readonly used: number;
-  /** What did not fit, in temporary files. */
+  /** In temporary files. */
   readonly spilled: number;
   readonly limit: number;
 }
@@ -152,12 +132,12 @@ export interface Engine {
   /** Rejects with a RequestFailure. */
   read(read: Read): Promise<Rows>;
   /** Rejects with a RequestFailure; `conflict` when others kept changing the same rows. */
-  write(write: Write): Promise<Written>;
+  write(write: Write): Promise<WriteResult>;
   /**
    * Runs a write unless it is done, and goes on behind what is done where each statement commits by itself. Rejects with a
    * RequestFailure; `key-reused` when the record is of another request.
    */
-  writeOnce(write: Write, once: WriteOnce): Promise<OnceWritten>;
+  writeOnce(write: Write, once: WriteOnce): Promise<WriteOnceResult>;
   /** Where the records of a write can be kept, whichever of these lists of statements it runs. */
   recordStore(samples: readonly (readonly Statement[])[]): Promise<RecordStore>;
   /**
@@ -165,14 +145,14 @@ export interface Engine {
    * rejects. What conflicts with others is tried again from the beginning. Rejects with a RequestFailure, or with what `work` threw.
    */
   change<T>(change: Change, work: (run: (statement: Statement) => Promise<TextRows>) => Promise<T>): Promise<T>;
-  /** Attaches a database that nobody else changes, by a statement of ours. Rejects with an EngineOpenError. */
+  /** Attaches a database that no other process changes. Rejects with an EngineOpenError. */
   attach(alias: string, sql: string): Promise<void>;
-  /** Writes the rows of a read into a new file. Rejects with a RequestFailure; what it has written by then is the caller's to remove. */
-  readIntoFile(read: Read, file: { readonly kind: FileKind; readonly path: string }): Promise<FileRows>;
+  /** Writes the rows of a read into a new file. Rejects with a RequestFailure; the caller then removes the file. */
+  readIntoFile(read: Read, file: NewFile): Promise<FileRows>;
   /** Queries that run or wait. */
   activity(): { readonly running: number; readonly waiting: number };
   savings(): EngineSavings;
-  /** Asked beside the queries, and of no use to them. Rejects when the engine is closing. */
+  /** Takes no query slot. Rejects while the engine is closing. */
   memory(): Promise<EngineMemory>;
   close(): Promise<void>;
 }
@@ -193,7 +173,7 @@ export class EngineOpenError extends Error {
 export interface ConnectionDefinition {
   readonly name: string;
   readonly init: string | undefined;
-  /** Texts that never appear in a message. */
+  /** Strings that must never appear in a message. */
   readonly secrets: readonly string[];
   /** Queries at once. */
   readonly maxConcurrency?: number | undefined;
@@ -202,7 +182,7 @@ export interface ConnectionDefinition {
 /** Options of a typed connection, as written in the YAML. */
 export type ConnectionOptions = Readonly<Record<string, string | undefined>>;
 
-/** A short form of `init`: it says which options it knows and makes the SQL of them. decisions.md 7. */
+/** A short form of `init`: it declares its options and turns them into SQL. */
 export interface ConnectionType {
   readonly type: string;
   readonly options: readonly string[];
@@ -212,7 +192,7 @@ export interface ConnectionType {
   expand(options: ConnectionOptions, context: { readonly name: string; readonly readOnly: boolean }): string;
 }
 
-/** What became of a database file that somebody replaced. */
+/** A database file that was replaced while Eider served it. */
 export interface ReplacedFile {
   /** The name under which it is attached. */
   readonly name: string;
@@ -222,37 +202,37 @@ export interface ReplacedFile {
 
 export interface EngineOptions {
   readonly connections: readonly ConnectionDefinition[];
-  /** Tells a file from another of the same name; undefined when there is none. Absent: files are not watched. */
+  /** Identifies the file at a path; undefined when there is none. Absent: files are not watched. */
   readonly fileIdentity?: ((path: string) => Promise<string | undefined>) | undefined;
-  /** A database file that is only read was replaced by another, or could not be: the old one is served on. */
+  /** Called after a read-only database file was replaced. With a problem, Eider still serves the old one. */
   readonly fileReplaced?: ((file: ReplacedFile) => void) | undefined;
-  /** A write was committed and is durable, and the checkpoint after it failed. The message holds no secrets. */
+  /** Called when a write is durable but the checkpoint after it failed. The message holds no secrets. */
   readonly checkpointFailed?: ((message: string) => void) | undefined;
   /** Queries at once. */
   readonly maxConcurrentQueries: number;
-  /** Calls that wait for their turn; beyond, they are `overloaded`. Undefined: as many as will have it soon. */
+  /** The length of the queue; beyond it, calls are `overloaded`. Undefined: it adapts to the load. */
   readonly maxQueued: number | undefined;
-  /** Bytes of one value that a query may make or return; any number when absent. */
+  /** Bytes of one value that a query may make or return; unlimited when absent. */
   readonly maxValueBytes?: number | undefined;
+}
+
+export interface OpenOptions extends EngineOptions {
+  readonly path: string | undefined;
+  readonly settings: ReadonlyMap<string, string>;
+  /** Bytes of memory available to the process. The engine uses a share of it, unless the settings limit it. */
+  readonly memoryBytes?: number | undefined;
+  /** Where queries spill what does not fit into memory. */
+  readonly spillFolder?: string | undefined;
+  /** The one folder for `readIntoFile`: it may write there even where the settings forbid files. */
+  readonly fileFolder?: string | undefined;
 }
 
 /** An engine that a project may run on. */
 export interface EngineType {
   readonly dialect: Dialect;
   readonly connectionTypes: readonly ConnectionType[];
-  /** Whether the message of a failed query means that nothing works until the engine has been opened anew. */
+  /** Whether the message of a failed query means that the engine must be reopened. */
   isLost(message: string): boolean;
   /** In memory without a path; settings by name. Rejects with an EngineOpenError. */
-  open(
-    options: EngineOptions & {
-      readonly path: string | undefined;
-      readonly settings: ReadonlyMap<string, string>;
-      /** Bytes of memory that the process can have: the engine takes a share of it, unless the settings say how much. */
-      readonly memoryBytes?: number | undefined;
-      /** Where queries put what is too much for memory. */
-      readonly spillFolder?: string | undefined;
-      /** The one folder for `readIntoFile`: it may write there even where the settings forbid files. */
-      readonly fileFolder?: string | undefined;
-    },
-  ): Promise<Engine>;
+  open(options: OpenOptions): Promise<Engine>;
 }

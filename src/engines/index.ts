@@ -1,8 +1,8 @@
 import { connectionTypes } from "./duckdb/connections/index.ts";
-import { isLost } from "./duckdb/database/lost-database.ts";
 import { duckdbDialect } from "./duckdb/dialect.ts";
+import { isLost } from "./duckdb/messages.ts";
 import { openDuckDb } from "./duckdb/open-duckdb.ts";
 import type { EngineType } from "./engine.ts";
 
-/** The embedded engine. A second one gets its folder, and this file becomes the list of both. */
+/** The embedded engine. To add another, give it a folder and make this file the list. */
 export const engine: EngineType = { dialect: duckdbDialect, connectionTypes, isLost, open: openDuckDb };

@@ -4,12 +4,12 @@ const LIMITS = "/proc/self/limits";
 const CGROUPS = "/proc/self/cgroup";
 const MOUNTED = "/sys/fs/cgroup";
 
-/** The text of a file; undefined when it cannot be read. */
+/** The content of a file; undefined when it cannot be read. */
 export type ReadText = (path: string) => string | undefined;
 
 /**
- * The bytes of memory that the process can have: what the machine has, or less where a control group (of a container, of
- * systemd) says so. Undefined where the system does not tell it in files.
+ * The bytes of memory available to the process: those of the machine, or the limit of its control group (container, systemd).
+ * Undefined where the system has no such files.
  */
 export function availableMemory(read: ReadText): number | undefined {
   const kilobytes = /^MemTotal:\s+(\d+) kB$/m.exec(read(MEMINFO) ?? "")?.[1];
@@ -21,7 +21,7 @@ export function availableMemory(read: ReadText): number | undefined {
   return Math.min(Number(kilobytes) * 1024, ...limits);
 }
 
-/** The cores that the process can keep busy, a part of one counted as such. Undefined where the system does not tell. */
+/** The cores available to the process, fractions included. Undefined where the system has no such files. */
 export function availableCores(read: ReadText): number | undefined {
   const allowed = /^Cpus_allowed_list:\s+(\S+)$/m.exec(read(STATUS) ?? "")?.[1];
   if (allowed === undefined) return undefined;
@@ -30,7 +30,7 @@ export function availableCores(read: ReadText): number | undefined {
       version === 1
         ? ["quota", "period"].map((file) => read(`${folder("cpu")}/cpu.cfs_${file}_us`))
         : (read(`${folder("cpu")}/cpu.max`)?.split(" ") ?? []);
-    // Neither `max` nor -1 is a bound.
+    // Neither `max` nor -1 is a limit.
     return numberIn(quota).map((each) => each / Number(period));
   });
   return Math.min(
@@ -39,7 +39,7 @@ export function availableCores(read: ReadText): number | undefined {
   );
 }
 
-/** How many files and connections the process can have open. Undefined where the system does not tell, or sets no limit. */
+/** How many files and sockets the process may open. Undefined where unknown or unlimited. */
 export function availableDescriptors(read: ReadText): number | undefined {
   const count = /^Max open files\s+(\d+)\s/m.exec(read(LIMITS) ?? "")?.[1];
   return count === undefined ? undefined : Number(count);
@@ -53,7 +53,7 @@ function lengthOf(range: string): number {
 
 interface Group {
   readonly version: 1 | 2;
-  /** Where what it says of a controller lies. */
+  /** The folder of a controller's files. */
   folder(controller: string): string;
 }
 
@@ -65,13 +65,13 @@ function groupsOf(read: ReadText): readonly Group[] {
     return foldersFrom(group).map((path): Group => {
       if (controllers === "") return { version: 2, folder: () => `${MOUNTED}${path}` };
       const names = controllers.split(",");
-      // What it does not control, it says nothing of.
+      // A group has files only for its own controllers.
       return { version: 1, folder: (name) => `${MOUNTED}/${names.includes(name) ? name : "none"}${path}` };
     });
   });
 }
 
-/** `/a/b`, `/a` and the root, which is nothing. In a container only the root may be there. */
+/** `/a/b`, `/a` and the root (an empty string). In a container only the root may exist. */
 function foldersFrom(group: string): readonly string[] {
   const parts = group.split("/").filter((part) => part !== "");
   return Array.from({ length: parts.length + 1 }, (_, length) =>

@@ -1,6 +1,6 @@
 import type { StopSignal } from "./engine.ts";
 
-/** A signal together with the way to give it. */
+/** A signal and the function that aborts it. */
 export interface Stop {
   readonly signal: StopSignal;
   abort(reason: unknown): void;
@@ -27,3 +27,11 @@ export function openStop(): Stop {
     },
   };
 }
+
+/** For work of our own that no client waits for. */
+export const NEVER_STOPPED: StopSignal = {
+  aborted: false,
+  reason: undefined,
+  addEventListener() {},
+  removeEventListener() {},
+};

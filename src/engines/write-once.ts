@@ -1,15 +1,15 @@
-import type { Written } from "./engine.ts";
+import type { WriteResult } from "./rows.ts";
 
-/** Where the record of a write is kept that its client may send again. */
+/** Where the record of a write with an idempotency key is kept. */
 export type RecordStore =
-  /** Beside the database: what it changes ends with the process. */
+  /** In memory: the tables that it changes are in memory too. */
   | { readonly kind: "memory" }
   /** In the database that it changes, committed with the change. */
   | { readonly kind: "database"; readonly name: string; readonly type: string }
   /** Nowhere: a record could not be committed together with the change. */
   | { readonly kind: "none"; readonly reason: string };
 
-/** What of a write is committed. */
+/** How much of a write is committed. */
 export interface WriteProgress {
   /** A hash of the request. */
   readonly request: string;
@@ -20,7 +20,7 @@ export interface WriteProgress {
   readonly response: string | undefined;
 }
 
-/** How a write is run once, however often it is sent. */
+/** How a write runs once, however often the client sends it. */
 export interface WriteOnce {
   readonly store: Exclude<RecordStore, { readonly kind: "none" }>;
   /** A hash of the key and its scope: the same when the request is sent again. */
@@ -38,10 +38,10 @@ export interface WriteOnce {
     set(progress: WriteProgress): void;
   };
   /** The response; `earlier` is that of the statements which an earlier request committed, when they returned rows. */
-  encode(written: Written, earlier: string | undefined): Promise<string>;
+  encode(written: WriteResult, earlier: string | undefined): Promise<string>;
 }
 
-export interface OnceWritten {
+export interface WriteOnceResult {
   readonly response: string;
   readonly rowsAffected: number;
   /** False: an earlier request did it, nothing ran. */

@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
+import { errorCode } from "../error-message.ts";
 import type { Report } from "../events.ts";
 
 /** Where the certificate (with its chain, if it has one) and its key lie, in PEM form. Absolute paths. */
@@ -130,5 +131,5 @@ function reasonOf(error: unknown): string {
 }
 
 function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+  return errorCode(error) ?? "unknown error";
 }

@@ -7,6 +7,7 @@ import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { Engine, EngineMemory } from "../engines/engine.ts";
 import type { Report } from "../events.ts";
 import type { Heartbeats } from "../heartbeat/open-heartbeats.ts";
+import { withTimeLimit } from "../time-limit.ts";
 import { openCallFigures } from "./call-figures.ts";
 import { callMetrics } from "./call-metrics.ts";
 import { openEventFigures } from "./event-figures.ts";
@@ -60,7 +61,7 @@ export function openMetrics(now: () => Date): Metrics {
       .finally(() => {
         asked = undefined;
       });
-    return inTime(asked, MEMORY_PATIENCE_MS);
+    return withTimeLimit(asked, MEMORY_PATIENCE_MS, () => undefined);
   }
 
   async function momentOf({ project, endpoints, engine, caches, sources }: Measured): Promise<Moment> {
@@ -108,14 +109,4 @@ export function openMetrics(now: () => Date): Metrics {
     },
     definitions,
   };
-}
-
-function inTime<T>(work: Promise<T | undefined>, ms: number): Promise<T | undefined> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(undefined), ms);
-    void work.then((value) => {
-      clearTimeout(timer);
-      resolve(value);
-    });
-  });
 }

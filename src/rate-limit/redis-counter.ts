@@ -1,6 +1,7 @@
 import type { Redis } from "ioredis";
 import type { RateLimiterRedis } from "rate-limiter-flexible";
 import type { Report } from "../events.ts";
+import { withTimeLimit } from "../time-limit.ts";
 import type { Count, Counter } from "./counter.ts";
 import type { StoreAddress } from "./store-address.ts";
 
@@ -152,11 +153,10 @@ function connectionOptions({ host, port, username, password, db, tls }: StoreAdd
 
 /** Rejects when it takes longer. What has arrived while this process was busy still counts as arrived. */
 function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const late = (): void => reject(new Error(SLOW));
+  return withTimeLimit(work, ms, async () => {
     // Timers come before sockets: the answer may lie there unread.
-    const timer = setTimeout(() => setImmediate(late), ms);
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
+    await new Promise(setImmediate);
+    throw new Error(SLOW);
   });
 }
 

@@ -1,7 +1,7 @@
 /** Bit r set: row r holds a value (least significant bit first, as in Arrow). Absent: every row does. */
 export type Validity = Uint8Array | undefined;
 
-/** The values of one column in one chunk. What the bytes mean stands beside each type in column.ts. */
+/** The values of one column in one chunk. column.ts describes the bytes of each type. */
 export type Vector =
   | { readonly layout: "fixed"; readonly validity: Validity; readonly data: Uint8Array }
   /**
@@ -34,7 +34,7 @@ export type Vector =
       readonly children: readonly Vector[];
     };
 
-/** Some rows of a result, column by column. Owns its memory: it stays valid when the database moves on. */
+/** Some rows of a result, column by column. It owns its memory, and outlives the query. */
 export interface Chunk {
   readonly rows: number;
   readonly vectors: readonly Vector[];
@@ -42,4 +42,31 @@ export interface Chunk {
 
 export function isValid(validity: Validity, row: number): boolean {
   return validity === undefined || ((validity[row >> 3] ?? 0) & (1 << (row & 7))) !== 0;
+}
+
+export type VectorOf<Layout extends Vector["layout"]> = Extract<Vector, { layout: Layout }>;
+
+/** The vector in the layout that its type promises. */
+export function inLayout<Layout extends Vector["layout"]>(vector: Vector, layout: Layout): VectorOf<Layout> {
+  if (vector.layout !== layout) throw new Error(`Expected a vector of layout ${layout}, got ${vector.layout}`);
+  // TypeScript does not narrow by a type parameter; the line above has checked it.
+  return vector as VectorOf<Layout>;
+}
+
+export function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** A vector of these texts. */
+export function textVector(texts: readonly string[], validity: Validity): VectorOf<"bytes"> {
+  const bytes = Buffer.from(texts.join(""));
+  const starts = new Uint32Array(texts.length);
+  const lengths = new Uint32Array(texts.length);
+  let start = 0;
+  texts.forEach((text, row) => {
+    starts[row] = start;
+    lengths[row] = Buffer.byteLength(text);
+    start += Buffer.byteLength(text);
+  });
+  return { layout: "bytes", validity, starts, lengths, bytes, packed: true };
 }

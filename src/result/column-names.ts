@@ -1,18 +1,33 @@
 import type { Column } from "./column.ts";
 
-/** The names of the columns, made unique: the second `a` is `a_1`, the third `a_2`, past names that are there already. */
+/** The names of the columns, made unique: the second `a` is `a_1`, the third `a_2`, skipping names that exist. */
 export function uniqueNames(columns: readonly Column[]): readonly string[] {
-  const taken = new Set(columns.map((column) => column.name));
+  return makeUnique(columns.map(({ name }) => name));
+}
+
+/** The same for names that count as equal when they are equal after `fold`. */
+export function makeUnique(
+  names: readonly string[],
+  fold: (name: string) => string = (name) => name,
+): readonly string[] {
+  const taken = new Set(names.map(fold));
   const seen = new Set<string>();
-  return columns.map(({ name }) => {
-    if (!seen.has(name)) {
-      seen.add(name);
+  return names.map((name) => {
+    if (!seen.has(fold(name))) {
+      seen.add(fold(name));
       return name;
     }
     let number = 1;
-    while (taken.has(`${name}_${number}`)) number += 1;
+    while (taken.has(fold(`${name}_${number}`))) number += 1;
     const unique = `${name}_${number}`;
-    taken.add(unique);
+    taken.add(fold(unique));
     return unique;
   });
+}
+
+/** The columns, each with a name of its own. */
+export function withUniqueNames(columns: readonly Column[]): readonly Column[] {
+  if (new Set(columns.map(({ name }) => name)).size === columns.length) return columns;
+  const names = uniqueNames(columns);
+  return columns.map((column, index) => ({ ...column, name: names[index] ?? column.name }));
 }

@@ -1,5 +1,5 @@
 /**
- * The type of a result column, in terms that no database owns. With each kind stands how its vector (chunk.ts) holds
+ * The type of a result column, independent of the database. Each kind documents how its vector (chunk.ts) holds
  * the values; numbers are little-endian.
  */
 export type ColumnType =
@@ -49,7 +49,7 @@ export type ColumnType =
   /** `union`. */
   | { readonly kind: "union"; readonly members: readonly Column[] };
 
-/** The texts of an enum. An array is one; an engine may look them up when they are asked for. */
+/** The values of an enum. An array is one; an engine may load them lazily. */
 export interface EnumValues {
   readonly length: number;
   at(index: number): string | undefined;

@@ -8,6 +8,7 @@ import type { Engine, EngineOpenError, ReplacedFile } from "../engines/engine.ts
 import { engine as engineType } from "../engines/index.ts";
 import { availableCores, availableMemory } from "../engines/machine.ts";
 import type { Spool } from "../spool/spool.ts";
+import { withTimeLimit } from "../time-limit.ts";
 
 /** How long a start waits for its sources before it goes on without them. */
 const SOURCE_PATIENCE_MS = 5_000;
@@ -108,7 +109,8 @@ export async function connect(main: MainConfig, { sound, sources, problems }: Co
   await Promise.all(
     sound.map(async ({ name, lazy }) => {
       try {
-        await inTime(sources.open([name]), lazy ? SOURCE_PATIENCE_MS : undefined);
+        const opening = sources.open([name]);
+        await (lazy ? withTimeLimit(opening, SOURCE_PATIENCE_MS, noAnswer) : opening);
       } catch (error) {
         const message = `connection '${name}' cannot be reached: ${reasonOf(error)}`;
         if (!lazy) needed.push(message);
@@ -126,10 +128,6 @@ export async function connect(main: MainConfig, { sound, sources, problems }: Co
   return needed[0];
 }
 
-function inTime<T>(work: Promise<T>, ms: number | undefined): Promise<T> {
-  if (ms === undefined) return work;
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no answer within ${ms / 1000} s`)), ms);
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
+function noAnswer(): never {
+  throw new Error(`no answer within ${SOURCE_PATIENCE_MS / 1000} s`);
 }

@@ -15,7 +15,9 @@ import type { CacheStorage } from "../config/cache-config.ts";
 import type { Problem } from "../config/problem.ts";
 import type { MainConfig, Project } from "../config/project.ts";
 import { type Engine, EngineOpenError } from "../engines/engine.ts";
+import { errorMessage } from "../error-message.ts";
 import type { Report } from "../events.ts";
+import { quoteLiteral } from "../sql/quote.ts";
 
 export interface CacheParts {
   readonly engine: Engine;
@@ -165,7 +167,7 @@ async function openFileStore(
   const { engine } = opening.parts;
   const options = { now: Date.now, randomId: () => crypto.randomUUID(), catalog };
   if (path !== undefined) makeRoom(path);
-  const attach = `ATTACH ${quoted(path ?? ":memory:")} AS ${catalog}`;
+  const attach = `ATTACH ${quoteLiteral(path ?? ":memory:")} AS ${catalog}`;
   try {
     await engine.attach(catalog, attach);
     return await openSnapshotStore(engine, options);
@@ -197,9 +199,5 @@ function isInUse(error: unknown): boolean {
 }
 
 function messageOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "";
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
+  return errorMessage(error).split("\n")[0] ?? "";
 }

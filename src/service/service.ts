@@ -13,6 +13,7 @@ import type { Endpoint } from "../endpoint/endpoint.ts";
 import { settableBy } from "../endpoint/settable.ts";
 import type { Engine } from "../engines/engine.ts";
 import { engine as engineType } from "../engines/index.ts";
+import { errorMessage } from "../error-message.ts";
 import type { Report } from "../events.ts";
 import type { RateLimiter } from "../rate-limit/rate-limiter.ts";
 import { type OpenedCaches, openProjectCaches } from "./project-caches.ts";
@@ -116,7 +117,7 @@ async function openState(project: Project, compiled: CompiledProject, standing: 
   const problems: Problem[] = [];
   let unreachable: string | undefined;
   const note = (error: unknown): void => {
-    unreachable ??= error instanceof Error ? error.message : String(error);
+    unreachable ??= errorMessage(error);
   };
   // Before the templates: they may read the table of users.
   const authenticators = await openServiceAuthenticators(project, standing).catch(note);

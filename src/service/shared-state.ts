@@ -13,7 +13,7 @@ import type { Report } from "../events.ts";
 import type { RateLimitPolicy } from "../rate-limit/policy.ts";
 import { openRateLimiter, type RateLimiter } from "../rate-limit/rate-limiter.ts";
 import { openSpool, type Spool } from "../spool/spool.ts";
-import type { Self } from "../spool/sweep.ts";
+import type { CurrentProcess } from "../spool/sweep.ts";
 import { connect, openEngine, parseInits, settingProblem } from "./open-engine.ts";
 import type { OpenedCaches } from "./project-caches.ts";
 
@@ -23,7 +23,7 @@ export interface OpenOptions {
   readonly connect: boolean;
   /** The system's folder for temporary files, used unless the project names one. */
   readonly temporary: string;
-  readonly self: Self;
+  readonly self: CurrentProcess;
   /** For what libraries look up there, such as the credentials of a cloud. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Nothing will be served: caches that are kept elsewhere are left alone. */

@@ -1,4 +1,5 @@
 import { dirname, extname, sep } from "node:path";
+import { errorMessage } from "../error-message.ts";
 import type { Report } from "../events.ts";
 
 /** Watches the files of a project. */
@@ -39,7 +40,7 @@ export async function watchFiles(watched: Watched, changed: () => void, report: 
   const beside = watch([...foldersOutside(watched)], { ...options, depth: 0 });
   for (const watcher of [tree, beside]) {
     watcher.on("error", (error) => {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorMessage(error);
       if (reason === failed) return;
       failed = reason;
       report({ kind: "part-down", part: PART, message: `${reason}; reload with SIGHUP` });

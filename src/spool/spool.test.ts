@@ -117,7 +117,7 @@ test("what the dead left is swept at first use, what the living have is not", as
   expect(left.map(([kind]) => kind)).toEqual(["alive", "sibling", "other"]);
 });
 
-test("a folder that somebody tidied away is made again; a parent that is missing is made", async () => {
+test("a deleted folder is created again; a missing parent is created", async () => {
   spool = opened(join(parent, "not", "there"));
   for (const _ of [1, 2]) {
     const { file } = await spool.write((path) => writeFile(path, "x"));
@@ -126,7 +126,7 @@ test("a folder that somebody tidied away is made again; a parent that is missing
   }
 });
 
-test("a folder that cannot be used is a failure without its path, and may be mended", async () => {
+test("a folder that cannot be used is a failure without its path, and may be fixed", async () => {
   const blocked = join(parent, "file");
   await writeFile(blocked, "");
   spool = opened(blocked);
@@ -140,13 +140,13 @@ test("a folder that cannot be used is a failure without its path, and may be men
   await file.close();
 });
 
-test("a folder that somebody else made under the name is not used", async () => {
+test("a folder of the same name from another process is not used", async () => {
   await mkdir(spool.folder);
   await chmod(spool.folder, 0o777);
   expect(await failure(spool.write((path) => writeFile(path, "x")))).toMatchObject({ kind: "query-failed" });
 });
 
-test("a folder for the database is nobody else's, goes with the spool, and is swept when its process died", async () => {
+test("a folder for the database is private, goes with the spool, and is swept when its process has exited", async () => {
   const left = join(parent, `eider-spill-${DEAD}-0189aaaa-0000-4000-8000-000000000000`);
   await mkdir(left);
   const folder = await spool.makeSpill();
@@ -156,7 +156,7 @@ test("a folder for the database is nobody else's, goes with the spool, and is sw
   expect(readdirSync(parent)).toEqual([]);
 });
 
-test("where no folder can be made, that is found out by whoever needs it", async () => {
+test("where no folder can be created, the first use reports it", async () => {
   const blocked = join(parent, "file");
   await writeFile(blocked, "");
   const folder = await opened(blocked).makeSpill();

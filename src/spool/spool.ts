@@ -1,16 +1,17 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { errorCode } from "../error-message.ts";
 import { RequestFailure } from "../failure.ts";
 import { type GrowingFile, openGrowing, openNameless, type SpooledFile } from "./spooled-file.ts";
-import { folderName, type Self, sweep } from "./sweep.ts";
+import { type CurrentProcess, folderName, sweep } from "./sweep.ts";
 
-/** Where answers lie that must be complete before they are sent. Nothing stays: no file, and at the end no folder. */
+/** Temporary files for responses that must be complete before they are sent. No file outlives its response. */
 export interface Spool {
-  /** Where the files lie; made when the first one is. The engine must be allowed to write here. */
+  /** The folder of the files; created with the first one. The engine must be allowed to write here. */
   readonly folder: string;
-  /** A folder in which the database puts what is too much for memory; nobody else can look into it. It goes with the spool. */
+  /** Creates a private folder into which the database spills. It is deleted with the spool. */
   makeSpill(): Promise<string>;
-  /** Gives `work` the path of a new file to write. Rejects with what `work` rejects with, or with a RequestFailure. */
+  /** Passes `work` the path of a new file to write. Rejects with what `work` rejects with, or with a RequestFailure. */
   write<T>(work: (path: string) => Promise<T>): Promise<Spooled<T>>;
   /** A file to write piece by piece. Rejects with a RequestFailure. */
   grow(): Promise<GrowingFile>;
@@ -26,10 +27,10 @@ export interface Spooled<T> {
 export interface SpoolOptions {
   /** The folder for temporary files, of the system or of the database. */
   readonly parent: string;
-  readonly self: Self;
+  readonly self: CurrentProcess;
 }
 
-/** Touches no file yet. */
+/** Creates no file yet. */
 export function openSpool({ parent, self }: SpoolOptions): Spool {
   const spill = join(parent, folderName("spill", self.pid));
   const folder = join(parent, folderName("spool", self.pid));
@@ -38,7 +39,7 @@ export function openSpool({ parent, self }: SpoolOptions): Spool {
   let made = false;
   let closed = false;
 
-  /** For each file anew: somebody may tidy up among temporary files while the service runs for weeks. */
+  /** For each file: the system may delete old temporary folders while the service runs for weeks. */
   async function makeFolder(): Promise<void> {
     swept ??= makeParent();
     try {
@@ -46,14 +47,14 @@ export function openSpool({ parent, self }: SpoolOptions): Spool {
       await mkdir(folder, { mode: 0o700 });
       made = true;
     } catch (error) {
-      // Only the one that we made: others could look into theirs.
+      // Only the folder that this process created: others could be readable for their owners.
       if (made && codeOf(error) === "EEXIST") return;
       swept = undefined;
       throw spoolFailure(error);
     }
   }
 
-  /** What processes left that were killed goes first. */
+  /** Deletes leftovers of killed processes first. */
   function makeParent(): Promise<void> {
     return mkdir(parent, { recursive: true }).then(() => sweep(parent, self));
   }
@@ -76,7 +77,7 @@ export function openSpool({ parent, self }: SpoolOptions): Spool {
     },
     async makeSpill() {
       swept ??= makeParent();
-      // Where nothing can be written, a query that needs it says so.
+      // Where the folder cannot be created, a query that needs it reports the error.
       await swept
         .then(() => mkdir(spill, { mode: 0o700 }))
         .catch(() => {
@@ -119,7 +120,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EEXIST: "it is not a folder",
 };
 
-/** Says what to look at, and not where it lies. */
+/** Says what to check, without the path. */
 function spoolFailure(error: unknown): RequestFailure {
   const code = codeOf(error);
   const message = `the spool (duckdb.temp_directory, or the system's folder for temporary files) cannot be used: ${REASONS[code] ?? code}`;
@@ -127,5 +128,5 @@ function spoolFailure(error: unknown): RequestFailure {
 }
 
 function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+  return errorCode(error) ?? "unknown error";
 }

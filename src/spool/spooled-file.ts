@@ -1,21 +1,21 @@
 import { type FileHandle, open, rm } from "node:fs/promises";
 
-/** A file that is complete and has no name any more: it is gone when it is closed, and when the process dies. */
+/** A complete file without a name: it disappears when it is closed, or when the process exits. */
 export interface SpooledFile {
   readonly size: number;
-  /** Its bytes from the beginning, read as they are asked for. Each piece belongs to the caller. */
+  /** Its bytes from the start, read on demand. The caller owns each piece. */
   pieces(): AsyncIterable<Uint8Array>;
-  /** Whoever holds it calls this, whatever happened; a second call does nothing. */
+  /** The owner must call it in any case; a second call does nothing. */
   close(): Promise<void>;
 }
 
-/** Large enough that reading is no work, small enough to wait in a socket's queue. */
+/** Large enough to read efficiently, small enough to wait in a socket's queue. */
 const PIECE_BYTES = 256 * 1024;
 
-/** A file that is written piece by piece. It has no name from the beginning. */
+/** A file that is written piece by piece. It has no name from the start. */
 export interface GrowingFile {
   append(bytes: Uint8Array): Promise<void>;
-  /** What has been written; nothing is appended any more. */
+  /** The complete file; nothing more is appended. */
   written(): SpooledFile;
 }
 
@@ -32,14 +32,14 @@ export async function openGrowing(path: string): Promise<GrowingFile> {
     async append(bytes) {
       let at = 0;
       while (at < bytes.length) at += (await handle.write(bytes, at, bytes.length - at, size + at)).bytesWritten;
-      // Half a piece does not count: whoever wrote it still has it.
+      // A partial piece does not count: the caller still has it.
       size += at;
     },
     written: () => spooledFile(handle, size),
   };
 }
 
-/** Opens a file and takes its name away. */
+/** Opens a file and removes its name. */
 export async function openNameless(path: string): Promise<SpooledFile> {
   const handle = await open(path, "r");
   try {
@@ -62,7 +62,7 @@ function spooledFile(handle: FileHandle, size: number): SpooledFile {
           buffer: Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, size - at)),
           position: at,
         });
-        // The length has been announced: what is short must not look complete.
+        // The length has been sent: a short body must not look complete.
         if (bytesRead === 0) throw new Error("a spooled file has become shorter");
         at += bytesRead;
         yield buffer.subarray(0, bytesRead);

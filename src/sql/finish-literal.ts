@@ -1,5 +1,6 @@
 import { type Compilation, emitSql, noteToken, noteValue, type OpenQuotes, type OpenString } from "./compilation.ts";
 import { addInnerText, forgetInnerSince, innerStateHere } from "./inner-sql.ts";
+import { quoteIdentifier, quoteLiteral } from "./quote.ts";
 import { wantsLiteral } from "./surroundings.ts";
 import type { LiteralPart, RemotePlace } from "./template.ts";
 import { misplaced, type ValuePlace } from "./value-place.ts";
@@ -15,7 +16,7 @@ export function finishString(string: OpenString, following: string, compilation:
       compilation.variables.nameLast(plainText(string.parts));
     }
     addInnerText(plainText(string.parts), compilation);
-    const source = string.trusted ? `'${plainText(string.parts).replaceAll("'", "''")}'` : string.source;
+    const source = string.trusted ? quoteLiteral(plainText(string.parts)) : string.source;
     emitSql(string.typePrefix + source, string.offset - string.typePrefix.length, compilation);
     return;
   }
@@ -90,7 +91,7 @@ export function finishIdentifier(identifier: OpenQuotes, compilation: Compilatio
   const name = identifier.client ? "" : plainText(identifier.parts);
   noteToken({ text: `"${name}"`, start: -1, end: -1 }, identifier.offset, compilation);
   if (!identifier.client) {
-    const source = identifier.trusted ? `"${name.replaceAll('"', '""')}"` : identifier.source;
+    const source = identifier.trusted ? quoteIdentifier(name) : identifier.source;
     emitSql(source, identifier.offset, compilation);
     return;
   }

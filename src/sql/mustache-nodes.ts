@@ -1,4 +1,5 @@
 import mustache from "mustache";
+import { errorMessage } from "../error-message.ts";
 import { handlebarsHint } from "./scope.ts";
 import type { TemplateProblem } from "./template.ts";
 
@@ -24,7 +25,7 @@ export function parseMustache(text: string): { nodes: readonly MustacheNode[]; p
     // The parser's own types call a token a tuple of unknown length; the shape is documented above.
     tokens = mustache.parse(text) as unknown as Token[];
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorMessage(error);
     const at = /^(.*?) at (\d+)$/s.exec(message);
     const opened = /\{\{[~\s]*#[~\s]*((?:if|unless|each|with)\s[^}]*)\}\}/.exec(text);
     if (opened?.[1] !== undefined) {

@@ -1,6 +1,7 @@
 import { RequestFailure } from "../failure.ts";
 import type { ParamValue } from "../params/parameter.ts";
 import type { Dialect } from "./dialect.ts";
+import { quoteIdentifier, quoteLiteral } from "./quote.ts";
 import type { BoundValue, Statement } from "./statement.ts";
 import type { ClientRef, LiteralPart, Piece, RemotePlace, Template } from "./template.ts";
 
@@ -80,12 +81,12 @@ function renderPiece(
       append(lookup(piece.ref)?.text ?? "NULL", draft);
       return;
     case "identifier":
-      append(`"${compose(piece.parts, lookup).replaceAll('"', '""')}"`, draft);
+      append(quoteIdentifier(compose(piece.parts, lookup)), draft);
       return;
     case "literal": {
       const text = compose(piece.parts, lookup);
       append(piece.before, draft);
-      if (piece.quoted || (options.inline && piece.allEnums)) append(`'${text.replaceAll("'", "''")}'`, draft);
+      if (piece.quoted || (options.inline && piece.allEnums)) append(quoteLiteral(text), draft);
       else bind({ type: "VARCHAR", value: text }, draft, options.dialect);
       append(piece.after, draft);
       return;

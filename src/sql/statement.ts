@@ -15,3 +15,15 @@ export interface Statement {
   readonly sql: string;
   readonly values: readonly BoundValue[];
 }
+
+export function statement(sql: string, ...values: readonly BoundValue[]): Statement {
+  return { sql, values };
+}
+
+export function textValue(value: string | null | undefined): BoundValue {
+  return { type: "VARCHAR", value: value ?? null };
+}
+
+export function integerValue(value: number | undefined): BoundValue {
+  return { type: "BIGINT", value: value === undefined ? null : BigInt(Math.round(value)) };
+}

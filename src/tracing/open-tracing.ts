@@ -5,6 +5,7 @@ import type { CallEnd, CallObserver, ObservedCall } from "../calls/observed-call
 import type { TracingConfig } from "../config/observability-config.ts";
 import type { Report } from "../events.ts";
 import { messageMask } from "../secrets.ts";
+import { withTimeLimit } from "../time-limit.ts";
 import { readTraceparent, writeTraceparent } from "./traceparent.ts";
 
 /** Calls as traces for a collector: one span for each, and one below it for each phase. decisions 1, `tracing`. */
@@ -98,7 +99,12 @@ export async function openTracing(
       },
       ended: (call, ending) => end(spans.get(call) ?? start(call), call, ending),
     },
-    close: () => inTime(provider.shutdown(), CLOSE_MS),
+    close: () =>
+      withTimeLimit(
+        provider.shutdown().catch(() => {}),
+        CLOSE_MS,
+        () => {},
+      ),
   };
 }
 
@@ -144,15 +150,4 @@ function watched(exporter: SpanExporter, { headers }: TracingConfig, report: Rep
     shutdown: () => exporter.shutdown(),
     forceFlush: async () => exporter.forceFlush?.(),
   };
-}
-
-async function inTime(work: Promise<void>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  await Promise.race([
-    work.catch(() => {}),
-    new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, ms);
-    }),
-  ]);
-  clearTimeout(timer);
 }

@@ -1,5 +1,6 @@
 import duckdb from "@duckdb/node-bindings";
-import { columnsOf, loadChunk } from "../../src/engines/duckdb/load/load-vectors.ts";
+import { loadChunk } from "../../src/engines/duckdb/load/load-vectors.ts";
+import { resultColumns } from "../../src/engines/duckdb/load/logical-type.ts";
 import { arrow } from "../../src/formats/arrow/arrow.ts";
 import { json } from "../../src/formats/json/json.ts";
 import type { Chunk } from "../../src/result/chunk.ts";
@@ -25,7 +26,7 @@ export async function openArrowDatabase(): Promise<ArrowDatabase> {
   async function rowsOf(sql: string) {
     const statement = await duckdb.prepare(connection, sql);
     const result = await duckdb.execute_prepared_streaming(statement);
-    const columns = columnsOf(result);
+    const columns = resultColumns(result);
     const chunks: Chunk[] = [];
     for (;;) {
       const chunk = await duckdb.fetch_chunk(result);

@@ -1,5 +1,6 @@
 import duckdb from "@duckdb/node-bindings";
-import { columnsOf, loadChunk } from "../../src/engines/duckdb/load/load-vectors.ts";
+import { loadChunk } from "../../src/engines/duckdb/load/load-vectors.ts";
+import { resultColumns } from "../../src/engines/duckdb/load/logical-type.ts";
 import type { Frame } from "../../src/formats/format.ts";
 import { json } from "../../src/formats/json/json.ts";
 
@@ -20,7 +21,7 @@ export async function openJsonDatabase(): Promise<JsonDatabase> {
   const connection = await duckdb.connect(await duckdb.open(":memory:"));
 
   async function encode(result: duckdb.Result, frame: Frame): Promise<string> {
-    const columns = columnsOf(result);
+    const columns = resultColumns(result);
     const encoder = json.open(columns, frame);
     const parts: Uint8Array[] = [];
     for (;;) {

@@ -1,5 +1,6 @@
 import duckdb from "@duckdb/node-bindings";
-import { columnsOf, loadChunk } from "../../src/engines/duckdb/load/load-vectors.ts";
+import { loadChunk } from "../../src/engines/duckdb/load/load-vectors.ts";
+import { resultColumns } from "../../src/engines/duckdb/load/logical-type.ts";
 import type { RowFormat } from "../../src/formats/format.ts";
 
 /** A database in memory whose results come back as text in any format, by the loader and the writer alone. */
@@ -16,7 +17,7 @@ export async function openTextDatabase(): Promise<TextDatabase> {
     },
     async text(format, sql) {
       const result = await duckdb.query(connection, sql);
-      const columns = columnsOf(result);
+      const columns = resultColumns(result);
       const encoder = format.open(columns, { kind: "rows" });
       const parts: Uint8Array[] = [];
       for (;;) {

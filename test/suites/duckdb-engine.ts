@@ -1,8 +1,9 @@
 import duckdb from "@duckdb/node-bindings";
-import type { DataVersions } from "../../src/engines/duckdb/database/data-versions.ts";
 import { openDatabase } from "../../src/engines/duckdb/database/open-database.ts";
 import { engineOver } from "../../src/engines/duckdb/open-duckdb.ts";
-import type { Engine, EngineOptions, Read, Rows } from "../../src/engines/engine.ts";
+import type { DataVersions } from "../../src/engines/duckdb/session/data-versions.ts";
+import type { Engine, EngineOptions, Read } from "../../src/engines/engine.ts";
+import type { Rows } from "../../src/engines/rows.ts";
 import { RequestFailure } from "../../src/failure.ts";
 import type { Chunk, Vector } from "../../src/result/chunk.ts";
 import type { ColumnType } from "../../src/result/column.ts";

@@ -13,7 +13,7 @@ export const testWithLake = testNeeding(missingExtensions("ducklake"));
 export const testWithSqliteLake = testNeeding(missingExtensions("ducklake", "sqlite_scanner"));
 export const testWithPostgresLake = testNeeding(missingExtensions("ducklake", "postgres_scanner"), missingPostgres);
 
-/** A lake in a folder of its own: it goes with whoever disposes of it. */
+/** A lake in its own temporary folder, deleted on disposal. */
 export interface TestLake extends AsyncDisposable {
   readonly lake: Lake;
   readonly folder: string;

@@ -1,3 +1,4 @@
+import { errorMessage } from "../../error-message.ts";
 import type { Report } from "../../events.ts";
 import type { OidcPolicy } from "../policy.ts";
 import { type CheckedToken, type CheckToken, providerDown, refused, unauthorized } from "./check-token.ts";
@@ -29,7 +30,7 @@ export function openGithubCheck(
     try {
       reply = await requests.get(`${policy.issuerUrl}/user`, headers);
     } catch (error) {
-      return fail(error instanceof Error ? error.message : "no answer");
+      return fail(errorMessage(error));
     }
     if (isTrouble(reply)) return fail(`${policy.issuerUrl}/user answers with status ${reply.status}`);
     if (down) report({ kind: "part-up", part });

@@ -1,3 +1,4 @@
+import { errorMessage } from "../../error-message.ts";
 import type { Report } from "../../events.ts";
 import type { OidcPolicy } from "../policy.ts";
 import { type KeySet, readKeySet } from "./key-set.ts";
@@ -60,7 +61,7 @@ export function openProvider(policy: OidcPolicy, { requests, now, report }: Prov
       if (down) return;
       down = true;
       const instead = known === undefined ? "callers with tokens get 503" : "the keys that are known stay in use";
-      const reason = error instanceof Error ? error.message : "no answer";
+      const reason = errorMessage(error);
       report({ kind: "part-down", part, message: `${reason}; ${instead} until it is back` });
     }
   }

@@ -1,3 +1,4 @@
+import { errorCode } from "../../error-message.ts";
 import { type JsonObject, parseObject } from "./json.ts";
 
 /** What a provider answered. */
@@ -106,5 +107,5 @@ async function replyOf(response: Response, host: string): Promise<Reply> {
 /** The code alone: the message of a failed request may quote its headers. */
 function codeOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof Error && "code" in cause ? String(cause.code) : "no connection";
+  return errorCode(cause) ?? "no connection";
 }

@@ -1,3 +1,4 @@
+import { errorMessage } from "../../error-message.ts";
 import type { Report } from "../../events.ts";
 import type { OidcPolicy } from "../policy.ts";
 import { member, parseObject, textMember } from "./json.ts";
@@ -68,7 +69,7 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
     try {
       reply = await ask(metadata.tokenUrl, form, proven === undefined ? metadata.secretMethods : [proven]);
     } catch (error) {
-      fail(error instanceof Error ? error.message : "no answer");
+      fail(errorMessage(error));
       return unavailable;
     }
     const error = errorIn(reply);

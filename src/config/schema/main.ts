@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { found, PlainScalar } from "../../params/validators/scalars.ts";
+import { quoteLiteral } from "../../sql/quote.ts";
 import { logLevels } from "../project.ts";
 import { auth, rateLimit } from "./auth.ts";
 import { block, bytes, choice, filledText, fineDuration, flag, port, record, text, texts, whole } from "./blocks.ts";
@@ -13,7 +14,7 @@ const setting = z.unknown().transform((input, context): string => {
   if (typeof input === "string") return input;
   if (input instanceof PlainScalar && input.source !== "") return input.source;
   if (Array.isArray(input) && input.every((item) => typeof item === "string")) {
-    return `[${input.map((item) => `'${item.replaceAll("'", "''")}'`).join(", ")}]`;
+    return `[${input.map(quoteLiteral).join(", ")}]`;
   }
   context.addIssue({ code: "custom", message: `expected the value of a DuckDB setting, found ${found(input)}` });
   return z.NEVER;

@@ -31,7 +31,7 @@ test.each([0, 1, 5, 60])("a query that runs is stopped at once (after %i ms)", a
     expect(await failureOf(t.engine.read({ ...read, signal }))).toBe(timeout);
     expect(since()).toBeLessThan(50);
     expect(t.engine.activity()).toEqual({ running: 0, waiting: 0 });
-    // The connection is as good as new, and nobody is hit by a late interrupt.
+    // The connection works as before, and a late interrupt hits no other query.
     expect((await t.read({ statements: "SELECT max(id) FROM t" })).rows).toEqual([[999_999]]);
   }
 });

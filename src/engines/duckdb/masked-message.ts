@@ -1,9 +1,9 @@
 import type { Statement } from "../../sql/statement.ts";
 
 const MASK = "***";
-/** Values that are longer in sum are quoted in part: then nothing but the kind of the error is shown. */
+/** Beyond this total length, a message may quote values in part: then only the kind of the error is shown. */
 const LONGEST_VALUES = 1_000;
-/** Shorter ones are masked as whole words only: `a` is in most messages. */
+/** Shorter values are masked as whole words only: `a` is in most messages. */
 const SHORTEST_PART = 4;
 
 /** In quotes, also where the end was cut off. An apostrophe in a word is none. */
@@ -14,14 +14,14 @@ const NUMBER = /(?<![\w.])\d+(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)/gi;
 const NAME = /^[a-z_][\w.]*$/i;
 const KIND = /^[^:'"\n]{1,60}(?=:)/;
 
-/** A message of the database for logs: without the values of the statement that failed, and without what may stem from them. */
+/** A message of the database for logs, without the values of the failed statement or anything derived from them. */
 export function maskedMessage(message: string, { sql, values }: Statement): string {
   const texts = values.flatMap(({ value }) => (value === null ? [] : String(value)));
   if (texts.reduce((sum, text) => sum + text.length, 0) > LONGEST_VALUES) {
     return `${KIND.exec(message)?.[0] ?? "Error"}: ${MASK}`;
   }
   const words = new Set(sql.toLowerCase().match(/\w+/g));
-  // Whole numbers may be part of the SQL text.
+  // Integers may be part of the SQL text.
   const numbers = new Set([...words, ...texts.flatMap(partsOf)].map(Number));
   const named = texts.length === 0 ? message : withoutTexts(message, texts, words);
   return named.replace(NUMBER, (digits) => (numbers.has(Number(digits)) ? MASK : digits));

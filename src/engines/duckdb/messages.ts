@@ -1,10 +1,11 @@
+import { errorMessage } from "../../error-message.ts";
 import { RequestFailure } from "../../failure.ts";
 import type { Mask } from "../../secrets.ts";
 import type { Statement } from "../../sql/statement.ts";
 import type { ConnectionDefinition } from "../engine.ts";
 import { maskedMessage } from "./masked-message.ts";
 
-/** What DuckDB says, without what it shows below: a piece of the SQL (`LINE 1: ...` and a caret), its own stack. */
+/** DuckDB's message without the excerpt of the SQL (`LINE 1: ...` and a caret) and the stack trace below it. */
 export function withoutSql(message: string): string {
   const at = message.search(/\n+(?:LINE \d+:|Stack Trace:)/);
   return (at < 0 ? message : message.slice(0, at)).trimEnd();
@@ -30,7 +31,7 @@ export interface FailedWork {
 /** The failure that an error of DuckDB means for work over these connections. */
 export function failureOf(error: unknown, { connections, mask, statement }: FailedWork): RequestFailure {
   if (error instanceof RequestFailure) return error;
-  const message = mask(withoutSql(messageOf(error)));
+  const message = mask(withoutSql(errorMessage(error)));
   const refused = REFUSED.exec(message);
   if (refused !== null) {
     return new RequestFailure({
@@ -40,7 +41,7 @@ export function failureOf(error: unknown, { connections, mask, statement }: Fail
     });
   }
   const masked = statement === undefined ? message : maskedMessage(message, statement);
-  // The original error still holds secrets and values: it is not handed on.
+  // The original error still holds secrets and values: it must not be passed on.
   const cause = new Error(masked);
   const remote = connections.find((connection) => connection.init !== undefined && REMOTE.test(connection.init));
   return remote !== undefined && UNREACHABLE.test(message)
@@ -48,15 +49,11 @@ export function failureOf(error: unknown, { connections, mask, statement }: Fail
     : new RequestFailure({ kind: "query-failed", message, ...(masked === message ? {} : { masked }) }, { cause });
 }
 
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-/** Somebody else changed the same rows, or the same name, since the transaction began. Another try may do. */
+/** Another transaction changed the same rows or the same name. A retry may succeed. */
 export function isConflict(error: unknown): boolean {
   if (error instanceof ConflictError) return true;
-  const message = messageOf(error);
-  // A server that was lost in a commit may have done it: that is not tried again.
+  const message = errorMessage(error);
+  // A server that became unreachable during a commit may have done it: such a commit is not retried.
   return (
     /^TransactionContext Error: (?:Conflict|Catalog write-write conflict|Failed to commit(?!: (?:\w+ Error: )?(?:IO Error|Could not|Failed to (?:execute|run|prepare)))|Transaction conflict)/i.test(
       message,
@@ -64,32 +61,32 @@ export function isConflict(error: unknown): boolean {
   );
 }
 
-/** What attached databases say of it: Postgres, MySQL, SQLite. */
+/** The messages of attached databases: Postgres, MySQL, SQLite. */
 const REMOTE_CONFLICT =
   /could not serialize access|deadlock detected|deadlock found when trying to get lock|lock wait timeout exceeded|database (?:table )?is locked/i;
 
 /** A transaction that changes two attached databases. */
 export function isOfTwoDatabases(error: unknown): boolean {
-  return /Attempting to write to database/.test(messageOf(error));
+  return /Attempting to write to database/.test(errorMessage(error));
 }
 
-/** A row with the same primary key is there already, in whatever database. */
+/** A row with the same primary key exists, in any kind of database. */
 export function isSameKey(error: unknown): boolean {
   return /Duplicate key|duplicate key value violates|UNIQUE constraint failed|Duplicate entry|violates primary key/.test(
-    messageOf(error),
+    errorMessage(error),
   );
 }
 
-/** The user of the connection may not make a table, or there is no place for it. */
+/** The connection's user may not create a table, or no database is selected. */
 export function isForbidden(error: unknown): boolean {
-  return /permission denied|command denied|readonly database|read-only|no database selected/i.test(messageOf(error));
+  return /permission denied|command denied|readonly database|read-only|no database selected/i.test(errorMessage(error));
 }
 
 export function isDuplicateKey(error: unknown): boolean {
-  return messageOf(error).startsWith("Constraint Error: Duplicate key");
+  return errorMessage(error).startsWith("Constraint Error: Duplicate key");
 }
 
-/** Two wrote at the same time, which DuckDB told in other words. */
+/** A conflict that DuckDB reports as another error. */
 export class ConflictError extends Error {
   constructor(options: ErrorOptions) {
     super("Conflict", options);
@@ -97,7 +94,15 @@ export class ConflictError extends Error {
   }
 }
 
-/** A commit that is done, although what DuckDB did after it has failed. */
+/** A commit that succeeded, although the checkpoint after it failed. */
 export function isDurable(error: unknown): boolean {
-  return messageOf(error).includes("COMMIT succeeded and is durable");
+  return errorMessage(error).includes("COMMIT succeeded and is durable");
+}
+
+/**
+ * Whether DuckDB has invalidated a database, its own or an attached one, because it could not finish a step, most often a
+ * checkpoint on a full disk. Committed data are safe, but every query fails until the file is reopened.
+ */
+export function isLost(message: string): boolean {
+  return /^FATAL Error: |^IO Error: Database "[^"]*" has been invalidated/.test(message);
 }

@@ -1,62 +1,64 @@
 import duckdb from "@duckdb/node-bindings";
+import { errorMessage } from "../../error-message.ts";
 import { RequestFailure } from "../../failure.ts";
 import { isCredentialName, messageMask } from "../../secrets.ts";
-import { type Engine, EngineOpenError, type EngineOptions, type Read, type Rows, type StopSignal } from "../engine.ts";
+import { withTimeLimit } from "../../time-limit.ts";
+import {
+  type Engine,
+  EngineOpenError,
+  type EngineOptions,
+  type OpenOptions,
+  type Read,
+  type StopSignal,
+} from "../engine.ts";
+import type { Rows } from "../rows.ts";
 import { configurationLock } from "./database/configuration-lock.ts";
-import { type EngineRoom, withDefaults } from "./database/default-settings.ts";
+import { withDefaults } from "./database/default-settings.ts";
+import { memoryOf } from "./database/memory-use.ts";
 import { openDuckDbConnections } from "./database/open-connections.ts";
 import { type OpenDatabase, openDatabase } from "./database/open-database.ts";
 import { openReplacedFiles } from "./database/replaced-files.ts";
 import { duckdbDialect } from "./dialect.ts";
 import { findMadeFunctions } from "./functions/made-functions.ts";
-import { longValueMacro } from "./load/long-value-macro.ts";
-import { failureOf, messageOf, withoutSql } from "./messages.ts";
+import { failureOf, withoutSql } from "./messages.ts";
 import { openDatabases } from "./plan/databases.ts";
 import { dependencyFinder } from "./plan/dependencies.ts";
 import { openPlanner } from "./plan/plan.ts";
-import { remoteLiteralMacros } from "./plan/remote-literals.ts";
-import { statementKey } from "./plan/statement-key.ts";
+import { openQueryHints } from "./read/query-hints.ts";
 import { readRows, willBeHeld } from "./read/read.ts";
 import { readIntoFile } from "./read/read-into-file.ts";
-import { readMemory } from "./read/read-memory.ts";
+import { readKey } from "./read/read-key.ts";
 import { openSharedReads } from "./read/shared-reads.ts";
-import { rememberedTotals } from "./read/total-cache.ts";
+import { openTotalCache } from "./read/total-cache.ts";
 import { type Cancellation, cancellationOf } from "./session/cancellation.ts";
 import { openConnectionPool } from "./session/connection-pool.ts";
-import { memoryOf } from "./session/memory-of.ts";
+import { macrosOf } from "./session/macros.ts";
 import { openSession, type Session } from "./session/session.ts";
 import { openSlots } from "./session/slots.ts";
+import { withConnection } from "./session/with-connection.ts";
 import { runChange } from "./write/change.ts";
 import { runOnce } from "./write/run-once.ts";
 import { runWrite } from "./write/write.ts";
 import { openWriteRecords, upgradeRecords } from "./write/write-records.ts";
 import { openWriteSerializer } from "./write/write-serializer.ts";
 
-export interface DuckDbOptions extends EngineOptions, EngineRoom {
-  /** In memory when absent. */
-  readonly path: string | undefined;
-  /** DuckDB's settings by name. */
-  readonly settings: ReadonlyMap<string, string>;
-  readonly fileFolder?: string | undefined;
-}
-
 /** The embedded engine. Rejects with an EngineOpenError. */
-export async function openDuckDb(options: DuckDbOptions): Promise<Engine> {
+export async function openDuckDb(options: OpenOptions): Promise<Engine> {
   const settings = withDefaults(options.settings, options);
   const opened = await openDatabase(options.path, settings, options.fileFolder);
   if (options.path !== undefined) await upgradeRecords(opened.database);
   return engineOver(opened, options);
 }
 
-const SOURCES_OPENED_AT_ONCE = 4;
-/** Whoever could share waits no longer than this to learn whether it may. */
+const CONNECTIONS_OPENED_AT_ONCE = 4;
+/** How long a read waits to learn whether it may share another's execution. */
 const SHARING_PATIENCE_MS = 1_000;
 
-/** The engine over a database that is open; it closes it. */
+/** The engine over an open database, which it closes. */
 export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine {
   const { database, settings, versions, own } = opened;
   const { maxValueBytes = Number.POSITIVE_INFINITY } = options;
-  const macros = [remoteLiteralMacros, longValueMacro(maxValueBytes) ?? []].flat().join(";\n");
+  const macros = macrosOf(maxValueBytes);
   const mask = messageMask([
     ...options.connections.flatMap(({ secrets }) => secrets),
     ...[...own].flatMap(([name, value]) => (isCredentialName(name) ? value : [])),
@@ -64,27 +66,27 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   const slots = openSlots({
     size: options.maxConcurrentQueries,
     maxWaiting: options.maxQueued,
-    sources: boundsOf(options.connections),
+    limits: limitsOf(options.connections),
   });
   const pool = openConnectionPool({ database, settings, versions, macros, maxIdle: options.maxConcurrentQueries * 2 });
   const configuration = configurationLock({ database, definitions: options.connections, settings, own });
-  const sources = openDuckDbConnections({
+  const connections = openDuckDbConnections({
     database,
     configuration,
     settings,
     definitions: options.connections,
     mask,
-    slots: openSlots({ size: SOURCES_OPENED_AT_ONCE, maxWaiting: 0 }),
+    slots: openSlots({ size: CONNECTIONS_OPENED_AT_ONCE, maxWaiting: 0 }),
     opening: changeEverything,
     opened: () => files.look(),
   });
   const planner = openPlanner({ database, settings, mask, macros });
-  const memory = readMemory();
+  const hints = openQueryHints();
   const catalogs = new Set(opened.catalogs);
   const dependencies = dependencyFinder({ inspect: planner.inspect, catalogs });
-  const totals = rememberedTotals(versions, dependencies);
+  const totals = openTotalCache(versions, dependencies);
   const sharedReads = openSharedReads();
-  const lanes = openWriteSerializer();
+  const serializer = openWriteSerializer();
   const databases = openDatabases(planner.inspect);
   const records = openWriteRecords();
   const files = openReplacedFiles({ database, mask, replacing: changeEverything, ...options });
@@ -92,7 +94,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   let closing: Promise<void> | undefined;
   void files.look();
 
-  /** An `init` may make and change tables, views and macros. */
+  /** An `init` may create and change tables, views and macros. */
   function changeEverything(): () => void {
     const written = versions.writing("all");
     return () => {
@@ -108,7 +110,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   }
 
   function checkpointFailed(error: unknown): void {
-    options.checkpointFailed?.(mask(withoutSql(messageOf(error))));
+    options.checkpointFailed?.(mask(withoutSql(errorMessage(error))));
   }
 
   function cancellable(signal: StopSignal): Cancellation {
@@ -120,35 +122,38 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
 
   async function close(): Promise<void> {
     for (const cancellation of [...active]) cancellation.cancel(new RequestFailure({ kind: "draining" }));
-    await sources.stop();
+    await connections.stop();
     await files.close();
     await planner.close();
     await pool.close();
-    // An `init` may hang on a server that does not answer, and nothing can interrupt that: nobody waits for it here.
-    if (sources.idle()) duckdb.close_sync(database);
+    // An `init` may wait for an unresponsive server, which nothing can interrupt: closing does not wait for it.
+    if (connections.idle()) duckdb.close_sync(database);
   }
 
-  type Called = Pick<Read, "connections" | "lane" | "signal" | "entered">;
+  type Called = Pick<Read, "connections" | "queueGroup" | "signal" | "entered">;
   type Work<T> = (session: Session, fail: (error: unknown) => RequestFailure) => Promise<T>;
 
-  /** For work that can be done once more: a file that it reads may be replaced in this moment. */
+  /** For work that can be repeated: a file that it reads may be replaced meanwhile. */
   function inSession<T>(called: Called, work: Work<T>): Promise<T> {
     return files.retryIfReplaced(() => inSessionOnce(called, work));
   }
 
-  /** Opens the sources, waits for a slot, and works. Who does the work ends the session; a failure ends it here. */
-  async function inSessionOnce<T>({ connections, lane, signal, entered }: Called, work: Work<T>): Promise<T> {
-    const definitions = sources.definitionsOf(connections);
+  /** Opens the connections, waits for a slot and runs the work, which ends the session. A failure ends it here. */
+  async function inSessionOnce<T>(
+    { connections: names, queueGroup, signal, entered }: Called,
+    work: Work<T>,
+  ): Promise<T> {
+    const definitions = connections.definitionsOf(names);
     let session: Session | undefined;
     const fail = (error: unknown): RequestFailure =>
       failureOf(error, { connections: definitions, mask, statement: session?.last() });
     const cancellation = cancellable(signal);
     try {
-      await sources.openAll(connections, cancellation);
-      const seat = slots.seat(lane, connections);
-      await slots.enter(seat, cancellation);
+      await connections.openAll(names, cancellation);
+      const request = slots.request(queueGroup, names);
+      await slots.enter(request, cancellation);
       entered?.();
-      session = await openSession({ pool, slots, seat, cancellation, checkpointFailed });
+      session = await openSession({ pool, slots, request, cancellation, checkpointFailed });
       return await work(session, fail);
     } catch (error) {
       await session?.end();
@@ -162,14 +167,14 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
       const moment = versions.now();
       return readRows(read, {
         session,
-        memory,
+        hints,
         totals,
         maxValueBytes,
         watch: () => watch(read, moment),
         sibling: () => {
-          const seat = slots.seat(read.lane, read.connections);
-          if (!slots.tryEnter(seat)) return undefined;
-          return openSession({ pool, slots, seat, cancellation: cancellable(read.signal), checkpointFailed });
+          const request = slots.request(read.queueGroup, read.connections);
+          if (!slots.tryEnter(request)) return undefined;
+          return openSession({ pool, slots, request, cancellation: cancellable(read.signal), checkpointFailed });
         },
         stream: { crowded: () => slots.waiting() > 0, failureOf: failed },
       });
@@ -177,7 +182,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   }
 
   async function watch({ statements, totalOf }: Read, moment: number): Promise<(() => boolean) | undefined> {
-    // What others left behind on the connection (temporary tables, variables) is not seen from here.
+    // Leading statements may create temporary tables or variables, which are not tracked.
     if (statements.length > 1) return undefined;
     const tables: string[] = [];
     for (const statement of new Set([...statements, ...(totalOf ?? [])])) {
@@ -190,7 +195,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
 
   return {
     dialect: duckdbDialect,
-    openConnection: sources.open,
+    openConnection: connections.open,
     lock: configuration.lock,
     plan: planner.plan,
     describe: planner.describe,
@@ -203,50 +208,53 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
       }),
     read(read) {
       const [only, ...others] = read.statements;
-      if (only === undefined || others.length > 0 || !willBeHeld(read, memory)) return runRead(read);
+      if (only === undefined || others.length > 0 || !willBeHeld(read, hints)) return runRead(read);
       return sharedReads.read(readKey(read, versions.now()), {
         signal: read.signal,
-        mayShare: () => soon(dependencies.of(only).then(({ shareable }) => shareable)),
+        mayShare: () =>
+          withTimeLimit(
+            dependencies.of(only).then(({ shareable }) => shareable),
+            SHARING_PATIENCE_MS,
+            () => false,
+          ),
         run: (signal) => runRead({ ...read, signal }),
       });
     },
     write(change) {
-      // Where each statement commits by itself, those before the one that failed are done.
+      // Where each statement commits by itself, those before the failed one must not run again.
       const run = change.transaction ? inSession : inSessionOnce;
-      return run(change, (session) => runWrite(change, { session, versions, lanes, databases, namesChanged }));
+      return run(change, (session) => runWrite(change, { session, versions, serializer, databases, namesChanged }));
     },
     writeOnce: (change, once) =>
       inSession(change, (session) =>
-        runOnce(change, once, { session, versions, lanes, databases, namesChanged, records }),
+        runOnce(change, once, { session, versions, serializer, databases, namesChanged, records }),
       ),
     recordStore: databases.recordStore,
     async change(change, work) {
       const settled = await inSession(change, (session, failed) =>
-        runChange(change, work, { session, versions, lanes, databases, namesChanged, failureOf: failed }),
+        runChange(change, work, { session, versions, serializer, databases, namesChanged, failureOf: failed }),
       );
       return settled();
     },
     async attach(alias, sql) {
       const written = changeEverything();
-      const connection = await duckdb.connect(database);
       try {
-        await configuration.during(() => duckdb.query(connection, sql));
+        await configuration.during(() => withConnection(database, (connection) => duckdb.query(connection, sql)));
         catalogs.add(alias);
       } catch (error) {
-        throw new EngineOpenError(mask(messageOf(error)));
+        throw new EngineOpenError(mask(errorMessage(error)));
       } finally {
-        duckdb.disconnect_sync(connection);
         written();
       }
     },
     readIntoFile: (read, file) =>
       inSession(read, async (session) => {
-        const written = await readIntoFile(read, file, { session, memory });
+        const written = await readIntoFile(read, file, { session, hints });
         await session.end();
         return written;
       }),
     activity: () => ({ running: slots.running(), waiting: slots.waiting() }),
-    savings: () => ({ shared: sharedReads.shared(), knownTotals: totals.used() }),
+    savings: () => ({ shared: sharedReads.shared(), knownTotals: totals.hits() }),
     memory: () => memoryOf(planner.inspect),
     close() {
       closing ??= close();
@@ -255,26 +263,6 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   };
 }
 
-function boundsOf(connections: EngineOptions["connections"]): ReadonlyMap<string, number> {
+function limitsOf(connections: EngineOptions["connections"]): ReadonlyMap<string, number> {
   return new Map(connections.flatMap(({ name, maxConcurrency: most }) => (most === undefined ? [] : [[name, most]])));
-}
-
-/** Tells reads apart that would not give the same rows. What is read after a write never joins what began before it. */
-function readKey({ connections, statements, window, totalOf }: Read, moment: number): string {
-  let key = `${moment}\0${connections.join("\0")}\0${window?.limit}\0${window?.offset}`;
-  for (const statement of statements) key += `\0\0${statementKey(statement)}`;
-  if (totalOf === statements) return `${key}\0\0total`;
-  for (const statement of totalOf ?? []) key += `\0\0${statementKey(statement)}`;
-  return key;
-}
-
-/** The answer, or no when it takes too long. */
-function soon(answer: Promise<boolean>): Promise<boolean> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(false), SHARING_PATIENCE_MS);
-    void answer.then((known) => {
-      clearTimeout(timer);
-      resolve(known);
-    });
-  });
 }

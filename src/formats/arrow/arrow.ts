@@ -1,14 +1,14 @@
 import type { Chunk } from "../../result/chunk.ts";
 import type { Column } from "../../result/column.ts";
 import type { Encoder, Frame, RowFormat } from "../format.ts";
-import { batchMessage, dictionaryMessage, type Gathered, withEnd } from "./batch.ts";
+import { type BatchRows, batchMessage, dictionaryMessage, withEnd } from "./batch.ts";
 import { codecNames, prepareCodec, preparedCodec } from "./codec.ts";
 import { type EnumType, fieldsOf } from "./field.ts";
 import { END_OF_STREAM, schemaMessage } from "./message.ts";
 import type { FieldWriter, Span } from "./writer.ts";
 import { writersOf } from "./writer-of.ts";
 
-/** An Apache Arrow IPC stream. Spec 4.5. */
+/** An Apache Arrow IPC stream. */
 export const arrow: RowFormat = {
   kind: "rows",
   name: "arrow",
@@ -37,14 +37,14 @@ function openArrow(columns: readonly Column[], _frame: Frame, codecName?: string
   let ready: Uint8Array[] = [schema];
 
   function finishBatch(): Buffer {
-    // The first batch comes after the values of its enums; an answer without rows needs none.
+    // The values of enums precede the first batch; a response without rows needs none.
     ready.push(...dictionaries.splice(0).map((type, id) => dictionaryMessage(type, id, codec)));
     const message = batchMessage(writers, batch, codec);
     batch = emptyBatch(columns);
     return message;
   }
 
-  /** Adds rows of a chunk, in halves when they are too much for one batch. */
+  /** Adds rows of a chunk, split in halves when they do not fit into one batch. */
   function add(chunk: Chunk, from: number, to: number): void {
     const spans = columns.map((_, column) => spanOf(chunk, column, from, to));
     const size = sizeOf(writers, spans);
@@ -84,7 +84,7 @@ function openArrow(columns: readonly Column[], _frame: Frame, codecName?: string
 const NOTHING = new Uint8Array(0);
 
 /** A batch that grows. */
-interface Batch extends Gathered {
+interface Batch extends BatchRows {
   readonly spans: readonly Span[][];
   rows: number;
   size: number;

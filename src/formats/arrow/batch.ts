@@ -1,3 +1,4 @@
+import { textVector } from "../../result/chunk.ts";
 import { type Body, BUFFER_MARGIN, endBuffer, openBody } from "./body.ts";
 import type { Codec } from "./codec.ts";
 import type { EnumType } from "./field.ts";
@@ -5,8 +6,8 @@ import { type BatchLayout, batchHead, dictionaryHead, END_OF_STREAM } from "./me
 import { strings } from "./strings.ts";
 import type { FieldWriter, Span } from "./writer.ts";
 
-/** Rows that become one record batch. */
-export interface Gathered {
+/** The rows of one record batch. */
+export interface BatchRows {
   /** Of each column. */
   readonly spans: readonly (readonly Span[])[];
   readonly rows: number;
@@ -14,8 +15,8 @@ export interface Gathered {
   readonly size: number;
 }
 
-/** A record batch as one message, and room behind it for the end of the stream. */
-export function batchMessage(writers: readonly FieldWriter[], gathered: Gathered, codec: Codec | undefined): Buffer {
+/** A record batch as one message, with free bytes behind it for the end of the stream. */
+export function batchMessage(writers: readonly FieldWriter[], gathered: BatchRows, codec: Codec | undefined): Buffer {
   const { spans, rows, size } = gathered;
   const body = openBody(headRoom(writers), size + marginOf(writers) + END_OF_STREAM.length);
   writers.forEach((writer, column) => {
@@ -27,15 +28,7 @@ export function batchMessage(writers: readonly FieldWriter[], gathered: Gathered
 /** The values of an enum. */
 export function dictionaryMessage({ values }: EnumType, id: number, codec: Codec | undefined): Buffer {
   const texts = Array.from({ length: values.length }, (_, index) => values.at(index) ?? "");
-  const lengths = Uint32Array.from(texts, (text) => Buffer.byteLength(text));
-  const starts = new Uint32Array(texts.length);
-  for (let row = 1; row < starts.length; row++) starts[row] = (starts[row - 1] ?? 0) + (lengths[row - 1] ?? 0);
-  const bytes = Buffer.from(texts.join(""));
-  const span: Span = {
-    vector: { layout: "bytes", validity: undefined, starts, lengths, bytes },
-    from: 0,
-    to: texts.length,
-  };
+  const span: Span = { vector: textVector(texts, undefined), from: 0, to: texts.length };
   const body = openBody(headRoom([strings]), strings.measure(span) + marginOf([strings]));
   strings.write(body, [span], texts.length);
   return finish(body, texts.length, codec, (layout) => dictionaryHead(layout, id));
@@ -63,13 +56,13 @@ function finish(
   return body.bytes.subarray(start - head.length, end);
 }
 
-/** Before a buffer stands its unpacked length, or this when it is not packed. */
+/** A buffer is preceded by its uncompressed length, or by this when it is not compressed. */
 const UNPACKED = -1n;
 const LENGTH_BYTES = 8;
-/** Only one huge value makes a larger buffer, and WebAssembly would not have the memory to pack every one. */
+/** Only one huge value makes a larger buffer, and WebAssembly may lack the memory to compress it. */
 const MAX_PACKED = 64 * 1024 * 1024;
 
-/** The same body with every buffer packed, where that makes it smaller. */
+/** The same body with every buffer compressed, where that makes it smaller. */
 function packed(body: Body, codec: Codec): Body {
   const pieces: { readonly length: bigint; readonly bytes: Uint8Array }[] = [];
   for (let index = 0; index < body.buffers.length; index += 2) {
@@ -93,7 +86,7 @@ function packed(body: Body, codec: Codec): Body {
   return result;
 }
 
-/** The message with the end of the stream behind it, in the room that it has for that. */
+/** The message with the end of the stream in the free bytes behind it. */
 export function withEnd(message: Buffer): Uint8Array {
   const whole = new Uint8Array(message.buffer, message.byteOffset, message.length + END_OF_STREAM.length);
   whole.set(END_OF_STREAM, message.length);

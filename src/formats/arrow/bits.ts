@@ -51,7 +51,7 @@ function eightBits(bits: Uint8Array, from: number): number {
   const byte = from >> 3;
   const shift = from & 7;
   const low = (bits[byte] ?? 0) >> shift;
-  // The neighbour may lie behind the end, and a read there is slow.
+  // The next byte may be out of bounds, and such a read is slow.
   return shift === 0 || byte + 1 >= bits.length ? low : (low | ((bits[byte + 1] ?? 0) << (8 - shift))) & 0xff;
 }
 

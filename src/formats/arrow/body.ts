@@ -1,3 +1,5 @@
+import { viewOf } from "../../result/chunk.ts";
+
 /** The body of a message while it is written: one buffer after the other, each at a multiple of 8 bytes. */
 export interface Body {
   readonly bytes: Buffer;
@@ -16,11 +18,10 @@ export const BUFFER_MARGIN = 16;
 /** Strings are copied in words, and the last word may reach beyond its string. */
 const TAIL = 16;
 
-/** Memory of its own, with room for a head of `start` bytes and `size` bytes behind it. */
+/** Allocates memory for a head of `start` bytes and `size` bytes behind it. */
 export function openBody(start: number, size: number): Body {
   const bytes = Buffer.allocUnsafeSlow(start + size + TAIL);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return { bytes, view, start, at: start, nodes: [], buffers: [] };
+  return { bytes, view: viewOf(bytes), start, at: start, nodes: [], buffers: [] };
 }
 
 /** Ends the buffer that has been written from `at` on. */
@@ -29,6 +30,6 @@ export function endBuffer(body: Body, length: number): void {
   body.buffers.push(at - body.start, length);
   const end = at + length;
   body.at = (end + 7) & ~7;
-  // The memory is not fresh: whatever it held before stays here.
+  // The memory is not zeroed, and must not reveal what it held before.
   bytes.fill(0, end, body.at);
 }

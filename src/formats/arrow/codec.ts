@@ -1,6 +1,6 @@
 import * as zlib from "node:zlib";
 
-/** Packs the buffers of a body, each on its own. */
+/** Compresses the buffers of a body, each on its own. */
 export interface Codec {
   /** Arrow's number for it: CompressionType in format/Message.fbs. */
   readonly number: number;
@@ -8,14 +8,14 @@ export interface Codec {
   pack(bytes: Buffer): Uint8Array;
 }
 
-/** Names as in `Accept`. Each is loaded when the first client asks for it. */
+/** By their names in `Accept`. Each is loaded when a client first requests it. */
 const codecs: Readonly<Record<string, () => Promise<Codec>>> = { lz4: loadLz4, zstd: loadZstd };
 const loading = new Map<string, Promise<void>>();
 const loaded = new Map<string, Codec>();
 
 export const codecNames: readonly string[] = Object.keys(codecs);
 
-/** To be awaited before a codec is used. */
+/** Await this before a codec is used. */
 export async function prepareCodec(name: string): Promise<void> {
   const load = codecs[name];
   if (load === undefined) throw new Error(`Arrow has no codec ${name}`);
@@ -36,10 +36,10 @@ async function loadLz4(): Promise<Codec> {
 }
 
 const ZSTD = 1;
-/** The fastest: a client that has the time for more asks for no more than one kind of zstd. */
+/** The fastest level: clients cannot request another. */
 const LEVEL = 1;
 
-/** Node's own where it has one (from 22.15 on), else the same in WebAssembly, at a third of the speed. */
+/** Node's own zstd where available (from 22.15 on), otherwise WebAssembly, at a third of the speed. */
 async function loadZstd(): Promise<Codec> {
   // The types are those of Node 20.
   const { zstdCompressSync, constants } = zlib as typeof zlib & {

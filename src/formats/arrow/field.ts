@@ -31,10 +31,10 @@ const NULLABLE = bool(true);
 
 export type EnumType = Extract<ColumnType, { kind: "enum" }>;
 
-/** Gives every enum of a schema, in the order of its fields, a number: that of its dictionary. */
+/** Assigns every enum of a schema, in field order, the number of its dictionary. */
 export type NumberOf = (type: EnumType) => number;
 
-/** The fields of a schema, one table each. Spec 4.5, decisions 5. */
+/** The fields of a schema, one table each. */
 export function fieldsOf(columns: readonly Column[], numberOf: NumberOf): readonly Table[] {
   const names = uniqueNames(columns);
   return columns.map((column, index) => fieldOf(names[index] ?? column.name, column.type, numberOf));
@@ -144,8 +144,8 @@ function required(field: Table): Table {
 }
 
 /**
- * The integer type of an enum's indexes: signed, as Arrow recommends (some readers know no other), and of the stored
- * width where that has room.
+ * The integer type of an enum's indexes: signed, as Arrow recommends (some readers support no other), and of the stored
+ * width where that is enough.
  */
 export function indexOf({ bits, values }: EnumType): { readonly bits: 8 | 16 | 32; readonly signed: true } {
   const fits = values.length <= 2 ** (bits - 1);

@@ -1,12 +1,10 @@
-import { isValid, type Validity } from "../../result/chunk.ts";
-import { viewOf } from "../values/sink.ts";
-import { inLayout } from "../values/writer.ts";
+import { inLayout, isValid, type Validity, viewOf } from "../../result/chunk.ts";
 import { type Body, endBuffer } from "./body.ts";
 import { clearNulls, validitySize, writeValidity } from "./validity.ts";
 import type { FieldWriter, Span } from "./writer.ts";
 
 /** Values whose bytes in a vector are those of Arrow. */
-export function copied(width: 1 | 2 | 4 | 8 | 16): FieldWriter {
+export function copied(width: number): FieldWriter {
   return {
     buffers: 2,
     nodes: 1,
@@ -37,7 +35,7 @@ function clearCopied({ bytes, at }: Body, valid: Uint8Array, rows: number, width
 }
 
 /** Rows `from` to the one before `to` of a vector. */
-interface Stored {
+interface StoredValues {
   readonly data: Uint8Array;
   readonly validity: Validity;
   readonly from: number;
@@ -45,7 +43,7 @@ interface Stored {
 }
 
 /** Puts values into 32-bit words from `at` on. */
-type Convert = (out: Int32Array, at: number, stored: Stored) => void;
+type Convert = (out: Int32Array, at: number, stored: StoredValues) => void;
 
 /** Values that take `words` 32-bit words in Arrow and are stored otherwise. */
 function converted(words: number, convert: Convert): FieldWriter {
@@ -69,44 +67,33 @@ function converted(words: number, convert: Convert): FieldWriter {
 }
 
 /** Values of `bytes` bytes each as 32-bit words. */
-function wordsOf({ data, from, to }: Stored, bytes: number): Int32Array {
+function wordsOf({ data, from, to }: StoredValues, bytes: number): Int32Array {
   const part = data.subarray(from * bytes, to * bytes);
   const aligned = (part.byteOffset & 3) === 0 ? part : Uint8Array.from(part);
   return new Int32Array(aligned.buffer, aligned.byteOffset, aligned.byteLength >> 2);
 }
 
 /** Stored in 16 to 64 bits, 128 in Arrow: the sign fills the rest. */
-export function widenedDecimal(bits: 16 | 32 | 64): FieldWriter {
-  switch (bits) {
-    case 16:
-      return decimal16;
-    case 32:
-      return decimal32;
-    case 64:
-      return decimal64;
-  }
-}
-
-const decimal16 = converted(4, (out, start, { data, from, to }) => {
-  const view = viewOf(data);
-  for (let row = from, at = start; row < to; row++, at += 4) putExtended(out, at, view.getInt16(row * 2, true));
-});
-
-const decimal32 = converted(4, (out, start, stored) => {
-  const words = wordsOf(stored, 4);
-  for (let row = 0, at = start; row < words.length; row++, at += 4) putExtended(out, at, words[row] ?? 0);
-});
-
-const decimal64 = converted(4, (out, start, stored) => {
-  const words = wordsOf(stored, 8);
-  for (let word = 0, at = start; word < words.length; word += 2, at += 4) {
-    const high = words[word + 1] ?? 0;
-    out[at] = words[word] ?? 0;
-    out[at + 1] = high;
-    out[at + 2] = high >> 31;
-    out[at + 3] = high >> 31;
-  }
-});
+export const widenedDecimals: Readonly<Record<16 | 32 | 64, FieldWriter>> = {
+  16: converted(4, (out, start, { data, from, to }) => {
+    const view = viewOf(data);
+    for (let row = from, at = start; row < to; row++, at += 4) putExtended(out, at, view.getInt16(row * 2, true));
+  }),
+  32: converted(4, (out, start, stored) => {
+    const words = wordsOf(stored, 4);
+    for (let row = 0, at = start; row < words.length; row++, at += 4) putExtended(out, at, words[row] ?? 0);
+  }),
+  64: converted(4, (out, start, stored) => {
+    const words = wordsOf(stored, 8);
+    for (let word = 0, at = start; word < words.length; word += 2, at += 4) {
+      const high = words[word + 1] ?? 0;
+      out[at] = words[word] ?? 0;
+      out[at + 1] = high;
+      out[at + 2] = high >> 31;
+      out[at + 3] = high >> 31;
+    }
+  }),
+};
 
 function putExtended(out: Int32Array, at: number, value: number): void {
   out[at] = value;
@@ -162,7 +149,7 @@ export const interval: FieldWriter = converted(4, (out, start, { data, validity,
   const stored = viewOf(data);
   const view = new DataView(out.buffer, out.byteOffset, out.byteLength);
   for (let row = from, at = start; row < to; row++, at += 4) {
-    // What stands in the place of a NULL may be anything, also too long an interval.
+    // The bytes of a NULL may be anything, such as too long an interval.
     if (!isValid(validity, row)) continue;
     const micros = stored.getBigInt64(row * 16 + 8, true);
     const excess = micros > MAX_MICROS || micros < -MAX_MICROS ? micros / DAY_MICROS : 0n;

@@ -1,3 +1,4 @@
+import { viewOf } from "../../result/chunk.ts";
 import { byte, flatbuffer, long, short, type Table, table, type Value } from "./flatbuffer.ts";
 
 /** Messages of an IPC stream: a marker, the length of the metadata, the metadata, the body. format/Message.fbs. */
@@ -14,10 +15,7 @@ export const END_OF_STREAM: Uint8Array = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0
 
 export function schemaMessage(fields: readonly Table[]): Uint8Array {
   const littleEndian = short(0);
-  const metadata = messageOf(HEADER.schema, [littleEndian, { kind: "tables", tables: fields }], 0);
-  const message = new Uint8Array(PREFIX + metadata.length);
-  writeHead(message, metadata);
-  return message;
+  return headOf(messageOf(HEADER.schema, [littleEndian, { kind: "tables", tables: fields }], 0));
 }
 
 /** What a record batch holds. */
@@ -45,15 +43,11 @@ export function dictionaryHead(layout: BatchLayout, id: number): Uint8Array {
 
 function headOf(metadata: Uint8Array): Uint8Array {
   const head = new Uint8Array(PREFIX + metadata.length);
-  writeHead(head, metadata);
-  return head;
-}
-
-function writeHead(message: Uint8Array, metadata: Uint8Array): void {
-  const view = new DataView(message.buffer, message.byteOffset, PREFIX);
+  const view = viewOf(head);
   view.setUint32(0, MARKER, true);
   view.setUint32(4, metadata.length, true);
-  message.set(metadata, PREFIX);
+  head.set(metadata, PREFIX);
+  return head;
 }
 
 function messageOf(header: number, fields: Table, bodyLength: number): Uint8Array {

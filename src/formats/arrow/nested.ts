@@ -1,5 +1,4 @@
-import { isValid } from "../../result/chunk.ts";
-import { inLayout } from "../values/writer.ts";
+import { inLayout, isValid } from "../../result/chunk.ts";
 import { type Body, endBuffer } from "./body.ts";
 import { validitySize, writeValidity } from "./validity.ts";
 import type { FieldWriter, Span } from "./writer.ts";

@@ -1,8 +1,6 @@
-import { isValid, type Vector } from "../../result/chunk.ts";
+import { inLayout, isValid, type Vector, viewOf } from "../../result/chunk.ts";
 import { TIMETZ_WIDTH, type ValueWriter, writeTimeWithZone } from "../../result/text/calendar.ts";
 import { UUID_WIDTH, writeUuid } from "../../result/text/uuid.ts";
-import { viewOf } from "../values/sink.ts";
-import { inLayout } from "../values/writer.ts";
 import { type Body, endBuffer } from "./body.ts";
 import { validitySize, writeValidity } from "./validity.ts";
 import type { FieldWriter, Span } from "./writer.ts";

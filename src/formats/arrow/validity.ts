@@ -30,10 +30,10 @@ function gathered(body: Body, spans: readonly Span[], rows: number): Uint8Array 
 }
 
 /**
- * Values where there are none become zero: the database leaves there what the memory held before, which may be of
- * another query and is none of the client's business.
+ * Sets the values of NULLs to zero: the database leaves there what the memory held before, which may be from
+ * another query.
  */
-export function clearNulls(valid: Uint8Array | undefined, values: Lanes, perRow: number): void {
+export function clearNulls(valid: Uint8Array | undefined, values: Words, perRow: number): void {
   if (valid === undefined) return;
   const rows = values.length / perRow;
   for (let byte = 0; byte < valid.length; byte++) {
@@ -42,10 +42,10 @@ export function clearNulls(valid: Uint8Array | undefined, values: Lanes, perRow:
     const end = Math.min(rows, byte * 8 + 8);
     for (let row = byte * 8; row < end; row++) {
       if ((bits & (1 << (row & 7))) !== 0) continue;
-      for (let lane = row * perRow; lane < (row + 1) * perRow; lane++) values[lane] = 0;
+      for (let word = row * perRow; word < (row + 1) * perRow; word++) values[word] = 0;
     }
   }
 }
 
-/** The same memory in the widest lanes that a value has. */
-export type Lanes = Uint8Array | Uint16Array | Int32Array;
+/** The same memory in the widest words that a value has. */
+export type Words = Uint8Array | Uint16Array | Int32Array;

@@ -1,6 +1,6 @@
 import type { Column, ColumnType } from "../../result/column.ts";
 import { indexOf } from "./field.ts";
-import { boolean, copied, interval, widenedDecimal, widenedHuge, widenedIndex } from "./fixed.ts";
+import { boolean, copied, interval, widenedDecimals, widenedHuge, widenedIndex } from "./fixed.ts";
 import { array, list, nothing, struct, union } from "./nested.ts";
 import { strings, timeWithZone, uuid } from "./strings.ts";
 import type { FieldWriter } from "./writer.ts";
@@ -16,15 +16,13 @@ function writerOf(type: ColumnType): FieldWriter {
     case "boolean":
       return boolean;
     case "integer":
-      return type.bits === 128 && !type.signed ? widenedHuge : copied(bytesIn(type.bits));
+      return type.bits === 128 && !type.signed ? widenedHuge : copied(type.bits >> 3);
     case "float":
-      return copied(bytesIn(type.bits));
+      return copied(type.bits >> 3);
     case "decimal":
-      return type.bits === 128 ? copied(16) : widenedDecimal(type.bits);
+      return type.bits === 128 ? copied(16) : widenedDecimals[type.bits];
     case "enum":
-      return type.bits === 32 || indexOf(type).bits === type.bits
-        ? copied(bytesIn(type.bits))
-        : widenedIndex(type.bits);
+      return type.bits === 32 || indexOf(type).bits === type.bits ? copied(type.bits >> 3) : widenedIndex(type.bits);
     case "date":
       return copied(4);
     case "time":
@@ -59,19 +57,4 @@ function writerOf(type: ColumnType): FieldWriter {
 
 export function writersOf(columns: readonly Column[]): readonly FieldWriter[] {
   return columns.map((column) => writerOf(column.type));
-}
-
-function bytesIn(bits: 8 | 16 | 32 | 64 | 128): 1 | 2 | 4 | 8 | 16 {
-  switch (bits) {
-    case 8:
-      return 1;
-    case 16:
-      return 2;
-    case 32:
-      return 4;
-    case 64:
-      return 8;
-    case 128:
-      return 16;
-  }
 }

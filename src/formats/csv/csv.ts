@@ -9,7 +9,7 @@ import { fieldOf } from "./field.ts";
 import { writeCell, writerOf } from "./writer-of.ts";
 
 /**
- * RFC 4180, with a header. NULL is an empty field, so it is an empty line where there is one column: that is what the
+ * RFC 4180, with a header. NULL is an empty field, and so an empty line where there is one column: that is what the
  * RFC's grammar, DuckDB and PostgreSQL make of it, but some readers skip empty lines unless told otherwise. Text that a
  * spreadsheet would take for a formula stays as it is: it is data.
  */
@@ -47,7 +47,7 @@ function openCsv(columns: readonly Column[]): Encoder {
 const EMPTY = new Uint8Array(0);
 
 interface RecordsEncoder {
-  /** The rows as records, with `head` free bytes in front. The memory is the caller's. */
+  /** The rows as records, after `head` free bytes. The caller owns the memory. */
   encode(chunk: Chunk, head: number): Buffer;
 }
 

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createSink, renew, type Sink, viewOf } from "../values/sink.ts";
+import { viewOf } from "../../result/chunk.ts";
+import { createSink, renew, type Sink } from "../values/sink.ts";
 import { fieldOf, quoteInPlace, writeField } from "./field.ts";
 
 const BEFORE = 3;

@@ -4,10 +4,10 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const CR = 0x0d;
 const LF = 0x0a;
-/** Stands for the last bytes, where there are less than four: they are taken one by one, like a word with quotes. */
+/** Represents the last bytes, when fewer than four: they are copied one by one, like a word with quotes. */
 const ALL_QUOTES = 0x2222_2222;
 
-/** Text as a field, by way of strings: for names and for types that are rare. */
+/** A string as a field: for names and rare types. */
 export function fieldOf(text: string): string {
   return text === "" || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
@@ -93,7 +93,7 @@ function writeQuoted(sink: Sink, at: number, from: DataView, start: number, leng
   return to + 1;
 }
 
-/** Makes a field of the text that already stands from `from` to `to`. */
+/** Turns the text from `from` to `to` into a field. */
 export function quoteInPlace(sink: Sink, from: number, to: number): number {
   let quotes = 0;
   let special = false;

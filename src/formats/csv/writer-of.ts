@@ -1,20 +1,22 @@
+import { inLayout, viewOf } from "../../result/chunk.ts";
 import type { ColumnType } from "../../result/column.ts";
 import { writeText } from "../../result/text/digits.ts";
 import { wktOf } from "../../result/text/wkt.ts";
 import { cleanJson } from "../json/clean-json.ts";
 import { writerOf as jsonWriterOf } from "../json/writer-of.ts";
-import { bindAll, type Cell, cellOf } from "../values/cell.ts";
+import { type Cell, cellOf } from "../values/cell.ts";
 import { convertedText, enumText } from "../values/converted-text.ts";
 import { fixedText } from "../values/fixed-text.ts";
 import { floatText } from "../values/float-text.ts";
-import { type Sink, viewOf } from "../values/sink.ts";
-import { inLayout, type Writer } from "../values/writer.ts";
+import type { Sink } from "../values/sink.ts";
+import { unionWriter } from "../values/union-writer.ts";
+import type { Writer } from "../values/writer.ts";
 import { fieldOf, quoteInPlace, writeField } from "./field.ts";
 
-/** NaN, Infinity and -Infinity: what JSON has no number for is not lost here. */
+/** NaN, Infinity and -Infinity, which JSON cannot represent. */
 const floats = floatText((out, at, value) => writeText(out, at, String(value)));
 
-/** The writer of a type's fields: the text that JSON has, without JSON's quotes. Decisions 5. */
+/** The writer of a type's fields: the text that JSON has, without JSON's quotes. */
 export function writerOf(type: ColumnType, sink: Sink): Writer {
   switch (type.kind) {
     case "null":
@@ -49,7 +51,11 @@ export function writerOf(type: ColumnType, sink: Sink): Writer {
     case "map":
       return jsonTextWriter(type, sink);
     case "union":
-      return unionWriter(type, sink);
+      return unionWriter(
+        type.members.map((member) => cellOf(writerOf(member.type, sink))),
+        sink,
+        writeCell,
+      );
   }
 }
 
@@ -90,25 +96,6 @@ function jsonTextWriter(type: ColumnType, sink: Sink): Writer {
     },
     write(row, at) {
       return quoteInPlace(sink, at, json.write(row, at));
-    },
-  };
-}
-
-/** The value alone, as a field of its own type. */
-function unionWriter(type: Extract<ColumnType, { kind: "union" }>, sink: Sink): Writer {
-  const members = type.members.map((member) => cellOf(writerOf(member.type, sink)));
-  let tags: Uint8Array = new Uint8Array(0);
-  return {
-    kind: "bound",
-    width: members.reduce((widest, member) => Math.max(widest, member.width), 4),
-    bind(vector) {
-      const union = inLayout(vector, "union");
-      tags = union.tags;
-      bindAll(members, union.children);
-    },
-    write(row, at) {
-      const member = members[tags[row] ?? 0];
-      return member === undefined ? at : writeCell(sink, at, member, row);
     },
   };
 }

@@ -2,8 +2,8 @@
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\b(?:nan|inf(?:inity)?)\b|,(?=\s*[\]}])|\s+/gi;
 
 /**
- * JSON text from a database as JSON that every reader takes: DuckDB lets NaN, infinities (both become null) and a comma
- * before a closing bracket through. Line breaks between tokens go. What is not JSON at all becomes a JSON string.
+ * JSON text from a database as valid JSON: DuckDB accepts NaN, infinities (both become null) and a comma
+ * before a closing bracket. Line breaks between tokens are removed. What is not JSON becomes a JSON string.
  */
 export function cleanJson(text: string): string {
   if (isJson(text)) return /[\n\r]/.test(text) ? cleaned(text) : text;

@@ -2,7 +2,7 @@ import type { Column } from "../../result/column.ts";
 import type { Encoder, Frame, RowFormat } from "../format.ts";
 import { openRows } from "./rows.ts";
 
-/** Rows as objects in one array, alone or in the envelope of a page. Spec 4.3. */
+/** Rows as objects in one array, alone or in the envelope of a page. */
 export const json: RowFormat = {
   kind: "rows",
   name: "json",
@@ -23,7 +23,7 @@ function openJson(columns: readonly Column[], frame: Frame): Encoder {
       if (chunk.rows === 0) return EMPTY;
       if (begun) return rows.encode(chunk, 0);
       begun = true;
-      // Every row begins with a comma; the bracket at the end of the head takes the place of the first one.
+      // Every row begins with a comma; the bracket at the end of the head replaces the first one.
       const bytes = rows.encode(chunk, head.length - 1);
       bytes.set(head);
       return bytes;

@@ -1,13 +1,13 @@
 import type { FileFormat } from "../format.ts";
 
-/** A Parquet file, written by the engine. decisions.md 5. */
+/** A Parquet file, written by the engine. */
 export const parquet: FileFormat = {
   kind: "file",
   name: "parquet",
-  // The second is what people wrote before the first was registered in 2024.
+  // The second was in use before the first was registered in 2024.
   mediaTypes: ["application/vnd.apache.parquet", "application/x-parquet"],
   contentType: "application/vnd.apache.parquet",
-  // Spec 4.5 has `codec` for Arrow only; the engine's default is Snappy, which every reader knows.
+  // Only Arrow supports `codec`. DuckDB's default is Snappy, which every reader supports.
   codecs: [],
   file: "parquet",
 };

@@ -1,9 +1,10 @@
+import { inLayout, viewOf } from "../../result/chunk.ts";
 import type { ColumnType } from "../../result/column.ts";
 import { type Literal, literal, paddedLength, writeLiteral } from "./literal.ts";
-import { reserve, type Sink, viewOf } from "./sink.ts";
-import { type BoundWriter, inLayout } from "./writer.ts";
+import { reserve, type Sink } from "./sink.ts";
+import type { BoundWriter } from "./writer.ts";
 
-/** Layout `bytes`, by way of a string: for types that are rare. `convert` gives the text of a value. */
+/** Layout `bytes`, converted to strings: for rare types. `convert` returns the text of a value. */
 export function convertedText(sink: Sink, convert: (bytes: Buffer) => string): BoundWriter {
   let bytes: Buffer = Buffer.alloc(0);
   let starts: Uint32Array = new Uint32Array(0);

@@ -37,7 +37,7 @@ export type FixedTextType = Of<
   "boolean" | "integer" | "decimal" | "uuid" | "date" | "time" | "timetz" | "timestamp" | "interval"
 >;
 
-/** The bare text. Decisions 5. */
+/** The text without quotes. */
 export function fixedText(type: FixedTextType): FixedWriter {
   switch (type.kind) {
     case "boolean":

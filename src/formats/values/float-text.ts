@@ -1,7 +1,7 @@
 import { FLOAT_WIDTH, writeDouble, writeSingle } from "../../result/text/float.ts";
 import type { FixedWriter } from "./writer.ts";
 
-/** What a format makes of NaN and the infinities, in at most `FLOAT_WIDTH` bytes. */
+/** Writes NaN and the infinities in the way of a format, in at most `FLOAT_WIDTH` bytes. */
 type PutNotFinite = (out: DataView, at: number, value: number) => number;
 
 /** The writers of floats, by their bits. */

@@ -8,7 +8,7 @@ export interface Literal {
   readonly words: Float64Array;
 }
 
-/** Most literals are short: they pass through here instead of a buffer of their own. */
+/** Most literals are short: they need no buffer of their own. */
 const SCRATCH = Buffer.alloc(256);
 
 export function literal(text: string): Literal {
@@ -20,7 +20,7 @@ export function literal(text: string): Literal {
   return { length, words };
 }
 
-/** What `writeLiteral` needs room for: it may write a few bytes behind the literal. */
+/** The bytes that `writeLiteral` may write: a few more than the literal has. */
 export function paddedLength({ words }: Literal): number {
   return words.length * 8;
 }

@@ -1,9 +1,11 @@
+import { viewOf } from "../../result/chunk.ts";
+
 /** Where a writer puts its bytes. `view` and `bytes` are the same memory and change when it grows. */
 export interface Sink {
   bytes: Buffer;
   view: DataView;
   /**
-   * Room that is always kept behind what is reserved: enough for one value of every column and of every nested type.
+   * Bytes that are always free behind what is reserved: enough for one value of every column and of every nested type.
    * So a value of bounded width needs no check of its own; lists reserve before each item, strings their length.
    */
   slack: number;
@@ -13,13 +15,13 @@ export function createSink(): Sink {
   return { bytes: NOTHING, view: NOTHING_VIEW, slack: 0 };
 }
 
-/** Fresh memory: what was handed out before stays as it is. */
+/** Allocates new memory: bytes that were released before stay unchanged. */
 export function renew(sink: Sink, size: number): void {
   sink.bytes = Buffer.allocUnsafeSlow(size + sink.slack);
   sink.view = viewOf(sink.bytes);
 }
 
-/** Hands out what is written; the sink forgets it. */
+/** Returns the written bytes; the sink drops them. */
 export function release(sink: Sink, end: number): Buffer {
   const written = sink.bytes.subarray(0, end);
   sink.bytes = NOTHING;
@@ -36,10 +38,6 @@ function grow(sink: Sink, at: number, size: number): void {
   const old = sink.bytes;
   renew(sink, Math.max(old.length * 2, at + size + sink.slack));
   old.copy(sink.bytes, 0, 0, at);
-}
-
-export function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 const NOTHING = Buffer.alloc(0);

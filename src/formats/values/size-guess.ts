@@ -1,6 +1,6 @@
 import type { Vector } from "../../result/chunk.ts";
 
-/** About how many bytes of text a vector becomes. Too small a guess costs a copy. */
+/** Estimates the bytes of text that a vector becomes. Too low an estimate costs a copy. */
 export function sizeGuess(vector: Vector, rows: number): number {
   switch (vector.layout) {
     case "fixed":

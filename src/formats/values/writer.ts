@@ -24,13 +24,3 @@ export type Put = (out: DataView, at: number, data: DataView, offset: number) =>
 
 /** Writes a valid row of the bound vector from `at` of the sink and returns the position after it. */
 export type Write = (row: number, at: number) => number;
-
-/** The vector in the layout that its type promises. */
-export function inLayout<Layout extends Vector["layout"]>(
-  vector: Vector,
-  layout: Layout,
-): Extract<Vector, { layout: Layout }> {
-  if (vector.layout !== layout) throw new Error(`Expected a vector of layout ${layout}, got ${vector.layout}`);
-  // TypeScript does not narrow by a type parameter; the line above has checked it.
-  return vector as Extract<Vector, { layout: Layout }>;
-}

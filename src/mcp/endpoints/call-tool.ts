@@ -2,7 +2,7 @@ import type { CallContext } from "../../calls/run-call.ts";
 import type { Call } from "../../calls/run-endpoint.ts";
 import { runWrite } from "../../calls/run-write.ts";
 import type { McpSettings } from "../../config/mcp-config.ts";
-import type { Written } from "../../engines/engine.ts";
+import type { WriteResult } from "../../engines/rows.ts";
 import type { RawValue } from "../../params/parameter.ts";
 import type { McpCall, ToolResult } from "../mcp-service.ts";
 import { rawParamsOf } from "./arguments.ts";
@@ -72,7 +72,7 @@ function readResult({ mcp, result }: Tool, reading: Reading, settings: McpSettin
 /** A write runs once: whoever is told of a failure decides whether to try again. */
 async function writeResult({ endpoint }: Tool, reading: Reading, settings: McpSettings): Promise<ToolResult> {
   const { params, call, deadline, observed, callee } = reading;
-  const encode = async ({ rowsAffected, rows }: Written): Promise<string> => {
+  const encode = async ({ rowsAffected, rows }: WriteResult): Promise<string> => {
     call.progress(50, 100, "changed");
     call.log("info", "statements executed");
     observed.format = "json";

@@ -1,4 +1,4 @@
-import type { Rows } from "../../engines/engine.ts";
+import type { Rows } from "../../engines/rows.ts";
 import { openRows } from "../../formats/json/rows.ts";
 import { sizeGuess } from "../../formats/values/size-guess.ts";
 import type { Chunk } from "../../result/chunk.ts";

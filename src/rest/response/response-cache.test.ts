@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Rows } from "../../engines/engine.ts";
+import type { Rows } from "../../engines/rows.ts";
 import { openResponseCache, type ResponseCache } from "./response-cache.ts";
 import type { WholeResponse } from "./whole-response.ts";
 

@@ -1,5 +1,5 @@
 import { openLru } from "../../bounded/lru.ts";
-import type { Rows } from "../../engines/engine.ts";
+import type { Rows } from "../../engines/rows.ts";
 import type { WholeResponse } from "./whole-response.ts";
 
 /**

@@ -1,4 +1,4 @@
-/** Dates, times and durations as ISO 8601 text; writers as in digits.ts. Decisions 5. */
+/** Dates, times and durations as ISO 8601 text; writers as in digits.ts. */
 
 import { writeFour, writeInteger, writeNatural, writePadded, writeText, writeTwo } from "./digits.ts";
 

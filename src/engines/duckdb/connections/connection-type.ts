@@ -1,11 +1,11 @@
+import { quoteIdentifier, quoteLiteral } from "../../../sql/quote.ts";
 import type { ConnectionOptions, ConnectionType } from "../../engine.ts";
-import { quoteName, quoteText } from "../sql-text.ts";
 
 export type Options = ConnectionOptions;
 export type ConnectionContext = Parameters<ConnectionType["expand"]>[1];
 export type { ConnectionType };
 
-/** INSTALL does nothing when the extension lies in the extension directory; else it asks DuckDB's repository. */
+/** INSTALL does nothing when the extension is in the extension directory; otherwise it downloads it. */
 export function extension(name: string): readonly string[] {
   return [`INSTALL ${name}`, `LOAD ${name}`];
 }
@@ -19,11 +19,11 @@ export interface Attachment {
 export function attach({ name, readOnly }: ConnectionContext, { address, settings }: Attachment): string {
   const all = [...settings.map((setting) => setting.join(" ")), ...(readOnly ? ["READ_ONLY"] : [])];
   const list = all.length === 0 ? "" : ` (${all.join(", ")})`;
-  return `ATTACH IF NOT EXISTS ${quoteText(address)} AS ${quoteName(name)}${list}`;
+  return `ATTACH IF NOT EXISTS ${quoteLiteral(address)} AS ${quoteIdentifier(name)}${list}`;
 }
 
 export function view({ name }: ConnectionContext, source: string): string {
-  return `CREATE OR REPLACE VIEW ${quoteName(name)} AS SELECT * FROM ${source}`;
+  return `CREATE OR REPLACE VIEW ${quoteIdentifier(name)} AS SELECT * FROM ${source}`;
 }
 
 /** `KEY 'value'` for each option that is set. */
@@ -33,13 +33,13 @@ export function given(
 ): readonly (readonly [string, string])[] {
   return Object.entries(names).flatMap(([option, key]) => {
     const value = options[option];
-    return value === undefined ? [] : [[key, quoteText(value)] as const];
+    return value === undefined ? [] : [[key, quoteLiteral(value)] as const];
   });
 }
 
-/** Credentials go into a secret, not into an address: errors show addresses. */
+/** Credentials go into a secret, not into an address: error messages show addresses. */
 export function secret(name: string, settings: readonly (readonly [string, string])[]): string {
-  return `CREATE OR REPLACE SECRET ${quoteName(name)} (${settings.map((setting) => setting.join(" ")).join(", ")})`;
+  return `CREATE OR REPLACE SECRET ${quoteIdentifier(name)} (${settings.map((setting) => setting.join(" ")).join(", ")})`;
 }
 
 export function statements(...parts: readonly (string | readonly string[])[]): string {

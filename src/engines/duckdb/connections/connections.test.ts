@@ -58,7 +58,7 @@ test.each(connectionTypes.map((type) => ({ type })))(
   },
 );
 
-test("an extension that cannot be had is said to be missing", async () => {
+test("a missing extension is reported", async () => {
   const init = expandConnection(
     "postgres",
     { host: "localhost", password: "pw-4711" },

@@ -1,4 +1,4 @@
-import { quoteText } from "../sql-text.ts";
+import { quoteLiteral } from "../../../sql/quote.ts";
 import { type ConnectionType, given, view } from "./connection-type.ts";
 
 /** CSV files as a view with the connection's name. */
@@ -9,6 +9,6 @@ export const csv: ConnectionType = {
   expand(options, context) {
     const { path = "" } = options;
     const settings = given(options, { delimiter: "delim", header: "header" }).map((setting) => setting.join(" = "));
-    return view(context, `read_csv(${[quoteText(path), ...settings].join(", ")})`);
+    return view(context, `read_csv(${[quoteLiteral(path), ...settings].join(", ")})`);
   },
 };

@@ -1,4 +1,4 @@
-import { quoteText } from "../sql-text.ts";
+import { quoteLiteral } from "../../../sql/quote.ts";
 import { type ConnectionType, extension, statements, view } from "./connection-type.ts";
 
 /** An Iceberg table as a view with the connection's name. */
@@ -7,5 +7,5 @@ export const iceberg: ConnectionType = {
   options: ["path"],
   required: [["path"]],
   expand: ({ path = "" }, context) =>
-    statements(extension("iceberg"), view(context, `iceberg_scan(${quoteText(path)})`)),
+    statements(extension("iceberg"), view(context, `iceberg_scan(${quoteLiteral(path)})`)),
 };

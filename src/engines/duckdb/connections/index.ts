@@ -10,7 +10,7 @@ import { postgres } from "./postgres.ts";
 import { s3Secret } from "./s3-secret.ts";
 import { sqlite } from "./sqlite.ts";
 
-/** The types that a connection may name. To add one, write its file and list it here. decisions.md 7. */
+/** The types of connections. To add one, write its file and list it here. */
 export const connectionTypes: readonly ConnectionType[] = [
   duckdbFile,
   sqlite,

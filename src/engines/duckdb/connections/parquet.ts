@@ -1,4 +1,4 @@
-import { quoteText } from "../sql-text.ts";
+import { quoteLiteral } from "../../../sql/quote.ts";
 import { type ConnectionType, view } from "./connection-type.ts";
 
 /** Parquet files (a path may hold `*`) as a view with the connection's name. */
@@ -6,5 +6,5 @@ export const parquet: ConnectionType = {
   type: "parquet",
   options: ["path"],
   required: [["path"]],
-  expand: ({ path = "" }, context) => view(context, `read_parquet(${quoteText(path)})`),
+  expand: ({ path = "" }, context) => view(context, `read_parquet(${quoteLiteral(path)})`),
 };

@@ -1,4 +1,4 @@
-import { quoteName, quoteText } from "../sql-text.ts";
+import { quoteIdentifier, quoteLiteral } from "../../../sql/quote.ts";
 import { attach, type ConnectionType, extension, given, secret, statements } from "./connection-type.ts";
 
 const ADDRESS = { host: "HOST", port: "PORT", database: "DATABASE", user: "USER", password: "PASSWORD" };
@@ -12,7 +12,7 @@ export function server(type: "postgres" | "mysql"): ConnectionType {
     expand(options, context) {
       const { dsn, schema } = options;
       const secretName = `${context.name}_${type}`;
-      const schemas = schema === undefined ? [] : [["SCHEMA", quoteText(schema)] as const];
+      const schemas = schema === undefined ? [] : [["SCHEMA", quoteLiteral(schema)] as const];
       if (dsn !== undefined) {
         return statements(extension(type), attach(context, { address: dsn, settings: [["TYPE", type], ...schemas] }));
       }
@@ -21,7 +21,7 @@ export function server(type: "postgres" | "mysql"): ConnectionType {
         secret(secretName, [["TYPE", type], ...given(options, ADDRESS)]),
         attach(context, {
           address: "",
-          settings: [["TYPE", type], ["SECRET", quoteName(secretName)], ...schemas],
+          settings: [["TYPE", type], ["SECRET", quoteIdentifier(secretName)], ...schemas],
         }),
       );
     },

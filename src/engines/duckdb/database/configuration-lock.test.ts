@@ -93,7 +93,7 @@ test("an init whose source is down sets what it must, and installs what it must,
   expect(await settingOf(t.engine, "autoinstall_known_extensions")).toBe("false");
 });
 
-test("a setting that nobody knows before its init has run puts the lock off until then", async () => {
+test("a setting that is unknown until its init has run defers the lock", async () => {
   const file = join(folder, "later.db");
   const init = `ATTACH '${file}' AS later (READ_ONLY); SET lock_configuration = true`;
   await using t = await testEngine("", { connections: [source("later", init)] });
@@ -137,7 +137,7 @@ test.each([
   }
 });
 
-test("after the lock nobody asks for an extension, whatever a statement needs", async () => {
+test("after the lock no extension is downloaded, whatever a statement needs", async () => {
   const asked: string[] = [];
   const repository = createServer((request, answer) => {
     asked.push(request.url ?? "");

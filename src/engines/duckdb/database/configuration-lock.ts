@@ -1,18 +1,19 @@
 import duckdb from "@duckdb/node-bindings";
+import { quoteLiteral } from "../../../sql/quote.ts";
 import { settingsNamed } from "../../../sql/reach.ts";
 import type { ConnectionDefinition } from "../../engine.ts";
 import { duckdbDialect } from "../dialect.ts";
 import type { SessionSettings } from "../session/session-settings.ts";
-import { quoteText } from "../sql-text.ts";
+import { withConnection } from "../session/with-connection.ts";
 
 /**
- * After the start nobody changes a setting of DuckDB, and no extension is installed. What the configuration itself still
- * has to do (an `init` whose source was down) may do both.
+ * After startup no query changes a setting of DuckDB or installs an extension. An `init` whose data source was down at
+ * startup may still do both.
  */
 export interface ConfigurationLock {
-  /** `settable` are settings that templates may change. Does nothing the second time. */
+  /** `settable` are the settings that templates may change. A second call does nothing. */
   lock(settable: readonly string[]): Promise<void>;
-  /** Work of the configuration: the `init` of the connection with this name, or some other. */
+  /** Runs configured work, such as the `init` of the named connection, unlocked. */
   during<T>(work: () => Promise<T>, name?: string): Promise<T>;
 }
 
@@ -20,11 +21,11 @@ export interface LockOptions {
   readonly database: duckdb.Database;
   readonly definitions: readonly ConnectionDefinition[];
   readonly settings: SessionSettings;
-  /** Settings that the project makes itself, by their names in lower case. */
+  /** The project's own settings, by their names in lower case. */
   readonly own: ReadonlyMap<string, string>;
 }
 
-/** Settings that DuckDB itself makes around some statements (a table from a PIVOT), and the one that `during` turns. */
+/** Settings that DuckDB itself changes around some statements (a table from a PIVOT), and the one that `during` changes. */
 const ALWAYS_SETTABLE: readonly string[] = ["current_transaction_invalidation_policy", "autoinstall_known_extensions"];
 
 export function configurationLock({ database, definitions, settings, own }: LockOptions): ConfigurationLock {
@@ -32,32 +33,32 @@ export function configurationLock({ database, definitions, settings, own }: Lock
   let settable: readonly string[] | undefined;
   let isLocked = false;
   let working = 0;
-  /** One after the other: the last word on installing is the right one. */
+  /** One at a time: the last change must win. */
   let turned = Promise.resolve();
 
   function turn(): Promise<void> {
-    turned = turned.then(() => onConnection(database, settle)).catch(() => {});
+    turned = turned.then(() => withConnection(database, settle)).catch(() => {});
     return turned;
   }
 
   async function settle(connection: duckdb.Connection): Promise<void> {
     if (settable === undefined) return;
     if (!own.has("autoinstall_known_extensions")) {
-      // Fails where the project has locked everything by itself.
+      // Fails where the project has locked the configuration itself.
       await isSet(connection, `autoinstall_known_extensions = ${working > 0}`);
     }
     if (isLocked || own.has("lock_configuration")) return;
     const refused: string[] = [];
     for (const name of settableNames()) {
-      const appended = `list_append(current_setting('allowed_configs'), ${quoteText(name)})`;
+      const appended = `list_append(current_setting('allowed_configs'), ${quoteLiteral(name)})`;
       if (!(await isSet(connection, `allowed_configs = ${appended}`))) refused.push(name);
     }
-    // An option of an extension that is not loaded yet is nothing that could be allowed.
+    // An option of an extension that is not loaded yet cannot be allowed.
     if (refused.length > 0 && waiting.size > 0) return;
     isLocked = await isSet(connection, "lock_configuration = true");
   }
 
-  /** What is repeated on each connection, what an `init` that has not run yet sets, and what templates may. */
+  /** Session settings, those of an `init` that has not run yet, and those that templates may change. */
   function settableNames(): ReadonlySet<string> {
     const texts = [...settings.texts(), ...definitions.flatMap(({ init }) => init ?? [])];
     const named = texts.flatMap((text) => settingsNamed(text, duckdbDialect));
@@ -82,18 +83,6 @@ export function configurationLock({ database, definitions, settings, own }: Lock
       }
     },
   };
-}
-
-async function onConnection(
-  database: duckdb.Database,
-  work: (connection: duckdb.Connection) => Promise<void>,
-): Promise<void> {
-  const connection = await duckdb.connect(database);
-  try {
-    await work(connection);
-  } finally {
-    duckdb.disconnect_sync(connection);
-  }
 }
 
 async function isSet(connection: duckdb.Connection, assignment: string): Promise<boolean> {

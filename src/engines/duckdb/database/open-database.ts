@@ -1,27 +1,27 @@
 import duckdb from "@duckdb/node-bindings";
+import { errorMessage } from "../../../error-message.ts";
 import { isCredentialName, messageMask } from "../../../secrets.ts";
+import { quoteIdentifier, quoteLiteral } from "../../../sql/quote.ts";
 import { EngineOpenError } from "../../engine.ts";
-import { messageOf } from "../messages.ts";
 import { inspect } from "../plan/inspect.ts";
+import { type DataVersions, dataVersions } from "../session/data-versions.ts";
 import { type SessionSettings, sessionSettings } from "../session/session-settings.ts";
-import { quoteName, quoteText } from "../sql-text.ts";
-import { type DataVersions, dataVersions } from "./data-versions.ts";
 import { attachMain, isReplaceable } from "./read-only-main.ts";
 
 export interface OpenDatabase {
   readonly database: duckdb.Database;
-  /** Settings that each connection must make for itself. */
+  /** Settings that each connection must apply itself. */
   readonly settings: SessionSettings;
   /** The names of its catalogs. */
   readonly catalogs: readonly string[];
-  /** Whether it lies in a file, and may hold what an earlier process made. */
+  /** Whether it is a file, and may hold what an earlier process created. */
   readonly isFile: boolean;
   readonly versions: DataVersions;
   /** The project's own settings, by their names in lower case. */
   readonly own: ReadonlyMap<string, string>;
 }
 
-/** What DuckDB takes only while it opens. All else is set afterwards, when it tells what is wrong with a value. */
+/** What DuckDB accepts only while it opens. Other settings are applied later: then DuckDB explains invalid values. */
 const AT_OPENING: ReadonlySet<string> = new Set([
   "access_mode",
   "allow_community_extensions",
@@ -33,7 +33,7 @@ const AT_OPENING: ReadonlySet<string> = new Set([
   "vacuum_rebuild_indexes",
 ]);
 
-/** Opens the one database of the process; in memory without a path. Rejects with an EngineOpenError. decisions.md 1. */
+/** Opens the one database of the process; in memory without a path. Rejects with an EngineOpenError. */
 export async function openDatabase(
   path: string | undefined,
   options: ReadonlyMap<string, string>,
@@ -43,7 +43,7 @@ export async function openDatabase(
   const file = attached === undefined && path !== undefined ? path : ":memory:";
   const config = configOf(attached === undefined ? options : withoutAccessMode(options));
   const database = await duckdb.open(file, config).catch((error: unknown) => {
-    throw new EngineOpenError(messageOf(error), undefined, { cause: error });
+    throw new EngineOpenError(errorMessage(error), undefined, { cause: error });
   });
   const connection = await duckdb.connect(database);
   try {
@@ -51,10 +51,10 @@ export async function openDatabase(
     const catalogs =
       attached === undefined ? await currentCatalog(connection) : await attachMain(connection, attached, settings);
     const [open, closing] = inOrder(options);
-    for (const [name, value] of open) await applySetting(connection, { name, value }, settings);
+    for (const setting of open) await applySetting(connection, setting, settings);
     if (fileFolder !== undefined) await allowFolder(connection, fileFolder);
     await installNothingLater(connection, options);
-    for (const [name, value] of closing) await applySetting(connection, { name, value }, settings);
+    for (const setting of closing) await applySetting(connection, setting, settings);
     duckdb.disconnect_sync(connection);
     const own = namedInLowerCase(options);
     return { database, settings, catalogs, isFile: path !== undefined, versions: dataVersions(), own };
@@ -70,7 +70,7 @@ async function currentCatalog(connection: duckdb.Connection): Promise<readonly s
   return [catalog ?? ""];
 }
 
-/** It is said where the file is attached. */
+/** ATTACH sets it instead. */
 function withoutAccessMode(options: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   return new Map([...options].filter(([name]) => name.toLowerCase() !== "access_mode"));
 }
@@ -89,7 +89,7 @@ function configOf(options: ReadonlyMap<string, string>): duckdb.Config {
   return config;
 }
 
-/** Without external access no folder can be allowed any more, and after `lock_configuration` nothing can be set. */
+/** These come last: without external access no folder can be allowed, and after `lock_configuration` nothing can be set. */
 const CLOSING: readonly string[] = ["enable_external_access", "lock_configuration"];
 
 type Settings = readonly (readonly [name: string, value: string])[];
@@ -100,7 +100,7 @@ function isSetAtOpening(name: string, value: string): boolean {
   return AT_OPENING.has(setting) && !(setting === "enable_external_access" && value.toLowerCase() === "false");
 }
 
-/** What is set first, and what closes doors. */
+/** What is set first, and what restricts later settings. */
 function inOrder(options: ReadonlyMap<string, string>): readonly [open: Settings, closing: Settings] {
   const rank = ([name]: Settings[number]): number => CLOSING.indexOf(name.toLowerCase());
   const later = [...options].filter(([name, value]) => !isSetAtOpening(name, value));
@@ -108,11 +108,11 @@ function inOrder(options: ReadonlyMap<string, string>): readonly [open: Settings
   return [later.filter((setting) => rank(setting) < 0), closing];
 }
 
-/** Beside those that the project allows. It matters only where external access is off. */
+/** In addition to those that the project allows. It matters only where external access is off. */
 async function allowFolder(connection: duckdb.Connection, folder: string): Promise<void> {
   const allowed = "current_setting('allowed_directories')";
-  const sql = `SET GLOBAL allowed_directories = list_append(${allowed}, ${quoteText(folder)})`;
-  // Nothing but Parquet needs it, and that says what is wrong when it is asked for.
+  const sql = `SET GLOBAL allowed_directories = list_append(${allowed}, ${quoteLiteral(folder)})`;
+  // Only Parquet responses need it, and these report the error.
   await duckdb.query(connection, sql).catch(() => {});
 }
 
@@ -120,31 +120,26 @@ function namedInLowerCase(options: ReadonlyMap<string, string>): ReadonlyMap<str
   return new Map([...options].map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** A project that locks the settings itself locks this one too: an extension is had by INSTALL then, and not by need. */
+/** A project that locks the settings itself locks this one too: extensions then need an explicit INSTALL. */
 async function installNothingLater(connection: duckdb.Connection, options: ReadonlyMap<string, string>): Promise<void> {
   const own = namedInLowerCase(options);
   if (own.get("lock_configuration") !== "true" || own.has("autoinstall_known_extensions")) return;
   await duckdb.query(connection, "SET GLOBAL autoinstall_known_extensions = false");
 }
 
-interface Setting {
-  readonly name: string;
-  readonly value: string;
-}
-
 async function applySetting(
   connection: duckdb.Connection,
-  { name, value }: Setting,
+  [name, value]: Settings[number],
   settings: SessionSettings,
 ): Promise<void> {
-  const assignment = `${quoteName(name)} = ${quoteText(value)}`;
+  const assignment = `${quoteIdentifier(name)} = ${quoteLiteral(value)}`;
   try {
     await duckdb.query(connection, `SET GLOBAL ${assignment}`);
   } catch {
     // Some settings belong to a connection, such as search_path.
     await duckdb.query(connection, `SET ${assignment}`).catch((error: unknown) => {
       const mask = messageMask(isCredentialName(name) ? [value] : []);
-      throw new EngineOpenError(mask(messageOf(error)), name);
+      throw new EngineOpenError(mask(errorMessage(error)), name);
     });
     settings.add(`SET ${assignment}`, 0);
   }

@@ -1,17 +1,17 @@
 import duckdb from "@duckdb/node-bindings";
+import { errorMessage } from "../../../error-message.ts";
+import { quoteIdentifier, quoteLiteral } from "../../../sql/quote.ts";
 import { EngineOpenError } from "../../engine.ts";
-import { messageOf } from "../messages.ts";
 import { inspect } from "../plan/inspect.ts";
 import type { SessionSettings } from "../session/session-settings.ts";
-import { quoteName, quoteText } from "../sql-text.ts";
 
-/** Settings that say which names mean what. Where the project makes them, nothing is put between. */
+/** Settings that change how names resolve. A project that sets them opens its database directly. */
 const NAMES_THINGS: ReadonlySet<string> = new Set(["search_path", "schema"]);
 /** Names of catalogs that every database has. */
 const TAKEN: ReadonlySet<string> = new Set(["memory", "temp", "system"]);
 
 /**
- * Whether a database that is only read can be attached to one in memory instead of being opened itself: then its file can be
+ * Whether a read-only database can be attached to one in memory instead of being opened itself. Its file can then be
  * replaced while it is served, which DuckDB allows for all databases but the first one.
  */
 export function isReplaceable(path: string, options: ReadonlyMap<string, string>): boolean {
@@ -24,22 +24,22 @@ export function isReplaceable(path: string, options: ReadonlyMap<string, string>
   );
 }
 
-/** Attaches it and makes its names the first that are looked up, on every connection. Gives the names of all catalogs. */
+/** Attaches it and puts it first in the search path of every connection. Returns the names of all catalogs. */
 export async function attachMain(
   connection: duckdb.Connection,
   path: string,
   settings: SessionSettings,
 ): Promise<readonly string[]> {
-  await duckdb.query(connection, `ATTACH ${quoteText(path)} (TYPE duckdb, READ_ONLY)`).catch((error: unknown) => {
-    throw new EngineOpenError(messageOf(error), undefined, { cause: error });
+  await duckdb.query(connection, `ATTACH ${quoteLiteral(path)} (TYPE duckdb, READ_ONLY)`).catch((error: unknown) => {
+    throw new EngineOpenError(errorMessage(error), undefined, { cause: error });
   });
   const sql = "SELECT database_name FROM duckdb_databases() WHERE NOT internal ORDER BY path IS NULL";
   const catalogs = (await inspect(connection, { sql, values: [] })).flatMap(([name]) => name ?? []);
-  const schemas = catalogs.map((name) => `${quoteName(name)}.main`);
-  // What an `init` makes (the view of a Parquet file) is made in memory, and is found there.
-  settings.add(`SET search_path = ${quoteText(schemas.join(","))}`, 0);
-  // Where files are closed to everybody, this one can still be replaced.
-  const allowed = `list_append(current_setting('allowed_paths'), ${quoteText(path)})`;
+  const schemas = catalogs.map((name) => `${quoteIdentifier(name)}.main`);
+  // What an `init` creates (the view of a Parquet file) is created in memory, and is found there.
+  settings.add(`SET search_path = ${quoteLiteral(schemas.join(","))}`, 0);
+  // Without external access this file can still be replaced.
+  const allowed = `list_append(current_setting('allowed_paths'), ${quoteLiteral(path)})`;
   await duckdb.query(connection, `SET GLOBAL allowed_paths = ${allowed}`).catch(() => {});
   return catalogs;
 }

@@ -1,18 +1,19 @@
 import duckdb from "@duckdb/node-bindings";
+import { errorMessage } from "../../../error-message.ts";
 import type { Mask } from "../../../secrets.ts";
+import { quoteIdentifier, quoteLiteral } from "../../../sql/quote.ts";
 import type { EngineOptions } from "../../engine.ts";
-import { messageOf } from "../messages.ts";
 import { inspect } from "../plan/inspect.ts";
-import { quoteName, quoteText } from "../sql-text.ts";
+import { withConnection } from "../session/with-connection.ts";
 
 /**
- * Database files that are attached read-only, and that somebody may replace by another (`mv new.db live.db`): the new one is
- * served without a restart. What runs goes on with the old one to its end; nobody sees a mixture.
+ * Database files that are attached read-only. When one is replaced (`mv new.db live.db`), Eider serves the new one
+ * without a restart. Running queries finish on the old file; no query sees both.
  */
 export interface ReplacedFiles {
-  /** Finds what is attached by now. */
+  /** Finds the files that are attached now. */
   look(): Promise<void>;
-  /** Runs work that may meet the moment in which one file takes the place of the other: then it is done once more. */
+  /** Runs work, and retries it once when a file was replaced meanwhile. */
   retryIfReplaced<T>(work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -20,24 +21,24 @@ export interface ReplacedFiles {
 export interface ReplacedFilesOptions extends Pick<EngineOptions, "fileIdentity" | "fileReplaced"> {
   readonly database: duckdb.Database;
   readonly mask: Mask;
-  /** Called when a file is about to be replaced, and what it returns when it has been: any table may have changed. */
+  /** Called before a file is replaced; the returned function afterwards: any table may have changed. */
   readonly replacing: () => () => void;
 }
 
 interface Watched {
   readonly alias: string;
   readonly path: string;
-  /** The file that is attached, or that was tried in vain. */
+  /** The file that is attached, or that could not be. */
   identity: string;
-  /** What was seen last. A file that still grows is left alone. */
+  /** The file seen last. One that still changes is not attached yet. */
   seen: string;
 }
 
-/** Twice this time after a file was replaced, the new one is served. */
+/** A new file is served after twice this time. */
 const LOOK_EVERY_MS = 250;
-/** What the name of a file ends in while it is not served yet. */
+/** The suffix of a catalog that is not served yet. */
 const NEXT = "~next";
-/** Transactions that have read from a file go on with it; by then they are over, or are told so. */
+/** Running transactions keep the old file until then. */
 const LOOKS_UNTIL_DETACHED = 240;
 
 const ATTACHED =
@@ -47,25 +48,25 @@ const ATTACHED =
 export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles {
   const { database, mask, replacing, fileIdentity, fileReplaced } = options;
   const watched = new Map<string, Watched>();
-  /** Files that others took the place of, by the names that they have now. */
+  /** Catalogs of replaced files, with how many checks are left until they are detached. */
   const retired = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
   let finding = Promise.resolve();
   let looking: Promise<void> | undefined;
-  /** Counts beginnings and ends: odd while one is under way. */
+  /** Counts starts and ends of swaps: odd during one. */
   let swaps = 0;
   let closed = false;
 
   function look(): Promise<void> {
     if (fileIdentity === undefined) return Promise.resolve();
-    // One after the other, and the last before the end: a connection to a database that is closed ends the process.
+    // One at a time, and none after `close`: a connection to a closed database crashes the process.
     finding = finding.then(() => findAttached(fileIdentity)).catch(() => {});
     return finding;
   }
 
   async function findAttached(identityOf: NonNullable<typeof fileIdentity>): Promise<void> {
     if (closed) return;
-    await onConnection(async (connection) => {
+    await withConnection(database, async (connection) => {
       for (const [alias, path] of await inspect(connection, { sql: ATTACHED, values: [] })) {
         const identity = path ? await identityOf(path) : undefined;
         if (!alias || !path || identity === undefined || retired.has(alias) || alias.endsWith(NEXT)) continue;
@@ -87,12 +88,14 @@ export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles 
       retired.set(name, looks - 1);
       if (looks > 0 || closed) continue;
       retired.delete(name);
-      await onConnection((connection) => duckdb.query(connection, `DETACH ${quoteName(name)}`)).catch(() => {});
+      await withConnection(database, (connection) => duckdb.query(connection, `DETACH ${quoteIdentifier(name)}`)).catch(
+        () => {},
+      );
     }
     for (const file of watched.values()) {
       const identity = await fileIdentity?.(file.path);
       const isSettled = identity === file.seen;
-      // While there is no file, the one that was there is served on.
+      // While there is no file, Eider serves the old one.
       if (identity === undefined || closed) continue;
       file.seen = identity;
       if (isSettled && identity !== file.identity) await replace(file, identity);
@@ -103,18 +106,18 @@ export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles 
     file.identity = identity;
     const { alias, path } = file;
     try {
-      await onConnection((connection) => swap(connection, alias, path));
+      await withConnection(database, (connection) => swap(connection, alias, path));
       fileReplaced?.({ name: alias, problem: undefined });
     } catch (error) {
-      fileReplaced?.({ name: alias, problem: mask(messageOf(error)) });
+      fileReplaced?.({ name: alias, problem: mask(errorMessage(error)) });
     }
   }
 
-  /** The new file is opened beside the old one: what is no database takes nobody's place. */
+  /** Attaches the new file before it detaches the old one: an invalid file replaces nothing. */
   async function swap(connection: duckdb.Connection, alias: string, path: string): Promise<void> {
     const retiredAs = `${alias}~${swaps}`;
-    const [name, next, old] = [alias, `${alias}${NEXT}`, retiredAs].map(quoteName);
-    await duckdb.query(connection, `ATTACH ${quoteText(path)} AS ${next} (TYPE duckdb, READ_ONLY)`);
+    const [name, next, old] = [alias, `${alias}${NEXT}`, retiredAs].map(quoteIdentifier);
+    await duckdb.query(connection, `ATTACH ${quoteLiteral(path)} AS ${next} (TYPE duckdb, READ_ONLY)`);
     const replaced = replacing();
     retired.set(retiredAs, LOOKS_UNTIL_DETACHED);
     swaps++;
@@ -127,15 +130,6 @@ export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles 
     } finally {
       swaps++;
       replaced();
-    }
-  }
-
-  async function onConnection(work: (connection: duckdb.Connection) => Promise<unknown>): Promise<void> {
-    const connection = await duckdb.connect(database);
-    try {
-      await work(connection);
-    } finally {
-      duckdb.disconnect_sync(connection);
     }
   }
 

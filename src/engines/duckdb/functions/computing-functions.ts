@@ -1,5 +1,5 @@
 /**
- * Functions that do nothing with their arguments but to compute from them: they read no file, run no SQL, reach nobody and
+ * Functions that only compute from their arguments: they read no file, run no SQL, open no connection and
  * name nothing, so a client value may stand in them. Those that DuckDB 1.5.5 brings, then those of extensions.
  * known-functions.test.ts fails when DuckDB has a function that is in no list.
  */

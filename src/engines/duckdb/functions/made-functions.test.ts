@@ -26,7 +26,7 @@ const EXTENSIONS = [
   "vss",
 ];
 
-/** Functions that DuckDB has with these extensions and that nobody has put into a list. */
+/** Functions that DuckDB has with these extensions and that are in no list. */
 async function unlisted(extensions: readonly string[]): Promise<readonly string[]> {
   const settings = extensions.length === 0 ? {} : { extension_directory: extensionDirectory(...extensions) };
   const instance = await DuckDBInstance.create(":memory:", { ...settings, autoinstall_known_extensions: "false" });

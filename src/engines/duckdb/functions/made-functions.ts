@@ -1,11 +1,11 @@
 import type { MadeFunctions } from "../../../sql/made-functions.ts";
-import type { BoundValue } from "../../../sql/statement.ts";
+import { textValue } from "../../../sql/statement.ts";
 import type { ConnectionDefinition, TextRows } from "../../engine.ts";
 import type { Planner } from "../plan/plan.ts";
 import { onlyComputes } from "./computing-functions.ts";
 import { makesRowsFromArguments, roleByName } from "./function-roles.ts";
 
-/** Statements of an `init` after which the database may hold macros, views or functions that DuckDB does not bring. */
+/** Keywords of an `init` after which the database may hold macros, views or functions that are not DuckDB's own. */
 const BRINGS_FUNCTIONS = /\b(?:macro|function|view|attach|import|load|install|pragma|use)\b/i;
 
 export interface MadeFunctionsOptions {
@@ -15,17 +15,17 @@ export interface MadeFunctionsOptions {
   readonly definitions: readonly ConnectionDefinition[];
 }
 
-/** Looks for macros and views, and for functions that are in no list of ours. */
+/** Finds macros and views, and functions that are in none of Eider's lists. */
 export async function findMadeFunctions(
   called: ReadonlySet<string>,
   { inspect, isFile, definitions }: MadeFunctionsOptions,
 ): Promise<MadeFunctions> {
-  // Listing all functions takes DuckDB longer than most starts have to do.
+  // Listing all functions takes DuckDB longer than most startups.
   if (!isFile && !definitions.some(({ init }) => init !== undefined && BRINGS_FUNCTIONS.test(init))) {
     return { made: [], unknown: [] };
   }
   const unlisted = [...called].filter((name) => !isListed(name));
-  const values = unlisted.map((value): BoundValue => ({ type: "VARCHAR", value }));
+  const values = unlisted.map(textValue);
   const rows = await inspect({ sql: madeSql(values), values });
   return {
     made: rows.filter(isDefined).map(([name, body, parameters]) => ({
@@ -41,7 +41,7 @@ function isDefined([, body]: TextRows[number]): boolean {
   return body !== null && body !== undefined;
 }
 
-/** Whether somebody has looked at a function (lower case) of DuckDB or of an extension. */
+/** Whether a function (lower case) of DuckDB or of an extension is in one of Eider's lists. */
 export function isListed(name: string): boolean {
   return onlyComputes(name) || makesRowsFromArguments(name) || roleByName(name) !== undefined;
 }

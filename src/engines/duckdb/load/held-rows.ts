@@ -1,9 +1,10 @@
 import duckdb from "@duckdb/node-bindings";
 import type { Chunk } from "../../../result/chunk.ts";
 import type { Column } from "../../../result/column.ts";
-import type { Rows, StopSignal, Window } from "../../engine.ts";
+import type { StopSignal, Window } from "../../engine.ts";
+import type { Rows } from "../../rows.ts";
+import { resultColumns } from "./logical-type.ts";
 import { isLong, type LongRows, loadRows, piecesOf } from "./long-values.ts";
-import { resultColumns } from "./result-columns.ts";
 
 export interface HeldOptions {
   readonly total: number | undefined;
@@ -14,7 +15,7 @@ export interface HeldOptions {
   readonly maxValueBytes: number;
 }
 
-/** Rows of a result that is complete: several readers can have them. */
+/** Rows of a complete result: several readers can share them. */
 export interface HeldRows extends Rows {
   /** The same rows from the start, for another reader. */
   again(signal: StopSignal): HeldRows;
@@ -26,19 +27,19 @@ export function isHeld(rows: Rows): rows is HeldRows {
 
 export const EVERYTHING: Window = { limit: undefined, offset: 0 };
 
-/** The rows of a result that is complete: it needs its connection no more. */
+/** The rows of a complete result. It no longer needs its connection. */
 export function heldRows(result: duckdb.Result, options: HeldOptions): HeldRows {
   const { total, window, signal, watch, maxValueBytes } = options;
   const columns = resultColumns(result);
-  const cut = cutTo(window, { columns, maxValueBytes });
+  const loader = openWindowLoader(window, { columns, maxValueBytes });
   const chunks = duckdb.result_chunk_count(result);
   const loaded: (Chunk | LongRows)[] = [];
   let fetched = 0;
 
-  /** Chunk number `index` of those that are wanted; each is loaded once, whoever asks first. Long rows stay with DuckDB. */
+  /** The wanted chunk number `index`. Each is loaded once for all readers. Long rows stay in DuckDB. */
   function chunkAt(index: number): Chunk | LongRows | undefined {
     while (loaded.length <= index && fetched < chunks) {
-      const chunk = cut.take(duckdb.result_get_chunk(result, fetched++));
+      const chunk = loader.take(duckdb.result_get_chunk(result, fetched++));
       if (chunk !== undefined) loaded.push(chunk);
     }
     return loaded[index];
@@ -70,24 +71,23 @@ export function heldRows(result: duckdb.Result, options: HeldOptions): HeldRows 
   return readFor(signal);
 }
 
-/** Long rows on their way. */
+/** Long rows, loaded piece by piece. */
 export type Pieces = Generator<Chunk, undefined>;
 
-/** What loading needs to know of a result. */
-export interface Loading {
+export interface LoadOptions {
   readonly columns: readonly Column[];
   readonly maxValueBytes: number;
 }
 
-/** Loads the wanted part of the chunks that go by. */
-export interface Cut {
+/** Loads the wanted rows of consecutive chunks. */
+export interface WindowLoader {
   /** Undefined when nothing of the chunk is wanted. */
   take(chunk: duckdb.DataChunk): Chunk | LongRows | undefined;
   /** Nothing that may follow is wanted. */
   full(): boolean;
 }
 
-export function cutTo({ limit, offset }: Window, { columns, maxValueBytes }: Loading): Cut {
+export function openWindowLoader({ limit, offset }: Window, { columns, maxValueBytes }: LoadOptions): WindowLoader {
   let skip = offset;
   let left = limit ?? Number.POSITIVE_INFINITY;
   return {

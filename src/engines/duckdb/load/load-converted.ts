@@ -1,7 +1,7 @@
 import duckdb from "@duckdb/node-bindings";
-import { isValid, type Vector } from "../../../result/chunk.ts";
+import { isValid, textVector, type VectorOf, viewOf } from "../../../result/chunk.ts";
 
-type BytesVector = Extract<Vector, { layout: "bytes" }>;
+type BytesVector = VectorOf<"bytes">;
 
 /** DuckDB's UUID is a little-endian 128-bit integer with the top bit flipped (so that it sorts). */
 export function loadUuids(vector: duckdb.Vector, rows: number): Uint8Array {
@@ -21,7 +21,7 @@ const MAX_OFFSET_SECONDS = 16 * 3600 - 1;
 /** DuckDB's TIMETZ packs 40 bits of microseconds above 24 bits of (maximum offset - offset). */
 export function loadTimesWithZone(vector: duckdb.Vector, rows: number): Uint8Array {
   const packed = duckdb.vector_get_data(vector, rows * 8);
-  const from = new DataView(packed.buffer, packed.byteOffset, packed.byteLength);
+  const from = viewOf(packed);
   const data = new Uint8Array(rows * 16);
   const to = new DataView(data.buffer);
   for (let row = 0; row < rows; row++) {
@@ -68,18 +68,4 @@ function converted(stored: BytesVector, text: (bytes: Uint8Array) => string): By
     isValid(stored.validity, row) ? text(stored.bytes.subarray(start, start + (stored.lengths[row] ?? 0))) : "",
   );
   return textVector(texts, stored.validity);
-}
-
-/** A vector of these texts. */
-export function textVector(texts: readonly string[], validity: BytesVector["validity"]): BytesVector {
-  const bytes = Buffer.from(texts.join(""));
-  const starts = new Uint32Array(texts.length);
-  const lengths = new Uint32Array(texts.length);
-  let start = 0;
-  texts.forEach((text, row) => {
-    starts[row] = start;
-    lengths[row] = Buffer.byteLength(text);
-    start += Buffer.byteLength(text);
-  });
-  return { layout: "bytes", validity, starts, lengths, bytes, packed: true };
 }

@@ -5,8 +5,8 @@ let slab = new Uint32Array(SLAB);
 let used = 0;
 
 /**
- * Zeros of its own. Carved from a larger array, no part of which is ever given out twice: memory for a typed array costs
- * 2.5 µs, most of it in the garbage collector, and a page of 100 rows needs a dozen of them.
+ * An array of zeros, cut from a larger array of which no part is used twice. Memory for a typed array costs
+ * 2.5 µs, mostly in the garbage collector, and a page of 100 rows needs a dozen of them.
  */
 export function zeros(length: number): Uint32Array {
   if (length > SLAB / 4) return new Uint32Array(length);

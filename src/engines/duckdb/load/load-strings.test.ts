@@ -2,7 +2,8 @@ import duckdb from "@duckdb/node-bindings";
 import fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
 import { isValid, type Vector } from "../../../result/chunk.ts";
-import { columnsOf, loadChunk } from "./load-vectors.ts";
+import { loadChunk } from "./load-vectors.ts";
+import { resultColumns } from "./logical-type.ts";
 
 let connection: duckdb.Connection;
 beforeAll(async () => {
@@ -16,7 +17,7 @@ beforeAll(async () => {
 
 async function strings(sql: string): Promise<(string | null)[]> {
   const result = await duckdb.query(connection, sql);
-  const columns = columnsOf(result);
+  const columns = resultColumns(result);
   const all: (string | null)[] = [];
   for (;;) {
     const native = await duckdb.fetch_chunk(result);

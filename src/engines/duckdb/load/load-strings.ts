@@ -1,10 +1,9 @@
 import duckdb from "@duckdb/node-bindings";
-import type { Validity, Vector } from "../../../result/chunk.ts";
-import { isValid } from "../../../result/chunk.ts";
+import { isValid, type Validity, type VectorOf } from "../../../result/chunk.ts";
 import { zeros } from "./load-slab.ts";
 import { LongVector, type VectorBounds } from "./long-vector.ts";
 
-type BytesVector = Extract<Vector, { layout: "bytes" }>;
+type BytesVector = VectorOf<"bytes">;
 
 /** A string is a slot of 16 bytes: length (4), then up to 12 bytes of text, or a prefix (4) and a pointer (8). */
 const SLOT = 16;
@@ -18,7 +17,7 @@ const MAX_GAP = 4096;
 
 /** A native call costs about as much as copying this many bytes, so more runs than this are worth sorting. */
 const MAX_UNSORTED_RUNS = 16;
-/** So many runs are not joined across gaps: strings that are packed are cheaper for whoever copies them on. */
+/** So many runs are not joined across gaps: packed strings are cheaper to copy later. */
 const FEW_RUNS = 8;
 
 export interface StringsExtent {
@@ -114,7 +113,7 @@ function packShort(
 /** The slots as 32-bit numbers: length, prefix, lower and upper half of the address. */
 const SLOT_WORDS = SLOT / 4;
 
-/** As the bindings hand it out today. */
+/** The bindings return aligned memory today. */
 function aligned(slots: Uint8Array): Uint8Array {
   return (slots.byteOffset & 3) === 0 ? slots : Uint8Array.from(slots);
 }

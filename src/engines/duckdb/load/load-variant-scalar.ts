@@ -1,3 +1,4 @@
+import { viewOf } from "../../../result/chunk.ts";
 import * as calendar from "../../../result/text/calendar.ts";
 import * as digits from "../../../result/text/digits.ts";
 import { writeDouble, writeSingle } from "../../../result/text/float.ts";
@@ -11,7 +12,7 @@ export const ARRAY = 30;
 
 /** The JSON text of a node without children. The tags are those of DuckDB's storage format. */
 export function scalarText(tag: number, data: Buffer, offset: number): string {
-  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+  const view = viewOf(data);
   switch (tag) {
     case 0:
       return "null";
@@ -101,7 +102,7 @@ function block(data: Buffer, offset: number): Buffer {
 }
 
 const scratch = Buffer.alloc(128);
-const scratchView = new DataView(scratch.buffer, scratch.byteOffset, scratch.byteLength);
+const scratchView = viewOf(scratch);
 
 function written(put: calendar.ValueWriter, data: DataView, offset: number): string {
   return scratch.toString("latin1", 0, put(scratchView, 0, data, offset));

@@ -1,6 +1,5 @@
-import { isValid, type Vector } from "../../../result/chunk.ts";
+import { inLayout, isValid, textVector, type Vector, type VectorOf, viewOf } from "../../../result/chunk.ts";
 import type { Column, ColumnType } from "../../../result/column.ts";
-import { textVector } from "./load-converted.ts";
 import { ARRAY, OBJECT, readNatural, scalarText } from "./load-variant-scalar.ts";
 
 const uint8: ColumnType = { kind: "integer", bits: 8, signed: false };
@@ -29,8 +28,8 @@ interface Variant {
   node(index: number): { readonly tag: number; readonly offset: number };
 }
 
-/** VARIANT values as JSON text, by the rules that columns of their types follow. Decisions 5. */
-export function variantText(stored: Extract<Vector, { layout: "struct" }>, rows: number): Vector {
+/** VARIANT values as JSON text, by the rules for columns of the same types. */
+export function variantText(stored: VectorOf<"struct">, rows: number): Vector {
   const variantAt = variants(stored.children);
   const texts = Array.from({ length: rows }, (_, row) =>
     isValid(stored.validity, row) ? nodeText(variantAt(row), 0) : "",
@@ -53,13 +52,13 @@ function nodeText(variant: Variant, index: number): string {
 }
 
 function variants(parts: readonly Vector[]): (row: number) => Variant {
-  const keys = layout(parts[0], "list");
-  const edges = layout(parts[1], "list");
-  const nodes = layout(parts[2], "list");
-  const data = layout(parts[3], "bytes");
-  const names = layout(keys.child, "bytes");
-  const [edgeKeys, edgeNodes] = layout(edges.child, "struct").children.map(viewOf);
-  const [tags, offsets] = layout(nodes.child, "struct").children.map(viewOf);
+  const keys = part(parts, 0, "list");
+  const edges = part(parts, 1, "list");
+  const nodes = part(parts, 2, "list");
+  const data = part(parts, 3, "bytes");
+  const names = inLayout(keys.child, "bytes");
+  const [edgeKeys, edgeNodes] = inLayout(edges.child, "struct").children.map(fixedView);
+  const [tags, offsets] = inLayout(nodes.child, "struct").children.map(fixedView);
   return (row) => {
     const firstKey = keys.starts[row] ?? 0;
     const firstEdge = edges.starts[row] ?? 0;
@@ -79,17 +78,21 @@ function variants(parts: readonly Vector[]): (row: number) => Variant {
   };
 }
 
-function layout<Layout extends Vector["layout"]>(vector: Vector | undefined, name: Layout) {
-  if (vector?.layout !== name) throw new Error(`A part of a VARIANT is ${vector?.layout}, not ${name}`);
-  // TypeScript does not narrow by a type parameter; the line above has checked it.
-  return vector as Extract<Vector, { layout: Layout }>;
+/** A part of a VARIANT. */
+function part<Layout extends Vector["layout"]>(
+  parts: readonly Vector[],
+  index: number,
+  layout: Layout,
+): VectorOf<Layout> {
+  const vector = parts[index];
+  if (vector === undefined) throw new Error(`A VARIANT has no part ${index}`);
+  return inLayout(vector, layout);
 }
 
-function viewOf(vector: Vector): DataView {
-  const { data } = layout(vector, "fixed");
-  return new DataView(data.buffer, data.byteOffset, data.byteLength);
+function fixedView(vector: Vector): DataView {
+  return viewOf(inLayout(vector, "fixed").data);
 }
 
-function bytesAt({ bytes, starts, lengths }: Extract<Vector, { layout: "bytes" }>, row: number): Buffer {
+function bytesAt({ bytes, starts, lengths }: VectorOf<"bytes">, row: number): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset + (starts[row] ?? 0), lengths[row] ?? 0);
 }

@@ -1,13 +1,11 @@
 import duckdb from "@duckdb/node-bindings";
-import { type Chunk, isValid, type Validity, type Vector } from "../../../result/chunk.ts";
+import { type Chunk, isValid, type Validity, type Vector, type VectorOf, viewOf } from "../../../result/chunk.ts";
 import type { Column, ColumnType } from "../../../result/column.ts";
 import { loadBignums, loadBits, loadTimesWithZone, loadUuids } from "./load-converted.ts";
 import { zeros } from "./load-slab.ts";
 import { loadStrings } from "./load-strings.ts";
 import { variantFields, variantText } from "./load-variant.ts";
 import { LongVector, type VectorBounds } from "./long-vector.ts";
-
-export { columnsOf } from "./logical-type.ts";
 
 export interface ChunkBounds extends VectorBounds {
   /** The rows whose values are copied; those of the others are empty. All of them when absent. */
@@ -55,7 +53,7 @@ interface Extent {
 
 function loadVector(vector: duckdb.Vector, type: ColumnType, extent: Extent): Vector {
   const { rows, bounds } = extent;
-  // Asking a native vector for no bytes is pointless and its children may not exist.
+  // The children of an empty native vector may not exist.
   if (rows === 0) return emptyVector(type);
   const validity = both(validityOf(vector, rows), extent.reachable);
   switch (type.kind) {
@@ -95,9 +93,8 @@ function loadVector(vector: duckdb.Vector, type: ColumnType, extent: Extent): Ve
         ? variantText(loadStruct(vector, variantFields, { rows, reachable: validity, bounds }), rows)
         : loadStrings(vector, { rows, validity, bounds });
     case "list":
-      return loadList(vector, type.item, { rows, reachable: validity, bounds });
     case "map":
-      return loadList(vector, mapEntry(type.key, type.value), { rows, reachable: validity, bounds });
+      return loadList(vector, itemOf(type), { rows, reachable: validity, bounds });
     case "array":
       return {
         layout: "array",
@@ -119,7 +116,7 @@ function fixed(vector: duckdb.Vector, bytes: number, validity: Validity): Vector
   return { layout: "fixed", validity, data: duckdb.vector_get_data(vector, bytes) };
 }
 
-function loadStruct(vector: duckdb.Vector, fields: readonly Column[], extent: Extent): StructVector {
+function loadStruct(vector: duckdb.Vector, fields: readonly Column[], extent: Extent): VectorOf<"struct"> {
   return {
     layout: "struct",
     validity: extent.reachable,
@@ -128,8 +125,6 @@ function loadStruct(vector: duckdb.Vector, fields: readonly Column[], extent: Ex
     ),
   };
 }
-
-type StructVector = Extract<Vector, { layout: "struct" }>;
 
 /** A union is a struct: first the tag, then every member, of which only the tagged one holds a value. */
 function loadUnion(vector: duckdb.Vector, members: readonly Column[], extent: Extent): Vector {
@@ -157,7 +152,7 @@ const ITEM_BYTES = 8;
 
 function loadList(vector: duckdb.Vector, item: ColumnType, { rows, reachable, bounds }: Extent): Vector {
   const data = duckdb.vector_get_data(vector, rows * 16);
-  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+  const view = viewOf(data);
   const childRows = duckdb.list_vector_get_size(vector);
   const starts = zeros(rows);
   const lengths = zeros(rows);
@@ -180,7 +175,10 @@ function loadList(vector: duckdb.Vector, item: ColumnType, { rows, reachable, bo
   return { layout: "list", validity: reachable, starts, lengths, child, childRows };
 }
 
-function mapEntry(key: ColumnType, value: ColumnType): ColumnType {
+/** A map is a list of entries. */
+function itemOf(type: Extract<ColumnType, { kind: "list" | "map" }>): ColumnType {
+  if (type.kind === "list") return type.item;
+  const { key, value } = type;
   return {
     kind: "struct",
     fields: [
@@ -235,8 +233,9 @@ function setRange(bits: Uint8Array, from: number, length: number): void {
 }
 
 function emptyVector(type: ColumnType): Vector {
-  const nothing = new Uint8Array(0);
-  const none = new Uint32Array(0);
+  const validity = undefined;
+  const data = new Uint8Array(0);
+  const starts = new Uint32Array(0);
   switch (type.kind) {
     case "text":
     case "json":
@@ -244,22 +243,16 @@ function emptyVector(type: ColumnType): Vector {
     case "bit":
     case "bignum":
     case "geometry":
-      return { layout: "bytes", validity: undefined, starts: none, lengths: none, bytes: nothing };
+      return { layout: "bytes", validity, starts, lengths: starts, bytes: data };
     case "list":
-      return emptyList(emptyVector(type.item));
     case "map":
-      return emptyList(emptyVector(mapEntry(type.key, type.value)));
+      return { layout: "list", validity, starts, lengths: starts, child: emptyVector(itemOf(type)), childRows: 0 };
     case "array":
-      return { layout: "array", validity: undefined, child: emptyVector(type.item) };
+      return { layout: "array", validity, child: emptyVector(type.item) };
     case "struct":
-      return { layout: "struct", validity: undefined, children: type.fields.map((field) => emptyVector(field.type)) };
+      return { layout: "struct", validity, children: type.fields.map((field) => emptyVector(field.type)) };
     case "union":
-      return {
-        layout: "union",
-        validity: undefined,
-        tags: nothing,
-        children: type.members.map((member) => emptyVector(member.type)),
-      };
+      return { layout: "union", validity, tags: data, children: type.members.map((each) => emptyVector(each.type)) };
     case "null":
     case "boolean":
     case "integer":
@@ -272,11 +265,6 @@ function emptyVector(type: ColumnType): Vector {
     case "timestamp":
     case "interval":
     case "uuid":
-      return { layout: "fixed", validity: undefined, data: nothing };
+      return { layout: "fixed", validity, data };
   }
-}
-
-function emptyList(child: Vector): Vector {
-  const none = new Uint32Array(0);
-  return { layout: "list", validity: undefined, starts: none, lengths: none, child, childRows: 0 };
 }

@@ -1,18 +1,20 @@
 import duckdb from "@duckdb/node-bindings";
 import type { Column, ColumnType, EnumValues } from "../../../result/column.ts";
+import { withUniqueNames } from "../../../result/column-names.ts";
 
-/** The columns of a result, in SQL order and with the names that the query gave them. Native calls: once per result. */
-export function columnsOf(result: duckdb.Result): readonly Column[] {
-  return Array.from({ length: duckdb.column_count(result) }, (_, index) => ({
+/** The columns of a result in SQL order, each with a name of its own. Native calls: once per result. */
+export function resultColumns(result: duckdb.Result): readonly Column[] {
+  const columns = Array.from({ length: duckdb.column_count(result) }, (_, index) => ({
     name: duckdb.column_name(result, index),
     // A logical type is an object of its own; most columns need none, and a look-up of 8 columns has a third of the cost.
     type: plainTypes.get(duckdb.column_type(result, index)) ?? columnTypeOf(duckdb.column_logical_type(result, index)),
   }));
+  return withUniqueNames(columns);
 }
 
 const { Type } = duckdb;
 
-/** Types that their id tells all about. */
+/** Types that their id describes completely. */
 const plainTypes: ReadonlyMap<duckdb.Type, ColumnType> = new Map<duckdb.Type, ColumnType>([
   [Type.SQLNULL, { kind: "null" }],
   [Type.BOOLEAN, { kind: "boolean" }],
@@ -46,7 +48,7 @@ const plainTypes: ReadonlyMap<duckdb.Type, ColumnType> = new Map<duckdb.Type, Co
   [Type.INTERVAL, { kind: "interval" }],
 ]);
 
-/** DuckDB's type in neutral terms. A type that we do not know is an error, not a guess. */
+/** DuckDB's type as a column type. An unknown type is an error. */
 export function columnTypeOf(type: duckdb.LogicalType): ColumnType {
   const id = duckdb.get_type_id(type);
   switch (id) {
@@ -99,7 +101,7 @@ function enumBits(type: duckdb.LogicalType): 8 | 16 | 32 {
   }
 }
 
-/** Asks for a value when it is first needed: an enum may have 70,000 values and a page show three of them. */
+/** Loads a value when it is first used: an enum may have 70,000 values and a page shows three of them. */
 function enumValues(type: duckdb.LogicalType): EnumValues {
   const length = duckdb.enum_dictionary_size(type);
   const known: string[] = [];

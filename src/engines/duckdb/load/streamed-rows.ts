@@ -1,13 +1,14 @@
 import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../../failure.ts";
 import type { Chunk } from "../../../result/chunk.ts";
-import { NOT_WATCHED, type Rows, type StopSignal, type Window } from "../../engine.ts";
+import type { StopSignal, Window } from "../../engine.ts";
+import { NOT_WATCHED, type Rows } from "../../rows.ts";
 import type { Session } from "../session/session.ts";
-import { cutTo, type Pieces } from "./held-rows.ts";
+import { openWindowLoader, type Pieces } from "./held-rows.ts";
+import { resultColumns } from "./logical-type.ts";
 import { isLong, type LongRows, piecesOf } from "./long-values.ts";
-import { resultColumns } from "./result-columns.ts";
 
-/** A query that failed after its first rows. DuckDB keeps the reason to itself. */
+/** A query that failed after its first rows. DuckDB does not report why. */
 export class StreamFailed extends Error {
   constructor() {
     super("The query failed while its rows were read.");
@@ -27,36 +28,36 @@ export interface StreamOptions {
 }
 
 const FULL_CHUNK = duckdb.vector_size();
-/** Fetched in one turn when others wait for theirs. */
+/** Fetched at once while others wait for a slot. */
 const CHUNKS_PER_TURN = 8;
 
-/** Rows while DuckDB still finds them. The session has an open transaction, which ends with the rows. */
+/** Rows of a query that still runs. The session has an open transaction, which ends with the rows. */
 export async function streamRows(session: Session, result: duckdb.Result, options: StreamOptions): Promise<Rows> {
   const columns = resultColumns(result);
   const { maxValueBytes } = options;
-  const cut = cutTo(options.window, { columns, maxValueBytes });
+  const loader = openWindowLoader(options.window, { columns, maxValueBytes });
   const ahead: (Chunk | LongRows)[] = [];
   let pieces: Pieces | undefined;
   let atEnd = false;
   let busy: Promise<unknown> | undefined;
 
-  /** Fetches until `count` chunks are there or nothing is left. */
+  /** Fetches until `count` chunks are loaded or none is left. */
   async function fetchAhead(count: number): Promise<void> {
     while (!atEnd && ahead.length < count) {
-      const native = cut.full() ? undefined : await session.fetch(result);
-      const chunk = native === undefined ? undefined : cut.take(native);
+      const native = loader.full() ? undefined : await session.fetch(result);
+      const chunk = native === undefined ? undefined : loader.take(native);
       if (chunk !== undefined) ahead.push(chunk);
       else if (native === undefined) await finish();
     }
   }
 
   async function finish(): Promise<void> {
-    if (!cut.full() && (await session.failed())) throw new StreamFailed();
+    if (!loader.full() && (await session.failed())) throw new StreamFailed();
     atEnd = true;
     await session.end();
   }
 
-  /** The consumer is busy: it holds no slot, and when the read is cancelled meanwhile nobody else cleans up. */
+  /** The consumer is busy: the read holds no slot, and cleans up itself when it is cancelled meanwhile. */
   function rest(): void {
     if (atEnd) return;
     session.pause();
@@ -75,7 +76,7 @@ export async function streamRows(session: Session, result: duckdb.Result, option
   }
 
   await fetchAhead(1);
-  // A result of few rows is read to its end before anything is handed out: when it fails, it fails as a whole.
+  // A small result is read to its end before any row is returned, so that a failure is a failure of the whole.
   if ((ahead[0]?.rows ?? 0) < FULL_CHUNK) await fetchAhead(2);
   rest();
   return {

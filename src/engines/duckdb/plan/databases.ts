@@ -1,3 +1,4 @@
+import { openLru } from "../../../bounded/lru.ts";
 import { changedName, copiesIntoTable, effectsOf, insertedRows } from "../../../sql/classify.ts";
 import { reachesOf } from "../../../sql/reach.ts";
 import type { Statement } from "../../../sql/statement.ts";
@@ -11,7 +12,7 @@ export interface Database {
   readonly name: string;
   /** As DuckDB calls it: `duckdb`, `sqlite`, `postgres`. */
   readonly type: string;
-  /** Its data end with the process. */
+  /** Its data are lost when the process exits. */
   readonly inMemory: boolean;
   readonly readOnly: boolean;
   /** Names without a database mean this one, or at least this one first. */
@@ -40,7 +41,7 @@ export async function listDatabases(inspect: Inspect): Promise<readonly Database
   }));
 }
 
-/** The database that a statement changes, as far as its words tell. */
+/** The database that a statement changes, as far as its text shows. */
 export function changedDatabase(sql: string, databases: readonly Database[]): Database | undefined {
   const path = changedName(sql, duckdbDialect);
   if (path === undefined) return undefined;
@@ -54,17 +55,16 @@ export interface Databases {
   mayLoseResult(sql: string): Promise<boolean> | boolean;
   /** Where the records of a write are kept, whichever of these lists of statements it runs. */
   recordStore(samples: readonly (readonly Statement[])[]): Promise<RecordStore>;
-  /** Others may be open from now on. */
+  /** Other databases may be open from now on. */
   forget(): void;
 }
 
-/** What is found out about statements is kept for so many of so many characters at most. */
-const KNOWN_TEXTS = 256;
-const LONGEST_TEXT = 8 * 1024;
+/** For SQL texts of a thousand characters: about a thousand of them. */
+const MAX_BYTES = 2 * 1024 * 1024;
 
 export function openDatabases(inspect: Inspect): Databases {
   let listed: Promise<readonly Database[]> | undefined;
-  const lossy = new Map<string, boolean>();
+  const lossy = openLru<boolean>({ maxBytes: MAX_BYTES });
 
   function list(): Promise<readonly Database[]> {
     const listing = listed ?? listDatabases(inspect);
@@ -82,23 +82,17 @@ export function openDatabases(inspect: Inspect): Databases {
     const may = (changed === undefined ? databases : [changed]).some(
       ({ type, inMemory }) => type === "duckdb" && !inMemory,
     );
-    if (listed === listing) keep(sql, may);
+    if (listed === listing) lossy.set(sql, may);
     return may;
-  }
-
-  function keep(sql: string, may: boolean): void {
-    if (sql.length > LONGEST_TEXT) return;
-    if (lossy.size >= KNOWN_TEXTS) lossy.clear();
-    lossy.set(sql, may);
   }
 
   return {
     mayLoseResult(sql) {
       const known = lossy.get(sql);
       if (known !== undefined) return known;
-      // How many rows it inserts is known without a result.
+      // The number of inserted rows is known without a result.
       if (insertedRows(sql, duckdbDialect) === undefined) return look(sql);
-      keep(sql, false);
+      lossy.set(sql, false);
       return false;
     },
     async recordStore(samples) {
@@ -107,7 +101,7 @@ export function openDatabases(inspect: Inspect): Databases {
       const none = found.find((each) => typeof each === "string");
       if (none !== undefined) return { kind: "none", reason: none };
       const changed = new Set(found.filter((each) => typeof each !== "string"));
-      // What changes nothing may be repeated; its response is kept where nothing else is.
+      // A write that changes nothing may run twice; its record is kept in memory.
       if (changed.size === 0) return { kind: "memory" };
       const [only, ...others] = changed;
       if (only === undefined || others.length > 0) {
@@ -123,7 +117,7 @@ export function openDatabases(inspect: Inspect): Databases {
   };
 }
 
-/** The databases that these statements change, or why that cannot be known. */
+/** The databases that these statements change, or why that is unknown. */
 function changedBy(statements: readonly Statement[], databases: readonly Database[]): (Database | string)[] {
   const texts = statements.map(({ sql }) => sql);
   return effectsOf(texts, duckdbDialect).flatMap((effect, index): readonly (Database | string)[] => {
@@ -135,7 +129,7 @@ function changedBy(statements: readonly Statement[], databases: readonly Databas
     const database = changedDatabase(sql, databases);
     const [only, ...others] = candidates(database, databases);
     if (only === undefined || others.length > 0) return [`Eider cannot tell which database ${effect.verb} changes`];
-    // MySQL ends the transaction there.
+    // MySQL commits the transaction there.
     if (only.type === "mysql" && DEFINES.has(effect.verb)) return [`MySQL commits ${effect.verb} by itself`];
     return [only];
   });
@@ -148,7 +142,7 @@ function candidates(found: Database | undefined, databases: readonly Database[])
   return found.isDefault && found.sharesNames ? databases.filter(({ readOnly }) => !readOnly) : [found];
 }
 
-/** Kinds of databases with transactions and unique keys, which DuckDB can make tables in. */
+/** Kinds of databases with transactions and unique keys in which DuckDB can create tables. */
 const HOLD_RECORDS = new Set(["duckdb", "sqlite", "postgres", "mysql"]);
 
 function storeIn({ name, type, inMemory, readOnly }: Database): RecordStore {

@@ -88,7 +88,7 @@ describe("rows that depend on", () => {
   });
 });
 
-test("names are looked up anew when they may have changed", async () => {
+test("names are looked up again when they may have changed", async () => {
   const query = { sql: "SELECT * FROM changing", values: [] };
   await duckdb.query(connection, "CREATE VIEW changing AS SELECT id FROM t");
   finder.forget();

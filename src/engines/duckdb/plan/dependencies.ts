@@ -1,24 +1,25 @@
 import { openLru } from "../../../bounded/lru.ts";
 import { textBytes } from "../../../bounded/own-text.ts";
+import { quoteIdentifier } from "../../../sql/quote.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import type { TextRows } from "../../engine.ts";
-import { shortName } from "../database/data-versions.ts";
 import { mentions } from "../session/connection-pool.ts";
+import { shortName } from "../session/data-versions.ts";
 
 /** What the rows of a query depend on, besides its text and values. */
 export interface Dependencies {
-  /** The same query, asked twice at the same time, may be answered once. */
+  /** Concurrent identical queries may share one execution. */
   readonly shareable: boolean;
   /** It depends on nothing but these tables of our own database, by their short names. Undefined: on the time, files, other databases or unknown things. */
   readonly tables: readonly string[] | undefined;
 }
 
 export interface DependencyFinder {
-  /** Looks at a query once per text. Never rejects: what cannot be found out is unknown. */
+  /** Inspects a query once per SQL text. Never rejects: on failure, the dependencies are unknown. */
   of(statement: Statement): Promise<Dependencies>;
-  /** What is known about a text by now. */
+  /** What is known about an SQL text so far. */
   known(sql: string): Dependencies | undefined;
-  /** Names, or these (in lower case), may mean other things from now on. */
+  /** All names, or these (in lower case), may mean other things from now on. */
   forget(names?: readonly string[]): void;
 }
 
@@ -26,7 +27,7 @@ export interface DependencyFinder {
 export interface QueryInspection {
   /** Runs a statement of ours, without the optimizer: plans have nothing folded away. */
   inspect(statement: Statement): Promise<TextRows>;
-  /** The catalogs of our own databases: nobody else changes them. */
+  /** The catalogs of Eider's own databases: no other process changes them. */
   readonly catalogs: ReadonlySet<string>;
 }
 
@@ -76,7 +77,7 @@ export function dependencyFinder(inspection: QueryInspection): DependencyFinder 
     known: (sql) => found.get(sql),
     forget(names) {
       if (names === undefined) found.clear();
-      // A view may stand between the text and the name.
+      // The text may name a view of the table.
       else
         found.deleteWhere(
           (sql, { tables }) => mentions(sql, names) || (tables?.some((table) => names.includes(table)) ?? false),
@@ -156,7 +157,7 @@ function dependenciesOf(
 
 /** Plans name tables as `catalog.schema.table`, with quotes where a name needs them. */
 function isIn(table: string, catalog: string): boolean {
-  return table.startsWith(`${catalog}.`) || table.startsWith(`"${catalog.replaceAll('"', '""')}".`);
+  return table.startsWith(`${catalog}.`) || table.startsWith(`${quoteIdentifier(catalog)}.`);
 }
 
 /** Views and macros hide what they call: their texts count as part of the query that names them. */
@@ -167,7 +168,7 @@ interface HiddenTexts {
 }
 
 /**
- * Functions whose answer is not told by their arguments, though DuckDB calls them consistent, and those that run SQL from
+ * Functions whose result depends on more than their arguments, although DuckDB calls them consistent, and those that run SQL from
  * a value. What ends in _query or _execute hands SQL to another database.
  */
 const ALSO_VOLATILE = [

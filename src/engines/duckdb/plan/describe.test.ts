@@ -56,7 +56,7 @@ test.each<[sql: string, values: readonly BoundValue[], columns: string | undefin
   ],
   ["CREATE TABLE u AS SELECT 1", [], ""],
   ["SET VARIABLE x = 1", [], ""],
-  // What nobody can know.
+  // What cannot be known.
   ["SELECT * FROM missing", [], undefined],
   ["SELECT * FROM read_csv($1)", [TEXT], undefined],
   ["PIVOT t ON name USING count(*)", [], undefined],

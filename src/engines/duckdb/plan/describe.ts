@@ -1,15 +1,16 @@
 import duckdb from "@duckdb/node-bindings";
 import type { Column } from "../../../result/column.ts";
-import { uniqueNames } from "../../../result/column-names.ts";
+import { withUniqueNames } from "../../../result/column-names.ts";
+import { quoteLiteral } from "../../../sql/quote.ts";
 import type { BoundValue, Statement } from "../../../sql/statement.ts";
 import { wholeTokens } from "../../../sql/whole-tokens.ts";
 import { duckdbDialect } from "../dialect.ts";
 import { columnTypeOf } from "../load/logical-type.ts";
-import { CHANGES_ROWS } from "./statement-kinds.ts";
+import { CHANGES_ROWS } from "../session/statement-kinds.ts";
 
 const { StatementType } = duckdb;
 
-/** Kinds of statements that have rows. What changes rows has some where it says RETURNING. */
+/** Kinds of statements that return rows. Those that change rows do so with RETURNING. */
 const HAS_ROWS: ReadonlySet<duckdb.StatementType> = new Set([
   StatementType.SELECT,
   StatementType.EXPLAIN,
@@ -17,7 +18,7 @@ const HAS_ROWS: ReadonlySet<duckdb.StatementType> = new Set([
   StatementType.PRAGMA,
 ]);
 
-/** Whether columns and types are after a statement what they were before it. One that cannot be prepared may do anything. */
+/** Whether a statement keeps all columns and types. One that cannot be prepared may change any. */
 export async function leavesShapesAlone(native: duckdb.Connection, { sql }: Statement): Promise<boolean> {
   try {
     const prepared = await duckdb.prepare(native, sql);
@@ -29,13 +30,13 @@ export async function leavesShapesAlone(native: duckdb.Connection, { sql }: Stat
   }
 }
 
-/** The columns that a statement would return, none for one without rows. Undefined when preparing does not tell. */
+/** The columns that a statement would return, none for one without rows. Undefined when preparing does not reveal them. */
 export async function describeStatement(
   native: duckdb.Connection,
   statement: Statement,
 ): Promise<readonly Column[] | undefined> {
   if (statement.values.length === 0) return columnsOfSql(native, statement.sql);
-  // A type may follow from that of a value, which a prepared statement does not know; and constants are not taken everywhere.
+  // A column's type may depend on that of a value. Constants show it, but are not allowed everywhere.
   const known = await columnsOfSql(native, withConstants(statement));
   return known ?? (await columnsOfSql(native, statement.sql));
 }
@@ -49,7 +50,7 @@ async function columnsOfSql(native: duckdb.Connection, sql: string): Promise<rea
       duckdb.destroy_prepare_sync(prepared);
     }
   } catch {
-    // Names that are not there, PIVOT, a type that nobody could return: planning tells what is wrong with them.
+    // Missing names, PIVOT, or a type that cannot be returned: planning reports what is wrong.
     return undefined;
   }
 }
@@ -61,10 +62,9 @@ function columnsOfPrepared(prepared: duckdb.PreparedStatement, sql: string): rea
     name: duckdb.prepared_statement_column_name(prepared, index),
     type: columnTypeOf(duckdb.prepared_statement_column_logical_type(prepared, index)),
   }));
-  // Otherwise it is the number of rows, which is told apart.
+  // Otherwise the only column is the number of rows, which is reported separately.
   if (CHANGES_ROWS.has(type) && !/\breturning\b/i.test(sql)) return [];
-  const names = uniqueNames(columns);
-  return columns.map((column, index) => ({ ...column, name: names[index] ?? column.name }));
+  return withUniqueNames(columns);
 }
 
 /** The statement with its values in the text: they are samples, and it is never run. */
@@ -77,9 +77,9 @@ function withConstants({ sql, values }: Statement): string {
   return text;
 }
 
-/** A text is a literal, which DuckDB takes for any type, as it takes a bound text. */
+/** A string stays an untyped literal, which DuckDB casts to any type, as it does a bound string. */
 function constantOf({ type, value }: BoundValue): string {
   if (value === null) return "NULL";
-  const literal = `'${String(value).replaceAll("'", "''")}'`;
+  const literal = quoteLiteral(String(value));
   return type === "VARCHAR" ? literal : `CAST(${literal} AS ${type})`;
 }

@@ -2,7 +2,7 @@ const SHOWN = /\nLINE (\d+): ([^\n]*)\n( *)\^/;
 const LEFT_OUT = "...";
 
 /**
- * Where DuckDB's message points to, in UTF-16 units of `sql`. Undefined when the message shows no place in it.
+ * Where DuckDB's message points to, in UTF-16 units of `sql`. Undefined when it shows no position.
  */
 export function errorPosition(message: string, sql: string): number | undefined {
   if (/^Parser Error: syntax error at end of input/.test(message)) return sql.trimEnd().length;
@@ -17,14 +17,14 @@ export function errorPosition(message: string, sql: string): number | undefined 
   return column === undefined ? undefined : lineStart + column;
 }
 
-/** DuckDB shows a piece of a long line, and places its caret by the width of what it shows. */
+/** DuckDB shows a part of a long line, and places its caret by display width. */
 function columnOf(line: string, shown: string, width: number): number | undefined {
   const within = atWidth(shown, width);
   if (line.startsWith(shown)) return within;
   const cutLeft = shown.startsWith(LEFT_OUT);
   const piece = shown.slice(cutLeft ? LEFT_OUT.length : 0, shown.endsWith(LEFT_OUT) ? -LEFT_OUT.length : undefined);
   const at = cutLeft ? line.indexOf(piece) : 0;
-  // A piece that stands in several places points nowhere.
+  // A piece that occurs several times is ambiguous.
   if (at < 0 || (cutLeft && line.indexOf(piece, at + 1) >= 0) || !line.startsWith(piece, at)) return undefined;
   return at + within - (cutLeft ? LEFT_OUT.length : 0);
 }

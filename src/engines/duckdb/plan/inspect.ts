@@ -1,18 +1,13 @@
 import duckdb from "@duckdb/node-bindings";
 import { type Chunk, isValid } from "../../../result/chunk.ts";
 import type { Statement } from "../../../sql/statement.ts";
-import { NOT_WATCHED, type StopSignal, type TextRows } from "../../engine.ts";
+import type { TextRows } from "../../engine.ts";
+import { NOT_WATCHED } from "../../rows.ts";
+import { NEVER_STOPPED } from "../../stop.ts";
 import { EVERYTHING, heldRows } from "../load/held-rows.ts";
 import { bindValues } from "../session/bind-values.ts";
 
-const NEVER_STOPPED: StopSignal = {
-  aborted: false,
-  reason: undefined,
-  addEventListener() {},
-  removeEventListener() {},
-};
-
-/** Runs a statement of ours that reads about the database. All its columns are text. */
+/** Runs one of Eider's own statements about the database. All its columns are text. */
 export async function inspect(native: duckdb.Connection, { sql, values }: Statement): Promise<TextRows> {
   const statement = await duckdb.prepare(native, sql);
   try {

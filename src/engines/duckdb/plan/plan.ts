@@ -1,28 +1,27 @@
 import duckdb from "@duckdb/node-bindings";
+import { errorMessage } from "../../../error-message.ts";
 import { RequestFailure } from "../../../failure.ts";
 import type { Column } from "../../../result/column.ts";
 import type { Mask } from "../../../secrets.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import type { StatementProblem, TextRows } from "../../engine.ts";
-import { messageOf, withoutSql } from "../messages.ts";
-import { bindValues } from "../session/bind-values.ts";
+import { withoutSql } from "../messages.ts";
 import { extractStatements } from "../session/extract-statements.ts";
 import type { SessionSettings } from "../session/session-settings.ts";
 import { changedDatabase, listDatabases } from "./databases.ts";
 import { describeStatement, leavesShapesAlone } from "./describe.ts";
 import { errorPosition } from "./error-position.ts";
 import { inspect } from "./inspect.ts";
-import { extensionAdvice, missingExtension } from "./missing-extension.ts";
 
-/** Looks at statements without running them, at load: beside the queries, and without their limits. */
+/** Checks statements without running them, at load. It takes no query slots. */
 export interface Planner {
   plan(statements: readonly Statement[]): Promise<StatementProblem | undefined>;
   /** The columns of the last statement. Undefined when they cannot be known. */
   describe(statements: readonly Statement[]): Promise<readonly Column[] | undefined>;
   parse(sql: string): Promise<StatementProblem | undefined>;
-  /** Runs a statement of ours that reads about the database, and gives its rows, all of them text. */
+  /** Runs one of Eider's own statements about the database. All columns are text. */
   inspect(statement: Statement): Promise<TextRows>;
-  /** Waits for what is under way. */
+  /** Waits for running work. */
   close(): Promise<void>;
 }
 
@@ -47,13 +46,13 @@ export function openPlanner({ database, settings, mask, macros }: PlannerOptions
   async function connect(): Promise<PlanningConnection> {
     const native = await duckdb.connect(database);
     await duckdb.query(native, macros);
-    // Whether names and types fit is known before the optimizer; without it a plan costs a third.
+    // Names and types are checked before the optimizer runs; without it a plan takes a third of the time.
     await duckdb.query(native, "PRAGMA disable_optimizer");
     return { native, appliedSettings: 0 };
   }
 
   async function onConnection<T>(work: (native: duckdb.Connection) => Promise<T>): Promise<T> {
-    // A connection to a database that is closed ends the process.
+    // A connection to a closed database crashes the process.
     if (closed) throw new RequestFailure({ kind: "draining" });
     const connection = idle.pop() ?? (await connect());
     const { native } = connection;
@@ -101,7 +100,7 @@ async function parseStatement(native: duckdb.Connection, sql: string): Promise<S
   }
 }
 
-/** Plans statements in order. What changes data is never run; what makes temporary tables is run without data. */
+/** Plans statements in order. None that changes data runs; CREATE TEMP runs without data. */
 async function planStatements(
   native: duckdb.Connection,
   statements: readonly Statement[],
@@ -113,7 +112,7 @@ async function planStatements(
     let skipped = false;
     for (const [index, statement] of statements.entries()) {
       const problem = await planStatement(native, statement);
-      // A name may be missing because a statement before, which was not run, would have made it.
+      // A name may be missing because an earlier statement, which did not run, would have created it.
       if (problem?.kind === "names" && skipped) return undefined;
       if (problem !== undefined) return { ...problem, statement: index };
       if (!(await rehearse(native, statement))) skipped = true;
@@ -124,7 +123,7 @@ async function planStatements(
   }
 }
 
-/** As for planning: what makes temporary tables is run without data, nothing else is. */
+/** As for planning: only CREATE TEMP runs, without data. */
 async function describeLast(
   native: duckdb.Connection,
   statements: readonly Statement[],
@@ -143,7 +142,7 @@ async function describeLast(
   }
 }
 
-/** Preparing finds what does not parse, and names that are not there. */
+/** Preparing finds syntax errors and missing names. */
 async function planStatement(native: duckdb.Connection, statement: Statement): Promise<StatementProblem | undefined> {
   const { sql } = statement;
   if (WRITES_WHEN_PREPARED.test(sql)) return parseStatement(native, sql);
@@ -153,62 +152,45 @@ async function planStatement(native: duckdb.Connection, statement: Statement): P
     duckdb.destroy_prepare_sync(prepared);
     return type === duckdb.StatementType.SELECT ? undefined : await readOnlyProblem(native, sql);
   } catch (error) {
-    // Several statements at once: what DuckDB makes of PIVOT, which can only be planned with the data.
-    return messageOf(error).includes("Cannot prepare multiple statements") ? undefined : problemOf(error, sql);
+    // DuckDB expands PIVOT into several statements, which can only be planned with the data.
+    return errorMessage(error).includes("Cannot prepare multiple statements") ? undefined : problemOf(error, sql);
   }
 }
 
 /**
- * DuckDB looks only when a statement runs whether its database may be changed. (Explaining it would tell as well, and ends the
+ * DuckDB checks only at execution whether a database is read-only. (EXPLAIN would check it too, but crashes the
  * process for a MERGE with RETURNING.)
  */
 async function readOnlyProblem(native: duckdb.Connection, sql: string): Promise<StatementProblem | undefined> {
   const changed = changedDatabase(sql, await listDatabases((statement) => inspect(native, statement)));
   if (changed === undefined || !changed.readOnly) return undefined;
   const message = `the database "${changed.name}" is read-only, and this statement changes it`;
-  // Nothing that comes before it can make it right.
+  // No earlier statement can make it valid.
   return { kind: "syntax", message, statement: 0, offset: undefined };
 }
 
-/** Preparing it makes its folder. */
+/** Preparing EXPORT creates its folder. */
 const WRITES_WHEN_PREPARED = /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*export\b/i;
 
 const MAKES_TEMPORARY =
   /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*create\s+(?:or\s+replace\s+)?(?:local\s+)?temp(?:orary)?\b/i;
 
-/** Runs what later statements may need. False when it was left alone. */
+/** Runs what later statements may need. False when it did not run. */
 async function rehearse(native: duckdb.Connection, { sql, values }: Statement): Promise<boolean> {
   if (!MAKES_TEMPORARY.test(sql)) return false;
-  const empty = await errorOf(runOnce(native, { sql: `${sql}\nWITH NO DATA`, values }));
-  // Views, macros and tables without a query do not know WITH NO DATA, and cost nothing.
-  return empty === undefined || (isSyntax(empty) && (await errorOf(runOnce(native, { sql, values }))) === undefined);
+  const empty = await failureOf(native, { sql: `${sql}\nWITH NO DATA`, values });
+  // Views, macros and tables without a query do not support WITH NO DATA, and are cheap.
+  if (empty === undefined || !empty.startsWith("Parser Error")) return empty === undefined;
+  return (await failureOf(native, { sql, values })) === undefined;
 }
 
-async function runOnce(native: duckdb.Connection, { sql, values }: Statement): Promise<void> {
-  const statement = await duckdb.prepare(native, sql);
-  try {
-    bindValues(statement, values);
-    await duckdb.execute_prepared(statement);
-  } finally {
-    duckdb.destroy_prepare_sync(statement);
-  }
-}
-
-async function errorOf(work: Promise<unknown>): Promise<unknown> {
-  try {
-    await work;
-    return undefined;
-  } catch (error) {
-    return error;
-  }
-}
-
-function isSyntax(error: unknown): boolean {
-  return messageOf(error).startsWith("Parser Error");
+/** The message of the error that a statement ends with. */
+function failureOf(native: duckdb.Connection, statement: Statement): Promise<string | undefined> {
+  return inspect(native, statement).then(() => undefined, errorMessage);
 }
 
 function problemOf(error: unknown, sql: string): StatementProblem {
-  const message = messageOf(error);
+  const message = errorMessage(error);
   const offset = errorPosition(message, sql);
   const extension = missingExtension(message);
   const told = extension === undefined ? withoutSql(message) : extensionAdvice(extension);
@@ -221,4 +203,18 @@ function kindOf(message: string): StatementProblem["kind"] {
   }
   if (message.startsWith("Parser Error")) return "syntax";
   return /^(Binder|Catalog|Extension Autoloading|Missing Extension|Permission) Error/.test(message) ? "names" : "other";
+}
+
+/** The extension that a statement needs, when DuckDB's message names one. */
+function missingExtension(message: string): string | undefined {
+  const [, installed, required, holding] =
+    /install the required extension '(\w+)'|requires the extension (\w+) to be loaded|exists in the (\w+) extension/.exec(
+      message,
+    ) ?? [];
+  return installed ?? required ?? holding;
+}
+
+/** A request never installs an extension. */
+function extensionAdvice(extension: string): string {
+  return `this needs the extension '${extension}', and no connection has loaded it; write INSTALL ${extension}; LOAD ${extension} into the init of a connection`;
 }

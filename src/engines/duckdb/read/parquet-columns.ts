@@ -1,5 +1,5 @@
 import type { Column, ColumnType } from "../../../result/column.ts";
-import { quoteName, quoteText } from "../sql-text.ts";
+import { quoteIdentifier, quoteLiteral } from "../../../sql/quote.ts";
 import { clockText, durationText, timeWithZoneText } from "./parquet-texts.ts";
 
 /** Parquet has no integer of 128 bits. A decimal is a number to every reader, and holds all but those of 39 digits. */
@@ -9,21 +9,21 @@ export type WideInteger = "DECIMAL(38,0)" | "VARCHAR";
 export function parquetQuery(sql: string, columns: readonly Column[], wide: WideInteger): string {
   const selected = columns.map(({ name, type }, index) => {
     const value = `q.c${index}`;
-    return `${kept(type, value, { wide, depth: 0 }) ?? value} AS ${quoteName(name || `column${index}`)}`;
+    return `${kept(type, value, { wide, depth: 0 }) ?? value} AS ${quoteIdentifier(name || `column${index}`)}`;
   });
   return `SELECT ${selected.join(", ")} FROM (${sql}\n) q(${columns.map((_, index) => `c${index}`).join(", ")})`;
 }
 
 interface Way {
   readonly wide: WideInteger;
-  /** How many lambdas stand around: each needs a name of its own for its parameter. */
+  /** How many lambdas enclose it: the parameter of each needs its own name. */
   readonly depth: number;
 }
 
 /**
- * SQL that makes of `value`, which is cheap to repeat, what the writer keeps; undefined where that is the value itself.
- * Left alone, the writer makes doubles of integers of 128 bits, cuts intervals to milliseconds and refuses negative
- * ones, forgets the zone of a time, gives a union a field without a name, refuses an infinite TIMESTAMP_S, and where an
+ * SQL that converts `value`, which is cheap to repeat, into what the writer keeps; undefined where it needs no conversion.
+ * Without it, the writer turns integers of 128 bits into doubles, cuts intervals to milliseconds and rejects negative
+ * ones, drops the zone of a time, gives a union a field without a name, rejects an infinite TIMESTAMP_S, and where an
  * array of fixed size is NULL it writes what only DuckDB can read.
  */
 function kept(type: ColumnType, value: string, way: Way): string | undefined {
@@ -104,13 +104,13 @@ function keptMembers(members: readonly Column[], union: string, way: Way): strin
     union,
     members.map(({ name }) => name),
     members.map(({ name, type }) => {
-      const member = `union_extract(${union}, ${quoteText(name)})`;
+      const member = `union_extract(${union}, ${quoteLiteral(name)})`;
       return kept(type, member, way) ?? member;
     }),
   );
 }
 
 function packed(whole: string, names: readonly string[], values: readonly string[]): string {
-  const parts = names.map((name, index) => `${quoteName(name)} := ${values[index]}`);
+  const parts = names.map((name, index) => `${quoteIdentifier(name)} := ${values[index]}`);
   return `CASE WHEN ${whole} IS NOT NULL THEN struct_pack(${parts.join(", ")}) END`;
 }

@@ -102,7 +102,7 @@ test("a template that pages itself is counted by its other statement", async () 
   }
 });
 
-test("rows and total come from one snapshot while somebody writes", async () => {
+test("rows and total come from one transaction during writes", async () => {
   await using t = await testEngine("CREATE TABLE s AS SELECT range AS n FROM range(10)");
   let writing = true;
   const writer = (async () => {

@@ -1,40 +1,35 @@
 import duckdb from "@duckdb/node-bindings";
+import { errorMessage } from "../../../error-message.ts";
 import { RequestFailure } from "../../../failure.ts";
 import type { Column } from "../../../result/column.ts";
-import type { Statement } from "../../../sql/statement.ts";
-import type { FileKind, FileRows, Read, Window } from "../../engine.ts";
+import { type Statement, textValue } from "../../../sql/statement.ts";
+import type { FileKind, FileRows, NewFile, Read, Window } from "../../engine.ts";
 import { EVERYTHING } from "../load/held-rows.ts";
-import { resultColumns } from "../load/result-columns.ts";
-import { messageOf } from "../messages.ts";
+import { resultColumns } from "../load/logical-type.ts";
 import type { Session } from "../session/session.ts";
 import { parquetQuery, type WideInteger } from "./parquet-columns.ts";
-import type { ReadMemory } from "./read-memory.ts";
-import { snapshotOf, totalOf } from "./read-transaction.ts";
-import { countRows } from "./reading.ts";
+import type { QueryHints } from "./query-hints.ts";
+import { countRows } from "./read-context.ts";
+import { readTransactionOf, totalOf } from "./read-transaction.ts";
 import { windowedQuery } from "./windowed-query.ts";
-
-export interface NewFile {
-  readonly kind: FileKind;
-  readonly path: string;
-}
 
 interface With {
   readonly session: Session;
-  readonly memory: ReadMemory;
+  readonly hints: QueryHints;
 }
 
-/** Writes the rows by COPY. Columns, rows and total are of one snapshot. Where the file lies stays out of messages. */
-export async function readIntoFile(read: Read, file: NewFile, { session, memory }: With): Promise<FileRows> {
+/** Writes the rows with COPY. Columns, rows and total come from one transaction. Messages do not show the file's path. */
+export async function readIntoFile(read: Read, file: NewFile, { session, hints }: With): Promise<FileRows> {
   try {
-    return await copyInto(read, file, { session, memory, wide: "DECIMAL(38,0)" }).catch(async (error: unknown) => {
+    return await copyInto(read, file, { session, hints, wide: "DECIMAL(38,0)" }).catch(async (error: unknown) => {
       // A number of 39 digits, for which Parquet has no type. Such a failure also ends the transaction.
-      if (!messageOf(error).includes("to DECIMAL(38,0)")) throw error;
+      if (!errorMessage(error).includes("to DECIMAL(38,0)")) throw error;
       await session.rollback();
-      return await copyInto(read, file, { session, memory, wide: "VARCHAR" });
+      return await copyInto(read, file, { session, hints, wide: "VARCHAR" });
     });
   } catch (error) {
     if (error instanceof RequestFailure) throw error;
-    throw new Error(messageOf(error).replaceAll(file.path, "spool"));
+    throw new Error(errorMessage(error).replaceAll(file.path, "spool"));
   }
 }
 
@@ -44,15 +39,15 @@ const NO_ROWS: Window = { limit: 0, offset: 0 };
 async function copyInto(
   read: Read,
   file: NewFile,
-  { session, memory, wide }: With & { readonly wide: WideInteger },
+  { session, hints, wide }: With & { readonly wide: WideInteger },
 ): Promise<FileRows> {
-  const snapshot = snapshotOf(read, session);
-  const { last } = snapshot;
+  const transaction = readTransactionOf(read, session);
+  const { last } = transaction;
   const window = read.window ?? EVERYTHING;
-  const total = await totalOf(read, session, snapshot);
-  await snapshot.start();
-  const empty = await windowedQuery(last, NO_ROWS, { session, memory });
-  const query = empty && (await windowedQuery(last, window, { session, memory }));
+  const total = await totalOf(read, session, transaction);
+  await transaction.start();
+  const empty = await windowedQuery(last, NO_ROWS, { session, hints });
+  const query = empty && (await windowedQuery(last, window, { session, hints }));
   if (empty === undefined || query === undefined) throw standsAlone(file.kind);
 
   const columns = resultColumns(await session.execute(empty));
@@ -74,9 +69,9 @@ function copyQuery(
   { file, wide }: { readonly file: NewFile; readonly wide: WideInteger },
 ): Statement {
   return {
-    // Not by way of another file that DuckDB would name itself, and nobody would remove.
+    // Without a second temporary file, which DuckDB would name and leave behind.
     sql: `COPY (${parquetQuery(sql, columns, wide)}) TO $${values.length + 1} (FORMAT ${file.kind}, USE_TMP_FILE false)`,
-    values: [...values, { type: "VARCHAR", value: file.path }],
+    values: [...values, textValue(file.path)],
   };
 }
 
@@ -86,7 +81,7 @@ function totalTold(written: number, { limit, offset }: Window): number | undefin
   return isLast ? offset + written : undefined;
 }
 
-/** PRAGMA, CALL, EXPLAIN and the like: the caller can ask for their rows in another format. */
+/** PRAGMA, CALL, EXPLAIN and the like: the client can request their rows in another format. */
 function standsAlone(kind: FileKind): RequestFailure {
   const message = `Not available as ${kind}: the last statement of the template is no query`;
   return new RequestFailure({ kind: "invalid-params", errors: [{ field: "format", message }] });

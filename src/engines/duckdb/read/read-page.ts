@@ -1,55 +1,55 @@
 import duckdb from "@duckdb/node-bindings";
 import type { Statement } from "../../../sql/statement.ts";
-import type { Rows } from "../../engine.ts";
+import type { Rows } from "../../rows.ts";
 import { EVERYTHING, heldRows } from "../load/held-rows.ts";
-import { countRows, type Reading } from "./reading.ts";
+import { countRows, type ReadContext } from "./read-context.ts";
 import { windowedQuery } from "./windowed-query.ts";
 
-/** A page and, where it is wanted, how many rows there are in all; both from one snapshot. */
+/** A page and, where it is wanted, how many rows there are in all; both from one transaction. */
 interface CountedPage {
   readonly result: duckdb.Result;
   readonly total: number | undefined;
 }
 
 /** A page of at most `limit` rows, held as a whole. Undefined: the statement stands alone. */
-export async function readPage(reading: Reading, limit: number): Promise<Rows | undefined> {
-  const { session, memory, last, window, signal, total, watch, maxValueBytes } = reading;
+export async function readPage(context: ReadContext, limit: number): Promise<Rows | undefined> {
+  const { session, hints, last, window, signal, total, watch, maxValueBytes } = context;
   const counts = total.kind === "own";
-  const full = limit === 0 || memory.fullPages.get(last.sql) === true;
-  const page = await windowedQuery(last, window, reading);
+  const full = limit === 0 || hints.fullPages.get(last.sql) === true;
+  const page = await windowedQuery(last, window, context);
   if (page === undefined) return undefined;
   const { result, total: rows } = counts
-    ? ((full ? ((await readRemembered(reading, page)) ?? (await readBeside(reading, page))) : undefined) ??
-      (await readCounted(reading, page, { limit, full })))
+    ? ((full ? ((await readWithCachedTotal(context, page)) ?? (await readBeside(context, page))) : undefined) ??
+      (await readCounted(context, page, { limit, full })))
     : { result: await session.execute(page), total: total.kind === "known" ? total.rows : undefined };
   await session.end();
   return heldRows(result, { total: rows, window: EVERYTHING, signal, watch, maxValueBytes });
 }
 
-/** The page alone, when its total is remembered and nothing changes while it is read. */
-async function readRemembered(reading: Reading, page: Statement): Promise<CountedPage | undefined> {
-  const { session, last, totals } = reading;
+/** The page alone, when its total is cached and stays valid while the page is read. */
+async function readWithCachedTotal(context: ReadContext, page: Statement): Promise<CountedPage | undefined> {
+  const { session, last, totals } = context;
   const known = session.inTransaction() ? undefined : totals.get(last);
   if (known === undefined) return undefined;
   const result = await session.execute(page);
   if (totals.get(last) !== known) return undefined;
-  totals.noteUsed();
+  totals.noteHit();
   return { result, total: known.rows };
 }
 
 /**
- * Page and count at the same time, on two connections. Where nothing that the query reads has changed meanwhile, both saw
- * the same; otherwise, or where that cannot be known, undefined.
+ * Page and count concurrently, on two connections. If the query's tables did not change meanwhile, both saw
+ * the same data; otherwise, or where that is unknown, undefined.
  */
-async function readBeside(reading: Reading, page: Statement): Promise<CountedPage | undefined> {
-  const { session, last, totals } = reading;
+async function readBeside(context: ReadContext, page: Statement): Promise<CountedPage | undefined> {
+  const { session, last, totals } = context;
   const moment = totals.now();
   if (session.inTransaction() || !totals.unchangedSince(moment, last)) return undefined;
-  const sibling = await reading.sibling();
+  const sibling = await context.sibling();
   if (sibling === undefined) return undefined;
   const count = countRows(sibling, last);
   const [result, total] = await Promise.all([session.execute(page), count]).finally(async () => {
-    // One that fails must not leave the other running.
+    // If one fails, the other must not go on.
     sibling.cancellation.cancel(undefined);
     await count.catch(() => {});
     await sibling.end();
@@ -60,32 +60,32 @@ async function readBeside(reading: Reading, page: Statement): Promise<CountedPag
 }
 
 /**
- * The page, then the count, in one transaction. A page that is not full tells the total by itself: then there is nothing
- * to count, and no second statement that would need the same snapshot.
+ * The page, then the count, in one transaction. A page that is not full already reveals the total: then there is nothing
+ * to count, and no second statement that would need the same transaction.
  */
 async function readCounted(
-  reading: Reading,
+  context: ReadContext,
   page: Statement,
   { limit, full }: { readonly limit: number; readonly full: boolean },
 ): Promise<CountedPage> {
-  const { session, memory, last, window, totals } = reading;
-  const ownSnapshot = !session.inTransaction();
+  const { session, hints, last, window, totals } = context;
+  const ownTransaction = !session.inTransaction();
   let moment = totals.now();
-  if (full) await reading.start();
+  if (full) await context.start();
   let result = await session.execute(page);
   const found = duckdb.row_count(result);
   if (found < limit && (found > 0 || window.offset === 0)) {
-    if (window.offset === 0) memory.fullPages.delete(last.sql);
+    if (window.offset === 0) hints.fullPages.delete(last.sql);
     return { result, total: window.offset + found };
   }
-  if (limit > 0) memory.fullPages.set(last.sql, true);
+  if (limit > 0) hints.fullPages.set(last.sql, true);
   if (!session.inTransaction()) {
-    // This time the page came first. It is read again, so that it comes from the snapshot that is counted.
+    // The page was read outside the transaction. It is read again, so that page and count match.
     moment = totals.now();
-    await reading.start();
+    await context.start();
     result = await session.execute(page);
   }
   const total = await countRows(session, last);
-  if (ownSnapshot) totals.keep(last, total, moment);
+  if (ownTransaction) totals.keep(last, total, moment);
   return { result, total };
 }

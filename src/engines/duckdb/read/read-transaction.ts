@@ -2,19 +2,19 @@ import { RequestFailure } from "../../../failure.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import type { Read } from "../../engine.ts";
 import type { Session } from "../session/session.ts";
-import { countRows, type Total } from "./reading.ts";
+import { countRows, type Total } from "./read-context.ts";
 
-/** The snapshot of the data that a read sees, with what its leading statements made in it. */
+/** The transaction of a read, with what its leading statements created in it. */
 export interface ReadTransaction {
   /** The statement that returns the rows. */
   readonly last: Statement;
-  /** Opens it and runs the leading statements in it, if that has not been done. */
+  /** Opens it and runs the leading statements, unless that is done. */
   start(): Promise<void>;
-  /** Throws it away and takes a new one. */
+  /** Rolls back and opens a new one. */
   restart(): Promise<void>;
 }
 
-export function snapshotOf({ statements }: Read, session: Session): ReadTransaction {
+export function readTransactionOf({ statements }: Read, session: Session): ReadTransaction {
   const last = statements.at(-1);
   if (last === undefined)
     throw new RequestFailure({ kind: "query-failed", message: "The template holds no statement." });
@@ -37,21 +37,21 @@ export function snapshotOf({ statements }: Read, session: Session): ReadTransact
 }
 
 /** A template that pages itself has a statement of its own for the total; it is counted before anything else. */
-export async function totalOf(read: Read, session: Session, snapshot: ReadTransaction): Promise<Total> {
+export async function totalOf(read: Read, session: Session, transaction: ReadTransaction): Promise<Total> {
   if (read.totalOf === undefined) return { kind: "none" };
   if (read.totalOf === read.statements) return { kind: "own" };
   const leading = read.totalOf.slice(0, -1);
   const counted = read.totalOf.at(-1);
   if (counted === undefined) return { kind: "none" };
   if (leading.every((statement, index) => sameStatement(statement, read.statements[index]))) {
-    await snapshot.start();
+    await transaction.start();
     return { kind: "known", rows: await countRows(session, counted) };
   }
-  // Temporary tables of the leading statements would collide, and DuckDB has no savepoints: two snapshots.
+  // Temporary tables of the leading statements would collide, and DuckDB has no savepoints: two transactions.
   await session.begin();
   for (const statement of leading) await session.execute(statement);
   const rows = await countRows(session, counted);
-  await snapshot.restart();
+  await transaction.restart();
   return { kind: "known", rows };
 }
 

@@ -173,7 +173,7 @@ test("prepared statements follow changes of tables and views", async () => {
   expect(await read("FROM a")).toEqual({ columns: ["w"], rows: [[5]] });
 });
 
-test("page and total come from one snapshot while somebody writes", async () => {
+test("page and total come from one transaction during writes", async () => {
   await using t = await testEngine("CREATE TABLE s AS SELECT 0 AS batch, range AS n FROM range(10)");
   let writing = true;
   let batch = 0;

@@ -1,48 +1,49 @@
 import duckdb from "@duckdb/node-bindings";
-import type { Read, Rows } from "../../engine.ts";
+import type { Read } from "../../engine.ts";
+import type { Rows } from "../../rows.ts";
 import { EVERYTHING, heldRows } from "../load/held-rows.ts";
-import type { ReadMemory } from "./read-memory.ts";
+import type { QueryHints } from "./query-hints.ts";
+import type { ReadContext } from "./read-context.ts";
 import { readPage } from "./read-page.ts";
 import { readStream } from "./read-stream.ts";
-import { snapshotOf, totalOf } from "./read-transaction.ts";
-import type { Reading } from "./reading.ts";
+import { readTransactionOf, totalOf } from "./read-transaction.ts";
 
-/** Larger pages are streamed: DuckDB holds all of what a LIMIT lets through. */
+/** Larger pages are streamed: DuckDB buffers all rows up to a LIMIT. */
 const LARGEST_HELD_PAGE = 20_000;
 
-/** Whether the rows will be held as a whole, as far as that is known before they are read. */
-export function willBeHeld({ statements, window }: Read, memory: ReadMemory): boolean {
+/** Whether the rows will be held as a whole, as far as that is known in advance. */
+export function willBeHeld({ statements, window }: Read, hints: QueryHints): boolean {
   if (window?.limit !== undefined && window.limit <= LARGEST_HELD_PAGE) return true;
-  return memory.small.get(statements.at(-1)?.sql ?? "") === true;
+  return hints.small.get(statements.at(-1)?.sql ?? "") === true;
 }
 
-/** Reads with the fewest native calls: a look-up that fits its page is one. */
+/** Reads with the fewest native calls: one for a look-up that fits its page. */
 export async function readRows(
   read: Read,
-  surroundings: Pick<Reading, "session" | "memory" | "stream" | "totals" | "watch" | "sibling" | "maxValueBytes">,
+  surroundings: Pick<ReadContext, "session" | "hints" | "stream" | "totals" | "watch" | "sibling" | "maxValueBytes">,
 ): Promise<Rows> {
   const { session } = surroundings;
-  const snapshot = snapshotOf(read, session);
-  const reading: Omit<Reading, "total"> = {
+  const transaction = readTransactionOf(read, session);
+  const context: Omit<ReadContext, "total"> = {
     ...surroundings,
-    ...snapshot,
+    ...transaction,
     window: read.window ?? EVERYTHING,
     signal: read.signal,
   };
-  const total = await totalOf(read, session, snapshot);
-  if (read.statements.length > 1) await reading.start();
-  const { limit } = reading.window;
+  const total = await totalOf(read, session, transaction);
+  if (read.statements.length > 1) await context.start();
+  const { limit } = context.window;
   const held = limit !== undefined && limit <= LARGEST_HELD_PAGE;
   return (
-    (await (held ? readPage({ ...reading, total }, limit) : readStream({ ...reading, total }))) ??
-    (await readAlone({ ...reading, total }))
+    (await (held ? readPage({ ...context, total }, limit) : readStream({ ...context, total }))) ??
+    (await readAlone({ ...context, total }))
   );
 }
 
-/** For statements that cannot stand in a sub-query. Their results are small; we cut them ourselves. */
-async function readAlone(reading: Reading): Promise<Rows> {
-  const { session, last, total, window, signal, watch, maxValueBytes } = reading;
-  await reading.start();
+/** For statements that cannot be a sub-query. Their results are small; the window is applied afterwards. */
+async function readAlone(context: ReadContext): Promise<Rows> {
+  const { session, last, total, window, signal, watch, maxValueBytes } = context;
+  await context.start();
   const result = await session.execute(last);
   await session.end();
   const rows = total.kind === "own" ? duckdb.row_count(result) : total.kind === "known" ? total.rows : undefined;

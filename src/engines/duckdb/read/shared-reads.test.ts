@@ -50,7 +50,7 @@ test.each([
 });
 
 test.each(["SELECT nextval('numbers') AS id", "SELECT uuid()::VARCHAR AS id", "SELECT hash(random())::VARCHAR AS id"])(
-  "%s gives everybody a value of his own",
+  "%s gives each caller its own value",
   async (sql) => {
     await using t = await testEngine(SETUP);
     const page = pageOf([statement(sql)], 10);
@@ -59,7 +59,7 @@ test.each(["SELECT nextval('numbers') AS id", "SELECT uuid()::VARCHAR AS id", "S
   },
 );
 
-test("one who leaves takes nobody along; with the last one the query stops", async () => {
+test("a caller that leaves does not stop the others; with the last one the query stops", async () => {
   await using t = await testEngine(SETUP);
   const signals = Array.from({ length: 3 }, () => new AbortController());
   const reads = signals.map(({ signal }) => failureOf(t.engine.read({ ...pageOf([statement(ENDLESS)], 10), signal })));
@@ -98,7 +98,7 @@ test("what is read after a write never joins what began before it", async () => 
   }
 });
 
-test("long results are read by everybody for himself, whole", async () => {
+test("each caller reads long results separately, as a whole", async () => {
   await using t = await testEngine("CREATE TABLE t AS SELECT range AS id FROM range(5)");
   const read = readOf({ statements: "SELECT id FROM t" });
   const small = await Promise.all(readers(async () => (await answerOf(await t.engine.read(read))).rows.length));

@@ -1,28 +1,29 @@
-import type { Rows, StopSignal } from "../../engine.ts";
+import type { StopSignal } from "../../engine.ts";
+import type { Rows } from "../../rows.ts";
 import { openStop, type Stop } from "../../stop.ts";
 import { isHeld } from "../load/held-rows.ts";
 
-/** Identical reads at the same time are one execution. */
+/** Concurrent identical reads share one execution. */
 export interface SharedReads {
-  /** `key` tells reads apart: two with the same key would give the same rows. */
+  /** Two reads with the same key return the same rows. */
   read(key: string, options: SharedRead): Promise<Rows>;
-  /** How many reads got the rows of somebody else's execution. */
+  /** How many reads shared another's execution. */
   shared(): number;
 }
 
 export interface SharedRead {
   readonly signal: StopSignal;
-  /** Whether two callers may be told the same; asked only when there is somebody to share with. */
+  /** Whether two callers may get the same rows; only called when there is an execution to share. */
   readonly mayShare: () => Promise<boolean>;
   readonly run: (signal: StopSignal) => Promise<Rows>;
 }
 
-/** An execution under way, and how many wait for it. It is stopped when the last of them has gone. */
+/** A running execution and how many wait for it. It is stopped when the last of them leaves. */
 interface Flight {
   readonly result: Promise<Rows>;
   readonly stop: Stop;
   members: number;
-  /** Somebody has given up on it: nobody joins any more, or it might be kept alive for ever. */
+  /** A caller has left it: no other joins, or it might be kept alive for ever. */
   abandoned: boolean;
 }
 
@@ -43,7 +44,7 @@ export function openSharedReads(): SharedReads {
     }, over);
     const rows = await waitFor(flight, signal);
     if (isHeld(rows)) return rows.again(signal);
-    // A stream is the leader's alone, and ends with it.
+    // A stream belongs to the leader alone, and ends with it.
     signal.addEventListener("abort", () => stop.abort(signal.reason));
     return rows;
   }
@@ -63,7 +64,7 @@ export function openSharedReads(): SharedReads {
   };
 }
 
-/** The rows of a flight; undefined when `mayShare` says no. Rejects when the caller is stopped: the others stay. */
+/** The rows of a flight; undefined when `mayShare` resolves to false. Rejects when the caller is stopped: the others stay. */
 function waitFor(flight: Flight, signal: StopSignal): Promise<Rows>;
 function waitFor(flight: Flight, signal: StopSignal, mayShare: Promise<boolean>): Promise<Rows | undefined>;
 function waitFor(flight: Flight, signal: StopSignal, mayShare?: Promise<boolean>): Promise<Rows | undefined> {
@@ -79,7 +80,7 @@ function waitFor(flight: Flight, signal: StopSignal, mayShare?: Promise<boolean>
       const gone = (): void => reject(signal.reason);
       if (flight.members > 0) gone();
       else {
-        // The last one waits until the execution has really ended: nothing of it is left then.
+        // The last one waits until the execution has ended.
         flight.stop.abort(signal.reason);
         flight.result.then(gone, gone);
       }
@@ -87,16 +88,7 @@ function waitFor(flight: Flight, signal: StopSignal, mayShare?: Promise<boolean>
     if (signal.aborted) return stopped();
     signal.addEventListener("abort", stopped);
     const take = (): void => {
-      flight.result.then(
-        (rows) => {
-          leave();
-          resolve(rows);
-        },
-        (error: unknown) => {
-          leave();
-          reject(error);
-        },
-      );
+      flight.result.finally(leave).then(resolve, reject);
     };
     if (mayShare === undefined) return take();
     mayShare.then((shares) => {

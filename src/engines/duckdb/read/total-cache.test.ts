@@ -13,26 +13,26 @@ async function totalOf({ engine }: TestEngine, sql: string, offset = 0): Promise
 }
 
 /** Whether a row more, of which the engine is not told, is missing in the total: then it was not counted again. */
-async function isRemembered(t: TestEngine, table: string, sql: string): Promise<boolean> {
+async function isCached(t: TestEngine, table: string, sql: string): Promise<boolean> {
   const before = await totalOf(t, sql);
   await t.secretly(`INSERT INTO ${table} VALUES (-1)`);
   return (await totalOf(t, sql)) === before;
 }
 
 /** What a query depends on is found out beside its first answer, so not at once. */
-async function untilRemembered(t: TestEngine, table: string, sql: string): Promise<void> {
+async function untilCached(t: TestEngine, table: string, sql: string): Promise<void> {
   for (let tries = 0; tries < 200; tries++) {
-    if (await isRemembered(t, table, sql)) return;
+    if (await isCached(t, table, sql)) return;
     await t.sql(`DELETE FROM ${table} WHERE id = -1`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   throw new Error("the total was counted every time");
 }
 
-test("a total is remembered until one of its tables is written to", async () => {
+test("a total is cached until one of its tables is written to", async () => {
   await using t = await testEngine(TABLES);
   const sql = "SELECT id FROM t WHERE id < 900";
-  await untilRemembered(t, "t", sql);
+  await untilCached(t, "t", sql);
   const known = await totalOf(t, sql);
   await t.sql("INSERT INTO u VALUES (-1)", ["u"]);
   expect(await totalOf(t, sql)).toBe(known);
@@ -49,7 +49,7 @@ test.each([
 ])("a total that depends on %s is counted every time", async (_, table, sql) => {
   await using t = await testEngine(TABLES);
   for (let time = 0; time < 10; time++) {
-    expect(await isRemembered(t, table, sql)).toBe(false);
+    expect(await isCached(t, table, sql)).toBe(false);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 });
@@ -65,10 +65,10 @@ test("values tell totals apart", async () => {
   }
 });
 
-test("while a write is under way, nothing remembered is trusted", async () => {
+test("during a write no cached total is used", async () => {
   await using t = await testEngine(TABLES);
   const sql = "SELECT id FROM t";
-  await untilRemembered(t, "t", sql);
+  await untilCached(t, "t", sql);
   await t.sql("DELETE FROM t WHERE id = -1");
   await totalOf(t, sql);
   const written = t.versions.writing(["t"]);
@@ -84,7 +84,7 @@ test("under writers that never rest, every page agrees with its total", async ()
   await using t = await testEngine("CREATE TABLE t AS SELECT range AS id FROM range(100)");
   // Every row says how many there are, so that a total from another snapshot than its page shows.
   const sql = "SELECT (SELECT count(*) FROM t) AS rows FROM t";
-  await untilRemembered(t, "t", sql);
+  await untilCached(t, "t", sql);
   let writing = true;
   let pages = 0;
   const writer = async (): Promise<void> => {

@@ -1,22 +1,22 @@
 import { openLru } from "../../../bounded/lru.ts";
 import type { Statement } from "../../../sql/statement.ts";
-import type { DataVersions } from "../database/data-versions.ts";
 import type { DependencyFinder } from "../plan/dependencies.ts";
-import { statementKey } from "../plan/statement-key.ts";
+import type { DataVersions } from "../session/data-versions.ts";
+import { statementKey } from "./read-key.ts";
 
-/** How many rows queries have, for as long as nobody can have changed that. */
+/** Row counts of queries, valid until one of their tables changes. */
 export interface TotalCache {
-  /** The same object as long as it holds: one that is kept anew is another. */
+  /** The same object as long as the entry is valid. */
   get(query: Statement): CachedTotal | undefined;
-  /** Keeps what was counted in a snapshot that was taken after `moment`, if the query is one to remember. */
+  /** Caches a count from a transaction that began after `moment`, if the query's dependencies are known. */
   keep(query: Statement, rows: number, moment: number): void;
   now(): number;
-  /** Whether what a query reads is known to be as it was at a moment. */
+  /** Whether the tables of a query are known to be unchanged since a moment. */
   unchangedSince(moment: number, query: Statement): boolean;
-  /** One of them spared a count. */
-  noteUsed(): void;
-  /** How many did. */
-  used(): number;
+  /** An entry saved a count. */
+  noteHit(): void;
+  /** How many counts were saved. */
+  hits(): number;
 }
 
 export interface CachedTotal {
@@ -35,7 +35,7 @@ const MAX_ENTRY_BYTES = 256 * 1024;
 /** A total itself; the names of its tables are those that the dependencies hold. */
 const TOTAL_BYTES = 80;
 
-export function rememberedTotals(versions: DataVersions, dependencies: DependencyFinder): TotalCache {
+export function openTotalCache(versions: DataVersions, dependencies: DependencyFinder): TotalCache {
   const totals = openLru<TotalCacheEntry>({
     maxBytes: MAX_BYTES,
     maxEntryBytes: MAX_ENTRY_BYTES,
@@ -52,17 +52,17 @@ export function rememberedTotals(versions: DataVersions, dependencies: Dependenc
       return undefined;
     },
     keep(query, rows, moment) {
-      // What a query depends on is found out once, beside the answer that is on its way.
+      // Dependencies are found once per query, without delaying the response.
       void dependencies.of(query).then(({ tables }) => {
         if (tables === undefined || !versions.unchangedSince(moment, tables)) return;
         totals.set(statementKey(query), { rows, moment, tables });
       });
     },
     now: versions.now,
-    noteUsed() {
+    noteHit() {
       used++;
     },
-    used: () => used,
+    hits: () => used,
     unchangedSince(moment, query) {
       const tables = dependencies.known(query.sql)?.tables;
       return tables !== undefined && versions.unchangedSince(moment, tables);

@@ -2,33 +2,33 @@ import duckdb from "@duckdb/node-bindings";
 import type { Statement } from "../../../sql/statement.ts";
 import type { Window } from "../../engine.ts";
 import type { Session } from "../session/session.ts";
-import type { ReadMemory } from "./read-memory.ts";
+import type { QueryHints } from "./query-hints.ts";
 import { extendQuery, wrapQuery } from "./wrap-query.ts";
 
-/** The wanted part of a query, prepared. Undefined for what cannot stand in a sub-query: PRAGMA, CALL, EXPLAIN. */
+/** The wanted part of a query, prepared. Undefined for what cannot be a sub-query: PRAGMA, CALL, EXPLAIN. */
 export async function windowedQuery(
   query: Statement,
   window: Window,
-  { session, memory }: { readonly session: Session; readonly memory: ReadMemory },
+  { session, hints }: { readonly session: Session; readonly hints: QueryHints },
 ): Promise<Statement | undefined> {
-  const form = memory.form.get(query.sql);
+  const form = hints.form.get(query.sql);
   if (form === "alone") return undefined;
   const extended = form === "wrapped" ? undefined : extendQuery(query, window);
   if (extended !== undefined && (await isPrepared(extended, session))) return extended;
   const wrapped = wrapQuery(query, window);
   if (await isPrepared(wrapped, session)) {
-    memory.form.set(query.sql, "wrapped");
+    hints.form.set(query.sql, "wrapped");
     return wrapped;
   }
   // When the query as it was written fails too, its own error is the one to show.
   await session.prepare(query.sql);
-  memory.form.set(query.sql, "alone");
+  hints.form.set(query.sql, "alone");
   return undefined;
 }
 
 async function isPrepared({ sql }: Statement, session: Session): Promise<boolean> {
   try {
-    // `WITH ... INSERT ... SELECT` takes a LIMIT as well, and is not to be run outside of a transaction.
+    // `WITH ... INSERT ... SELECT` accepts a LIMIT too, but must not run outside a transaction.
     return duckdb.prepared_statement_type(await session.prepare(sql)) === duckdb.StatementType.SELECT;
   } catch {
     session.cancellation.check();

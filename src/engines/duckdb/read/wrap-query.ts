@@ -1,4 +1,4 @@
-import type { BoundValue, Statement } from "../../../sql/statement.ts";
+import { integerValue, type Statement } from "../../../sql/statement.ts";
 import type { Window } from "../../engine.ts";
 
 /** The query as a table, from which the wanted part is read. The newline ends a comment that the query may end with. */
@@ -27,18 +27,16 @@ export function countQuery({ sql, values }: Statement): Statement {
 function withWindow({ sql, values }: Statement, { limit, offset }: Window): Statement {
   const next = `$${values.length + 1}`;
   if (limit === undefined) {
-    return offset === 0 ? { sql, values } : { sql: `${sql}\nOFFSET ${next}`, values: [...values, whole(offset)] };
+    return offset === 0
+      ? { sql, values }
+      : { sql: `${sql}\nOFFSET ${next}`, values: [...values, integerValue(offset)] };
   }
   // DuckDB keeps the plan of a statement without parameters, and plans one with parameters at every execution. So first
   // pages of a query without values get their limit in the text: that is about twice as fast.
   if (offset === 0 && values.length === 0) return { sql: `${sql}\nLIMIT ${limit}`, values };
-  if (offset === 0) return { sql: `${sql}\nLIMIT ${next}`, values: [...values, whole(limit)] };
+  if (offset === 0) return { sql: `${sql}\nLIMIT ${next}`, values: [...values, integerValue(limit)] };
   return {
     sql: `${sql}\nLIMIT ${next} OFFSET $${values.length + 2}`,
-    values: [...values, whole(limit), whole(offset)],
+    values: [...values, integerValue(limit), integerValue(offset)],
   };
-}
-
-function whole(number: number): BoundValue {
-  return { type: "BIGINT", value: BigInt(number) };
 }

@@ -5,30 +5,30 @@ import type { BoundValue } from "../../../sql/statement.ts";
 export function bindValues(
   statement: duckdb.PreparedStatement,
   values: readonly BoundValue[],
-  asked: readonly AskedType[] = [],
+  types: readonly ParameterType[] = [],
 ): void {
   values.forEach((bound, index) => {
-    if (!bindAsAsked(statement, index + 1, bound, asked[index])) bindValue(statement, index + 1, bound);
+    if (!bindAsParameterType(statement, index + 1, bound, types[index])) bindValue(statement, index + 1, bound);
   });
 }
 
 const LONG_VALUES = 64 * 1024;
 
-/** Whether values take more memory than it is worth to keep the statement that they are bound to. */
+/** Whether values take so much memory that their statement should not be cached. */
 export function hasLongValues(values: readonly BoundValue[]): boolean {
   let length = 0;
   for (const { value } of values) if (typeof value === "string") length += value.length;
   return length > LONG_VALUES;
 }
 
-/** A type that the column behind a parameter has; undefined where it makes no difference to us. */
-export type AskedType = "INTEGER" | { readonly width: number; readonly scale: number } | undefined;
+/** The type that DuckDB expects for a parameter; undefined where it makes no difference. */
+export type ParameterType = "INTEGER" | { readonly width: number; readonly scale: number } | undefined;
 
 /**
- * What the parameters of a statement are wanted as. DuckDB plans a statement anew for values of another type, which takes
- * longer than the insert of a row. Only true before the first execution.
+ * The types that DuckDB expects for parameters. It replans a statement for values of another type, which takes
+ * longer than the insert of a row. Only valid before the first execution.
  */
-export function askedTypes(statement: duckdb.PreparedStatement): readonly AskedType[] {
+export function parameterTypes(statement: duckdb.PreparedStatement): readonly ParameterType[] {
   return Array.from({ length: duckdb.nparams(statement) }, (_, index) => {
     switch (duckdb.param_type(statement, index + 1)) {
       case duckdb.Type.INTEGER:
@@ -43,25 +43,25 @@ export function askedTypes(statement: duckdb.PreparedStatement): readonly AskedT
   });
 }
 
-/** Whether the same value could be bound in the type that is wanted. */
-function bindAsAsked(
+/** Whether the value could be bound in the expected type. */
+function bindAsParameterType(
   statement: duckdb.PreparedStatement,
   index: number,
   { type, value }: BoundValue,
-  asked: AskedType,
+  wanted: ParameterType,
 ): boolean {
-  if (asked === undefined || value === null) return false;
-  if (asked === "INTEGER") {
+  if (wanted === undefined || value === null) return false;
+  if (wanted === "INTEGER") {
     const whole = type === "BIGINT" ? BigInt(value) : undefined;
     if (whole === undefined || whole !== BigInt.asIntN(32, whole)) return false;
     duckdb.bind_int32(statement, index, Number(whole));
     return true;
   }
   const decimal = type === "DECIMAL" ? decimalOf(String(value)) : undefined;
-  if (decimal === undefined || decimal.scale > asked.scale) return false;
-  const unscaled = decimal.value * 10n ** BigInt(asked.scale - decimal.scale);
-  if (unscaled.toString().replace("-", "").length > asked.width) return false;
-  duckdb.bind_decimal(statement, index, { ...asked, value: unscaled });
+  if (decimal === undefined || decimal.scale > wanted.scale) return false;
+  const unscaled = decimal.value * 10n ** BigInt(wanted.scale - decimal.scale);
+  if (unscaled.toString().replace("-", "").length > wanted.width) return false;
+  duckdb.bind_decimal(statement, index, { ...wanted, value: unscaled });
   return true;
 }
 
@@ -103,7 +103,7 @@ interface Parsed<T> {
   readonly bind: (statement: duckdb.PreparedStatement, index: number, value: T) => void;
 }
 
-/** A text that is not of the plain form is left to DuckDB, which reads it as it reads a literal. */
+/** A string in another form is left to DuckDB, which parses it like a literal. */
 function bindParsed<T>(statement: duckdb.PreparedStatement, index: number, { text, parsed, bind }: Parsed<T>): void {
   if (parsed === undefined) duckdb.bind_varchar(statement, index, text);
   else bind(statement, index, parsed);
@@ -114,7 +114,7 @@ const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 function daysOf(text: string): duckdb.Date_ | undefined {
   const [, year, month, day] = DATE.exec(text) ?? [];
   if (year === undefined) return undefined;
-  // setUTCFullYear and not Date.UTC: the latter takes the years 0 to 99 for 1900 to 1999.
+  // Not Date.UTC, which maps the years 0 to 99 to 1900 to 1999.
   const time = new Date(0).setUTCFullYear(Number(year), Number(month) - 1, Number(day));
   return new Date(time).toISOString().startsWith(text) ? { days: time / 86_400_000 } : undefined;
 }
@@ -136,7 +136,7 @@ function decimalOf(text: string): duckdb.Decimal | undefined {
   const digits = whole.replace(/^0+/, "") + fraction;
   if (sign === undefined || whole + fraction === "" || digits.length > MAX_DECIMAL_DIGITS) return undefined;
   const unscaled = BigInt(digits === "" ? "0" : digits);
-  // One digit before the point where there is room: DuckDB shows a DECIMAL(1,1) as `.5`.
+  // One digit before the point where possible: DuckDB shows a DECIMAL(1,1) as `.5`.
   const width = Math.min(Math.max(digits.length, fraction.length + 1), MAX_DECIMAL_DIGITS);
   return { width, scale: fraction.length, value: sign === "-" ? -unscaled : unscaled };
 }

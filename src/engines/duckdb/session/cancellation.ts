@@ -3,16 +3,16 @@ import type { StopSignal } from "../../engine.ts";
 import { isDurable } from "../messages.ts";
 
 /**
- * The ways out of a read before its end: the caller's signal, or the engine that closes. A read does one thing at a
- * time, so one listener is enough, and the signal is asked for its (slow) events once per read.
+ * What can stop a read early: the caller's signal, or the engine that closes. A read does one thing at a
+ * time, so one listener is enough, and the (slow) listener on the signal is added once per read.
  */
 export interface Cancellation {
   /** Throws the reason once cancelled. */
   check(): void;
-  /** Called when it happens, or at once when it has; undefined takes the listener away. */
+  /** Called on cancellation, or at once if cancelled; undefined removes the listener. */
   listen(listener: (() => void) | undefined): void;
   cancel(reason: unknown): void;
-  /** The read is over: nobody listens any more. */
+  /** The read is over: removes all listeners. */
   end(): void;
 }
 
@@ -62,7 +62,7 @@ export async function interruptible<T>(
   return value;
 }
 
-/** The same for a call that cannot be undone: when it was quicker than the interrupt, its outcome counts. */
+/** The same for a call that cannot be undone: if it finished before the interrupt, its result counts. */
 export async function unlessDone<T>(
   connection: duckdb.Connection,
   cancellation: Cancellation,
@@ -85,27 +85,17 @@ export async function unlessDone<T>(
   }
 }
 
-/** Waits for something that others wait for as well: cancelled, this one goes and the work goes on. */
+/** Waits for shared work: when cancelled, only this caller stops waiting. */
 export function abandonable<T>(cancellation: Cancellation, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const leave = (): void => {
+    cancellation.listen(() => {
       try {
         cancellation.check();
       } catch (reason) {
         reject(reason);
       }
-    };
-    cancellation.listen(leave);
-    // The listener goes before whoever waits goes on: the next step sets its own.
-    work.then(
-      (value) => {
-        cancellation.listen(undefined);
-        resolve(value);
-      },
-      (error: unknown) => {
-        cancellation.listen(undefined);
-        reject(error);
-      },
-    );
+    });
+    // Remove the listener before the caller continues: its next step sets its own.
+    work.finally(() => cancellation.listen(undefined)).then(resolve, reject);
   });
 }

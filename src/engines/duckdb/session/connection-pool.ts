@@ -1,12 +1,12 @@
 import duckdb from "@duckdb/node-bindings";
 import { type Lru, openLru } from "../../../bounded/lru.ts";
-import type { DataVersions } from "../database/data-versions.ts";
+import type { DataVersions } from "./data-versions.ts";
 import type { SessionSettings } from "./session-settings.ts";
 
-/** One connection of DuckDB, for one user at a time, with the statements that it has prepared. */
+/** A DuckDB connection, for one query at a time, with its prepared statements. */
 export interface PooledConnection {
   readonly native: duckdb.Connection;
-  /** By SQL text. DuckDB re-binds them by itself when tables or files change. */
+  /** By SQL text. DuckDB rebinds them itself when tables or files change. */
   readonly statements: Lru<duckdb.PreparedStatement>;
 }
 
@@ -15,7 +15,7 @@ export interface ConnectionPool {
   take(): Promise<PooledConnection>;
   /** Takes back a connection without an open transaction. */
   giveBack(connection: PooledConnection): void;
-  /** Takes back a connection that nobody must use again. */
+  /** Takes back a connection that must not be used again. */
   discard(connection: PooledConnection): void;
   /**
    * Drops every prepared statement, or those that mention one of these names (in lower case): needed after DDL, because DuckDB
@@ -36,14 +36,14 @@ export interface PoolOptions {
 }
 
 const MIB = 1024 * 1024;
-/** What prepared statements may take on all connections together, as far as it can be estimated. */
+/** The estimated memory that prepared statements may take on all connections together. */
 const STATEMENT_BYTES = 512 * MIB;
 /** On one connection: 64 of them at least, and 256 at most. */
 const LEAST_PER_CONNECTION = 4 * MIB;
 const MOST_PER_CONNECTION = 16 * MIB;
 /** What DuckDB takes for the plan of one, between 10 KiB for a look-up and 170 KiB for an aggregation over a join. */
 const PLAN_BYTES = 64 * 1024;
-/** A connection that has missed more forgets everything. */
+/** A connection that has missed more drops all statements. */
 const MOST_FORGOTTEN = 100;
 
 interface Connection extends PooledConnection {
@@ -52,10 +52,10 @@ interface Connection extends PooledConnection {
 }
 
 export function openConnectionPool({ database, settings, versions, maxIdle, macros }: PoolOptions): ConnectionPool {
-  // The one used last is taken first: its statements are warm, and spare ones stay out of the way.
+  // The one used last is taken first: its statements are warm.
   const idle: Connection[] = [];
   const lent = new Set<PooledConnection>();
-  /** What was to be forgotten, in order; connections catch up with it when they are taken. */
+  /** What was dropped, in order; connections catch up when they are taken. */
   let forgotten: (readonly string[] | "all")[] = [];
   let generation = 0;
   let closed: (() => void) | undefined;
@@ -140,7 +140,7 @@ function namesIn(forgotten: readonly (readonly string[] | "all")[]): readonly st
   return [...names];
 }
 
-/** Whether a statement may mean one of these names. */
+/** Whether a statement may refer to one of these names. */
 export function mentions(sql: string, names: readonly string[]): boolean {
   const text = sql.toLowerCase();
   return names.some((name) => text.includes(name));

@@ -9,7 +9,7 @@ export interface ExtractedStatements {
 /** Rejects with DuckDB's parser error. A text without any statement has none. */
 export async function extractStatements(connection: duckdb.Connection, sql: string): Promise<ExtractedStatements> {
   const found = await duckdb.extract_statements(connection, sql).catch((error: unknown) => {
-    // The bindings' way of saying that there is no statement, only blanks and comments.
+    // What the bindings throw for a text of blanks and comments.
     if (error instanceof Error && error.message === "Error in native callback") return undefined;
     throw error;
   });

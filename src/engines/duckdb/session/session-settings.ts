@@ -3,7 +3,7 @@ import { extractStatements } from "./extract-statements.ts";
 
 /**
  * `SET` and `USE` change only the connection that runs them, but the author of an `init` means every query of the
- * service. So they are remembered here and repeated on each connection of the pool.
+ * service. So they are recorded here and repeated on each connection of the pool.
  */
 export interface SessionSettings {
   /** Statement `index` of the text `sql`. */
@@ -31,8 +31,8 @@ export function sessionSettings(): SessionSettings {
           await duckdb.execute_prepared(statement);
           duckdb.destroy_prepare_sync(statement);
         } catch {
-          // It worked where it was written. Here it may be too late (`SET lock_configuration` came after it), and
-          // then a global setting holds already; no reason to refuse every query.
+          // It worked in the `init`. Here it may be too late (`SET lock_configuration` came after it), but
+          // then the global setting applies anyway: no reason to reject every query.
         }
       }
       return upTo;

@@ -1,12 +1,13 @@
 import duckdb from "@duckdb/node-bindings";
+import { errorMessage } from "../../../error-message.ts";
 import type { Statement } from "../../../sql/statement.ts";
-import { isDurable, messageOf } from "../messages.ts";
-import { CHANGES_NAMES, CHANGES_ROWS, LEAVES_NOTHING, MAKES_TEMPORARY, RUNS_ONCE } from "../plan/statement-kinds.ts";
-import { type AskedType, askedTypes, bindValues, hasLongValues } from "./bind-values.ts";
+import { isDurable } from "../messages.ts";
+import { bindValues, hasLongValues, type ParameterType, parameterTypes } from "./bind-values.ts";
 import { type Cancellation, interruptible, unlessDone } from "./cancellation.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
 import { extractStatements } from "./extract-statements.ts";
 import type { SlotRequest, Slots } from "./slots.ts";
+import { CHANGES_NAMES, CHANGES_ROWS, LEAVES_NOTHING, MAKES_TEMPORARY, RUNS_ONCE } from "./statement-kinds.ts";
 
 /** One read or write at work: a connection of its own, a slot while native code runs, and a way to stop. */
 export interface Session {
@@ -24,18 +25,18 @@ export interface Session {
   /** Runs until the first rows are there. */
   stream(statement: Statement): Promise<duckdb.Result>;
   fetch(result: duckdb.Result): Promise<duckdb.DataChunk | undefined>;
-  /** Whether a stream of this transaction ended with an error: DuckDB tells nobody, but refuses whatever comes next. */
+  /** Whether a stream of this transaction failed: DuckDB does not report it, but rejects the next statement. */
   failed(): Promise<boolean>;
-  /** Everything from here on sees one snapshot, and is rolled back unless somebody commits it. */
+  /** Begins a transaction, which is rolled back unless it is committed. */
   begin(): Promise<void>;
   rollback(): Promise<void>;
-  /** Makes everything since `begin` durable. Not interrupted: whoever waits for it gets to know what became of it. */
+  /** Makes everything since `begin` durable. It is not interrupted, so the caller learns the outcome. */
   commit(): Promise<void>;
   inTransaction(): boolean;
-  /** Gives the slot away while the consumer is busy with what it has. */
+  /** Releases the slot while the consumer processes rows. */
   pause(): void;
   resume(): Promise<void>;
-  /** Gives back everything. Never rejects; what comes after the first call does nothing. */
+  /** Releases everything. Never rejects; later calls do nothing. */
   end(): Promise<void>;
   ended(): boolean;
   /** The statement that ran last, or tried to. */
@@ -46,34 +47,34 @@ export interface Session {
 const plannedAt = new WeakMap<duckdb.PreparedStatement, number>();
 const MOST_PLANS = 3;
 
-/** What changes rows is asked once what it would like to be bound. */
-const askedOf = new WeakMap<duckdb.PreparedStatement, readonly AskedType[]>();
+/** The parameter types of statements that change rows. */
+const parameterTypesOf = new WeakMap<duckdb.PreparedStatement, readonly ParameterType[]>();
 
 export interface SessionOptions {
   readonly pool: ConnectionPool;
   readonly slots: Slots;
-  readonly seat: SlotRequest;
+  readonly request: SlotRequest;
   readonly cancellation: Cancellation;
   /** A commit is durable, and the checkpoint that DuckDB made after it failed. */
   readonly checkpointFailed: (error: unknown) => void;
 }
 
-/** The caller has entered the slots; the session leaves them, and ends the cancellation. */
+/** The caller has taken a slot; the session releases it, and ends the cancellation. */
 export async function openSession(options: SessionOptions): Promise<Session> {
-  const { pool, slots, seat, cancellation } = options;
+  const { pool, slots, request, cancellation } = options;
   const connection = await pool.take().catch((error: unknown) => {
-    slots.release(seat);
-    slots.leave(seat);
+    slots.release(request);
+    slots.leave(request);
     throw error;
   });
   const { native, statements } = connection;
-  /** Planned in the transaction that is open: nothing that it sees came later. */
+  /** Statements that were planned in the open transaction. */
   let plannedInside = new WeakSet<duckdb.PreparedStatement>();
   let holdsSlot = true;
   let inTransaction = false;
   let clean = true;
   let changesNames = false;
-  /** A rollback takes temporary things away, a commit does not. */
+  /** A rollback drops temporary objects, a commit does not. */
   let makesTemporary = false;
   let hasWritten = false;
   let ended: Promise<void> | undefined;
@@ -81,7 +82,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
 
   async function prepare(sql: string): Promise<duckdb.PreparedStatement> {
     const known = statements.get(sql);
-    if (known !== undefined && isTrue(known)) return known;
+    if (known !== undefined && isPlanCurrent(known)) return known;
     statements.delete(sql);
     const moment = pool.versions.now();
     try {
@@ -90,25 +91,25 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       if (duckdb.nparams(statement) === 0) plannedAt.set(statement, moment);
       if (inTransaction) plannedInside.add(statement);
       const type = duckdb.prepared_statement_type(statement);
-      if (CHANGES_ROWS.has(type)) askedOf.set(statement, askedTypes(statement));
+      if (CHANGES_ROWS.has(type)) parameterTypesOf.set(statement, parameterTypes(statement));
       clean &&= LEAVES_NOTHING.has(type);
       changesNames ||= CHANGES_NAMES.has(type);
       makesTemporary ||= type === duckdb.StatementType.CREATE && MAKES_TEMPORARY.test(sql);
       return statement;
     } catch (error) {
-      if (!messageOf(error).includes("Cannot prepare multiple statements")) throw error;
+      if (!errorMessage(error).includes("Cannot prepare multiple statements")) throw error;
       return await prepareExpanded(sql);
     }
   }
 
-  /** DuckDB makes several statements of some, such as PIVOT: a temporary type from the data, then the query. */
+  /** DuckDB expands some statements, such as PIVOT: a temporary type from the data, then the query. */
   async function prepareExpanded(sql: string): Promise<duckdb.PreparedStatement> {
     await begin();
     changesNames = true;
     makesTemporary = true;
     const parts = await extractStatements(native, sql);
     let statement = await parts.prepare(0);
-    // Around what is more than a query it sets how errors end the transaction, and sets that back; ours ends by any.
+    // Around other statements it sets and resets how errors end the transaction; here, any error ends it.
     const wrapped = duckdb.prepared_statement_type(statement) === duckdb.StatementType.SET;
     if (wrapped) statement = await parts.prepare(1);
     for (let index = wrapped ? 2 : 1; index < parts.count - (wrapped ? 1 : 0); index++) {
@@ -120,10 +121,10 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   }
 
   /**
-   * Whether the plan of a statement fits the data. DuckDB plans one with parameters for each execution, and keeps the plan of
-   * one without: made from the smallest and largest values of columns at that time, it may miss rows that came later.
+   * Whether the plan of a statement matches the data. DuckDB replans a statement with parameters at each execution, and keeps
+   * the plan of one without. That depends on the column statistics of its time, and may miss later rows.
    */
-  function isTrue(statement: duckdb.PreparedStatement): boolean {
+  function isPlanCurrent(statement: duckdb.PreparedStatement): boolean {
     const moment = plannedAt.get(statement);
     return moment === undefined || plannedInside.has(statement) || (!hasWritten && pool.versions.quietSince(moment));
   }
@@ -136,19 +137,19 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     for (let tries = 1; ; tries++) {
       const prepared = await prepare(statement.sql);
       const repeatable = duckdb.prepared_statement_type(prepared) === duckdb.StatementType.SELECT;
-      // What changes data cannot be run a second time: its plan is made in the transaction in which it runs.
+      // A statement that changes data cannot run twice: it is planned in the transaction in which it runs.
       if (!repeatable && inTransaction && plannedAt.has(prepared) && !plannedInside.has(prepared)) {
         statements.delete(statement.sql);
         continue;
       }
       const result = await runPrepared(prepared, statement, execute);
       if (!repeatable && inTransaction) {
-        // Plans from before do not know what this has changed.
+        // Earlier plans do not reflect this change.
         hasWritten = true;
         plannedInside = new WeakSet();
       }
-      if (!repeatable || isTrue(prepared)) return result;
-      // Somebody wrote between the plan and the snapshot. If that goes on, both come from one transaction.
+      if (!repeatable || isPlanCurrent(prepared)) return result;
+      // A write came between planning and execution. If that happens repeatedly, both run in one transaction.
       if (tries === MOST_PLANS) await begin();
     }
   }
@@ -160,9 +161,9 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     guarded: typeof interruptible = interruptible,
   ): Promise<duckdb.Result> {
     try {
-      bindValues(prepared, values, askedOf.get(prepared));
+      bindValues(prepared, values, parameterTypesOf.get(prepared));
       const result = await guarded(native, cancellation, () => execute(prepared));
-      // A prepared statement holds the values that were bound last for as long as it is kept.
+      // A cached statement keeps the values that were bound last.
       if (hasLongValues(values)) statements.delete(sql);
       return result;
     } catch (error) {
@@ -186,14 +187,14 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   }
 
   async function executeThenCommit(statement: Statement): Promise<duckdb.Result> {
-    // A plan that was made before the transaction may not fit the data that it sees.
+    // A plan from before the transaction may not match its data.
     await begin();
     const result = await run(statement, duckdb.execute_prepared);
     await commit();
     return result;
   }
 
-  /** For our own statements: quick, and not interruptible, because the state of the transaction hangs on them. */
+  /** For transaction control: quick, and not interruptible, because the state of the transaction depends on it. */
   async function control(sql: "BEGIN" | "COMMIT" | "ROLLBACK" | "SELECT 1"): Promise<void> {
     let statement = statements.get(sql);
     if (statement === undefined) {
@@ -203,23 +204,25 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     await duckdb.execute_prepared(statement);
   }
 
+  function setInTransaction(isOpen: boolean): void {
+    inTransaction = isOpen;
+    hasWritten = false;
+    plannedInside = new WeakSet();
+  }
+
   async function begin(): Promise<void> {
     if (inTransaction) return;
     cancellation.check();
-    inTransaction = true;
-    hasWritten = false;
-    plannedInside = new WeakSet();
+    setInTransaction(true);
     await control("BEGIN");
   }
 
   async function rollback(): Promise<void> {
     if (!inTransaction) return;
-    inTransaction = false;
-    hasWritten = false;
-    plannedInside = new WeakSet();
+    setInTransaction(false);
     try {
       await control("ROLLBACK");
-      // DuckDB does not notice that a temporary table went and came again.
+      // DuckDB does not notice that a temporary table was dropped and recreated.
       if (changesNames) statements.clear();
       changesNames = false;
       makesTemporary = false;
@@ -231,13 +234,11 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   async function commit(): Promise<void> {
     if (!inTransaction) return;
     cancellation.check();
-    // Whether it works or not, the transaction is over then.
-    inTransaction = false;
-    hasWritten = false;
-    plannedInside = new WeakSet();
+    // The transaction ends, whether the commit succeeds or not.
+    setInTransaction(false);
     if (makesTemporary) clean = false;
     await control("COMMIT").catch((error: unknown) => {
-      // Only the checkpoint after it failed: reported as a failure, the client would send the write again.
+      // Only the checkpoint failed. If that were reported as a failure, the client would repeat the write.
       if (!isDurable(error)) throw error;
       noteDurable(error);
     });
@@ -248,24 +249,17 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     options.checkpointFailed(error);
   }
 
-  async function failed(): Promise<boolean> {
-    return await control("SELECT 1").then(
-      () => false,
-      () => true,
-    );
-  }
-
   async function finish(): Promise<void> {
     cancellation.end();
     await rollback();
     if (clean) pool.giveBack(connection);
     else pool.discard(connection);
-    slots.release(seat);
+    slots.release(request);
     pause();
   }
 
   function pause(): void {
-    if (holdsSlot) slots.leave(seat);
+    if (holdsSlot) slots.leave(request);
     holdsSlot = false;
   }
 
@@ -280,14 +274,18 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       const chunk = await interruptible(native, cancellation, () => duckdb.fetch_chunk(result));
       return chunk === null || duckdb.data_chunk_get_size(chunk) === 0 ? undefined : chunk;
     },
-    failed,
+    failed: () =>
+      control("SELECT 1").then(
+        () => false,
+        () => true,
+      ),
     begin,
     rollback,
     commit,
     inTransaction: () => inTransaction,
     pause,
     async resume() {
-      await slots.reenter(seat, cancellation);
+      await slots.reenter(request, cancellation);
       holdsSlot = true;
     },
     end() {

@@ -6,25 +6,25 @@ import { cancellationOf } from "./cancellation.ts";
 import { openSlots, type SlotRequest, type Slots, type SlotsOptions } from "./slots.ts";
 
 const gone = new RequestFailure({ kind: "cancelled" });
-const lane = (name: string, maxConcurrency?: number): QueueGroup => ({ name, maxConcurrency });
+const group = (name: string, maxConcurrency?: number): QueueGroup => ({ name, maxConcurrency });
 
 /** A call on its way: it waits, runs until it is told to leave, or was turned away. */
 interface Call {
-  readonly seat: SlotRequest;
+  readonly request: SlotRequest;
   state(): "waits" | "runs" | "refused" | "cancelled";
   cancel(): void;
   leave(): void;
 }
 
 function call(slots: Slots, of: QueueGroup, connections: readonly string[] = []): Call {
-  const seat = slots.seat(of, connections);
+  const request = slots.request(of, connections);
   const controller = new AbortController();
   let state: ReturnType<Call["state"]> = "waits";
   const settle = (error: unknown): void => {
     state = error === gone ? "cancelled" : "refused";
   };
   try {
-    const turn = slots.enter(seat, cancellationOf(controller.signal));
+    const turn = slots.enter(request, cancellationOf(controller.signal));
     if (turn === undefined) state = "runs";
     else
       turn.then(() => {
@@ -34,19 +34,19 @@ function call(slots: Slots, of: QueueGroup, connections: readonly string[] = [])
     settle(error);
   }
   return {
-    seat,
+    request,
     state: () => state,
     cancel: () => controller.abort(gone),
     leave() {
-      slots.release(seat);
-      slots.leave(seat);
+      slots.release(request);
+      slots.leave(request);
     },
   };
 }
 
 const calls = (count: number, make: () => Call): readonly Call[] => Array.from({ length: count }, make);
 const running = (all: readonly Call[]): number => all.filter((each) => each.state() === "runs").length;
-/** Whoever was let in has noticed. */
+/** Lets admitted calls continue. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 function opened(options: Partial<SlotsOptions> = {}): Slots & { pass(ms: number): void } {
@@ -61,9 +61,9 @@ function opened(options: Partial<SlotsOptions> = {}): Slots & { pass(ms: number)
 }
 
 describe("fair shares", () => {
-  test("a lane alone has all slots, and its calls come in order", async () => {
+  test("a group alone has all slots, and its calls come in order", async () => {
     const slots = opened();
-    const all = calls(7, () => call(slots, lane("a")));
+    const all = calls(7, () => call(slots, group("a")));
     expect(all.map((each) => each.state())).toEqual(["runs", "runs", "runs", "runs", "waits", "waits", "waits"]);
     for (const expected of [5, 6, 7]) {
       all[expected - 5]?.leave();
@@ -73,10 +73,10 @@ describe("fair shares", () => {
     }
   });
 
-  test("whoever comes beside a flood waits for one query at most, and gets an equal part", async () => {
+  test("a group beside a flood waits for one query at most, and gets an equal share", async () => {
     const slots = opened({ size: 2 });
-    const flood = calls(100, () => call(slots, lane("slow")));
-    const others = calls(10, () => call(slots, lane("quick")));
+    const flood = calls(100, () => call(slots, group("slow")));
+    const others = calls(10, () => call(slots, group("quick")));
     expect([running(flood), running(others)]).toEqual([2, 0]);
     flood[0]?.leave();
     await settled();
@@ -90,11 +90,11 @@ describe("fair shares", () => {
     expect(running(flood)).toBe(2 - 1 + 1);
   });
 
-  test("three lanes, ten slots: three each, whoever came first, and one for whoever else may come", async () => {
+  test("three groups, ten slots: three each, whichever came first, and one is reserved", async () => {
     const slots = opened({ size: 10 });
-    const first = calls(50, () => call(slots, lane("a")));
-    const second = calls(50, () => call(slots, lane("b")));
-    const third = calls(50, () => call(slots, lane("c")));
+    const first = calls(50, () => call(slots, group("a")));
+    const second = calls(50, () => call(slots, group("b")));
+    const third = calls(50, () => call(slots, group("c")));
     const order = [first, second, third];
     // Everything that runs ends and others come, many times.
     for (let round = 0; round < 12; round++) {
@@ -104,68 +104,68 @@ describe("fair shares", () => {
         (each as { state: Call["state"] }).state = () => "refused";
       }
       await settled();
-      if (round > 1 && round < 10) for (const lanes of order) expect(running(lanes)).toBe(3);
+      if (round > 1 && round < 10) for (const groups of order) expect(running(groups)).toBe(3);
     }
   });
 
   test("where others have been lately, a flood leaves a slot for them", async () => {
     const slots = opened({ size: 8 });
-    call(slots, lane("quick")).leave();
-    const flood = calls(20, () => call(slots, lane("slow")));
+    call(slots, group("quick")).leave();
+    const flood = calls(20, () => call(slots, group("slow")));
     expect(running(flood)).toBe(7);
-    const quick = call(slots, lane("quick"));
+    const quick = call(slots, group("quick"));
     expect(quick.state()).toBe("runs");
     // The second one has to wait: the slot is for those who have none.
-    expect(call(slots, lane("quick")).state()).toBe("waits");
-    expect(call(slots, lane("third")).state()).toBe("waits");
+    expect(call(slots, group("quick")).state()).toBe("waits");
+    expect(call(slots, group("third")).state()).toBe("waits");
     quick.leave();
     await settled();
     expect([running(flood), slots.running()]).toEqual([7, 8]);
   });
 
-  test("nobody came for long: a lane has all of them again", () => {
+  test("with no other group for long, a group has all slots again", () => {
     const slots = opened({ size: 8 });
-    call(slots, lane("quick")).leave();
+    call(slots, group("quick")).leave();
     slots.pass(60_000);
-    expect(running(calls(20, () => call(slots, lane("slow"))))).toBe(8);
+    expect(running(calls(20, () => call(slots, group("slow"))))).toBe(8);
   });
 
-  test("what has begun goes on before what has not, in its own lane", async () => {
+  test("what has begun goes on before what has not, in its own group", async () => {
     const slots = opened({ size: 1 });
-    const stream = call(slots, lane("a"));
-    slots.leave(stream.seat);
-    const second = call(slots, lane("a"));
-    const third = call(slots, lane("a"));
-    const back = slots.reenter(stream.seat, cancellationOf(new AbortController().signal));
+    const stream = call(slots, group("a"));
+    slots.leave(stream.request);
+    const second = call(slots, group("a"));
+    const third = call(slots, group("a"));
+    const back = slots.reenter(stream.request, cancellationOf(new AbortController().signal));
     second.leave();
     await back;
     expect([slots.running(), third.state()]).toEqual([1, "waits"]);
   });
 });
 
-describe("bounds of lanes and connections", () => {
-  test("max-concurrency of a lane; the others are not in its way, nor it in theirs", async () => {
+describe("bounds of groups and connections", () => {
+  test("max-concurrency of a group; the others are not in its way, nor it in theirs", async () => {
     const slots = opened({ size: 8 });
-    const bounded = calls(5, () => call(slots, lane("report", 2)));
+    const bounded = calls(5, () => call(slots, group("report", 2)));
     expect(running(bounded)).toBe(2);
-    expect(call(slots, lane("quick")).state()).toBe("runs");
+    expect(call(slots, group("quick")).state()).toBe("runs");
     bounded[0]?.leave();
     await settled();
     expect([bounded[2]?.state(), bounded[3]?.state()]).toEqual(["runs", "waits"]);
   });
 
-  test("max-concurrency of a connection counts calls of all lanes, to their very end", async () => {
-    const slots = opened({ size: 8, sources: new Map([["pg", 1]]) });
-    const stream = call(slots, lane("rows"), ["pg"]);
-    const other = call(slots, lane("other"), ["other", "pg", "pg"]);
-    const free = call(slots, lane("free"), ["other"]);
+  test("max-concurrency of a connection counts calls of all groups, to their very end", async () => {
+    const slots = opened({ size: 8, limits: new Map([["pg", 1]]) });
+    const stream = call(slots, group("rows"), ["pg"]);
+    const other = call(slots, group("other"), ["other", "pg", "pg"]);
+    const free = call(slots, group("free"), ["other"]);
     expect([stream.state(), other.state(), free.state()]).toEqual(["runs", "waits", "runs"]);
     // Its client reads slowly: it holds no slot, but the source still has its query.
-    slots.leave(stream.seat);
+    slots.leave(stream.request);
     await settled();
     expect([slots.running(), other.state()]).toEqual([1, "waits"]);
-    expect(slots.tryEnter(slots.seat(lane("rows"), ["pg"]))).toBe(false);
-    slots.release(stream.seat);
+    expect(slots.tryEnter(slots.request(group("rows"), ["pg"]))).toBe(false);
+    slots.release(stream.request);
     await settled();
     expect([slots.running(), other.state()]).toEqual([2, "runs"]);
   });
@@ -174,29 +174,29 @@ describe("bounds of lanes and connections", () => {
 describe("beyond the bound", () => {
   test("a fixed bound: as many wait, the next is refused at once", () => {
     const slots = opened({ size: 1, maxWaiting: 2 });
-    const all = calls(4, () => call(slots, lane("a")));
+    const all = calls(4, () => call(slots, group("a")));
     expect(all.map((each) => each.state())).toEqual(["runs", "waits", "waits", "refused"]);
     expect(slots.waiting()).toBe(2);
-    expect(call(opened({ size: 1, maxWaiting: 0 }), lane("a")).state()).toBe("runs");
+    expect(call(opened({ size: 1, maxWaiting: 0 }), group("a")).state()).toBe("runs");
   });
 
-  test("nobody may wait: what finds no slot is refused", () => {
+  test("without a queue, what finds no slot is rejected", () => {
     const slots = opened({ size: 1, maxWaiting: 0 });
-    expect(calls(2, () => call(slots, lane("a"))).map((each) => each.state())).toEqual(["runs", "refused"]);
+    expect(calls(2, () => call(slots, group("a"))).map((each) => each.state())).toEqual(["runs", "refused"]);
   });
 
-  test("one lane cannot fill the queue where there are others", () => {
+  test("one group cannot fill the queue where there are others", () => {
     const slots = opened({ size: 1, maxWaiting: 8 });
-    call(slots, lane("quick")).leave();
-    const flood = calls(20, () => call(slots, lane("slow")));
+    call(slots, group("quick")).leave();
+    const flood = calls(20, () => call(slots, group("slow")));
     expect(flood.filter((each) => each.state() === "waits")).toHaveLength(6);
-    const quick = calls(5, () => call(slots, lane("quick")));
+    const quick = calls(5, () => call(slots, group("quick")));
     expect(quick.map((each) => each.state())).toEqual(["waits", "waits", "refused", "refused", "refused"]);
   });
 
   test("without a fixed bound a burst may wait, a queue that never empties may not", async () => {
     const slots = opened({ size: 2, maxWaiting: undefined });
-    const burst = calls(302, () => call(slots, lane("a")));
+    const burst = calls(302, () => call(slots, group("a")));
     expect([running(burst), slots.waiting()]).toEqual([2, 300]);
     const later: Call[] = [];
     for (const [index, each] of burst.entries()) {
@@ -207,7 +207,7 @@ describe("beyond the bound", () => {
       // The queue has stood for long enough to be no burst.
       if (index < 60) continue;
       const accepts = slots.waiting() < 125;
-      const one = call(slots, lane("a"));
+      const one = call(slots, group("a"));
       expect(one.state() !== "refused").toBe(accepts);
       if (accepts) later.push(one);
     }
@@ -218,14 +218,14 @@ describe("beyond the bound", () => {
       await settled();
     }
     expect([slots.waiting(), slots.running()]).toEqual([0, 0]);
-    // With slow queries another burst finds room for a team and its tools; later nobody knows how slow they are.
-    for (const each of calls(80, () => call(slots, lane("a")))) {
+    // With slow queries a small team still fits into the queue; later the measurement expires.
+    for (const each of calls(80, () => call(slots, group("a")))) {
       slots.pass(50);
       each.leave();
       await settled();
     }
     const accepted = (): number => {
-      const all = calls(500, () => call(slots, lane("a")));
+      const all = calls(500, () => call(slots, group("a")));
       for (const each of all) each.cancel();
       return all.filter((each) => each.state() === "waits").length;
     };
@@ -238,9 +238,9 @@ describe("beyond the bound", () => {
 });
 
 describe("giving up", () => {
-  test("whoever waits can leave, and the next one moves up", async () => {
+  test("a waiting call can leave, and the next one moves up", async () => {
     const slots = opened({ size: 1 });
-    const [first, second, third] = calls(3, () => call(slots, lane("a"))) as [Call, Call, Call];
+    const [first, second, third] = calls(3, () => call(slots, group("a"))) as [Call, Call, Call];
     second.cancel();
     await settled();
     expect([second.state(), slots.waiting()]).toEqual(["cancelled", 1]);
@@ -250,21 +250,21 @@ describe("giving up", () => {
   });
 
   test("cancelled in the moment of its turn, it hands its slot and its connection on", async () => {
-    const slots = opened({ size: 1, sources: new Map([["pg", 1]]) });
-    const [first, second, third] = calls(3, () => call(slots, lane("a"), ["pg"])) as [Call, Call, Call];
+    const slots = opened({ size: 1, limits: new Map([["pg", 1]]) });
+    const [first, second, third] = calls(3, () => call(slots, group("a"), ["pg"])) as [Call, Call, Call];
     first.leave();
     second.cancel();
     await settled();
     expect([second.state(), third.state()]).toEqual(["cancelled", "runs"]);
     third.leave();
     expect([slots.running(), slots.waiting()]).toEqual([0, 0]);
-    expect(call(slots, lane("b"), ["pg"]).state()).toBe("runs");
+    expect(call(slots, group("b"), ["pg"]).state()).toBe("runs");
   });
 
   test("what was cancelled before takes nothing", async () => {
     const slots = opened({ size: 1 });
-    const seat = slots.seat(undefined, []);
-    const enter = async (): Promise<void> => slots.enter(seat, cancellationOf(AbortSignal.abort(gone)));
+    const request = slots.request(undefined, []);
+    const enter = async (): Promise<void> => slots.enter(request, cancellationOf(AbortSignal.abort(gone)));
     expect(await failureOf(enter())).toBe(gone);
     expect(slots.running()).toBe(0);
   });

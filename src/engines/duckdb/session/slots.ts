@@ -4,39 +4,39 @@ import { abandonable, type Cancellation } from "./cancellation.ts";
 import { openQueueBound } from "./queue-bound.ts";
 
 /**
- * How much native work runs at once. Endpoints share the slots, not calls: whoever has the fewest at work goes next, so that a
- * slow endpoint with a long queue keeps nobody else waiting. Within a lane it is first come, first served.
+ * Limits how much native work runs at once. Queue groups (endpoints) share the slots: the one with the fewest running queries
+ * goes next, so that a slow endpoint with a long queue delays no other. Within a group it is first come, first served.
  */
 export interface Slots {
-  /** What a piece of work of this lane needs, over these connections. */
-  seat(lane: QueueGroup | undefined, connections: readonly string[]): SlotRequest;
-  /** Waits for a slot, and for room on the connections; an `overloaded` failure when too many wait already. */
-  enter(seat: SlotRequest, cancellation: Cancellation): Promise<void> | undefined;
-  /** Like `enter`, for work that has begun already: it is never turned away, and has its room on the connections. */
-  reenter(seat: SlotRequest, cancellation: Cancellation): Promise<void> | undefined;
-  /** Takes what `enter` takes when it is to be had at once. */
-  tryEnter(seat: SlotRequest): boolean;
-  /** Gives the slot away. */
-  leave(seat: SlotRequest): void;
-  /** The work is done: gives the room on its connections away. */
-  release(seat: SlotRequest): void;
+  /** The request of a query of this group over these connections. */
+  request(group: QueueGroup | undefined, connections: readonly string[]): SlotRequest;
+  /** Waits for a slot and for capacity on the connections; an `overloaded` failure when the queue is full. */
+  enter(request: SlotRequest, cancellation: Cancellation): Promise<void> | undefined;
+  /** Like `enter`, for a query that has already started: it is never rejected, and keeps its capacity on the connections. */
+  reenter(request: SlotRequest, cancellation: Cancellation): Promise<void> | undefined;
+  /** Enters if that needs no waiting. */
+  tryEnter(request: SlotRequest): boolean;
+  /** Releases the slot. */
+  leave(request: SlotRequest): void;
+  /** The query is done: releases its capacity on the connections. */
+  release(request: SlotRequest): void;
   running(): number;
   waiting(): number;
 }
 
-/** What a piece of work takes while it runs. */
+/** What a query takes while it runs. */
 export interface SlotRequest {
-  readonly lane: QueueGroupState;
-  readonly sources: readonly ConnectionLimit[];
+  readonly group: QueueGroupState;
+  readonly limits: readonly ConnectionLimit[];
 }
 
 interface QueueGroupState {
   readonly name: string;
-  /** For work that uses no connection with a bound of its own: most of it, so it is made once. */
+  /** For queries over connections without a limit, as most are: created once. */
   readonly plain: SlotRequest;
   limit: number;
   running: number;
-  /** In order of arrival; whoever gives up leaves at once. */
+  /** In order of arrival; a cancelled one leaves at once. */
   readonly begun: Set<Waiter>;
   readonly fresh: Set<Waiter>;
   usedAt: number;
@@ -48,56 +48,56 @@ interface ConnectionLimit {
 }
 
 interface Waiter {
-  readonly seat: SlotRequest;
+  readonly request: SlotRequest;
   admitted: boolean;
   admit(): void;
 }
 
 export interface SlotsOptions {
   readonly size: number;
-  /** How many may wait. Undefined: as many as will have their turn soon. */
+  /** How many may wait. Undefined: as many as will run soon. */
   readonly maxWaiting: number | undefined;
-  /** How many at once each connection takes, where it has a bound. */
-  readonly sources?: ReadonlyMap<string, number>;
+  /** Concurrent queries per connection, where limited. */
+  readonly limits?: ReadonlyMap<string, number>;
   /** Milliseconds. */
   readonly now?: () => number;
 }
 
-/** The lanes of a project are few; names of earlier ones go when there are many. */
-const MOST_LANES = 1_000;
-/** A lane that was used within this time is expected to come again. */
+/** A project has few groups; those of earlier versions are dropped when there are many. */
+const MOST_GROUPS = 1_000;
+/** A group that was used within this time is expected to be used again. */
 const RECENT_MS = 30_000;
-/** With fewer slots none is kept free. */
+/** With fewer slots none is reserved. */
 const FEWEST_TO_KEEP_ONE = 4;
-const NO_SOURCES: readonly ConnectionLimit[] = [];
+const NO_LIMITS: readonly ConnectionLimit[] = [];
 
-export function openSlots({ size, maxWaiting, sources, now = () => performance.now() }: SlotsOptions): Slots {
+export function openSlots({ size, maxWaiting, limits, now = () => performance.now() }: SlotsOptions): Slots {
   const bounded = new Map(
-    [...(sources ?? [])].map(([name, limit]): [string, ConnectionLimit] => [name, { limit, running: 0 }]),
+    [...(limits ?? [])].map(([name, limit]): [string, ConnectionLimit] => [name, { limit, running: 0 }]),
   );
-  const lanes = new Map<string, QueueGroupState>();
-  /** Lanes in which somebody waits, in the order of their last turns. */
+  const groups = new Map<string, QueueGroupState>();
+  /** Groups with waiting queries, in the order of their last admission. */
   const queue = new Set<QueueGroupState>();
   const bound = openQueueBound({ size, maxWaiting, now });
-  /** The last slots are for lanes that have none: whoever comes beside a flood of slow queries does not wait for one of them. */
+  /** The last slots are reserved for groups that run nothing, so that these need not wait behind a flood of slow queries. */
   const kept = size < FEWEST_TO_KEEP_ONE ? 0 : Math.max(1, size >> 3);
   let running = 0;
   let begun = 0;
   let fresh = 0;
-  /** Lanes with work that runs or waits. */
+  /** Groups with running or waiting queries. */
   let busy = 0;
   let latest: QueueGroupState | undefined;
   let latestOther: QueueGroupState | undefined;
 
-  function laneOf({ name, maxConcurrency }: QueueGroup): QueueGroupState {
-    const lane = lanes.get(name) ?? addLane(name);
-    lane.limit = maxConcurrency ?? size;
-    return lane;
+  function groupOf({ name, maxConcurrency }: QueueGroup): QueueGroupState {
+    const group = groups.get(name) ?? addGroup(name);
+    group.limit = maxConcurrency ?? size;
+    return group;
   }
 
-  function addLane(name: string): QueueGroupState {
-    if (lanes.size >= MOST_LANES) for (const [old, lane] of lanes) if (isIdle(lane)) lanes.delete(old);
-    const lane: QueueGroupState = {
+  function addGroup(name: string): QueueGroupState {
+    if (groups.size >= MOST_GROUPS) for (const [old, group] of groups) if (isIdle(group)) groups.delete(old);
+    const group: QueueGroupState = {
       name,
       limit: size,
       running: 0,
@@ -108,73 +108,73 @@ export function openSlots({ size, maxWaiting, sources, now = () => performance.n
         return plain;
       },
     };
-    const plain: SlotRequest = { lane, sources: NO_SOURCES };
-    lanes.set(name, lane);
-    return lane;
+    const plain: SlotRequest = { group, limits: NO_LIMITS };
+    groups.set(name, group);
+    return group;
   }
 
-  function isIdle(lane: QueueGroupState): boolean {
-    return lane.running === 0 && lane.begun.size === 0 && lane.fresh.size === 0;
+  function isIdle(group: QueueGroupState): boolean {
+    return group.running === 0 && group.begun.size === 0 && group.fresh.size === 0;
   }
 
-  function seatOf(lane: QueueGroup, connections: readonly string[]): SlotRequest {
-    const state = laneOf(lane);
+  function requestOf(group: QueueGroup, connections: readonly string[]): SlotRequest {
+    const state = groupOf(group);
     if (bounded.size === 0 || !connections.some((name) => bounded.has(name))) return state.plain;
-    return { lane: state, sources: [...new Set(connections)].flatMap((name) => bounded.get(name) ?? []) };
+    return { group: state, limits: [...new Set(connections)].flatMap((name) => bounded.get(name) ?? []) };
   }
 
-  /** Whether others than this lane have been here lately. */
-  function hasCompany(lane: QueueGroupState): boolean {
-    const other = latest === lane ? latestOther : latest;
+  /** Whether another group was used recently. */
+  function hasCompany(group: QueueGroupState): boolean {
+    const other = latest === group ? latestOther : latest;
     return other !== undefined && (!isIdle(other) || now() - other.usedAt < RECENT_MS);
   }
 
-  function hasSlot(lane: QueueGroupState): boolean {
-    if (running >= size || lane.running >= lane.limit) return false;
-    return size - running > kept || lane.running === 0 || !hasCompany(lane);
+  function hasSlot(group: QueueGroupState): boolean {
+    if (running >= size || group.running >= group.limit) return false;
+    return size - running > kept || group.running === 0 || !hasCompany(group);
   }
 
-  const hasRoom = (seat: SlotRequest): boolean => seat.sources.every((source) => source.running < source.limit);
+  const hasRoom = (request: SlotRequest): boolean => request.limits.every((each) => each.running < each.limit);
 
-  function note(lane: QueueGroupState): void {
-    lane.usedAt = now();
-    if (latest === lane) return;
+  function note(group: QueueGroupState): void {
+    group.usedAt = now();
+    if (latest === group) return;
     latestOther = latest;
-    latest = lane;
+    latest = group;
   }
 
-  function take({ lane }: SlotRequest): void {
-    if (isIdle(lane)) busy++;
+  function take({ group }: SlotRequest): void {
+    if (isIdle(group)) busy++;
     running++;
-    lane.running++;
+    group.running++;
   }
 
-  function takeRoom(seat: SlotRequest): void {
-    for (const source of seat.sources) source.running++;
+  function takeRoom(request: SlotRequest): void {
+    for (const limit of request.limits) limit.running++;
   }
 
-  async function wait(seat: SlotRequest, line: "begun" | "fresh", cancellation: Cancellation): Promise<void> {
-    const { lane } = seat;
+  async function wait(request: SlotRequest, line: "begun" | "fresh", cancellation: Cancellation): Promise<void> {
+    const { group } = request;
     let admit = (): void => {};
     const turn = new Promise<void>((resolve) => {
       admit = resolve;
     });
-    const waiter: Waiter = { seat, admitted: false, admit };
-    if (isIdle(lane)) busy++;
-    lane[line].add(waiter);
+    const waiter: Waiter = { request, admitted: false, admit };
+    if (isIdle(group)) busy++;
+    group[line].add(waiter);
     count(line, 1);
-    queue.add(lane);
+    queue.add(group);
     try {
       await abandonable(cancellation, turn);
       cancellation.check();
     } catch (reason) {
-      // Cancelled in the very moment of its turn: it owns a slot and must hand it on.
+      // Cancelled at the moment of admission: it owns a slot and must release it.
       if (waiter.admitted) {
-        if (line === "fresh") release(seat);
-        leave(seat);
+        if (line === "fresh") release(request);
+        leave(request);
       } else {
-        goFrom(line, waiter);
-        if (isIdle(lane)) busy--;
+        removeFrom(line, waiter);
+        if (isIdle(group)) busy--;
       }
       throw reason;
     }
@@ -188,39 +188,39 @@ export function openSlots({ size, maxWaiting, sources, now = () => performance.n
     }
   }
 
-  function goFrom(line: "begun" | "fresh", waiter: Waiter): void {
-    const { lane } = waiter.seat;
-    lane[line].delete(waiter);
+  function removeFrom(line: "begun" | "fresh", waiter: Waiter): void {
+    const { group } = waiter.request;
+    group[line].delete(waiter);
     count(line, -1);
-    if (lane.begun.size === 0 && lane.fresh.size === 0) queue.delete(lane);
+    if (group.begun.size === 0 && group.fresh.size === 0) queue.delete(group);
   }
 
-  /** Who waits in a lane and could run now. What has begun comes first: it holds memory until it is done. */
-  function runnable(lane: QueueGroupState): Waiter | undefined {
-    if (!hasSlot(lane)) return undefined;
-    for (const waiter of lane.begun) return waiter;
-    for (const waiter of lane.fresh) return hasRoom(waiter.seat) ? waiter : undefined;
+  /** The waiter of a group that could run now. Started queries come first: they hold memory until they are done. */
+  function runnable(group: QueueGroupState): Waiter | undefined {
+    if (!hasSlot(group)) return undefined;
+    for (const waiter of group.begun) return waiter;
+    for (const waiter of group.fresh) return hasRoom(waiter.request) ? waiter : undefined;
     return undefined;
   }
 
   function admitNext(): boolean {
     let next: Waiter | undefined;
-    for (const lane of queue) {
-      if (next !== undefined && lane.running >= next.seat.lane.running) continue;
-      next = runnable(lane) ?? next;
+    for (const group of queue) {
+      if (next !== undefined && group.running >= next.request.group.running) continue;
+      next = runnable(group) ?? next;
     }
     if (next === undefined) return false;
-    const { seat } = next;
-    const line = seat.lane.begun.has(next) ? "begun" : "fresh";
+    const { request } = next;
+    const line = request.group.begun.has(next) ? "begun" : "fresh";
     if (line === "fresh") {
-      takeRoom(seat);
+      takeRoom(request);
       bound.moved();
     }
-    // Before it goes from its line: the lane is busy all the time.
-    take(seat);
-    goFrom(line, next);
-    // Its next turn comes after those of all the others.
-    if (queue.delete(seat.lane)) queue.add(seat.lane);
+    // Before it leaves its line, so that the group stays busy.
+    take(request);
+    removeFrom(line, next);
+    // The other groups come before its next query.
+    if (queue.delete(request.group)) queue.add(request.group);
     next.admitted = true;
     next.admit();
     return true;
@@ -228,54 +228,54 @@ export function openSlots({ size, maxWaiting, sources, now = () => performance.n
 
   function admitAll(): void {
     while (queue.size > 0 && running < size && admitNext()) {
-      // Each turn may leave room for another.
+      // Each admission may leave capacity for another.
     }
   }
 
-  function leave({ lane }: SlotRequest): void {
+  function leave({ group }: SlotRequest): void {
     running--;
-    lane.running--;
-    if (isIdle(lane)) busy--;
+    group.running--;
+    if (isIdle(group)) busy--;
     admitAll();
   }
 
-  function release(seat: SlotRequest): void {
-    if (seat.sources.length === 0) return;
-    for (const source of seat.sources) source.running--;
+  function release(request: SlotRequest): void {
+    if (request.limits.length === 0) return;
+    for (const limit of request.limits) limit.running--;
     admitAll();
   }
 
-  function isTurnedAway(lane: QueueGroupState): boolean {
-    const lanesBusy = isIdle(lane) ? busy + 1 : busy;
-    const isAlone = lanesBusy === 1 && !hasCompany(lane);
-    return bound.isFull({ waiting: fresh, ofLane: lane.fresh.size, lanes: lanesBusy, isAlone });
+  function isRejected(group: QueueGroupState): boolean {
+    const busyGroups = isIdle(group) ? busy + 1 : busy;
+    const isAlone = busyGroups === 1 && !hasCompany(group);
+    return bound.isFull({ waiting: fresh, ofGroup: group.fresh.size, groups: busyGroups, isAlone });
   }
 
   return {
-    seat: (lane, connections) => seatOf(lane ?? ownLane(connections), connections),
-    // Undefined when there is room: the common case costs no promise.
-    enter(seat, cancellation) {
+    request: (group, connections) => requestOf(group ?? ownGroup(connections), connections),
+    // Undefined when it need not wait: the common case creates no promise.
+    enter(request, cancellation) {
       cancellation.check();
-      const { lane } = seat;
-      note(lane);
-      if (lane.begun.size === 0 && lane.fresh.size === 0 && hasSlot(lane) && hasRoom(seat)) {
-        take(seat);
-        takeRoom(seat);
+      const { group } = request;
+      note(group);
+      if (group.begun.size === 0 && group.fresh.size === 0 && hasSlot(group) && hasRoom(request)) {
+        take(request);
+        takeRoom(request);
         return undefined;
       }
-      if (isTurnedAway(lane)) throw new RequestFailure({ kind: "overloaded" });
-      return wait(seat, "fresh", cancellation);
+      if (isRejected(group)) throw new RequestFailure({ kind: "overloaded" });
+      return wait(request, "fresh", cancellation);
     },
-    reenter(seat, cancellation) {
+    reenter(request, cancellation) {
       cancellation.check();
-      if (seat.lane.begun.size > 0 || !hasSlot(seat.lane)) return wait(seat, "begun", cancellation);
-      take(seat);
+      if (request.group.begun.size > 0 || !hasSlot(request.group)) return wait(request, "begun", cancellation);
+      take(request);
       return undefined;
     },
-    tryEnter(seat) {
-      if (queue.size > 0 || !hasSlot(seat.lane) || !hasRoom(seat)) return false;
-      take(seat);
-      takeRoom(seat);
+    tryEnter(request) {
+      if (queue.size > 0 || !hasSlot(request.group) || !hasRoom(request)) return false;
+      take(request);
+      takeRoom(request);
       return true;
     },
     leave,
@@ -285,7 +285,7 @@ export function openSlots({ size, maxWaiting, sources, now = () => performance.n
   };
 }
 
-/** Work of our own. What waits for one connection is not in the way of what needs others. */
-function ownLane(connections: readonly string[]): QueueGroup {
+/** For Eider's own work. Queries that wait for one connection do not block those that use others. */
+function ownGroup(connections: readonly string[]): QueueGroup {
   return { name: `\0${connections.join("\0")}`, maxConcurrency: undefined };
 }

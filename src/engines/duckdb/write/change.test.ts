@@ -34,7 +34,7 @@ test("what work did is committed together, and its value comes back", async () =
   const value = await t.engine.change(changeOf(), async (run) => {
     const [[before] = []] = await run(statement("SELECT count(*)::VARCHAR FROM t"));
     await run(statement("INSERT INTO t VALUES ($1), ($2)", int(10), int(11)));
-    // Nobody else sees it yet.
+    // Other transactions do not see it yet.
     expect(await countOf(t)).toBe(10);
     await run(statement("DELETE FROM t WHERE x = 0"));
     return { before };
@@ -189,7 +189,7 @@ async function watched(t: TestEngine, sql: string): Promise<() => boolean> {
   throw new Error("it is not watched");
 }
 
-test("what is remembered of tables that it touches is forgotten, of others it is not", async () => {
+test("what is cached of tables that it touches is dropped, of others it is not", async () => {
   await using t = await testEngine(
     `${TABLE}; CREATE TABLE other AS FROM t; CREATE VIEW seen AS SELECT x FROM t; CREATE TABLE t2 AS SELECT 1 AS x`,
   );

@@ -4,62 +4,52 @@ import type { Statement } from "../../../sql/statement.ts";
 import type { Change, TextRows } from "../../engine.ts";
 import { isConflict } from "../messages.ts";
 import { textRows } from "../plan/inspect.ts";
-import { committed, type Writing } from "./write.ts";
+import { committed, type WriteContext } from "./write.ts";
 
-export interface Changing extends Writing {
-  /** What an error of the database means to the caller. */
+export interface ChangeContext extends WriteContext {
+  /** Translates an error of the database for the caller. */
   readonly failureOf: (error: unknown) => RequestFailure;
 }
 
-/** How it went: gives the value of `work`, or throws what `work` threw. */
-export type Settled<T> = () => T;
+/** Returns the value of `work`, or throws what `work` threw. */
+export type ChangeResult<T> = () => T;
 
-/** Our own bookkeeping, step by step in one transaction. Rejects with what the database says. */
+/** Eider's own bookkeeping, step by step in one transaction. Rejects with the database's error. */
 export async function runChange<T>(
   { touches }: Change,
   work: (run: (statement: Statement) => Promise<TextRows>) => Promise<T>,
-  changing: Changing,
-): Promise<Settled<T>> {
-  const { session, lanes } = changing;
+  context: ChangeContext,
+): Promise<ChangeResult<T>> {
+  const { session, serializer } = context;
   const names = touches.map((name) => name.toLowerCase());
-  const settled = await lanes.run(`\0${names.toSorted().join("\0")}`, session, async () => {
+  const settled = await serializer.run(`\0${names.toSorted().join("\0")}`, session, async () => {
     await session.begin();
-    const steps = stepsIn(changing);
-    const done = await settle(() => work(steps.run));
+    const steps = stepsIn(context);
+    const [done] = await Promise.allSettled([work(steps.run)]);
     const conflict = steps.conflict();
     if (conflict !== undefined) throw conflict;
-    if (done.kind === "value") await commit(names, changing);
+    if (done.status === "fulfilled") await commit(names, context);
     return done;
   });
   await session.end();
   return () => {
-    if (settled.kind === "value") return settled.value;
-    throw settled.error;
+    if (settled.status === "fulfilled") return settled.value;
+    throw settled.reason;
   };
 }
 
-type Ending<T> = { readonly kind: "value"; readonly value: T } | { readonly kind: "error"; readonly error: unknown };
-
-async function settle<T>(work: () => Promise<T>): Promise<Ending<T>> {
-  try {
-    return { kind: "value", value: await work() };
-  } catch (error) {
-    return { kind: "error", error };
-  }
-}
-
-async function commit(names: readonly string[], changing: Changing): Promise<void> {
-  const { session, namesChanged } = changing;
-  // What touches nothing has only looked: nobody has to look again because of it.
+async function commit(names: readonly string[], context: ChangeContext): Promise<void> {
+  const { session, namesChanged } = context;
+  // A change that touches no table has only read: it invalidates nothing.
   if (names.length === 0) return await session.commit();
-  await committed(names, changing, () => session.commit());
+  await committed(names, context, () => session.commit());
   namesChanged(names);
 }
 
 /** The statements of one attempt. */
-function stepsIn({ session, failureOf }: Changing): {
+function stepsIn({ session, failureOf }: ChangeContext): {
   run(statement: Statement): Promise<TextRows>;
-  /** The database's error when others changed the same: the attempt is in vain, whatever is made of it. */
+  /** The database's error after a conflict: the attempt must be retried, even when `work` handles the error. */
   conflict(): unknown;
 } {
   let conflict: unknown;

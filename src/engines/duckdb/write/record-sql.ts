@@ -1,5 +1,5 @@
-import type { BoundValue, Statement } from "../../../sql/statement.ts";
-import { quoteName, quoteText } from "../sql-text.ts";
+import { quoteIdentifier, quoteLiteral } from "../../../sql/quote.ts";
+import { integerValue, type Statement, statement, textValue } from "../../../sql/statement.ts";
 
 export const RECORDS = "eider_idempotency_keys";
 
@@ -22,19 +22,20 @@ export interface RecordRow {
   readonly since: number;
 }
 
-/** Makes the table unless it is there. Each statement commits by itself. */
+/** Creates the table if missing. Each statement commits by itself. */
 export function createStatements(table: RecordTable): readonly Statement[] {
   const columns = (key: string): string =>
     `(id VARCHAR${key}, request VARCHAR, changed BIGINT, response VARCHAR, since BIGINT)`;
-  if (table.type !== "mysql") return [plain(`CREATE TABLE IF NOT EXISTS ${nameOf(table)} ${columns(" PRIMARY KEY")}`)];
-  // DuckDB makes every text a TEXT, which cannot be a key and ends at 64 KiB. So the table is made in the other SQL first.
+  if (table.type !== "mysql")
+    return [statement(`CREATE TABLE IF NOT EXISTS ${nameOf(table)} ${columns(" PRIMARY KEY")}`)];
+  // DuckDB maps every string to TEXT, which cannot be a key and ends at 64 KiB. So MySQL's own SQL creates the table.
   const sql =
     `CREATE TABLE IF NOT EXISTS ${RECORDS} (id VARCHAR(80) PRIMARY KEY, request VARCHAR(64), changed BIGINT, ` +
     "response LONGTEXT, since BIGINT) ENGINE = InnoDB CHARACTER SET utf8mb4";
   return [
-    plain(`CALL mysql_execute(${quoteText(table.database)}, ${quoteText(sql)})`),
-    // Changes nothing there, and lets DuckDB know of it.
-    plain(`CREATE TABLE IF NOT EXISTS ${nameOf(table)} ${columns("")}`),
+    statement(`CALL mysql_execute(${quoteLiteral(table.database)}, ${quoteLiteral(sql)})`),
+    // Changes nothing in MySQL, but makes DuckDB see the table.
+    statement(`CREATE TABLE IF NOT EXISTS ${nameOf(table)} ${columns("")}`),
   ];
 }
 
@@ -44,71 +45,59 @@ const COLUMNS = ["id", "request", "changed", "response", "since"];
 export function findStatement(table: RecordTable, ids: readonly string[]): Statement {
   const columns = COLUMNS.map((column) => `${column}::VARCHAR`).join(", ");
   const places = ids.map((_, index) => `$${index + 1}`).join(", ");
-  const values = ids.map(text);
+  const values = ids.map(textValue);
   if (table.type !== "sqlite") {
     return { sql: `SELECT ${columns} FROM ${nameOf(table)} WHERE id IN (${places})`, values };
   }
-  // DuckDB would read the whole table of SQLite.
+  // DuckDB itself would read the whole SQLite table.
   const query = `SELECT ${COLUMNS.join(", ")} FROM ${RECORDS} WHERE id IN (${ids.map(() => "?").join(", ")})`;
-  const from = `sqlite_query(${quoteText(table.database)}, ${quoteText(query)}, params := row(${places}))`;
+  const from = `sqlite_query(${quoteLiteral(table.database)}, ${quoteLiteral(query)}, params := row(${places}))`;
   return { sql: `SELECT ${columns} FROM ${from}`, values };
 }
 
 export function insertStatement(table: RecordTable, { id, request, changed, response, since }: RecordRow): Statement {
   return {
     sql: `INSERT INTO ${nameOf(table)} VALUES ($1, $2, $3, $4, $5)`,
-    values: [text(id), text(request), whole(changed), text(response ?? null), whole(since)],
+    values: [textValue(id), textValue(request), integerValue(changed), textValue(response), integerValue(since)],
   };
 }
 
 export function deleteStatement(table: RecordTable, id: string): Statement {
-  return { sql: `DELETE FROM ${nameOf(table)} WHERE id = $1`, values: [text(id)] };
+  return { sql: `DELETE FROM ${nameOf(table)} WHERE id = $1`, values: [textValue(id)] };
 }
 
 export function deleteOldStatement(table: RecordTable, oldest: number): Statement {
-  return { sql: `DELETE FROM ${nameOf(table)} WHERE since < $1`, values: [whole(oldest)] };
+  return { sql: `DELETE FROM ${nameOf(table)} WHERE since < $1`, values: [integerValue(oldest)] };
 }
 
-/** The databases and schemas of tables that an earlier version made: these hold the text of requests. */
-export const OLD_TABLES = plain(
+/** The databases and schemas of tables from an earlier version: these hold the text of requests. */
+export const OLD_TABLES = statement(
   "SELECT lower(database_name), schema_name FROM duckdb_columns() JOIN duckdb_databases() USING (database_name) " +
     `WHERE table_name = '${RECORDS}' AND column_name = 'fingerprint' AND NOT readonly`,
 );
 
-/** Fails unless the table is such a one. */
+/** Fails unless the table is from that version. */
 export function oldProbe(table: RecordTable): Statement {
-  return plain(`SELECT fingerprint FROM ${nameOf(table)} LIMIT 0`);
+  return statement(`SELECT fingerprint FROM ${nameOf(table)} LIMIT 0`);
 }
 
 /** Turns such a table into one with hashes, in one transaction. */
 export function upgradeStatements(table: RecordTable, schema = "main"): readonly Statement[] {
-  const old = `${quoteName(table.database)}.${quoteName(schema)}.${RECORDS}`;
+  const old = `${quoteIdentifier(table.database)}.${quoteIdentifier(schema)}.${RECORDS}`;
   const rows =
     "SELECT sha256(scope || chr(10) || key) AS id, sha256(fingerprint) AS request, 0 AS changed, answer AS response, since";
   return [
-    plain(`CREATE TEMP TABLE eider_upgraded_keys AS ${rows} FROM ${old}`),
-    plain(`DROP TABLE ${old}`),
+    statement(`CREATE TEMP TABLE eider_upgraded_keys AS ${rows} FROM ${old}`),
+    statement(`DROP TABLE ${old}`),
     ...createStatements(table),
-    plain(`INSERT OR IGNORE INTO ${nameOf(table)} SELECT * FROM eider_upgraded_keys`),
-    plain("DROP TABLE eider_upgraded_keys"),
+    statement(`INSERT OR IGNORE INTO ${nameOf(table)} SELECT * FROM eider_upgraded_keys`),
+    statement("DROP TABLE eider_upgraded_keys"),
   ];
 }
 
-/** In the schema that the database means when none is named. */
+/** In the default schema of the database. */
 function nameOf({ database, type }: RecordTable): string {
   // In full where that is known: a schema of the main database may have the same name as the other database.
   const schema = type === "duckdb" || type === "sqlite" ? ".main" : "";
-  return `${quoteName(database)}${schema}.${RECORDS}`;
-}
-
-function plain(sql: string): Statement {
-  return { sql, values: [] };
-}
-
-function text(value: string | null): BoundValue {
-  return { type: "VARCHAR", value };
-}
-
-function whole(value: number): BoundValue {
-  return { type: "BIGINT", value: BigInt(Math.trunc(value)) };
+  return `${quoteIdentifier(database)}${schema}.${RECORDS}`;
 }

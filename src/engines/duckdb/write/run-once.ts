@@ -1,72 +1,73 @@
+import { errorMessage } from "../../../error-message.ts";
 import { RequestFailure } from "../../../failure.ts";
 import { effectsOf } from "../../../sql/classify.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import type { Write } from "../../engine.ts";
-import type { OnceWritten, WriteOnce, WriteProgress } from "../../write-once.ts";
+import type { WriteOnce, WriteOnceResult, WriteProgress } from "../../write-once.ts";
 import { duckdbDialect } from "../dialect.ts";
-import { ConflictError, isForbidden, isOfTwoDatabases, isSameKey, messageOf } from "../messages.ts";
+import { ConflictError, isForbidden, isOfTwoDatabases, isSameKey } from "../messages.ts";
 import { RECORDS, type RecordTable } from "./record-sql.ts";
 import {
-  type Counted,
   committed,
-  laneOf,
   NOTHING,
   noStatement,
   runAlone,
   type StatementResults,
+  type StatementRunner,
+  serializationKey,
   statementRunner,
-  type Touched,
+  type TouchedTables,
   touchedBy,
-  type Writing,
+  type WriteContext,
   writtenOf,
 } from "./write.ts";
 import { addRow, findRows, progressOf, rowId, type WriteRecords } from "./write-records.ts";
 
-export interface OnceWriting extends Writing {
+export interface WriteOnceContext extends WriteContext {
   readonly records: WriteRecords;
 }
 
 /** One write with its record. */
-interface Running extends OnceWriting {
+interface RecordedWrite extends WriteOnceContext {
   readonly write: Write;
   readonly once: WriteOnce;
-  readonly counted: Counted;
+  readonly counted: StatementRunner;
   /** Undefined: the record is in memory. */
   readonly table: RecordTable | undefined;
   /** Which of the statements change something. */
   readonly changes: readonly boolean[];
 }
 
-/** How far a write has come: what is recorded, and what its statements gave. */
-interface Reached {
+/** How far a write has come: its record, and the results of its statements. */
+interface WriteState {
   readonly recorded: WriteProgress | undefined;
   readonly outcome: StatementResults;
 }
 
 /** Runs a write together with its record, which is looked up in the same transaction. */
-export async function runOnce(write: Write, once: WriteOnce, writing: OnceWriting): Promise<OnceWritten> {
+export async function runOnce(write: Write, once: WriteOnce, context: WriteOnceContext): Promise<WriteOnceResult> {
   if (write.statements.length === 0) throw noStatement();
-  const { session, lanes, records } = writing;
+  const { session, serializer, records } = context;
   const { store } = once;
   const texts = write.statements.map(({ sql }) => sql);
   const changes = effectsOf(texts, duckdbDialect).map(({ kind }) => kind === "changes");
-  const open = async (): Promise<Running> => {
+  const open = async (): Promise<RecordedWrite> => {
     const table = store.kind === "database" ? await records.open(session, once).catch(refuse) : undefined;
-    return { ...writing, write, once, counted: statementRunner(), table, changes };
+    return { ...context, write, once, counted: statementRunner(), table, changes };
   };
-  const attempt = async (): Promise<OnceWritten> => {
+  const attempt = async (): Promise<WriteOnceResult> => {
     const running = await open();
     return write.transaction ? await runTogether(running) : await runEach(running);
   };
   try {
-    // Two that have read from SQLite and want to write wait for each other, on threads that others need.
+    // Two transactions that have read from SQLite and want to write block each other, on threads that others need.
     return store.kind === "database" && store.type === "sqlite"
-      ? await lanes.queue(`\0${store.name}`, session, attempt)
-      : await lanes.run(laneOf(touchedBy(write.statements)), session, attempt);
+      ? await serializer.queue(`\0${store.name}`, session, attempt)
+      : await serializer.run(serializationKey(touchedBy(write.statements)), session, attempt);
   } catch (error) {
     await session.rollback();
-    if (store.kind === "database" && messageOf(error).includes(RECORDS)) records.forget(store.name);
-    // The same request at another replica may be the reason, and be done by now.
+    if (store.kind === "database" && errorMessage(error).includes(RECORDS)) records.forget(store.name);
+    // The same request at another replica may be the cause, and may be done by now.
     const recorded = isFinal(error)
       ? undefined
       : await open()
@@ -79,28 +80,28 @@ export async function runOnce(write: Write, once: WriteOnce, writing: OnceWritin
   }
 }
 
-/** Nothing that another replica does can be the reason. */
+/** Another replica cannot be the cause. */
 function isFinal(error: unknown): boolean {
   return error instanceof RequestFailure && error.failure.kind !== "conflict";
 }
 
-/** Not with this user, or not in this database. */
+/** The user may not write records, or the database cannot hold them. */
 function refuse(error: unknown): never {
   if (isForbidden(error) || isOfTwoDatabases(error))
     throw new RequestFailure({ kind: "key-refused" }, { cause: error });
   throw error;
 }
 
-function replayed({ response = "", rowsAffected }: WriteProgress): OnceWritten {
+function replayed({ response = "", rowsAffected }: WriteProgress): WriteOnceResult {
   return { response, rowsAffected, ran: false };
 }
 
-function ran({ response = "", rowsAffected }: WriteProgress): OnceWritten {
+function ran({ response = "", rowsAffected }: WriteProgress): WriteOnceResult {
   return { response, rowsAffected, ran: true };
 }
 
 /** All statements and the record in one transaction. */
-async function runTogether(running: Running): Promise<OnceWritten> {
+async function runTogether(running: RecordedWrite): Promise<WriteOnceResult> {
   const { session, write, counted } = running;
   await session.begin();
   const recorded = await find(running);
@@ -112,33 +113,34 @@ async function runTogether(running: Running): Promise<OnceWritten> {
 }
 
 /** Each statement that changes something is a transaction, with a record of how far the write has come. */
-async function runEach(running: Running): Promise<OnceWritten> {
-  const { session, lanes, write, changes } = running;
+async function runEach(running: RecordedWrite): Promise<WriteOnceResult> {
+  const { session, serializer, write, changes } = running;
   const recorded = await find(running);
   if (recorded?.done === "all") return replayed(recorded);
-  let at: Reached = reachedBy(recorded);
+  let at: WriteState = reachedBy(recorded);
   let step = 0;
   for (const [index, statement] of write.statements.entries()) {
     const before = at;
     if (changes[index] !== true) {
       const alone = { ...running, touched: touchedBy([statement]) };
-      at = { ...before, outcome: await lanes.retry(session, () => runAlone(statement, before.outcome, alone)) };
+      at = { ...before, outcome: await serializer.retry(session, () => runAlone(statement, before.outcome, alone)) };
       continue;
     }
     step++;
     if (includes(before.recorded, step)) continue;
     const done = index === write.statements.length - 1 ? "all" : step;
-    at = await lanes.retry(session, () => takeStep(running, before, { statement, done }));
+    at = await serializer.retry(session, () => takeStep(running, before, { statement, done }));
   }
   const before = at;
-  // Queries at the end have run by now: the response is known.
-  if (!includes(at.recorded, "all")) at = await lanes.retry(session, () => takeStep(running, before, { done: "all" }));
+  // Trailing queries have run by now: the response is known.
+  if (!includes(at.recorded, "all"))
+    at = await serializer.retry(session, () => takeStep(running, before, { done: "all" }));
   if (at.recorded === undefined) throw new Error("a write that has run has a record");
   return ran(at.recorded);
 }
 
-/** What an earlier request, or another replica, left to be done. */
-function reachedBy(recorded: WriteProgress | undefined): Reached {
+/** The state after what an earlier request or another replica has done. */
+function reachedBy(recorded: WriteProgress | undefined): WriteState {
   return { recorded, outcome: { ...NOTHING, affected: recorded?.rowsAffected ?? 0 } };
 }
 
@@ -152,7 +154,7 @@ interface Step {
   readonly done: WriteProgress["done"];
 }
 
-async function takeStep(running: Running, before: Reached, { statement, done }: Step): Promise<Reached> {
+async function takeStep(running: RecordedWrite, before: WriteState, { statement, done }: Step): Promise<WriteState> {
   const { session, counted } = running;
   await session.begin();
   const recorded = await find(running);
@@ -166,7 +168,7 @@ async function takeStep(running: Running, before: Reached, { statement, done }: 
 }
 
 /** What is recorded of the write. */
-async function find({ session, once, table, write, changes }: Running): Promise<WriteProgress | undefined> {
+async function find({ session, once, table, write, changes }: RecordedWrite): Promise<WriteProgress | undefined> {
   const steps = write.transaction ? 0 : changes.filter(Boolean).length;
   const recorded =
     table === undefined ? once.memory.get() : progressOf(await findRows(session, table, { once, steps }), once);
@@ -176,9 +178,9 @@ async function find({ session, once, table, write, changes }: Running): Promise<
 
 /** Records how far the write has come, and commits both. */
 async function record(
-  running: Running,
-  { recorded, outcome }: Reached,
-  { done, touched }: { readonly done: WriteProgress["done"]; readonly touched: Touched },
+  running: RecordedWrite,
+  { recorded, outcome }: WriteState,
+  { done, touched }: { readonly done: WriteProgress["done"]; readonly touched: TouchedTables },
 ): Promise<WriteProgress> {
   const { session, once, table } = running;
   const response = await responseOf(running, { recorded, outcome }, done);
@@ -187,12 +189,12 @@ async function record(
     const id = rowId(once, done === "all" ? 0 : done);
     const row = { id, request: once.request, changed: outcome.affected, response, since: once.now };
     await addRow(session, table, row).catch((error: unknown) => {
-      // Another replica has recorded the same: it is looked up again.
+      // Another replica has recorded the same request: a retry finds its record.
       if (isSameKey(error)) throw new ConflictError({ cause: error });
       return refuse(error);
     });
   }
-  const all: Touched = touched === "all" || table === undefined ? touched : [...touched, RECORDS];
+  const all: TouchedTables = touched === "all" || table === undefined ? touched : [...touched, RECORDS];
   await committed(all, running, () => session.commit());
   if (table === undefined) once.memory.set(progress);
   return progress;
@@ -200,12 +202,12 @@ async function record(
 
 /** The response; before the end only when there are rows that it will hold. */
 async function responseOf(
-  { write, once }: Running,
-  { recorded, outcome }: Reached,
+  { write, once }: RecordedWrite,
+  { recorded, outcome }: WriteState,
   done: WriteProgress["done"],
 ): Promise<string | undefined> {
   const earlier = outcome.returned === undefined ? recorded?.response : undefined;
-  // The rows of the last RETURNING count, also when an earlier request has run it.
+  // The rows of the last RETURNING count, even when an earlier request ran it.
   const shown = earlier === undefined ? outcome : { ...outcome, selected: undefined };
   if (done === "all") return await once.encode(writtenOf(shown, write), earlier);
   if (outcome.returned === undefined || !write.returnsData) return earlier;

@@ -1,10 +1,11 @@
 import duckdb from "@duckdb/node-bindings";
+import { quoteIdentifier } from "../../../sql/quote.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import type { TextRows } from "../../engine.ts";
 import type { WriteOnce, WriteProgress } from "../../write-once.ts";
 import { inspect, textRows } from "../plan/inspect.ts";
 import type { Session } from "../session/session.ts";
-import { quoteName } from "../sql-text.ts";
+import { withConnection } from "../session/with-connection.ts";
 import {
   createStatements,
   deleteOldStatement,
@@ -20,9 +21,9 @@ import {
 
 /** The tables in which records are kept. */
 export interface WriteRecords {
-  /** The table of a database, which is made unless it is there. Expired records are deleted, then and every hour. */
+  /** The table of a database, created if missing. Expired records are deleted then and every hour. */
   open(session: Session, once: WriteOnce): Promise<RecordTable>;
-  /** Something is wrong with the table, perhaps: the next write looks at it again. */
+  /** The table may be broken: the next write checks it again. */
   forget(database: string): void;
 }
 
@@ -36,10 +37,10 @@ export function openWriteRecords(): WriteRecords {
       const { name, type } = once.store;
       const known = opened.get(name);
       if (known !== undefined && Math.abs(once.now - known.cleanedAt) <= CLEAN_EVERY_MS) return known.table;
-      // Concurrent requests do the same: none waits for the request of another client.
+      // Concurrent requests do the same: none waits for another client's request.
       const table = await openTable(session, { database: name, type });
       opened.set(name, { table, cleanedAt: once.now });
-      // What fails now is done in an hour, or by another replica.
+      // On failure, it is repeated in an hour or by another replica.
       await inTransaction(session, [deleteOldStatement(table, once.oldest)]).catch(() => session.rollback());
       return table;
     },
@@ -47,20 +48,16 @@ export function openWriteRecords(): WriteRecords {
   };
 }
 
-/** Replaces tables of an earlier version in the main database: they hold the text of requests. */
+/** Upgrades tables of an earlier version in the main database: they hold the text of requests. */
 export async function upgradeRecords(database: duckdb.Database): Promise<void> {
-  const connection = await duckdb.connect(database);
-  try {
+  await withConnection(database, async (connection) => {
     for (const [name, schema] of await inspect(connection, OLD_TABLES)) {
       const table: RecordTable = { database: name ?? "", type: "duckdb" };
       const sql = upgradeStatements(table, schema ?? undefined).map((statement) => statement.sql);
-      await duckdb.query(connection, `BEGIN; ${sql.join("; ")}; COMMIT; CHECKPOINT ${quoteName(table.database)}`);
+      await duckdb.query(connection, `BEGIN; ${sql.join("; ")}; COMMIT; CHECKPOINT ${quoteIdentifier(table.database)}`);
     }
-  } catch {
-    // The first write with a key tries again.
-  } finally {
-    duckdb.disconnect_sync(connection);
-  }
+    // On failure, the first write with a key retries it.
+  }).catch(() => {});
 }
 
 async function openTable(session: Session, table: RecordTable): Promise<RecordTable> {
@@ -72,7 +69,7 @@ async function openTable(session: Session, table: RecordTable): Promise<RecordTa
   try {
     for (const statement of createStatements(table)) await session.execute(statement);
   } catch (error) {
-    // Another replica may have made it in the same moment.
+    // Another replica may have created it meanwhile.
     if (!(await works(session, findStatement(table, ["", ""])))) throw error;
   }
   return table;
@@ -103,13 +100,13 @@ export function rowId(once: WriteOnce, step: number): string {
   return step === 0 ? once.id : `${once.id}.${step}`;
 }
 
-/** What the table says of a write. What has expired is deleted: its place is needed. */
+/** The rows of a write. Expired ones are deleted: their ids are needed again. */
 export async function findRows(
   session: Session,
   table: RecordTable,
   { once, steps }: { readonly once: WriteOnce; readonly steps: number },
 ): Promise<readonly RecordRow[]> {
-  // Two at least: DuckDB compares with a single one in a way that keeps Postgres from using its index.
+  // At least two: DuckDB compares a single one in a way that keeps Postgres from using its index.
   const ids = Array.from({ length: Math.max(2, steps + 1) }, (_, step) => rowId(once, step));
   const rows = (await rowsOf(session, findStatement(table, ids))).map(rowOf);
   const expired = rows.filter(({ since }) => since < once.oldest);

@@ -4,15 +4,15 @@ import { abandonable } from "../session/cancellation.ts";
 import type { Session } from "../session/session.ts";
 
 /**
- * DuckDB lets everybody write at once, and whoever comes second to the same row fails. So writes begin side by side; once
- * one has met a conflict, it and those that come after it go one at a time, until nobody waits any more.
+ * DuckDB runs writes concurrently and fails the second one to change the same row. Writes start concurrently; once
+ * one conflicts, it and later ones with the same key run one at a time, until none is waiting.
  */
 export interface WriteSerializer {
-  /** `lane` names what is written to. Rejects with a RequestFailure `conflict` after many tries in vain. */
-  run<T>(lane: string, session: Session, attempt: () => Promise<T>): Promise<T>;
-  /** The same, one at a time from the beginning. */
-  queue<T>(lane: string, session: Session, attempt: () => Promise<T>): Promise<T>;
-  /** Tries again where it is, for work that is already alone in its lane or commits piece by piece. */
+  /** `key` names the tables that are changed. Rejects with a RequestFailure `conflict` after many failed retries. */
+  run<T>(key: string, session: Session, attempt: () => Promise<T>): Promise<T>;
+  /** The same, one at a time from the start. */
+  queue<T>(key: string, session: Session, attempt: () => Promise<T>): Promise<T>;
+  /** Retries without queueing, for work that already runs alone or commits step by step. */
   retry<T>(session: Session, attempt: () => Promise<T>): Promise<T>;
 }
 
@@ -20,18 +20,18 @@ const MOST_TRIES = 50;
 const LONGEST_PAUSE_MS = 20;
 
 export function openWriteSerializer(): WriteSerializer {
-  /** The last in each lane that is in use: whoever comes next waits for it. */
-  const lanes = new Map<string, Promise<void>>();
+  /** The last write of each key in use: the next one waits for it. */
+  const queues = new Map<string, Promise<void>>();
 
-  async function alone<T>(lane: string, session: Session, work: () => Promise<T>): Promise<T> {
-    const before = lanes.get(lane);
+  async function alone<T>(key: string, session: Session, work: () => Promise<T>): Promise<T> {
+    const before = queues.get(key);
     let leave = (): void => {};
     const mine = new Promise<void>((resolve) => {
       leave = resolve;
     });
-    // Whoever gives up in the queue leaves it in its place: the next one waits for the one before.
+    // A write that is cancelled in the queue keeps its place: the next one waits for the one before.
     const turn = before === undefined ? mine : before.then(() => mine);
-    lanes.set(lane, turn);
+    queues.set(key, turn);
     try {
       if (before !== undefined) {
         session.pause();
@@ -41,7 +41,7 @@ export function openWriteSerializer(): WriteSerializer {
       return await work();
     } finally {
       leave();
-      if (lanes.get(lane) === turn) lanes.delete(lane);
+      if (queues.get(key) === turn) queues.delete(key);
     }
   }
 
@@ -62,9 +62,9 @@ export function openWriteSerializer(): WriteSerializer {
 
   return {
     retry,
-    queue: (lane, session, attempt) => alone(lane, session, () => retry(session, attempt)),
-    async run(lane, session, attempt) {
-      if (!lanes.has(lane)) {
+    queue: (key, session, attempt) => alone(key, session, () => retry(session, attempt)),
+    async run(key, session, attempt) {
+      if (!queues.has(key)) {
         try {
           return await attempt();
         } catch (error) {
@@ -72,7 +72,7 @@ export function openWriteSerializer(): WriteSerializer {
           await session.rollback();
         }
       }
-      return await alone(lane, session, () => retry(session, attempt));
+      return await alone(key, session, () => retry(session, attempt));
     },
   };
 }

@@ -2,42 +2,43 @@ import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../../failure.ts";
 import { changedTable, copiesIntoTable, insertedRows } from "../../../sql/classify.ts";
 import type { Statement } from "../../../sql/statement.ts";
-import { NOT_WATCHED, type Write, type Written } from "../../engine.ts";
-import type { DataVersions } from "../database/data-versions.ts";
+import type { Write } from "../../engine.ts";
+import { NOT_WATCHED, type WriteResult } from "../../rows.ts";
 import { duckdbDialect } from "../dialect.ts";
 import { EVERYTHING, heldRows } from "../load/held-rows.ts";
 import { ConflictError, isDuplicateKey, isDurable } from "../messages.ts";
 import type { Databases } from "../plan/databases.ts";
-import { CHANGES_ROWS } from "../plan/statement-kinds.ts";
+import type { DataVersions } from "../session/data-versions.ts";
 import type { Session } from "../session/session.ts";
+import { CHANGES_ROWS } from "../session/statement-kinds.ts";
 import type { WriteSerializer } from "./write-serializer.ts";
 
-export interface Writing {
+export interface WriteContext {
   readonly session: Session;
   readonly versions: DataVersions;
-  readonly lanes: WriteSerializer;
+  readonly serializer: WriteSerializer;
   readonly databases: Databases;
-  /** Tables, views or macros were made or went: all names, or these, may mean other things now. */
+  /** Tables, views or macros were created or dropped: all names, or these, may mean other things now. */
   readonly namesChanged: (names?: readonly string[]) => void;
 }
 
-/** What of the catalog a write touches: it is known by its words which table each statement changes. */
-export type Touched = readonly string[] | "all";
+/** The tables that a write changes, as far as its SQL text shows. */
+export type TouchedTables = readonly string[] | "all";
 
-/** Runs the statements, commits, and counts. What conflicts with others is tried again, one at a time. */
-export async function runWrite(write: Write, writing: Writing): Promise<Written> {
+/** Runs the statements, commits, and counts changed rows. Conflicting writes are retried one at a time. */
+export async function runWrite(write: Write, context: WriteContext): Promise<WriteResult> {
   const [only, ...others] = write.statements;
   if (only === undefined) throw noStatement();
-  const { session, lanes } = writing;
+  const { session, serializer } = context;
   const touched = touchedBy(write.statements);
   const counted = statementRunner();
   const attempt = (): Promise<StatementResults> => {
-    if (others.length === 0) return runAlone(only, NOTHING, { ...writing, touched, counted });
+    if (others.length === 0) return runAlone(only, NOTHING, { ...context, touched, counted });
     return write.transaction
-      ? runTogether(write.statements, { ...writing, touched, counted })
-      : runEach(write.statements, { ...writing, counted });
+      ? runTogether(write.statements, { ...context, touched, counted })
+      : runEach(write.statements, { ...context, counted });
   };
-  const outcome = await lanes.run(laneOf(touched), session, attempt);
+  const outcome = await serializer.run(serializationKey(touched), session, attempt);
   await session.end();
   return writtenOf(outcome, write);
 }
@@ -49,16 +50,16 @@ export function noStatement(): RequestFailure {
 export function writtenOf(
   { affected, returned, selected }: StatementResults,
   { returnsData, signal }: Pick<Write, "returnsData" | "signal">,
-): Written {
+): WriteResult {
   const result = returnsData ? (returned ?? selected) : undefined;
-  // What it returns is committed: it is not refused any more, however long it is.
+  // The write is committed: its rows are returned, however long their values are.
   const maxValueBytes = Number.POSITIVE_INFINITY;
   const rows =
     result && heldRows(result, { total: undefined, window: EVERYTHING, signal, watch: NOT_WATCHED, maxValueBytes });
   return { rowsAffected: affected, rows };
 }
 
-/** What statements came to, all together. */
+/** The results of several statements together. */
 export interface StatementResults {
   readonly affected: number;
   /** The rows of the last RETURNING. */
@@ -69,56 +70,56 @@ export interface StatementResults {
 
 export const NOTHING: StatementResults = { affected: 0, returned: undefined, selected: undefined };
 
-export type Counted = (
+export type StatementRunner = (
   statement: Statement,
   before: StatementResults,
   execute: (statement: Statement) => Promise<duckdb.Result>,
 ) => Promise<StatementResults>;
 
-/** One statement that commits by itself: in one call, unless DuckDB could lose its result in that. */
+/** One statement that commits by itself: in one call, unless DuckDB could lose its result that way. */
 export async function runAlone(
   statement: Statement,
   before: StatementResults,
-  writing: Writing & { readonly touched: Touched; readonly counted: Counted },
+  context: WriteContext & { readonly touched: TouchedTables; readonly counted: StatementRunner },
 ): Promise<StatementResults> {
-  const { session, databases, touched, counted } = writing;
+  const { session, databases, touched, counted } = context;
   const lossy = databases.mayLoseResult(statement.sql);
   const threeCalls = lossy === true || (lossy !== false && (await lossy));
   const execute = threeCalls ? session.executeThenCommit : session.executeAndCommit;
-  return await committed(touched, writing, () => counted(statement, before, execute));
+  return await committed(touched, context, () => counted(statement, before, execute));
 }
 
 async function runTogether(
   statements: readonly Statement[],
-  writing: Writing & { readonly touched: Touched; readonly counted: Counted },
+  context: WriteContext & { readonly touched: TouchedTables; readonly counted: StatementRunner },
 ): Promise<StatementResults> {
-  const { session, touched, counted } = writing;
+  const { session, touched, counted } = context;
   await session.begin();
   let outcome = NOTHING;
   for (const statement of statements) outcome = await counted(statement, outcome, session.execute);
-  await committed(touched, writing, () => session.commit());
+  await committed(touched, context, () => session.commit());
   return outcome;
 }
 
-/** Each commits by itself, and what conflicts is tried again alone: those before it are done. */
+/** Each statement commits by itself; only the one that conflicts is retried. */
 async function runEach(
   statements: readonly Statement[],
-  writing: Writing & { readonly counted: Counted },
+  context: WriteContext & { readonly counted: StatementRunner },
 ): Promise<StatementResults> {
-  const { session, lanes } = writing;
+  const { session, serializer } = context;
   let outcome = NOTHING;
   for (const statement of statements) {
     const before = outcome;
     const touched = touchedBy([statement]);
-    outcome = await lanes.retry(session, () => runAlone(statement, before, { ...writing, touched }));
+    outcome = await serializer.retry(session, () => runAlone(statement, before, { ...context, touched }));
   }
   return outcome;
 }
 
-/** While a commit is under way nobody trusts what is remembered of its tables; afterwards it is forgotten. */
+/** During a commit nothing cached of its tables is valid; afterwards it is dropped. */
 export async function committed<T>(
-  touched: Touched,
-  { versions, namesChanged }: Pick<Writing, "versions" | "namesChanged">,
+  touched: TouchedTables,
+  { versions, namesChanged }: Pick<WriteContext, "versions" | "namesChanged">,
   commit: () => Promise<T>,
 ): Promise<T> {
   const written = versions.writing(touched);
@@ -134,16 +135,16 @@ const MOST_RACES = 5;
 const HANDLES_DUPLICATES = /\bon\s+conflict\b|\binsert\s+or\s+(?:ignore|replace)\b/i;
 
 /**
- * Runs statements and counts what they change. A key that somebody else has just inserted is not seen yet by ON CONFLICT, but
- * by the index: that is a conflict, and tried again it is seen.
+ * Runs statements and counts the rows that they change. ON CONFLICT does not see a key that another transaction has just
+ * inserted, but the index does: that is a conflict, and a retry sees the key.
  */
-export function statementRunner(): Counted {
+export function statementRunner(): StatementRunner {
   let races = 0;
   return async (statement, before, execute) => {
     try {
       return outcomeOf(await execute(statement), before, statement);
     } catch (error) {
-      // It is committed, and its rows are known without its result.
+      // It is committed, and the number of its rows is known without a result.
       const inserted = isDurable(error) ? insertedRows(statement.sql, duckdbDialect) : undefined;
       if (inserted !== undefined) return { ...before, affected: before.affected + inserted, selected: undefined };
       if (!isDuplicateKey(error) || !HANDLES_DUPLICATES.test(statement.sql) || races++ >= MOST_RACES) throw error;
@@ -163,7 +164,7 @@ function outcomeOf(result: duckdb.Result, before: StatementResults, { sql }: Sta
   return { affected: before.affected + changed, returned: hasRows ? result : before.returned, selected: undefined };
 }
 
-export function touchedBy(statements: readonly Statement[]): Touched {
+export function touchedBy(statements: readonly Statement[]): TouchedTables {
   const tables = new Set<string>();
   for (const { sql } of statements) {
     const changed = changedTable(sql, duckdbDialect);
@@ -173,6 +174,6 @@ export function touchedBy(statements: readonly Statement[]): Touched {
   return [...tables];
 }
 
-export function laneOf(touched: Touched): string {
+export function serializationKey(touched: TouchedTables): string {
   return touched === "all" ? "" : touched.toSorted().join("\0");
 }

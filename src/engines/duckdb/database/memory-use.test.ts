@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { openDuckDb } from "../open-duckdb.ts";
-import { bytesOf } from "./memory-of.ts";
+import { bytesOf } from "./memory-use.ts";
 
 test.each([
   ["512 bytes", 512],

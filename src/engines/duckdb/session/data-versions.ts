@@ -1,21 +1,21 @@
 /**
- * When the tables of our own database last changed. Everything that changes them goes through this process, so what was
- * read at a moment is still true as long as nobody wrote to its tables since.
+ * When the tables of Eider's own database last changed. All changes go through this process, so rows that were
+ * read at a moment stay valid until a write to their tables.
  */
 export interface DataVersions {
-  /** A moment, to be asked for before a snapshot is taken. */
+  /** The current moment; take it before the transaction starts. */
   now(): number;
-  /** Whether the tables (by their short names) are as they were. False also while somebody writes: a commit is seen before it is reported. */
+  /** Whether the tables (by short names) are unchanged. False during a write to them: a commit is visible before it is reported. */
   unchangedSince(moment: number, tables: readonly string[]): boolean;
-  /** Whether nobody has changed any table since, and nobody is about to. */
+  /** Whether no table has changed since, and no write is running. */
   quietSince(moment: number): boolean;
-  /** Somebody is about to commit a change of these tables (all, when it cannot be told which). Ended by the returned function. */
+  /** A write to these tables (all, when they are unknown) is about to commit. The returned function ends it. */
   writing(tables: readonly string[] | "all"): () => void;
 }
 
 /**
  * A table by the last part of its name, in lower case: a statement may leave the others out. Tables of the same name in
- * two schemas count as one, which costs a little memory of theirs and nothing else.
+ * two schemas count as one, which only invalidates more than necessary.
  */
 export function shortName(table: string): string {
   const [, quoted, plain = ""] = /(?:"((?:[^"]|"")*)"|([^."]*))$/.exec(table) ?? [];

@@ -14,7 +14,13 @@ const NEXT: RefreshVariables = {
   previousSnapshotTimestamp: "1970-01-01 00:00:00",
 };
 
-/** A text that is another one when the query or the mode of a cache is: rows of another query are not added to. */
+/** Whether two descriptions of a cache mean the same: then its rows stay valid. */
+export function isSameDefinition(one: CacheDefinition, other: CacheDefinition): boolean {
+  const textOf = (each: CacheDefinition): string => JSON.stringify([each, definitionText(each)]);
+  return one === other || textOf(one) === textOf(other);
+}
+
+/** Identifies the query and the mode of a cache: a refresh does not add to the rows of another query. */
 export function definitionText({ mode, connections, render }: CacheDefinition): string {
   const rendered = [FIRST, NEXT].map((variables) => render(variables));
   return JSON.stringify({ mode, connections, rendered }, (_, value: unknown) =>

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { mostRecent, openRecency, type Used } from "./recency.ts";
+import { type LruItem, mostRecentlyUsed, openLruOrder } from "./lru-order.ts";
 
-interface Item extends Used {
+interface Item extends LruItem {
   readonly name: string;
 }
 
@@ -10,23 +10,23 @@ const item = (name: string, lastUse = 0): Item => ({ name, lastUse, placedUse: 0
 const names = (items: Iterable<Item>): string => [...items].map(({ name }) => name).join("");
 
 test("what was used least recently comes first; a touch is seen when it matters", () => {
-  const recency = openRecency<Item>();
+  const order = openLruOrder<Item>();
   const [a, b, c, d] = [item("a"), item("b"), item("c"), item("d")];
-  for (const each of [a, b, c]) recency.use(each);
-  recency.use(a);
-  expect(names(recency.oldestFirst())).toBe("bca");
-  recency.touch(b);
-  expect(names(recency.oldestFirst())).toBe("cab");
-  recency.keep(d);
-  recency.keep(a);
-  expect(names(recency.oldestFirst())).toBe("cabd");
+  for (const each of [a, b, c]) order.use(each);
+  order.use(a);
+  expect(names(order.oldestFirst())).toBe("bca");
+  order.touch(b);
+  expect(names(order.oldestFirst())).toBe("cab");
+  order.keep(d);
+  order.keep(a);
+  expect(names(order.oldestFirst())).toBe("cabd");
   const seen: string[] = [];
-  for (const each of recency.oldestFirst()) {
+  for (const each of order.oldestFirst()) {
     seen.push(each.name);
-    recency.remove(each);
+    order.remove(each);
   }
   expect(seen.join("")).toBe("cabd");
-  expect(names(recency.oldestFirst())).toBe("");
+  expect(names(order.oldestFirst())).toBe("");
 });
 
 test("the most recent ones are those of a sorted list", () => {
@@ -35,8 +35,8 @@ test("the most recent ones are those of a sorted list", () => {
       fc.uniqueArray(fc.nat({ max: 500 }), { maxLength: 60 }),
       fc.integer({ min: 1, max: 20 }),
       (uses, count) => {
-        const isWanted = ({ lastUse }: Used): boolean => lastUse % 3 !== 0;
-        const found = mostRecent(
+        const isWanted = ({ lastUse }: LruItem): boolean => lastUse % 3 !== 0;
+        const found = mostRecentlyUsed(
           uses.map((use) => item("", use)),
           count,
           isWanted,

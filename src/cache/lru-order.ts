@@ -1,26 +1,26 @@
-/** Something that is used. Counted by uses, not by a clock: two may be used in the same millisecond. */
-export interface Used {
+/** Something that is used. Uses are counted, since two may fall in the same millisecond. */
+export interface LruItem {
   /** The number of its last use; 0 before the first. */
   lastUse: number;
-  /** Its last use when it was put in its place. */
+  /** Its last use when it was placed. */
   placedUse: number;
 }
 
-/** Which of many were used least recently. */
-export interface Recency<T extends Used> {
-  /** Counts a use and puts it behind all others. */
+/** Orders items by their last use. */
+export interface LruOrder<T extends LruItem> {
+  /** Counts a use and moves it behind all others. */
   use(item: T): void;
-  /** Counts a use, as cheaply as can be: it is put behind others when it would be its turn to go. */
+  /** Counts a use cheaply: it is moved when it would be evicted. */
   touch(item: T): void;
-  /** Puts it among the others, if it is not there. */
+  /** Adds it, if it is missing. */
   keep(item: T): void;
   remove(item: T): void;
-  /** Those that were not used for longest come first. What is seen may be removed. */
+  /** The least recently used first. Items may be removed meanwhile. */
   oldestFirst(): Iterable<T>;
 }
 
-export function openRecency<T extends Used>(): Recency<T> {
-  // A set keeps the order in which things were put into it.
+export function openLruOrder<T extends LruItem>(): LruOrder<T> {
+  // A set keeps the order of insertion.
   const order = new Set<T>();
   let uses = 0;
 
@@ -51,8 +51,12 @@ export function openRecency<T extends Used>(): Recency<T> {
   };
 }
 
-/** The `count` that were used last, of those that are wanted. */
-export function mostRecent<T extends Used>(items: Iterable<T>, count: number, isWanted: (item: T) => boolean): T[] {
+/** The `count` most recently used of the wanted items. */
+export function mostRecentlyUsed<T extends LruItem>(
+  items: Iterable<T>,
+  count: number,
+  isWanted: (item: T) => boolean,
+): T[] {
   const found: T[] = [];
   for (const item of items) {
     const last = found.at(-1);

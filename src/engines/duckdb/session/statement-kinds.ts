@@ -23,7 +23,7 @@ export const CHANGES_NAMES: ReadonlySet<duckdb.StatementType> = new Set([
   duckdb.StatementType.ALTER,
 ]);
 
-/** What ends the process when a prepared statement with it runs a second time. */
+/** A prepared statement with this function crashes the process when it runs a second time. */
 export const RUNS_ONCE = /\bmysql_query\b/i;
 
 export const CHANGES_ROWS: ReadonlySet<duckdb.StatementType> = new Set([

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { dataVersions } from "./data-versions.ts";
 
-test("a table that nobody writes to is unchanged, whatever happens to others", () => {
+test("a table without writes is unchanged, whatever happens to others", () => {
   const versions = dataVersions();
   const moment = versions.now();
   versions.writing(["b"])();
@@ -10,7 +10,7 @@ test("a table that nobody writes to is unchanged, whatever happens to others", (
   expect(versions.unchangedSince(versions.now(), ["a", "b"])).toBe(true);
 });
 
-test("while somebody writes, nothing is known; a moment taken meanwhile is over when the write is", () => {
+test("during a write nothing is known; a moment taken meanwhile expires with the write", () => {
   const versions = dataVersions();
   const before = versions.now();
   const written = versions.writing(["a"]);

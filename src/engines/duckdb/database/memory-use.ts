@@ -9,7 +9,7 @@ const QUERY: Statement = {
   values: [],
 };
 
-/** What the database holds in memory and in temporary files. */
+/** The memory and the temporary files that the database uses. */
 export async function memoryOf(inspect: (statement: Statement) => Promise<TextRows>): Promise<EngineMemory> {
   const [[used, spilled, limit] = []] = await inspect(QUERY);
   return { used: Number(used ?? 0), spilled: Number(spilled ?? 0), limit: bytesOf(limit ?? "") };
@@ -17,7 +17,7 @@ export async function memoryOf(inspect: (statement: Statement) => Promise<TextRo
 
 const UNITS: readonly string[] = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
-/** The setting as DuckDB shows it, `12.4 GiB`: to the digits that it shows. */
+/** Parses a setting as DuckDB shows it: `12.4 GiB`. */
 export function bytesOf(text: string): number {
   const [, digits = "", unit = ""] = /^([\d.]+) (\w+)$/.exec(text) ?? [];
   return Math.round(Number(digits) * 1024 ** Math.max(0, UNITS.indexOf(unit)));

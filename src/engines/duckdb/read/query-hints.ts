@@ -1,8 +1,8 @@
 import { type Lru, openLru } from "../../../bounded/lru.ts";
 
-/** What earlier reads taught about SQL texts. A wrong memory costs time, never a wrong answer. */
-export interface ReadMemory {
-  /** Takes no LIMIT at its end (it has its own), or cannot even stand in a sub-query. */
+/** What earlier reads revealed about SQL texts. A wrong hint costs time, never correctness. */
+export interface QueryHints {
+  /** `wrapped`: a LIMIT cannot be appended, since it has its own. `alone`: it cannot be a sub-query either. */
   readonly form: Lru<"wrapped" | "alone">;
   /** Its first page is full, so that the total must be counted. */
   readonly fullPages: Lru<true>;
@@ -13,7 +13,7 @@ export interface ReadMemory {
 /** For SQL texts of a thousand characters: four thousand of them. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-export function readMemory(): ReadMemory {
+export function openQueryHints(): QueryHints {
   return {
     form: openLru({ maxBytes: MAX_BYTES }),
     fullPages: openLru({ maxBytes: MAX_BYTES }),

@@ -1,16 +1,17 @@
 import duckdb from "@duckdb/node-bindings";
 import type { Statement } from "../../../sql/statement.ts";
-import type { Rows, StopSignal, Window } from "../../engine.ts";
+import type { StopSignal, Window } from "../../engine.ts";
+import type { Rows } from "../../rows.ts";
 import type { StreamOptions } from "../load/streamed-rows.ts";
 import type { Session } from "../session/session.ts";
-import type { ReadMemory } from "./read-memory.ts";
+import type { QueryHints } from "./query-hints.ts";
 import type { TotalCache } from "./total-cache.ts";
 import { countQuery } from "./wrap-query.ts";
 
-/** A read on its way: its statements, and what they run with. */
-export interface Reading {
+/** A running read: its statements, and what they run with. */
+export interface ReadContext {
   readonly session: Session;
-  readonly memory: ReadMemory;
+  readonly hints: QueryHints;
   readonly last: Statement;
   readonly window: Window;
   readonly total: Total;
@@ -19,11 +20,11 @@ export interface Reading {
   readonly stream: Pick<StreamOptions, "crowded" | "failureOf">;
   readonly totals: TotalCache;
   readonly watch: Rows["watch"];
-  /** A second session beside this one, when there is room for it. */
+  /** A second session, when a slot is free. */
   readonly sibling: () => Promise<Session> | undefined;
-  /** Opens the snapshot and runs the leading statements in it, if that has not been done. */
+  /** Opens the transaction and runs the leading statements, unless that is done. */
   start(): Promise<void>;
-  /** Throws the snapshot away and takes a new one. */
+  /** Rolls back and opens a new transaction. */
   restart(): Promise<void>;
 }
 

@@ -1,0 +1,14 @@
+import duckdb from "@duckdb/node-bindings";
+
+/** Work on a connection of its own, beside the pool. */
+export async function withConnection<T>(
+  database: duckdb.Database,
+  work: (connection: duckdb.Connection) => Promise<T>,
+): Promise<T> {
+  const connection = await duckdb.connect(database);
+  try {
+    return await work(connection);
+  } finally {
+    duckdb.disconnect_sync(connection);
+  }
+}

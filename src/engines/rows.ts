@@ -1,0 +1,27 @@
+import type { Chunk } from "../result/chunk.ts";
+import type { Column } from "../result/column.ts";
+
+/** The rows of a query. The consumer calls `next` until the end, or `close`. */
+export interface Rows {
+  readonly columns: readonly Column[];
+  readonly total: number | undefined;
+  /**
+   * A check whether the same read would still return the same rows: true as long as none of them can have changed.
+   * Undefined where Eider cannot know: files, other databases, the time.
+   */
+  watch(): Promise<(() => boolean) | undefined>;
+  /** The next rows, undefined after the last. Rejects when the query fails meanwhile: the rows before are then incomplete. */
+  next(): Promise<Chunk | undefined>;
+  close(): Promise<void>;
+}
+
+/** For rows that may change without Eider knowing. */
+export const NOT_WATCHED: Rows["watch"] = () => Promise.resolve(undefined);
+
+/** The result of a write. It is durable. */
+export interface WriteResult {
+  /** Rows that were inserted, updated, deleted or merged, of all statements together. */
+  readonly rowsAffected: number;
+  /** Absent when no rows are wanted or no statement returns any. */
+  readonly rows: Rows | undefined;
+}
