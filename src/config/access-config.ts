@@ -8,7 +8,7 @@ import type { TlsFiles } from "../http/tls.ts";
 import type { RateLimitPolicy } from "../rate-limit/policy.ts";
 import { parseStoreAddress } from "../rate-limit/store-address.ts";
 import { compileAuth } from "./auth-config.ts";
-import type { KeyPath } from "./project.ts";
+import type { KeyPath } from "./problem.ts";
 import type { RateLimitInput } from "./schema/auth.ts";
 import type { EndpointInput } from "./schema/endpoint.ts";
 import type { MainInput } from "./schema/main.ts";

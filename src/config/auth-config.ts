@@ -1,7 +1,7 @@
 import { oidcPolicyOf } from "../auth/oidc/presets.ts";
 import { passwordShape } from "../auth/password.ts";
 import type { AuthPolicy, BasicPolicy, BearerPolicy, OidcPolicy, SecretUsers } from "../auth/policy.ts";
-import type { KeyPath } from "./project.ts";
+import type { KeyPath } from "./problem.ts";
 import type { AuthInput } from "./schema/auth.ts";
 import { errorAt, keyLocation, partLocation, type Report, type Spot, securityWarningAt, warningAt } from "./tree.ts";
 

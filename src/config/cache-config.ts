@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import type { CacheMode, CacheName, Retention } from "../cache/cache.ts";
-import type { Complain } from "./parameters.ts";
-import type { TemplateSource } from "./project.ts";
+import type { Complain } from "./problem.ts";
 import type { EndpointCacheInput } from "./schema/cache.ts";
 import type { MainInput } from "./schema/main.ts";
+import type { TemplateSource } from "./template-file.ts";
 import { errorAt, keyLocation, type Report, type Spot } from "./tree.ts";
 
 /** What the cache block of an endpoint asks for. decisions.md 8. */

@@ -1,5 +1,6 @@
 import type { AuthPolicy } from "../auth/policy.ts";
-import type { EndpointConfig, Locate, McpConfig } from "./project.ts";
+import type { Locate } from "./problem.ts";
+import type { EndpointConfig, McpConfig } from "./project.ts";
 import { parseResourceName, shapeOfResource } from "./resource-name.ts";
 import { errorAt, partLocation, type Report, type Spot } from "./tree.ts";
 import { parseUrlPath, shapeOf } from "./url-path.ts";

@@ -2,19 +2,12 @@ import { compileEndpointAccess, type EndpointAccess } from "./access-config.ts";
 import { type CacheStorage, compileEndpointCache } from "./cache-config.ts";
 import { compileHeartbeat } from "./heartbeat.ts";
 import { compileMcpEntry } from "./mcp-entry.ts";
-import { type Complain, compileParameters } from "./parameters.ts";
-import type {
-  ConnectionConfig,
-  EndpointConfig,
-  Limits,
-  Method,
-  OperationConfig,
-  RestConfig,
-  TemplateSource,
-} from "./project.ts";
-import type { EndpointInput } from "./schema/endpoint.ts";
+import { compileParameters } from "./parameters.ts";
+import type { Complain } from "./problem.ts";
+import type { ConnectionConfig, EndpointConfig, Limits, OperationConfig, RestConfig } from "./project.ts";
+import type { EndpointInput, Method } from "./schema/endpoint.ts";
 import { unknown } from "./suggest.ts";
-import type { FindTemplate } from "./template-file.ts";
+import type { FindTemplate, TemplateSource } from "./template-file.ts";
 import { errorAt, keyLocation, partLocation, type Report, type Spot, warningAt } from "./tree.ts";
 import { parseUrlPath, type UrlPath } from "./url-path.ts";
 
@@ -91,8 +84,7 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
     heartbeat: compileHeartbeat(input, {
       operation: operation.kind,
       parameters: broken.has("request") ? undefined : parameters,
-      paginated,
-      limits: context.limits,
+      page: { ...context.limits, paginated },
       isOn: context.hasHeartbeats,
       complain,
       warn,

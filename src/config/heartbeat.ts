@@ -1,8 +1,7 @@
-import { pageFields } from "../params/page.ts";
+import { type PageRules, pageFields } from "../params/page.ts";
 import { headerName, type Parameter, type RawParams, type RawValue } from "../params/parameter.ts";
 import { validateParams } from "../params/validate-params.ts";
-import type { Complain } from "./parameters.ts";
-import type { Limits } from "./project.ts";
+import type { Complain } from "./problem.ts";
 import type { EndpointInput } from "./schema/endpoint.ts";
 import { unknown } from "./suggest.ts";
 
@@ -15,8 +14,7 @@ export interface HeartbeatRules {
   readonly operation: "read" | "write";
   /** Undefined when they have problems of their own. */
   readonly parameters: readonly Parameter[] | undefined;
-  readonly paginated: boolean;
-  readonly limits: Pick<Limits, "defaultPageSize" | "maxPageSize">;
+  readonly page: PageRules;
   /** Whether the main file lets heartbeats run. */
   readonly isOn: boolean;
   readonly complain: Complain;
@@ -41,11 +39,10 @@ export function compileHeartbeat(input: EndpointInput, rules: HeartbeatRules): H
   if (parameters === undefined) return undefined;
   const values = new Map(Object.entries(heartbeat.params ?? {}));
   const raw = rawOf(values, parameters, complain);
-  const { paginated, limits } = rules;
   const checked = validateParams(parameters, raw, {
     refusesUnknown: false,
     skipValidatorsBut: undefined,
-    page: { ...limits, paginated },
+    page: rules.page,
   });
   for (const { field, message } of checked.ok ? [] : checked.errors) {
     if (values.has(field)) complain([...path, "params", field], message);

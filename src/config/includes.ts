@@ -2,7 +2,7 @@ import { dirname, resolve } from "node:path";
 import { type Include, splitReferences } from "./directives.ts";
 import type { Environment } from "./environment.ts";
 import type { Files } from "./files.ts";
-import type { KeyPath } from "./project.ts";
+import type { KeyPath } from "./problem.ts";
 import { substitute } from "./read-scalar.ts";
 import { leaf, readEntries } from "./read-tree.ts";
 import { suggestion } from "./suggest.ts";

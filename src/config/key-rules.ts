@@ -1,4 +1,4 @@
-import type { KeyPath } from "./project.ts";
+import type { KeyPath } from "./problem.ts";
 import { errorAt, isMapping, keyLocation, type Mapping, type Report, type Spot, type Tree, warningAt } from "./tree.ts";
 
 /** What is said and done about a key that the schema does not have. `at` is its path, `*` standing for any name or entry. */

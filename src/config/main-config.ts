@@ -5,9 +5,9 @@ import { compileCacheStorage } from "./cache-config.ts";
 import type { Files } from "./files.ts";
 import { compileMcp } from "./mcp-config.ts";
 import { compileObservability } from "./observability-config.ts";
-import type { ConnectionConfig, Limits, LogLevel, MainConfig } from "./project.ts";
+import type { ConnectionConfig, Limits, MainConfig } from "./project.ts";
 import type { ConnectionInput } from "./schema/connections.ts";
-import type { MainInput } from "./schema/main.ts";
+import type { LogLevel, MainInput } from "./schema/main.ts";
 import { errorAt, keyLocation, partLocation, type Report, type Spot, secretsIn, spotAt } from "./tree.ts";
 
 /** What the command line says; it wins over the environment and the file. */

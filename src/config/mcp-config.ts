@@ -4,7 +4,7 @@ import { corsPolicyOf } from "../http/cors-policy.ts";
 import { isLoopback } from "./access-config.ts";
 import { compilePolicy } from "./auth-config.ts";
 import type { Files } from "./files.ts";
-import type { KeyPath } from "./project.ts";
+import type { Complain, KeyPath } from "./problem.ts";
 import type { MainInput } from "./schema/main.ts";
 import { unknown } from "./suggest.ts";
 import { errorAt, keyLocation, partLocation, type Report, type Spot, securityWarningAt } from "./tree.ts";
@@ -104,8 +104,6 @@ export function compileMcp(source: McpSource, report: Report): McpSettings | und
 }
 
 const at = (key: KeyPath): KeyPath => ["mcp", ...key];
-
-type Complain = (key: KeyPath, message: string) => void;
 
 interface Compiling {
   readonly source: McpSource;

@@ -1,9 +1,9 @@
-import type { Complain } from "./parameters.ts";
 import type { ParsedEndpoint, ParsedInput } from "./parsed-input.ts";
-import type { McpConfig, Method, OperationConfig } from "./project.ts";
+import type { Complain } from "./problem.ts";
+import type { McpConfig, OperationConfig } from "./project.ts";
 import { parsePrompt } from "./prompt-template.ts";
 import { parseResourceName } from "./resource-name.ts";
-import type { EndpointInput } from "./schema/endpoint.ts";
+import type { EndpointInput, Method } from "./schema/endpoint.ts";
 import type { MainInput } from "./schema/main.ts";
 import { unknown } from "./suggest.ts";
 import { keyLocation, type Report, warningAt } from "./tree.ts";

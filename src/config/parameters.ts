@@ -1,13 +1,10 @@
 import { checkText } from "../params/check-text.ts";
 import { headerName, type Parameter } from "../params/parameter.ts";
-import type { KeyPath, Method } from "./project.ts";
-import type { EndpointInput } from "./schema/endpoint.ts";
+import type { Complain, KeyPath } from "./problem.ts";
+import type { EndpointInput, Method } from "./schema/endpoint.ts";
 import type { UrlPath } from "./url-path.ts";
 
 type RequestEntry = NonNullable<EndpointInput["request"]>[number];
-
-/** Says what is wrong with the key at a path. */
-export type Complain = (path: KeyPath, message: string) => void;
 
 export interface ParameterRules {
   /** Absent for an endpoint that is not reached over REST, or whose path has a problem. */

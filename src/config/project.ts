@@ -7,13 +7,10 @@ import type { CacheConfig, CacheStorage } from "./cache-config.ts";
 import type { HeartbeatConfig } from "./heartbeat.ts";
 import type { McpSettings } from "./mcp-config.ts";
 import type { ObservabilityConfig } from "./observability-config.ts";
-import type { Location, Problem } from "./problem.ts";
-
-/** A key's path in a file: `["request", 0, "field-name"]`. */
-export type KeyPath = readonly (string | number)[];
-
-/** Where a key stands, the included file's place for what was included. The nearest parent when the key itself is absent. */
-export type Locate = (path: KeyPath) => Location;
+import type { Locate, Problem } from "./problem.ts";
+import type { Method } from "./schema/endpoint.ts";
+import type { LogLevel } from "./schema/main.ts";
+import type { TemplateSource } from "./template-file.ts";
 
 export interface ConnectionConfig {
   readonly name: string;
@@ -77,12 +74,6 @@ export interface MainConfig {
   readonly locate: Locate;
 }
 
-export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
-export type LogLevel = (typeof logLevels)[number];
-
-export const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
-export type Method = (typeof methods)[number];
-
 export interface RestConfig {
   readonly method: Method;
   /** Without a trailing slash, except `/` itself. */
@@ -115,13 +106,6 @@ export type McpConfig =
       readonly template: string;
       readonly arguments: readonly string[];
     };
-
-/** A template file: read, not yet parsed. */
-export interface TemplateSource {
-  /** As problems name it. */
-  readonly file: string;
-  readonly text: string;
-}
 
 /** One endpoint file: known keys only, values of the right types, everything it names read or looked up. */
 export interface EndpointConfig {

@@ -1,7 +1,7 @@
 import { openAliases } from "./aliases.ts";
 import { holdsToken, type Include, splitText, unmask } from "./directives.ts";
 import type { Environment } from "./environment.ts";
-import type { KeyPath } from "./project.ts";
+import type { KeyPath } from "./problem.ts";
 import { malformed, readScalar } from "./read-scalar.ts";
 import {
   BROKEN,

@@ -1,6 +1,12 @@
 import { dirname, isAbsolute, resolve } from "node:path";
 import type { Files } from "./files.ts";
-import type { TemplateSource } from "./project.ts";
+
+/** A template file: read, not yet parsed. */
+export interface TemplateSource {
+  /** As problems name it. */
+  readonly file: string;
+  readonly text: string;
+}
 
 /** The template, or why it cannot be had. */
 export type FindTemplate = (name: string, yamlFile: string) => TemplateSource | string;

@@ -1,5 +1,4 @@
-import type { Location, Problem } from "./problem.ts";
-import type { KeyPath } from "./project.ts";
+import type { KeyPath, Location, Problem } from "./problem.ts";
 
 /** A file that was read, as problems name it. */
 export interface SourceFile {

@@ -1,5 +1,6 @@
 import type { Location, Problem } from "../config/problem.ts";
-import type { EndpointConfig, Project, TemplateSource } from "../config/project.ts";
+import type { EndpointConfig, Project } from "../config/project.ts";
+import type { TemplateSource } from "../config/template-file.ts";
 import type { Parameter } from "../params/parameter.ts";
 import { compileTemplate } from "../sql/compile-template.ts";
 import type { Dialect } from "../sql/dialect.ts";

@@ -1,7 +1,9 @@
 import type { AuthPolicy } from "../auth/policy.ts";
 import type { CacheConfig } from "../config/cache-config.ts";
 import type { Location } from "../config/problem.ts";
-import type { McpConfig, Method, TemplateSource } from "../config/project.ts";
+import type { McpConfig } from "../config/project.ts";
+import type { Method } from "../config/schema/endpoint.ts";
+import type { TemplateSource } from "../config/template-file.ts";
 import type { QueueGroup } from "../engines/engine.ts";
 import type { RecordStore } from "../engines/write-once.ts";
 import type { Parameter } from "../params/parameter.ts";

@@ -1,11 +1,13 @@
 import type { z } from "zod";
 import { powers } from "../../sql/reach.ts";
-import { methods } from "../project.ts";
 import { auth, rateLimit } from "./auth.ts";
 import { block, choiceInAnyCase, choices, filledText, flag, list, record, text, texts, whole } from "./blocks.ts";
 import { endpointCache } from "./cache.ts";
 import { mcpPrompt, mcpResource, mcpTool } from "./mcp.ts";
 import { requestEntry } from "./request.ts";
+
+const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+export type Method = (typeof methods)[number];
 
 /** The keys of which one makes a file an endpoint. Spec 1. */
 export const kindKeys = ["url-path", "mcp-tool", "mcp-resource", "mcp-prompt"] as const;

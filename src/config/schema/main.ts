@@ -1,12 +1,14 @@
 import { z } from "zod";
 import { found, PlainScalar } from "../../params/validators/scalars.ts";
-import { logLevels } from "../project.ts";
 import { auth, rateLimit } from "./auth.ts";
 import { block, bytes, choice, filledText, fineDuration, flag, port, record, text, texts, whole } from "./blocks.ts";
 import { ducklake, mainCache } from "./cache.ts";
 import { connection } from "./connections.ts";
 import { mcp } from "./mcp.ts";
 import { admin, audit, metrics, tracing } from "./observability.ts";
+
+export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+export type LogLevel = (typeof logLevels)[number];
 
 /** A DuckDB setting as text; a list becomes DuckDB's own notation of one. */
 const setting = z.unknown().transform((input, context): string => {
