@@ -9,7 +9,7 @@ import { commands } from "../src/cli/index.ts";
 import { endpointRules, mainRules } from "../src/config/flapi-keys.ts";
 import { loadProject } from "../src/config/load-project.ts";
 import { formatProblem } from "../src/config/problem.ts";
-import { connection } from "../src/config/schema/connections.ts";
+import { connection, ownKeys } from "../src/config/schema/connections.ts";
 import { endpointSchema } from "../src/config/schema/endpoint.ts";
 import { mainSchema } from "../src/config/schema/main.ts";
 import { connectionTypes } from "../src/engines/duckdb/connections/index.ts";
@@ -56,40 +56,42 @@ describe("keys", () => {
     readonly out?: Schema;
     readonly element?: Schema;
     readonly valueType?: Schema;
+    readonly defaultValue?: unknown;
     readonly shape?: Readonly<Record<string, Schema>>;
   }
   interface Key {
     readonly path: string;
     readonly required: boolean;
+    /** As it would be written; undefined where the schema has none. */
+    readonly default: unknown;
   }
 
   function keysOf(schema: Schema | undefined, path: string): readonly Key[] {
     if (schema === undefined) return [];
-    if (schema === connection) return connectionKeys(path);
+    // A connection is read by code, which passes its own keys on.
+    if (schema === connection) return keysOf(ownKeys as unknown as Schema, path);
     const { type, innerType, in: input, out: output, element, valueType, shape } = schema._zod.def;
     switch (type) {
       case "object":
         return Object.entries(shape ?? {}).flatMap(([name, value]) => {
           const own = path === "" ? name : `${path}.${name}`;
-          return [{ path: own, required: value._zod.def.type !== "optional" }, ...keysOf(value, own)];
+          const { type, defaultValue } = value._zod.def;
+          const key = { path: own, required: !["optional", "prefault"].includes(type), default: defaultValue };
+          return [key, ...keysOf(value, own)];
         });
       case "array":
         return keysOf(element, `${path}[]`);
       case "record":
-        return [{ path: `${path}.<name>`, required: false }, ...keysOf(valueType, `${path}.<name>`)];
+        return [
+          { path: `${path}.<name>`, required: false, default: undefined },
+          ...keysOf(valueType, `${path}.<name>`),
+        ];
       case "pipe":
         // A transform says nothing of the form that is written; the other side does.
         return keysOf(output?._zod.def.type === "transform" ? input : output, path);
       default:
         return keysOf(innerType, path);
     }
-  }
-
-  /** A connection is read by code; asked for a key that is not there, it names those that are. */
-  function connectionKeys(path: string): readonly Key[] {
-    const message = connection.safeParse({ zzzz: "" }).error?.issues[0]?.message ?? "";
-    const names = /known: (.*)$/.exec(message)?.[1]?.split(", ") ?? [];
-    return names.map((name) => ({ path: `${path}.${name}`, required: false }));
   }
 
   const main = keysOf(mainSchema as unknown as Schema, "");
@@ -118,6 +120,13 @@ describe("keys", () => {
     expect(sorted(firstCodes(page, "Key"))).toEqual(sorted(keys.map(({ path }) => path)));
     const defaults = new Map(rowsOf(page, "Key").map(([key = "", , value]) => [codesOf(key)[0], value]));
     for (const { path, required } of keys) if (required) expect([path, defaults.get(path)]).toEqual([path, "required"]);
+    // A default is in the schema and in its cell, or in neither. Words say what no single value can.
+    for (const key of keys) {
+      const cell = defaults.get(key.path) ?? "";
+      const written = typeof key.default === "object" || key.default === "" ? undefined : key.default;
+      const shown = /^`[^`]*`$/.test(cell) ? cell : undefined;
+      expect([key.path, shown]).toEqual([key.path, written === undefined ? undefined : `\`${written}\``]);
+    }
   });
 
   /** Top-level keys of the main file that are blocks, each with nothing in it. */

@@ -40,9 +40,6 @@ interface ConfigBlock<Input> {
   readonly spot: Spot;
 }
 
-const DEFAULT_MAX = 100;
-const DEFAULT_INTERVAL_SECONDS = 60;
-
 export function compileAccess(
   source: ConfigBlock<MainInput> & { readonly folder: string; readonly host: string },
   report: Report,
@@ -84,16 +81,16 @@ function rateLimitOf(
   { spot }: ConfigBlock<unknown>,
   report: Report,
 ): RateLimitPolicy | undefined {
-  if (block === undefined || block.enabled === false) return undefined;
+  if (block?.enabled !== true) return undefined;
   const url = block.store ?? store;
   if (url !== undefined && parseStoreAddress(url) === undefined) {
     const path = ["rate-limit", "store"];
     report(errorAt(partLocation(spot, path), path, "expected redis://host:port or rediss://host:port"));
   }
   return {
-    max: block.max ?? DEFAULT_MAX,
-    intervalSeconds: block.interval ?? DEFAULT_INTERVAL_SECONDS,
-    key: block.key ?? "ip",
+    max: block.max,
+    intervalSeconds: block.interval,
+    key: block.key,
     store: url,
   };
 }
@@ -103,7 +100,7 @@ function httpsOf(
   report: Report,
 ): HttpsPolicy | undefined {
   const block = input["enforce-https"];
-  if (block === undefined || block.enabled === false) return undefined;
+  if (block?.enabled !== true) return undefined;
   const { "ssl-cert-file": certFile, "ssl-key-file": keyFile } = block;
   if (certFile === undefined && keyFile === undefined) return { tls: undefined };
   if (certFile === undefined || keyFile === undefined) {
@@ -126,7 +123,7 @@ function proxiesOf({ input, spot }: ConfigBlock<MainInput>, report: Report): Tru
 
 function corsOf({ input, spot }: ConfigBlock<MainInput>, report: Report): CorsPolicy | undefined {
   const { cors } = input;
-  if (cors === undefined || cors.enabled === false) return undefined;
+  if (cors?.enabled !== true) return undefined;
   const found = corsPolicyOf(cors);
   if ("policy" in found) return found.policy;
   for (const { key, index, message } of found.problems) {
@@ -146,8 +143,8 @@ function auditOf(
   report: Report,
 ): AuditConfig | undefined {
   const { audit } = input;
-  if (audit === undefined || audit.enabled === false) return undefined;
-  const redact = audit.redact ?? [];
+  if (audit?.enabled !== true) return undefined;
+  const { redact } = audit;
   const sink = audit.sink ?? (audit.path === undefined ? "stdout" : "file");
   if (sink === "stdout") {
     if (audit.path !== undefined) {
@@ -191,7 +188,7 @@ function warnOfCombinations(
       ),
     );
   }
-  if (auth !== undefined && input.docs?.enabled !== false && input.docs?.auth !== true && !isLoopback(host)) {
+  if (auth !== undefined && input.docs.enabled && !input.docs.auth && !isLoopback(host)) {
     report(
       securityWarningAt(
         keyLocation(spot, ["docs"]),

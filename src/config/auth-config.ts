@@ -3,7 +3,16 @@ import { passwordShape } from "../auth/password.ts";
 import type { AuthPolicy, BasicPolicy, BearerPolicy, OidcPolicy, SecretUsers } from "../auth/policy.ts";
 import type { KeyPath } from "./problem.ts";
 import type { AuthInput } from "./schema/auth.ts";
-import { errorAt, keyLocation, partLocation, type Report, type Spot, securityWarningAt, warningAt } from "./tree.ts";
+import {
+  errorAt,
+  isWritten,
+  keyLocation,
+  partLocation,
+  type Report,
+  type Spot,
+  securityWarningAt,
+  warningAt,
+} from "./tree.ts";
 
 /** An `auth` block and where it stands. */
 export interface AuthBlock {
@@ -19,11 +28,12 @@ interface Saying {
   readonly error: Say;
   readonly warning: Say;
   readonly insecure: Say;
+  readonly isWritten: (key: KeyPath) => boolean;
 }
 
 /** The policy of a block that is on; undefined when it is off, or so wrong that there is none. Spec 5. */
 export function compileAuth({ input, spot, path }: AuthBlock, report: Report): AuthPolicy | undefined {
-  return input.enabled === false ? undefined : compilePolicy({ input, spot, path }, report);
+  return input.enabled ? compilePolicy({ input, spot, path }, report) : undefined;
 }
 
 /** The same whatever the block says of `enabled`: a method of MCP may need it all the same. Spec 5.5. */
@@ -33,6 +43,7 @@ export function compilePolicy({ input, spot, path }: AuthBlock, report: Report):
     error: (key, message) => report(errorAt(partLocation(spot, at(key)), at(key), message)),
     warning: (key, message) => report(warningAt(keyLocation(spot, at(key)), at(key), message)),
     insecure: (key, message) => report(securityWarningAt(keyLocation(spot, at(key)), at(key), message)),
+    isWritten: (key) => isWritten(spot, at(key)),
   };
   if (input.type === undefined) {
     saying.error(
@@ -66,7 +77,7 @@ function warnOfUnused(input: AuthInput, type: keyof typeof KEYS, { warning }: Sa
 }
 
 /** A name with a comma is most likely a list that was written as one string. */
-function warnOfCommas(key: KeyPath, roles: readonly string[] = [], { warning }: Saying): void {
+function warnOfCommas(key: KeyPath, roles: readonly string[], { warning }: Saying): void {
   if (!roles.some((name) => name.includes(","))) return;
   warning(
     [...key, "roles"],
@@ -107,12 +118,10 @@ function basicOf(input: AuthInput, saying: Saying): BasicPolicy {
   });
   return {
     kind: "basic",
-    users: users.map(({ username, password, roles }) => ({ username, password, roles: roles ?? [] })),
+    users,
     secretUsers: secret && secretUsersOf(secret),
   };
 }
-
-const REFRESH_MS = 300_000;
 
 function secretUsersOf(secret: NonNullable<AuthInput["from-aws-secretmanager"]>): SecretUsers {
   const name = secret["secret-name"];
@@ -123,7 +132,7 @@ function secretUsersOf(secret: NonNullable<AuthInput["from-aws-secretmanager"]>)
     accessKeyId: secret["secret-id"],
     secretAccessKey: secret["secret-key"],
     init: secret.init,
-    refreshMs: secret["refresh-interval"] ?? REFRESH_MS,
+    refreshMs: secret["refresh-interval"],
   };
 }
 
@@ -155,36 +164,16 @@ function bearerOf(input: AuthInput, saying: Saying): BearerPolicy {
   return {
     kind: "bearer",
     jwt: secret === undefined ? undefined : { secret, issuer },
-    tokens: [...shared, ...tokens.map(({ token, username, roles }) => ({ token, username, roles: roles ?? [] }))],
+    tokens: [...shared, ...tokens.map(({ token, username, roles }) => ({ token, username, roles }))],
   };
 }
 
-function oidcOf({ oidc }: AuthInput, { error, warning, insecure }: Saying): OidcPolicy | undefined {
+function oidcOf({ oidc }: AuthInput, { error, warning, insecure, isWritten }: Saying): OidcPolicy | undefined {
   if (oidc === undefined) {
     error(["oidc"], "missing; write client-id, and issuer-url or provider-type, under it");
     return undefined;
   }
-  const found = oidcPolicyOf({
-    provider: oidc["provider-type"] ?? "generic",
-    issuerUrl: oidc["issuer-url"],
-    tenant: oidc.tenant,
-    realm: oidc.realm,
-    domain: oidc.domain,
-    clientId: oidc["client-id"],
-    clientSecret: oidc["client-secret"],
-    audiences: oidc["allowed-audiences"] ?? [],
-    verifyExpiration: oidc["verify-expiration"],
-    clockSkewSeconds: oidc["clock-skew-seconds"],
-    usernameClaim: oidc["username-claim"],
-    emailClaim: oidc["email-claim"],
-    rolesClaim: oidc["roles-claim"],
-    roleClaimPath: oidc["role-claim-path"],
-    groupsClaim: oidc["groups-claim"],
-    scopes: oidc.scopes,
-    jwksCacheHours: oidc["jwks-cache-hours"],
-    clientCredentials: oidc["enable-client-credentials"] ?? false,
-    refreshTokens: oidc["enable-refresh-tokens"] ?? false,
-  });
+  const found = oidcPolicyOf(oidc);
   for (const { key, message, severity } of found.problems) {
     const say = severity === "warning" ? insecure : error;
     say(["oidc", key], message);
@@ -195,10 +184,10 @@ function oidcOf({ oidc }: AuthInput, { error, warning, insecure }: Saying): Oidc
       "without allowed-audiences a token that the provider made for any other application is accepted; name the audience of this API",
     );
   }
-  if (oidc["verify-expiration"] === false) {
+  if (!oidc["verify-expiration"]) {
     insecure(["oidc", "verify-expiration"], "tokens are accepted for ever; remove it");
   }
-  if (oidc["jwks-cache-hours"] !== undefined && oidc["provider-type"] === "github") {
+  if (isWritten(["oidc", "jwks-cache-hours"]) && oidc["provider-type"] === "github") {
     warning(["oidc", "jwks-cache-hours"], "github has no key set");
   }
   return found.policy;

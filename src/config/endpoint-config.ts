@@ -45,7 +45,7 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
 
   const urlPath = input["url-path"] === undefined ? undefined : parseUrlPath(input["url-path"]);
   if (typeof urlPath === "string") complain(["url-path"], urlPath);
-  const method: Method = input.method ?? "GET";
+  const { method, "with-pagination": paginated } = input;
   const sound = typeof urlPath === "object" && !broken.has("request") && !broken.has("method") ? urlPath : undefined;
   const rest: RestConfig | undefined = typeof urlPath === "object" ? { method, urlPath: urlPath.path } : undefined;
 
@@ -54,21 +54,20 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
   if (operation.kind === "read" && operation.allow.length > 0) {
     complain(["operation", "allow"], "only a write may reach beyond its data; set operation.type: Write, or remove it");
   }
-  const parameters = compileParameters(input.request ?? [], { rest: restRules(sound, method) }, complain);
-  const paginated = input["with-pagination"] ?? true;
+  const parameters = compileParameters(input.request, { rest: restRules(sound, method) }, complain);
   return {
     file: source.file,
     rest,
     mcp: compileMcpEntry(input, { method, operation: operation.kind, names: fieldNames(source) }, complain),
     summary: input.summary,
     description: input.description,
-    tags: input.tags ?? [],
-    deprecated: input.deprecated ?? false,
+    tags: input.tags,
+    deprecated: input.deprecated,
     template: template.own,
     connections: connectionsOf(source, context, complain),
     parameters,
     paginated,
-    refusesUnknownParams: input["request-fields-validation"] ?? false,
+    refusesUnknownParams: input["request-fields-validation"],
     operation,
     ...compileEndpointAccess(source, context.gate, context.report),
     maxConcurrency: input["max-concurrency"],
@@ -95,7 +94,7 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
 
 /** Undefined when the entries have problems of their own: a name that is missing may be among them. */
 function fieldNames({ input, broken }: EndpointSource): readonly string[] | undefined {
-  return broken.has("request") ? undefined : (input.request ?? []).map((entry) => entry["field-name"]);
+  return broken.has("request") ? undefined : input.request.map((entry) => entry["field-name"]);
 }
 
 function restRules(urlPath: UrlPath | undefined, method: Method) {
@@ -130,7 +129,7 @@ interface Templates {
 
 function templatesOf(source: EndpointSource, context: EndpointContext, complain: Complain): Templates {
   const { input, path } = source;
-  const cached = input.cache?.enabled === false ? undefined : input.cache?.["template-file"];
+  const cached = input.cache?.enabled === true ? input.cache["template-file"] : undefined;
   const refresh = cached === undefined ? undefined : context.findTemplate(cached, path);
   if (typeof refresh === "string") complain(["cache", "template-file"], refresh);
   return {
@@ -187,10 +186,10 @@ function requireKey({ spot, broken }: EndpointSource, key: string, hint: string,
 
 function operationOf({ operation }: EndpointInput, method: Method): OperationConfig {
   return {
-    kind: operation?.type ?? (method === "GET" ? "read" : "write"),
-    returnsData: operation?.["returns-data"] ?? false,
-    transaction: operation?.transaction ?? true,
-    validateBeforeWrite: operation?.["validate-before-write"] ?? true,
-    allow: operation?.allow ?? [],
+    kind: operation.type ?? (method === "GET" ? "read" : "write"),
+    returnsData: operation["returns-data"],
+    transaction: operation.transaction,
+    validateBeforeWrite: operation["validate-before-write"],
+    allow: operation.allow,
   };
 }

@@ -24,7 +24,7 @@ export interface HeartbeatRules {
 /** The heartbeat of an endpoint; its values are held against the validators as those of a request would be. */
 export function compileHeartbeat(input: EndpointInput, rules: HeartbeatRules): HeartbeatConfig | undefined {
   const { heartbeat } = input;
-  if (heartbeat === undefined || heartbeat.enabled === false) return undefined;
+  if (heartbeat?.enabled !== true) return undefined;
   const { operation, parameters, isOn, complain, warn } = rules;
   const path = ["heartbeat"];
   if (operation === "write") {
@@ -37,7 +37,7 @@ export function compileHeartbeat(input: EndpointInput, rules: HeartbeatRules): H
   }
   if (!isOn) warn(path, "never run, since the main file has no heartbeat; write 'heartbeat: {}' there, or remove this");
   if (parameters === undefined) return undefined;
-  const values = new Map(Object.entries(heartbeat.params ?? {}));
+  const values = new Map(Object.entries(heartbeat.params));
   const raw = rawOf(values, parameters, complain);
   const checked = validateParams(parameters, raw, {
     refusesUnknown: false,

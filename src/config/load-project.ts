@@ -100,7 +100,7 @@ interface Reading {
 function endpointPaths(main: MainFile, templatePath: string, { files, report }: Reading): readonly string[] {
   const path = ["template", "path"];
   const problem = (message: string) => report(errorAt(partLocation(main.spot, path), path, message));
-  const written = main.input.template?.path ?? ".";
+  const written = main.input.template.path;
   if (isRemote(written)) {
     problem(`'${written}' is remote, and remote folders are not supported yet; copy it beside the main file`);
     return [];

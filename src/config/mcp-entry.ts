@@ -16,8 +16,6 @@ export interface McpEntryContext {
   readonly names: readonly string[] | undefined;
 }
 
-const JSON_TYPE = "application/json";
-
 /** A tool, resource or prompt. Spec 2.7. */
 export function compileMcpEntry(
   input: EndpointInput,
@@ -27,22 +25,22 @@ export function compileMcpEntry(
   const { "mcp-tool": tool, "mcp-resource": resource, "mcp-prompt": prompt } = input;
   if (tool !== undefined) {
     const { name, description } = tool;
-    return { kind: "tool", name, description, mimeType: tool["result-mime-type"] ?? JSON_TYPE, method };
+    return { kind: "tool", name, description, mimeType: tool["result-mime-type"], method };
   }
   if (resource !== undefined) {
     const { name, description } = resource;
     checkResource(name, names, complain);
     if (operation === "write")
       complain(["mcp-resource"], "whoever reads a resource changes nothing; make it an mcp-tool");
-    return { kind: "resource", name, description, mimeType: resource["mime-type"] ?? JSON_TYPE };
+    return { kind: "resource", name, description, mimeType: resource["mime-type"] };
   }
   if (prompt === undefined) return undefined;
-  const listed = prompt.arguments ?? [];
+  const { arguments: listed } = prompt;
   listed.forEach((name, index) => {
     if (listed.indexOf(name) < index) complain(["mcp-prompt", "arguments"], `'${name}' is listed twice; keep one`);
   });
   for (const message of parsePrompt(prompt.template, listed).problems) complain(["mcp-prompt", "template"], message);
-  return { kind: "prompt", ...prompt, arguments: listed };
+  return { kind: "prompt", ...prompt };
 }
 
 function checkResource(name: string, names: readonly string[] | undefined, complain: Complain): void {

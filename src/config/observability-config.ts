@@ -30,26 +30,20 @@ interface ObservabilityInput {
   readonly http: { readonly host: string; readonly port: number };
 }
 
-const ADMIN_PORT = 9090;
-/** Where collectors listen on the same machine. */
-const COLLECTOR = "http://127.0.0.1:4318";
-const HEARTBEAT_SECONDS = 10;
-
 export function compileObservability(source: ObservabilityInput, report: Report): ObservabilityConfig {
   const { heartbeat } = source.input;
-  const isBeating = heartbeat !== undefined && heartbeat.enabled !== false;
   const admin = adminOf(source, report);
   return {
     admin,
     metrics: metricsOf(source, admin, report),
     tracing: tracingOf(source, report),
-    heartbeatMs: isBeating ? (heartbeat["worker-interval"] ?? HEARTBEAT_SECONDS) * 1000 : undefined,
+    heartbeatMs: heartbeat?.enabled === true ? heartbeat["worker-interval"] * 1000 : undefined,
   };
 }
 
 function adminOf({ input: { admin }, spot, http }: ObservabilityInput, report: Report): ObservabilityConfig["admin"] {
-  if (admin === undefined || admin.enabled === false) return undefined;
-  const { host = "127.0.0.1", port = ADMIN_PORT } = admin;
+  if (admin?.enabled !== true) return undefined;
+  const { host, port } = admin;
   if (port === http.port && port !== 0 && host === http.host) {
     const path = ["admin", "port"];
     report(errorAt(partLocation(spot, path), path, `${port} is the port of the REST listener; choose another`));
@@ -86,8 +80,8 @@ const HEADER = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 
 function tracingOf({ input, spot }: ObservabilityInput, report: Report): TracingConfig | undefined {
   const { tracing } = input;
-  if (tracing === undefined || tracing.enabled === false) return undefined;
-  const { endpoint = COLLECTOR, headers = {} } = tracing;
+  if (tracing?.enabled !== true) return undefined;
+  const { endpoint, headers } = tracing;
   if (!URL.canParse(endpoint) || !/^https?:$/.test(new URL(endpoint).protocol)) {
     const path = ["tracing", "endpoint"];
     report(errorAt(partLocation(spot, path), path, "expected the base URL of a collector, http://127.0.0.1:4318"));
@@ -99,8 +93,8 @@ function tracingOf({ input, spot }: ObservabilityInput, report: Report): Tracing
   }
   return {
     endpoint: endpoint.replace(/\/$/, ""),
-    serviceName: tracing["service-name"] ?? "eider",
+    serviceName: tracing["service-name"],
     headers,
-    sampleRatio: Number(tracing["sample-ratio"] ?? 1),
+    sampleRatio: Number(tracing["sample-ratio"]),
   };
 }

@@ -4,7 +4,7 @@ import type { Complain, KeyPath } from "./problem.ts";
 import type { EndpointInput, Method } from "./schema/endpoint.ts";
 import type { UrlPath } from "./url-path.ts";
 
-type RequestEntry = NonNullable<EndpointInput["request"]>[number];
+type RequestEntry = EndpointInput["request"][number];
 
 export interface ParameterRules {
   /** Absent for an endpoint that is not reached over REST, or whose path has a problem. */
@@ -57,9 +57,9 @@ function compileParameter(entry: RequestEntry): Parameter {
     name: entry["field-name"],
     in: entry["field-in"],
     description: entry.description,
-    required: entry.required ?? false,
+    required: entry.required,
     default: entry.default,
-    validators: entry.validators ?? [],
+    validators: entry.validators,
   };
 }
 

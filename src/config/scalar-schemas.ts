@@ -10,7 +10,7 @@ const VARIABLE = "\\$\\{[^}]*\\}|\\{\\{ *env\\.";
 /** Another file may bring in what is no scalar. */
 export const INCLUDE = "^\\{\\{ *include";
 
-export const REFERENCE: JsonSchema = { type: "string", pattern: VARIABLE };
+const REFERENCE: JsonSchema = { type: "string", pattern: VARIABLE };
 
 /** What is not text in YAML counts as the characters it was written in. */
 export const SCALARS: readonly string[] = ["string", "number", "boolean"];
@@ -21,9 +21,9 @@ function inForm(pattern: string, others: JsonSchema = {}): JsonSchema {
   return { type: "string", pattern: `^(?:${pattern})$|${VARIABLE}`, ...others };
 }
 
-export const FLAG: JsonSchema = inForm("true|false", { type: ["boolean", "string"] });
+const FLAG: JsonSchema = inForm("true|false", { type: ["boolean", "string"] });
 
-export function wholeSchema(bounds: { readonly minimum?: number; readonly maximum?: number }): JsonSchema {
+function wholeSchema(bounds: { readonly minimum?: number; readonly maximum?: number }): JsonSchema {
   const sign = (bounds.minimum ?? -1) < 0 ? "[+-]?" : "\\+?";
   return inForm(`${sign}[0-9]+`, { type: ["integer", "string"], ...bounds });
 }

@@ -1,39 +1,39 @@
 import { z } from "zod";
 import { oidcProviders } from "../../auth/policy.ts";
-import { block, choice, duration, filledText, flag, list, record, text, texts, whole } from "./blocks.ts";
+import { block, choice, duration, enabled, filledText, flag, list, record, text, texts, whole } from "./blocks.ts";
 
 const user = block({
   username: filledText.describe("Name that the client sends."),
   password: filledText.describe("A $pbkdf2-sha256$ hash (eider hash-password makes one), an MD5 hash or plain text."),
-  roles: texts.optional().describe("Readable in SQL as auth.roles."),
+  roles: texts.prefault([]).describe("Readable in SQL as auth.roles."),
 });
 
 const token = block({
   token: filledText.describe("What the client sends after 'Bearer'."),
   username: filledText.optional().describe("Readable in SQL as auth.username."),
-  roles: texts.optional().describe("Readable in SQL as auth.roles."),
+  roles: texts.prefault([]).describe("Readable in SQL as auth.roles."),
 });
 
-const oidc = block({
+export const oidc = block({
   "issuer-url": filledText.optional().describe("Discovery base URL; wins over what the provider's preset says."),
   "client-id": filledText.describe("OAuth client ID."),
   "client-secret": filledText.optional().describe("Needed for refresh and client-credentials flows."),
-  "provider-type": choice(oidcProviders).optional().describe("Preset; generic when absent."),
+  "provider-type": choice(oidcProviders).prefault("generic").describe("Preset."),
   tenant: filledText.optional().describe("Fills {tenant} in the preset's issuer."),
   realm: filledText.optional().describe("Fills {realm} in the preset's issuer."),
   domain: filledText.optional().describe("Fills {domain} in the preset's issuer."),
   "allowed-audiences": texts.optional().describe("Acceptable aud values."),
-  "verify-expiration": flag.optional().describe("Enforce exp; true when absent."),
-  "clock-skew-seconds": whole().optional().describe("Allowed drift for exp and nbf; 300 when absent."),
+  "verify-expiration": flag.prefault(true).describe("Enforce exp."),
+  "clock-skew-seconds": whole().prefault(300).describe("Allowed drift for exp and nbf."),
   "username-claim": filledText.optional().describe("Claim that becomes auth.username."),
-  "email-claim": filledText.optional().describe("Claim that becomes auth.email."),
+  "email-claim": filledText.prefault("email").describe("Claim that becomes auth.email."),
   "roles-claim": filledText.optional().describe("Flat claim that becomes auth.roles."),
   "role-claim-path": filledText.optional().describe("Dotted path to nested roles, realm_access.roles."),
-  "groups-claim": filledText.optional().describe("Claim that becomes auth.groups."),
+  "groups-claim": filledText.prefault("groups").describe("Claim that becomes auth.groups."),
   scopes: texts.optional().describe("Scopes requested in a token exchange."),
-  "jwks-cache-hours": whole({ min: 1 }).optional().describe("Lifetime of the cached key set; 24 when absent."),
-  "enable-client-credentials": flag.optional().describe("Allow the client-credentials exchange."),
-  "enable-refresh-tokens": flag.optional().describe("Allow the refresh-token exchange."),
+  "jwks-cache-hours": whole({ min: 1 }).prefault(24).describe("Lifetime of the cached key set."),
+  "enable-client-credentials": flag.prefault(false).describe("Allow the client-credentials exchange."),
+  "enable-refresh-tokens": flag.prefault(false).describe("Allow the refresh-token exchange."),
 });
 
 const secretsManager = block({
@@ -43,7 +43,7 @@ const secretsManager = block({
   "secret-id": filledText.optional().describe("Access key ID; from the environment when absent."),
   "secret-key": filledText.optional().describe("Secret access key."),
   init: text.optional().describe("SQL that runs at start."),
-  "refresh-interval": duration.optional().describe("How often the secret is read again; 5m when absent."),
+  "refresh-interval": duration.prefault("5m").describe("How often the secret is read again."),
 });
 
 const type = z
@@ -52,7 +52,7 @@ const type = z
   .pipe(choice(["basic", "bearer", "oidc"]));
 
 const keys = {
-  enabled: flag.optional().describe("A block that is present is on unless this is false."),
+  enabled,
   type: type.optional().describe("How the client proves who it is."),
   users: list(user).optional().describe("Users of type basic."),
   "jwt-secret": filledText.optional().describe("HS256 secret of type bearer."),
@@ -76,10 +76,10 @@ export const mcpAuth = block({
 
 /** How often one may call. Spec 2.5. */
 export const rateLimit = block({
-  enabled: flag.optional().describe("A block that is present is on unless this is false."),
-  max: whole({ min: 1 }).optional().describe("Requests per interval; 100 when absent."),
-  interval: whole({ min: 1, max: 2_147_483 }).optional().describe("Seconds; 60 when absent."),
-  key: choice(["ip", "user", "user-or-ip"]).optional().describe("What is counted; ip when absent."),
+  enabled,
+  max: whole({ min: 1 }).prefault(100).describe("Requests per interval."),
+  interval: whole({ min: 1, max: 2_147_483 }).prefault(60).describe("Seconds."),
+  key: choice(["ip", "user", "user-or-ip"]).prefault("ip").describe("What is counted."),
   store: filledText.optional().describe("redis://... shares the count between replicas."),
 });
 

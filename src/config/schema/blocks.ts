@@ -5,6 +5,9 @@ import { unknown } from "../suggest.ts";
 
 export { boolean as flag, text };
 
+/** Of a block: one that is present is on unless this is false. */
+export const enabled = boolean.prefault(true).describe("A block that is present is on unless this is false.");
+
 /** Text that says something. */
 export const filledText = text.refine((value) => value.trim() !== "", "expected text, found nothing");
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { block, bytes, choice, duration, filledText, flag, text, texts, whole } from "./blocks.ts";
+import { block, bytes, choice, duration, enabled, filledText, flag, text, texts, whole } from "./blocks.ts";
 
 const retention = block({
   "keep-last-snapshots": whole({ min: 1 }).optional().describe("Number of snapshots kept."),
@@ -8,9 +8,9 @@ const retention = block({
 
 /** A cache of an endpoint's rows. Spec 2.6. */
 export const endpointCache = block({
-  enabled: flag.optional().describe("A block that is present is on unless this is false."),
+  enabled,
   table: filledText.optional().describe("Cache table name."),
-  schema: filledText.optional().describe("Schema that holds the cache table; cache when absent."),
+  schema: filledText.prefault("cache").describe("Schema that holds the cache table."),
   schedule: text
     .transform((value, context) => {
       const ms = duration.safeParse(value);
@@ -32,34 +32,32 @@ export const endpointCache = block({
     .describe("Incremental refresh."),
   retention: retention.optional().describe("How long snapshots are kept."),
   "template-file": filledText.optional().describe("SQL template of the refresh; found like template-source."),
-  "invalidate-on-write": flag.optional().describe("A write marks the cache stale."),
-  "refresh-on-write": flag.optional().describe("A write refreshes the cache at once."),
-  "allow-client-refresh": flag.optional().describe("A client that sends Cache-Control: no-cache gets new rows."),
+  "invalidate-on-write": flag.prefault(false).describe("A write marks the cache stale."),
+  "refresh-on-write": flag.prefault(false).describe("A write refreshes the cache at once."),
+  "allow-client-refresh": flag.prefault(false).describe("A client that sends Cache-Control: no-cache gets new rows."),
 });
 
 export type EndpointCacheInput = z.output<typeof endpointCache>;
 
 /** Where caches live. */
 export const mainCache = block({
-  enabled: flag.optional(),
+  enabled,
   path: filledText.optional().describe("File of the cache database; in memory when absent."),
   backend: choice(["duckdb", "ducklake"]).optional(),
   "metadata-path": filledText.optional(),
   "data-path": filledText.optional(),
-  "warm-up": flag.optional().describe("Fill caches at start."),
-  "max-bytes": bytes
-    .optional()
-    .describe("Room for the rows of calls and for answers that are kept; 256 MiB when absent."),
-  "max-concurrent-refreshes": whole({ min: 1, max: 64 }).optional().describe("2 when absent."),
+  "warm-up": flag.prefault(false).describe("Fill caches at start."),
+  "max-bytes": bytes.prefault("256MiB").describe("Size of the result cache and the response cache."),
+  "max-concurrent-refreshes": whole({ min: 1, max: 64 }).prefault(2),
 });
 
 /** The same in the words of flAPI. */
 export const ducklake = block({
-  enabled: flag.optional(),
-  alias: filledText.optional(),
+  enabled,
+  alias: filledText.prefault("cache"),
   "metadata-path": filledText.optional(),
   "data-path": filledText.optional(),
   retention: retention.optional(),
-  scheduler: block({ enabled: flag.optional(), "scan-interval": duration.optional() }).optional(),
+  scheduler: block({ enabled, "scan-interval": duration.optional() }).prefault({}),
   compaction: block({ enabled: flag.optional(), schedule: filledText.optional() }).optional(),
 });

@@ -13,14 +13,15 @@ const keys = {
   type: choice(connectionTypes.map(({ type }) => type))
     .optional()
     .describe("Short form of init, with options of its own beside it."),
-  properties: record(text).optional().describe("Readable in templates as conn.<key>."),
-  "read-only": flag.optional().describe("False when absent."),
-  lazy: flag.optional().describe("True when absent: a source that is down does not stop the service."),
+  properties: record(text).prefault({}).describe("Readable in templates as conn.<key>."),
+  "read-only": flag.prefault(false),
+  lazy: flag.prefault(true).describe("True: a data source that is down does not stop the service."),
   "max-concurrency": whole({ min: 1 }).optional().describe("Queries at a time, of all endpoints together."),
-  "log-queries": flag.optional(),
-  "log-parameters": flag.optional(),
+  "log-queries": flag.prefault(false),
+  "log-parameters": flag.prefault(false),
 };
-const own = block(keys);
+/** Those that every connection has. */
+export const ownKeys = block(keys);
 
 type Refuse = (path: PropertyKey[], message: string) => void;
 
@@ -33,7 +34,7 @@ export const connection = z.unknown().transform((input, context) => {
   const { rest, options, known } = isMapping(written)
     ? splitOptions(written, refuse)
     : { rest: written, options: {}, known: [] };
-  const result = own.safeParse(rest);
+  const result = ownKeys.safeParse(rest);
   if (result.success) return { ...result.data, options };
   for (const issue of result.error.issues) {
     if (issue.code !== "unrecognized_keys") refuse([...issue.path], issue.message);

@@ -1,7 +1,20 @@
 import { z } from "zod";
 import { found, PlainScalar } from "../../params/validators/scalars.ts";
 import { auth, rateLimit } from "./auth.ts";
-import { block, bytes, choice, filledText, fineDuration, flag, port, record, text, texts, whole } from "./blocks.ts";
+import {
+  block,
+  bytes,
+  choice,
+  enabled,
+  filledText,
+  fineDuration,
+  flag,
+  port,
+  record,
+  text,
+  texts,
+  whole,
+} from "./blocks.ts";
 import { ducklake, mainCache } from "./cache.ts";
 import { connection } from "./connections.ts";
 import { mcp } from "./mcp.ts";
@@ -22,62 +35,66 @@ const setting = z.unknown().transform((input, context): string => {
 });
 
 const limits = block({
-  "max-body-bytes": bytes.optional().describe("Largest request body; 1 MiB when absent."),
-  "max-page-size": whole({ min: 1 }).optional().describe("Largest limit; 10000 when absent."),
-  "default-page-size": whole({ min: 1 }).optional().describe("Rows of a page without limit; 100 when absent."),
-  "query-timeout": fineDuration.optional().describe("30s when absent."),
+  "max-body-bytes": bytes.prefault("1MiB").describe("Largest request body."),
+  "max-page-size": whole({ min: 1 }).prefault(10_000).describe("Largest limit."),
+  "default-page-size": whole({ min: 1 }).prefault(100).describe("Rows of a page without limit."),
+  "query-timeout": fineDuration.prefault("30s"),
   "max-concurrent-queries": whole({ min: 1, max: 64 }).optional(),
   "max-queued-requests": whole().optional(),
-  "max-buffered-bytes": bytes.optional().describe("64 MiB when absent."),
-  "max-value-bytes": bytes.optional().describe("Largest value that a query may return; 64 MiB when absent."),
-  "stalled-client-timeout": fineDuration.optional().describe("60s when absent."),
-  "shutdown-grace": fineDuration.optional().describe("10s when absent."),
+  "max-buffered-bytes": bytes.prefault("64MiB"),
+  "max-value-bytes": bytes.prefault("64MiB").describe("Largest value that a query may return."),
+  "stalled-client-timeout": fineDuration.prefault("60s"),
+  "shutdown-grace": fineDuration.prefault("10s"),
+});
+
+export const cors = block({
+  enabled,
+  "allow-origins": texts.optional(),
+  "allow-headers": texts.optional(),
+  "allow-methods": texts.optional(),
+  "allow-credentials": flag.prefault(false),
+  "max-age": whole().prefault(600).describe("Seconds."),
 });
 
 /** The main configuration file. */
 export const mainSchema = block({
   "project-name": filledText.optional().describe("Title of the documentation."),
-  "project-description": text.optional(),
-  "project-version": filledText.optional().describe("1.0.0 when absent."),
-  "http-port": port.optional().describe("8080 when absent."),
-  "http-host": filledText.optional().describe("127.0.0.1 when absent."),
+  "project-description": text.prefault(""),
+  "project-version": filledText.prefault("1.0.0"),
+  "http-port": port.prefault(8080),
+  "http-host": filledText.prefault("127.0.0.1"),
   template: block({
-    path: filledText.optional().describe("Folder of endpoint files and SQL templates; that of this file when absent."),
+    path: filledText
+      .prefault(".")
+      .describe("Folder of endpoint files and SQL templates, from the folder of this file."),
     "environment-whitelist": texts.optional().describe("Names or regular expressions of variables that may be read."),
-  }).optional(),
+  }).prefault({}),
   "environment-whitelist": texts.optional().describe("Read like template.environment-whitelist."),
-  connections: record(connection).optional().describe("Data sources by name."),
-  duckdb: record(setting).optional().describe("db_path, and DuckDB settings by name."),
+  connections: record(connection).prefault({}).describe("Data sources by name."),
+  duckdb: record(setting).prefault({}).describe("db_path, and DuckDB settings by name."),
   auth: auth.optional().describe("For every endpoint that has no block of its own."),
   "rate-limit": rateLimit.optional().describe("For every endpoint that has no block of its own."),
   "enforce-https": block({
-    enabled: flag.optional(),
+    enabled,
     "ssl-cert-file": filledText.optional(),
     "ssl-key-file": filledText.optional(),
   }).optional(),
   "trusted-proxies": texts.optional().describe("Addresses whose X-Forwarded headers are believed."),
   mcp: mcp.optional(),
-  cors: block({
-    enabled: flag.optional(),
-    "allow-origins": texts.optional(),
-    "allow-headers": texts.optional(),
-    "allow-methods": texts.optional(),
-    "allow-credentials": flag.optional(),
-    "max-age": whole().optional().describe("Seconds."),
-  }).optional(),
-  limits: limits.optional(),
-  cache: mainCache.optional(),
-  ducklake: ducklake.optional(),
+  cors: cors.optional(),
+  limits: limits.prefault({}),
+  cache: mainCache.prefault({}),
+  ducklake: ducklake.prefault({}),
   heartbeat: block({
-    enabled: flag.optional(),
-    "worker-interval": whole({ min: 1, max: 86_400 }).optional().describe("Seconds; 10 when absent."),
+    enabled,
+    "worker-interval": whole({ min: 1, max: 86_400 }).prefault(10).describe("Seconds."),
   }).optional(),
-  docs: block({ enabled: flag.optional(), auth: flag.optional() }).optional(),
+  docs: block({ enabled, auth: flag.prefault(false) }).prefault({}),
   log: block({
-    level: choice(logLevels).optional().describe("info when absent."),
+    level: choice(logLevels).prefault("info"),
     format: choice(["pretty", "json"]).optional().describe("pretty on a terminal, else json."),
     "slow-query": fineDuration.optional().describe("Queries that take longer are logged."),
-  }).optional(),
+  }).prefault({}),
   audit: audit.optional(),
   metrics: metrics.optional(),
   tracing: tracing.optional(),

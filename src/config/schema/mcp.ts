@@ -1,38 +1,36 @@
 import { mcpAuth } from "./auth.ts";
-import { block, bytes, choice, filledText, flag, openBlock, port, text, texts, whole } from "./blocks.ts";
+import { block, bytes, choice, enabled, filledText, openBlock, port, text, texts, whole } from "./blocks.ts";
 
 /** The MCP server. Spec 4.6. */
 export const mcp = block({
-  enabled: flag.optional(),
-  port: port.optional().describe("8081 when absent; the same as http-port puts MCP on the REST listener."),
-  host: filledText.optional(),
+  enabled,
+  port: port.prefault(8081).describe("The same as http-port puts MCP on the REST listener."),
+  host: filledText.prefault("127.0.0.1"),
   auth: mcpAuth.optional(),
   instructions: text.optional().describe("What the server tells a language model about itself."),
   "instructions-file": filledText.optional().describe("The same, from a file."),
-  "page-size": whole({ min: 1 }).optional().describe("Entries of one page of a list; 100 when absent."),
-  "max-rows": whole({ min: 1 }).optional().describe("Rows of one result; 1000 when absent."),
-  "max-text-bytes": bytes.optional().describe("Size of one result; 100000 when absent."),
+  "page-size": whole({ min: 1 }).prefault(100).describe("Entries of one page of a list."),
+  "max-rows": whole({ min: 1 }).prefault(1000).describe("Rows of one result."),
+  "max-text-bytes": bytes.prefault(100_000).describe("Size of one result."),
   "public-url": filledText.optional().describe("The address by which clients know the server."),
-  "allowed-hosts": texts.optional().describe("Further values of Host that are answered."),
-  "allowed-origins": texts.optional().describe("Origins of web pages that may call."),
-  "uri-scheme": filledText.optional().describe("Of the addresses of resources; eider when absent."),
-  "result-text": choice(["json", "markdown", "csv"]).optional().describe("How rows look as text; json when absent."),
+  "allowed-hosts": texts.prefault([]).describe("Further values of Host that are answered."),
+  "allowed-origins": texts.prefault([]).describe("Origins of web pages that may call."),
+  "uri-scheme": filledText.prefault("eider").describe("Of the addresses of resources."),
+  "result-text": choice(["json", "markdown", "csv"]).prefault("json").describe("How rows look as text."),
   tasks: block({
-    enabled: flag.optional(),
-    "after-ms": whole().optional(),
-    workers: whole({ min: 1 }).optional(),
-    "queue-depth": whole().optional(),
-    "ttl-ms": whole({ min: 1 }).optional(),
-    "default-ttl-ms": whole({ min: 1 }).optional(),
-    "poll-interval-ms": whole({ min: 1 }).optional(),
-  }).optional(),
+    enabled,
+    "after-ms": whole().prefault(5000),
+    workers: whole({ min: 1 }).prefault(4),
+    "queue-depth": whole().prefault(100),
+    "ttl-ms": whole({ min: 1 }).prefault(900_000),
+    "poll-interval-ms": whole({ min: 1 }).prefault(1000),
+  }).prefault({}),
 });
 
 const name = filledText.describe("Unique name.");
-const mediaType = filledText.refine(
-  (value) => /^[\w.+-]+\/[\w.+-]+(?:\s*;.*)?$/.test(value),
-  "expected a media type, text/csv",
-);
+const mediaType = filledText
+  .refine((value) => /^[\w.+-]+\/[\w.+-]+(?:\s*;.*)?$/.test(value), "expected a media type, text/csv")
+  .prefault("application/json");
 const description = filledText.describe("For the language model.");
 
 /** Other keys are ignored. Spec 2.7. */
@@ -41,20 +39,20 @@ export const mcpTool = openBlock({
     .refine((value) => /^[A-Za-z0-9_]+$/.test(value), "expected letters, digits and underscores only")
     .refine((value) => value.length <= 128, "expected 128 characters at most"),
   description,
-  "result-mime-type": mediaType.optional().describe("application/json when absent."),
+  "result-mime-type": mediaType,
 });
 
 export const mcpResource = openBlock({
   name,
   description,
-  "mime-type": mediaType.optional().describe("application/json when absent."),
+  "mime-type": mediaType,
 });
 
 export const mcpPrompt = openBlock({
   name,
   description,
   template: filledText.describe("Mustache text."),
-  arguments: texts.optional().describe("Names that the template uses."),
+  arguments: texts.prefault([]).describe("Names that the template uses."),
 });
 
 /** The keys that each takes. */

@@ -50,7 +50,7 @@ export const requestEntry = block({
   "field-name": filledText.describe("Name in SQL, params.<field-name>."),
   "field-in": choice(locations).describe("Where the request carries it."),
   description: text.optional().describe("For people; reaches OpenAPI."),
-  required: flag.optional().describe("False when absent."),
+  required: flag.prefault(false),
   default: text.optional().describe("Value of an absent parameter; it must pass the validators."),
-  validators: list(validator).optional().describe("Checks, in order."),
+  validators: list(validator).prefault([]).describe("Checks, in order."),
 });

@@ -37,7 +37,10 @@ export function found(input: unknown): string {
 
 function scalar<Output>(expected: string, read: (input: string | PlainScalar) => Output | undefined) {
   return z.unknown().transform((input, context): Output => {
-    const output = typeof input === "string" || input instanceof PlainScalar ? read(input) : undefined;
+    // Defaults in schemas are plain numbers and booleans.
+    const written =
+      typeof input === "number" || typeof input === "boolean" ? new PlainScalar(input, String(input)) : input;
+    const output = typeof written === "string" || written instanceof PlainScalar ? read(written) : undefined;
     if (output !== undefined) return output;
     context.addIssue({ code: "custom", message: `expected ${expected}, found ${found(input)}` });
     return z.NEVER;
