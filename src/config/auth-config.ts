@@ -2,64 +2,31 @@ import { oidcPolicyOf } from "../auth/oidc/presets.ts";
 import { passwordShape } from "../auth/password.ts";
 import type { AuthPolicy, BasicPolicy, BearerPolicy, OidcPolicy, SecretUsers } from "../auth/policy.ts";
 import type { KeyPath } from "./problem.ts";
+import type { Reporter } from "./reporter.ts";
 import type { AuthInput } from "./schema/auth.ts";
-import {
-  errorAt,
-  isWritten,
-  keyLocation,
-  partLocation,
-  type Report,
-  type Spot,
-  securityWarningAt,
-  warningAt,
-} from "./tree.ts";
 
-/** An `auth` block and where it stands. */
-export interface AuthBlock {
-  readonly input: AuthInput;
-  /** The root of the file, and the way to the block. */
-  readonly spot: Spot;
-  readonly path: KeyPath;
+/** The policy of a block that is on; undefined when it is off, or so wrong that there is none. */
+export function compileAuth(input: AuthInput, reporter: Reporter): AuthPolicy | undefined {
+  return input.enabled ? compilePolicy(input, reporter) : undefined;
 }
 
-type Say = (key: KeyPath, message: string) => void;
-
-interface Saying {
-  readonly error: Say;
-  readonly warning: Say;
-  readonly insecure: Say;
-  readonly isWritten: (key: KeyPath) => boolean;
-}
-
-/** The policy of a block that is on; undefined when it is off, or so wrong that there is none. Spec 5. */
-export function compileAuth({ input, spot, path }: AuthBlock, report: Report): AuthPolicy | undefined {
-  return input.enabled ? compilePolicy({ input, spot, path }, report) : undefined;
-}
-
-/** The same whatever the block says of `enabled`: a method of MCP may need it all the same. Spec 5.5. */
-export function compilePolicy({ input, spot, path }: AuthBlock, report: Report): AuthPolicy | undefined {
-  const at = (key: KeyPath): KeyPath => [...path, ...key];
-  const saying: Saying = {
-    error: (key, message) => report(errorAt(partLocation(spot, at(key)), at(key), message)),
-    warning: (key, message) => report(warningAt(keyLocation(spot, at(key)), at(key), message)),
-    insecure: (key, message) => report(securityWarningAt(keyLocation(spot, at(key)), at(key), message)),
-    isWritten: (key) => isWritten(spot, at(key)),
-  };
+/** The same for a block that is off: a method of MCP may need it all the same. */
+export function compilePolicy(input: AuthInput, reporter: Reporter): AuthPolicy | undefined {
   if (input.type === undefined) {
-    saying.error(
+    reporter.error(
       ["type"],
       "missing; write 'type: basic', 'bearer' or 'oidc', or switch the block off with 'enabled: false'",
     );
     return undefined;
   }
-  warnOfUnused(input, input.type, saying);
+  warnOfUnused(input, input.type, reporter);
   switch (input.type) {
     case "basic":
-      return basicOf(input, saying);
+      return basicOf(input, reporter);
     case "bearer":
-      return bearerOf(input, saying);
+      return bearerOf(input, reporter);
     case "oidc":
-      return oidcOf(input, saying);
+      return oidcOf(input, reporter);
   }
 }
 
@@ -69,7 +36,7 @@ const KEYS = {
   oidc: ["oidc"],
 } as const;
 
-function warnOfUnused(input: AuthInput, type: keyof typeof KEYS, { warning }: Saying): void {
+function warnOfUnused(input: AuthInput, type: keyof typeof KEYS, { warning }: Reporter): void {
   for (const [owner, keys] of Object.entries(KEYS)) {
     if (owner === type) continue;
     for (const key of keys) if (input[key] !== undefined) warning([key], `type ${type} does not use it; ${owner} does`);
@@ -77,7 +44,7 @@ function warnOfUnused(input: AuthInput, type: keyof typeof KEYS, { warning }: Sa
 }
 
 /** A name with a comma is most likely a list that was written as one string. */
-function warnOfCommas(key: KeyPath, roles: readonly string[], { warning }: Saying): void {
+function warnOfCommas(key: KeyPath, roles: readonly string[], { warning }: Reporter): void {
   if (!roles.some((name) => name.includes(","))) return;
   warning(
     [...key, "roles"],
@@ -85,8 +52,8 @@ function warnOfCommas(key: KeyPath, roles: readonly string[], { warning }: Sayin
   );
 }
 
-function basicOf(input: AuthInput, saying: Saying): BasicPolicy {
-  const { error, insecure } = saying;
+function basicOf(input: AuthInput, reporter: Reporter): BasicPolicy {
+  const { error, insecure } = reporter;
   const { users = [], "from-aws-secretmanager": secret } = input;
   if (users.length === 0 && secret === undefined) {
     error(["users"], "missing; list users, or name a secret under from-aws-secretmanager");
@@ -94,7 +61,7 @@ function basicOf(input: AuthInput, saying: Saying): BasicPolicy {
   const names = new Set<string>();
   users.forEach(({ username, password, roles }, index) => {
     const key = ["users", index];
-    warnOfCommas(key, roles, saying);
+    warnOfCommas(key, roles, reporter);
     if (names.has(username)) error([...key, "username"], "a user of this name is listed already; keep one");
     if (username.includes(":")) error([...key, "username"], "a user name of type basic cannot hold a colon");
     names.add(username);
@@ -138,8 +105,8 @@ function secretUsersOf(secret: NonNullable<AuthInput["from-aws-secretmanager"]>)
 
 const SHORTEST_SECRET_BYTES = 32;
 
-function bearerOf(input: AuthInput, saying: Saying): BearerPolicy {
-  const { error, insecure, warning } = saying;
+function bearerOf(input: AuthInput, reporter: Reporter): BearerPolicy {
+  const { error, insecure, warning } = reporter;
   const { "jwt-secret": secret, "jwt-issuer": issuer, token, tokens = [] } = input;
   if (secret === undefined && token === undefined && tokens.length === 0) {
     error(["jwt-secret"], "missing; set jwt-secret for signed tokens, or token (or tokens) for a shared secret");
@@ -158,7 +125,7 @@ function bearerOf(input: AuthInput, saying: Saying): BearerPolicy {
   warnIfShort(["token"], token);
   tokens.forEach((each, index) => {
     warnIfShort(["tokens", index, "token"], each.token);
-    warnOfCommas(["tokens", index], each.roles, saying);
+    warnOfCommas(["tokens", index], each.roles, reporter);
   });
   const shared = token === undefined ? [] : [{ token, username: undefined, roles: [] }];
   return {
@@ -168,7 +135,7 @@ function bearerOf(input: AuthInput, saying: Saying): BearerPolicy {
   };
 }
 
-function oidcOf({ oidc }: AuthInput, { error, warning, insecure, isWritten }: Saying): OidcPolicy | undefined {
+function oidcOf({ oidc }: AuthInput, { error, warning, insecure, isWritten }: Reporter): OidcPolicy | undefined {
   if (oidc === undefined) {
     error(["oidc"], "missing; write client-id, and issuer-url or provider-type, under it");
     return undefined;

@@ -1,10 +1,11 @@
 import { resolve } from "node:path";
 import type { CacheMode, CacheName, Retention } from "../cache/cache.ts";
 import type { Complain } from "./problem.ts";
+import { reporterOf } from "./reporter.ts";
 import { ducklake, type EndpointCacheInput } from "./schema/cache.ts";
 import type { MainInput } from "./schema/main.ts";
 import type { TemplateSource } from "./template-file.ts";
-import { errorAt, keyLocation, type Report, type Spot } from "./tree.ts";
+import type { Report, Spot } from "./tree.ts";
 
 /** What the cache block of an endpoint asks for. decisions.md 8. */
 export type CacheConfig =
@@ -65,8 +66,7 @@ export function compileCacheStorage(
 ): CacheStorage | undefined {
   const { cache } = input;
   if (!cache.enabled) return undefined;
-  const complain = (path: readonly string[], message: string): void =>
-    report(errorAt(keyLocation(spot, path), path, message));
+  const { keyError: complain } = reporterOf(spot, report);
   const lake = input.ducklake.enabled ? input.ducklake : ducklake.parse({});
   const catalog = lake.alias;
   if (!PLAIN_NAME.test(catalog))

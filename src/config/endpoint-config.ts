@@ -5,10 +5,11 @@ import { compileMcpEntry } from "./mcp-entry.ts";
 import { compileParameters } from "./parameters.ts";
 import type { Complain } from "./problem.ts";
 import type { ConnectionConfig, EndpointConfig, Limits, OperationConfig, RestConfig } from "./project.ts";
+import { type Reporter, reporterOf } from "./reporter.ts";
 import type { EndpointInput, Method } from "./schema/endpoint.ts";
 import { unknown } from "./suggest.ts";
 import type { FindTemplate, TemplateSource } from "./template-file.ts";
-import { errorAt, keyLocation, partLocation, type Report, type Spot, warningAt } from "./tree.ts";
+import { keyLocation, type Report, type Spot } from "./tree.ts";
 import { parseUrlPath, type UrlPath } from "./url-path.ts";
 
 export interface EndpointSource {
@@ -39,8 +40,8 @@ export interface EndpointContext {
 /** One endpoint file, with every rule that concerns more than one key. What has a problem is left out. */
 export function compileEndpoint(source: EndpointSource, context: EndpointContext): EndpointConfig {
   const { input, spot, broken } = source;
-  const complain: Complain = (path, message) => context.report(errorAt(partLocation(spot, path), path, message));
-  const warn: Complain = (path, message) => context.report(warningAt(keyLocation(spot, path), path, message));
+  const reporter = reporterOf(spot, context.report);
+  const { error: complain, warning: warn } = reporter;
   checkKinds(source, complain);
 
   const urlPath = input["url-path"] === undefined ? undefined : parseUrlPath(input["url-path"]);
@@ -64,7 +65,7 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
     tags: input.tags,
     deprecated: input.deprecated,
     template: template.own,
-    connections: connectionsOf(source, context, complain),
+    connections: connectionsOf(source, context, reporter),
     parameters,
     paginated,
     refusesUnknownParams: input["request-fields-validation"],
@@ -154,24 +155,18 @@ function ownTemplate(source: EndpointSource, context: EndpointContext, complain:
 function connectionsOf(
   source: EndpointSource,
   { connections, connectionsAreSound }: EndpointContext,
-  complain: Complain,
+  { error, entryOf }: Reporter,
 ): readonly ConnectionConfig[] {
-  const { input, spot } = source;
+  const { connection: names = [] } = source.input;
   const known = [...connections.keys()];
-  if (input.connection === undefined || input.connection.length === 0) {
-    requireKey(
-      source,
-      "connection",
-      `write the name of a connection (${known.join(", ") || "none is defined"})`,
-      complain,
-    );
-    return [];
+  if (names.length === 0) {
+    const hint = `write the name of a connection (${known.join(", ") || "none is defined"})`;
+    requireKey(source, "connection", hint, error);
   }
-  const isList = spot.children?.get("connection")?.children !== undefined;
-  return input.connection.flatMap((name, index) => {
+  return names.flatMap((name, index) => {
     const connection = connections.get(name);
     if (connection === undefined && connectionsAreSound) {
-      complain(isList ? ["connection", index] : ["connection"], unknown("connection", name, known));
+      error(entryOf(["connection"], index), unknown("connection", name, known));
     }
     return connection ?? [];
   });

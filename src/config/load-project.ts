@@ -7,9 +7,10 @@ import { type MainFile, readMainFile } from "./main-file.ts";
 import { warnOfUnserved } from "./mcp-entry.ts";
 import { formatProblem, inOrder, type KeyPath, type Problem } from "./problem.ts";
 import type { LoadedProject, Project } from "./project.ts";
+import { reporterOf } from "./reporter.ts";
 import { shareCaches } from "./shared-caches.ts";
 import { isRemote, openTemplates } from "./template-file.ts";
-import { errorAt, partLocation, type Report } from "./tree.ts";
+import type { Report } from "./tree.ts";
 import { openYamlFiles } from "./yaml-file.ts";
 
 export interface LoadOptions {
@@ -56,7 +57,6 @@ function readProject({ file, cwd, env, overrides }: LoadOptions, files: Files, r
   if (mainFile === undefined) return undefined;
   const { path, input, spot, environment } = mainFile;
   const main = compileMain({ file: path, input, spot, env, overrides, files }, report);
-  const parsedMain = { file: files.display(path), input, spot };
 
   const paths = mainFile.broken.has("template") ? [] : endpointPaths(mainFile, main.templatePath, { files, report });
   const endpoints = readEndpointFiles(paths, {
@@ -76,7 +76,10 @@ function readProject({ file, cwd, env, overrides }: LoadOptions, files: Files, r
     report,
   });
   refuseDuplicates(endpoints, report);
-  if (!mainFile.broken.has("mcp")) warnOfUnserved(endpoints, parsedMain, report);
+  // Someone who writes `enabled: false` knows.
+  if (input.mcp === undefined && !mainFile.broken.has("mcp")) {
+    warnOfUnserved(endpoints, files.display(path), report);
+  }
   const own = { auth: main.access.auth, locate: main.locate };
   const forAgents = { auth: main.mcp?.auth?.policy, locate: (path: KeyPath) => main.locate(["mcp", ...path]) };
   refuseSharedTables([own, forAgents, ...endpoints.map(({ config }) => config)], report);
@@ -98,8 +101,7 @@ interface Reading {
 }
 
 function endpointPaths(main: MainFile, templatePath: string, { files, report }: Reading): readonly string[] {
-  const path = ["template", "path"];
-  const problem = (message: string) => report(errorAt(partLocation(main.spot, path), path, message));
+  const problem = (message: string) => reporterOf(main.spot, report).error(["template", "path"], message);
   const written = main.input.template.path;
   if (isRemote(written)) {
     problem(`'${written}' is remote, and remote folders are not supported yet; copy it beside the main file`);

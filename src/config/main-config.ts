@@ -6,9 +6,10 @@ import type { Files } from "./files.ts";
 import { compileMcp } from "./mcp-config.ts";
 import { compileObservability } from "./observability-config.ts";
 import type { ConnectionConfig, Limits, MainConfig } from "./project.ts";
+import { type Reporter, reporterOf } from "./reporter.ts";
 import type { ConnectionInput } from "./schema/connections.ts";
 import type { LogLevel, MainInput } from "./schema/main.ts";
-import { errorAt, isWritten, keyLocation, partLocation, type Report, type Spot, secretsIn, spotAt } from "./tree.ts";
+import { keyLocation, type Report, type Spot, secretsIn, spotAt } from "./tree.ts";
 
 /** What the command line says; it wins over the environment and the file. */
 export interface Overrides {
@@ -35,13 +36,14 @@ const LONGEST_VALUE = 512 * 1_048_576;
 export function compileMain(source: MainSource, report: Report): MainConfig {
   const { file, input, spot, overrides } = source;
   const folder = dirname(file);
+  const reporter = reporterOf(spot, report);
   const connections = Object.entries(input.connections).map(([name, connection]) =>
     compileConnection(name, connection, { folder, spot: spotAt(spot, ["connections", name]) }),
   );
   const host = overrides.host ?? set(source.env, "EIDER_HOST") ?? input["http-host"];
   const http = {
     host,
-    port: overrides.port ?? environmentPort(source, report) ?? input["http-port"],
+    port: overrides.port ?? environmentPort(source, reporter) ?? input["http-port"],
   };
   return {
     file,
@@ -53,8 +55,8 @@ export function compileMain(source: MainSource, report: Report): MainConfig {
     templatePath: resolve(folder, input.template.path),
     connections: new Map(connections.map((connection) => [connection.name, connection])),
     duckdb: compileDuckdb(input.duckdb, folder),
-    limits: compileLimits(input.limits, { spot, report }),
-    docs: compileDocs(source, report),
+    limits: compileLimits(input, reporter),
+    docs: compileDocs(input, reporter),
     mcp: compileMcp({ input, spot, folder, http, files: source.files }, report),
     cache: compileCacheStorage({ input, spot, folder }, report),
     access: compileAccess({ input, spot, folder, host }, report),
@@ -103,53 +105,46 @@ function compileDuckdb(settings: Readonly<Record<string, string>>, folder: strin
   return { path: inMemory ? undefined : resolve(folder, path), settings: new Map(Object.entries(rest)) };
 }
 
-function compileDocs({ input, spot }: MainSource, report: Report): MainConfig["docs"] {
-  const { docs, auth } = input;
+function compileDocs({ docs, auth }: MainInput, { keyError }: Reporter): MainConfig["docs"] {
   if (!docs.enabled) return undefined;
   if (docs.auth && auth?.enabled !== true) {
-    const path = ["docs", "auth"];
-    report(errorAt(keyLocation(spot, path), path, "there is no auth block to ask; add one, or remove this"));
+    keyError(["docs", "auth"], "there is no auth block to ask; add one, or remove this");
   }
   return { needsAuth: docs.auth };
 }
 
-function compileLimits(
-  input: MainInput["limits"],
-  { spot, report }: { readonly spot: Spot; readonly report: Report },
-): Limits {
-  const { "max-page-size": maxPageSize, "default-page-size": wanted, "max-value-bytes": maxValueBytes } = input;
+function compileLimits({ limits }: MainInput, { error, isWritten }: Reporter): Limits {
+  const { "max-page-size": maxPageSize, "default-page-size": wanted, "max-value-bytes": maxValueBytes } = limits;
   const path = ["limits", "default-page-size"];
-  if (wanted > maxPageSize && isWritten(spot, path)) {
-    report(
-      errorAt(partLocation(spot, path), path, `${wanted} is more than max-page-size, ${maxPageSize}; make it smaller`),
-    );
+  if (wanted > maxPageSize && isWritten(path)) {
+    error(path, `${wanted} is more than max-page-size, ${maxPageSize}; make it smaller`);
   }
   if (maxValueBytes > LONGEST_VALUE) {
-    const path = ["limits", "max-value-bytes"];
-    const message = `${maxValueBytes} is more than a response can be made of; expected at most 512MiB`;
-    report(errorAt(partLocation(spot, path), path, message));
+    error(
+      ["limits", "max-value-bytes"],
+      `${maxValueBytes} is more than a response can be made of; expected at most 512MiB`,
+    );
   }
   return {
-    maxBodyBytes: input["max-body-bytes"],
+    maxBodyBytes: limits["max-body-bytes"],
     maxPageSize,
     defaultPageSize: Math.min(wanted, maxPageSize),
-    queryTimeoutMs: input["query-timeout"],
-    maxConcurrentQueries: input["max-concurrent-queries"],
-    maxQueuedRequests: input["max-queued-requests"],
-    maxBufferedBytes: input["max-buffered-bytes"],
+    queryTimeoutMs: limits["query-timeout"],
+    maxConcurrentQueries: limits["max-concurrent-queries"],
+    maxQueuedRequests: limits["max-queued-requests"],
+    maxBufferedBytes: limits["max-buffered-bytes"],
     maxValueBytes,
-    stalledClientTimeoutMs: input["stalled-client-timeout"],
-    shutdownGraceMs: input["shutdown-grace"],
+    stalledClientTimeoutMs: limits["stalled-client-timeout"],
+    shutdownGraceMs: limits["shutdown-grace"],
   };
 }
 
-function environmentPort({ env, spot }: MainSource, report: Report): number | undefined {
+function environmentPort({ env }: MainSource, { keyError }: Reporter): number | undefined {
   const text = set(env, "EIDER_PORT");
   if (text === undefined) return undefined;
   const port = /^[0-9]{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (port <= 65_535) return port;
-  const message = `the environment variable EIDER_PORT is '${text}'; expected a port, 0 to 65535`;
-  report(errorAt(keyLocation(spot, ["http-port"]), ["http-port"], message));
+  keyError(["http-port"], `the environment variable EIDER_PORT is '${text}'; expected a port, 0 to 65535`);
   return undefined;
 }
 

@@ -1,14 +1,14 @@
 import { resolve } from "node:path";
 import type { AuthPolicy } from "../auth/policy.ts";
 import { corsPolicyOf } from "../http/cors-policy.ts";
-import { isLoopback } from "./access-config.ts";
+import { isLoopback, readableCredentials } from "./access-config.ts";
 import { compilePolicy } from "./auth-config.ts";
 import type { Files } from "./files.ts";
-import type { Complain, KeyPath } from "./problem.ts";
+import { type Reporter, reporterOf } from "./reporter.ts";
 import type { MainInput } from "./schema/main.ts";
 import { mcp as mcpSchema } from "./schema/mcp.ts";
 import { unknown } from "./suggest.ts";
-import { errorAt, keyLocation, partLocation, type Report, type Spot, securityWarningAt } from "./tree.ts";
+import type { Report, Spot } from "./tree.ts";
 
 /** The MCP server, with its defaults. Spec 4.6, 5.5, decisions 1. */
 export interface McpSettings {
@@ -67,16 +67,16 @@ export const defaultMcpSettings: McpSettings = settingsOf(mcpSchema.parse({}));
 export function compileMcp(source: McpSource, report: Report): McpSettings | undefined {
   const { mcp } = source.input;
   if (mcp?.enabled !== true) return undefined;
-  const complain: Complain = (key, message) => report(errorAt(partLocation(source.spot, at(key)), at(key), message));
-  checkScheme(mcp["uri-scheme"], complain);
+  const reporter = reporterOf(source.spot, report, ["mcp"]);
+  checkScheme(mcp["uri-scheme"], reporter);
   const settings: McpSettings = {
     ...settingsOf(mcp),
-    auth: authOf(mcp, { source, report, complain }),
-    instructions: instructionsOf(mcp, source, complain),
-    publicUrl: publicUrlOf(mcp["public-url"], complain),
-    allowedOrigins: originsOf(mcp["allowed-origins"], source.spot, complain),
+    auth: authOf(mcp, source, report),
+    instructions: instructionsOf(mcp, source, reporter),
+    publicUrl: publicUrlOf(mcp["public-url"], reporter),
+    allowedOrigins: originsOf(mcp["allowed-origins"], reporter),
   };
-  warnOfExposure(settings, source, report);
+  warnOfExposure(settings, source, reporter);
   return settings;
 }
 
@@ -108,14 +108,6 @@ function settingsOf(mcp: McpInput): McpSettings {
   };
 }
 
-const at = (key: KeyPath): KeyPath => ["mcp", ...key];
-
-interface Compiling {
-  readonly source: McpSource;
-  readonly report: Report;
-  readonly complain: Complain;
-}
-
 /** The methods that `mcp.auth.methods` may name. What follows what is told in the gate. */
 const METHODS: readonly string[] = [
   "initialize",
@@ -140,88 +132,81 @@ const METHODS: readonly string[] = [
   "notifications/cancelled",
 ];
 
-/** A method may need authentication while the block is off, so then there is a policy all the same. Spec 5.5. */
-function authOf({ auth }: McpInput, { source, report, complain }: Compiling): McpAuth | undefined {
+/** A method may need authentication while the block is off, so then there is a policy all the same. */
+function authOf({ auth }: McpInput, { spot }: McpSource, report: Report): McpAuth | undefined {
   if (auth === undefined) return undefined;
   const { methods: named = {}, ...input } = auth;
+  const reporter = reporterOf(spot, report, ["mcp", "auth"]);
   const methods = new Map(Object.entries(named).map(([method, { required }]) => [method, required]));
   for (const method of methods.keys()) {
-    // A slip here would leave a door open, so it is no warning.
-    if (!METHODS.includes(method)) complain(["auth", "methods", method], unknown("method", method, METHODS));
+    // A misspelt name would leave its method open, so it is no warning.
+    if (!METHODS.includes(method)) reporter.error(["methods", method], unknown("method", method, METHODS));
   }
   const isRequired = auth.enabled;
   if (!isRequired && ![...methods.values()].includes(true)) return undefined;
-  const policy = compilePolicy({ input, spot: source.spot, path: at(["auth"]) }, report);
+  const policy = compilePolicy(input, reporter);
   return policy && { policy, isRequired, methods };
 }
 
-function instructionsOf(mcp: McpInput, { folder, files }: McpSource, complain: Complain): string | undefined {
+function instructionsOf(mcp: McpInput, { folder, files }: McpSource, { error }: Reporter): string | undefined {
   const { instructions, "instructions-file": file } = mcp;
   if (file === undefined) return instructions;
   if (instructions !== undefined) {
-    complain(["instructions-file"], "'instructions' says the same; keep one of them");
+    error(["instructions-file"], "'instructions' says the same; keep one of them");
     return instructions;
   }
   const read = files.read(resolve(folder, file));
   if (read.ok) return read.text.trim();
   const { why } = read;
-  complain(
+  error(
     ["instructions-file"],
     why.kind === "absent" ? `Instructions file not found: ${file}` : `'${file}' cannot be read: ${why.reason}`,
   );
   return undefined;
 }
 
-function publicUrlOf(written: string | undefined, complain: Complain): string | undefined {
+function publicUrlOf(written: string | undefined, { error }: Reporter): string | undefined {
   if (written === undefined) return undefined;
   const url = URL.canParse(written) ? new URL(written) : undefined;
   if (url !== undefined && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "") {
     return url.href.replace(/\/+$/, "");
   }
-  complain(["public-url"], `expected an address, https://api.example.com, found '${written}'`);
+  error(["public-url"], `expected an address, https://api.example.com, found '${written}'`);
   return undefined;
 }
 
 /** In the spelling of browsers. */
-function originsOf(written: readonly string[], spot: Spot, complain: Complain): readonly string[] {
+function originsOf(written: readonly string[], { error, entryOf }: Reporter): readonly string[] {
   if (written.length === 0) return [];
   const parsed = corsPolicyOf({ "allow-origins": written, "allow-credentials": false, "max-age": 0 });
   if ("policy" in parsed) return parsed.policy.origins === "any" ? ["*"] : parsed.policy.origins;
-  for (const { index = 0, message } of parsed.problems) {
-    const isList = spot.children?.get("mcp")?.children?.get("allowed-origins")?.children !== undefined;
-    complain(["allowed-origins", ...(isList ? [index] : [])], message);
-  }
+  for (const { index, message } of parsed.problems) error(entryOf(["allowed-origins"], index), message);
   return [];
 }
 
-function checkScheme(scheme: string, complain: Complain): void {
+function checkScheme(scheme: string, { error }: Reporter): void {
   if (/^[a-z][a-z0-9+.-]*$/.test(scheme)) return;
-  complain(["uri-scheme"], `'${scheme}' is no scheme; write small letters, digits, '+', '.' and '-', without '://'`);
+  error(["uri-scheme"], `'${scheme}' is no scheme; write small letters, digits, '+', '.' and '-', without '://'`);
 }
 
 /** Warns of settings that let other machines call the tools, or read credentials on their way. */
 function warnOfExposure(
   { host: own, port, auth, allowedOrigins }: McpSettings,
-  { input, spot, http }: McpSource,
-  report: Report,
+  { input, http }: McpSource,
+  { insecure }: Reporter,
 ): void {
-  const warn = (key: KeyPath, message: string): void =>
-    report(securityWarningAt(keyLocation(spot, at(key)), at(key), message));
   const isShared = port === http.port && port !== 0;
   const host = isShared ? http.host : own;
   if (allowedOrigins.includes("*")) {
-    warn(["allowed-origins"], "'*' lets every web page that its visitor opens call the tools; name the origins");
+    insecure(["allowed-origins"], "'*' lets every web page that its visitor opens call the tools; name the origins");
   }
   if (isLoopback(host)) return;
   const isOff = input.mcp?.auth?.enabled !== true;
   const isOpen = auth === undefined ? isOff : !(auth.methods.get("tools/call") ?? auth.isRequired);
   if (isOpen) {
-    warn(["host"], `everybody who reaches ${host} can call the tools; add mcp.auth, or listen on 127.0.0.1`);
+    insecure(["host"], `everybody who reaches ${host} can call the tools; add mcp.auth, or listen on 127.0.0.1`);
   }
   if (auth !== undefined && input["enforce-https"]?.enabled !== true && input["trusted-proxies"] === undefined) {
-    warn(
-      ["auth"],
-      `credentials travel readable to ${host}; set enforce-https, or listen on 127.0.0.1 behind a proxy that speaks HTTPS`,
-    );
+    insecure(["auth"], readableCredentials(host));
   }
 }

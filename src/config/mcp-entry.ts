@@ -1,12 +1,11 @@
-import type { ParsedEndpoint, ParsedInput } from "./parsed-input.ts";
 import type { Complain } from "./problem.ts";
-import type { McpConfig, OperationConfig } from "./project.ts";
+import type { EndpointConfig, McpConfig, OperationConfig } from "./project.ts";
 import { parsePrompt } from "./prompt-template.ts";
+import { reporterOf } from "./reporter.ts";
 import { parseResourceName } from "./resource-name.ts";
 import type { EndpointInput, Method } from "./schema/endpoint.ts";
-import type { MainInput } from "./schema/main.ts";
 import { unknown } from "./suggest.ts";
-import { keyLocation, type Report, warningAt } from "./tree.ts";
+import type { Report, Spot } from "./tree.ts";
 
 /** What an entry depends on beside its own block. */
 export interface McpEntryContext {
@@ -57,18 +56,15 @@ function checkResource(name: string, names: readonly string[] | undefined, compl
   }
 }
 
-/** Without an `mcp` block nobody listens: what is there for agents alone is easily taken for served. */
+/** Without an `mcp` block MCP is not served, which is easily overlooked. */
 export function warnOfUnserved(
-  endpoints: readonly ParsedEndpoint[],
-  { file, input }: ParsedInput<MainInput>,
+  endpoints: readonly { readonly config: EndpointConfig; readonly spot: Spot }[],
+  mainFile: string,
   report: Report,
 ): void {
-  // Whoever writes `enabled: false` knows.
-  if (input.mcp !== undefined) return;
   const [first, ...others] = endpoints.filter(({ config }) => config.mcp !== undefined);
   if (first?.config.mcp === undefined) return;
-  const path = [`mcp-${first.config.mcp.kind}`];
   const more = others.length === 0 ? "" : ` (nor ${others.length} more)`;
-  const message = `no agent finds it${more}: ${file} has no mcp block; add 'mcp: {}' to serve MCP, or 'mcp: {enabled: false}'`;
-  report(warningAt(keyLocation(first.spot, path), path, message));
+  const message = `no agent finds it${more}: ${mainFile} has no mcp block; add 'mcp: {}' to serve MCP, or 'mcp: {enabled: false}'`;
+  reporterOf(first.spot, report).warning([`mcp-${first.config.mcp.kind}`], message);
 }

@@ -1,6 +1,7 @@
 import { isLoopback } from "./access-config.ts";
+import { type Reporter, reporterOf } from "./reporter.ts";
 import type { MainInput } from "./schema/main.ts";
-import { errorAt, keyLocation, partLocation, type Report, type Spot, securityWarningAt, warningAt } from "./tree.ts";
+import type { Report, Spot } from "./tree.ts";
 
 /** Export of traces by OTLP. */
 export interface TracingConfig {
@@ -16,7 +17,7 @@ export interface TracingConfig {
 /** How a service is watched from outside. decisions 1. */
 export interface ObservabilityConfig {
   /** The separate listener for health and metrics; undefined when health is on the REST port. */
-  readonly admin: { readonly host: string; readonly port: number } | undefined;
+  readonly admin: ListenAddress | undefined;
   /** Undefined when they are off. `onRest`: `/metrics` is on the REST port, for every client. */
   readonly metrics: { readonly onRest: boolean } | undefined;
   readonly tracing: TracingConfig | undefined;
@@ -24,29 +25,34 @@ export interface ObservabilityConfig {
   readonly heartbeatMs: number | undefined;
 }
 
+interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
 interface ObservabilityInput {
   readonly input: MainInput;
   readonly spot: Spot;
-  readonly http: { readonly host: string; readonly port: number };
+  readonly http: ListenAddress;
 }
 
-export function compileObservability(source: ObservabilityInput, report: Report): ObservabilityConfig {
-  const { heartbeat } = source.input;
-  const admin = adminOf(source, report);
+export function compileObservability({ input, spot, http }: ObservabilityInput, report: Report): ObservabilityConfig {
+  const reporter = reporterOf(spot, report);
+  const { heartbeat } = input;
+  const admin = adminOf(input, http, reporter);
   return {
     admin,
-    metrics: metricsOf(source, admin, report),
-    tracing: tracingOf(source, report),
+    metrics: metricsOf(input, { http, admin }, reporter),
+    tracing: tracingOf(input, reporter),
     heartbeatMs: heartbeat?.enabled === true ? heartbeat["worker-interval"] * 1000 : undefined,
   };
 }
 
-function adminOf({ input: { admin }, spot, http }: ObservabilityInput, report: Report): ObservabilityConfig["admin"] {
+function adminOf({ admin }: MainInput, http: ListenAddress, { error }: Reporter): ListenAddress | undefined {
   if (admin?.enabled !== true) return undefined;
   const { host, port } = admin;
   if (port === http.port && port !== 0 && host === http.host) {
-    const path = ["admin", "port"];
-    report(errorAt(partLocation(spot, path), path, `${port} is the port of the REST listener; choose another`));
+    error(["admin", "port"], `${port} is the port of the REST listener; choose another`);
   }
   return { host, port };
 }
@@ -56,40 +62,37 @@ function adminOf({ input: { admin }, spot, http }: ObservabilityInput, report: R
  * client is local.
  */
 function metricsOf(
-  { input: { metrics }, spot, http }: ObservabilityInput,
-  admin: ObservabilityConfig["admin"],
-  report: Report,
+  { metrics }: MainInput,
+  { http, admin }: { readonly http: ListenAddress; readonly admin: ListenAddress | undefined },
+  { warning, insecure }: Reporter,
 ): ObservabilityConfig["metrics"] {
   if (metrics?.enabled === false) return undefined;
-  const onRest = metrics?.public === true && admin === undefined;
+  const isPublic = metrics?.public === true;
   const path = ["metrics", "public"];
-  if (metrics?.public === true && admin !== undefined) {
-    const message = `without effect: /metrics is on the admin listener, ${admin.host}:${admin.port}; remove this`;
-    report(warningAt(keyLocation(spot, path), path, message));
-  } else if (onRest && !isLoopback(http.host)) {
-    const message = `every client that reaches ${http.host} can read /metrics; enable admin instead`;
-    report(securityWarningAt(keyLocation(spot, path), path, message));
-  } else if (metrics !== undefined && !onRest && admin === undefined) {
-    const message = "/metrics is not served; enable admin, or set metrics.public: true to serve it on the REST port";
-    report(warningAt(keyLocation(spot, ["metrics"]), ["metrics"], message));
+  if (isPublic && admin !== undefined) {
+    warning(path, `without effect: /metrics is on the admin listener, ${admin.host}:${admin.port}; remove this`);
+  } else if (isPublic && !isLoopback(http.host)) {
+    insecure(path, `every client that reaches ${http.host} can read /metrics; enable admin instead`);
+  } else if (metrics !== undefined && !isPublic && admin === undefined) {
+    warning(
+      ["metrics"],
+      "/metrics is not served; enable admin, or set metrics.public: true to serve it on the REST port",
+    );
   }
-  return { onRest };
+  return { onRest: isPublic && admin === undefined };
 }
 
 const HEADER = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 
-function tracingOf({ input, spot }: ObservabilityInput, report: Report): TracingConfig | undefined {
-  const { tracing } = input;
+function tracingOf({ tracing }: MainInput, { error }: Reporter): TracingConfig | undefined {
   if (tracing?.enabled !== true) return undefined;
   const { endpoint, headers } = tracing;
   if (!URL.canParse(endpoint) || !/^https?:$/.test(new URL(endpoint).protocol)) {
-    const path = ["tracing", "endpoint"];
-    report(errorAt(partLocation(spot, path), path, "expected the base URL of a collector, http://127.0.0.1:4318"));
+    error(["tracing", "endpoint"], "expected the base URL of a collector, http://127.0.0.1:4318");
   }
   for (const [name, value] of Object.entries(headers)) {
     if (HEADER.test(name) && !/[^\t\x20-\x7e]/.test(value)) continue;
-    const path = ["tracing", "headers", name];
-    report(errorAt(partLocation(spot, path), path, "this cannot be sent as a header"));
+    error(["tracing", "headers", name], "this cannot be sent as a header");
   }
   return {
     endpoint: endpoint.replace(/\/$/, ""),

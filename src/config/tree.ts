@@ -63,13 +63,6 @@ export function spotAt(root: Spot, path: KeyPath): Spot {
   return spot;
 }
 
-/** Whether the file has the key, or it has its default. */
-export function isWritten(root: Spot, path: KeyPath): boolean {
-  let spot: Spot | undefined = root;
-  for (const step of path) spot = spot?.children?.get(step);
-  return spot !== undefined;
-}
-
 export function keyLocation(root: Spot, path: KeyPath): Location {
   return locationOf(spotAt(root, path).key);
 }
