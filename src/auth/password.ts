@@ -1,6 +1,12 @@
 import { createHash, pbkdf2, randomBytes, timingSafeEqual } from "node:crypto";
 import { decodeBase64 } from "./base64.ts";
 
+/** What is unsafe about passwords that are no good hashes, and what to do. */
+export const passwordAdvice = {
+  plain: "a plain password is for local demos only; make a hash with `eider hash-password`",
+  md5: "an MD5 hash is deprecated and quickly guessed; make a better one with `eider hash-password`",
+} as const;
+
 /** What a stored password is, told by its shape. Spec 5.1. */
 export type PasswordShape =
   | Pbkdf2Hash

@@ -3,6 +3,7 @@ import { openStop, type Stop } from "../engines/stop.ts";
 import type { Report } from "../events.ts";
 import { RequestFailure } from "../failure.ts";
 import type { UserSource } from "./authenticator.ts";
+import { openDependency } from "./dependency.ts";
 import { costOf, passwordShape } from "./password.ts";
 import type { SecretUsers, User } from "./policy.ts";
 import { usersInSecret } from "./secret-layout.ts";
@@ -82,26 +83,23 @@ interface Refreshing {
 
 function refreshed({ config, table, reader, first, report, every, stop }: Refreshing): SecretUserSource {
   const part = partOf(config);
+  const dependency = openDependency(part, report);
   let version = 0;
   let stored = first.versionId;
   let dearest = dearestOf(first.users);
-  let down = false;
   let running: Promise<void> | undefined;
 
   async function refresh(): Promise<void> {
     try {
       await replaceIfChanged();
-      if (down) report({ kind: "part-up", part });
-      down = false;
+      dependency.up();
     } catch (error) {
       goDown(`${error instanceof Error ? error.message : "it cannot be used"}. The users that were read last stay`);
     }
   }
 
   function goDown(message: string): void {
-    if (down || stop.signal.aborted) return;
-    down = true;
-    report({ kind: "part-down", part, message });
+    if (!stop.signal.aborted) dependency.down(message);
   }
 
   async function replaceIfChanged(): Promise<void> {

@@ -1,5 +1,5 @@
 import { oidcPolicyOf } from "../auth/oidc/presets.ts";
-import { passwordShape } from "../auth/password.ts";
+import { passwordAdvice, passwordShape } from "../auth/password.ts";
 import type { AuthPolicy, BasicPolicy, BearerPolicy, OidcPolicy, SecretUsers } from "../auth/policy.ts";
 import type { KeyPath } from "./problem.ts";
 import type { Reporter } from "./reporter.ts";
@@ -72,15 +72,8 @@ function basicOf(input: AuthInput, reporter: Reporter): BasicPolicy {
       case "malformed":
         return error([...key, "password"], `matches nothing: ${shape.reason}; \`eider hash-password\` makes a hash`);
       case "md5":
-        return insecure(
-          [...key, "password"],
-          "an MD5 hash is deprecated and quickly guessed; make a better one with `eider hash-password`",
-        );
       case "plain":
-        return insecure(
-          [...key, "password"],
-          "a plain password is for local demos only; make a hash with `eider hash-password`",
-        );
+        return insecure([...key, "password"], passwordAdvice[shape.kind]);
     }
   });
   return {

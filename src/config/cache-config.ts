@@ -4,8 +4,7 @@ import type { Complain } from "./problem.ts";
 import { reporterOf } from "./reporter.ts";
 import { ducklake, type EndpointCacheInput } from "./schema/cache.ts";
 import type { MainInput } from "./schema/main.ts";
-import type { TemplateSource } from "./template-file.ts";
-import type { Report, Spot } from "./tree.ts";
+import type { Report, SourceFile, Spot } from "./tree.ts";
 
 /** What the cache block of an endpoint asks for. decisions.md 8. */
 export type CacheConfig =
@@ -27,7 +26,7 @@ export type CacheConfig =
   | { readonly kind: "on-write"; readonly name: CacheName; readonly action: "invalidate" | "refresh" };
 
 export interface RefreshConfig {
-  readonly template: TemplateSource;
+  readonly template: SourceFile;
   readonly mode: CacheMode;
   readonly cursorType: string | undefined;
   readonly retention: Retention;
@@ -132,7 +131,7 @@ export interface EndpointCacheContext {
   readonly storage: CacheStorage | undefined;
   readonly operation: "read" | "write";
   /** The refresh template, when one is named and there. */
-  readonly refreshTemplate: TemplateSource | undefined;
+  readonly refreshTemplate: SourceFile | undefined;
   /** Whether the endpoint's own template names the table of the cache. */
   readonly readsTable: boolean;
   /** By which a cache without a name is called. */

@@ -72,16 +72,29 @@ function refusal(offset: number, message: string): MaskedText {
 
 /** A parsed scalar or key, cut into its own text and the directives in it. */
 export function splitText(value: string, directives: readonly Directive[]): readonly Part[] {
+  return cut(value, TOKEN, ([, digits = ""]) => directives[indexOf(digits)]);
+}
+
+/** A text that never went through YAML (an include's path), cut into its own text and environment references. */
+export function splitReferences(text: string): readonly Part[] {
+  return cut(text, DIRECTIVE, ([directive]) => parseDirective(directive));
+}
+
+function cut(
+  text: string,
+  pattern: RegExp,
+  directiveOf: (match: RegExpExecArray) => Directive | undefined,
+): readonly Part[] {
   const parts: Part[] = [];
   let end = 0;
-  for (const match of value.matchAll(TOKEN)) {
-    const directive = directives[indexOf(match[1] ?? "")];
+  for (const match of text.matchAll(pattern)) {
+    const directive = directiveOf(match);
     if (directive === undefined) continue;
-    if (match.index > end) parts.push({ kind: "text", text: value.slice(end, match.index) });
+    if (match.index > end) parts.push({ kind: "text", text: text.slice(end, match.index) });
     parts.push(directive);
     end = match.index + match[0].length;
   }
-  if (end < value.length) parts.push({ kind: "text", text: value.slice(end) });
+  if (end < text.length) parts.push({ kind: "text", text: text.slice(end) });
   return parts;
 }
 
@@ -101,19 +114,6 @@ export function unmask(value: string, directives: readonly Directive[]): string 
   return splitText(value, directives)
     .map((part) => part.text)
     .join("");
-}
-
-/** A text that never went through YAML (an include's path) with its environment references told apart. */
-export function splitReferences(text: string): readonly Part[] {
-  const parts: Part[] = [];
-  let end = 0;
-  for (const match of text.matchAll(DIRECTIVE)) {
-    if (match.index > end) parts.push({ kind: "text", text: text.slice(end, match.index) });
-    parts.push(parseDirective(match[0]));
-    end = match.index + match[0].length;
-  }
-  if (end < text.length) parts.push({ kind: "text", text: text.slice(end) });
-  return parts;
 }
 
 function parseDirective(text: string): Directive {

@@ -8,8 +8,8 @@ import type { ConnectionConfig, EndpointConfig, Limits, OperationConfig, RestCon
 import { type Reporter, reporterOf } from "./reporter.ts";
 import type { EndpointInput, Method } from "./schema/endpoint.ts";
 import { unknown } from "./suggest.ts";
-import type { FindTemplate, TemplateSource } from "./template-file.ts";
-import { keyLocation, type Report, type Spot } from "./tree.ts";
+import type { FindTemplate } from "./template-file.ts";
+import { keyLocation, type Report, type SourceFile, type Spot } from "./tree.ts";
 import { parseUrlPath, type UrlPath } from "./url-path.ts";
 
 export interface EndpointSource {
@@ -123,9 +123,9 @@ function fallbackName(rest: RestConfig | undefined, input: EndpointInput): strin
 }
 
 interface Templates {
-  readonly own: TemplateSource | undefined;
+  readonly own: SourceFile | undefined;
   /** That of the cache's refresh. */
-  readonly refresh: TemplateSource | undefined;
+  readonly refresh: SourceFile | undefined;
 }
 
 function templatesOf(source: EndpointSource, context: EndpointContext, complain: Complain): Templates {
@@ -139,7 +139,7 @@ function templatesOf(source: EndpointSource, context: EndpointContext, complain:
   };
 }
 
-function ownTemplate(source: EndpointSource, context: EndpointContext, complain: Complain): TemplateSource | undefined {
+function ownTemplate(source: EndpointSource, context: EndpointContext, complain: Complain): SourceFile | undefined {
   const { input, path } = source;
   const name = input["template-source"];
   if (name === undefined) {

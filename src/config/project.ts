@@ -10,7 +10,7 @@ import type { ObservabilityConfig } from "./observability-config.ts";
 import type { Locate, Problem } from "./problem.ts";
 import type { Method } from "./schema/endpoint.ts";
 import type { LogLevel } from "./schema/main.ts";
-import type { TemplateSource } from "./template-file.ts";
+import type { SourceFile } from "./tree.ts";
 
 export interface ConnectionConfig {
   readonly name: string;
@@ -118,7 +118,7 @@ export interface EndpointConfig {
   readonly tags: readonly string[];
   readonly deprecated: boolean;
   /** Absent only for a prompt. */
-  readonly template: TemplateSource | undefined;
+  readonly template: SourceFile | undefined;
   readonly connections: readonly ConnectionConfig[];
   readonly parameters: readonly Parameter[];
   readonly paginated: boolean;

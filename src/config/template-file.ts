@@ -1,21 +1,15 @@
 import { dirname, isAbsolute, resolve } from "node:path";
 import type { Files } from "./files.ts";
-
-/** A template file: read, not yet parsed. */
-export interface TemplateSource {
-  /** As problems name it. */
-  readonly file: string;
-  readonly text: string;
-}
+import type { SourceFile } from "./tree.ts";
 
 /** The template, or why it cannot be had. */
-export type FindTemplate = (name: string, yamlFile: string) => TemplateSource | string;
+export type FindTemplate = (name: string, yamlFile: string) => SourceFile | string;
 
 /** Finds templates from `template.path`, then from the folder of the YAML file, and reads each once. Spec 2.8. */
 export function openTemplates(templatePath: string, files: Files): FindTemplate {
-  const found = new Map<string, TemplateSource | string | undefined>();
+  const found = new Map<string, SourceFile | string | undefined>();
 
-  function read(path: string, name: string): TemplateSource | string | undefined {
+  function read(path: string, name: string): SourceFile | string | undefined {
     if (found.has(path)) return found.get(path);
     const text = files.read(path);
     const template = text.ok

@@ -1,9 +1,10 @@
 import type { KeyPath, Location, Problem } from "./problem.ts";
 
-/** A file that was read, as problems name it. */
+/** A file that was read, YAML or SQL. */
 export interface SourceFile {
+  /** As problems name it. */
   readonly file: string;
-  /** Line by line as long as the file. */
+  /** Of YAML with the directives masked: as long as the file, line by line. */
   readonly text: string;
 }
 

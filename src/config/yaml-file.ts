@@ -9,7 +9,6 @@ import type { YamlMap } from "./yaml-node.ts";
 export interface YamlFile {
   /** Absolute path. */
   readonly path: string;
-  /** Its text has the directives masked. */
   readonly source: SourceFile;
   readonly directives: readonly Directive[];
   readonly root: YamlMap;

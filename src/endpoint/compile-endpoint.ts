@@ -1,6 +1,6 @@
-import type { Location, Problem } from "../config/problem.ts";
+import type { Problem } from "../config/problem.ts";
 import type { EndpointConfig, Project } from "../config/project.ts";
-import type { TemplateSource } from "../config/template-file.ts";
+import { locationOf, type SourceFile } from "../config/tree.ts";
 import type { Parameter } from "../params/parameter.ts";
 import { compileTemplate } from "../sql/compile-template.ts";
 import type { Dialect } from "../sql/dialect.ts";
@@ -45,13 +45,10 @@ export function compileEndpoint(
 }
 
 /** What is wrong in a template, at its place in the file. */
-export function templateProblems(
-  { file, text }: TemplateSource,
-  problems: readonly TemplateProblem[],
-): readonly Problem[] {
+export function templateProblems(source: SourceFile, problems: readonly TemplateProblem[]): readonly Problem[] {
   return problems.map(({ severity, offset, message, security }) => ({
     severity,
-    location: locationAt(file, text, offset),
+    location: locationOf({ source, offset }),
     path: "",
     message,
     ...(security && { security }),
@@ -131,11 +128,4 @@ function traitsOf({ validators }: Parameter): ValueTraits {
   const type = first.databaseType("0");
   if (type === "BIGINT" || type === "BOOLEAN") return "scalar";
   return type === "VARCHAR" ? "text" : "typed";
-}
-
-/** The place of a character in a file. */
-export function locationAt(file: string, text: string, offset: number): Location {
-  const before = text.slice(0, offset);
-  const lineStart = before.lastIndexOf("\n") + 1;
-  return { file, line: before.split("\n").length, column: offset - lineStart + 1 };
 }

@@ -3,7 +3,7 @@ import type { CacheConfig } from "../config/cache-config.ts";
 import type { Location } from "../config/problem.ts";
 import type { McpConfig } from "../config/project.ts";
 import type { Method } from "../config/schema/endpoint.ts";
-import type { TemplateSource } from "../config/template-file.ts";
+import type { SourceFile } from "../config/tree.ts";
 import type { QueueGroup } from "../engines/engine.ts";
 import type { RecordStore } from "../engines/write-once.ts";
 import type { Parameter } from "../params/parameter.ts";
@@ -60,7 +60,7 @@ export interface Endpoint {
   readonly connections: readonly string[];
   /** Absent only for a prompt. */
   readonly template: Template | undefined;
-  readonly source: TemplateSource | undefined;
+  readonly source: SourceFile | undefined;
   /** The names that the template may use. */
   readonly scope: TemplateScope;
   /** The template uses `params.limit` or `params.offset` itself. */

@@ -1,4 +1,5 @@
 import type { Report } from "../../events.ts";
+import { openDependency } from "../dependency.ts";
 import type { OidcPolicy } from "../policy.ts";
 import { type CheckedToken, type CheckToken, providerDown, refused, unauthorized } from "./check-token.ts";
 import { identityFrom } from "./claims.ts";
@@ -13,13 +14,11 @@ export function openGithubCheck(
   policy: OidcPolicy,
   { requests, report }: { readonly requests: Requests; readonly report: Report },
 ): CheckToken {
-  const part = `oidc provider ${policy.issuerUrl}`;
+  const dependency = openDependency(`oidc provider ${policy.issuerUrl}`, report);
   let running = 0;
-  let down = false;
 
   function fail(reason: string): CheckedToken {
-    if (!down) report({ kind: "part-down", part, message: `${reason}; callers with tokens get 503 until it is back` });
-    down = true;
+    dependency.down(`${reason}; callers with tokens get 503 until it is back`);
     return providerDown;
   }
 
@@ -32,8 +31,7 @@ export function openGithubCheck(
       return fail(error instanceof Error ? error.message : "no answer");
     }
     if (isTrouble(reply)) return fail(`${policy.issuerUrl}/user answers with status ${reply.status}`);
-    if (down) report({ kind: "part-up", part });
-    down = false;
+    dependency.up();
     const user = reply.status === 200 ? parseObject(reply.text) : undefined;
     const identity = user && identityFrom(policy, user);
     if (identity === undefined) return unauthorized;

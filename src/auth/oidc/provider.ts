@@ -1,4 +1,5 @@
 import type { Report } from "../../events.ts";
+import { openDependency } from "../dependency.ts";
 import type { OidcPolicy } from "../policy.ts";
 import { type KeySet, readKeySet } from "./key-set.ts";
 import { discoveryUrl, type Metadata, readMetadata } from "./metadata.ts";
@@ -32,12 +33,11 @@ const RETRY_MS = 3_000;
 const UNKNOWN_KEY_MS = 60_000;
 
 export function openProvider(policy: OidcPolicy, { requests, now, report }: ProviderOptions): Provider {
-  const part = `oidc provider ${policy.issuerUrl}`;
+  const dependency = openDependency(`oidc provider ${policy.issuerUrl}`, report);
   let known: ProviderState | undefined;
   let asking: Promise<void> | undefined;
   let failedAt: number | undefined;
   let renewedAt: number | undefined;
-  let down = false;
 
   /** A clock that was set back does not make us wait. */
   function passed(since: number | undefined, ms: number): boolean {
@@ -53,15 +53,12 @@ export function openProvider(policy: OidcPolicy, { requests, now, report }: Prov
       if (keys.size === 0) throw new Error(`${metadata.keysUrl} lists no key for signatures`);
       known = { metadata, keys, since: now() };
       failedAt = undefined;
-      if (down) report({ kind: "part-up", part });
-      down = false;
+      dependency.up();
     } catch (error) {
       failedAt = now();
-      if (down) return;
-      down = true;
       const instead = known === undefined ? "callers with tokens get 503" : "the keys that are known stay in use";
       const reason = error instanceof Error ? error.message : "no answer";
-      report({ kind: "part-down", part, message: `${reason}; ${instead} until it is back` });
+      dependency.down(`${reason}; ${instead} until it is back`);
     }
   }
 

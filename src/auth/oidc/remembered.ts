@@ -1,6 +1,5 @@
-import { createHmac, randomBytes } from "node:crypto";
 import type { Authenticated } from "../authenticator.ts";
-import { authenticatedBytes, openMemory, VERIFIED_BYTES } from "../verified.ts";
+import { authenticatedBytes, keyOf, openFingerprint, openMemory, VERIFIED_BYTES } from "../verified.ts";
 
 /** A token that was accepted. */
 export interface Accepted {
@@ -27,9 +26,9 @@ export function openRemembered(now: () => number): Remembered {
     bytesOf: ({ answer }) => ACCEPTED_BYTES + authenticatedBytes(answer),
     now,
   });
-  const secret = randomBytes(32);
+  const fingerprint = openFingerprint();
   return {
-    nameOf: (token) => createHmac("sha256", secret).update(token).digest("base64"),
+    nameOf: (token) => keyOf(fingerprint(token)),
     find(name) {
       const accepted = kept.get(name);
       if (accepted === undefined || accepted.isCurrent()) return accepted?.answer;

@@ -1,4 +1,5 @@
 import type { Report } from "../../events.ts";
+import { openDependency } from "../dependency.ts";
 import type { OidcPolicy } from "../policy.ts";
 import { member, parseObject, textMember } from "./json.ts";
 import type { Metadata, SecretMethod } from "./metadata.ts";
@@ -31,21 +32,12 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
   if (secret === undefined || !(exchanges.clientCredentials || exchanges.refreshTokens)) return undefined;
   const { requests, provider, report } = options;
   const client: Client = { id, secret };
-  const part = `oidc token endpoint of ${policy.issuerUrl}`;
+  const dependency = openDependency(`oidc token endpoint of ${policy.issuerUrl}`, report);
   let running = 0;
-  let down = false;
   /** The way in which the provider took our secret. */
   let proven: SecretMethod | undefined;
 
-  function fail(reason: string): void {
-    if (!down) report({ kind: "part-down", part, message: `${reason}; no tokens are exchanged until it is mended` });
-    down = true;
-  }
-
-  function succeed(): void {
-    if (down) report({ kind: "part-up", part });
-    down = false;
-  }
+  const fail = (reason: string): void => dependency.down(`${reason}; no tokens are exchanged until it is mended`);
 
   /** Providers want the secret in the way that the client is registered for, and only the provider knows it. */
   async function ask(url: string, form: URLSearchParams, methods: readonly SecretMethod[]): Promise<Reply> {
@@ -75,7 +67,7 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
     if (error === "invalid_client") {
       proven = undefined;
       fail("the provider does not take our client-id and client-secret");
-    } else if (error !== undefined) succeed();
+    } else if (error !== undefined) dependency.up();
     // With status 400 whatever theirs was: 401 would say that the caller's own secret is wrong.
     if (error !== undefined) return answer(400, { error });
     const tokens = tokensIn(reply);
@@ -83,7 +75,7 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
       fail(`${metadata.tokenUrl} answers with status ${reply.status} and nothing that can be used`);
       return unavailable;
     }
-    succeed();
+    dependency.up();
     return answer(200, tokens);
   }
 
