@@ -35,7 +35,7 @@ const nobody: PasswordShape = { kind: "malformed", reason: "there is no such use
 /** Some three thousand wrong passwords. */
 const WRONG_BYTES = 1024 * 1024;
 
-/** HTTP Basic. What was verified is remembered: 600,000 rounds are not paid for each request. Spec 5.1. */
+/** HTTP Basic. What was verified is remembered: 600,000 rounds are not paid for each request. */
 export function openBasic({
   report,
   users,

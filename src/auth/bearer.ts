@@ -26,7 +26,7 @@ const unauthorized: Authenticated = { kind: "refused", failure: { kind: "unautho
 /** The library that verifies could not be loaded. */
 const internal: Authenticated = { kind: "refused", failure: { kind: "internal" } };
 
-/** Shared tokens and signed ones. Spec 5.2, decisions 9. */
+/** Shared tokens and signed ones. */
 export function openBearer(
   { jwt, tokens }: BearerPolicy,
   { report, now, rememberedMs = 5 * 60_000, maxRememberedBytes = VERIFIED_BYTES }: BearerOptions,

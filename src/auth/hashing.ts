@@ -1,6 +1,6 @@
 import { type Derive, deriveKey } from "./password.ts";
 
-/** Where passwords are hashed: few at a time, so that a flood of wrong ones cannot take the machine; decisions 9. */
+/** Where passwords are hashed: few at a time, so that a flood of wrong ones cannot take the machine. */
 export interface Hashing {
   /** Waits for its turn, then does `work`. Nothing when too many wait already. */
   run<T>(work: (derive: Derive) => Promise<T>): Promise<T> | undefined;

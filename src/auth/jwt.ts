@@ -12,7 +12,7 @@ export interface JwtClaims extends Omit<Claims, "type"> {
 /** Three parts, and a signature of HS256 in the only way of writing it: one signature, one token. */
 const SHAPE = /^[\w-]+\.[\w-]+\.[\w-]{42}[AEIMQUYcgkosw048]$/;
 
-/** Verifies tokens that are signed with a secret. Nothing when a token is not good, whatever the reason. Spec 5.2. */
+/** Verifies tokens that are signed with a secret. Nothing when a token is not good, whatever the reason. */
 export function openJwtVerifier(
   { secret, issuer }: NonNullable<BearerPolicy["jwt"]>,
   now: () => number,

@@ -7,7 +7,7 @@ export const passwordAdvice = {
   md5: "an MD5 hash is deprecated and quickly guessed; make a better one with `eider hash-password`",
 } as const;
 
-/** What a stored password is, told by its shape. Spec 5.1. */
+/** What a stored password is, told by its shape. */
 export type PasswordShape =
   | Pbkdf2Hash
   | { readonly kind: "md5"; readonly hash: Buffer }
@@ -82,7 +82,7 @@ export function deriveKey({ password, salt, iterations, bytes }: Derivation): Pr
   });
 }
 
-/** A new hash with a salt of its own. URL-safe and without padding, as flAPI writes and reads it. Spec 8. */
+/** A new hash with a salt of its own. URL-safe and without padding, as flAPI writes and reads it. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
   const hash = await deriveKey({ password, salt, iterations: ITERATIONS, bytes: HASH_BYTES });

@@ -4,7 +4,7 @@ import type { User } from "./policy.ts";
 const EXPECTED =
   'expected is JSON, {"auth": [{"username": "...", "password": "...", "roles": ["..."]}]} or {"<user>": "<password>"}';
 
-/** The users in the content of a secret. Throws an Error that says what is wrong and shows nothing of it; decisions 9. */
+/** The users in the content of a secret. Throws an Error that says what is wrong and shows nothing of it. */
 export function usersInSecret(content: string | Uint8Array): readonly User[] {
   const layout = parsed(content);
   if (!isObject(layout)) throw unfit("it is not an object");

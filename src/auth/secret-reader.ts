@@ -10,7 +10,7 @@ export interface SecretValue {
   readonly content: string | Uint8Array;
 }
 
-/** A secret in AWS Secrets Manager. Spec 5.4. */
+/** A secret in AWS Secrets Manager. */
 export interface SecretReader {
   /** Rejects with an Error that says in plain words why it cannot be read; no key is in it. */
   read(): Promise<SecretValue>;

@@ -5,7 +5,7 @@ import type { BoundValue, Statement } from "../sql/statement.ts";
 import type { UserEntry } from "./authenticator.ts";
 import type { User } from "./policy.ts";
 
-/** Users in a table of the database: each request is authenticated against it. Spec 5.4. */
+/** Users in a table of the database: each request is authenticated against it. */
 export interface SecretTable {
   /** Puts these users in the place of all others, or changes nothing. Rejects with an Error that shows none of them. */
   replace(users: readonly User[]): Promise<void>;

@@ -15,7 +15,7 @@ import { passwordWarnings } from "./secret-warnings.ts";
 export interface SecretUserSource extends UserSource {
   /** What the dearest check of a password costs, as `costOf` gives it. */
   dearest(): number;
-  /** What the start warns of: passwords that are no good hashes. Spec 5.1. */
+  /** What the start warns of: passwords that are no good hashes. */
   readonly warnings: readonly string[];
   close(): void;
 }
@@ -42,7 +42,7 @@ export function initConnection({ init, accessKeyId, secretAccessKey }: SecretUse
   return { name: `from-aws-secretmanager\n${init}`, init, secrets };
 }
 
-/** Users from a secret, put into a table and kept up to date. Rejects with an Error that names the secret. Spec 5.4. */
+/** Users from a secret, put into a table and kept up to date. Rejects with an Error that names the secret. */
 export async function openSecretUsers(config: SecretUsers, options: SecretUsersOptions): Promise<SecretUserSource> {
   try {
     return await openUsers(config, options);

@@ -20,7 +20,7 @@ export interface EndpointAccess {
   readonly rateLimit: RateLimitPolicy | undefined;
 }
 
-/** Everything that stands between a listener and the endpoints. decisions.md 1, 9. */
+/** Everything that stands between a listener and the endpoints. */
 export interface AccessConfig extends EndpointAccess {
   readonly https: HttpsPolicy | undefined;
   readonly proxies: TrustedProxies;

@@ -6,7 +6,7 @@ import { ducklake, type EndpointCacheInput } from "./schema/cache.ts";
 import type { MainInput } from "./schema/main.ts";
 import type { Report, SourceFile, Spot } from "./tree.ts";
 
-/** What the cache block of an endpoint asks for. decisions.md 8. */
+/** What the cache block of an endpoint asks for. */
 export type CacheConfig =
   /** Its template reads a table that a refresh fills. `refresh` is absent where another endpoint brings it. */
   | {

@@ -29,7 +29,7 @@ export type Directive =
   | { readonly kind: "include"; readonly text: string; readonly include: Include }
   | { readonly kind: "malformed"; readonly text: string };
 
-/** `{{include:section from path if env.X}}`; without a section it is the whole file. Spec 2.8. */
+/** `{{include:section from path if env.X}}`; without a section it is the whole file. */
 export interface Include {
   readonly section: string | undefined;
   /** As written: it may hold environment references. */

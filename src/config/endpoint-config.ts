@@ -102,7 +102,7 @@ function restRules(urlPath: UrlPath | undefined, method: Method) {
   return urlPath === undefined ? undefined : { method, urlPath };
 }
 
-/** One file declares one endpoint: REST, one MCP kind, or REST with a tool or a resource. Spec 1. */
+/** One file declares one endpoint: REST, one MCP kind, or REST with a tool or a resource. */
 function checkKinds({ spot }: EndpointSource, complain: Complain): void {
   const has = (key: string) => spot.children?.has(key) === true;
   const [first, second] = ["mcp-tool", "mcp-resource", "mcp-prompt"].filter(has);

@@ -51,7 +51,7 @@ function readEndpoint(file: YamlFile, context: EndpointFilesContext): ParsedEndp
   return { config, spot };
 }
 
-/** A file without any of the four keys is there to be included. Spec 1. A key that is nearly one of them is a slip. */
+/** A file without any of the four keys is there to be included. A key that is nearly one of them is a slip. */
 function isFragment({ root, source }: YamlFile, report: Report): boolean {
   const keys = root.pairs.flatMap(({ key }) =>
     key.kind === "scalar" && typeof key.value === "string" ? [{ name: key.value, offset: key.start }] : [],
@@ -66,7 +66,7 @@ function isFragment({ root, source }: YamlFile, report: Report): boolean {
   return true;
 }
 
-/** Unlike elsewhere, unknown keys under the MCP keys do no harm. Spec 2.7. */
+/** Unlike elsewhere, unknown keys under the MCP keys do no harm. */
 function mentionIgnoredKeys({ data, spot }: Tree, report: Report): void {
   for (const [kind, known] of Object.entries(mcpKeys)) {
     const block = isMapping(data) ? data[kind] : undefined;

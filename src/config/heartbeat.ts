@@ -5,7 +5,7 @@ import type { Complain } from "./problem.ts";
 import type { EndpointInput } from "./schema/endpoint.ts";
 import { unknown } from "./suggest.ts";
 
-/** An endpoint that is run regularly: what a client would send. decisions 10. */
+/** An endpoint that is run regularly: what a client would send. */
 export interface HeartbeatConfig {
   readonly raw: RawParams;
 }

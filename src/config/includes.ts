@@ -19,7 +19,7 @@ import {
 } from "./tree.ts";
 import type { YamlFile, YamlFiles } from "./yaml-file.ts";
 
-/** What another file may bring in. Spec 2.8. */
+/** What another file may bring in. */
 const includable = ["request", "auth", "rate-limit", "connection", "template-source", "cache", "heartbeat"] as const;
 
 export interface IncludeContext {

@@ -8,7 +8,7 @@ import { connection, ownKeys } from "./schema/connections.ts";
 import { endpointSchema, kindKeys } from "./schema/endpoint.ts";
 import { mainSchema } from "./schema/main.ts";
 
-/** JSON Schema of the main file, made from what the loader checks it with: for editors. decisions.md 11. */
+/** JSON Schema of the main file, made from what the loader checks it with: for editors. */
 export function mainJsonSchema(): JsonSchema {
   return fileSchema(mainSchema, mainRules, { title: "Eider: main file" });
 }

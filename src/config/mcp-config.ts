@@ -10,7 +10,7 @@ import { mcp as mcpSchema } from "./schema/mcp.ts";
 import { unknown } from "./suggest.ts";
 import type { Report, Spot } from "./tree.ts";
 
-/** The MCP server, with its defaults. Spec 4.6, 5.5, decisions 1. */
+/** The MCP server, with its defaults. */
 export interface McpSettings {
   readonly host: string;
   readonly port: number;

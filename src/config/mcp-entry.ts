@@ -15,7 +15,7 @@ export interface McpEntryContext {
   readonly names: readonly string[] | undefined;
 }
 
-/** A tool, resource or prompt. Spec 2.7. */
+/** A tool, resource or prompt. */
 export function compileMcpEntry(
   input: EndpointInput,
   { method, operation, names }: McpEntryContext,

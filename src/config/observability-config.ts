@@ -14,7 +14,7 @@ export interface TracingConfig {
   readonly sampleRatio: number;
 }
 
-/** How a service is watched from outside. decisions 1. */
+/** How a service is watched from outside. */
 export interface ObservabilityConfig {
   /** The separate listener for health and metrics; undefined when health is on the REST port. */
   readonly admin: ListenAddress | undefined;

@@ -11,7 +11,7 @@ export interface ParameterRules {
   readonly rest: { readonly method: Method; readonly urlPath: UrlPath } | undefined;
 }
 
-/** Request parameters, compiled, with the rules that concern more than one key. Spec 2.2. */
+/** Request parameters, compiled, with the rules that concern more than one key. */
 export function compileParameters(
   entries: readonly RequestEntry[],
   { rest }: ParameterRules,

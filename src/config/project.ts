@@ -43,7 +43,7 @@ export interface Limits {
   readonly shutdownGraceMs: number;
 }
 
-/** The main configuration file, with defaults filled in. decisions.md 1. */
+/** The main configuration file, with defaults filled in. */
 export interface MainConfig {
   /** Absolute path of the main file, and its folder. */
   readonly file: string;

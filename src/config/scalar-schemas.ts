@@ -4,7 +4,7 @@ export interface JsonSchema {
   readonly [key: string]: unknown;
 }
 
-/** A variable of the environment may stand for any value, or for a part of it. Spec 2.8. */
+/** A variable of the environment may stand for any value, or for a part of it. */
 const VARIABLE = "\\$\\{[^}]*\\}|\\{\\{ *env\\.";
 
 /** Another file may bring in what is no scalar. */

@@ -5,7 +5,7 @@ import type { SourceFile } from "./tree.ts";
 /** The template, or why it cannot be had. */
 export type FindTemplate = (name: string, yamlFile: string) => SourceFile | string;
 
-/** Finds templates from `template.path`, then from the folder of the YAML file, and reads each once. Spec 2.8. */
+/** Finds templates from `template.path`, then from the folder of the YAML file, and reads each once. */
 export function openTemplates(templatePath: string, files: Files): FindTemplate {
   const found = new Map<string, SourceFile | string | undefined>();
 

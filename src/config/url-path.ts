@@ -1,4 +1,4 @@
-/** What a `url-path` says. Spec 2.1. */
+/** What a `url-path` says. */
 export interface UrlPath {
   /** Without a trailing slash, except `/` itself. */
   readonly path: string;

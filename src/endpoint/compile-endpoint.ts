@@ -79,7 +79,7 @@ function routeOf({ rest }: EndpointConfig): Route | undefined {
 function scopeOf(config: EndpointConfig, project: Project): TemplateScope {
   const params = new Map<string, ValueTraits>();
   for (const parameter of config.parameters) params.set(parameter.name, traitsOf(parameter));
-  // Paging needs no declaration; spec 2.2.
+  // Paging needs no declaration.
   params.set("limit", "scalar").set("offset", "scalar");
   const { cache } = config;
   const isTable = cache?.kind === "table";

@@ -7,7 +7,7 @@ import { problemAt, renderSample, startOf, type TemplateCheck } from "./template
 
 /**
  * Reads that would change data, transactions that are not theirs to end, and whatever reaches beyond the data of an endpoint that
- * does not say so. The words of the statements tell: nothing is prepared. decisions 4, issue 10.
+ * does not say so. The words of the statements tell: nothing is prepared.
  */
 export function effectProblems(trial: TemplateCheck, samples: readonly Sample[]): readonly Problem[] {
   const { endpoint, engine, source } = trial;

@@ -24,7 +24,7 @@ export async function verifyEndpoint(
   if (words.length > 0) return { endpoint, problems: words };
   const bound = await tryAll(trial(false), samples);
   if (bound.length === 0) return { endpoint: await withRecordStore(trial(false), samples), problems: [] };
-  // A whole number or a fixed list may stand where SQL takes no parameter: then its text is inlined; decisions 4.
+  // A whole number or a fixed list may stand where SQL takes no parameter: then its text is inlined.
   const inlined = await tryAll(trial(true), samples);
   const isBetter = inlined.filter(isError).length < bound.filter(isError).length || inlined.length < bound.length;
   const best = await withRecordStore(trial(isBetter), samples);

@@ -18,7 +18,7 @@ export interface CorsProblem {
 
 const METHODS: readonly string[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
-/** The policy of a block that is on, or everything that is wrong with it; decisions 1, `cors`. */
+/** The policy of a block that is on, or everything that is wrong with it. */
 export function corsPolicyOf(
   input: CorsInput,
 ): { readonly policy: CorsPolicy } | { readonly problems: readonly CorsProblem[] } {

@@ -1,4 +1,4 @@
-/** Which pages of other origins may call, and how. Without one the browser lets none; decisions 1, `cors`. */
+/** Which pages of other origins may call, and how. Without one the browser lets none. */
 export interface CorsPolicy {
   /** As browsers spell them; `https://*.example.com` stands for every subdomain, `null` for pages that hide theirs. */
   readonly origins: "any" | readonly string[];

@@ -5,7 +5,7 @@ import type { Client } from "./forwarded.ts";
 /** On secure answers where HTTPS is enforced: a browser does not even try plain HTTP for a year. */
 export const strictTransport = ["Strict-Transport-Security", "max-age=31536000"] as const;
 
-/** Those who look after the service from within the network need no certificate; decisions 10. */
+/** Those who look after the service from within the network need no certificate. */
 const EXEMPT = /^\/(?:health(?:\/(?:live|ready))?|metrics)\/?(?:\?|$)/;
 
 /** A path with its query, in characters that can stand in a header. A fragment is no part of it. */
@@ -15,7 +15,7 @@ const HOST = /^(?:\[([0-9a-f:.]+)\]|[a-z0-9_](?:[a-z0-9._-]{0,253}))(?::[0-9]{0,
 
 /**
  * What is wrong with a request where HTTPS is enforced and somebody else speaks TLS for us: nothing, or it came in plain
- * text and belongs elsewhere, or it is refused. The port of the host is dropped: it is the one for plain text; decisions 1.
+ * text and belongs elsewhere, or it is refused. The port of the host is dropped: it is the one for plain text.
  */
 export function httpsProblem(
   { method, url = "" }: Pick<IncomingMessage, "method" | "url">,

@@ -35,12 +35,12 @@ const MISSING: CheckedText = { ok: false, message: "Required field is missing" }
 const WRONG_KIND: CheckedText = { ok: false, message: "Invalid string format" };
 export const UNKNOWN_PARAMETER = "Unknown parameter not defined in endpoint configuration";
 
-/** Query parameters that need no declaration. decisions.md 3. */
+/** Query parameters that need no declaration. */
 const ALWAYS_ALLOWED: ReadonlySet<string> = new Set([...pageFields, "format"]);
 
 /**
  * Raw input to typed values, or every field that is wrong: declared ones in their order, then `limit` and `offset`
- * where they are not declared, then what was found before, then names that nobody declared. Spec 2.2, 2.3, 7.
+ * where they are not declared, then what was found before, then names that nobody declared.
  */
 export function validateParams(declared: readonly Parameter[], raw: RawParams, rules: ParamRules): Validated {
   const params = new Map<string, ParamValue>();

@@ -1,6 +1,6 @@
 import type { ClientRef, ValueTraits } from "./template.ts";
 
-/** The variables of `auth`; spec 2.10. */
+/** The variables of `auth`. */
 export const authVariables = ["username", "email", "roles", "type", "authenticated", "groups"] as const;
 
 /** The names that a template may use, known when it is compiled. */

@@ -9,7 +9,7 @@ import type { Reply, Requests } from "./requests.ts";
 /** Enough for honest callers; a flood of made-up tokens is not handed on to GitHub. */
 const CHECKS_AT_ONCE = 32;
 
-/** GitHub signs no tokens: its API is asked whose one is. Spec 5.3; decisions 9. */
+/** GitHub signs no tokens: its API is asked whose one is. */
 export function openGithubCheck(
   policy: OidcPolicy,
   { requests, report }: { readonly requests: Requests; readonly report: Report },

@@ -29,7 +29,7 @@ export interface OidcAuthenticator extends Authenticator {
 const MAX_TOKEN = 16 * 1024;
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 
-/** Type oidc at work. The provider is not asked before the first token comes. Spec 5.3; decisions 9. */
+/** Type oidc at work. The provider is not asked before the first token comes. */
 export function openOidc(policy: OidcPolicy, { fetch, now, ...options }: OidcOptions): OidcAuthenticator {
   let closed = false;
   // What fails because we end it is no news.

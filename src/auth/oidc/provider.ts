@@ -18,7 +18,7 @@ export interface Provider {
   current(): ProviderState | undefined;
   /** Waits for the first answer. Undefined when there is none. */
   load(): Promise<ProviderState | undefined>;
-  /** Asks again, because `seen` lacks a key that a token names: at once, then once per minute at most; decisions 9. */
+  /** Asks again, because `seen` lacks a key that a token names: at once, then once per minute at most. */
   renew(seen: ProviderState): Promise<ProviderState | undefined>;
 }
 

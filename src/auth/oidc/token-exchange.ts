@@ -14,7 +14,7 @@ export interface ExchangeResponse {
   readonly body: string;
 }
 
-/** Exchanges a grant for tokens at the provider, with our secret. Never rejects. RFC 6749; decisions 9. */
+/** Exchanges a grant for tokens at the provider, with our secret. Never rejects. RFC 6749. */
 export type TokenExchange = (form: URLSearchParams, authorization: string | undefined) => Promise<ExchangeResponse>;
 
 export interface ExchangeOptions {

@@ -20,7 +20,7 @@ export interface Client {
   readonly secret: string;
 }
 
-/** Reads what a caller wants. Only what we understand is handed on. RFC 6749 4.4.2 and 6; decisions 9. */
+/** Reads what a caller wants. Only what we understand is handed on. RFC 6749 4.4.2 and 6. */
 export function readTokenRequest(
   policy: OidcPolicy,
   client: Client,

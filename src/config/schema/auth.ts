@@ -63,18 +63,18 @@ const keys = {
   "from-aws-secretmanager": secretsManager.optional().describe("Users of type basic from AWS Secrets Manager."),
 };
 
-/** Who may call. Spec 5. */
+/** Who may call. */
 export const auth = block(keys);
 
 export type AuthInput = z.output<typeof auth>;
 
-/** The same for the MCP server, with exceptions by method. Spec 5.5. */
+/** The same for the MCP server, with exceptions by method. */
 export const mcpAuth = block({
   ...keys,
   methods: record(block({ required: flag.describe("Overrides enabled for this MCP method.") })).optional(),
 });
 
-/** How often one may call. Spec 2.5. */
+/** How often one may call. */
 export const rateLimit = block({
   enabled,
   max: whole({ min: 1 }).prefault(100).describe("Requests per interval."),

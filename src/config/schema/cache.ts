@@ -6,7 +6,7 @@ const retention = block({
   "max-snapshot-age": duration.optional().describe("Older snapshots are removed, never the current one."),
 });
 
-/** A cache of an endpoint's rows. Spec 2.6. */
+/** A cache of an endpoint's rows. */
 export const endpointCache = block({
   enabled,
   table: filledText.optional().describe("Cache table name."),

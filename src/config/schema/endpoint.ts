@@ -21,10 +21,10 @@ import { requestEntry } from "./request.ts";
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 export type Method = (typeof methods)[number];
 
-/** The keys of which one makes a file an endpoint. Spec 1. */
+/** The keys of which one makes a file an endpoint. */
 export const kindKeys = ["url-path", "mcp-tool", "mcp-resource", "mcp-prompt"] as const;
 
-/** One endpoint file. Spec 2.1. */
+/** One endpoint file. */
 export const endpointSchema = block({
   "url-path": filledText.optional().describe("Path with :name placeholders, /customers/:id."),
   method: choiceInAnyCase(methods).prefault("GET"),

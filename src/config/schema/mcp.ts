@@ -1,7 +1,7 @@
 import { mcpAuth } from "./auth.ts";
 import { block, bytes, choice, enabled, filledText, openBlock, port, text, texts, whole } from "./blocks.ts";
 
-/** The MCP server. Spec 4.6. */
+/** The MCP server. */
 export const mcp = block({
   enabled,
   port: port.prefault(8081).describe("The same as http-port puts MCP on the REST listener."),
@@ -33,7 +33,7 @@ const mediaType = filledText
   .prefault("application/json");
 const description = filledText.describe("For the language model.");
 
-/** Other keys are ignored. Spec 2.7. */
+/** Other keys are ignored. */
 export const mcpTool = openBlock({
   name: name
     .refine((value) => /^[A-Za-z0-9_]+$/.test(value), "expected letters, digits and underscores only")

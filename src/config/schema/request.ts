@@ -45,7 +45,7 @@ function optionMessage(option: string, schema: ValidatorSchema): string {
   return unknown(`option of type ${type.value}:`, option, Object.keys(options));
 }
 
-/** One request parameter. Spec 2.2. */
+/** One request parameter. */
 export const requestEntry = block({
   "field-name": filledText.describe("Name in SQL, params.<field-name>."),
   "field-in": choice(locations).describe("Where the request carries it."),

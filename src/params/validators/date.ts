@@ -15,7 +15,7 @@ const bound = text.refine(isCalendarDate, {
   error: ({ input }) => `expected a date YYYY-MM-DD, found ${found(input)}`,
 });
 
-/** A day of the calendar, year 0001 to 9999. Spec 2.3. */
+/** A day of the calendar, year 0001 to 9999. */
 export const date = z
   .strictObject({ type: z.literal("date"), min: bound.optional(), max: bound.optional(), ...sharedOptions })
   .transform(({ min, max }, context): Validator => {

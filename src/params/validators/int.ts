@@ -16,7 +16,7 @@ const TOO_LARGE = invalid("Integer is greater than the maximum allowed value");
 
 const bound = integer.refine((value) => value >= LEAST_INT && value <= GREATEST_INT, "outside the 64-bit range");
 
-/** Whole numbers of 64 bits. Spec 2.3. */
+/** Whole numbers of 64 bits. */
 export const int = z
   .strictObject({ type: z.literal("int"), min: bound.optional(), max: bound.optional(), ...sharedOptions })
   .transform(({ min = LEAST_INT, max = GREATEST_INT }, context): Validator => {

@@ -15,7 +15,7 @@ const NOT_A_NUMBER = invalid("Invalid number value");
 const TOO_SMALL = invalid("Number is less than the minimum allowed value");
 const TOO_LARGE = invalid("Number is greater than the maximum allowed value");
 
-/** Decimal numbers, with all their digits. decisions.md 3. */
+/** Decimal numbers, with all their digits. */
 export const number = z
   .strictObject({
     type: z.literal("number"),

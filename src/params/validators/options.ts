@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { boolean } from "./scalars.ts";
 
-/** Options of every validator type. Spec 2.3. */
+/** Options of every validator type. */
 export const sharedOptions = { preventSqlInjection: boolean.default(true) };
 
 type Context = z.core.$RefinementCtx;

@@ -20,7 +20,7 @@ const regex = text.transform((source, context) => {
   return z.NEVER;
 });
 
-/** Text of a length, of a form, or any. Spec 2.3. */
+/** Text of a length, of a form, or any. */
 export const string = z
   .strictObject({
     type: z.literal("string"),

@@ -14,7 +14,7 @@ const bound = text.refine((value) => TIME.test(value), {
   error: ({ input }) => `expected a time HH:MM:SS, found ${found(input)}`,
 });
 
-/** A time of day, with a fraction of a second where there is one. Spec 2.3. */
+/** A time of day, with a fraction of a second where there is one. */
 export const time = z
   .strictObject({ type: z.literal("time"), min: bound.optional(), max: bound.optional(), ...sharedOptions })
   .transform(({ min, max }, context): Validator => {
