@@ -196,7 +196,7 @@ describe("with AWS on this machine", () => {
         kind: "part-down",
         part: `secret '${name}'`,
         message: expect.stringMatching(
-          /^secret-table auth\.users: Catalog Error: .* Nobody is let in until the next refresh$/,
+          /^secret-table auth\.users: Catalog Error: .* All logins fail until the next refresh$/,
         ),
       },
       { kind: "part-up", part: `secret '${name}'` },

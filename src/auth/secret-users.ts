@@ -133,7 +133,7 @@ function refreshed({ config, table, reader, first, report, every, stop }: Refres
         if (!(error instanceof RequestFailure) || error.failure.kind !== "query-failed") throw error;
         // Somebody may have dropped the table: the next refresh makes it again. What the database says is not for strangers.
         stored = undefined;
-        goDown(`secret-table ${config.table}: ${databaseReason(error)}. Nobody is let in until the next refresh`);
+        goDown(`secret-table ${config.table}: ${databaseReason(error)}. All logins fail until the next refresh`);
         throw new RequestFailure({ kind: "provider-down" });
       }
     },

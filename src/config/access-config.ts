@@ -151,13 +151,13 @@ function warnOfCombinations(
   if (input.docs.enabled && !input.docs.auth) {
     insecure(
       ["docs"],
-      "everybody can read the documentation of endpoints that need authentication; set docs.auth: true, or docs.enabled: false",
+      "the documentation of endpoints that need authentication is public; set docs.auth: true, or docs.enabled: false",
     );
   }
 }
 
 export function readableCredentials(host: string): string {
-  return `credentials travel readable to ${host}; set enforce-https, or listen on 127.0.0.1 behind a proxy that speaks HTTPS`;
+  return `clients send credentials in plain text to ${host}; set enforce-https, or listen on 127.0.0.1 behind an HTTPS proxy`;
 }
 
 export function isLoopback(host: string): boolean {

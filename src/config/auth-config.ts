@@ -145,7 +145,7 @@ function oidcOf({ oidc }: AuthInput, { error, warning, insecure, isWritten }: Re
     );
   }
   if (!oidc["verify-expiration"]) {
-    insecure(["oidc", "verify-expiration"], "tokens are accepted for ever; remove it");
+    insecure(["oidc", "verify-expiration"], "expired tokens are accepted; remove this key");
   }
   if (isWritten(["oidc", "jwks-cache-hours"]) && oidc["provider-type"] === "github") {
     warning(["oidc", "jwks-cache-hours"], "github has no key set");

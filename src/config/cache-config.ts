@@ -148,12 +148,14 @@ export function compileEndpointCache(
   const { storage, operation, complain, warn } = context;
   if (input?.enabled !== true || storage === undefined) return undefined;
   const name: CacheName = { schema: input.schema, table: input.table ?? context.fallbackName };
-  if (name.schema.toLowerCase() === "audit")
-    complain(["cache", "schema"], "'audit' is the service's own; choose another");
+  if (name.schema.toLowerCase() === "audit") complain(["cache", "schema"], "'audit' is reserved; choose another");
   if (operation === "write") {
     const { "invalidate-on-write": invalidate, "refresh-on-write": refresh } = input;
     if (!invalidate && !refresh) {
-      warn(["cache"], "a write has no rows to keep; write 'invalidate-on-write: true' or 'refresh-on-write: true'");
+      warn(
+        ["cache"],
+        "a write endpoint has no rows to cache; write 'invalidate-on-write: true' or 'refresh-on-write: true'",
+      );
       return undefined;
     }
     if (input.table === undefined) {
@@ -163,7 +165,7 @@ export function compileEndpointCache(
     return { kind: "on-write", name, action: refresh ? "refresh" : "invalidate" };
   }
   for (const key of ["invalidate-on-write", "refresh-on-write"] as const) {
-    if (input[key]) warn(["cache", key], "belongs into the cache block of the endpoint that writes");
+    if (input[key]) warn(["cache", key], "only valid on a write endpoint; move it there");
   }
   const allowsClientRefresh = input["allow-client-refresh"];
   if (input["template-file"] === undefined && !context.readsTable) {

@@ -28,14 +28,15 @@ export function compileHeartbeat(input: EndpointInput, rules: HeartbeatRules): H
   const { operation, parameters, isOn, complain, warn } = rules;
   const path = ["heartbeat"];
   if (operation === "write") {
-    complain(path, "a write is never run by itself; remove it, or put it on an endpoint that reads");
+    complain(path, "a heartbeat never runs a write endpoint; move it to a read endpoint, or remove it");
     return undefined;
   }
   if (input["mcp-prompt"] !== undefined) {
     complain(path, "a prompt runs no SQL, so there is nothing to run; remove it");
     return undefined;
   }
-  if (!isOn) warn(path, "never run, since the main file has no heartbeat; write 'heartbeat: {}' there, or remove this");
+  if (!isOn)
+    warn(path, "never run, since the configuration file has no heartbeat; write 'heartbeat: {}' there, or remove this");
   if (parameters === undefined) return undefined;
   const values = new Map(Object.entries(heartbeat.params));
   const raw = rawOf(values, parameters, complain);

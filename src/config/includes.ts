@@ -173,7 +173,7 @@ export function openIncludes(context: IncludeContext): ReadDocument {
       problem(
         at,
         path,
-        `the include '${written.data}' leaves the project; it must stay in the folder of the main file or in template.path`,
+        `the include '${written.data}' leaves the project; it must stay in the folder of the configuration file or in template.path`,
       );
       return undefined;
     }
@@ -182,7 +182,7 @@ export function openIncludes(context: IncludeContext): ReadDocument {
     if (opened.kind !== "parsed") return undefined;
     if (!chain.includes(target)) return opened.file;
     const circle = [...chain.slice(chain.indexOf(target)), target].map(files.display).join(" -> ");
-    problem(at, path, `the include leads in a circle: ${circle}`);
+    problem(at, path, `circular include: ${circle}`);
     return undefined;
   }
 

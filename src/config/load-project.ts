@@ -104,7 +104,7 @@ function endpointPaths(main: MainFile, templatePath: string, { files, report }: 
   const problem = (message: string) => reporterOf(main.spot, report).error(["template", "path"], message);
   const written = main.input.template.path;
   if (isRemote(written)) {
-    problem(`'${written}' is remote, and remote folders are not supported yet; copy it beside the main file`);
+    problem(`'${written}' is remote, and remote folders are not supported yet; copy it beside the configuration file`);
     return [];
   }
   const listing = files.list(templatePath, (name) => /\.ya?ml$/i.test(name));

@@ -108,7 +108,7 @@ function compileDuckdb(settings: Readonly<Record<string, string>>, folder: strin
 function compileDocs({ docs, auth }: MainInput, { keyError }: Reporter): MainConfig["docs"] {
   if (!docs.enabled) return undefined;
   if (docs.auth && auth?.enabled !== true) {
-    keyError(["docs", "auth"], "there is no auth block to ask; add one, or remove this");
+    keyError(["docs", "auth"], "there is no auth block; add one, or remove this key");
   }
   return { needsAuth: docs.auth };
 }

@@ -152,7 +152,7 @@ function instructionsOf(mcp: McpInput, { folder, files }: McpSource, { error }: 
   const { instructions, "instructions-file": file } = mcp;
   if (file === undefined) return instructions;
   if (instructions !== undefined) {
-    error(["instructions-file"], "'instructions' says the same; keep one of them");
+    error(["instructions-file"], "'instructions' is set too; keep one of them");
     return instructions;
   }
   const read = files.read(resolve(folder, file));
@@ -186,7 +186,10 @@ function originsOf(written: readonly string[], { error, entryOf }: Reporter): re
 
 function checkScheme(scheme: string, { error }: Reporter): void {
   if (/^[a-z][a-z0-9+.-]*$/.test(scheme)) return;
-  error(["uri-scheme"], `'${scheme}' is no scheme; write small letters, digits, '+', '.' and '-', without '://'`);
+  error(
+    ["uri-scheme"],
+    `'${scheme}' is not a URI scheme; use lower-case letters, digits, '+', '.' and '-', without '://'`,
+  );
 }
 
 /** Warns of settings that let other machines call the tools, or read credentials on their way. */
@@ -204,7 +207,7 @@ function warnOfExposure(
   const isOff = input.mcp?.auth?.enabled !== true;
   const isOpen = auth === undefined ? isOff : !(auth.methods.get("tools/call") ?? auth.isRequired);
   if (isOpen) {
-    insecure(["host"], `everybody who reaches ${host} can call the tools; add mcp.auth, or listen on 127.0.0.1`);
+    insecure(["host"], `every client that reaches ${host} can call the tools; add mcp.auth, or listen on 127.0.0.1`);
   }
   if (auth !== undefined && input["enforce-https"]?.enabled !== true && input["trusted-proxies"] === undefined) {
     insecure(["auth"], readableCredentials(host));

@@ -29,8 +29,7 @@ export function compileMcpEntry(
   if (resource !== undefined) {
     const { name, description } = resource;
     checkResource(name, names, complain);
-    if (operation === "write")
-      complain(["mcp-resource"], "whoever reads a resource changes nothing; make it an mcp-tool");
+    if (operation === "write") complain(["mcp-resource"], "an mcp-resource cannot write; use mcp-tool");
     return { kind: "resource", name, description, mimeType: resource["mime-type"] };
   }
   if (prompt === undefined) return undefined;
@@ -64,7 +63,7 @@ export function warnOfUnserved(
 ): void {
   const [first, ...others] = endpoints.filter(({ config }) => config.mcp !== undefined);
   if (first?.config.mcp === undefined) return;
-  const more = others.length === 0 ? "" : ` (nor ${others.length} more)`;
-  const message = `no agent finds it${more}: ${mainFile} has no mcp block; add 'mcp: {}' to serve MCP, or 'mcp: {enabled: false}'`;
+  const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
+  const message = `not served over MCP${more}: ${mainFile} has no mcp block; add 'mcp: {}' to serve MCP, or 'mcp: {enabled: false}'`;
   reporterOf(first.spot, report).warning([`mcp-${first.config.mcp.kind}`], message);
 }

@@ -41,10 +41,10 @@ const answers: readonly (readonly [answer: RegExp, schema: (match: RegExpExecArr
   [/^expected a media type/, () => inForm("[\\w.+-]+/[\\w.+-]+(?:\\s*;.*)?")],
   [/^expected a number from 0 to 1/, () => inForm("0(?:\\.[0-9]+)?|1(?:\\.0+)?", RATIO)],
   [/^expected one of (.*), found nothing$/, ([, words = ""], ask) => choiceSchema(words.split(", "), ask)],
-  [/^expected a whole number/, (_, ask) => wholeSchema(boundsOf(ask))],
+  [/^expected an integer/, (_, ask) => wholeSchema(boundsOf(ask))],
   [/^expected a number, found nothing$/, () => inForm(NUMBER, { type: ["number", "string"] })],
   [/^expected true or false/, () => FLAG],
-  [/^expected text, found nothing$/, (_, ask) => (ask("") === undefined ? TEXT : { ...TEXT, pattern: "\\S" })],
+  [/^expected a string, found nothing$/, (_, ask) => (ask("") === undefined ? TEXT : { ...TEXT, pattern: "\\S" })],
   [/^expected the value of a DuckDB setting/, () => ({ type: [...SCALARS, "array"], items: { type: "string" } })],
 ];
 

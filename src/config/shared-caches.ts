@@ -31,7 +31,7 @@ export function shareCaches(endpoints: readonly EndpointConfig[], report: Report
       case "table": {
         if (refresh === undefined) {
           const message =
-            "nobody fills this table; name a template-file here, or in another endpoint with the same schema and table";
+            "no endpoint fills this table; set a template-file here, or in another endpoint with the same schema and table";
           report(errorAt(locate(["cache"]), ["cache"], message));
         }
         const shared: CacheConfig = { ...cache, refresh: cache.refresh ?? refresh };

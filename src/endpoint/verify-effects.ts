@@ -51,7 +51,7 @@ function effectProblem(verb: string, kind: "read" | "write"): string | undefined
 const INSTEAD: Readonly<Record<Power, string>> = {
   attach: "attach it in the init of a connection",
   checkpoint: "DuckDB does it by itself",
-  copy: "an answer can be had as CSV or Parquet, and files are read by SELECT",
+  copy: "request CSV or Parquet instead, and read files with SELECT",
   load: "load it in the init of a connection",
   secret: "make it in the init of a connection",
   set: "set it under duckdb or in the init of a connection, and keep values of a call by SET VARIABLE",

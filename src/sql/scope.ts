@@ -34,7 +34,7 @@ export function resolveName(name: string, scope: TemplateScope): Resolved {
   const root = dot < 0 ? name : name.slice(0, dot);
   const rest = dot < 0 ? "" : name.slice(dot + 1);
   if (scope.isRefresh === true && rest !== "" && (root === "params" || root === "auth")) {
-    const message = `'${name}': a refresh is nobody's call, so there are no params and no auth; use cache., conn. or env.`;
+    const message = `'${name}': params and auth are unavailable in a refresh; use cache., conn. or env.`;
     return { kind: "unknown", message };
   }
   if (rest !== "") {

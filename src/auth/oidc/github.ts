@@ -18,7 +18,7 @@ export function openGithubCheck(
   let running = 0;
 
   function fail(reason: string): CheckedToken {
-    dependency.down(`${reason}; callers with tokens get 503 until it is back`);
+    dependency.down(`${reason}; clients with tokens get 503 until it is back`);
     return providerDown;
   }
 

@@ -115,16 +115,16 @@ test("Keycloak's roles are where it puts them, until somebody says otherwise", (
 });
 
 test.each<[Partial<OidcSettings>, readonly string[]]>([
-  [{}, ["issuer-url: is missing; provider-type generic needs it"]],
-  [{ "provider-type": "microsoft" }, ["tenant: is missing; provider-type microsoft needs it, or an issuer-url"]],
+  [{}, ["issuer-url: missing; provider-type generic needs it"]],
+  [{ "provider-type": "microsoft" }, ["tenant: missing; provider-type microsoft needs it, or an issuer-url"]],
   [
     { "provider-type": "keycloak" },
     [
-      "domain: is missing; provider-type keycloak needs it, or an issuer-url",
-      "realm: is missing; provider-type keycloak needs it, or an issuer-url",
+      "domain: missing; provider-type keycloak needs it, or an issuer-url",
+      "realm: missing; provider-type keycloak needs it, or an issuer-url",
     ],
   ],
-  [{ "provider-type": "auth0" }, ["domain: is missing; provider-type auth0 needs it, or an issuer-url"]],
+  [{ "provider-type": "auth0" }, ["domain: missing; provider-type auth0 needs it, or an issuer-url"]],
   [
     { "provider-type": "okta", domain: "https://acme.okta.com/" },
     ["domain: must be a host, not 'https://acme.okta.com/'; issuer-url takes a whole address"],
@@ -135,7 +135,7 @@ test.each<[Partial<OidcSettings>, readonly string[]]>([
   ],
   [
     { "provider-type": "google", "enable-client-credentials": true, "enable-refresh-tokens": true },
-    ["client-secret: is missing; enable-client-credentials and enable-refresh-tokens cannot do without it"],
+    ["client-secret: missing; enable-client-credentials and enable-refresh-tokens needs it"],
   ],
   [
     { "provider-type": "github", "enable-refresh-tokens": true, "client-secret": "s" },

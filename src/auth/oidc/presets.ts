@@ -114,7 +114,7 @@ function exchangeProblems(settings: OidcSettings): readonly OidcProblem[] {
     return enabled.map((key) => error(key, "github has no token endpoint of OpenID Connect; remove it"));
   }
   if (enabled.length === 0 || settings["client-secret"] !== undefined) return [];
-  return [error("client-secret", `is missing; ${enabled.join(" and ")} cannot do without it`)];
+  return [error("client-secret", `missing; ${enabled.join(" and ")} needs it`)];
 }
 
 function audienceProblems(settings: OidcSettings): readonly OidcProblem[] {
@@ -125,13 +125,13 @@ function audienceProblems(settings: OidcSettings): readonly OidcProblem[] {
 /** The preset's issuer with its placeholders filled. */
 function filledIssuer(settings: OidcSettings, preset: Preset, problems: OidcProblem[]): string | undefined {
   if (preset.issuer === undefined) {
-    problems.push(error("issuer-url", `is missing; provider-type ${settings["provider-type"]} needs it`));
+    problems.push(error("issuer-url", `missing; provider-type ${settings["provider-type"]} needs it`));
     return undefined;
   }
   return preset.issuer.replace(/\{(\w+)\}/g, (_, name: Placeholder) => {
     const value = settings[name];
     if (value === undefined) {
-      problems.push(error(name, `is missing; provider-type ${settings["provider-type"]} needs it, or an issuer-url`));
+      problems.push(error(name, `missing; provider-type ${settings["provider-type"]} needs it, or an issuer-url`));
       return "";
     }
     if (!SHAPES[name].test(value)) {
@@ -168,7 +168,7 @@ function writtenIssuer(text: string, preset: Preset, problems: OidcProblem[]): s
     return undefined;
   }
   if (url.protocol === "http:" && !isLoopback(url.hostname)) {
-    const message = "is plain http: whoever sits in between can make tokens of his own; use https://";
+    const message = "plain http lets an attacker on the network forge tokens; use https://";
     problems.push({ severity: "warning", key: "issuer-url", message });
   }
   const bare = text.replace(/\/+$/, "").replace(WELL_KNOWN, "").replace(/\/+$/, "");

@@ -56,7 +56,7 @@ export function openProvider(policy: OidcPolicy, { requests, now, report }: Prov
       dependency.up();
     } catch (error) {
       failedAt = now();
-      const instead = known === undefined ? "callers with tokens get 503" : "the keys that are known stay in use";
+      const instead = known === undefined ? "clients with tokens get 503" : "the keys that are known stay in use";
       const reason = error instanceof Error ? error.message : "no answer";
       dependency.down(`${reason}; ${instead} until it is back`);
     }

@@ -37,7 +37,7 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
   /** The way in which the provider took our secret. */
   let proven: SecretMethod | undefined;
 
-  const fail = (reason: string): void => dependency.down(`${reason}; no tokens are exchanged until it is mended`);
+  const fail = (reason: string): void => dependency.down(`${reason}; no tokens are exchanged until it is fixed`);
 
   /** Providers want the secret in the way that the client is registered for, and only the provider knows it. */
   async function ask(url: string, form: URLSearchParams, methods: readonly SecretMethod[]): Promise<Reply> {

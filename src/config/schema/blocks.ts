@@ -9,7 +9,7 @@ export { boolean as flag, text };
 export const enabled = boolean.prefault(true).describe("A block that is present is on unless this is false.");
 
 /** Text that says something. */
-export const filledText = text.refine((value) => value.trim() !== "", "expected text, found nothing");
+export const filledText = text.refine((value) => value.trim() !== "", "expected a string, found nothing");
 
 export interface Limits {
   readonly min?: number;
@@ -21,7 +21,7 @@ export function whole({ min = 0, max = Number.MAX_SAFE_INTEGER }: Limits = {}) {
   return integer.transform((value, context) => {
     if (value >= BigInt(min) && value <= BigInt(max)) return Number(value);
     const range = max === Number.MAX_SAFE_INTEGER ? `${min} or more` : `${min} to ${max}`;
-    context.addIssue({ code: "custom", message: `expected a whole number, ${range}, found '${value}'` });
+    context.addIssue({ code: "custom", message: `expected an integer, ${range}, found '${value}'` });
     return z.NEVER;
   });
 }

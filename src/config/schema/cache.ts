@@ -16,7 +16,7 @@ export const endpointCache = block({
       const ms = duration.safeParse(value);
       if (ms.success && ms.data > 0) return { text: value, ms: ms.data };
       const message = ms.success
-        ? "expected more than nothing, found"
+        ? "expected more than zero, found"
         : "expected a duration, a number and one of s, m, h, d (5m), found";
       context.addIssue({ code: "custom", message: `${message} '${value}'` });
       return z.NEVER;

@@ -66,7 +66,7 @@ function splitOptions(input: Mapping, refuse: Refuse): Split {
       if (type !== undefined || written === undefined) rest[key] = value;
     } else if (typeof value === "string") options[key] = value;
     else if (value instanceof PlainScalar && value.source !== "") options[key] = value.source;
-    else refuse([key], `expected text, found ${found(value)}`);
+    else refuse([key], `expected a string, found ${found(value)}`);
   }
   if (type !== undefined) refuseMissing(type, input, refuse);
   return { rest, options, known: type?.options ?? [] };
