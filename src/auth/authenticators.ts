@@ -51,7 +51,7 @@ export interface AuthenticatorOptions {
   readonly previous?: Authenticators | undefined;
 }
 
-/** Rejects with an Error that names the secret when users cannot be had. */
+/** Rejects with an Error that names the secret when its users cannot be read. */
 export async function openAuthenticators(
   policies: Iterable<AuthPolicy>,
   options: AuthenticatorOptions,

@@ -12,7 +12,7 @@ export interface UserAndPassword {
   readonly password: string;
 }
 
-/** Longer headers do not get past the listener; whoever calls another way is held to the same. */
+/** The listener rejects longer headers; the same limit holds for callers that are not HTTP. */
 const MAX_LENGTH = 16 * 1024;
 
 // One space and no other: two credentials that a proxy joined are none.

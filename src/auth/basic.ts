@@ -9,7 +9,7 @@ import { costOf, matchesAtOnce, matchesHash, type PasswordShape, passwordShape }
 import type { User } from "./policy.ts";
 import { authenticatedBytes, keyOf, openFingerprint, openMemory, VERIFIED_BYTES } from "./verified.ts";
 
-/** A source that knows all of its users can say what the dearest check costs, before anybody asks for one of them. */
+/** A source that knows all of its users can tell the cost of the dearest check before the first request. */
 export interface CountedUsers extends UserSource {
   /** Rounds of PBKDF2, as `costOf` gives them. */
   readonly dearest?: () => number;
@@ -30,7 +30,7 @@ export interface BasicOptions {
 
 const unauthorized: Authenticated = { kind: "refused", failure: { kind: "unauthorized", scheme: "basic" } };
 /** What an unknown user is checked against. */
-const nobody: PasswordShape = { kind: "malformed", reason: "there is no such user" };
+const unknownUser: PasswordShape = { kind: "malformed", reason: "there is no such user" };
 
 /** Some three thousand wrong passwords. */
 const WRONG_BYTES = 1024 * 1024;
@@ -50,12 +50,12 @@ export function openBasic({
   const verified = openMemory({ maxBytes: maxRememberedBytes, bytesOf: authenticatedBytes, now });
   const warnOfComma = openCommaWarning(report);
   const wrong = openMemory({ maxBytes: WRONG_BYTES, bytesOf: authenticatedBytes, now });
-  /** Checks under way: whoever shows the same meanwhile waits for the same. */
+  /** Checks under way: concurrent requests with the same credentials share one. */
   let checking = new Map<string, Promise<Authenticated>>();
   let version = users.version();
   let dearestSeen = 0;
 
-  /** What every wrong password must cost, whoever it is for. */
+  /** What every wrong password must cost, for any user name. */
   function costOfWrong(shape: PasswordShape): number {
     dearestSeen = Math.max(dearestSeen, costOf(shape));
     return Math.max(users.dearest?.() ?? dearestSeen, costOf(shape));
@@ -82,7 +82,7 @@ export function openBasic({
     const versionBefore = version;
     const isStill = (): boolean => users.version() === versionBefore;
     const user = await users.find(username);
-    const matched = await matches(password, user === undefined ? nobody : passwordShape(user.password));
+    const matched = await matches(password, user === undefined ? unknownUser : passwordShape(user.password));
     if (user === undefined || !matched) {
       if (isStill()) wrong.set(key, unauthorized, now() + wrongMs);
       return unauthorized;

@@ -40,7 +40,7 @@ export function openBearer(
   async function check(token: string, key: string): Promise<Authenticated> {
     const claims = await verify?.(token);
     if (claims === undefined) return unauthorized;
-    // Somebody else showed the same meanwhile: one caller, one identity.
+    // A concurrent request with the same token was faster: both get one identity.
     const known = verified.get(key);
     if (known !== undefined) return known;
     const identity = identityOf({ type: "bearer", ...claims });

@@ -17,7 +17,7 @@ export function openHashing({ concurrency = 2, maxWaiting = 64, derive = deriveK
   const waiting: (() => void)[] = [];
   let running = 0;
 
-  /** Hands the place on to whoever waits longest. */
+  /** Starts the work that has waited longest. */
   function leave(): void {
     const next = waiting.shift();
     if (next === undefined) running--;

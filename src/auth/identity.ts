@@ -2,7 +2,7 @@ import { textBytes } from "../bounded/own-text.ts";
 import type { Report } from "../events.ts";
 import type { ParamValue } from "../params/parameter.ts";
 
-/** Who calls: the values of `auth.*` that are set. Nothing of it can come from a request's parameters. */
+/** The identity of a client: the values of `auth.*` that are set. Nothing of it can come from a request's parameters. */
 export type Identity = ReadonlyMap<string, ParamValue>;
 
 /** Without authentication all of `auth.*` is unset. */

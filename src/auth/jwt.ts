@@ -49,7 +49,7 @@ function claimsOf(payload: JWTPayload): JwtClaims | undefined {
   const { sub, roles, email, groups, exp, nbf, iat, typ } = payload;
   if (!isForApis(typ) || ![exp, nbf, iat].every((date) => date === undefined || isNumericDate(date))) return undefined;
   const roleNames = textsOf(roles ?? []);
-  // The type says that it is text, and nobody has checked that.
+  // The type says that it is a string, but the library does not check it.
   if (typeof sub !== "string" || sub === "" || roleNames === undefined) return undefined;
   return {
     username: sub,

@@ -110,7 +110,7 @@ export function matchesAtOnce(password: string, shape: PasswordShape): boolean {
 
 const DUMMY_SALT = randomBytes(SALT_BYTES);
 
-/** The rest of the check. A wrong password takes `cost` rounds whatever is stored: nobody learns which users there are. */
+/** The rest of the check. A wrong password takes `cost` rounds whatever is stored, so that timing does not reveal user names. */
 export async function matchesHash(
   password: string,
   shape: PasswordShape,

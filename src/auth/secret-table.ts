@@ -48,7 +48,7 @@ export async function openSecretTable(name: string, { engine, signal }: SecretTa
     const types = rows.columns.map(({ name, type }) =>
       type.kind === "list" ? `${name} ${type.item.kind}[]` : `${name} ${type.kind}`,
     );
-    // Whatever else is in there is somebody's data, and would be deleted.
+    // A table with other columns holds other data, which would be deleted.
     if (types.join() !== "username text,password text,roles text[]") {
       throw new Error(`it is there already with other columns than ${COLUMNS}; name another table`);
     }
@@ -136,7 +136,7 @@ function insertion(table: string, { username, password, roles }: User): Statemen
   );
 }
 
-/** Nobody, when two rows have the name: it is not for us to choose. */
+/** Undefined when two rows have the name: Eider must not choose one. */
 function entryIn({ rows, vectors }: Chunk, username: string): UserEntry | undefined {
   const [names, passwords, roles] = vectors;
   if (rows !== 1 || names === undefined || passwords === undefined || roles === undefined) return undefined;

@@ -35,7 +35,7 @@ export interface SecretUsersOptions {
 
 const TIMEOUT_MS = 5_000;
 
-/** The `init` of a block as the engine runs it: once, whoever else has the same. */
+/** The `init` of a block as the engine runs it: once for all blocks that have the same. */
 export function initConnection({ init, accessKeyId, secretAccessKey }: SecretUsers): ConnectionDefinition | undefined {
   if (init === undefined) return undefined;
   const secrets = [accessKeyId, secretAccessKey].filter((secret) => secret !== undefined);
@@ -113,7 +113,7 @@ function refreshed({ config, table, reader, first, report, every, stop }: Refres
   }
 
   function tick(): Promise<void> {
-    // Somebody may have changed the table by hand: they wait for one period at most.
+    // A user may have changed the table by hand: the change counts after one period at most.
     version += 1;
     running ??= refresh().finally(() => {
       running = undefined;
@@ -131,7 +131,7 @@ function refreshed({ config, table, reader, first, report, every, stop }: Refres
         return await table.find(username);
       } catch (error) {
         if (!(error instanceof RequestFailure) || error.failure.kind !== "query-failed") throw error;
-        // Somebody may have dropped the table: the next refresh makes it again. What the database says is not for strangers.
+        // A user may have dropped the table: the next refresh creates it again. Clients must not see the database's message.
         stored = undefined;
         goDown(`secret-table ${config.table}: ${databaseReason(error)}. All logins fail until the next refresh`);
         throw new RequestFailure({ kind: "provider-down" });

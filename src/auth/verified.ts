@@ -3,7 +3,7 @@ import { openLru } from "../bounded/lru.ts";
 import type { Authenticated } from "./authenticator.ts";
 import { identityBytes } from "./identity.ts";
 
-/** Secrets are only kept as fingerprints, which nobody outside of this process can make. */
+/** Secrets are only kept as fingerprints, which no other process can compute. */
 export type Fingerprint = (text: string) => Buffer;
 
 export function openFingerprint(): Fingerprint {

@@ -30,7 +30,7 @@ export interface AccessConfig extends EndpointAccess {
   readonly redact: readonly string[];
 }
 
-/** HTTPS is enforced: by our own TLS, or by whoever stands in front. */
+/** HTTPS is enforced: by Eider's own TLS, or by a proxy in front of it. */
 export interface HttpsPolicy {
   readonly tls: TlsFiles | undefined;
 }

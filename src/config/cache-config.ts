@@ -45,7 +45,7 @@ export interface CacheStorage {
         readonly kind: "ducklake";
         readonly metadataPath: string;
         readonly dataPath: string | undefined;
-        /** In the words of flAPI it is what there is; where it cannot be had, ours does the same. */
+        /** False for flAPI's own `ducklake` block: without the extension, the DuckDB backend replaces it. */
         readonly isRequired: boolean;
       };
   readonly warmUp: boolean;

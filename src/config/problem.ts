@@ -15,7 +15,7 @@ export type Locate = (path: KeyPath) => Location;
 /** Reports what is wrong with the key at a path. */
 export type Complain = (path: KeyPath, message: string) => void;
 
-/** Something wrong with the project, said to the one who can mend it. */
+/** Something wrong with the project, reported to its author. */
 export interface Problem {
   readonly severity: "error" | "warning";
   readonly location: Location;

@@ -29,8 +29,8 @@ function wholeSchema(bounds: { readonly minimum?: number; readonly maximum?: num
 }
 
 /**
- * The answers of scalar schemas to nothing and to nonsense, with what each means. They are code, and say what they expect to
- * whoever gets it wrong: that is the only description of them, and it cannot differ from what they do.
+ * The messages of scalar schemas for a missing and for a wrong value, with what each means. Scalars are read by code, so
+ * their messages are the only description of what they accept.
  */
 const answers: readonly (readonly [answer: RegExp, schema: (match: RegExpExecArray, ask: Ask) => JsonSchema])[] = [
   [/^expected a duration, a number and one of ([a-z, ]+) \(5m\)/, ([, units = ""]) => durationSchema(units)],

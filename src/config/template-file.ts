@@ -2,7 +2,7 @@ import { dirname, isAbsolute, resolve } from "node:path";
 import type { Files } from "./files.ts";
 import type { SourceFile } from "./tree.ts";
 
-/** The template, or why it cannot be had. */
+/** The template, or why there is none. */
 export type FindTemplate = (name: string, yamlFile: string) => SourceFile | string;
 
 /** Finds templates from `template.path`, then from the folder of the YAML file, and reads each once. */

@@ -23,7 +23,7 @@ export type YamlReadResult =
 export interface YamlFiles {
   /** Parses a file once, however many include it. */
   open(path: string): YamlReadResult;
-  /** Lets go of a file that nobody is likely to include: thousands of parsed files cost more to keep than to parse. */
+  /** Drops a file that is unlikely to be included: thousands of parsed files cost more to keep than to parse. */
   forget(path: string): void;
 }
 

@@ -15,7 +15,7 @@ import type { Endpoint } from "./endpoint.ts";
 /** How a cache is filled. */
 export interface CompiledRefresh {
   readonly definition: CacheDefinition;
-  /** The refresh as if somebody called it: for verifying its template. */
+  /** The refresh as an endpoint: for verifying its template. */
   readonly trial: Endpoint;
   readonly problems: readonly Problem[];
 }

@@ -16,7 +16,7 @@ export async function verifyEndpoint(
 ): Promise<{ readonly endpoint: Endpoint; readonly problems: readonly Problem[] }> {
   const { template, source } = endpoint;
   if (template === undefined || source === undefined) return { endpoint, problems: [] };
-  // The table of a snapshot is there when the cache has been filled, which nobody waits for here.
+  // The table of a snapshot exists once the cache is filled, which does not happen at load.
   const reach: Depth = endpoint.cache?.kind === "table" ? "parse" : depth;
   const trial = (inline: boolean): TemplateCheck => ({ endpoint, template, source, engine, depth: reach, inline });
   const samples = samplesOf(endpoint, template);

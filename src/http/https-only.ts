@@ -14,7 +14,7 @@ const ORIGIN_FORM = /^\/[!"$-~]*$/;
 const HOST = /^(?:\[([0-9a-f:.]+)\]|[a-z0-9_](?:[a-z0-9._-]{0,253}))(?::[0-9]{0,5})?$/i;
 
 /**
- * What is wrong with a request where HTTPS is enforced and somebody else speaks TLS for us: nothing, or it came in plain
+ * What is wrong with a request where HTTPS is enforced and a proxy terminates TLS: nothing, or it came in plain
  * text and belongs elsewhere, or it is refused. The port of the host is dropped: it is the one for plain text.
  */
 export function httpsProblem(
@@ -22,7 +22,7 @@ export function httpsProblem(
   { isSecure, host }: Pick<Client, "isSecure" | "host">,
 ): { readonly location: string } | "refused" | undefined {
   if (isSecure || EXEMPT.test(url)) return undefined;
-  // Whoever sends something has sent it in plain text already, and should hear of it.
+  // The body was already sent in plain text: the client must learn of it.
   if (method !== "GET" && method !== "HEAD") return "refused";
   const name = hostName(host);
   return name !== undefined && ORIGIN_FORM.test(url) ? { location: `https://${name}${url}` } : "refused";

@@ -140,9 +140,9 @@ export async function listen(options: {
     closing = true;
     clearInterval(stalled);
     tls?.leaveFiles();
-    // Whoever is told so opens a new connection next time, elsewhere.
+    // Clients then open a new connection for the next request, to another instance.
     for (const response of open) response.shouldKeepAlive = false;
-    // One that has begun to ask is heard.
+    // A request that has begun is still read.
     connections.destroySilent();
   });
 }

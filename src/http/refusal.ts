@@ -74,7 +74,7 @@ export interface Refusal {
   readonly body: string;
 }
 
-/** The response to what is refused before anybody handles it. It is the last one of its connection. */
+/** The response to what is rejected before a handler sees it. It is the last one of its connection. */
 export function refusalOf(status: number): Refusal {
   const body = JSON.stringify({ error: STATUS_CODES[status] ?? "Bad Request" });
   const headers = {

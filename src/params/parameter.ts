@@ -10,7 +10,7 @@ export type Checked =
   | { readonly ok: true; readonly value: string | bigint | boolean }
   | { readonly ok: false; readonly message: string };
 
-/** One compiled validator. It answers for itself: nobody else asks which type it is. */
+/** One compiled validator. No other code depends on its type. */
 export interface Validator {
   readonly type: string;
   readonly databaseType: (text: string) => SqlType;

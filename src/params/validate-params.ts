@@ -40,7 +40,7 @@ const ALWAYS_ALLOWED: ReadonlySet<string> = new Set([...pageFields, "format"]);
 
 /**
  * Raw input to typed values, or every field that is wrong: declared ones in their order, then `limit` and `offset`
- * where they are not declared, then what was found before, then names that nobody declared.
+ * where they are not declared, then what was found before, then names that are not declared.
  */
 export function validateParams(declared: readonly Parameter[], raw: RawParams, rules: ParamRules): Validated {
   const params = new Map<string, ParamValue>();

@@ -13,7 +13,7 @@ export interface TemplateScope {
   readonly cache: ReadonlyMap<string, string>;
   /** What of `cache` depends on the snapshot. `enum`: a name of ours that may be inlined. */
   readonly lateCache?: ReadonlyMap<string, ValueTraits>;
-  /** A refresh is nobody's call: it has no `params` and no `auth`. */
+  /** A refresh runs outside a request: it has no `params` and no `auth`. */
   readonly isRefresh?: boolean;
   readonly environment: (name: string) => { readonly value: string } | "unlisted" | "unset";
 }

@@ -20,7 +20,7 @@ export function holdsUntil(
   return (exp + skew) * 1000;
 }
 
-/** Who it is; undefined when the token does not say, or says it in a way that nobody can read. */
+/** The identity; undefined when the token has none, or one that cannot be read. */
 export function identityFrom(policy: OidcPolicy, claims: JsonObject): Identity | undefined {
   const username = textMember(claims, policy.usernameClaim);
   const email = member(claims, policy.emailClaim);
@@ -28,7 +28,7 @@ export function identityFrom(policy: OidcPolicy, claims: JsonObject): Identity |
   const groups = texts(member(claims, policy.groupsClaim));
   if (username === undefined || roles === undefined || groups === undefined) return undefined;
   if (email !== undefined && typeof email !== "string") return undefined;
-  // Anybody can sign up with the address of somebody else: until it is verified it is nobody's name.
+  // A user can sign up with the address of another: until it is verified it identifies no one.
   if (policy.usernameClaim === "email" && member(claims, "email_verified") === false) return undefined;
   return identityOf({ type: "oidc", username, email: email === "" ? undefined : email, roles, groups });
 }

@@ -32,7 +32,7 @@ const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 /** Type oidc at work. The provider is not asked before the first token comes. */
 export function openOidc(policy: OidcPolicy, { fetch, now, ...options }: OidcOptions): OidcAuthenticator {
   let closed = false;
-  // What fails because we end it is no news.
+  // Failures caused by our own shutdown are not reported.
   const report: Report = (event) => closed || options.report(event);
   const requests = openRequests(fetch);
   const provider = openProvider(policy, { requests, now, report });
@@ -66,7 +66,7 @@ export function openOidc(policy: OidcPolicy, { fetch, now, ...options }: OidcOpt
       const name = remembered.nameOf(token);
       const known = remembered.find(name) ?? running.get(name);
       if (known !== undefined) return known;
-      // Whoever shows the same token meanwhile waits for the same answer.
+      // Concurrent requests with the same token share one check.
       const answer = look(name, token);
       running.set(name, answer);
       return answer;

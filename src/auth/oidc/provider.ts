@@ -14,7 +14,7 @@ export interface ProviderState {
 
 /** An identity provider: asked when needed, and what it said is kept as long as it says nothing else. */
 export interface Provider {
-  /** What is known. What is old is renewed behind it, nobody waits. */
+  /** What is known. An old state is renewed in the background. */
   current(): ProviderState | undefined;
   /** Waits for the first answer. Undefined when there is none. */
   load(): Promise<ProviderState | undefined>;
@@ -62,7 +62,7 @@ export function openProvider(policy: OidcPolicy, { requests, now, report }: Prov
     }
   }
 
-  /** Whoever comes meanwhile waits for the same answer. */
+  /** Concurrent calls share one request. */
   function ask(): Promise<void> {
     asking ??= askOnce().finally(() => {
       asking = undefined;

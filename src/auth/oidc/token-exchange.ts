@@ -23,7 +23,7 @@ export interface ExchangeOptions {
   readonly report: Report;
 }
 
-/** Strangers may bring refresh tokens: they are not handed on in a flood. */
+/** Any client may send refresh tokens: this bounds how many requests the provider gets at once. */
 const EXCHANGES_AT_ONCE = 32;
 
 /** Undefined when no exchange is enabled. */
@@ -126,7 +126,7 @@ function formEncoded(text: string): string {
   return new URLSearchParams([["", text]]).toString().slice(1);
 }
 
-/** The error code of a refusal. Its description is not handed on: nobody knows what it quotes. */
+/** The error code of a refusal. Its description is not passed on: it may quote anything. */
 function errorIn({ status, text }: Reply): string | undefined {
   if (status < 400 || status >= 500) return undefined;
   const error = textMember(parseObject(text) ?? {}, "error");

@@ -60,7 +60,7 @@ function splitOptions(input: Mapping, refuse: Refuse): Split {
   const rest: Mapping = Object.create(null);
   const options: Record<string, string> = {};
   for (const [key, value] of Object.entries(input)) {
-    // Of a type that does not exist nobody knows the options.
+    // The options of an unknown type are unknown, too.
     if (Object.hasOwn(keys, key)) rest[key] = value;
     else if (type?.options.includes(key) !== true) {
       if (type !== undefined || written === undefined) rest[key] = value;
