@@ -121,6 +121,6 @@ function usersOf({ users }: BasicPolicy, secret: SecretUserSource | undefined): 
     // Those in the YAML come first.
     find: (username) => inline.find(username) ?? secret.find(username),
     version: () => secret.version(),
-    dearest: () => Math.max(inline.dearest?.() ?? 0, secret.dearest()),
+    maxCost: () => Math.max(inline.maxCost?.() ?? 0, secret.maxCost()),
   };
 }

@@ -9,8 +9,8 @@ import {
   authenticatedBytes,
   type Fingerprint,
   keyOf,
+  openExpiringCache,
   openFingerprint,
-  openMemory,
   VERIFIED_BYTES,
 } from "./verified.ts";
 
@@ -18,8 +18,8 @@ export interface BearerOptions {
   readonly report: Report;
   readonly now: () => number;
   /** For tokens that never expire. */
-  readonly rememberedMs?: number;
-  readonly maxRememberedBytes?: number;
+  readonly cacheMs?: number;
+  readonly maxCacheBytes?: number;
 }
 
 const unauthorized: Authenticated = { kind: "refused", failure: { kind: "unauthorized", scheme: "bearer" } };
@@ -29,12 +29,12 @@ const internal: Authenticated = { kind: "refused", failure: { kind: "internal" }
 /** Shared tokens and signed ones. */
 export function openBearer(
   { jwt, tokens }: BearerPolicy,
-  { report, now, rememberedMs = 5 * 60_000, maxRememberedBytes = VERIFIED_BYTES }: BearerOptions,
+  { report, now, cacheMs = 5 * 60_000, maxCacheBytes = VERIFIED_BYTES }: BearerOptions,
 ): Authenticator {
   const fingerprint = openFingerprint();
   const findShared = sharedTokens(tokens, fingerprint);
   const verify = jwt && openJwtVerifier(jwt, now);
-  const verified = openMemory({ maxBytes: maxRememberedBytes, bytesOf: authenticatedBytes, now });
+  const verified = openExpiringCache({ maxBytes: maxCacheBytes, bytesOf: authenticatedBytes, now });
   const warnOfComma = openCommaWarning(report);
 
   async function check(token: string, key: string): Promise<Authenticated> {
@@ -46,7 +46,7 @@ export function openBearer(
     const identity = identityOf({ type: "bearer", ...claims });
     warnOfComma(identity);
     const found: Authenticated = { kind: "identity", identity };
-    verified.set(key, found, claims.expiresAt ?? now() + rememberedMs);
+    verified.set(key, found, claims.expiresAt ?? now() + cacheMs);
     return found;
   }
 

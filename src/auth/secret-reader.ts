@@ -31,7 +31,7 @@ export async function openSecretReader(
     requestHandler: { connectionTimeout: timeoutMs, requestTimeout: timeoutMs, throwOnRequestTimeout: true },
   });
 
-  async function ask(): Promise<SecretValue> {
+  async function fetchSecret(): Promise<SecretValue> {
     const answer = await client.send(new GetSecretValueCommand({ SecretId: config.secretName }));
     const content = answer.SecretString ?? answer.SecretBinary;
     if (content === undefined) throw new Error("AWS sent neither SecretString nor SecretBinary");
@@ -43,7 +43,7 @@ export async function openSecretReader(
       const region = await regionOf(client);
       try {
         // The client bounds each attempt, but neither the search for credentials nor a body that stops half-way.
-        return await inTime(ask(), (ATTEMPTS + 1) * timeoutMs);
+        return await inTime(fetchSecret(), (ATTEMPTS + 1) * timeoutMs);
       } catch (error) {
         // The client's errors carry requests and answers: nothing of them goes on.
         throw new Error(reasonOf(error, region));

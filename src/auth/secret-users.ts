@@ -14,7 +14,7 @@ import { passwordWarnings } from "./secret-warnings.ts";
 /** The users of a secret. `find` rejects with a RequestFailure. */
 export interface SecretUserSource extends UserSource {
   /** What the dearest check of a password costs, as `costOf` gives it. */
-  dearest(): number;
+  maxCost(): number;
   /** What the start warns of: passwords that are no good hashes. */
   readonly warnings: readonly string[];
   close(): void;
@@ -86,7 +86,7 @@ function refreshed({ config, table, reader, first, report, every, stop }: Refres
   const dependency = openDependency(part, report);
   let version = 0;
   let stored = first.versionId;
-  let dearest = dearestOf(first.users);
+  let dearest = maxCostOf(first.users);
   let running: Promise<void> | undefined;
 
   async function refresh(): Promise<void> {
@@ -107,7 +107,7 @@ function refreshed({ config, table, reader, first, report, every, stop }: Refres
     if (versionId !== undefined && versionId === stored) return;
     const users = usersInSecret(content);
     await table.replace(users);
-    dearest = dearestOf(users);
+    dearest = maxCostOf(users);
     stored = versionId;
     version += 1;
   }
@@ -124,7 +124,7 @@ function refreshed({ config, table, reader, first, report, every, stop }: Refres
   const stopTicking = every(config.refreshMs, tick);
   return {
     version: () => version,
-    dearest: () => dearest,
+    maxCost: () => dearest,
     warnings: passwordWarnings(first.users).map((warning) => `${part}: ${warning}`),
     async find(username) {
       try {
@@ -155,7 +155,7 @@ async function runInit(config: SecretUsers, engine: Engine): Promise<void> {
   }
 }
 
-function dearestOf(users: readonly User[]): number {
+function maxCostOf(users: readonly User[]): number {
   return users.reduce((most, { password }) => Math.max(most, costOf(passwordShape(password))), 0);
 }
 

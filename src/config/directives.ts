@@ -42,7 +42,7 @@ export interface MaskedText {
   readonly text: string;
   readonly directives: readonly Directive[];
   /** Why the text cannot be read, and where. */
-  readonly refused: { readonly offset: number; readonly message: string } | undefined;
+  readonly rejected: { readonly offset: number; readonly message: string } | undefined;
 }
 
 export type Part = { readonly kind: "text"; readonly text: string } | Directive;
@@ -51,7 +51,7 @@ export function maskDirectives(original: string): MaskedText {
   const reserved = original.search(RESERVED);
   if (reserved >= 0) return refusal(reserved, RESERVED_MESSAGE);
   if (!original.includes("{{") && !original.includes("${")) {
-    return { text: original, directives: [], refused: undefined };
+    return { text: original, directives: [], rejected: undefined };
   }
   const directives: Directive[] = [];
   const text = original.replace(DIRECTIVE, (match, offset: number) => {
@@ -62,12 +62,12 @@ export function maskDirectives(original: string): MaskedText {
       ? `${token.padEnd(match.length - 1, FILL)}:`
       : token.padEnd(match.length, FILL);
   });
-  if (text.length === original.length) return { text, directives, refused: undefined };
+  if (text.length === original.length) return { text, directives, rejected: undefined };
   return refusal(0, "more environment references than one file can hold; split it");
 }
 
 function refusal(offset: number, message: string): MaskedText {
-  return { text: "", directives: [], refused: { offset, message } };
+  return { text: "", directives: [], rejected: { offset, message } };
 }
 
 /** A parsed scalar or key, cut into its own text and the directives in it. */

@@ -28,7 +28,7 @@ export interface EndpointContext {
   readonly connectionsAreSound: boolean;
   readonly findTemplate: FindTemplate;
   /** What an endpoint without blocks of its own has. */
-  readonly gate: EndpointAccess;
+  readonly access: EndpointAccess;
   /** Undefined when there is no caching. */
   readonly cacheStorage: CacheStorage | undefined;
   readonly limits: Limits;
@@ -68,9 +68,9 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
     connections: connectionsOf(source, context, reporter),
     parameters,
     paginated,
-    refusesUnknownParams: input["request-fields-validation"],
+    rejectsUnknownParams: input["request-fields-validation"],
     operation,
-    ...compileEndpointAccess(source, context.gate, context.report),
+    ...compileEndpointAccess(source, context.access, context.report),
     maxConcurrency: input["max-concurrency"],
     cache: compileEndpointCache(input.cache, {
       storage: context.cacheStorage,

@@ -41,7 +41,7 @@ export function compileHeartbeat(input: EndpointInput, rules: HeartbeatRules): H
   const values = new Map(Object.entries(heartbeat.params));
   const raw = rawOf(values, parameters, complain);
   const checked = validateParams(parameters, raw, {
-    refusesUnknown: false,
+    rejectsUnknown: false,
     skipValidatorsBut: undefined,
     page: rules.page,
   });

@@ -168,7 +168,7 @@ export function openIncludes(context: IncludeContext): ReadDocument {
     }
     const from = chain.at(-1) ?? "";
     const target = resolve(dirname(from), String(written.data));
-    const standing = files.standing(target, context.roots);
+    const standing = files.containment(target, context.roots);
     if (standing === "outside") {
       problem(
         at,

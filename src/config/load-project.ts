@@ -1,4 +1,4 @@
-import { refuseDuplicates, refuseSharedTables } from "./duplicates.ts";
+import { rejectDuplicates, rejectSharedTables } from "./duplicates.ts";
 import { readEndpointFiles } from "./endpoint-files.ts";
 import { type Files, openFiles } from "./files.ts";
 import { openIncludes } from "./includes.ts";
@@ -32,7 +32,7 @@ export async function loadProject(options: LoadOptions): Promise<LoadedProject> 
     project: errors.length > 0 ? undefined : project,
     sound: project && soundPart(project, errors),
     problems: sorted,
-    files: files.asked(),
+    files: files.requested(),
   };
 }
 
@@ -67,22 +67,22 @@ function readProject({ file, cwd, env, overrides }: LoadOptions, files: Files, r
       connections: main.connections,
       connectionsAreSound: !mainFile.broken.has("connections"),
       findTemplate: openTemplates(main.templatePath, files),
-      gate: main.access,
+      access: main.access,
       cacheStorage: main.cache,
       limits: main.limits,
-      hasHeartbeats: main.observation.heartbeatMs !== undefined || mainFile.broken.has("heartbeat"),
+      hasHeartbeats: main.observability.heartbeatMs !== undefined || mainFile.broken.has("heartbeat"),
       report,
     },
     report,
   });
-  refuseDuplicates(endpoints, report);
+  rejectDuplicates(endpoints, report);
   // Someone who writes `enabled: false` knows.
   if (input.mcp === undefined && !mainFile.broken.has("mcp")) {
     warnOfUnserved(endpoints, files.display(path), report);
   }
   const own = { auth: main.access.auth, locate: main.locate };
   const forAgents = { auth: main.mcp?.auth?.policy, locate: (path: KeyPath) => main.locate(["mcp", ...path]) };
-  refuseSharedTables([own, forAgents, ...endpoints.map(({ config }) => config)], report);
+  rejectSharedTables([own, forAgents, ...endpoints.map(({ config }) => config)], report);
 
   return {
     main,

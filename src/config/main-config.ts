@@ -65,7 +65,7 @@ export function compileMain(source: MainSource, report: Report): MainConfig {
       format: overrides.logFormat ?? input.log.format,
       slowQueryMs: input.log["slow-query"],
     },
-    observation: compileObservability({ input, spot, http }, report),
+    observability: compileObservability({ input, spot, http }, report),
     locate: (path) => keyLocation(spot, path),
   };
 }

@@ -70,7 +70,7 @@ export interface MainConfig {
     /** Calls that spend more than this in the database are told of; undefined: none. */
     readonly slowQueryMs: number | undefined;
   };
-  readonly observation: ObservabilityConfig;
+  readonly observability: ObservabilityConfig;
   readonly locate: Locate;
 }
 
@@ -122,7 +122,7 @@ export interface EndpointConfig {
   readonly connections: readonly ConnectionConfig[];
   readonly parameters: readonly Parameter[];
   readonly paginated: boolean;
-  readonly refusesUnknownParams: boolean;
+  readonly rejectsUnknownParams: boolean;
   readonly operation: OperationConfig;
   /** The endpoint's own block, or the global one. */
   readonly auth: AuthPolicy | undefined;

@@ -31,7 +31,7 @@ export function openTemplates(templatePath: string, files: Files): FindTemplate 
     let left = true;
     for (const root of roots) {
       const path = resolve(root, name);
-      const standing = files.standing(path, roots);
+      const standing = files.containment(path, roots);
       if (standing !== "outside") left = false;
       const template = standing === "inside" ? read(path, name) : undefined;
       if (template !== undefined) return template;

@@ -57,9 +57,9 @@ function parseYaml(path: string, original: SourceFile, report: Report): YamlFile
   const problem = (offset: number, message: string) =>
     report(errorAt(locationOf({ source: original, offset }), [], message));
 
-  const { text, directives, refused } = maskDirectives(original.text);
-  if (refused !== undefined) {
-    problem(refused.offset, refused.message);
+  const { text, directives, rejected } = maskDirectives(original.text);
+  if (rejected !== undefined) {
+    problem(rejected.offset, rejected.message);
     return undefined;
   }
   const source: SourceFile = { file: original.file, text };

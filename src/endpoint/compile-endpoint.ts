@@ -30,7 +30,7 @@ export function compileEndpoint(
       auth: config.auth,
       rateLimit: config.rateLimit,
       parameters: config.parameters,
-      refusesUnknownParams: config.refusesUnknownParams,
+      rejectsUnknownParams: config.rejectsUnknownParams,
       operation: operationOf(config),
       connections: config.connections.map(({ name }) => name),
       template: compiled?.template,

@@ -16,7 +16,7 @@ import type { Endpoint } from "./endpoint.ts";
 export interface CompiledRefresh {
   readonly definition: CacheDefinition;
   /** The refresh as an endpoint: for verifying its template. */
-  readonly trial: Endpoint;
+  readonly endpoint: Endpoint;
   readonly problems: readonly Problem[];
 }
 
@@ -60,7 +60,7 @@ export function compileRefresh(
       scheduleMs: refresh.scheduleMs,
       render: renderAt,
     },
-    trial: {
+    endpoint: {
       ...endpoint,
       parameters: [],
       operation: isOwn

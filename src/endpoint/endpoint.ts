@@ -54,7 +54,7 @@ export interface Endpoint {
   readonly auth: AuthPolicy | undefined;
   readonly rateLimit: RateLimitPolicy | undefined;
   readonly parameters: readonly Parameter[];
-  readonly refusesUnknownParams: boolean;
+  readonly rejectsUnknownParams: boolean;
   readonly operation: Operation;
   /** Names of the connections that a call opens. */
   readonly connections: readonly string[];

@@ -15,7 +15,7 @@ import {
 /** What an endpoint asks of its parameters beyond their own rules. */
 export interface ParamRules {
   /** `request-fields-validation: true`, and every MCP tool. */
-  readonly refusesUnknown: boolean;
+  readonly rejectsUnknown: boolean;
   /** `validate-before-write: false`: only the fixed lists of these parameters hold. */
   readonly skipValidatorsBut: ReadonlySet<string> | undefined;
   /** Absent for a write: there `limit` and `offset` are names like any other. */
@@ -60,7 +60,7 @@ export function validateParams(declared: readonly Parameter[], raw: RawParams, r
     page = readPage(limit ?? params.get("limit")?.text, offset ?? params.get("offset")?.text, rules.page);
   }
   for (const found of rules.found ?? []) if (!errors.some(({ field }) => field === found.field)) errors.push(found);
-  if (rules.refusesUnknown) addUnknown(errors, declared, raw);
+  if (rules.rejectsUnknown) addUnknown(errors, declared, raw);
   return errors.length > 0 ? { ok: false, errors } : { ok: true, params, page };
 }
 

@@ -5,8 +5,8 @@ import type { OidcPolicy } from "../policy.ts";
 import { type CheckedToken, openTokenCheck, refused, unauthorized } from "./check-token.ts";
 import { openGithubCheck } from "./github.ts";
 import { openProvider } from "./provider.ts";
-import { openRemembered } from "./remembered.ts";
 import { openRequests } from "./requests.ts";
+import { openTokenCache } from "./token-cache.ts";
 import { openTokenExchange, type TokenExchange } from "./token-exchange.ts";
 
 export interface OidcOptions {
@@ -37,25 +37,25 @@ export function openOidc(policy: OidcPolicy, { fetch, now, ...options }: OidcOpt
   const requests = openRequests(fetch);
   const provider = openProvider(policy, { requests, now, report });
   const isGithub = policy.provider === "github";
-  const check = isGithub ? openGithubCheck(policy, { requests, report }) : openTokenCheck(policy, provider, now);
-  const remembered = openRemembered(now);
+  const checkToken = isGithub ? openGithubCheck(policy, { requests, report }) : openTokenCheck(policy, provider, now);
+  const tokens = openTokenCache(now);
   const warnOfComma = openCommaWarning(report);
   const running = new Map<string, Promise<Authenticated>>();
 
-  async function look(name: string, token: string): Promise<Authenticated> {
+  async function check(key: string, token: string): Promise<Authenticated> {
     let checked: CheckedToken;
     try {
-      checked = await check(token);
+      checked = await checkToken(token);
     } catch {
       // Not the token's fault: the check itself is broken.
       return refused({ kind: "internal" });
     } finally {
-      running.delete(name);
+      running.delete(key);
     }
     if (checked.kind === "refused") return checked;
     warnOfComma(checked.identity);
     const answer: Authenticated = { kind: "identity", identity: checked.identity };
-    remembered.keep(name, { answer, until: checked.until, isCurrent: checked.isCurrent });
+    tokens.set(key, { answer, until: checked.until, isCurrent: checked.isCurrent });
     return answer;
   }
 
@@ -63,12 +63,12 @@ export function openOidc(policy: OidcPolicy, { fetch, now, ...options }: OidcOpt
     authenticate({ authorization }) {
       const token = bearerToken(authorization);
       if (token === undefined) return unauthorized;
-      const name = remembered.nameOf(token);
-      const known = remembered.find(name) ?? running.get(name);
+      const key = tokens.keyOf(token);
+      const known = tokens.get(key) ?? running.get(key);
       if (known !== undefined) return known;
       // Concurrent requests with the same token share one check.
-      const answer = look(name, token);
-      running.set(name, answer);
+      const answer = check(key, token);
+      running.set(key, answer);
       return answer;
     },
     exchange: openTokenExchange(policy, { requests, provider, report }),

@@ -35,7 +35,7 @@ const UNKNOWN_KEY_MS = 60_000;
 export function openProvider(policy: OidcPolicy, { requests, now, report }: ProviderOptions): Provider {
   const dependency = openDependency(`oidc provider ${policy.issuerUrl}`, report);
   let known: ProviderState | undefined;
-  let asking: Promise<void> | undefined;
+  let fetching: Promise<void> | undefined;
   let failedAt: number | undefined;
   let renewedAt: number | undefined;
 
@@ -46,7 +46,7 @@ export function openProvider(policy: OidcPolicy, { requests, now, report }: Prov
     return elapsed < 0 || elapsed >= ms;
   }
 
-  async function askOnce(): Promise<void> {
+  async function fetchState(): Promise<void> {
     try {
       const metadata = readMetadata(policy, await requests.getObject(discoveryUrl(policy)));
       const keys = readKeySet(await requests.getObject(metadata.keysUrl), known?.keys);
@@ -63,16 +63,16 @@ export function openProvider(policy: OidcPolicy, { requests, now, report }: Prov
   }
 
   /** Concurrent calls share one request. */
-  function ask(): Promise<void> {
-    asking ??= askOnce().finally(() => {
-      asking = undefined;
+  function fetchShared(): Promise<void> {
+    fetching ??= fetchState().finally(() => {
+      fetching = undefined;
     });
-    return asking;
+    return fetching;
   }
 
   function current(): ProviderState | undefined {
     const old = known !== undefined && passed(known.since, policy.keysMaxAgeMs);
-    if (old && passed(failedAt, RETRY_MS)) void ask();
+    if (old && passed(failedAt, RETRY_MS)) void fetchShared();
     return known;
   }
 
@@ -80,16 +80,16 @@ export function openProvider(policy: OidcPolicy, { requests, now, report }: Prov
     current,
     async load() {
       if (known !== undefined) return current();
-      if (asking !== undefined || passed(failedAt, RETRY_MS)) await ask();
+      if (fetching !== undefined || passed(failedAt, RETRY_MS)) await fetchShared();
       return known;
     },
     async renew(seen) {
       if (known !== seen) return known;
-      if (asking === undefined) {
+      if (fetching === undefined) {
         if (!passed(renewedAt, UNKNOWN_KEY_MS)) return known;
         renewedAt = now();
       }
-      await ask();
+      await fetchShared();
       return known;
     },
   };

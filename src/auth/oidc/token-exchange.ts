@@ -40,11 +40,11 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
   const fail = (reason: string): void => dependency.down(`${reason}; no tokens are exchanged until it is fixed`);
 
   /** Providers want the secret in the way that the client is registered for, and only the provider knows it. */
-  async function ask(url: string, form: URLSearchParams, methods: readonly SecretMethod[]): Promise<Reply> {
+  async function send(url: string, form: URLSearchParams, methods: readonly SecretMethod[]): Promise<Reply> {
     const [method = "client_secret_basic", ...others] = methods;
     const { headers, body } = withSecret(form, client, method);
     const reply = await requests.post(url, body, headers);
-    if (others.length > 0 && errorIn(reply) === "invalid_client") return await ask(url, form, others);
+    if (others.length > 0 && errorIn(reply) === "invalid_client") return await send(url, form, others);
     if (reply.status === 200) proven = method;
     return reply;
   }
@@ -58,7 +58,7 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
     }
     let reply: Reply;
     try {
-      reply = await ask(metadata.tokenUrl, form, proven === undefined ? metadata.secretMethods : [proven]);
+      reply = await send(metadata.tokenUrl, form, proven === undefined ? metadata.secretMethods : [proven]);
     } catch (error) {
       fail(error instanceof Error ? error.message : "no answer");
       return unavailable;

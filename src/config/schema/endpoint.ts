@@ -6,13 +6,13 @@ import {
   choiceInAnyCase,
   choices,
   enabled,
-  filledText,
   flag,
+  integer,
   list,
+  nonEmptyString,
   record,
-  text,
-  texts,
-  whole,
+  string,
+  strings,
 } from "./blocks.ts";
 import { endpointCache } from "./cache.ts";
 import { mcpPrompt, mcpResource, mcpTool } from "./mcp.ts";
@@ -26,15 +26,15 @@ export const kindKeys = ["url-path", "mcp-tool", "mcp-resource", "mcp-prompt"] a
 
 /** One endpoint file. */
 export const endpointSchema = block({
-  "url-path": filledText.optional().describe("Path with :name placeholders, /customers/:id."),
+  "url-path": nonEmptyString.optional().describe("Path with :name placeholders, /customers/:id."),
   method: choiceInAnyCase(methods).prefault("GET"),
-  "template-source": filledText.optional().describe("SQL template, found from template.path."),
-  connection: texts.optional().describe("Names of connections; the first gives conn.* to the template."),
+  "template-source": nonEmptyString.optional().describe("SQL template, found from template.path."),
+  connection: strings.optional().describe("Names of connections; the first gives conn.* to the template."),
   request: list(requestEntry).prefault([]).describe("Parameters."),
   "with-pagination": flag.prefault(true),
   "request-fields-validation": flag.prefault(false).describe("Refuse parameters that are not declared."),
   auth: auth.optional().describe("Replaces the global block as a whole."),
-  "max-concurrency": whole({ min: 1 }).optional().describe("Queries at a time."),
+  "max-concurrency": integer({ min: 1 }).optional().describe("Queries at a time."),
   "rate-limit": rateLimit.optional().describe("Replaces the global block as a whole."),
   cache: endpointCache.optional().describe("Keep the rows."),
   operation: block({
@@ -48,16 +48,16 @@ export const endpointSchema = block({
     .describe("What the template does."),
   heartbeat: block({
     enabled,
-    params: record(text).prefault({}).describe("Values for the parameters of the template."),
+    params: record(string).prefault({}).describe("Values for the parameters of the template."),
   })
     .optional()
     .describe("Run the read regularly, for /health/ready."),
   "mcp-tool": mcpTool.optional().describe("Offer the query as an MCP tool."),
   "mcp-resource": mcpResource.optional().describe("Offer the query as an MCP resource."),
   "mcp-prompt": mcpPrompt.optional().describe("Offer a text as an MCP prompt."),
-  summary: text.optional().describe("One line; reaches OpenAPI."),
-  description: text.optional().describe("For people; reaches OpenAPI."),
-  tags: texts.prefault([]).describe("Groups of the documentation."),
+  summary: string.optional().describe("One line; reaches OpenAPI."),
+  description: string.optional().describe("For people; reaches OpenAPI."),
+  tags: strings.prefault([]).describe("Groups of the documentation."),
   deprecated: flag.prefault(false).describe("Marked so in OpenAPI."),
 });
 

@@ -6,14 +6,14 @@ import {
   bytes,
   choice,
   enabled,
-  filledText,
   fineDuration,
   flag,
+  integer,
+  nonEmptyString,
   port,
   record,
-  text,
-  texts,
-  whole,
+  string,
+  strings,
 } from "./blocks.ts";
 import { ducklake, mainCache } from "./cache.ts";
 import { connection } from "./connections.ts";
@@ -36,11 +36,11 @@ const setting = z.unknown().transform((input, context): string => {
 
 const limits = block({
   "max-body-bytes": bytes.prefault("1MiB").describe("Largest request body."),
-  "max-page-size": whole({ min: 1 }).prefault(10_000).describe("Largest limit."),
-  "default-page-size": whole({ min: 1 }).prefault(100).describe("Rows of a page without limit."),
+  "max-page-size": integer({ min: 1 }).prefault(10_000).describe("Largest limit."),
+  "default-page-size": integer({ min: 1 }).prefault(100).describe("Rows of a page without limit."),
   "query-timeout": fineDuration.prefault("30s"),
-  "max-concurrent-queries": whole({ min: 1, max: 64 }).optional(),
-  "max-queued-requests": whole().optional(),
+  "max-concurrent-queries": integer({ min: 1, max: 64 }).optional(),
+  "max-queued-requests": integer().optional(),
   "max-buffered-bytes": bytes.prefault("64MiB"),
   "max-value-bytes": bytes.prefault("64MiB").describe("Largest value that a query may return."),
   "stalled-client-timeout": fineDuration.prefault("60s"),
@@ -49,37 +49,37 @@ const limits = block({
 
 export const cors = block({
   enabled,
-  "allow-origins": texts.optional(),
-  "allow-headers": texts.optional(),
-  "allow-methods": texts.optional(),
+  "allow-origins": strings.optional(),
+  "allow-headers": strings.optional(),
+  "allow-methods": strings.optional(),
   "allow-credentials": flag.prefault(false),
-  "max-age": whole().prefault(600).describe("Seconds."),
+  "max-age": integer().prefault(600).describe("Seconds."),
 });
 
 /** The main configuration file. */
 export const mainSchema = block({
-  "project-name": filledText.optional().describe("Title of the documentation."),
-  "project-description": text.prefault(""),
-  "project-version": filledText.prefault("1.0.0"),
+  "project-name": nonEmptyString.optional().describe("Title of the documentation."),
+  "project-description": string.prefault(""),
+  "project-version": nonEmptyString.prefault("1.0.0"),
   "http-port": port.prefault(8080),
-  "http-host": filledText.prefault("127.0.0.1"),
+  "http-host": nonEmptyString.prefault("127.0.0.1"),
   template: block({
-    path: filledText
+    path: nonEmptyString
       .prefault(".")
       .describe("Folder of endpoint files and SQL templates, from the folder of this file."),
-    "environment-whitelist": texts.optional().describe("Names or regular expressions of variables that may be read."),
+    "environment-whitelist": strings.optional().describe("Names or regular expressions of variables that may be read."),
   }).prefault({}),
-  "environment-whitelist": texts.optional().describe("Read like template.environment-whitelist."),
+  "environment-whitelist": strings.optional().describe("Read like template.environment-whitelist."),
   connections: record(connection).prefault({}).describe("Data sources by name."),
   duckdb: record(setting).prefault({}).describe("db_path, and DuckDB settings by name."),
   auth: auth.optional().describe("For every endpoint that has no block of its own."),
   "rate-limit": rateLimit.optional().describe("For every endpoint that has no block of its own."),
   "enforce-https": block({
     enabled,
-    "ssl-cert-file": filledText.optional(),
-    "ssl-key-file": filledText.optional(),
+    "ssl-cert-file": nonEmptyString.optional(),
+    "ssl-key-file": nonEmptyString.optional(),
   }).optional(),
-  "trusted-proxies": texts.optional().describe("Addresses whose X-Forwarded headers are believed."),
+  "trusted-proxies": strings.optional().describe("Addresses whose X-Forwarded headers are believed."),
   mcp: mcp.optional(),
   cors: cors.optional(),
   limits: limits.prefault({}),
@@ -87,7 +87,7 @@ export const mainSchema = block({
   ducklake: ducklake.prefault({}),
   heartbeat: block({
     enabled,
-    "worker-interval": whole({ min: 1, max: 86_400 }).prefault(10).describe("Seconds."),
+    "worker-interval": integer({ min: 1, max: 86_400 }).prefault(10).describe("Seconds."),
   }).optional(),
   docs: block({ enabled, auth: flag.prefault(false) }).prefault({}),
   log: block({

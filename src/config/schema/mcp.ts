@@ -1,37 +1,37 @@
 import { mcpAuth } from "./auth.ts";
-import { block, bytes, choice, enabled, filledText, openBlock, port, text, texts, whole } from "./blocks.ts";
+import { block, bytes, choice, enabled, integer, nonEmptyString, openBlock, port, string, strings } from "./blocks.ts";
 
 /** The MCP server. */
 export const mcp = block({
   enabled,
   port: port.prefault(8081).describe("The same as http-port puts MCP on the REST listener."),
-  host: filledText.prefault("127.0.0.1"),
+  host: nonEmptyString.prefault("127.0.0.1"),
   auth: mcpAuth.optional(),
-  instructions: text.optional().describe("What the server tells a language model about itself."),
-  "instructions-file": filledText.optional().describe("The same, from a file."),
-  "page-size": whole({ min: 1 }).prefault(100).describe("Entries of one page of a list."),
-  "max-rows": whole({ min: 1 }).prefault(1000).describe("Rows of one result."),
+  instructions: string.optional().describe("What the server tells a language model about itself."),
+  "instructions-file": nonEmptyString.optional().describe("The same, from a file."),
+  "page-size": integer({ min: 1 }).prefault(100).describe("Entries of one page of a list."),
+  "max-rows": integer({ min: 1 }).prefault(1000).describe("Rows of one result."),
   "max-text-bytes": bytes.prefault(100_000).describe("Size of one result."),
-  "public-url": filledText.optional().describe("The address by which clients know the server."),
-  "allowed-hosts": texts.prefault([]).describe("Further values of Host that are answered."),
-  "allowed-origins": texts.prefault([]).describe("Origins of web pages that may call."),
-  "uri-scheme": filledText.prefault("eider").describe("Of the addresses of resources."),
+  "public-url": nonEmptyString.optional().describe("The address by which clients know the server."),
+  "allowed-hosts": strings.prefault([]).describe("Further values of Host that are answered."),
+  "allowed-origins": strings.prefault([]).describe("Origins of web pages that may call."),
+  "uri-scheme": nonEmptyString.prefault("eider").describe("Of the addresses of resources."),
   "result-text": choice(["json", "markdown", "csv"]).prefault("json").describe("How rows look as text."),
   tasks: block({
     enabled,
-    "after-ms": whole().prefault(5000),
-    workers: whole({ min: 1 }).prefault(4),
-    "queue-depth": whole().prefault(100),
-    "ttl-ms": whole({ min: 1 }).prefault(900_000),
-    "poll-interval-ms": whole({ min: 1 }).prefault(1000),
+    "after-ms": integer().prefault(5000),
+    workers: integer({ min: 1 }).prefault(4),
+    "queue-depth": integer().prefault(100),
+    "ttl-ms": integer({ min: 1 }).prefault(900_000),
+    "poll-interval-ms": integer({ min: 1 }).prefault(1000),
   }).prefault({}),
 });
 
-const name = filledText.describe("Unique name.");
-const mediaType = filledText
+const name = nonEmptyString.describe("Unique name.");
+const mediaType = nonEmptyString
   .refine((value) => /^[\w.+-]+\/[\w.+-]+(?:\s*;.*)?$/.test(value), "expected a media type, text/csv")
   .prefault("application/json");
-const description = filledText.describe("For the language model.");
+const description = nonEmptyString.describe("For the language model.");
 
 /** Other keys are ignored. */
 export const mcpTool = openBlock({
@@ -51,8 +51,8 @@ export const mcpResource = openBlock({
 export const mcpPrompt = openBlock({
   name,
   description,
-  template: filledText.describe("Mustache text."),
-  arguments: texts.prefault([]).describe("Names that the template uses."),
+  template: nonEmptyString.describe("Mustache text."),
+  arguments: strings.prefault([]).describe("Names that the template uses."),
 });
 
 /** The keys that each takes. */

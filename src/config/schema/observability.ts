@@ -1,11 +1,11 @@
-import { block, choice, enabled, filledText, flag, port, record, text, texts } from "./blocks.ts";
+import { block, choice, enabled, flag, nonEmptyString, port, record, string, strings } from "./blocks.ts";
 
 /** One line per call, for auditors. */
 export const audit = block({
   enabled,
   sink: choice(["stdout", "file"]).optional(),
-  path: filledText.optional().describe("File of the sink 'file'."),
-  redact: texts.prefault([]).describe("Parameters whose values are not written."),
+  path: nonEmptyString.optional().describe("File of the sink 'file'."),
+  redact: strings.prefault([]).describe("Parameters whose values are not written."),
 });
 
 /** Served on the admin listener, or on the REST port for every client. */
@@ -17,13 +17,13 @@ export const metrics = block({
 /** OTLP export. */
 export const tracing = block({
   enabled,
-  endpoint: filledText.prefault("http://127.0.0.1:4318").describe("Base URL of the collector."),
-  "service-name": filledText.prefault("eider"),
-  headers: record(text).prefault({}),
-  "sample-ratio": text
+  endpoint: nonEmptyString.prefault("http://127.0.0.1:4318").describe("Base URL of the collector."),
+  "service-name": nonEmptyString.prefault("eider"),
+  headers: record(string).prefault({}),
+  "sample-ratio": string
     .refine((value) => /^(?:0(?:\.\d+)?|1(?:\.0+)?)$/.test(value), "expected a number from 0 to 1")
     .prefault(1),
 });
 
 /** A listener of its own for health and metrics. */
-export const admin = block({ enabled, port: port.prefault(9090), host: filledText.prefault("127.0.0.1") });
+export const admin = block({ enabled, port: port.prefault(9090), host: nonEmptyString.prefault("127.0.0.1") });

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Validator } from "../parameter.ts";
 import { invalid, valid } from "./checked.ts";
-import { jsonSchema, refuseCrossedBounds, sharedOptions } from "./options.ts";
+import { jsonSchema, rejectCrossedBounds, sharedOptions } from "./options.ts";
 import { found, text } from "./scalars.ts";
 
 const DATE = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/;
@@ -19,7 +19,7 @@ const bound = text.refine(isCalendarDate, {
 export const date = z
   .strictObject({ type: z.literal("date"), min: bound.optional(), max: bound.optional(), ...sharedOptions })
   .transform(({ min, max }, context): Validator => {
-    if (min !== undefined && max !== undefined && min > max) refuseCrossedBounds(min, max, context);
+    if (min !== undefined && max !== undefined && min > max) rejectCrossedBounds(min, max, context);
     const from = [min && `from ${min}`, max && `to ${max}`].filter(Boolean).join(" ");
     return {
       type: "date",

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Validator } from "../parameter.ts";
 import { invalid, valid } from "./checked.ts";
-import { jsonSchema, refuseCrossedBounds, sharedOptions } from "./options.ts";
+import { jsonSchema, rejectCrossedBounds, sharedOptions } from "./options.ts";
 import { integer, significantFrom } from "./scalars.ts";
 
 const LEAST_INT = -(2n ** 63n);
@@ -20,7 +20,7 @@ const bound = integer.refine((value) => value >= LEAST_INT && value <= GREATEST_
 export const int = z
   .strictObject({ type: z.literal("int"), min: bound.optional(), max: bound.optional(), ...sharedOptions })
   .transform(({ min = LEAST_INT, max = GREATEST_INT }, context): Validator => {
-    if (min > max) refuseCrossedBounds(min, max, context);
+    if (min > max) rejectCrossedBounds(min, max, context);
     return {
       type: "int",
       databaseType: () => "BIGINT",

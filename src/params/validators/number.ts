@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Validator } from "../parameter.ts";
 import { invalid, valid } from "./checked.ts";
 import { compareDecimals, parseDecimal } from "./decimal.ts";
-import { jsonSchema, refuseCrossedBounds, sharedOptions } from "./options.ts";
+import { jsonSchema, rejectCrossedBounds, sharedOptions } from "./options.ts";
 import { DECIMAL, decimalText, significantFrom } from "./scalars.ts";
 
 /** What a database holds exactly, without its sign and its first zeros: up to 38 digits without an exponent. */
@@ -26,7 +26,7 @@ export const number = z
   .transform(({ min, max }, context): Validator => {
     const least = min === undefined ? undefined : parseDecimal(min);
     const greatest = max === undefined ? undefined : parseDecimal(max);
-    if (least && greatest && compareDecimals(least, greatest) > 0) refuseCrossedBounds(min, max, context);
+    if (least && greatest && compareDecimals(least, greatest) > 0) rejectCrossedBounds(min, max, context);
     return {
       type: "number",
       databaseType: (text) => (EXACT.test(text.slice(significantFrom(text))) ? "DECIMAL" : "DOUBLE"),
