@@ -7,8 +7,8 @@ import { openAppendedFile } from "../src/audit/appended-file.ts";
 import type { Authenticated } from "../src/auth/authenticator.ts";
 import { openFailedAttempts } from "../src/auth/failed-attempts.ts";
 import { identityKey, identityOf } from "../src/auth/identity.ts";
-import { openRemembered } from "../src/auth/oidc/remembered.ts";
-import { openMemory } from "../src/auth/verified.ts";
+import { openTokenCache } from "../src/auth/oidc/token-cache.ts";
+import { openExpiringCache } from "../src/auth/verified.ts";
 import { json } from "../src/formats/json/json.ts";
 import { openRows } from "../src/formats/json/rows.ts";
 import type { McpService } from "../src/mcp/mcp-service.ts";
@@ -146,12 +146,12 @@ const stores: readonly Store[] = [
     rows: ["verified and rejected credentials"],
     count: 3_000,
     open() {
-      const remembered = openRemembered(() => 0);
-      const wrong = openMemory<Authenticated>({ maxBytes: MIB, bytesOf: () => 0, now: () => 0 });
+      const remembered = openTokenCache(() => 0);
+      const wrong = openExpiringCache<Authenticated>({ maxBytes: MIB, bytesOf: () => 0, now: () => 0 });
       const refused: Authenticated = { kind: "refused", failure: { kind: "unauthorized", scheme: "basic" } };
       return {
         fill(n) {
-          remembered.keep(String(n), { answer: identity(n), until: 1, isCurrent: () => true });
+          remembered.set(String(n), { answer: identity(n), until: 1, isCurrent: () => true });
           for (let each = 0; each < 3; each++) wrong.set(`${n} ${each}`.padEnd(32), refused, 1);
         },
       };

@@ -35,7 +35,7 @@ export function linksOf(page: string): readonly string[] {
 }
 
 /** The text of each section, by its heading. */
-export function sectionsOf(page: string): ReadonlyMap<string, string> {
+function sectionsOf(page: string): ReadonlyMap<string, string> {
   const parts = page.replace(FENCE, "").split(/^#+ /m).slice(1);
   return new Map(
     parts.map((part) => {

@@ -7,6 +7,7 @@ import type { Authenticated } from "../src/auth/authenticator.ts";
 import { type OidcAuthenticator, openOidc } from "../src/auth/oidc/oidc.ts";
 import { oidcPolicyOf } from "../src/auth/oidc/presets.ts";
 import type { OidcPolicy } from "../src/auth/policy.ts";
+import { oidc as oidcSchema } from "../src/config/schema/auth.ts";
 import type { ServiceEvent } from "../src/events.ts";
 
 /** What a key is made of. */
@@ -142,15 +143,14 @@ export interface OpenedOidc extends Disposable {
 }
 
 export function openAgainst(issuerUrl: string, changes: Partial<OidcPolicy> = {}): OpenedOidc {
-  const { policy: settled } = oidcPolicyOf({
-    provider: changes.provider ?? "generic",
-    issuerUrl,
-    clientId: client.id,
-    clientSecret: client.secret,
-    audiences: [],
-    clientCredentials: false,
-    refreshTokens: false,
-  });
+  const { policy: settled } = oidcPolicyOf(
+    oidcSchema.parse({
+      "provider-type": changes.provider,
+      "issuer-url": issuerUrl,
+      "client-id": client.id,
+      "client-secret": client.secret,
+    }),
+  );
   if (settled === undefined) throw new Error("the settings have a problem");
   const policy = { ...settled, ...changes };
   const events: ServiceEvent[] = [];

@@ -51,7 +51,7 @@ export interface AuthenticatorOptions {
   readonly previous?: Authenticators | undefined;
 }
 
-/** Rejects with an Error that names the secret when users cannot be had. */
+/** Rejects with an Error that names the secret when its users cannot be read. */
 export async function openAuthenticators(
   policies: Iterable<AuthPolicy>,
   options: AuthenticatorOptions,
@@ -121,6 +121,6 @@ function usersOf({ users }: BasicPolicy, secret: SecretUserSource | undefined): 
     // Those in the YAML come first.
     find: (username) => inline.find(username) ?? secret.find(username),
     version: () => secret.version(),
-    dearest: () => Math.max(inline.dearest?.() ?? 0, secret.dearest()),
+    maxCost: () => Math.max(inline.maxCost?.() ?? 0, secret.maxCost()),
   };
 }

@@ -12,7 +12,7 @@ export interface UserAndPassword {
   readonly password: string;
 }
 
-/** Longer headers do not get past the listener; whoever calls another way is held to the same. */
+/** The listener rejects longer headers; the same limit holds for callers that are not HTTP. */
 const MAX_LENGTH = 16 * 1024;
 
 // One space and no other: two credentials that a proxy joined are none.
@@ -26,13 +26,13 @@ export function parseAuthorization(header: string | undefined): Authorization | 
   return { scheme: scheme.toLowerCase(), credentials };
 }
 
-/** The token of a `Bearer` header. Spec 5.2. */
+/** The token of a `Bearer` header. */
 export function bearerToken(header: string | undefined): string | undefined {
   const parsed = parseAuthorization(header);
   return parsed?.scheme === "bearer" ? parsed.credentials : undefined;
 }
 
-/** User and password of a `Basic` header. Spec 5.1. */
+/** User and password of a `Basic` header. */
 export function userAndPassword(header: string | undefined): UserAndPassword | undefined {
   const parsed = parseAuthorization(header);
   if (parsed?.scheme !== "basic") return undefined;

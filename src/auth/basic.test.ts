@@ -233,7 +233,7 @@ describe("what is remembered", () => {
   });
 
   test("no more than fit: the one that was used longest ago goes", async () => {
-    const { show, rounds } = openTest({ maxRememberedBytes: 2_000 });
+    const { show, rounds } = openTest({ maxCacheBytes: 2_000 });
     await show(basic("alice", "wonder"));
     await show(basic("bob", "builder"));
     rounds();

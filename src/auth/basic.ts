@@ -7,12 +7,12 @@ import { type Hashing, openHashing } from "./hashing.ts";
 import { identityOf, openCommaWarning } from "./identity.ts";
 import { costOf, matchesAtOnce, matchesHash, type PasswordShape, passwordShape } from "./password.ts";
 import type { User } from "./policy.ts";
-import { authenticatedBytes, keyOf, openFingerprint, openMemory, VERIFIED_BYTES } from "./verified.ts";
+import { authenticatedBytes, keyOf, openExpiringCache, openFingerprint, VERIFIED_BYTES } from "./verified.ts";
 
-/** A source that knows all of its users can say what the dearest check costs, before anybody asks for one of them. */
+/** A source that knows all of its users can tell the cost of the dearest check before the first request. */
 export interface CountedUsers extends UserSource {
   /** Rounds of PBKDF2, as `costOf` gives them. */
-  readonly dearest?: () => number;
+  readonly maxCost?: () => number;
 }
 
 export interface BasicOptions {
@@ -23,42 +23,42 @@ export interface BasicOptions {
   readonly hashing?: Hashing;
   /** Shared by all blocks of a service. */
   readonly attempts?: FailedAttempts;
-  readonly rememberedMs?: number;
-  readonly maxRememberedBytes?: number;
-  readonly wrongMs?: number;
+  readonly cacheMs?: number;
+  readonly maxCacheBytes?: number;
+  readonly wrongCacheMs?: number;
 }
 
 const unauthorized: Authenticated = { kind: "refused", failure: { kind: "unauthorized", scheme: "basic" } };
 /** What an unknown user is checked against. */
-const nobody: PasswordShape = { kind: "malformed", reason: "there is no such user" };
+const unknownUser: PasswordShape = { kind: "malformed", reason: "there is no such user" };
 
 /** Some three thousand wrong passwords. */
 const WRONG_BYTES = 1024 * 1024;
 
-/** HTTP Basic. What was verified is remembered: 600,000 rounds are not paid for each request. Spec 5.1. */
+/** HTTP Basic. What was verified is remembered: 600,000 rounds are not paid for each request. */
 export function openBasic({
   report,
   users,
   now,
   hashing = openHashing(),
   attempts = openFailedAttempts({ now }),
-  rememberedMs = 5 * 60_000,
-  maxRememberedBytes = VERIFIED_BYTES,
-  wrongMs = 30_000,
+  cacheMs = 5 * 60_000,
+  maxCacheBytes = VERIFIED_BYTES,
+  wrongCacheMs = 30_000,
 }: BasicOptions): Authenticator {
   const fingerprint = openFingerprint();
-  const verified = openMemory({ maxBytes: maxRememberedBytes, bytesOf: authenticatedBytes, now });
+  const verified = openExpiringCache({ maxBytes: maxCacheBytes, bytesOf: authenticatedBytes, now });
   const warnOfComma = openCommaWarning(report);
-  const wrong = openMemory({ maxBytes: WRONG_BYTES, bytesOf: authenticatedBytes, now });
-  /** Checks under way: whoever shows the same meanwhile waits for the same. */
+  const wrong = openExpiringCache({ maxBytes: WRONG_BYTES, bytesOf: authenticatedBytes, now });
+  /** Checks under way: concurrent requests with the same credentials share one. */
   let checking = new Map<string, Promise<Authenticated>>();
   let version = users.version();
-  let dearestSeen = 0;
+  let maxCostSeen = 0;
 
-  /** What every wrong password must cost, whoever it is for. */
+  /** What every wrong password must cost, for any user name. */
   function costOfWrong(shape: PasswordShape): number {
-    dearestSeen = Math.max(dearestSeen, costOf(shape));
-    return Math.max(users.dearest?.() ?? dearestSeen, costOf(shape));
+    maxCostSeen = Math.max(maxCostSeen, costOf(shape));
+    return Math.max(users.maxCost?.() ?? maxCostSeen, costOf(shape));
   }
 
   function forgetWhenUsersChanged(): void {
@@ -82,15 +82,15 @@ export function openBasic({
     const versionBefore = version;
     const isStill = (): boolean => users.version() === versionBefore;
     const user = await users.find(username);
-    const matched = await matches(password, user === undefined ? nobody : passwordShape(user.password));
+    const matched = await matches(password, user === undefined ? unknownUser : passwordShape(user.password));
     if (user === undefined || !matched) {
-      if (isStill()) wrong.set(key, unauthorized, now() + wrongMs);
+      if (isStill()) wrong.set(key, unauthorized, now() + wrongCacheMs);
       return unauthorized;
     }
     const identity = identityOf({ type: "basic", username, roles: user.roles });
     warnOfComma(identity);
     const found: Authenticated = { kind: "identity", identity };
-    if (isStill()) verified.set(key, found, now() + rememberedMs);
+    if (isStill()) verified.set(key, found, now() + cacheMs);
     return found;
   }
 
@@ -142,6 +142,6 @@ export function inlineUsers(users: readonly User[]): CountedUsers {
   return {
     find: (username) => byName.get(username),
     version: () => 0,
-    dearest: () => dearest,
+    maxCost: () => dearest,
   };
 }

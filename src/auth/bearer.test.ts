@@ -13,7 +13,7 @@ const SECRET = "a secret of the tests, long enough for anybody";
 const START = 1_700_000_000;
 const unauthorized = { kind: "refused", failure: { kind: "unauthorized", scheme: "bearer" } };
 
-function openTest(policy: Partial<BearerPolicy>, options: { readonly maxRememberedBytes?: number } = {}) {
+function openTest(policy: Partial<BearerPolicy>, options: { readonly maxCacheBytes?: number } = {}) {
   const clock = { seconds: START };
   const events: ServiceEvent[] = [];
   const authenticator = openBearer(
@@ -304,7 +304,7 @@ describe("what is remembered", () => {
   });
 
   test("no more than fit, and none that was wrong", async () => {
-    const { show } = openTest(withJwt, { maxRememberedBytes: 2_000 });
+    const { show } = openTest(withJwt, { maxCacheBytes: 2_000 });
     const [ann, ben] = await Promise.all(["ann", "ben"].map((sub) => sign({ sub })));
     const isRemembered = (token: string | undefined): boolean => !(show(token) instanceof Promise);
     await show(ann);

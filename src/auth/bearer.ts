@@ -9,8 +9,8 @@ import {
   authenticatedBytes,
   type Fingerprint,
   keyOf,
+  openExpiringCache,
   openFingerprint,
-  openMemory,
   VERIFIED_BYTES,
 } from "./verified.ts";
 
@@ -18,35 +18,35 @@ export interface BearerOptions {
   readonly report: Report;
   readonly now: () => number;
   /** For tokens that never expire. */
-  readonly rememberedMs?: number;
-  readonly maxRememberedBytes?: number;
+  readonly cacheMs?: number;
+  readonly maxCacheBytes?: number;
 }
 
 const unauthorized: Authenticated = { kind: "refused", failure: { kind: "unauthorized", scheme: "bearer" } };
 /** The library that verifies could not be loaded. */
 const internal: Authenticated = { kind: "refused", failure: { kind: "internal" } };
 
-/** Shared tokens and signed ones. Spec 5.2, decisions 9. */
+/** Shared tokens and signed ones. */
 export function openBearer(
   { jwt, tokens }: BearerPolicy,
-  { report, now, rememberedMs = 5 * 60_000, maxRememberedBytes = VERIFIED_BYTES }: BearerOptions,
+  { report, now, cacheMs = 5 * 60_000, maxCacheBytes = VERIFIED_BYTES }: BearerOptions,
 ): Authenticator {
   const fingerprint = openFingerprint();
   const findShared = sharedTokens(tokens, fingerprint);
   const verify = jwt && openJwtVerifier(jwt, now);
-  const verified = openMemory({ maxBytes: maxRememberedBytes, bytesOf: authenticatedBytes, now });
+  const verified = openExpiringCache({ maxBytes: maxCacheBytes, bytesOf: authenticatedBytes, now });
   const warnOfComma = openCommaWarning(report);
 
   async function check(token: string, key: string): Promise<Authenticated> {
     const claims = await verify?.(token);
     if (claims === undefined) return unauthorized;
-    // Somebody else showed the same meanwhile: one caller, one identity.
+    // A concurrent request with the same token was faster: both get one identity.
     const known = verified.get(key);
     if (known !== undefined) return known;
     const identity = identityOf({ type: "bearer", ...claims });
     warnOfComma(identity);
     const found: Authenticated = { kind: "identity", identity };
-    verified.set(key, found, claims.expiresAt ?? now() + rememberedMs);
+    verified.set(key, found, claims.expiresAt ?? now() + cacheMs);
     return found;
   }
 

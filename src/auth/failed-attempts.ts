@@ -1,7 +1,7 @@
 import { openWindowCounts } from "../bounded/window-counts.ts";
 import { networkKey } from "./client-network.ts";
 
-/** Counts wrong credentials by address, so that nobody can try many. */
+/** Counts wrong credentials by address, to slow down guessing. */
 export interface FailedAttempts {
   /** Seconds until this address may try again; nothing while it may. */
   blockedFor(address: string): number | undefined;

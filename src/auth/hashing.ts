@@ -1,6 +1,6 @@
 import { type Derive, deriveKey } from "./password.ts";
 
-/** Where passwords are hashed: few at a time, so that a flood of wrong ones cannot take the machine; decisions 9. */
+/** Where passwords are hashed: few at a time, so that a flood of wrong ones cannot take the machine. */
 export interface Hashing {
   /** Waits for its turn, then does `work`. Nothing when too many wait already. */
   run<T>(work: (derive: Derive) => Promise<T>): Promise<T> | undefined;
@@ -17,7 +17,7 @@ export function openHashing({ concurrency = 2, maxWaiting = 64, derive = deriveK
   const waiting: (() => void)[] = [];
   let running = 0;
 
-  /** Hands the place on to whoever waits longest. */
+  /** Starts the work that has waited longest. */
   function leave(): void {
     const next = waiting.shift();
     if (next === undefined) running--;

@@ -2,10 +2,10 @@ import { textBytes } from "../bounded/own-text.ts";
 import type { Report } from "../events.ts";
 import type { ParamValue } from "../params/parameter.ts";
 
-/** Who calls: the values of `auth.*` that are set. Nothing of it can come from a request's parameters. Spec 2.10. */
+/** The identity of a client: the values of `auth.*` that are set. Nothing of it can come from a request's parameters. */
 export type Identity = ReadonlyMap<string, ParamValue>;
 
-/** Without authentication all of `auth.*` is unset; decisions 9. */
+/** Without authentication all of `auth.*` is unset. */
 export const anonymous: Identity = new Map();
 
 /** What an authenticator knows of a caller. */

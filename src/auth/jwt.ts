@@ -12,7 +12,7 @@ export interface JwtClaims extends Omit<Claims, "type"> {
 /** Three parts, and a signature of HS256 in the only way of writing it: one signature, one token. */
 const SHAPE = /^[\w-]+\.[\w-]+\.[\w-]{42}[AEIMQUYcgkosw048]$/;
 
-/** Verifies tokens that are signed with a secret. Nothing when a token is not good, whatever the reason. Spec 5.2. */
+/** Verifies tokens that are signed with a secret. Nothing when a token is not good, whatever the reason. */
 export function openJwtVerifier(
   { secret, issuer }: NonNullable<BearerPolicy["jwt"]>,
   now: () => number,
@@ -49,7 +49,7 @@ function claimsOf(payload: JWTPayload): JwtClaims | undefined {
   const { sub, roles, email, groups, exp, nbf, iat, typ } = payload;
   if (!isForApis(typ) || ![exp, nbf, iat].every((date) => date === undefined || isNumericDate(date))) return undefined;
   const roleNames = textsOf(roles ?? []);
-  // The type says that it is text, and nobody has checked that.
+  // The type says that it is a string, but the library does not check it.
   if (typeof sub !== "string" || sub === "" || roleNames === undefined) return undefined;
   return {
     username: sub,

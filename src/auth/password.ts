@@ -1,7 +1,13 @@
 import { createHash, pbkdf2, randomBytes, timingSafeEqual } from "node:crypto";
 import { decodeBase64 } from "./base64.ts";
 
-/** What a stored password is, told by its shape. Spec 5.1. */
+/** What is unsafe about passwords that are no good hashes, and what to do. */
+export const passwordAdvice = {
+  plain: "a plain password is for local demos only; make a hash with `eider hash-password`",
+  md5: "an MD5 hash is deprecated and quickly guessed; make a better one with `eider hash-password`",
+} as const;
+
+/** What a stored password is, told by its shape. */
 export type PasswordShape =
   | Pbkdf2Hash
   | { readonly kind: "md5"; readonly hash: Buffer }
@@ -76,7 +82,7 @@ export function deriveKey({ password, salt, iterations, bytes }: Derivation): Pr
   });
 }
 
-/** A new hash with a salt of its own. URL-safe and without padding, as flAPI writes and reads it. Spec 8. */
+/** A new hash with a salt of its own. URL-safe and without padding, as flAPI writes and reads it. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
   const hash = await deriveKey({ password, salt, iterations: ITERATIONS, bytes: HASH_BYTES });
@@ -104,7 +110,7 @@ export function matchesAtOnce(password: string, shape: PasswordShape): boolean {
 
 const DUMMY_SALT = randomBytes(SALT_BYTES);
 
-/** The rest of the check. A wrong password takes `cost` rounds whatever is stored: nobody learns which users there are. */
+/** The rest of the check. A wrong password takes `cost` rounds whatever is stored, so that timing does not reveal user names. */
 export async function matchesHash(
   password: string,
   shape: PasswordShape,

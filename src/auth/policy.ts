@@ -1,18 +1,18 @@
-/** A user of type basic. The password is a hash or plain text, told apart by its shape. Spec 5.1. */
+/** A user of type basic. The password is a hash or plain text, told apart by its shape. */
 export interface User {
   readonly username: string;
   readonly password: string;
   readonly roles: readonly string[];
 }
 
-/** An opaque token of type bearer; decisions 9. */
+/** An opaque token of type bearer. */
 export interface SharedToken {
   readonly token: string;
   readonly username: string | undefined;
   readonly roles: readonly string[];
 }
 
-/** Users in AWS Secrets Manager. Spec 5.4. */
+/** Users in AWS Secrets Manager. */
 export interface SecretUsers {
   readonly secretName: string;
   /** As written: it may name a schema. */
@@ -42,7 +42,7 @@ export interface BearerPolicy {
 export const oidcProviders = ["google", "microsoft", "keycloak", "auth0", "okta", "github", "generic"] as const;
 export type OidcProvider = (typeof oidcProviders)[number];
 
-/** Type oidc with the provider's preset applied: nothing is left open. Spec 5.3. */
+/** Type oidc with the provider's preset applied: nothing is left open. */
 export interface OidcPolicy {
   readonly kind: "oidc";
   readonly provider: OidcProvider;
@@ -65,5 +65,5 @@ export interface OidcPolicy {
   readonly exchanges: { readonly clientCredentials: boolean; readonly refreshTokens: boolean };
 }
 
-/** An auth block that is on. Spec 5. */
+/** An auth block that is on. */
 export type AuthPolicy = BasicPolicy | BearerPolicy | OidcPolicy;

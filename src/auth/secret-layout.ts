@@ -1,12 +1,13 @@
+import { isObject } from "./oidc/json.ts";
 import type { User } from "./policy.ts";
 
 const EXPECTED =
   'expected is JSON, {"auth": [{"username": "...", "password": "...", "roles": ["..."]}]} or {"<user>": "<password>"}';
 
-/** The users in the content of a secret. Throws an Error that says what is wrong and shows nothing of it; decisions 9. */
+/** The users in the content of a secret. Throws an Error that says what is wrong and shows nothing of it. */
 export function usersInSecret(content: string | Uint8Array): readonly User[] {
   const layout = parsed(content);
-  if (!isMapping(layout)) throw unfit("it is not an object");
+  if (!isObject(layout)) throw unfit("it is not an object");
   const { auth, ...others } = layout;
   const users = Array.isArray(auth) && Object.keys(others).length === 0 ? auth.map(userOf) : usersByName(layout);
   if (new Set(users.map(({ username }) => username)).size < users.length) throw unfit("two users have the same name");
@@ -25,7 +26,7 @@ function parsed(content: string | Uint8Array): unknown {
 }
 
 function userOf(entry: unknown, index: number): User {
-  if (!isMapping(entry)) throw unfit(`auth[${index}] is not an object`);
+  if (!isObject(entry)) throw unfit(`auth[${index}] is not an object`);
   const { username, password, roles } = entry;
   if (!isFilled(username)) throw unfit(`auth[${index}].username is not a text with something in it`);
   if (!isFilled(password)) throw unfit(`auth[${index}].password is not a text with something in it`);
@@ -47,10 +48,6 @@ function usersByName(layout: Readonly<Record<string, unknown>>): readonly User[]
     if (!isFilled(password)) throw unfit("a password is not a text with something in it");
     return { username, password, roles: [] };
   });
-}
-
-function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isFilled(value: unknown): value is string {

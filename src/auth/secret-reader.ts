@@ -11,7 +11,7 @@ export interface SecretValue {
   readonly content: string | Uint8Array;
 }
 
-/** A secret in AWS Secrets Manager. Spec 5.4. */
+/** A secret in AWS Secrets Manager. */
 export interface SecretReader {
   /** Rejects with an Error that says in plain words why it cannot be read; no key is in it. */
   read(): Promise<SecretValue>;
@@ -32,7 +32,7 @@ export async function openSecretReader(
     requestHandler: { connectionTimeout: timeoutMs, requestTimeout: timeoutMs, throwOnRequestTimeout: true },
   });
 
-  async function ask(): Promise<SecretValue> {
+  async function fetchSecret(): Promise<SecretValue> {
     const answer = await client.send(new GetSecretValueCommand({ SecretId: config.secretName }));
     const content = answer.SecretString ?? answer.SecretBinary;
     if (content === undefined) throw new Error("AWS sent neither SecretString nor SecretBinary");
@@ -44,7 +44,7 @@ export async function openSecretReader(
       const region = await regionOf(client);
       try {
         // The client bounds each attempt, but neither the search for credentials nor a body that stops half-way.
-        return await withTimeLimit(ask(), (ATTEMPTS + 1) * timeoutMs, timedOut);
+        return await withTimeLimit(fetchSecret(), (ATTEMPTS + 1) * timeoutMs, timedOut);
       } catch (error) {
         // The client's errors carry requests and answers: nothing of them goes on.
         throw new Error(reasonOf(error, region));

@@ -8,7 +8,7 @@ import type { BoundValue, Statement } from "../sql/statement.ts";
 import type { UserEntry } from "./authenticator.ts";
 import type { User } from "./policy.ts";
 
-/** Users in a table of the database: each request is authenticated against it. Spec 5.4. */
+/** Users in a table of the database: each request is authenticated against it. */
 export interface SecretTable {
   /** Puts these users in the place of all others, or changes nothing. Rejects with an Error that shows none of them. */
   replace(users: readonly User[]): Promise<void>;
@@ -51,7 +51,7 @@ export async function openSecretTable(name: string, { engine, signal }: SecretTa
     const types = rows.columns.map(({ name, type }) =>
       type.kind === "list" ? `${name} ${type.item.kind}[]` : `${name} ${type.kind}`,
     );
-    // Whatever else is in there is somebody's data, and would be deleted.
+    // A table with other columns holds other data, which would be deleted.
     if (types.join() !== "username text,password text,roles text[]") {
       throw new Error(`it is there already with other columns than ${COLUMNS}; name another table`);
     }
@@ -139,7 +139,7 @@ function insertion(table: string, { username, password, roles }: User): Statemen
   );
 }
 
-/** Nobody, when two rows have the name: it is not for us to choose. */
+/** Undefined when two rows have the name: Eider must not choose one. */
 function entryIn({ rows, vectors }: Chunk, username: string): UserEntry | undefined {
   const [names, passwords, roles] = vectors;
   if (rows !== 1 || names === undefined || passwords === undefined || roles === undefined) return undefined;

@@ -156,10 +156,10 @@ describe("with AWS on this machine", () => {
     const hash = `$pbkdf2-sha256$1000$${"A".repeat(22)}$${"A".repeat(43)}`;
     const name = await secret(JSON.stringify({ ann: hash }));
     await using opened = await open(block(name), { env });
-    expect([opened.users.dearest(), opened.users.warnings]).toEqual([1000, []]);
+    expect([opened.users.maxCost(), opened.users.warnings]).toEqual([1000, []]);
     await put(name, JSON.stringify({ ann: hash.replace("1000", "2000") }));
     await opened.tick();
-    expect(opened.users.dearest()).toBe(2000);
+    expect(opened.users.maxCost()).toBe(2000);
   });
 
   testWithMoto("a rotation is picked up by the next refresh, and only then something is written", async () => {
@@ -196,7 +196,7 @@ describe("with AWS on this machine", () => {
         kind: "part-down",
         part: `secret '${name}'`,
         message: expect.stringMatching(
-          /^secret-table auth\.users: Catalog Error: .* Nobody is let in until the next refresh$/,
+          /^secret-table auth\.users: Catalog Error: .* All logins fail until the next refresh$/,
         ),
       },
       { kind: "part-up", part: `secret '${name}'` },

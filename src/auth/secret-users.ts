@@ -4,6 +4,7 @@ import { errorMessage } from "../error-message.ts";
 import type { Report } from "../events.ts";
 import { RequestFailure } from "../failure.ts";
 import type { UserSource } from "./authenticator.ts";
+import { openDependency } from "./dependency.ts";
 import { costOf, passwordShape } from "./password.ts";
 import type { SecretUsers, User } from "./policy.ts";
 import { usersInSecret } from "./secret-layout.ts";
@@ -14,8 +15,8 @@ import { passwordWarnings } from "./secret-warnings.ts";
 /** The users of a secret. `find` rejects with a RequestFailure. */
 export interface SecretUserSource extends UserSource {
   /** What the dearest check of a password costs, as `costOf` gives it. */
-  dearest(): number;
-  /** What the start warns of: passwords that are no good hashes. Spec 5.1. */
+  maxCost(): number;
+  /** What the start warns of: passwords that are no good hashes. */
   readonly warnings: readonly string[];
   close(): void;
 }
@@ -35,14 +36,14 @@ export interface SecretUsersOptions {
 
 const TIMEOUT_MS = 5_000;
 
-/** The `init` of a block as the engine runs it: once, whoever else has the same. */
+/** The `init` of a block as the engine runs it: once for all blocks that have the same. */
 export function initConnection({ init, accessKeyId, secretAccessKey }: SecretUsers): ConnectionDefinition | undefined {
   if (init === undefined) return undefined;
   const secrets = [accessKeyId, secretAccessKey].filter((secret) => secret !== undefined);
   return { name: `from-aws-secretmanager\n${init}`, init, secrets };
 }
 
-/** Users from a secret, put into a table and kept up to date. Rejects with an Error that names the secret. Spec 5.4. */
+/** Users from a secret, put into a table and kept up to date. Rejects with an Error that names the secret. */
 export async function openSecretUsers(config: SecretUsers, options: SecretUsersOptions): Promise<SecretUserSource> {
   try {
     return await openUsers(config, options);
@@ -83,26 +84,23 @@ interface Refreshing {
 
 function refreshed({ config, table, reader, first, report, every, stop }: Refreshing): SecretUserSource {
   const part = partOf(config);
+  const dependency = openDependency(part, report);
   let version = 0;
   let stored = first.versionId;
-  let dearest = dearestOf(first.users);
-  let down = false;
+  let dearest = maxCostOf(first.users);
   let running: Promise<void> | undefined;
 
   async function refresh(): Promise<void> {
     try {
       await replaceIfChanged();
-      if (down) report({ kind: "part-up", part });
-      down = false;
+      dependency.up();
     } catch (error) {
       goDown(`${errorMessage(error)}. The users that were read last stay`);
     }
   }
 
   function goDown(message: string): void {
-    if (down || stop.signal.aborted) return;
-    down = true;
-    report({ kind: "part-down", part, message });
+    if (!stop.signal.aborted) dependency.down(message);
   }
 
   async function replaceIfChanged(): Promise<void> {
@@ -110,13 +108,13 @@ function refreshed({ config, table, reader, first, report, every, stop }: Refres
     if (versionId !== undefined && versionId === stored) return;
     const users = usersInSecret(content);
     await table.replace(users);
-    dearest = dearestOf(users);
+    dearest = maxCostOf(users);
     stored = versionId;
     version += 1;
   }
 
   function tick(): Promise<void> {
-    // Somebody may have changed the table by hand: they wait for one period at most.
+    // A user may have changed the table by hand: the change counts after one period at most.
     version += 1;
     running ??= refresh().finally(() => {
       running = undefined;
@@ -127,16 +125,16 @@ function refreshed({ config, table, reader, first, report, every, stop }: Refres
   const stopTicking = every(config.refreshMs, tick);
   return {
     version: () => version,
-    dearest: () => dearest,
+    maxCost: () => dearest,
     warnings: passwordWarnings(first.users).map((warning) => `${part}: ${warning}`),
     async find(username) {
       try {
         return await table.find(username);
       } catch (error) {
         if (!(error instanceof RequestFailure) || error.failure.kind !== "query-failed") throw error;
-        // Somebody may have dropped the table: the next refresh makes it again. What the database says is not for strangers.
+        // A user may have dropped the table: the next refresh creates it again. Clients must not see the database's message.
         stored = undefined;
-        goDown(`secret-table ${config.table}: ${databaseReason(error)}. Nobody is let in until the next refresh`);
+        goDown(`secret-table ${config.table}: ${databaseReason(error)}. All logins fail until the next refresh`);
         throw new RequestFailure({ kind: "provider-down" });
       }
     },
@@ -158,7 +156,7 @@ async function runInit(config: SecretUsers, engine: Engine): Promise<void> {
   }
 }
 
-function dearestOf(users: readonly User[]): number {
+function maxCostOf(users: readonly User[]): number {
   return users.reduce((most, { password }) => Math.max(most, costOf(passwordShape(password))), 0);
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { keyOf, openFingerprint, openMemory } from "./verified.ts";
+import { keyOf, openExpiringCache, openFingerprint } from "./verified.ts";
 
 test("a fingerprint is the same for the same text, and another in another process", () => {
   const [one, other] = [openFingerprint(), openFingerprint()];
@@ -11,7 +11,7 @@ test("a fingerprint is the same for the same text, and another in another proces
 
 test("remembered until its time, and no longer when the clock is set back", () => {
   let time = 1_000;
-  const memory = openMemory<string>({ maxBytes: 1_000, bytesOf: () => 0, now: () => time });
+  const memory = openExpiringCache<string>({ maxBytes: 1_000, bytesOf: () => 0, now: () => time });
   const remember = (): void => memory.set("a", "value", 2_000);
   remember();
   time = 1_999;
@@ -26,7 +26,7 @@ test("remembered until its time, and no longer when the clock is set back", () =
 });
 
 test("no more than its bytes: the one that was used longest ago goes", () => {
-  const memory = openMemory<number>({ maxBytes: 500, bytesOf: () => 0, now: () => 0 });
+  const memory = openExpiringCache<number>({ maxBytes: 500, bytesOf: () => 0, now: () => 0 });
   for (const [index, key] of ["a", "b", "a", "c"].entries()) memory.set(key, index, 1);
   expect(["a", "b", "c"].map((key) => memory.get(key))).toEqual([2, undefined, 3]);
   memory.clear();

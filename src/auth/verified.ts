@@ -3,7 +3,7 @@ import { openLru } from "../bounded/lru.ts";
 import type { Authenticated } from "./authenticator.ts";
 import { identityBytes } from "./identity.ts";
 
-/** Secrets are only kept as fingerprints, which nobody outside of this process can make. */
+/** Secrets are only kept as fingerprints, which no other process can compute. */
 export type Fingerprint = (text: string) => Buffer;
 
 export function openFingerprint(): Fingerprint {
@@ -17,7 +17,7 @@ export function keyOf(fingerprint: Buffer): string {
 }
 
 /** What was found out about a credential, for a while. */
-export interface Memory<T> {
+export interface ExpiringCache<T> {
   get(key: string): T | undefined;
   /** Until this time of the clock. */
   set(key: string, value: T, until: number): void;
@@ -25,7 +25,7 @@ export interface Memory<T> {
   clear(): void;
 }
 
-export interface MemoryOptions<T> {
+export interface ExpiringCacheOptions<T> {
   readonly maxBytes: number;
   readonly bytesOf: (value: T) => number;
   readonly now: () => number;
@@ -34,7 +34,7 @@ export interface MemoryOptions<T> {
 /** Times, and the object that holds them. */
 const ENTRY_BYTES = 72;
 
-export function openMemory<T>({ maxBytes, bytesOf, now }: MemoryOptions<T>): Memory<T> {
+export function openExpiringCache<T>({ maxBytes, bytesOf, now }: ExpiringCacheOptions<T>): ExpiringCache<T> {
   const entries = openLru<{ readonly value: T; readonly since: number; readonly until: number }>({
     maxBytes,
     maxEntryBytes: maxBytes,

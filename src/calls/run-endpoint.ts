@@ -204,10 +204,10 @@ function cachedRead(
 
 /** What a call says, when it may. A promise only for a long one. */
 export function validateCall(endpoint: Endpoint, call: Call, limits: Limits): ValidCall | Promise<ValidCall> {
-  const { parameters, refusesUnknownParams, operation, template } = endpoint;
+  const { parameters, rejectsUnknownParams, operation, template } = endpoint;
   const { raw } = call;
   const rules: ParamRules = {
-    refusesUnknown: refusesUnknownParams,
+    rejectsUnknown: rejectsUnknownParams,
     skipValidatorsBut:
       operation.kind === "write" && !operation.validateBeforeWrite ? (template?.listsRelied ?? new Set()) : undefined,
     page: operation.kind === "read" ? { ...limits, paginated: operation.paginated } : undefined,

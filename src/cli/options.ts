@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { type LogLevel, logLevels } from "../config/project.ts";
+import { type LogLevel, logLevels } from "../config/schema/main.ts";
 import { errorMessage } from "../error-message.ts";
 import { UsageError } from "./command.ts";
 

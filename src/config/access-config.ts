@@ -8,11 +8,11 @@ import type { TlsFiles } from "../http/tls.ts";
 import type { RateLimitPolicy } from "../rate-limit/policy.ts";
 import { parseStoreAddress } from "../rate-limit/store-address.ts";
 import { compileAuth } from "./auth-config.ts";
-import type { KeyPath } from "./project.ts";
+import { type Reporter, reporterOf } from "./reporter.ts";
 import type { RateLimitInput } from "./schema/auth.ts";
 import type { EndpointInput } from "./schema/endpoint.ts";
 import type { MainInput } from "./schema/main.ts";
-import { errorAt, keyLocation, partLocation, type Report, type Spot, securityWarningAt, spotAt } from "./tree.ts";
+import type { Report, Spot } from "./tree.ts";
 
 /** Who may call, and how often: of the main file, inherited by every endpoint that has no block of its own. */
 export interface EndpointAccess {
@@ -20,7 +20,7 @@ export interface EndpointAccess {
   readonly rateLimit: RateLimitPolicy | undefined;
 }
 
-/** Everything that stands between a listener and the endpoints. decisions.md 1, 9. */
+/** Everything that stands between a listener and the endpoints. */
 export interface AccessConfig extends EndpointAccess {
   readonly https: HttpsPolicy | undefined;
   readonly proxies: TrustedProxies;
@@ -30,176 +30,134 @@ export interface AccessConfig extends EndpointAccess {
   readonly redact: readonly string[];
 }
 
-/** HTTPS is enforced: by our own TLS, or by whoever stands in front. */
+/** HTTPS is enforced: by Eider's own TLS, or by a proxy in front of it. */
 export interface HttpsPolicy {
   readonly tls: TlsFiles | undefined;
 }
 
-interface ConfigBlock<Input> {
-  readonly input: Input;
+interface MainSource {
+  readonly input: MainInput;
+  readonly folder: string;
+  readonly host: string;
   readonly spot: Spot;
 }
 
-const DEFAULT_MAX = 100;
-const DEFAULT_INTERVAL_SECONDS = 60;
-
-export function compileAccess(
-  source: ConfigBlock<MainInput> & { readonly folder: string; readonly host: string },
-  report: Report,
-): AccessConfig {
+export function compileAccess(source: MainSource, report: Report): AccessConfig {
   const { input, spot } = source;
-  const auth = input.auth && compileAuth({ input: input.auth, spot, path: ["auth"] }, report);
+  const reporter = reporterOf(spot, report);
   const access: AccessConfig = {
-    auth,
-    rateLimit: rateLimitOf(input["rate-limit"], undefined, source, report),
-    https: httpsOf(source, report),
-    proxies: proxiesOf(source, report),
-    cors: corsOf(source, report),
-    audit: auditOf(source, report),
+    auth: input.auth && compileAuth(input.auth, reporterOf(spot, report, ["auth"])),
+    rateLimit: rateLimitOf(input["rate-limit"], undefined, reporter),
+    https: httpsOf(source, reporter),
+    proxies: proxiesOf(input, reporter),
+    cors: corsOf(input, reporter),
+    audit: auditOf(source, reporter),
     redact: input.audit?.redact ?? [],
   };
-  warnOfCombinations(source, access, report);
+  warnOfCombinations(source, access, reporter);
   return access;
 }
 
 /** An endpoint's own block replaces the global one as a whole; `enabled: false` switches it off. */
 export function compileEndpointAccess(
-  { input, spot }: ConfigBlock<EndpointInput>,
+  { input, spot }: { readonly input: EndpointInput; readonly spot: Spot },
   inherited: EndpointAccess,
   report: Report,
 ): EndpointAccess {
+  const { auth, "rate-limit": limit } = input;
   return {
-    auth: input.auth === undefined ? inherited.auth : compileAuth({ input: input.auth, spot, path: ["auth"] }, report),
+    auth: auth === undefined ? inherited.auth : compileAuth(auth, reporterOf(spot, report, ["auth"])),
     rateLimit:
-      input["rate-limit"] === undefined
+      limit === undefined
         ? inherited.rateLimit
-        : rateLimitOf(input["rate-limit"], inherited.rateLimit?.store, { input, spot }, report),
+        : rateLimitOf(limit, inherited.rateLimit?.store, reporterOf(spot, report)),
   };
 }
 
-/** The store is shared by all: an endpoint that only has other numbers counts in the same place. */
+/** The store is shared by all: an endpoint that only has other numbers counts in the same store. */
 function rateLimitOf(
   block: RateLimitInput | undefined,
-  store: string | undefined,
-  { spot }: ConfigBlock<unknown>,
-  report: Report,
+  inheritedStore: string | undefined,
+  { error }: Reporter,
 ): RateLimitPolicy | undefined {
-  if (block === undefined || block.enabled === false) return undefined;
-  const url = block.store ?? store;
-  if (url !== undefined && parseStoreAddress(url) === undefined) {
-    const path = ["rate-limit", "store"];
-    report(errorAt(partLocation(spot, path), path, "expected redis://host:port or rediss://host:port"));
+  if (block?.enabled !== true) return undefined;
+  const { max, interval: intervalSeconds, key, store = inheritedStore } = block;
+  if (store !== undefined && parseStoreAddress(store) === undefined) {
+    error(["rate-limit", "store"], "expected redis://host:port or rediss://host:port");
   }
-  return {
-    max: block.max ?? DEFAULT_MAX,
-    intervalSeconds: block.interval ?? DEFAULT_INTERVAL_SECONDS,
-    key: block.key ?? "ip",
-    store: url,
-  };
+  return { max, intervalSeconds, key, store };
 }
 
-function httpsOf(
-  { input, spot, folder }: ConfigBlock<MainInput> & { folder: string },
-  report: Report,
-): HttpsPolicy | undefined {
+function httpsOf({ input, folder }: MainSource, { error }: Reporter): HttpsPolicy | undefined {
   const block = input["enforce-https"];
-  if (block === undefined || block.enabled === false) return undefined;
+  if (block?.enabled !== true) return undefined;
   const { "ssl-cert-file": certFile, "ssl-key-file": keyFile } = block;
-  if (certFile === undefined && keyFile === undefined) return { tls: undefined };
-  if (certFile === undefined || keyFile === undefined) {
-    const missing = certFile === undefined ? "ssl-cert-file" : "ssl-key-file";
-    const path = ["enforce-https", missing];
-    report(errorAt(keyLocation(spot, path), path, "missing; a certificate and its key come together"));
-    return { tls: undefined };
+  if (certFile !== undefined && keyFile !== undefined) {
+    return { tls: { certFile: resolve(folder, certFile), keyFile: resolve(folder, keyFile) } };
   }
-  return { tls: { certFile: resolve(folder, certFile), keyFile: resolve(folder, keyFile) } };
+  if (certFile !== keyFile) {
+    const missing = certFile === undefined ? "ssl-cert-file" : "ssl-key-file";
+    error(["enforce-https", missing], "missing; a certificate and its key come together");
+  }
+  return { tls: undefined };
 }
 
-function proxiesOf({ input, spot }: ConfigBlock<MainInput>, report: Report): TrustedProxies {
+function proxiesOf(input: MainInput, { error, entryOf }: Reporter): TrustedProxies {
   const proxies = trustedProxies(input["trusted-proxies"] ?? []);
-  for (const { index, message } of proxies.problems) {
-    const path = entryPath(spot, ["trusted-proxies"], index);
-    report(errorAt(partLocation(spot, path), path, message));
-  }
+  for (const { index, message } of proxies.problems) error(entryOf(["trusted-proxies"], index), message);
   return proxies;
 }
 
-function corsOf({ input, spot }: ConfigBlock<MainInput>, report: Report): CorsPolicy | undefined {
-  const { cors } = input;
-  if (cors === undefined || cors.enabled === false) return undefined;
+function corsOf({ cors }: MainInput, { error, entryOf }: Reporter): CorsPolicy | undefined {
+  if (cors?.enabled !== true) return undefined;
   const found = corsPolicyOf(cors);
   if ("policy" in found) return found.policy;
-  for (const { key, index, message } of found.problems) {
-    const path = entryPath(spot, ["cors", key], index);
-    report(errorAt(partLocation(spot, path), path, message));
-  }
+  for (const { key, index, message } of found.problems) error(entryOf(["cors", key], index), message);
   return undefined;
 }
 
-/** A list of one may be written without its brackets: then the entry is the key's own value. */
-function entryPath(spot: Spot, key: KeyPath, index: number | undefined): KeyPath {
-  return index === undefined || spotAt(spot, key).children === undefined ? key : [...key, index];
-}
-
-function auditOf(
-  { input, spot, folder }: ConfigBlock<MainInput> & { folder: string },
-  report: Report,
-): AuditConfig | undefined {
-  const { audit } = input;
-  if (audit === undefined || audit.enabled === false) return undefined;
-  const redact = audit.redact ?? [];
-  const sink = audit.sink ?? (audit.path === undefined ? "stdout" : "file");
+function auditOf({ input: { audit }, folder }: MainSource, { keyError }: Reporter): AuditConfig | undefined {
+  if (audit?.enabled !== true) return undefined;
+  const { redact, path } = audit;
+  const sink = audit.sink ?? (path === undefined ? "stdout" : "file");
   if (sink === "stdout") {
-    if (audit.path !== undefined) {
-      const path = ["audit", "path"];
-      report(
-        errorAt(keyLocation(spot, path), path, "only the sink 'file' has a path; write 'sink: file', or remove it"),
-      );
+    if (path !== undefined) {
+      keyError(["audit", "path"], "only the sink 'file' has a path; write 'sink: file', or remove it");
     }
     return { sink: { kind: "stdout" }, redact };
   }
-  if (audit.path === undefined) {
-    const path = ["audit", "path"];
-    report(errorAt(keyLocation(spot, path), path, "missing; name the file that lines are appended to"));
+  if (path === undefined) {
+    keyError(["audit", "path"], "missing; name the file that lines are appended to");
     return undefined;
   }
-  return { sink: { kind: "file", path: resolve(folder, audit.path) }, redact };
+  return { sink: { kind: "file", path: resolve(folder, path) }, redact };
 }
 
 /** What is safe by itself and not together. */
 function warnOfCombinations(
-  { input, spot, host }: ConfigBlock<MainInput> & { host: string },
+  { input, host }: MainSource,
   { auth, cors, https }: AccessConfig,
-  report: Report,
+  { insecure }: Reporter,
 ): void {
-  if (cors?.origins === "any" && auth !== undefined) {
-    const path = ["cors", "allow-origins"];
-    report(
-      securityWarningAt(
-        keyLocation(spot, path),
-        path,
-        "'*' together with auth lets every web page call with what its visitor knows; name the origins",
-      ),
+  if (auth === undefined) return;
+  if (cors?.origins === "any") {
+    insecure(
+      ["cors", "allow-origins"],
+      "'*' together with auth lets every web page call with what its visitor knows; name the origins",
     );
   }
-  if (auth !== undefined && https === undefined && !isLoopback(host) && input["trusted-proxies"] === undefined) {
-    report(
-      securityWarningAt(
-        keyLocation(spot, ["auth"]),
-        ["auth"],
-        `credentials travel readable to ${host}; set enforce-https, or listen on 127.0.0.1 behind a proxy that speaks HTTPS`,
-      ),
+  if (isLoopback(host)) return;
+  if (https === undefined && input["trusted-proxies"] === undefined) insecure(["auth"], readableCredentials(host));
+  if (input.docs.enabled && !input.docs.auth) {
+    insecure(
+      ["docs"],
+      "the documentation of endpoints that need authentication is public; set docs.auth: true, or docs.enabled: false",
     );
   }
-  if (auth !== undefined && input.docs?.enabled !== false && input.docs?.auth !== true && !isLoopback(host)) {
-    report(
-      securityWarningAt(
-        keyLocation(spot, ["docs"]),
-        ["docs"],
-        "everybody can read the documentation of endpoints that need authentication; set docs.auth: true, or docs.enabled: false",
-      ),
-    );
-  }
+}
+
+export function readableCredentials(host: string): string {
+  return `clients send credentials in plain text to ${host}; set enforce-https, or listen on 127.0.0.1 behind an HTTPS proxy`;
 }
 
 export function isLoopback(host: string): boolean {

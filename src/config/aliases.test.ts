@@ -42,7 +42,7 @@ test("a problem in what an alias repeats is placed where it is written", async (
   const { problems } = await load("tags: &t [[x]]\noperation: {transaction: *t}\n");
   expect(problems).toEqual([
     "a.yaml:4:10: operation.transaction: expected true or false, found a list",
-    "a.yaml:4:11: tags[0]: expected text, found a list",
+    "a.yaml:4:11: tags[0]: expected a string, found a list",
   ]);
 });
 

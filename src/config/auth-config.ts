@@ -1,54 +1,32 @@
 import { oidcPolicyOf } from "../auth/oidc/presets.ts";
-import { passwordShape } from "../auth/password.ts";
+import { passwordAdvice, passwordShape } from "../auth/password.ts";
 import type { AuthPolicy, BasicPolicy, BearerPolicy, OidcPolicy, SecretUsers } from "../auth/policy.ts";
-import type { KeyPath } from "./project.ts";
+import type { KeyPath } from "./problem.ts";
+import type { Reporter } from "./reporter.ts";
 import type { AuthInput } from "./schema/auth.ts";
-import { errorAt, keyLocation, partLocation, type Report, type Spot, securityWarningAt, warningAt } from "./tree.ts";
 
-/** An `auth` block and where it stands. */
-export interface AuthBlock {
-  readonly input: AuthInput;
-  /** The root of the file, and the way to the block. */
-  readonly spot: Spot;
-  readonly path: KeyPath;
+/** The policy of a block that is on; undefined when it is off, or so wrong that there is none. */
+export function compileAuth(input: AuthInput, reporter: Reporter): AuthPolicy | undefined {
+  return input.enabled ? compilePolicy(input, reporter) : undefined;
 }
 
-type Say = (key: KeyPath, message: string) => void;
-
-interface Saying {
-  readonly error: Say;
-  readonly warning: Say;
-  readonly insecure: Say;
-}
-
-/** The policy of a block that is on; undefined when it is off, or so wrong that there is none. Spec 5. */
-export function compileAuth({ input, spot, path }: AuthBlock, report: Report): AuthPolicy | undefined {
-  return input.enabled === false ? undefined : compilePolicy({ input, spot, path }, report);
-}
-
-/** The same whatever the block says of `enabled`: a method of MCP may need it all the same. Spec 5.5. */
-export function compilePolicy({ input, spot, path }: AuthBlock, report: Report): AuthPolicy | undefined {
-  const at = (key: KeyPath): KeyPath => [...path, ...key];
-  const saying: Saying = {
-    error: (key, message) => report(errorAt(partLocation(spot, at(key)), at(key), message)),
-    warning: (key, message) => report(warningAt(keyLocation(spot, at(key)), at(key), message)),
-    insecure: (key, message) => report(securityWarningAt(keyLocation(spot, at(key)), at(key), message)),
-  };
+/** The same for a block that is off: a method of MCP may need it all the same. */
+export function compilePolicy(input: AuthInput, reporter: Reporter): AuthPolicy | undefined {
   if (input.type === undefined) {
-    saying.error(
+    reporter.error(
       ["type"],
       "missing; write 'type: basic', 'bearer' or 'oidc', or switch the block off with 'enabled: false'",
     );
     return undefined;
   }
-  warnOfUnused(input, input.type, saying);
+  warnOfUnused(input, input.type, reporter);
   switch (input.type) {
     case "basic":
-      return basicOf(input, saying);
+      return basicOf(input, reporter);
     case "bearer":
-      return bearerOf(input, saying);
+      return bearerOf(input, reporter);
     case "oidc":
-      return oidcOf(input, saying);
+      return oidcOf(input, reporter);
   }
 }
 
@@ -58,7 +36,7 @@ const KEYS = {
   oidc: ["oidc"],
 } as const;
 
-function warnOfUnused(input: AuthInput, type: keyof typeof KEYS, { warning }: Saying): void {
+function warnOfUnused(input: AuthInput, type: keyof typeof KEYS, { warning }: Reporter): void {
   for (const [owner, keys] of Object.entries(KEYS)) {
     if (owner === type) continue;
     for (const key of keys) if (input[key] !== undefined) warning([key], `type ${type} does not use it; ${owner} does`);
@@ -66,7 +44,7 @@ function warnOfUnused(input: AuthInput, type: keyof typeof KEYS, { warning }: Sa
 }
 
 /** A name with a comma is most likely a list that was written as one string. */
-function warnOfCommas(key: KeyPath, roles: readonly string[] = [], { warning }: Saying): void {
+function warnOfCommas(key: KeyPath, roles: readonly string[], { warning }: Reporter): void {
   if (!roles.some((name) => name.includes(","))) return;
   warning(
     [...key, "roles"],
@@ -74,8 +52,8 @@ function warnOfCommas(key: KeyPath, roles: readonly string[] = [], { warning }: 
   );
 }
 
-function basicOf(input: AuthInput, saying: Saying): BasicPolicy {
-  const { error, insecure } = saying;
+function basicOf(input: AuthInput, reporter: Reporter): BasicPolicy {
+  const { error, insecure } = reporter;
   const { users = [], "from-aws-secretmanager": secret } = input;
   if (users.length === 0 && secret === undefined) {
     error(["users"], "missing; list users, or name a secret under from-aws-secretmanager");
@@ -83,7 +61,7 @@ function basicOf(input: AuthInput, saying: Saying): BasicPolicy {
   const names = new Set<string>();
   users.forEach(({ username, password, roles }, index) => {
     const key = ["users", index];
-    warnOfCommas(key, roles, saying);
+    warnOfCommas(key, roles, reporter);
     if (names.has(username)) error([...key, "username"], "a user of this name is listed already; keep one");
     if (username.includes(":")) error([...key, "username"], "a user name of type basic cannot hold a colon");
     names.add(username);
@@ -94,25 +72,16 @@ function basicOf(input: AuthInput, saying: Saying): BasicPolicy {
       case "malformed":
         return error([...key, "password"], `matches nothing: ${shape.reason}; \`eider hash-password\` makes a hash`);
       case "md5":
-        return insecure(
-          [...key, "password"],
-          "an MD5 hash is deprecated and quickly guessed; make a better one with `eider hash-password`",
-        );
       case "plain":
-        return insecure(
-          [...key, "password"],
-          "a plain password is for local demos only; make a hash with `eider hash-password`",
-        );
+        return insecure([...key, "password"], passwordAdvice[shape.kind]);
     }
   });
   return {
     kind: "basic",
-    users: users.map(({ username, password, roles }) => ({ username, password, roles: roles ?? [] })),
+    users,
     secretUsers: secret && secretUsersOf(secret),
   };
 }
-
-const REFRESH_MS = 300_000;
 
 function secretUsersOf(secret: NonNullable<AuthInput["from-aws-secretmanager"]>): SecretUsers {
   const name = secret["secret-name"];
@@ -123,14 +92,14 @@ function secretUsersOf(secret: NonNullable<AuthInput["from-aws-secretmanager"]>)
     accessKeyId: secret["secret-id"],
     secretAccessKey: secret["secret-key"],
     init: secret.init,
-    refreshMs: secret["refresh-interval"] ?? REFRESH_MS,
+    refreshMs: secret["refresh-interval"],
   };
 }
 
 const SHORTEST_SECRET_BYTES = 32;
 
-function bearerOf(input: AuthInput, saying: Saying): BearerPolicy {
-  const { error, insecure, warning } = saying;
+function bearerOf(input: AuthInput, reporter: Reporter): BearerPolicy {
+  const { error, insecure, warning } = reporter;
   const { "jwt-secret": secret, "jwt-issuer": issuer, token, tokens = [] } = input;
   if (secret === undefined && token === undefined && tokens.length === 0) {
     error(["jwt-secret"], "missing; set jwt-secret for signed tokens, or token (or tokens) for a shared secret");
@@ -149,42 +118,22 @@ function bearerOf(input: AuthInput, saying: Saying): BearerPolicy {
   warnIfShort(["token"], token);
   tokens.forEach((each, index) => {
     warnIfShort(["tokens", index, "token"], each.token);
-    warnOfCommas(["tokens", index], each.roles, saying);
+    warnOfCommas(["tokens", index], each.roles, reporter);
   });
   const shared = token === undefined ? [] : [{ token, username: undefined, roles: [] }];
   return {
     kind: "bearer",
     jwt: secret === undefined ? undefined : { secret, issuer },
-    tokens: [...shared, ...tokens.map(({ token, username, roles }) => ({ token, username, roles: roles ?? [] }))],
+    tokens: [...shared, ...tokens.map(({ token, username, roles }) => ({ token, username, roles }))],
   };
 }
 
-function oidcOf({ oidc }: AuthInput, { error, warning, insecure }: Saying): OidcPolicy | undefined {
+function oidcOf({ oidc }: AuthInput, { error, warning, insecure, isWritten }: Reporter): OidcPolicy | undefined {
   if (oidc === undefined) {
     error(["oidc"], "missing; write client-id, and issuer-url or provider-type, under it");
     return undefined;
   }
-  const found = oidcPolicyOf({
-    provider: oidc["provider-type"] ?? "generic",
-    issuerUrl: oidc["issuer-url"],
-    tenant: oidc.tenant,
-    realm: oidc.realm,
-    domain: oidc.domain,
-    clientId: oidc["client-id"],
-    clientSecret: oidc["client-secret"],
-    audiences: oidc["allowed-audiences"] ?? [],
-    verifyExpiration: oidc["verify-expiration"],
-    clockSkewSeconds: oidc["clock-skew-seconds"],
-    usernameClaim: oidc["username-claim"],
-    emailClaim: oidc["email-claim"],
-    rolesClaim: oidc["roles-claim"],
-    roleClaimPath: oidc["role-claim-path"],
-    groupsClaim: oidc["groups-claim"],
-    scopes: oidc.scopes,
-    jwksCacheHours: oidc["jwks-cache-hours"],
-    clientCredentials: oidc["enable-client-credentials"] ?? false,
-    refreshTokens: oidc["enable-refresh-tokens"] ?? false,
-  });
+  const found = oidcPolicyOf(oidc);
   for (const { key, message, severity } of found.problems) {
     const say = severity === "warning" ? insecure : error;
     say(["oidc", key], message);
@@ -195,10 +144,10 @@ function oidcOf({ oidc }: AuthInput, { error, warning, insecure }: Saying): Oidc
       "without allowed-audiences a token that the provider made for any other application is accepted; name the audience of this API",
     );
   }
-  if (oidc["verify-expiration"] === false) {
-    insecure(["oidc", "verify-expiration"], "tokens are accepted for ever; remove it");
+  if (!oidc["verify-expiration"]) {
+    insecure(["oidc", "verify-expiration"], "expired tokens are accepted; remove this key");
   }
-  if (oidc["jwks-cache-hours"] !== undefined && oidc["provider-type"] === "github") {
+  if (isWritten(["oidc", "jwks-cache-hours"]) && oidc["provider-type"] === "github") {
     warning(["oidc", "jwks-cache-hours"], "github has no key set");
   }
   return found.policy;

@@ -1,12 +1,12 @@
 import { resolve } from "node:path";
 import type { CacheMode, CacheName, Retention } from "../cache/cache.ts";
-import type { Complain } from "./parameters.ts";
-import type { TemplateSource } from "./project.ts";
-import type { EndpointCacheInput } from "./schema/cache.ts";
+import type { Complain } from "./problem.ts";
+import { reporterOf } from "./reporter.ts";
+import { ducklake, type EndpointCacheInput } from "./schema/cache.ts";
 import type { MainInput } from "./schema/main.ts";
-import { errorAt, keyLocation, type Report, type Spot } from "./tree.ts";
+import type { Report, SourceFile, Spot } from "./tree.ts";
 
-/** What the cache block of an endpoint asks for. decisions.md 8. */
+/** What the cache block of an endpoint asks for. */
 export type CacheConfig =
   /** Its template reads a table that a refresh fills. `refresh` is absent where another endpoint brings it. */
   | {
@@ -26,7 +26,7 @@ export type CacheConfig =
   | { readonly kind: "on-write"; readonly name: CacheName; readonly action: "invalidate" | "refresh" };
 
 export interface RefreshConfig {
-  readonly template: TemplateSource;
+  readonly template: SourceFile;
   readonly mode: CacheMode;
   readonly cursorType: string | undefined;
   readonly retention: Retention;
@@ -45,7 +45,7 @@ export interface CacheStorage {
         readonly kind: "ducklake";
         readonly metadataPath: string;
         readonly dataPath: string | undefined;
-        /** In the words of flAPI it is what there is; where it cannot be had, ours does the same. */
+        /** False for flAPI's own `ducklake` block: without the extension, the DuckDB backend replaces it. */
         readonly isRequired: boolean;
       };
   readonly warmUp: boolean;
@@ -56,8 +56,6 @@ export interface CacheStorage {
   readonly retention: Retention;
 }
 
-const DEFAULT_MAX_BYTES = 256 * 1024 * 1024;
-const DEFAULT_REFRESHES = 2;
 const ONLY_THE_CURRENT: Retention = { keepLast: 1, maxAgeMs: undefined };
 const PLAIN_NAME = /^[A-Za-z_]\w*$/;
 
@@ -65,16 +63,15 @@ export function compileCacheStorage(
   { input, spot, folder }: { readonly input: MainInput; readonly spot: Spot; readonly folder: string },
   report: Report,
 ): CacheStorage | undefined {
-  const { cache, ducklake } = input;
-  if (cache?.enabled === false) return undefined;
-  const complain = (path: readonly string[], message: string): void =>
-    report(errorAt(keyLocation(spot, path), path, message));
-  const lake = ducklake?.enabled === false ? undefined : ducklake;
-  const catalog = lake?.alias ?? "cache";
+  const { cache } = input;
+  if (!cache.enabled) return undefined;
+  const { keyError: complain } = reporterOf(spot, report);
+  const lake = input.ducklake.enabled ? input.ducklake : ducklake.parse({});
+  const catalog = lake.alias;
   if (!PLAIN_NAME.test(catalog))
     complain(["ducklake", "alias"], "expected a plain name: letters, digits and underscores");
   const backend = (): CacheStorage["backend"] => {
-    if (cache?.backend === "ducklake") {
+    if (cache.backend === "ducklake") {
       const metadata = cache["metadata-path"];
       if (metadata === undefined)
         complain(["cache", "metadata-path"], "missing; backend ducklake keeps its catalog there");
@@ -84,23 +81,22 @@ export function compileCacheStorage(
       return lakeOf(metadata ?? "", cache["data-path"], { folder, isRequired: true });
     }
     for (const key of ["metadata-path", "data-path"] as const) {
-      if (cache?.[key] !== undefined)
-        complain(["cache", key], "only backend ducklake has it; write 'backend: ducklake'");
+      if (cache[key] !== undefined) complain(["cache", key], "only backend ducklake has it; write 'backend: ducklake'");
     }
-    if (lake !== undefined && cache?.backend === undefined && cache?.path === undefined) {
-      const metadata = lake["metadata-path"];
-      if (metadata !== undefined) return lakeOf(metadata, lake["data-path"], { folder, isRequired: false });
+    const metadata = lake["metadata-path"];
+    if (metadata !== undefined && cache.backend === undefined && cache.path === undefined) {
+      return lakeOf(metadata, lake["data-path"], { folder, isRequired: false });
     }
-    return { kind: "duckdb", path: cache?.path === undefined ? undefined : resolve(folder, cache.path) };
+    return { kind: "duckdb", path: cache.path === undefined ? undefined : resolve(folder, cache.path) };
   };
   return {
     catalog,
     backend: backend(),
-    warmUp: cache?.["warm-up"] ?? false,
-    isScheduled: lake?.scheduler?.enabled !== false,
-    maxBytes: cache?.["max-bytes"] ?? DEFAULT_MAX_BYTES,
-    maxConcurrentRefreshes: cache?.["max-concurrent-refreshes"] ?? DEFAULT_REFRESHES,
-    retention: retentionOf(lake?.retention, ONLY_THE_CURRENT),
+    warmUp: cache["warm-up"],
+    isScheduled: lake.scheduler.enabled,
+    maxBytes: cache["max-bytes"],
+    maxConcurrentRefreshes: cache["max-concurrent-refreshes"],
+    retention: retentionOf(lake.retention, ONLY_THE_CURRENT),
   };
 }
 
@@ -135,7 +131,7 @@ export interface EndpointCacheContext {
   readonly storage: CacheStorage | undefined;
   readonly operation: "read" | "write";
   /** The refresh template, when one is named and there. */
-  readonly refreshTemplate: TemplateSource | undefined;
+  readonly refreshTemplate: SourceFile | undefined;
   /** Whether the endpoint's own template names the table of the cache. */
   readonly readsTable: boolean;
   /** By which a cache without a name is called. */
@@ -150,26 +146,28 @@ export function compileEndpointCache(
   context: EndpointCacheContext,
 ): CacheConfig | undefined {
   const { storage, operation, complain, warn } = context;
-  if (input === undefined || input.enabled === false || storage === undefined) return undefined;
-  const name: CacheName = { schema: input.schema ?? "cache", table: input.table ?? context.fallbackName };
-  if (name.schema.toLowerCase() === "audit")
-    complain(["cache", "schema"], "'audit' is the service's own; choose another");
+  if (input?.enabled !== true || storage === undefined) return undefined;
+  const name: CacheName = { schema: input.schema, table: input.table ?? context.fallbackName };
+  if (name.schema.toLowerCase() === "audit") complain(["cache", "schema"], "'audit' is reserved; choose another");
   if (operation === "write") {
     const { "invalidate-on-write": invalidate, "refresh-on-write": refresh } = input;
-    if (invalidate !== true && refresh !== true) {
-      warn(["cache"], "a write has no rows to keep; write 'invalidate-on-write: true' or 'refresh-on-write: true'");
+    if (!invalidate && !refresh) {
+      warn(
+        ["cache"],
+        "a write endpoint has no rows to cache; write 'invalidate-on-write: true' or 'refresh-on-write: true'",
+      );
       return undefined;
     }
     if (input.table === undefined) {
       warn(["cache"], "no table is named, so no cache becomes old; name the table of the cache that the write changes");
       return undefined;
     }
-    return { kind: "on-write", name, action: refresh === true ? "refresh" : "invalidate" };
+    return { kind: "on-write", name, action: refresh ? "refresh" : "invalidate" };
   }
   for (const key of ["invalidate-on-write", "refresh-on-write"] as const) {
-    if (input[key] === true) warn(["cache", key], "belongs into the cache block of the endpoint that writes");
+    if (input[key]) warn(["cache", key], "only valid on a write endpoint; move it there");
   }
-  const allowsClientRefresh = input["allow-client-refresh"] ?? false;
+  const allowsClientRefresh = input["allow-client-refresh"];
   if (input["template-file"] === undefined && !context.readsTable) {
     for (const key of ["cursor", "primary-key"] as const) {
       if (input[key] !== undefined) warn(["cache", key], "only a refresh with a template-file uses it");

@@ -29,7 +29,7 @@ export type Directive =
   | { readonly kind: "include"; readonly text: string; readonly include: Include }
   | { readonly kind: "malformed"; readonly text: string };
 
-/** `{{include:section from path if env.X}}`; without a section it is the whole file. Spec 2.8. */
+/** `{{include:section from path if env.X}}`; without a section it is the whole file. */
 export interface Include {
   readonly section: string | undefined;
   /** As written: it may hold environment references. */
@@ -42,7 +42,7 @@ export interface MaskedText {
   readonly text: string;
   readonly directives: readonly Directive[];
   /** Why the text cannot be read, and where. */
-  readonly refused: { readonly offset: number; readonly message: string } | undefined;
+  readonly rejected: { readonly offset: number; readonly message: string } | undefined;
 }
 
 export type Part = { readonly kind: "text"; readonly text: string } | Directive;
@@ -51,7 +51,7 @@ export function maskDirectives(original: string): MaskedText {
   const reserved = original.search(RESERVED);
   if (reserved >= 0) return refusal(reserved, RESERVED_MESSAGE);
   if (!original.includes("{{") && !original.includes("${")) {
-    return { text: original, directives: [], refused: undefined };
+    return { text: original, directives: [], rejected: undefined };
   }
   const directives: Directive[] = [];
   const text = original.replace(DIRECTIVE, (match, offset: number) => {
@@ -62,26 +62,39 @@ export function maskDirectives(original: string): MaskedText {
       ? `${token.padEnd(match.length - 1, FILL)}:`
       : token.padEnd(match.length, FILL);
   });
-  if (text.length === original.length) return { text, directives, refused: undefined };
+  if (text.length === original.length) return { text, directives, rejected: undefined };
   return refusal(0, "more environment references than one file can hold; split it");
 }
 
 function refusal(offset: number, message: string): MaskedText {
-  return { text: "", directives: [], refused: { offset, message } };
+  return { text: "", directives: [], rejected: { offset, message } };
 }
 
 /** A parsed scalar or key, cut into its own text and the directives in it. */
 export function splitText(value: string, directives: readonly Directive[]): readonly Part[] {
+  return cut(value, TOKEN, ([, digits = ""]) => directives[indexOf(digits)]);
+}
+
+/** A text that never went through YAML (an include's path), cut into its own text and environment references. */
+export function splitReferences(text: string): readonly Part[] {
+  return cut(text, DIRECTIVE, ([directive]) => parseDirective(directive));
+}
+
+function cut(
+  text: string,
+  pattern: RegExp,
+  directiveOf: (match: RegExpExecArray) => Directive | undefined,
+): readonly Part[] {
   const parts: Part[] = [];
   let end = 0;
-  for (const match of value.matchAll(TOKEN)) {
-    const directive = directives[indexOf(match[1] ?? "")];
+  for (const match of text.matchAll(pattern)) {
+    const directive = directiveOf(match);
     if (directive === undefined) continue;
-    if (match.index > end) parts.push({ kind: "text", text: value.slice(end, match.index) });
+    if (match.index > end) parts.push({ kind: "text", text: text.slice(end, match.index) });
     parts.push(directive);
     end = match.index + match[0].length;
   }
-  if (end < value.length) parts.push({ kind: "text", text: value.slice(end) });
+  if (end < text.length) parts.push({ kind: "text", text: text.slice(end) });
   return parts;
 }
 
@@ -101,19 +114,6 @@ export function unmask(value: string, directives: readonly Directive[]): string 
   return splitText(value, directives)
     .map((part) => part.text)
     .join("");
-}
-
-/** A text that never went through YAML (an include's path) with its environment references told apart. */
-export function splitReferences(text: string): readonly Part[] {
-  const parts: Part[] = [];
-  let end = 0;
-  for (const match of text.matchAll(DIRECTIVE)) {
-    if (match.index > end) parts.push({ kind: "text", text: text.slice(end, match.index) });
-    parts.push(parseDirective(match[0]));
-    end = match.index + match[0].length;
-  }
-  if (end < text.length) parts.push({ kind: "text", text: text.slice(end) });
-  return parts;
 }
 
 function parseDirective(text: string): Directive {

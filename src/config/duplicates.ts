@@ -1,11 +1,12 @@
 import type { AuthPolicy } from "../auth/policy.ts";
-import type { EndpointConfig, Locate, McpConfig } from "./project.ts";
+import type { Locate } from "./problem.ts";
+import type { EndpointConfig, McpConfig } from "./project.ts";
 import { parseResourceName, shapeOfResource } from "./resource-name.ts";
 import { errorAt, partLocation, type Report, type Spot } from "./tree.ts";
 import { parseUrlPath, shapeOf } from "./url-path.ts";
 
 /** Two secrets in one table would overwrite each other. */
-export function refuseSharedTables(
+export function rejectSharedTables(
   blocks: readonly { readonly auth: AuthPolicy | undefined; readonly locate: Locate }[],
   report: Report,
 ): void {
@@ -29,7 +30,7 @@ function addressOf({ kind, name }: McpConfig): string {
 }
 
 /** Two endpoints that answer the same request, or two MCP entries of a kind with one name. Reported at the later file. */
-export function refuseDuplicates(
+export function rejectDuplicates(
   endpoints: readonly { readonly config: EndpointConfig; readonly spot: Spot }[],
   report: Report,
 ): void {

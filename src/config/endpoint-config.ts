@@ -2,20 +2,14 @@ import { compileEndpointAccess, type EndpointAccess } from "./access-config.ts";
 import { type CacheStorage, compileEndpointCache } from "./cache-config.ts";
 import { compileHeartbeat } from "./heartbeat.ts";
 import { compileMcpEntry } from "./mcp-entry.ts";
-import { type Complain, compileParameters } from "./parameters.ts";
-import type {
-  ConnectionConfig,
-  EndpointConfig,
-  Limits,
-  Method,
-  OperationConfig,
-  RestConfig,
-  TemplateSource,
-} from "./project.ts";
-import type { EndpointInput } from "./schema/endpoint.ts";
+import { compileParameters } from "./parameters.ts";
+import type { Complain } from "./problem.ts";
+import type { ConnectionConfig, EndpointConfig, Limits, OperationConfig, RestConfig } from "./project.ts";
+import { type Reporter, reporterOf } from "./reporter.ts";
+import type { EndpointInput, Method } from "./schema/endpoint.ts";
 import { unknown } from "./suggest.ts";
 import type { FindTemplate } from "./template-file.ts";
-import { errorAt, keyLocation, partLocation, type Report, type Spot, warningAt } from "./tree.ts";
+import { keyLocation, type Report, type SourceFile, type Spot } from "./tree.ts";
 import { parseUrlPath, type UrlPath } from "./url-path.ts";
 
 export interface EndpointSource {
@@ -34,7 +28,7 @@ export interface EndpointContext {
   readonly connectionsAreSound: boolean;
   readonly findTemplate: FindTemplate;
   /** What an endpoint without blocks of its own has. */
-  readonly gate: EndpointAccess;
+  readonly access: EndpointAccess;
   /** Undefined when there is no caching. */
   readonly cacheStorage: CacheStorage | undefined;
   readonly limits: Limits;
@@ -46,13 +40,13 @@ export interface EndpointContext {
 /** One endpoint file, with every rule that concerns more than one key. What has a problem is left out. */
 export function compileEndpoint(source: EndpointSource, context: EndpointContext): EndpointConfig {
   const { input, spot, broken } = source;
-  const complain: Complain = (path, message) => context.report(errorAt(partLocation(spot, path), path, message));
-  const warn: Complain = (path, message) => context.report(warningAt(keyLocation(spot, path), path, message));
+  const reporter = reporterOf(spot, context.report);
+  const { error: complain, warning: warn } = reporter;
   checkKinds(source, complain);
 
   const urlPath = input["url-path"] === undefined ? undefined : parseUrlPath(input["url-path"]);
   if (typeof urlPath === "string") complain(["url-path"], urlPath);
-  const method: Method = input.method ?? "GET";
+  const { method, "with-pagination": paginated } = input;
   const sound = typeof urlPath === "object" && !broken.has("request") && !broken.has("method") ? urlPath : undefined;
   const rest: RestConfig | undefined = typeof urlPath === "object" ? { method, urlPath: urlPath.path } : undefined;
 
@@ -61,23 +55,22 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
   if (operation.kind === "read" && operation.allow.length > 0) {
     complain(["operation", "allow"], "only a write may reach beyond its data; set operation.type: Write, or remove it");
   }
-  const parameters = compileParameters(input.request ?? [], { rest: restRules(sound, method) }, complain);
-  const paginated = input["with-pagination"] ?? true;
+  const parameters = compileParameters(input.request, { rest: restRules(sound, method) }, complain);
   return {
     file: source.file,
     rest,
     mcp: compileMcpEntry(input, { method, operation: operation.kind, names: fieldNames(source) }, complain),
     summary: input.summary,
     description: input.description,
-    tags: input.tags ?? [],
-    deprecated: input.deprecated ?? false,
+    tags: input.tags,
+    deprecated: input.deprecated,
     template: template.own,
-    connections: connectionsOf(source, context, complain),
+    connections: connectionsOf(source, context, reporter),
     parameters,
     paginated,
-    refusesUnknownParams: input["request-fields-validation"] ?? false,
+    rejectsUnknownParams: input["request-fields-validation"],
     operation,
-    ...compileEndpointAccess(source, context.gate, context.report),
+    ...compileEndpointAccess(source, context.access, context.report),
     maxConcurrency: input["max-concurrency"],
     cache: compileEndpointCache(input.cache, {
       storage: context.cacheStorage,
@@ -91,8 +84,7 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
     heartbeat: compileHeartbeat(input, {
       operation: operation.kind,
       parameters: broken.has("request") ? undefined : parameters,
-      paginated,
-      limits: context.limits,
+      page: { ...context.limits, paginated },
       isOn: context.hasHeartbeats,
       complain,
       warn,
@@ -103,14 +95,14 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
 
 /** Undefined when the entries have problems of their own: a name that is missing may be among them. */
 function fieldNames({ input, broken }: EndpointSource): readonly string[] | undefined {
-  return broken.has("request") ? undefined : (input.request ?? []).map((entry) => entry["field-name"]);
+  return broken.has("request") ? undefined : input.request.map((entry) => entry["field-name"]);
 }
 
 function restRules(urlPath: UrlPath | undefined, method: Method) {
   return urlPath === undefined ? undefined : { method, urlPath };
 }
 
-/** One file declares one endpoint: REST, one MCP kind, or REST with a tool or a resource. Spec 1. */
+/** One file declares one endpoint: REST, one MCP kind, or REST with a tool or a resource. */
 function checkKinds({ spot }: EndpointSource, complain: Complain): void {
   const has = (key: string) => spot.children?.has(key) === true;
   const [first, second] = ["mcp-tool", "mcp-resource", "mcp-prompt"].filter(has);
@@ -131,14 +123,14 @@ function fallbackName(rest: RestConfig | undefined, input: EndpointInput): strin
 }
 
 interface Templates {
-  readonly own: TemplateSource | undefined;
+  readonly own: SourceFile | undefined;
   /** That of the cache's refresh. */
-  readonly refresh: TemplateSource | undefined;
+  readonly refresh: SourceFile | undefined;
 }
 
 function templatesOf(source: EndpointSource, context: EndpointContext, complain: Complain): Templates {
   const { input, path } = source;
-  const cached = input.cache?.enabled === false ? undefined : input.cache?.["template-file"];
+  const cached = input.cache?.enabled === true ? input.cache["template-file"] : undefined;
   const refresh = cached === undefined ? undefined : context.findTemplate(cached, path);
   if (typeof refresh === "string") complain(["cache", "template-file"], refresh);
   return {
@@ -147,7 +139,7 @@ function templatesOf(source: EndpointSource, context: EndpointContext, complain:
   };
 }
 
-function ownTemplate(source: EndpointSource, context: EndpointContext, complain: Complain): TemplateSource | undefined {
+function ownTemplate(source: EndpointSource, context: EndpointContext, complain: Complain): SourceFile | undefined {
   const { input, path } = source;
   const name = input["template-source"];
   if (name === undefined) {
@@ -163,24 +155,18 @@ function ownTemplate(source: EndpointSource, context: EndpointContext, complain:
 function connectionsOf(
   source: EndpointSource,
   { connections, connectionsAreSound }: EndpointContext,
-  complain: Complain,
+  { error, entryOf }: Reporter,
 ): readonly ConnectionConfig[] {
-  const { input, spot } = source;
+  const { connection: names = [] } = source.input;
   const known = [...connections.keys()];
-  if (input.connection === undefined || input.connection.length === 0) {
-    requireKey(
-      source,
-      "connection",
-      `write the name of a connection (${known.join(", ") || "none is defined"})`,
-      complain,
-    );
-    return [];
+  if (names.length === 0) {
+    const hint = `write the name of a connection (${known.join(", ") || "none is defined"})`;
+    requireKey(source, "connection", hint, error);
   }
-  const isList = spot.children?.get("connection")?.children !== undefined;
-  return input.connection.flatMap((name, index) => {
+  return names.flatMap((name, index) => {
     const connection = connections.get(name);
     if (connection === undefined && connectionsAreSound) {
-      complain(isList ? ["connection", index] : ["connection"], unknown("connection", name, known));
+      error(entryOf(["connection"], index), unknown("connection", name, known));
     }
     return connection ?? [];
   });
@@ -195,10 +181,10 @@ function requireKey({ spot, broken }: EndpointSource, key: string, hint: string,
 
 function operationOf({ operation }: EndpointInput, method: Method): OperationConfig {
   return {
-    kind: operation?.type ?? (method === "GET" ? "read" : "write"),
-    returnsData: operation?.["returns-data"] ?? false,
-    transaction: operation?.transaction ?? true,
-    validateBeforeWrite: operation?.["validate-before-write"] ?? true,
-    allow: operation?.allow ?? [],
+    kind: operation.type ?? (method === "GET" ? "read" : "write"),
+    returnsData: operation["returns-data"],
+    transaction: operation.transaction,
+    validateBeforeWrite: operation["validate-before-write"],
+    allow: operation.allow,
   };
 }

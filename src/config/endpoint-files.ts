@@ -4,11 +4,11 @@ import { endpointRules } from "./flapi-keys.ts";
 import type { ReadDocument } from "./includes.ts";
 import { applyKeyRules } from "./key-rules.ts";
 import { parseTree } from "./parse-tree.ts";
-import type { ParsedEndpoint } from "./parsed-input.ts";
+import type { EndpointConfig } from "./project.ts";
 import { endpointSchema, kindKeys } from "./schema/endpoint.ts";
 import { mcpKeys } from "./schema/mcp.ts";
 import { nearest, suggestion } from "./suggest.ts";
-import { errorAt, isMapping, keyLocation, locationOf, type Report, type Tree, warningAt } from "./tree.ts";
+import { errorAt, isMapping, keyLocation, locationOf, type Report, type Spot, type Tree, warningAt } from "./tree.ts";
 import type { YamlFile, YamlFiles } from "./yaml-file.ts";
 
 export interface EndpointFilesContext {
@@ -17,6 +17,11 @@ export interface EndpointFilesContext {
   readonly read: ReadDocument;
   readonly endpoints: EndpointContext;
   readonly report: Report;
+}
+
+interface ParsedEndpoint {
+  readonly config: EndpointConfig;
+  readonly spot: Spot;
 }
 
 /** Every endpoint below a folder, in the order of their files. */
@@ -43,10 +48,10 @@ function readEndpoint(file: YamlFile, context: EndpointFilesContext): ParsedEndp
   const name = file.source.file;
   const { spot } = tree;
   const config = compileEndpoint({ path: file.path, file: name, input, spot, broken }, context.endpoints);
-  return { file: name, input, spot, config };
+  return { config, spot };
 }
 
-/** A file without any of the four keys is there to be included. Spec 1. A key that is nearly one of them is a slip. */
+/** A file without any of the four keys is there to be included. A key that is nearly one of them is a slip. */
 function isFragment({ root, source }: YamlFile, report: Report): boolean {
   const keys = root.pairs.flatMap(({ key }) =>
     key.kind === "scalar" && typeof key.value === "string" ? [{ name: key.value, offset: key.start }] : [],
@@ -61,7 +66,7 @@ function isFragment({ root, source }: YamlFile, report: Report): boolean {
   return true;
 }
 
-/** Unlike elsewhere, unknown keys under the MCP keys do no harm. Spec 2.7. */
+/** Unlike elsewhere, unknown keys under the MCP keys do no harm. */
 function mentionIgnoredKeys({ data, spot }: Tree, report: Report): void {
   for (const [kind, known] of Object.entries(mcpKeys)) {
     const block = isMapping(data) ? data[kind] : undefined;

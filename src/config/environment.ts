@@ -4,7 +4,7 @@ export type EnvironmentValue =
   | { readonly ok: true; readonly value: string }
   | { readonly ok: false; readonly message: string };
 
-/** The environment variables that the project may read. Spec 2.8. */
+/** The environment variables that the project may read. */
 export interface Environment {
   allows(name: string): boolean;
   lookUp(name: string): EnvironmentValue;

@@ -20,9 +20,9 @@ export interface Files {
   /** Every file below a folder that `wanted` accepts, in sorted order; dot folders and node_modules are left out. */
   list(folder: string, wanted: (name: string) => boolean): Listing;
   /** Whether a file is, symbolic links followed, inside one of the folders. */
-  standing(file: string, folders: readonly string[]): "inside" | "outside" | "absent";
+  containment(file: string, folders: readonly string[]): "inside" | "outside" | "absent";
   /** Every file that was asked for, whether it is there or not. */
-  asked(): readonly string[];
+  requested(): readonly string[];
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
@@ -55,9 +55,9 @@ export function openFiles(cwd: string): Files {
       asked.add(file);
       return readText(file);
     },
-    asked: () => [...asked],
+    requested: () => [...asked],
     list: (folder, wanted) => listFiles(folder, wanted),
-    standing(file, folders) {
+    containment(file, folders) {
       if (!folders.some((folder) => contains(folder, file))) return "outside";
       const entry = entryOf(file);
       if (entry === undefined) return "absent";

@@ -16,6 +16,7 @@ const authRules = (prefix: string): readonly KeyRule[] => hyphens(prefix, "jwt_s
 
 export const mainRules: readonly KeyRule[] = [
   { at: "rate_limit", kind: "renamed", to: "rate-limit", quiet: true },
+  { at: "mcp.tasks.default-ttl-ms", kind: "renamed", to: "ttl-ms", quiet: true },
   { at: "version", kind: "renamed", to: "project-version" },
   ...hyphens("", "project_name", "project_description"),
   ...hyphens("ducklake.", "metadata_path", "data_path"),

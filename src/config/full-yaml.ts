@@ -1,6 +1,6 @@
 import { type Document, isAlias, isMap, isScalar, type ParsedNode, parseAllDocuments, Schema } from "yaml";
 import { holdsToken } from "./directives.ts";
-import type { YamlNode, YamlScalar } from "./yaml-node.ts";
+import { nothing, type YamlNode, type YamlScalar } from "./yaml-node.ts";
 
 /** A node of the whole language, or what is wrong with the text, each with its offset. `root` may stand beside problems. */
 export interface FullYaml {
@@ -72,10 +72,6 @@ function fromLibrary(node: ParsedNode): YamlNode {
 
 function orNothing(value: ParsedNode | null, key: ParsedNode): YamlNode {
   return value === null ? nothing(key.range[1]) : fromLibrary(value);
-}
-
-function nothing(start: number): YamlScalar {
-  return { kind: "scalar", value: null, source: "", style: "plain", start, end: start };
 }
 
 function plainValue(value: unknown): YamlScalar["value"] {

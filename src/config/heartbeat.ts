@@ -1,12 +1,11 @@
-import { pageFields } from "../params/page.ts";
+import { type PageRules, pageFields } from "../params/page.ts";
 import { headerName, type Parameter, type RawParams, type RawValue } from "../params/parameter.ts";
 import { validateParams } from "../params/validate-params.ts";
-import type { Complain } from "./parameters.ts";
-import type { Limits } from "./project.ts";
+import type { Complain } from "./problem.ts";
 import type { EndpointInput } from "./schema/endpoint.ts";
 import { unknown } from "./suggest.ts";
 
-/** An endpoint that is run regularly: what a client would send. decisions 10. */
+/** An endpoint that is run regularly: what a client would send. */
 export interface HeartbeatConfig {
   readonly raw: RawParams;
 }
@@ -15,8 +14,7 @@ export interface HeartbeatRules {
   readonly operation: "read" | "write";
   /** Undefined when they have problems of their own. */
   readonly parameters: readonly Parameter[] | undefined;
-  readonly paginated: boolean;
-  readonly limits: Pick<Limits, "defaultPageSize" | "maxPageSize">;
+  readonly page: PageRules;
   /** Whether the main file lets heartbeats run. */
   readonly isOn: boolean;
   readonly complain: Complain;
@@ -26,26 +24,26 @@ export interface HeartbeatRules {
 /** The heartbeat of an endpoint; its values are held against the validators as those of a request would be. */
 export function compileHeartbeat(input: EndpointInput, rules: HeartbeatRules): HeartbeatConfig | undefined {
   const { heartbeat } = input;
-  if (heartbeat === undefined || heartbeat.enabled === false) return undefined;
+  if (heartbeat?.enabled !== true) return undefined;
   const { operation, parameters, isOn, complain, warn } = rules;
   const path = ["heartbeat"];
   if (operation === "write") {
-    complain(path, "a write is never run by itself; remove it, or put it on an endpoint that reads");
+    complain(path, "a heartbeat never runs a write endpoint; move it to a read endpoint, or remove it");
     return undefined;
   }
   if (input["mcp-prompt"] !== undefined) {
     complain(path, "a prompt runs no SQL, so there is nothing to run; remove it");
     return undefined;
   }
-  if (!isOn) warn(path, "never run, since the main file has no heartbeat; write 'heartbeat: {}' there, or remove this");
+  if (!isOn)
+    warn(path, "never run, since the configuration file has no heartbeat; write 'heartbeat: {}' there, or remove this");
   if (parameters === undefined) return undefined;
-  const values = new Map(Object.entries(heartbeat.params ?? {}));
+  const values = new Map(Object.entries(heartbeat.params));
   const raw = rawOf(values, parameters, complain);
-  const { paginated, limits } = rules;
   const checked = validateParams(parameters, raw, {
-    refusesUnknown: false,
+    rejectsUnknown: false,
     skipValidatorsBut: undefined,
-    page: { ...limits, paginated },
+    page: rules.page,
   });
   for (const { field, message } of checked.ok ? [] : checked.errors) {
     if (values.has(field)) complain([...path, "params", field], message);

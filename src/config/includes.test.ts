@@ -97,5 +97,5 @@ test("the main file includes too", async () => {
   });
   const { project, problems } = await loadProject({ cwd: folder.path, env: {}, overrides: {} });
   expect(problems).toEqual([]);
-  expect(project?.main.observation.heartbeatMs).toBe(5_000);
+  expect(project?.main.observability.heartbeatMs).toBe(5_000);
 });

@@ -2,7 +2,7 @@ import { dirname, resolve } from "node:path";
 import { type Include, splitReferences } from "./directives.ts";
 import type { Environment } from "./environment.ts";
 import type { Files } from "./files.ts";
-import type { KeyPath } from "./project.ts";
+import type { KeyPath } from "./problem.ts";
 import { substitute } from "./read-scalar.ts";
 import { leaf, readEntries } from "./read-tree.ts";
 import { suggestion } from "./suggest.ts";
@@ -19,7 +19,7 @@ import {
 } from "./tree.ts";
 import type { YamlFile, YamlFiles } from "./yaml-file.ts";
 
-/** What another file may bring in. Spec 2.8. */
+/** What another file may bring in. */
 const includable = ["request", "auth", "rate-limit", "connection", "template-source", "cache", "heartbeat"] as const;
 
 export interface IncludeContext {
@@ -168,12 +168,12 @@ export function openIncludes(context: IncludeContext): ReadDocument {
     }
     const from = chain.at(-1) ?? "";
     const target = resolve(dirname(from), String(written.data));
-    const standing = files.standing(target, context.roots);
+    const standing = files.containment(target, context.roots);
     if (standing === "outside") {
       problem(
         at,
         path,
-        `the include '${written.data}' leaves the project; it must stay in the folder of the main file or in template.path`,
+        `the include '${written.data}' leaves the project; it must stay in the folder of the configuration file or in template.path`,
       );
       return undefined;
     }
@@ -182,7 +182,7 @@ export function openIncludes(context: IncludeContext): ReadDocument {
     if (opened.kind !== "parsed") return undefined;
     if (!chain.includes(target)) return opened.file;
     const circle = [...chain.slice(chain.indexOf(target)), target].map(files.display).join(" -> ");
-    problem(at, path, `the include leads in a circle: ${circle}`);
+    problem(at, path, `circular include: ${circle}`);
     return undefined;
   }
 

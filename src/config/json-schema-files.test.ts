@@ -71,7 +71,7 @@ test.each(shown)("the YAML of %s is valid", (_, text) => {
 
 /** Problems that the schema of the loader finds, by their words. Others are about more than one key, other files or the database. */
 const OF_THE_SCHEMA =
-  /: (?:unknown (?:key|value|type|option)|expected (?!an origin|an address|redis|more than nothing|a mapping of keys)|missing; expected|there is no such key|the type ')/;
+  /: (?:unknown (?:key|value|type|option)|expected (?!an origin|an address|redis|more than zero|a mapping of keys)|missing; expected|there is no such key|the type ')/;
 
 interface Complaint {
   readonly file: string;

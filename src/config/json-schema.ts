@@ -3,21 +3,12 @@ import { engine } from "../engines/index.ts";
 import { validators } from "../params/validators/index.ts";
 import { endpointRules, mainRules } from "./flapi-keys.ts";
 import type { KeyRule } from "./key-rules.ts";
-import {
-  FLAG,
-  INCLUDE,
-  type JsonSchema,
-  REFERENCE,
-  SCALARS,
-  scalarSchema,
-  TEXT,
-  wholeSchema,
-} from "./scalar-schemas.ts";
-import { connection } from "./schema/connections.ts";
+import { INCLUDE, type JsonSchema, SCALARS, scalarSchema, TEXT } from "./scalar-schemas.ts";
+import { connection, ownKeys } from "./schema/connections.ts";
 import { endpointSchema, kindKeys } from "./schema/endpoint.ts";
 import { mainSchema } from "./schema/main.ts";
 
-/** JSON Schema of the main file, made from what the loader checks it with: for editors. decisions.md 11. */
+/** JSON Schema of the main file, made from what the loader checks it with: for editors. */
 export function mainJsonSchema(): JsonSchema {
   return fileSchema(mainSchema, mainRules, { title: "Eider: main file" });
 }
@@ -61,7 +52,14 @@ function rewrite(schema: z.core.$ZodTypes, made: Draft): void {
     // What only looks at the input first has the structure of what comes after.
     if (def.in._zod.def.type !== "transform") replace(made, codeSchema(schema));
     else if ("items" in made) replace(made, { ...made, ...listForms(schema) });
-  }
+  } else if (def.type === "prefault") nameDefault(made);
+}
+
+/** Editors show the default in the description. Of a block or a list it would say nothing. */
+function nameDefault(made: Draft): void {
+  const { default: value, description } = made;
+  if (typeof value === "object" || value === "") delete made["default"];
+  else made["description"] = [description, `Default: ${value}.`].filter((part) => part !== undefined).join(" ");
 }
 
 /** A list may be empty, or included; some may be a single text. */
@@ -90,29 +88,12 @@ function replace(made: Draft, by: JsonSchema): void {
 /** A connection is read by code: beside its own keys stand the options of its type. */
 function connectionSchema(): JsonSchema {
   const { connectionTypes } = engine;
-  const own: JsonSchema = {
-    init: { ...TEXT, description: "SQL that runs once before the first use." },
-    type: {
-      anyOf: [{ enum: connectionTypes.map(({ type }) => type) }, REFERENCE],
-      description: "Short form of init, with options of its own beside it.",
-    },
-    properties: {
-      type: ["object", "string"],
-      pattern: INCLUDE,
-      additionalProperties: TEXT,
-      description: "Readable in templates as conn.<key>.",
-    },
-    "read-only": { ...FLAG, description: "False when absent." },
-    lazy: { ...FLAG, description: "True when absent: a source that is down does not stop the service." },
-    "max-concurrency": { ...wholeSchema({ minimum: 1 }), description: "Queries at a time, of all endpoints together." },
-    "log-queries": FLAG,
-    "log-parameters": FLAG,
-  };
+  const { properties: own } = schemaOf(ownKeys);
   const options = new Set(connectionTypes.flatMap((type) => type.options));
   return {
     type: ["object", "null", "string"],
     pattern: INCLUDE,
-    properties: { ...own, ...Object.fromEntries([...options].map((option) => [option, TEXT])) },
+    properties: { ...(isDraft(own) ? own : {}), ...Object.fromEntries([...options].map((option) => [option, TEXT])) },
     additionalProperties: false,
     allOf: [
       implies({ not: { required: ["type"] } }, without(options, [])),

@@ -1,4 +1,4 @@
-import type { KeyPath } from "./project.ts";
+import type { KeyPath } from "./problem.ts";
 import { errorAt, isMapping, keyLocation, type Mapping, type Report, type Spot, type Tree, warningAt } from "./tree.ts";
 
 /** What is said and done about a key that the schema does not have. `at` is its path, `*` standing for any name or entry. */
@@ -58,7 +58,8 @@ function applyRule(rule: KeyRule, { parent, spot, path, root }: Match, report: R
         report(errorAt(location, path, `'${key}' and '${rule.to}' mean the same; keep '${rule.to}'`));
         return;
       }
-      if (rule.quiet === undefined) report(warningAt(location, path, `'${key}' is read as '${rule.to}'; write it so`));
+      if (rule.quiet === undefined)
+        report(warningAt(location, path, `'${key}' means '${rule.to}'; write '${rule.to}'`));
       parent[rule.to] = value;
       if (child !== undefined) spot.children?.set(rule.to, child);
   }

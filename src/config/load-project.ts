@@ -1,15 +1,16 @@
-import { refuseDuplicates, refuseSharedTables } from "./duplicates.ts";
+import { rejectDuplicates, rejectSharedTables } from "./duplicates.ts";
 import { readEndpointFiles } from "./endpoint-files.ts";
 import { type Files, openFiles } from "./files.ts";
 import { openIncludes } from "./includes.ts";
 import { compileMain, type Overrides } from "./main-config.ts";
 import { type MainFile, readMainFile } from "./main-file.ts";
 import { warnOfUnserved } from "./mcp-entry.ts";
-import { formatProblem, inOrder, type Problem } from "./problem.ts";
-import type { KeyPath, LoadedProject, Project } from "./project.ts";
+import { formatProblem, inOrder, type KeyPath, type Problem } from "./problem.ts";
+import type { LoadedProject, Project } from "./project.ts";
+import { reporterOf } from "./reporter.ts";
 import { shareCaches } from "./shared-caches.ts";
 import { isRemote, openTemplates } from "./template-file.ts";
-import { errorAt, partLocation, type Report } from "./tree.ts";
+import type { Report } from "./tree.ts";
 import { openYamlFiles } from "./yaml-file.ts";
 
 export interface LoadOptions {
@@ -31,7 +32,7 @@ export async function loadProject(options: LoadOptions): Promise<LoadedProject> 
     project: errors.length > 0 ? undefined : project,
     sound: project && soundPart(project, errors),
     problems: sorted,
-    files: files.asked(),
+    files: files.requested(),
   };
 }
 
@@ -56,7 +57,6 @@ function readProject({ file, cwd, env, overrides }: LoadOptions, files: Files, r
   if (mainFile === undefined) return undefined;
   const { path, input, spot, environment } = mainFile;
   const main = compileMain({ file: path, input, spot, env, overrides, files }, report);
-  const parsedMain = { file: files.display(path), input, spot };
 
   const paths = mainFile.broken.has("template") ? [] : endpointPaths(mainFile, main.templatePath, { files, report });
   const endpoints = readEndpointFiles(paths, {
@@ -67,19 +67,22 @@ function readProject({ file, cwd, env, overrides }: LoadOptions, files: Files, r
       connections: main.connections,
       connectionsAreSound: !mainFile.broken.has("connections"),
       findTemplate: openTemplates(main.templatePath, files),
-      gate: main.access,
+      access: main.access,
       cacheStorage: main.cache,
       limits: main.limits,
-      hasHeartbeats: main.observation.heartbeatMs !== undefined || mainFile.broken.has("heartbeat"),
+      hasHeartbeats: main.observability.heartbeatMs !== undefined || mainFile.broken.has("heartbeat"),
       report,
     },
     report,
   });
-  refuseDuplicates(endpoints, report);
-  if (!mainFile.broken.has("mcp")) warnOfUnserved(endpoints, parsedMain, report);
+  rejectDuplicates(endpoints, report);
+  // Someone who writes `enabled: false` knows.
+  if (input.mcp === undefined && !mainFile.broken.has("mcp")) {
+    warnOfUnserved(endpoints, files.display(path), report);
+  }
   const own = { auth: main.access.auth, locate: main.locate };
   const forAgents = { auth: main.mcp?.auth?.policy, locate: (path: KeyPath) => main.locate(["mcp", ...path]) };
-  refuseSharedTables([own, forAgents, ...endpoints.map(({ config }) => config)], report);
+  rejectSharedTables([own, forAgents, ...endpoints.map(({ config }) => config)], report);
 
   return {
     main,
@@ -98,11 +101,10 @@ interface Reading {
 }
 
 function endpointPaths(main: MainFile, templatePath: string, { files, report }: Reading): readonly string[] {
-  const path = ["template", "path"];
-  const problem = (message: string) => report(errorAt(partLocation(main.spot, path), path, message));
-  const written = main.input.template?.path ?? ".";
+  const problem = (message: string) => reporterOf(main.spot, report).error(["template", "path"], message);
+  const written = main.input.template.path;
   if (isRemote(written)) {
-    problem(`'${written}' is remote, and remote folders are not supported yet; copy it beside the main file`);
+    problem(`'${written}' is remote, and remote folders are not supported yet; copy it beside the configuration file`);
     return [];
   }
   const listing = files.list(templatePath, (name) => /\.ya?ml$/i.test(name));

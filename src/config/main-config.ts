@@ -5,10 +5,11 @@ import { compileCacheStorage } from "./cache-config.ts";
 import type { Files } from "./files.ts";
 import { compileMcp } from "./mcp-config.ts";
 import { compileObservability } from "./observability-config.ts";
-import type { ConnectionConfig, Limits, LogLevel, MainConfig } from "./project.ts";
+import type { ConnectionConfig, Limits, MainConfig } from "./project.ts";
+import { type Reporter, reporterOf } from "./reporter.ts";
 import type { ConnectionInput } from "./schema/connections.ts";
-import type { MainInput } from "./schema/main.ts";
-import { errorAt, keyLocation, partLocation, type Report, type Spot, secretsIn, spotAt } from "./tree.ts";
+import type { LogLevel, MainInput } from "./schema/main.ts";
+import { keyLocation, type Report, type Spot, secretsIn, spotAt } from "./tree.ts";
 
 /** What the command line says; it wins over the environment and the file. */
 export interface Overrides {
@@ -28,43 +29,43 @@ export interface MainSource {
   readonly files: Files;
 }
 
-const MIB = 1_048_576;
 /** As JSON a byte may become six, and no buffer of Node is larger than 4 GiB. */
-const LONGEST_VALUE = 512 * MIB;
+const LONGEST_VALUE = 512 * 1_048_576;
 
 /** The main file with its defaults, and with what wins over it. */
 export function compileMain(source: MainSource, report: Report): MainConfig {
   const { file, input, spot, overrides } = source;
   const folder = dirname(file);
-  const connections = Object.entries(input.connections ?? {}).map(([name, connection]) =>
+  const reporter = reporterOf(spot, report);
+  const connections = Object.entries(input.connections).map(([name, connection]) =>
     compileConnection(name, connection, { folder, spot: spotAt(spot, ["connections", name]) }),
   );
-  const host = overrides.host ?? set(source.env, "EIDER_HOST") ?? input["http-host"] ?? "127.0.0.1";
+  const host = overrides.host ?? set(source.env, "EIDER_HOST") ?? input["http-host"];
   const http = {
     host,
-    port: overrides.port ?? environmentPort(source, report) ?? input["http-port"] ?? 8080,
+    port: overrides.port ?? environmentPort(source, reporter) ?? input["http-port"],
   };
   return {
     file,
     folder,
     name: input["project-name"] ?? basename(file, extname(file)),
-    description: input["project-description"] ?? "",
-    version: input["project-version"] ?? "1.0.0",
+    description: input["project-description"],
+    version: input["project-version"],
     http,
-    templatePath: resolve(folder, input.template?.path ?? "."),
+    templatePath: resolve(folder, input.template.path),
     connections: new Map(connections.map((connection) => [connection.name, connection])),
-    duckdb: compileDuckdb(input.duckdb ?? {}, folder),
-    limits: compileLimits(input.limits ?? {}, { spot, report }),
-    docs: compileDocs(source, report),
+    duckdb: compileDuckdb(input.duckdb, folder),
+    limits: compileLimits(input, reporter),
+    docs: compileDocs(input, reporter),
     mcp: compileMcp({ input, spot, folder, http, files: source.files }, report),
     cache: compileCacheStorage({ input, spot, folder }, report),
     access: compileAccess({ input, spot, folder, host }, report),
     log: {
-      level: overrides.logLevel ?? input.log?.level ?? "info",
-      format: overrides.logFormat ?? input.log?.format,
-      slowQueryMs: input.log?.["slow-query"],
+      level: overrides.logLevel ?? input.log.level,
+      format: overrides.logFormat ?? input.log.format,
+      slowQueryMs: input.log["slow-query"],
     },
-    observation: compileObservability({ input, spot, http }, report),
+    observability: compileObservability({ input, spot, http }, report),
     locate: (path) => keyLocation(spot, path),
   };
 }
@@ -74,24 +75,24 @@ function compileConnection(
   input: ConnectionInput,
   { folder, spot }: { readonly folder: string; readonly spot: Spot },
 ): ConnectionConfig {
-  const properties = mapValues(input.properties ?? {}, (value) => absolute(value, folder));
+  const properties = mapValues(input.properties, (value) => absolute(value, folder));
   return {
     name,
     init: input.init,
     type: input.type,
     options: mapValues(input.options, (value) => absolute(value, folder)),
     properties: new Map(Object.entries(properties)),
-    readOnly: input["read-only"] ?? false,
-    lazy: input.lazy ?? true,
+    readOnly: input["read-only"],
+    lazy: input.lazy,
     maxConcurrency: input["max-concurrency"],
-    logQueries: input["log-queries"] ?? false,
-    logParameters: input["log-parameters"] ?? false,
+    logQueries: input["log-queries"],
+    logParameters: input["log-parameters"],
     secrets: [...new Set([...secretsIn(spot), ...secretsOf(input)])],
   };
 }
 
 /** Values under the names of credentials, and credentials inside others: a connection string, an `init`. */
-function secretsOf({ init = "", options, properties = {} }: ConnectionInput): readonly string[] {
+function secretsOf({ init = "", options, properties }: ConnectionInput): readonly string[] {
   const named = [...Object.entries(options), ...Object.entries(properties)].flatMap(([key, value]) =>
     isCredentialName(key) && value !== "" ? value : credentialsIn(value),
   );
@@ -104,55 +105,46 @@ function compileDuckdb(settings: Readonly<Record<string, string>>, folder: strin
   return { path: inMemory ? undefined : resolve(folder, path), settings: new Map(Object.entries(rest)) };
 }
 
-function compileDocs({ input, spot }: MainSource, report: Report): MainConfig["docs"] {
-  const { docs, auth } = input;
-  if (docs?.enabled === false) return undefined;
-  if (docs?.auth === true && (auth === undefined || auth.enabled === false)) {
-    const path = ["docs", "auth"];
-    report(errorAt(keyLocation(spot, path), path, "there is no auth block to ask; add one, or remove this"));
+function compileDocs({ docs, auth }: MainInput, { keyError }: Reporter): MainConfig["docs"] {
+  if (!docs.enabled) return undefined;
+  if (docs.auth && auth?.enabled !== true) {
+    keyError(["docs", "auth"], "there is no auth block; add one, or remove this key");
   }
-  return { needsAuth: docs?.auth ?? false };
+  return { needsAuth: docs.auth };
 }
 
-function compileLimits(
-  input: NonNullable<MainInput["limits"]>,
-  { spot, report }: { readonly spot: Spot; readonly report: Report },
-): Limits {
-  const maxPageSize = input["max-page-size"] ?? 10_000;
-  const wanted = input["default-page-size"];
-  if (wanted !== undefined && wanted > maxPageSize) {
-    const path = ["limits", "default-page-size"];
-    report(
-      errorAt(partLocation(spot, path), path, `${wanted} is more than max-page-size, ${maxPageSize}; make it smaller`),
+function compileLimits({ limits }: MainInput, { error, isWritten }: Reporter): Limits {
+  const { "max-page-size": maxPageSize, "default-page-size": wanted, "max-value-bytes": maxValueBytes } = limits;
+  const path = ["limits", "default-page-size"];
+  if (wanted > maxPageSize && isWritten(path)) {
+    error(path, `${wanted} is more than max-page-size, ${maxPageSize}; make it smaller`);
+  }
+  if (maxValueBytes > LONGEST_VALUE) {
+    error(
+      ["limits", "max-value-bytes"],
+      `${maxValueBytes} is more than a response can be made of; expected at most 512MiB`,
     );
   }
-  const maxValueBytes = input["max-value-bytes"] ?? 64 * MIB;
-  if (maxValueBytes > LONGEST_VALUE) {
-    const path = ["limits", "max-value-bytes"];
-    const message = `${maxValueBytes} is more than a response can be made of; expected at most 512MiB`;
-    report(errorAt(partLocation(spot, path), path, message));
-  }
   return {
-    maxBodyBytes: input["max-body-bytes"] ?? MIB,
+    maxBodyBytes: limits["max-body-bytes"],
     maxPageSize,
-    defaultPageSize: wanted ?? Math.min(100, maxPageSize),
-    queryTimeoutMs: input["query-timeout"] ?? 30_000,
-    maxConcurrentQueries: input["max-concurrent-queries"],
-    maxQueuedRequests: input["max-queued-requests"],
-    maxBufferedBytes: input["max-buffered-bytes"] ?? 64 * MIB,
+    defaultPageSize: Math.min(wanted, maxPageSize),
+    queryTimeoutMs: limits["query-timeout"],
+    maxConcurrentQueries: limits["max-concurrent-queries"],
+    maxQueuedRequests: limits["max-queued-requests"],
+    maxBufferedBytes: limits["max-buffered-bytes"],
     maxValueBytes,
-    stalledClientTimeoutMs: input["stalled-client-timeout"] ?? 60_000,
-    shutdownGraceMs: input["shutdown-grace"] ?? 10_000,
+    stalledClientTimeoutMs: limits["stalled-client-timeout"],
+    shutdownGraceMs: limits["shutdown-grace"],
   };
 }
 
-function environmentPort({ env, spot }: MainSource, report: Report): number | undefined {
+function environmentPort({ env }: MainSource, { keyError }: Reporter): number | undefined {
   const text = set(env, "EIDER_PORT");
   if (text === undefined) return undefined;
   const port = /^[0-9]{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (port <= 65_535) return port;
-  const message = `the environment variable EIDER_PORT is '${text}'; expected a port, 0 to 65535`;
-  report(errorAt(keyLocation(spot, ["http-port"]), ["http-port"], message));
+  keyError(["http-port"], `the environment variable EIDER_PORT is '${text}'; expected a port, 0 to 65535`);
   return undefined;
 }
 

@@ -39,7 +39,7 @@ export function readMainFile(named: string | undefined, context: MainFileContext
   }
   const [first = context.cwd] = candidates;
   const message = named === undefined ? `not found, and neither is ${names[1]}` : "not found";
-  const hint = "name the main file with --config, or write one";
+  const hint = "name the configuration file with --config, or write one";
   report(errorAt({ file: files.display(first), line: 1, column: 1 }, [], `${message}; ${hint}`));
   return undefined;
 }

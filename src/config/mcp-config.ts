@@ -1,25 +1,26 @@
 import { resolve } from "node:path";
 import type { AuthPolicy } from "../auth/policy.ts";
 import { corsPolicyOf } from "../http/cors-policy.ts";
-import { isLoopback } from "./access-config.ts";
+import { isLoopback, readableCredentials } from "./access-config.ts";
 import { compilePolicy } from "./auth-config.ts";
 import type { Files } from "./files.ts";
-import type { KeyPath } from "./project.ts";
+import { type Reporter, reporterOf } from "./reporter.ts";
 import type { MainInput } from "./schema/main.ts";
+import { mcp as mcpSchema } from "./schema/mcp.ts";
 import { unknown } from "./suggest.ts";
-import { errorAt, keyLocation, partLocation, type Report, type Spot, securityWarningAt } from "./tree.ts";
+import type { Report, Spot } from "./tree.ts";
 
-/** The MCP server, with its defaults. Spec 4.6, 5.5, decisions 1. */
+/** The MCP server, with its defaults. */
 export interface McpSettings {
   readonly host: string;
   readonly port: number;
   readonly auth: McpAuth | undefined;
   readonly instructions: string | undefined;
-  /** Entries of one page of a list; 100 when absent. */
+  /** Entries of one page of a list. */
   readonly pageSize: number;
-  /** Rows of one result; 1,000 when absent. */
+  /** Rows of one result. */
   readonly maxRows: number;
-  /** Of the text of one result; 100,000 when absent. */
+  /** Of the text of one result. */
   readonly maxTextBytes: number;
   /** The address by which clients know the server, without a slash at its end. */
   readonly publicUrl: string | undefined;
@@ -47,25 +48,6 @@ export interface TaskSettings {
   readonly pollIntervalMs: number;
 }
 
-const TASKS: TaskSettings = { afterMs: 5_000, workers: 4, queueDepth: 100, ttlMs: 900_000, pollIntervalMs: 1_000 };
-
-/** What holds where no `mcp` block says otherwise: for those who speak MCP without a listener. */
-export const defaultMcpSettings: McpSettings = {
-  host: "127.0.0.1",
-  port: 8081,
-  auth: undefined,
-  instructions: undefined,
-  pageSize: 100,
-  maxRows: 1_000,
-  maxTextBytes: 100_000,
-  publicUrl: undefined,
-  allowedHosts: [],
-  allowedOrigins: [],
-  uriScheme: "eider",
-  resultText: "json",
-  tasks: TASKS,
-};
-
 /** The main file, and what its `mcp` block leans on. */
 export interface McpSource {
   readonly input: MainInput;
@@ -78,39 +60,52 @@ export interface McpSource {
 
 type McpInput = NonNullable<MainInput["mcp"]>;
 
-/** The settings of a block that is on. Spec 4.6. */
+/** A block without anything in it: for MCP without a listener. */
+export const defaultMcpSettings: McpSettings = settingsOf(mcpSchema.parse({}));
+
+/** The settings of a block that is on. */
 export function compileMcp(source: McpSource, report: Report): McpSettings | undefined {
   const { mcp } = source.input;
-  if (mcp === undefined || mcp.enabled === false) return undefined;
-  const byDefault = defaultMcpSettings;
-  const complain: Complain = (key, message) => report(errorAt(partLocation(source.spot, at(key)), at(key), message));
+  if (mcp?.enabled !== true) return undefined;
+  const reporter = reporterOf(source.spot, report, ["mcp"]);
+  checkScheme(mcp["uri-scheme"], reporter);
   const settings: McpSettings = {
-    host: mcp.host ?? byDefault.host,
-    port: mcp.port ?? byDefault.port,
-    auth: authOf(mcp, { source, report, complain }),
-    instructions: instructionsOf(mcp, source, complain),
-    pageSize: mcp["page-size"] ?? byDefault.pageSize,
-    maxRows: mcp["max-rows"] ?? byDefault.maxRows,
-    maxTextBytes: mcp["max-text-bytes"] ?? byDefault.maxTextBytes,
-    publicUrl: publicUrlOf(mcp["public-url"], complain),
-    allowedHosts: mcp["allowed-hosts"] ?? byDefault.allowedHosts,
-    allowedOrigins: originsOf(mcp["allowed-origins"], source.spot, complain),
-    uriScheme: schemeOf(mcp["uri-scheme"], complain),
-    resultText: mcp["result-text"] ?? byDefault.resultText,
-    tasks: tasksOf(mcp.tasks, complain),
+    ...settingsOf(mcp),
+    auth: authOf(mcp, source, report),
+    instructions: instructionsOf(mcp, source, reporter),
+    publicUrl: publicUrlOf(mcp["public-url"], reporter),
+    allowedOrigins: originsOf(mcp["allowed-origins"], reporter),
   };
-  warnOfOpenDoors(settings, source, report);
+  warnOfExposure(settings, source, reporter);
   return settings;
 }
 
-const at = (key: KeyPath): KeyPath => ["mcp", ...key];
-
-type Complain = (key: KeyPath, message: string) => void;
-
-interface Compiling {
-  readonly source: McpSource;
-  readonly report: Report;
-  readonly complain: Complain;
+function settingsOf(mcp: McpInput): McpSettings {
+  const { tasks } = mcp;
+  return {
+    host: mcp.host,
+    port: mcp.port,
+    auth: undefined,
+    instructions: mcp.instructions,
+    pageSize: mcp["page-size"],
+    maxRows: mcp["max-rows"],
+    maxTextBytes: mcp["max-text-bytes"],
+    publicUrl: mcp["public-url"],
+    allowedHosts: mcp["allowed-hosts"],
+    allowedOrigins: mcp["allowed-origins"],
+    uriScheme: mcp["uri-scheme"],
+    resultText: mcp["result-text"],
+    // On by default: only clients that support tasks get one.
+    tasks: tasks.enabled
+      ? {
+          afterMs: tasks["after-ms"],
+          workers: tasks.workers,
+          queueDepth: tasks["queue-depth"],
+          ttlMs: tasks["ttl-ms"],
+          pollIntervalMs: tasks["poll-interval-ms"],
+        }
+      : undefined,
+  };
 }
 
 /** The methods that `mcp.auth.methods` may name. What follows what is told in the gate. */
@@ -137,109 +132,84 @@ const METHODS: readonly string[] = [
   "notifications/cancelled",
 ];
 
-/** A method may need authentication while the block is off, so then there is a policy all the same. Spec 5.5. */
-function authOf({ auth }: McpInput, { source, report, complain }: Compiling): McpAuth | undefined {
+/** A method may need authentication while the block is off, so then there is a policy all the same. */
+function authOf({ auth }: McpInput, { spot }: McpSource, report: Report): McpAuth | undefined {
   if (auth === undefined) return undefined;
   const { methods: named = {}, ...input } = auth;
+  const reporter = reporterOf(spot, report, ["mcp", "auth"]);
   const methods = new Map(Object.entries(named).map(([method, { required }]) => [method, required]));
   for (const method of methods.keys()) {
-    // A slip here would leave a door open, so it is no warning.
-    if (!METHODS.includes(method)) complain(["auth", "methods", method], unknown("method", method, METHODS));
+    // A misspelt name would leave its method open, so it is no warning.
+    if (!METHODS.includes(method)) reporter.error(["methods", method], unknown("method", method, METHODS));
   }
-  const isRequired = auth.enabled !== false;
+  const isRequired = auth.enabled;
   if (!isRequired && ![...methods.values()].includes(true)) return undefined;
-  const policy = compilePolicy({ input, spot: source.spot, path: at(["auth"]) }, report);
+  const policy = compilePolicy(input, reporter);
   return policy && { policy, isRequired, methods };
 }
 
-function instructionsOf(mcp: McpInput, { folder, files }: McpSource, complain: Complain): string | undefined {
+function instructionsOf(mcp: McpInput, { folder, files }: McpSource, { error }: Reporter): string | undefined {
   const { instructions, "instructions-file": file } = mcp;
   if (file === undefined) return instructions;
   if (instructions !== undefined) {
-    complain(["instructions-file"], "'instructions' says the same; keep one of them");
+    error(["instructions-file"], "'instructions' is set too; keep one of them");
     return instructions;
   }
   const read = files.read(resolve(folder, file));
   if (read.ok) return read.text.trim();
   const { why } = read;
-  complain(
+  error(
     ["instructions-file"],
     why.kind === "absent" ? `Instructions file not found: ${file}` : `'${file}' cannot be read: ${why.reason}`,
   );
   return undefined;
 }
 
-function publicUrlOf(written: string | undefined, complain: Complain): string | undefined {
+function publicUrlOf(written: string | undefined, { error }: Reporter): string | undefined {
   if (written === undefined) return undefined;
   const url = URL.canParse(written) ? new URL(written) : undefined;
   if (url !== undefined && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "") {
     return url.href.replace(/\/+$/, "");
   }
-  complain(["public-url"], `expected an address, https://api.example.com, found '${written}'`);
+  error(["public-url"], `expected an address, https://api.example.com, found '${written}'`);
   return undefined;
 }
 
 /** In the spelling of browsers. */
-function originsOf(written: readonly string[] | undefined, spot: Spot, complain: Complain): readonly string[] {
-  if (written === undefined || written.length === 0) return [];
-  const parsed = corsPolicyOf({ "allow-origins": written });
+function originsOf(written: readonly string[], { error, entryOf }: Reporter): readonly string[] {
+  if (written.length === 0) return [];
+  const parsed = corsPolicyOf({ "allow-origins": written, "allow-credentials": false, "max-age": 0 });
   if ("policy" in parsed) return parsed.policy.origins === "any" ? ["*"] : parsed.policy.origins;
-  for (const { index = 0, message } of parsed.problems) {
-    const isList = spot.children?.get("mcp")?.children?.get("allowed-origins")?.children !== undefined;
-    complain(["allowed-origins", ...(isList ? [index] : [])], message);
-  }
+  for (const { index, message } of parsed.problems) error(entryOf(["allowed-origins"], index), message);
   return [];
 }
 
-function schemeOf(written: string | undefined, complain: Complain): string {
-  if (written === undefined) return defaultMcpSettings.uriScheme;
-  if (!/^[a-z][a-z0-9+.-]*$/.test(written)) {
-    complain(["uri-scheme"], `'${written}' is no scheme; write small letters, digits, '+', '.' and '-', without '://'`);
-  }
-  return written;
+function checkScheme(scheme: string, { error }: Reporter): void {
+  if (/^[a-z][a-z0-9+.-]*$/.test(scheme)) return;
+  error(
+    ["uri-scheme"],
+    `'${scheme}' is not a URI scheme; use lower-case letters, digits, '+', '.' and '-', without '://'`,
+  );
 }
 
-/** Only clients that say so are handed a task, so they are on by default. */
-function tasksOf(tasks: McpInput["tasks"] = {}, complain: Complain): TaskSettings | undefined {
-  if (tasks.enabled === false) return undefined;
-  const { "ttl-ms": ttlMs, "default-ttl-ms": flapiTtlMs } = tasks;
-  if (ttlMs !== undefined && flapiTtlMs !== undefined) {
-    complain(["tasks", "default-ttl-ms"], "'ttl-ms' means the same; keep 'ttl-ms'");
-  }
-  return {
-    afterMs: tasks["after-ms"] ?? TASKS.afterMs,
-    workers: tasks.workers ?? TASKS.workers,
-    queueDepth: tasks["queue-depth"] ?? TASKS.queueDepth,
-    ttlMs: ttlMs ?? flapiTtlMs ?? TASKS.ttlMs,
-    pollIntervalMs: tasks["poll-interval-ms"] ?? TASKS.pollIntervalMs,
-  };
-}
-
-/** What lets strangers in, or lets them listen. decisions 9 */
-function warnOfOpenDoors(
+/** Warns of settings that let other machines call the tools, or read credentials on their way. */
+function warnOfExposure(
   { host: own, port, auth, allowedOrigins }: McpSettings,
-  { input, spot, http }: McpSource,
-  report: Report,
+  { input, http }: McpSource,
+  { insecure }: Reporter,
 ): void {
-  const warn = (key: KeyPath, message: string): void =>
-    report(securityWarningAt(keyLocation(spot, at(key)), at(key), message));
   const isShared = port === http.port && port !== 0;
   const host = isShared ? http.host : own;
   if (allowedOrigins.includes("*")) {
-    warn(["allowed-origins"], "'*' lets every web page that its visitor opens call the tools; name the origins");
+    insecure(["allowed-origins"], "'*' lets every web page that its visitor opens call the tools; name the origins");
   }
   if (isLoopback(host)) return;
-  const isOff = input.mcp?.auth === undefined || input.mcp.auth.enabled === false;
+  const isOff = input.mcp?.auth?.enabled !== true;
   const isOpen = auth === undefined ? isOff : !(auth.methods.get("tools/call") ?? auth.isRequired);
   if (isOpen) {
-    warn(["host"], `everybody who reaches ${host} can call the tools; add mcp.auth, or listen on 127.0.0.1`);
+    insecure(["host"], `every client that reaches ${host} can call the tools; add mcp.auth, or listen on 127.0.0.1`);
   }
-  const https = input["enforce-https"];
-  const isReadable = https === undefined || https.enabled === false;
-  if (auth !== undefined && isReadable && input["trusted-proxies"] === undefined) {
-    warn(
-      ["auth"],
-      `credentials travel readable to ${host}; set enforce-https, or listen on 127.0.0.1 behind a proxy that speaks HTTPS`,
-    );
+  if (auth !== undefined && input["enforce-https"]?.enabled !== true && input["trusted-proxies"] === undefined) {
+    insecure(["auth"], readableCredentials(host));
   }
 }

@@ -1,12 +1,11 @@
-import type { Complain } from "./parameters.ts";
-import type { ParsedEndpoint, ParsedInput } from "./parsed-input.ts";
-import type { McpConfig, Method, OperationConfig } from "./project.ts";
+import type { Complain } from "./problem.ts";
+import type { EndpointConfig, McpConfig, OperationConfig } from "./project.ts";
 import { parsePrompt } from "./prompt-template.ts";
+import { reporterOf } from "./reporter.ts";
 import { parseResourceName } from "./resource-name.ts";
-import type { EndpointInput } from "./schema/endpoint.ts";
-import type { MainInput } from "./schema/main.ts";
+import type { EndpointInput, Method } from "./schema/endpoint.ts";
 import { unknown } from "./suggest.ts";
-import { keyLocation, type Report, warningAt } from "./tree.ts";
+import type { Report, Spot } from "./tree.ts";
 
 /** What an entry depends on beside its own block. */
 export interface McpEntryContext {
@@ -16,9 +15,7 @@ export interface McpEntryContext {
   readonly names: readonly string[] | undefined;
 }
 
-const JSON_TYPE = "application/json";
-
-/** A tool, resource or prompt. Spec 2.7. */
+/** A tool, resource or prompt. */
 export function compileMcpEntry(
   input: EndpointInput,
   { method, operation, names }: McpEntryContext,
@@ -27,22 +24,21 @@ export function compileMcpEntry(
   const { "mcp-tool": tool, "mcp-resource": resource, "mcp-prompt": prompt } = input;
   if (tool !== undefined) {
     const { name, description } = tool;
-    return { kind: "tool", name, description, mimeType: tool["result-mime-type"] ?? JSON_TYPE, method };
+    return { kind: "tool", name, description, mimeType: tool["result-mime-type"], method };
   }
   if (resource !== undefined) {
     const { name, description } = resource;
     checkResource(name, names, complain);
-    if (operation === "write")
-      complain(["mcp-resource"], "whoever reads a resource changes nothing; make it an mcp-tool");
-    return { kind: "resource", name, description, mimeType: resource["mime-type"] ?? JSON_TYPE };
+    if (operation === "write") complain(["mcp-resource"], "an mcp-resource cannot write; use mcp-tool");
+    return { kind: "resource", name, description, mimeType: resource["mime-type"] };
   }
   if (prompt === undefined) return undefined;
-  const listed = prompt.arguments ?? [];
+  const { arguments: listed } = prompt;
   listed.forEach((name, index) => {
     if (listed.indexOf(name) < index) complain(["mcp-prompt", "arguments"], `'${name}' is listed twice; keep one`);
   });
   for (const message of parsePrompt(prompt.template, listed).problems) complain(["mcp-prompt", "template"], message);
-  return { kind: "prompt", ...prompt, arguments: listed };
+  return { kind: "prompt", ...prompt };
 }
 
 function checkResource(name: string, names: readonly string[] | undefined, complain: Complain): void {
@@ -59,18 +55,15 @@ function checkResource(name: string, names: readonly string[] | undefined, compl
   }
 }
 
-/** Without an `mcp` block nobody listens: what is there for agents alone is easily taken for served. */
+/** Without an `mcp` block MCP is not served, which is easily overlooked. */
 export function warnOfUnserved(
-  endpoints: readonly ParsedEndpoint[],
-  { file, input }: ParsedInput<MainInput>,
+  endpoints: readonly { readonly config: EndpointConfig; readonly spot: Spot }[],
+  mainFile: string,
   report: Report,
 ): void {
-  // Whoever writes `enabled: false` knows.
-  if (input.mcp !== undefined) return;
   const [first, ...others] = endpoints.filter(({ config }) => config.mcp !== undefined);
   if (first?.config.mcp === undefined) return;
-  const path = [`mcp-${first.config.mcp.kind}`];
-  const more = others.length === 0 ? "" : ` (nor ${others.length} more)`;
-  const message = `no agent finds it${more}: ${file} has no mcp block; add 'mcp: {}' to serve MCP, or 'mcp: {enabled: false}'`;
-  report(warningAt(keyLocation(first.spot, path), path, message));
+  const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
+  const message = `not served over MCP${more}: ${mainFile} has no mcp block; add 'mcp: {}' to serve MCP, or 'mcp: {enabled: false}'`;
+  reporterOf(first.spot, report).warning([`mcp-${first.config.mcp.kind}`], message);
 }

@@ -1,6 +1,7 @@
 import { isLoopback } from "./access-config.ts";
+import { type Reporter, reporterOf } from "./reporter.ts";
 import type { MainInput } from "./schema/main.ts";
-import { errorAt, keyLocation, partLocation, type Report, type Spot, securityWarningAt, warningAt } from "./tree.ts";
+import type { Report, Spot } from "./tree.ts";
 
 /** Export of traces by OTLP. */
 export interface TracingConfig {
@@ -13,10 +14,10 @@ export interface TracingConfig {
   readonly sampleRatio: number;
 }
 
-/** How a service is watched from outside. decisions 1. */
+/** How a service is watched from outside. */
 export interface ObservabilityConfig {
   /** The separate listener for health and metrics; undefined when health is on the REST port. */
-  readonly admin: { readonly host: string; readonly port: number } | undefined;
+  readonly admin: ListenAddress | undefined;
   /** Undefined when they are off. `onRest`: `/metrics` is on the REST port, for every client. */
   readonly metrics: { readonly onRest: boolean } | undefined;
   readonly tracing: TracingConfig | undefined;
@@ -24,35 +25,34 @@ export interface ObservabilityConfig {
   readonly heartbeatMs: number | undefined;
 }
 
+interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
 interface ObservabilityInput {
   readonly input: MainInput;
   readonly spot: Spot;
-  readonly http: { readonly host: string; readonly port: number };
+  readonly http: ListenAddress;
 }
 
-const ADMIN_PORT = 9090;
-/** Where collectors listen on the same machine. */
-const COLLECTOR = "http://127.0.0.1:4318";
-const HEARTBEAT_SECONDS = 10;
-
-export function compileObservability(source: ObservabilityInput, report: Report): ObservabilityConfig {
-  const { heartbeat } = source.input;
-  const isBeating = heartbeat !== undefined && heartbeat.enabled !== false;
-  const admin = adminOf(source, report);
+export function compileObservability({ input, spot, http }: ObservabilityInput, report: Report): ObservabilityConfig {
+  const reporter = reporterOf(spot, report);
+  const { heartbeat } = input;
+  const admin = adminOf(input, http, reporter);
   return {
     admin,
-    metrics: metricsOf(source, admin, report),
-    tracing: tracingOf(source, report),
-    heartbeatMs: isBeating ? (heartbeat["worker-interval"] ?? HEARTBEAT_SECONDS) * 1000 : undefined,
+    metrics: metricsOf(input, { http, admin }, reporter),
+    tracing: tracingOf(input, reporter),
+    heartbeatMs: heartbeat?.enabled === true ? heartbeat["worker-interval"] * 1000 : undefined,
   };
 }
 
-function adminOf({ input: { admin }, spot, http }: ObservabilityInput, report: Report): ObservabilityConfig["admin"] {
-  if (admin === undefined || admin.enabled === false) return undefined;
-  const { host = "127.0.0.1", port = ADMIN_PORT } = admin;
+function adminOf({ admin }: MainInput, http: ListenAddress, { error }: Reporter): ListenAddress | undefined {
+  if (admin?.enabled !== true) return undefined;
+  const { host, port } = admin;
   if (port === http.port && port !== 0 && host === http.host) {
-    const path = ["admin", "port"];
-    report(errorAt(partLocation(spot, path), path, `${port} is the port of the REST listener; choose another`));
+    error(["admin", "port"], `${port} is the port of the REST listener; choose another`);
   }
   return { host, port };
 }
@@ -62,45 +62,42 @@ function adminOf({ input: { admin }, spot, http }: ObservabilityInput, report: R
  * client is local.
  */
 function metricsOf(
-  { input: { metrics }, spot, http }: ObservabilityInput,
-  admin: ObservabilityConfig["admin"],
-  report: Report,
+  { metrics }: MainInput,
+  { http, admin }: { readonly http: ListenAddress; readonly admin: ListenAddress | undefined },
+  { warning, insecure }: Reporter,
 ): ObservabilityConfig["metrics"] {
   if (metrics?.enabled === false) return undefined;
-  const onRest = metrics?.public === true && admin === undefined;
+  const isPublic = metrics?.public === true;
   const path = ["metrics", "public"];
-  if (metrics?.public === true && admin !== undefined) {
-    const message = `without effect: /metrics is on the admin listener, ${admin.host}:${admin.port}; remove this`;
-    report(warningAt(keyLocation(spot, path), path, message));
-  } else if (onRest && !isLoopback(http.host)) {
-    const message = `every client that reaches ${http.host} can read /metrics; enable admin instead`;
-    report(securityWarningAt(keyLocation(spot, path), path, message));
-  } else if (metrics !== undefined && !onRest && admin === undefined) {
-    const message = "/metrics is not served; enable admin, or set metrics.public: true to serve it on the REST port";
-    report(warningAt(keyLocation(spot, ["metrics"]), ["metrics"], message));
+  if (isPublic && admin !== undefined) {
+    warning(path, `without effect: /metrics is on the admin listener, ${admin.host}:${admin.port}; remove this`);
+  } else if (isPublic && !isLoopback(http.host)) {
+    insecure(path, `every client that reaches ${http.host} can read /metrics; enable admin instead`);
+  } else if (metrics !== undefined && !isPublic && admin === undefined) {
+    warning(
+      ["metrics"],
+      "/metrics is not served; enable admin, or set metrics.public: true to serve it on the REST port",
+    );
   }
-  return { onRest };
+  return { onRest: isPublic && admin === undefined };
 }
 
 const HEADER = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 
-function tracingOf({ input, spot }: ObservabilityInput, report: Report): TracingConfig | undefined {
-  const { tracing } = input;
-  if (tracing === undefined || tracing.enabled === false) return undefined;
-  const { endpoint = COLLECTOR, headers = {} } = tracing;
+function tracingOf({ tracing }: MainInput, { error }: Reporter): TracingConfig | undefined {
+  if (tracing?.enabled !== true) return undefined;
+  const { endpoint, headers } = tracing;
   if (!URL.canParse(endpoint) || !/^https?:$/.test(new URL(endpoint).protocol)) {
-    const path = ["tracing", "endpoint"];
-    report(errorAt(partLocation(spot, path), path, "expected the base URL of a collector, http://127.0.0.1:4318"));
+    error(["tracing", "endpoint"], "expected the base URL of a collector, http://127.0.0.1:4318");
   }
   for (const [name, value] of Object.entries(headers)) {
     if (HEADER.test(name) && !/[^\t\x20-\x7e]/.test(value)) continue;
-    const path = ["tracing", "headers", name];
-    report(errorAt(partLocation(spot, path), path, "this cannot be sent as a header"));
+    error(["tracing", "headers", name], "this cannot be sent as a header");
   }
   return {
     endpoint: endpoint.replace(/\/$/, ""),
-    serviceName: tracing["service-name"] ?? "eider",
+    serviceName: tracing["service-name"],
     headers,
-    sampleRatio: Number(tracing["sample-ratio"] ?? 1),
+    sampleRatio: Number(tracing["sample-ratio"]),
   };
 }

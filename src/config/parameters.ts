@@ -1,20 +1,17 @@
 import { checkText } from "../params/check-text.ts";
 import { headerName, type Parameter } from "../params/parameter.ts";
-import type { KeyPath, Method } from "./project.ts";
-import type { EndpointInput } from "./schema/endpoint.ts";
+import type { Complain, KeyPath } from "./problem.ts";
+import type { EndpointInput, Method } from "./schema/endpoint.ts";
 import type { UrlPath } from "./url-path.ts";
 
-type RequestEntry = NonNullable<EndpointInput["request"]>[number];
-
-/** Says what is wrong with the key at a path. */
-export type Complain = (path: KeyPath, message: string) => void;
+type RequestEntry = EndpointInput["request"][number];
 
 export interface ParameterRules {
   /** Absent for an endpoint that is not reached over REST, or whose path has a problem. */
   readonly rest: { readonly method: Method; readonly urlPath: UrlPath } | undefined;
 }
 
-/** Request parameters, compiled, with the rules that concern more than one key. Spec 2.2. */
+/** Request parameters, compiled, with the rules that concern more than one key. */
 export function compileParameters(
   entries: readonly RequestEntry[],
   { rest }: ParameterRules,
@@ -60,9 +57,9 @@ function compileParameter(entry: RequestEntry): Parameter {
     name: entry["field-name"],
     in: entry["field-in"],
     description: entry.description,
-    required: entry.required ?? false,
+    required: entry.required,
     default: entry.default,
-    validators: entry.validators ?? [],
+    validators: entry.validators,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { KeyPath } from "./project.ts";
+import type { KeyPath } from "./problem.ts";
 import {
   BROKEN,
   dataAt,

@@ -6,7 +6,16 @@ export interface Location {
   readonly column: number;
 }
 
-/** Something wrong with the project, said to the one who can mend it. */
+/** A key's path in a file: `["request", 0, "field-name"]`. */
+export type KeyPath = readonly (string | number)[];
+
+/** The location of a key: in the included file for what was included, of the nearest parent when the key is absent. */
+export type Locate = (path: KeyPath) => Location;
+
+/** Reports what is wrong with the key at a path. */
+export type Complain = (path: KeyPath, message: string) => void;
+
+/** Something wrong with the project, reported to its author. */
 export interface Problem {
   readonly severity: "error" | "warning";
   readonly location: Location;

@@ -7,13 +7,10 @@ import type { CacheConfig, CacheStorage } from "./cache-config.ts";
 import type { HeartbeatConfig } from "./heartbeat.ts";
 import type { McpSettings } from "./mcp-config.ts";
 import type { ObservabilityConfig } from "./observability-config.ts";
-import type { Location, Problem } from "./problem.ts";
-
-/** A key's path in a file: `["request", 0, "field-name"]`. */
-export type KeyPath = readonly (string | number)[];
-
-/** Where a key stands, the included file's place for what was included. The nearest parent when the key itself is absent. */
-export type Locate = (path: KeyPath) => Location;
+import type { Locate, Problem } from "./problem.ts";
+import type { Method } from "./schema/endpoint.ts";
+import type { LogLevel } from "./schema/main.ts";
+import type { SourceFile } from "./tree.ts";
 
 export interface ConnectionConfig {
   readonly name: string;
@@ -46,7 +43,7 @@ export interface Limits {
   readonly shutdownGraceMs: number;
 }
 
-/** The main configuration file, with defaults filled in. decisions.md 1. */
+/** The main configuration file, with defaults filled in. */
 export interface MainConfig {
   /** Absolute path of the main file, and its folder. */
   readonly file: string;
@@ -73,15 +70,9 @@ export interface MainConfig {
     /** Calls that spend more than this in the database are told of; undefined: none. */
     readonly slowQueryMs: number | undefined;
   };
-  readonly observation: ObservabilityConfig;
+  readonly observability: ObservabilityConfig;
   readonly locate: Locate;
 }
-
-export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
-export type LogLevel = (typeof logLevels)[number];
-
-export const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
-export type Method = (typeof methods)[number];
 
 export interface RestConfig {
   readonly method: Method;
@@ -116,13 +107,6 @@ export type McpConfig =
       readonly arguments: readonly string[];
     };
 
-/** A template file: read, not yet parsed. */
-export interface TemplateSource {
-  /** As problems name it. */
-  readonly file: string;
-  readonly text: string;
-}
-
 /** One endpoint file: known keys only, values of the right types, everything it names read or looked up. */
 export interface EndpointConfig {
   /** As problems name it. */
@@ -134,11 +118,11 @@ export interface EndpointConfig {
   readonly tags: readonly string[];
   readonly deprecated: boolean;
   /** Absent only for a prompt. */
-  readonly template: TemplateSource | undefined;
+  readonly template: SourceFile | undefined;
   readonly connections: readonly ConnectionConfig[];
   readonly parameters: readonly Parameter[];
   readonly paginated: boolean;
-  readonly refusesUnknownParams: boolean;
+  readonly rejectsUnknownParams: boolean;
   readonly operation: OperationConfig;
   /** The endpoint's own block, or the global one. */
   readonly auth: AuthPolicy | undefined;

@@ -18,7 +18,7 @@ export interface ParsedPrompt {
   readonly problems: readonly string[];
 }
 
-/** An inline Mustache body. `{{name}}` and `{{params.name}}` mean the same. Spec 2.7. */
+/** An inline Mustache body. `{{name}}` and `{{params.name}}` mean the same. */
 export function parsePrompt(template: string, names: readonly string[]): ParsedPrompt {
   const { nodes, problems } = parseMustache(template);
   // The parser's words are for SQL, and a prompt has none.

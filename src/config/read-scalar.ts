@@ -24,7 +24,7 @@ export function readScalar(node: YamlScalar, file: YamlFile, environment: Enviro
   return substitute(parts, environment);
 }
 
-/** Environment references replaced, after parsing: a value can never change the structure around it. Spec 2.8. */
+/** Environment references replaced, after parsing: a value can never change the structure around it. */
 export function substitute(
   parts: readonly Part[],
   environment: Environment,

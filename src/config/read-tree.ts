@@ -1,7 +1,7 @@
 import { openAliases } from "./aliases.ts";
 import { holdsToken, type Include, splitText, unmask } from "./directives.ts";
 import type { Environment } from "./environment.ts";
-import type { KeyPath } from "./project.ts";
+import type { KeyPath } from "./problem.ts";
 import { malformed, readScalar } from "./read-scalar.ts";
 import {
   BROKEN,
@@ -27,7 +27,7 @@ export interface ReadContext {
   include(include: Include, at: Place, path: KeyPath): Tree;
 }
 
-/** An entry of the top level, read when it is asked for: what nobody includes may name variables that nobody set. */
+/** An entry of the top level, read on demand: an entry that is not included may name variables that are not set. */
 export type Entry =
   | { readonly kind: "key"; readonly name: string; readonly at: Place; read(path: KeyPath): Tree }
   | { readonly kind: "include"; readonly include: Include; readonly at: Place };

@@ -4,13 +4,13 @@ export interface JsonSchema {
   readonly [key: string]: unknown;
 }
 
-/** A variable of the environment may stand for any value, or for a part of it. Spec 2.8. */
+/** A variable of the environment may stand for any value, or for a part of it. */
 const VARIABLE = "\\$\\{[^}]*\\}|\\{\\{ *env\\.";
 
 /** Another file may bring in what is no scalar. */
 export const INCLUDE = "^\\{\\{ *include";
 
-export const REFERENCE: JsonSchema = { type: "string", pattern: VARIABLE };
+const REFERENCE: JsonSchema = { type: "string", pattern: VARIABLE };
 
 /** What is not text in YAML counts as the characters it was written in. */
 export const SCALARS: readonly string[] = ["string", "number", "boolean"];
@@ -21,16 +21,16 @@ function inForm(pattern: string, others: JsonSchema = {}): JsonSchema {
   return { type: "string", pattern: `^(?:${pattern})$|${VARIABLE}`, ...others };
 }
 
-export const FLAG: JsonSchema = inForm("true|false", { type: ["boolean", "string"] });
+const FLAG: JsonSchema = inForm("true|false", { type: ["boolean", "string"] });
 
-export function wholeSchema(bounds: { readonly minimum?: number; readonly maximum?: number }): JsonSchema {
+function wholeSchema(bounds: { readonly minimum?: number; readonly maximum?: number }): JsonSchema {
   const sign = (bounds.minimum ?? -1) < 0 ? "[+-]?" : "\\+?";
   return inForm(`${sign}[0-9]+`, { type: ["integer", "string"], ...bounds });
 }
 
 /**
- * The answers of scalar schemas to nothing and to nonsense, with what each means. They are code, and say what they expect to
- * whoever gets it wrong: that is the only description of them, and it cannot differ from what they do.
+ * The messages of scalar schemas for a missing and for a wrong value, with what each means. Scalars are read by code, so
+ * their messages are the only description of what they accept.
  */
 const answers: readonly (readonly [answer: RegExp, schema: (match: RegExpExecArray, ask: Ask) => JsonSchema])[] = [
   [/^expected a duration, a number and one of ([a-z, ]+) \(5m\)/, ([, units = ""]) => durationSchema(units)],
@@ -41,10 +41,10 @@ const answers: readonly (readonly [answer: RegExp, schema: (match: RegExpExecArr
   [/^expected a media type/, () => inForm("[\\w.+-]+/[\\w.+-]+(?:\\s*;.*)?")],
   [/^expected a number from 0 to 1/, () => inForm("0(?:\\.[0-9]+)?|1(?:\\.0+)?", RATIO)],
   [/^expected one of (.*), found nothing$/, ([, words = ""], ask) => choiceSchema(words.split(", "), ask)],
-  [/^expected a whole number/, (_, ask) => wholeSchema(boundsOf(ask))],
+  [/^expected an integer/, (_, ask) => wholeSchema(boundsOf(ask))],
   [/^expected a number, found nothing$/, () => inForm(NUMBER, { type: ["number", "string"] })],
   [/^expected true or false/, () => FLAG],
-  [/^expected text, found nothing$/, (_, ask) => (ask("") === undefined ? TEXT : { ...TEXT, pattern: "\\S" })],
+  [/^expected a string, found nothing$/, (_, ask) => (ask("") === undefined ? TEXT : { ...TEXT, pattern: "\\S" })],
   [/^expected the value of a DuckDB setting/, () => ({ type: [...SCALARS, "array"], items: { type: "string" } })],
 ];
 

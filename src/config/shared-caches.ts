@@ -3,7 +3,7 @@ import type { CacheConfig, RefreshConfig } from "./cache-config.ts";
 import type { EndpointConfig } from "./project.ts";
 import { errorAt, type Report } from "./tree.ts";
 
-/** Several endpoints may share a cache: one brings its refresh, and all know it then. decisions.md 8. */
+/** Several endpoints may share a cache: one brings its refresh, and all know it then. */
 export function shareCaches(endpoints: readonly EndpointConfig[], report: Report): readonly EndpointConfig[] {
   const owners = new Map<string, { readonly file: string; readonly refresh: RefreshConfig }>();
   const results = new Map<string, string>();
@@ -31,7 +31,7 @@ export function shareCaches(endpoints: readonly EndpointConfig[], report: Report
       case "table": {
         if (refresh === undefined) {
           const message =
-            "nobody fills this table; name a template-file here, or in another endpoint with the same schema and table";
+            "no endpoint fills this table; set a template-file here, or in another endpoint with the same schema and table";
           report(errorAt(locate(["cache"]), ["cache"], message));
         }
         const shared: CacheConfig = { ...cache, refresh: cache.refresh ?? refresh };

@@ -1,4 +1,4 @@
-import type { YamlMap, YamlNode, YamlPair, YamlScalar } from "./yaml-node.ts";
+import { nothing, type YamlMap, type YamlNode, type YamlPair, type YamlScalar } from "./yaml-node.ts";
 
 /**
  * Reads the plain part of YAML that nearly every endpoint file keeps to: block mappings and lists, scalars on one line, short
@@ -156,8 +156,4 @@ function readFlowList(content: string, start: number): YamlNode | undefined {
 
 function scalar(value: string, start: number): YamlScalar {
   return { kind: "scalar", value, source: value, style: "plain", start, end: start + value.length };
-}
-
-function nothing(start: number): YamlScalar {
-  return { kind: "scalar", value: null, source: "", style: "plain", start, end: start };
 }

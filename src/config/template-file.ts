@@ -1,15 +1,15 @@
 import { dirname, isAbsolute, resolve } from "node:path";
 import type { Files } from "./files.ts";
-import type { TemplateSource } from "./project.ts";
+import type { SourceFile } from "./tree.ts";
 
-/** The template, or why it cannot be had. */
-export type FindTemplate = (name: string, yamlFile: string) => TemplateSource | string;
+/** The template, or why there is none. */
+export type FindTemplate = (name: string, yamlFile: string) => SourceFile | string;
 
-/** Finds templates from `template.path`, then from the folder of the YAML file, and reads each once. Spec 2.8. */
+/** Finds templates from `template.path`, then from the folder of the YAML file, and reads each once. */
 export function openTemplates(templatePath: string, files: Files): FindTemplate {
-  const found = new Map<string, TemplateSource | string | undefined>();
+  const found = new Map<string, SourceFile | string | undefined>();
 
-  function read(path: string, name: string): TemplateSource | string | undefined {
+  function read(path: string, name: string): SourceFile | string | undefined {
     if (found.has(path)) return found.get(path);
     const text = files.read(path);
     const template = text.ok
@@ -31,7 +31,7 @@ export function openTemplates(templatePath: string, files: Files): FindTemplate 
     let left = true;
     for (const root of roots) {
       const path = resolve(root, name);
-      const standing = files.standing(path, roots);
+      const standing = files.containment(path, roots);
       if (standing !== "outside") left = false;
       const template = standing === "inside" ? read(path, name) : undefined;
       if (template !== undefined) return template;

@@ -1,7 +1,7 @@
 /**
- * JSON data as YAML in block style, plain where nobody could take a text for something else, else in the quotes of JSON, which
- * are those of YAML too. The package that reads YAML would take seconds to write a document of three megabytes, during which
- * nobody else is answered; a test has it read what is written here.
+ * JSON data as YAML in block style. Strings are plain where they are unambiguous, else in the quotes of JSON, which YAML
+ * reads too. The `yaml` package takes seconds to write a document of three megabytes, and blocks every other request
+ * meanwhile. A test has it read what is written here.
  */
 export function toYaml(data: unknown): string {
   if (isFilled(data)) return `${nested(data, "")}\n`;

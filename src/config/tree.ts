@@ -1,10 +1,10 @@
-import type { Location, Problem } from "./problem.ts";
-import type { KeyPath } from "./project.ts";
+import type { KeyPath, Location, Problem } from "./problem.ts";
 
-/** A file that was read, as problems name it. */
+/** A file that was read, YAML or SQL. */
 export interface SourceFile {
+  /** As problems name it. */
   readonly file: string;
-  /** Line by line as long as the file. */
+  /** Of YAML with the directives masked: as long as the file, line by line. */
   readonly text: string;
 }
 
@@ -33,10 +33,10 @@ export type Mapping = Record<string, unknown>;
 
 export type Report = (problem: Problem) => void;
 
-/** Stands where a value could not be had. Its problem is reported already: nobody complains about it twice. */
+/** Replaces a value that could not be read. Its problem is reported already, and must not be reported twice. */
 export const BROKEN: unique symbol = Symbol("a value with a problem of its own");
 
-/** Stands where an include has a condition that does not hold: the key counts as not written. */
+/** Replaces an include whose condition does not hold: the key counts as not written. */
 export const SKIPPED: unique symbol = Symbol("a value that is not there");
 
 export function isMapping(data: unknown): data is Mapping {

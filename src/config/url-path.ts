@@ -1,4 +1,4 @@
-/** What a `url-path` says. Spec 2.1. */
+/** What a `url-path` says. */
 export interface UrlPath {
   /** Without a trailing slash, except `/` itself. */
   readonly path: string;
@@ -30,7 +30,7 @@ const reserved: readonly string[] = [
 export function parseUrlPath(written: string): UrlPath | string {
   if (!written.startsWith("/")) return `'${written}' does not start with '/'; write '/${written}'`;
   const path = written.length > 1 && written.endsWith("/") ? written.slice(0, -1) : written;
-  if (reserved.includes(path)) return `'${written}' is a path of the service itself; choose another`;
+  if (reserved.includes(path)) return `'${written}' is a reserved path; choose another`;
   const placeholders: string[] = [];
   for (const segment of path === "/" ? [] : path.slice(1).split("/")) {
     const wrong = problemOf(segment);

@@ -9,7 +9,6 @@ import type { YamlMap } from "./yaml-node.ts";
 export interface YamlFile {
   /** Absolute path. */
   readonly path: string;
-  /** Its text has the directives masked. */
   readonly source: SourceFile;
   readonly directives: readonly Directive[];
   readonly root: YamlMap;
@@ -24,7 +23,7 @@ export type YamlReadResult =
 export interface YamlFiles {
   /** Parses a file once, however many include it. */
   open(path: string): YamlReadResult;
-  /** Lets go of a file that nobody is likely to include: thousands of parsed files cost more to keep than to parse. */
+  /** Drops a file that is unlikely to be included: thousands of parsed files cost more to keep than to parse. */
   forget(path: string): void;
 }
 
@@ -58,9 +57,9 @@ function parseYaml(path: string, original: SourceFile, report: Report): YamlFile
   const problem = (offset: number, message: string) =>
     report(errorAt(locationOf({ source: original, offset }), [], message));
 
-  const { text, directives, refused } = maskDirectives(original.text);
-  if (refused !== undefined) {
-    problem(refused.offset, refused.message);
+  const { text, directives, rejected } = maskDirectives(original.text);
+  if (rejected !== undefined) {
+    problem(rejected.offset, rejected.message);
     return undefined;
   }
   const source: SourceFile = { file: original.file, text };

@@ -37,3 +37,8 @@ export interface YamlAlias {
   readonly name: string;
   readonly start: number;
 }
+
+/** A key without a value. */
+export function nothing(start: number): YamlScalar {
+  return { kind: "scalar", value: null, source: "", style: "plain", start, end: start };
+}

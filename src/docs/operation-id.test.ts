@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Method } from "../config/project.ts";
+import type { Method } from "../config/schema/endpoint.ts";
 import type { Route } from "../endpoint/endpoint.ts";
 import { operationIds } from "./operation-id.ts";
 

@@ -1,4 +1,4 @@
-import type { Method } from "../config/project.ts";
+import type { Method } from "../config/schema/endpoint.ts";
 import type { Route } from "../endpoint/endpoint.ts";
 
 /**

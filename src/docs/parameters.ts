@@ -135,7 +135,7 @@ export function requestBodyOf(endpoint: Endpoint, name: string, components: Comp
       type: "object",
       required: required.length === 0 ? undefined : required,
       properties: Object.fromEntries(fields.map((field) => [field.name, fieldSchema(field, endpoint)])),
-      additionalProperties: endpoint.refusesUnknownParams ? false : undefined,
+      additionalProperties: endpoint.rejectsUnknownParams ? false : undefined,
     }),
   );
   return withoutUnset({

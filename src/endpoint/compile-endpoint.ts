@@ -1,5 +1,6 @@
-import type { Location, Problem } from "../config/problem.ts";
-import type { EndpointConfig, Project, TemplateSource } from "../config/project.ts";
+import type { Problem } from "../config/problem.ts";
+import type { EndpointConfig, Project } from "../config/project.ts";
+import { locationOf, type SourceFile } from "../config/tree.ts";
 import type { Parameter } from "../params/parameter.ts";
 import { compileTemplate } from "../sql/compile-template.ts";
 import type { Dialect } from "../sql/dialect.ts";
@@ -29,7 +30,7 @@ export function compileEndpoint(
       auth: config.auth,
       rateLimit: config.rateLimit,
       parameters: config.parameters,
-      refusesUnknownParams: config.refusesUnknownParams,
+      rejectsUnknownParams: config.rejectsUnknownParams,
       operation: operationOf(config),
       connections: config.connections.map(({ name }) => name),
       template: compiled?.template,
@@ -44,13 +45,10 @@ export function compileEndpoint(
 }
 
 /** What is wrong in a template, at its place in the file. */
-export function templateProblems(
-  { file, text }: TemplateSource,
-  problems: readonly TemplateProblem[],
-): readonly Problem[] {
+export function templateProblems(source: SourceFile, problems: readonly TemplateProblem[]): readonly Problem[] {
   return problems.map(({ severity, offset, message, security }) => ({
     severity,
-    location: locationAt(file, text, offset),
+    location: locationOf({ source, offset }),
     path: "",
     message,
     ...(security && { security }),
@@ -81,7 +79,7 @@ function routeOf({ rest }: EndpointConfig): Route | undefined {
 function scopeOf(config: EndpointConfig, project: Project): TemplateScope {
   const params = new Map<string, ValueTraits>();
   for (const parameter of config.parameters) params.set(parameter.name, traitsOf(parameter));
-  // Paging needs no declaration; spec 2.2.
+  // Paging needs no declaration.
   params.set("limit", "scalar").set("offset", "scalar");
   const { cache } = config;
   const isTable = cache?.kind === "table";
@@ -130,11 +128,4 @@ function traitsOf({ validators }: Parameter): ValueTraits {
   const type = first.databaseType("0");
   if (type === "BIGINT" || type === "BOOLEAN") return "scalar";
   return type === "VARCHAR" ? "text" : "typed";
-}
-
-/** The place of a character in a file. */
-export function locationAt(file: string, text: string, offset: number): Location {
-  const before = text.slice(0, offset);
-  const lineStart = before.lastIndexOf("\n") + 1;
-  return { file, line: before.split("\n").length, column: offset - lineStart + 1 };
 }

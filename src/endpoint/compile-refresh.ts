@@ -15,8 +15,8 @@ import type { Endpoint } from "./endpoint.ts";
 /** How a cache is filled. */
 export interface CompiledRefresh {
   readonly definition: CacheDefinition;
-  /** The refresh as if somebody called it: for verifying its template. */
-  readonly trial: Endpoint;
+  /** The refresh as an endpoint: for verifying its template. */
+  readonly endpoint: Endpoint;
   readonly problems: readonly Problem[];
 }
 
@@ -60,7 +60,7 @@ export function compileRefresh(
       scheduleMs: refresh.scheduleMs,
       render: renderAt,
     },
-    trial: {
+    endpoint: {
       ...endpoint,
       parameters: [],
       operation: isOwn

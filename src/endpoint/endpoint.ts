@@ -1,7 +1,9 @@
 import type { AuthPolicy } from "../auth/policy.ts";
 import type { CacheConfig } from "../config/cache-config.ts";
 import type { Location } from "../config/problem.ts";
-import type { McpConfig, Method, TemplateSource } from "../config/project.ts";
+import type { McpConfig } from "../config/project.ts";
+import type { Method } from "../config/schema/endpoint.ts";
+import type { SourceFile } from "../config/tree.ts";
 import type { QueueGroup } from "../engines/engine.ts";
 import type { RecordStore } from "../engines/write-once.ts";
 import type { Parameter } from "../params/parameter.ts";
@@ -52,13 +54,13 @@ export interface Endpoint {
   readonly auth: AuthPolicy | undefined;
   readonly rateLimit: RateLimitPolicy | undefined;
   readonly parameters: readonly Parameter[];
-  readonly refusesUnknownParams: boolean;
+  readonly rejectsUnknownParams: boolean;
   readonly operation: Operation;
   /** Names of the connections that a call opens. */
   readonly connections: readonly string[];
   /** Absent only for a prompt. */
   readonly template: Template | undefined;
-  readonly source: TemplateSource | undefined;
+  readonly source: SourceFile | undefined;
   /** The names that the template may use. */
   readonly scope: TemplateScope;
   /** The template uses `params.limit` or `params.offset` itself. */

@@ -1,9 +1,9 @@
 import type { Problem } from "../config/problem.ts";
+import { locationOf, type SourceFile } from "../config/tree.ts";
 import type { Engine } from "../engines/engine.ts";
 import { type Lookup, render } from "../sql/render.ts";
 import type { Statement } from "../sql/statement.ts";
 import type { Template } from "../sql/template.ts";
-import { locationAt } from "./compile-endpoint.ts";
 import type { Endpoint } from "./endpoint.ts";
 
 /** How far an endpoint can be verified: against its tables, or its grammar alone. */
@@ -13,7 +13,7 @@ export type Depth = "plan" | "parse";
 export interface TemplateCheck {
   readonly endpoint: Endpoint;
   readonly template: Template;
-  readonly source: { readonly file: string; readonly text: string };
+  readonly source: SourceFile;
   readonly engine: Engine;
   readonly depth: Depth;
   readonly inline: boolean;
@@ -63,7 +63,7 @@ export function problemAt(
 ): Problem {
   return {
     severity,
-    location: locationAt(source.file, source.text, Math.min(offset, source.text.length)),
+    location: locationOf({ source, offset: Math.min(offset, source.text.length) }),
     path: "",
     message,
   };

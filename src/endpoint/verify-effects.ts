@@ -7,16 +7,16 @@ import { problemAt, renderSample, startOf, type TemplateCheck } from "./template
 
 /**
  * Reads that would change data, transactions that are not theirs to end, and whatever reaches beyond the data of an endpoint that
- * does not say so. The words of the statements tell: nothing is prepared. decisions 4, issue 10.
+ * does not say so. The words of the statements tell: nothing is prepared.
  */
-export function effectProblems(trial: TemplateCheck, samples: readonly Sample[]): readonly Problem[] {
-  const { endpoint, engine, source } = trial;
+export function effectProblems(check: TemplateCheck, samples: readonly Sample[]): readonly Problem[] {
+  const { endpoint, engine, source } = check;
   const problems = new Map<number, Problem>();
   const complain = (offset: number, message: string): void => {
     if (!problems.has(offset)) problems.set(offset, problemAt(source, offset, { severity: "error", message }));
   };
   for (const sample of [...samples, ...combinedSamples(samples)]) {
-    const rendered = renderSample(trial, sampleLookup(sample));
+    const rendered = renderSample(check, sampleLookup(sample));
     if (rendered.statements.length === 0 && sample.kind === "all") complain(0, "the template holds no SQL statement");
     const texts = rendered.statements.map(({ sql }) => sql);
     const reaching = new Set<number>();
@@ -51,7 +51,7 @@ function effectProblem(verb: string, kind: "read" | "write"): string | undefined
 const INSTEAD: Readonly<Record<Power, string>> = {
   attach: "attach it in the init of a connection",
   checkpoint: "DuckDB does it by itself",
-  copy: "an answer can be had as CSV or Parquet, and files are read by SELECT",
+  copy: "request CSV or Parquet instead, and read files with SELECT",
   load: "load it in the init of a connection",
   secret: "make it in the init of a connection",
   set: "set it under duckdb or in the init of a connection, and keep values of a call by SET VARIABLE",

@@ -16,27 +16,27 @@ export async function verifyEndpoint(
 ): Promise<{ readonly endpoint: Endpoint; readonly problems: readonly Problem[] }> {
   const { template, source } = endpoint;
   if (template === undefined || source === undefined) return { endpoint, problems: [] };
-  // The table of a snapshot is there when the cache has been filled, which nobody waits for here.
+  // The table of a snapshot exists once the cache is filled, which does not happen at load.
   const reach: Depth = endpoint.cache?.kind === "table" ? "parse" : depth;
-  const trial = (inline: boolean): TemplateCheck => ({ endpoint, template, source, engine, depth: reach, inline });
+  const checkWith = (inline: boolean): TemplateCheck => ({ endpoint, template, source, engine, depth: reach, inline });
   const samples = samplesOf(endpoint, template);
-  const words = effectProblems(trial(false), samples);
+  const words = effectProblems(checkWith(false), samples);
   if (words.length > 0) return { endpoint, problems: words };
-  const bound = await tryAll(trial(false), samples);
-  if (bound.length === 0) return { endpoint: await withRecordStore(trial(false), samples), problems: [] };
-  // A whole number or a fixed list may stand where SQL takes no parameter: then its text is inlined; decisions 4.
-  const inlined = await tryAll(trial(true), samples);
+  const bound = await tryAll(checkWith(false), samples);
+  if (bound.length === 0) return { endpoint: await withRecordStore(checkWith(false), samples), problems: [] };
+  // A whole number or a fixed list may stand where SQL takes no parameter: then its text is inlined.
+  const inlined = await tryAll(checkWith(true), samples);
   const isBetter = inlined.filter(isError).length < bound.filter(isError).length || inlined.length < bound.length;
-  const best = await withRecordStore(trial(isBetter), samples);
+  const best = await withRecordStore(checkWith(isBetter), samples);
   return { endpoint: best, problems: isBetter ? inlined : bound };
 }
 
 /** The endpoint as it is tried, and where the records of its writes are kept. */
-async function withRecordStore(trial: TemplateCheck, samples: readonly Sample[]): Promise<Endpoint> {
-  const { endpoint, inline, engine, depth } = trial;
+async function withRecordStore(check: TemplateCheck, samples: readonly Sample[]): Promise<Endpoint> {
+  const { endpoint, inline, engine, depth } = check;
   const { operation } = endpoint;
   if (operation.kind !== "write" || depth === "parse") return inline ? { ...endpoint, inline } : endpoint;
-  const rendered = samples.map((sample) => renderSample(trial, sampleLookup(sample)).statements);
+  const rendered = samples.map((sample) => renderSample(check, sampleLookup(sample)).statements);
   return { ...endpoint, inline, operation: { ...operation, recordStore: await engine.recordStore(rendered) } };
 }
 
@@ -49,15 +49,15 @@ function isError({ severity }: Problem): boolean {
  * SQL text. What fails in every way is an error; what only some combinations do is a warning, since their author may
  * know that they never come together.
  */
-async function tryAll(trial: TemplateCheck, samples: readonly Sample[]): Promise<readonly Problem[]> {
+async function tryAll(check: TemplateCheck, samples: readonly Sample[]): Promise<readonly Problem[]> {
   const [least, all, ...values] = samples;
   if (least === undefined || all === undefined) throw new Error("there is always a least and a full sample");
-  const allProblem = await tryOne(trial, all);
-  const leastProblem = all.optional.length === 0 ? allProblem : await tryOne(trial, least);
+  const allProblem = await tryOne(check, all);
+  const leastProblem = all.optional.length === 0 ? allProblem : await tryOne(check, least);
   if (allProblem !== undefined) {
     if (leastProblem !== undefined) return [allProblem];
     for (const single of singleSamples(all)) {
-      const problem = await tryOne(trial, single);
+      const problem = await tryOne(check, single);
       if (problem !== undefined) return [withNote(problem, "error", `when ${single.note} is set`)];
     }
     return [withNote(allProblem, "warning", `when ${all.note} are all set`)];
@@ -65,43 +65,43 @@ async function tryAll(trial: TemplateCheck, samples: readonly Sample[]): Promise
   const problems: Problem[] = [];
   if (leastProblem !== undefined) problems.push(withNote(leastProblem, "warning", "when no optional parameter is set"));
   for (const value of values) {
-    const problem = await tryOne(trial, value);
+    const problem = await tryOne(check, value);
     if (problem !== undefined) problems.push(withNote(problem, "error", `when ${value.note}`));
   }
   return problems;
 }
 
-async function tryOne(trial: TemplateCheck, sample: Sample): Promise<Problem | undefined> {
-  const { engine, depth } = trial;
-  const rendered = renderSample(trial, sampleLookup(sample));
+async function tryOne(check: TemplateCheck, sample: Sample): Promise<Problem | undefined> {
+  const { engine, depth } = check;
+  const rendered = renderSample(check, sampleLookup(sample));
   if (depth === "parse") {
     for (const [index, { sql }] of rendered.statements.entries()) {
       const problem = await engine.parse(sql);
-      if (problem !== undefined) return databaseProblem(trial, problem, rendered.origin(index, problem.offset ?? 0));
+      if (problem !== undefined) return databaseProblem(check, problem, rendered.origin(index, problem.offset ?? 0));
     }
     return undefined;
   }
   const typed = rendered.statements.some(({ values }) => values.some(({ type }) => type !== "VARCHAR"));
-  if (!typed || sample.kind === "value") return planned(rendered, trial);
+  if (!typed || sample.kind === "value") return planned(rendered, check);
   // Whether types fit is tried with NULLs of their type. Where SQL takes one of those it takes a parameter too, save after BY.
-  const misfit = await planned(renderSample(trial, sampleLookup(sample), true), trial);
-  if (misfit === undefined && !trial.template.scalarAfterBy) return undefined;
-  return (await planned(rendered, trial)) ?? misfit;
+  const misfit = await planned(renderSample(check, sampleLookup(sample), true), check);
+  if (misfit === undefined && !check.template.scalarAfterBy) return undefined;
+  return (await planned(rendered, check)) ?? misfit;
 }
 
-async function planned(rendered: Rendered, trial: TemplateCheck): Promise<Problem | undefined> {
-  const problem = await trial.engine.plan(rendered.statements);
+async function planned(rendered: Rendered, check: TemplateCheck): Promise<Problem | undefined> {
+  const problem = await check.engine.plan(rendered.statements);
   if (problem === undefined || problem.kind === "other") return undefined;
-  return databaseProblem(trial, problem, rendered.origin(problem.statement, problem.offset ?? 0));
+  return databaseProblem(check, problem, rendered.origin(problem.statement, problem.offset ?? 0));
 }
 
-function databaseProblem(trial: TemplateCheck, problem: StatementProblem, offset: number): Problem {
-  const { source } = trial;
+function databaseProblem(check: TemplateCheck, problem: StatementProblem, offset: number): Problem {
+  const { source } = check;
   const message =
     problem.kind === "parameter"
       ? "SQL takes no value at this place, only the author's own text; give the parameter an enum validator with the allowedValues"
       : oneLine(problem.message);
-  const guess = problem.kind === "parameter" ? firstBareValue(trial.template.pieces) : undefined;
+  const guess = problem.kind === "parameter" ? firstBareValue(check.template.pieces) : undefined;
   const place = problem.offset === undefined ? guess : offset;
   return problemAt(source, place ?? startOf(source.text, offset), { severity: "error", message });
 }

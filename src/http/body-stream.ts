@@ -33,7 +33,7 @@ export function readBody(stream: Readable, contentLength: string | undefined, ma
     };
     const stopListening = () => {
       stream.off("data", onData).off("end", onEnd).off("close", onClose);
-      // The listener for errors stays: one that nobody hears would end the process.
+      // The listener for errors stays: an unhandled one would end the process.
     };
     stream.on("data", onData).on("end", onEnd).on("close", onClose).on("error", onError);
   });

@@ -1,7 +1,7 @@
 // One parameter after the media type: `; charset=utf-8`, `; profile="a;b"`.
 const PARAMETER = /\s*;\s*(?:([^\s;="]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*)))?/y;
 
-/** True for `application/json`, whatever its parameters, as long as a charset says UTF-8. Spec 4.1. */
+/** True for `application/json`, whatever its parameters, as long as a charset says UTF-8. */
 export function isJsonContentType(header: string | undefined): boolean {
   // What nearly every client sends.
   if (header === "application/json") return true;

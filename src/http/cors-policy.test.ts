@@ -1,15 +1,19 @@
 import { expect, test } from "vitest";
+import { cors } from "../config/schema/main.ts";
 import { type CorsInput, corsPolicyOf } from "./cors-policy.ts";
 
-const messages = (input: CorsInput): readonly string[] => {
-  const found = corsPolicyOf(input);
+/** With the defaults of the schema. */
+const policyOf = (input: Partial<CorsInput>) => corsPolicyOf({ ...cors.parse({}), ...input });
+
+const messages = (input: Partial<CorsInput>): readonly string[] => {
+  const found = policyOf(input);
   return "problems" in found
     ? found.problems.map(({ key, index, message }) => `${key}${index === undefined ? "" : `[${index}]`}: ${message}`)
     : [];
 };
 
 test("what is not said: any header, the methods of endpoints, ten minutes", () => {
-  expect(corsPolicyOf({ "allow-origins": ["https://app.example.com"] })).toEqual({
+  expect(policyOf({ "allow-origins": ["https://app.example.com"] })).toEqual({
     policy: {
       origins: ["https://app.example.com"],
       headers: "any",
@@ -22,7 +26,7 @@ test("what is not said: any header, the methods of endpoints, ten minutes", () =
 
 test("everything said", () => {
   expect(
-    corsPolicyOf({
+    policyOf({
       "allow-origins": ["https://a.example", "null", "https://a.example"],
       "allow-headers": ["Authorization", "X-Own"],
       "allow-methods": ["get", "Post"],
@@ -40,7 +44,7 @@ test("everything said", () => {
   });
 });
 
-test.each<[CorsInput, object]>([
+test.each<[Partial<CorsInput>, object]>([
   [{ "allow-origins": ["*"] }, { origins: "any" }],
   [{ "allow-origins": ["https://a.example", "*"] }, { origins: "any" }],
   [{ "allow-origins": ["*"], "allow-headers": ["*"] }, { headers: "any" }],
@@ -48,7 +52,7 @@ test.each<[CorsInput, object]>([
   [{ "allow-origins": ["*"], "allow-headers": [] }, { headers: [] }],
   [{ "allow-origins": ["*"], "allow-methods": ["*"] }, { methods: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] }],
   [{ "allow-origins": ["*"], "allow-methods": [] }, { methods: [] }],
-])("%j", (input, expected) => expect(corsPolicyOf(input)).toMatchObject({ policy: expected }));
+])("%j", (input, expected) => expect(policyOf(input)).toMatchObject({ policy: expected }));
 
 test.each<[string, string]>([
   ["https://app.example.com", "https://app.example.com"],
@@ -68,7 +72,7 @@ test.each<[string, string]>([
   ["capacitor://localhost", "capacitor://localhost"],
   ["null", "null"],
 ])("%s is how browsers say %s", (origin, expected) => {
-  expect(corsPolicyOf({ "allow-origins": [origin] })).toMatchObject({ policy: { origins: [expected] } });
+  expect(policyOf({ "allow-origins": [origin] })).toMatchObject({ policy: { origins: [expected] } });
 });
 
 test.each([
@@ -123,7 +127,7 @@ test("everything that is wrong is told at once", () => {
   ]);
 });
 
-test.each<[CorsInput]>([[{}], [{ "allow-origins": [] }], [{ "allow-credentials": true }]])(
+test.each<[Partial<CorsInput>]>([[{}], [{ "allow-origins": [] }], [{ "allow-credentials": true }]])(
   "%j says nothing of who may call",
   (input) => {
     expect(messages(input)).toEqual([

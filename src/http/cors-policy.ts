@@ -5,8 +5,8 @@ export interface CorsInput {
   readonly "allow-origins"?: readonly string[] | undefined;
   readonly "allow-headers"?: readonly string[] | undefined;
   readonly "allow-methods"?: readonly string[] | undefined;
-  readonly "allow-credentials"?: boolean | undefined;
-  readonly "max-age"?: number | undefined;
+  readonly "allow-credentials": boolean;
+  readonly "max-age": number;
 }
 
 export interface CorsProblem {
@@ -17,16 +17,15 @@ export interface CorsProblem {
 }
 
 const METHODS: readonly string[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
-const MAX_AGE_SECONDS = 600;
 
-/** The policy of a block that is on, or everything that is wrong with it; decisions 1, `cors`. */
+/** The policy of a block that is on, or everything that is wrong with it. */
 export function corsPolicyOf(
   input: CorsInput,
 ): { readonly policy: CorsPolicy } | { readonly problems: readonly CorsProblem[] } {
   const origins = readList(input, "allow-origins", parseOrigin);
   const headers = readList(input, "allow-headers", parseHeader);
   const methods = readList(input, "allow-methods", parseMethod);
-  const credentials = input["allow-credentials"] ?? false;
+  const credentials = input["allow-credentials"];
   const problems = [...origins.problems, ...headers.problems, ...methods.problems];
   const anyOrigin = input["allow-origins"]?.indexOf("*") ?? -1;
   if (origins.values.length === 0 && origins.problems.length === 0) {
@@ -44,7 +43,7 @@ export function corsPolicyOf(
       headers: input["allow-headers"] === undefined || headers.values.includes("*") ? "any" : headers.values,
       methods: input["allow-methods"] === undefined || methods.values.includes("*") ? METHODS : methods.values,
       credentials,
-      maxAgeSeconds: input["max-age"] ?? MAX_AGE_SECONDS,
+      maxAgeSeconds: input["max-age"],
     },
   };
 }

@@ -1,13 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { cors } from "../config/schema/main.ts";
 import { type CorsPolicy, type CorsRequest, corsHeaders, variesByOrigin } from "./cors.ts";
 import { type CorsInput, corsPolicyOf } from "./cors-policy.ts";
 
 const EXPOSED =
   "X-Total-Count, X-Offset, X-Limit, X-Next, X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy, Retry-After, ETag, Content-Disposition";
 
-function policyOf(input: CorsInput): CorsPolicy {
-  const found = corsPolicyOf(input);
+function policyOf(input: Partial<CorsInput>): CorsPolicy {
+  const found = corsPolicyOf({ ...cors.parse({}), ...input });
   if ("problems" in found) throw new Error(JSON.stringify(found.problems));
   return found.policy;
 }

@@ -1,4 +1,4 @@
-/** Which pages of other origins may call, and how. Without one the browser lets none; decisions 1, `cors`. */
+/** Which pages of other origins may call, and how. Without one the browser lets none. */
 export interface CorsPolicy {
   /** As browsers spell them; `https://*.example.com` stands for every subdomain, `null` for pages that hide theirs. */
   readonly origins: "any" | readonly string[];
@@ -51,7 +51,7 @@ export const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 const NOTHING = { headers: [], preflight: false } as const;
 
-/** The headers that let a page read the answer. Whoever is not allowed gets none, and the browser does the rest. */
+/** The headers that let a page read the answer. A page that is not allowed gets none, and the browser blocks it. */
 export function corsHeaders(policy: CorsPolicy, request: CorsRequest): CorsHeaders {
   const { origin, method, requestMethod } = request;
   if (origin === undefined) return NOTHING;

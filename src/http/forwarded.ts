@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP, SocketAddress } from "node:net";
 
-/** The proxies whose word counts; decisions 1, `trusted-proxies`. */
+/** The proxies whose word counts. */
 export interface TrustedProxies {
   /** Entries that are no address and no network. */
   readonly problems: readonly ProxyProblem[];
@@ -20,7 +20,7 @@ export interface ProxyProblem {
 export interface Client {
   /** IPv4 where it is an IPv4 address in IPv6 clothes; empty when the connection has gone. */
   readonly address: string;
-  /** Whether nobody between the client and us, or the proxy that we trust, could listen. */
+  /** Whether the connection from the client to Eider, or to the proxy that it trusts, is encrypted. */
   readonly isSecure: boolean;
   /** The host that was asked for, as it was sent: not validated. */
   readonly host: string | undefined;
@@ -68,7 +68,7 @@ function parseNetwork(text: string): Network | undefined {
 /**
  * The client of a request. A trusted proxy is believed about the one before it: `X-Forwarded-For` is read from its end up
  * to the first address that is not trusted; of `X-Forwarded-Proto` and `X-Forwarded-Host` the last value counts, which
- * is the one of the proxy next to us. From anybody else these headers are just text; decisions 1.
+ * is the one of the proxy next to us. From any other client these headers are ignored.
  */
 export function clientOf({ socket, headers }: IncomingMessage, proxies: Pick<TrustedProxies, "isTrusted">): Client {
   const peer = peerAddress(socket.remoteAddress ?? "");

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerOptions, ty
 import type { AddressInfo, Socket } from "node:net";
 import type { ConnectionLimit } from "./connection-limit.ts";
 import { type Connections, openConnections } from "./connections.ts";
-import { refusalOf, refusalText, statusOfError, statusOfHead } from "./refusal.ts";
+import { rejectionOf, rejectionText, statusOfError, statusOfHead } from "./rejection.ts";
 import { createTlsServer, type TlsOptions, type TlsServer } from "./tls-server.ts";
 
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -94,36 +94,36 @@ export async function listen(options: {
     if (closing) response.shouldKeepAlive = false;
     const status = statusOfHead(request);
     if (status === undefined) options.handle(request, response);
-    else refuseRequest(request, response, status);
+    else rejectRequest(request, response, status);
   }
   /** Refuses a request for its head. What its parser says of the body does not matter any more. */
-  function refuseRequest({ socket }: IncomingMessage, response: ServerResponse, status: number): void {
-    refused.add(socket);
-    const { headers, body } = refusalOf(status);
+  function rejectRequest({ socket }: IncomingMessage, response: ServerResponse, status: number): void {
+    rejected.add(socket);
+    const { headers, body } = rejectionOf(status);
     response.writeHead(status, headers).end(body);
   }
   const tls = options.tls && (await createTlsServer(options.tls, settings, answer));
   const server: Server = tls?.server ?? createServer(settings, answer);
   server.on(tls === undefined ? "connection" : "secureConnection", connections.add);
-  const refused = new WeakSet<Socket>();
+  const rejected = new WeakSet<Socket>();
   tls?.server.prependListener("tlsClientError", (_error, socket) => {
     // Without keys there is no way to answer. Node tells of it as a clientError, too.
-    refused.add(socket);
+    rejected.add(socket);
     socket.destroy();
   });
   server.on("clientError", (error, socket: Socket) => {
     // Whatever follows what was malformed is malformed as well, and is heard of here.
-    if (refused.has(socket)) return;
-    refused.add(socket);
-    refuseAfter([...open], socket, () => refuse(socket, statusOfError(error), connections));
+    if (rejected.has(socket)) return;
+    rejected.add(socket);
+    rejectAfter([...open], socket, () => rejectConnection(socket, statusOfError(error), connections));
   });
   server.on("connect", (_request, socket: Socket) => {
     // Node has detached from this connection: nothing else reads it or handles its errors.
     socket.on("error", () => {});
-    refuse(socket.resume(), 405, connections);
+    rejectConnection(socket.resume(), 405, connections);
   });
   server.on("checkExpectation", (request, response) => {
-    if (connections.begin(request)) refuseRequest(request, response, 417);
+    if (connections.begin(request)) rejectRequest(request, response, 417);
   });
   await new Promise<void>((resolve, reject) => {
     // Stays: later errors are of connections that could not be accepted.
@@ -140,9 +140,9 @@ export async function listen(options: {
     closing = true;
     clearInterval(stalled);
     tls?.leaveFiles();
-    // Whoever is told so opens a new connection next time, elsewhere.
+    // Clients then open a new connection for the next request, to another instance.
     for (const response of open) response.shouldKeepAlive = false;
-    // One that has begun to ask is heard.
+    // A request that has begun is still read.
     connections.destroySilent();
   });
 }
@@ -176,18 +176,18 @@ function listenerOf(server: Server, { tls, open }: Listening, beginClosing: () =
 }
 
 /** Refuses what came after the requests that are still being answered, when they have been. */
-function refuseAfter(open: readonly ServerResponse[], socket: Socket, refuseNow: () => void): void {
+function rejectAfter(open: readonly ServerResponse[], socket: Socket, rejectNow: () => void): void {
   const pending = open.filter(({ req, writableFinished }) => req.socket === socket && !writableFinished);
   const last = pending.at(-1);
-  if (last?.req.complete === true) last.once("finish", refuseNow);
+  if (last?.req.complete === true) last.once("finish", rejectNow);
   // The body of a request that is being answered already: another answer would look like a part of it.
   else if (pending.length > 1 || last?.headersSent === true) socket.destroy();
-  else refuseNow();
+  else rejectNow();
 }
 
 /** Answers what never became a request, and closes. */
-function refuse(socket: Socket, status: number, connections: Connections): void {
-  if (socket.writable) socket.write(refusalText(status));
+function rejectConnection(socket: Socket, status: number, connections: Connections): void {
+  if (socket.writable) socket.write(rejectionText(status));
   connections.closeSoon(socket);
 }
 

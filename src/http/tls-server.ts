@@ -38,7 +38,7 @@ export async function createTlsServer(
       ...settings,
       ...certificate.options(),
       handshakeTimeout: tls.handshakeTimeoutMs ?? HANDSHAKE_TIMEOUT_MS,
-      // As in Node's server for plain HTTP: whoever has said everything still hears what is wrong with it.
+      // As in Node's server for plain HTTP: a client that has closed its side still gets the error.
       allowHalfOpen: true,
     },
     answer,

@@ -1,5 +1,5 @@
 import { oneLine } from "../config/problem.ts";
-import type { LogLevel } from "../config/project.ts";
+import type { LogLevel } from "../config/schema/main.ts";
 import type { ServiceEvent } from "../events.ts";
 import { logMessage } from "../failure.ts";
 import { printable } from "../printable.ts";

@@ -13,7 +13,7 @@ export interface Page {
   readonly offset: number;
 }
 
-/** The two parameters that every read takes, declared or not. Spec 2.2. */
+/** The two parameters that every read takes, declared or not. */
 export const pageFields = ["limit", "offset"] as const;
 export type PageField = (typeof pageFields)[number];
 
@@ -23,7 +23,7 @@ export function isPageField(name: string): name is PageField {
 
 const DIGITS = /^[0-9]+$/;
 
-/** What is wrong with the text of a `limit` or `offset`, if anything: plain digits only. decisions.md 5. */
+/** What is wrong with the text of a `limit` or `offset`, if anything: plain digits only. */
 export function pageProblem(field: PageField, text: string, rules: PageRules): string | undefined {
   const value = parseInt64(text);
   if (value === undefined) return "Invalid integer value";

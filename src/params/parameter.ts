@@ -2,7 +2,7 @@ import type { SqlType } from "../sql/statement.ts";
 
 export const locations = ["query", "path", "header", "body"] as const;
 
-/** Where a request carries a parameter. Spec 2.2. */
+/** Where a request carries a parameter. */
 export type ParameterLocation = (typeof locations)[number];
 
 /** What a validator makes of a text: the value in the form in which it is bound, or the message for the client. */
@@ -10,7 +10,7 @@ export type Checked =
   | { readonly ok: true; readonly value: string | bigint | boolean }
   | { readonly ok: false; readonly message: string };
 
-/** One compiled validator. It answers for itself: nobody else asks which type it is. Spec 2.3. */
+/** One compiled validator. No other code depends on its type. */
 export interface Validator {
   readonly type: string;
   readonly databaseType: (text: string) => SqlType;
@@ -24,7 +24,7 @@ export interface Validator {
   checkElsewhere?(text: string): Promise<Checked> | undefined;
 }
 
-/** One declared request parameter. Spec 2.2. */
+/** One declared request parameter. */
 export interface Parameter {
   readonly name: string;
   readonly in: ParameterLocation;
@@ -60,7 +60,7 @@ export interface ParamValue {
 /** Validated values after defaults. An absent name is not set. */
 export type Params = ReadonlyMap<string, ParamValue>;
 
-/** The header that carries a field: `x_user_region` comes as `X-User-Region`. Lower case, as in RawParams. Spec 2.2. */
+/** The header that carries a field: `x_user_region` comes as `X-User-Region`. Lower case, as in RawParams. */
 export function headerName(fieldName: string): string {
   return fieldName.toLowerCase().replaceAll("_", "-");
 }

@@ -38,7 +38,7 @@ const page = { paginated: true, defaultPageSize: 100, maxPageSize: 1000 };
 
 function validate(declared: readonly Parameter[], sent: Sent, rules: Partial<ParamRules> = {}) {
   const validated = validateParams(declared, send(sent), {
-    refusesUnknown: false,
+    rejectsUnknown: false,
     skipValidatorsBut: undefined,
     page,
     ...rules,
@@ -158,7 +158,7 @@ describe("undeclared parameters", () => {
 
   test("are refused last where the endpoint says so, one entry for each name", () => {
     const unknown = "Unknown parameter not defined in endpoint configuration";
-    expect(validate(declared, { ...sent, header: { z: "1" }, path: { p: "1" } }, { refusesUnknown: true })).toEqual({
+    expect(validate(declared, { ...sent, header: { z: "1" }, path: { p: "1" } }, { rejectsUnknown: true })).toEqual({
       errors: ["b: Required field is missing", `x: ${unknown}`, `a: ${unknown}`, `y: ${unknown}`, `limit: ${unknown}`],
     });
   });
@@ -223,7 +223,7 @@ describe("limit and offset", () => {
   test("one list: declared in order, then limit and offset, then unknown", () => {
     const declared = [declare("a", { validators: [int] }), declare("offset"), declare("z", { validators: [int] })];
     const query = { x: "1", limit: "-1", z: "z", offset: "-1", a: "a" };
-    expect(validate(declared, { query }, { refusesUnknown: true })).toEqual({
+    expect(validate(declared, { query }, { rejectsUnknown: true })).toEqual({
       errors: [
         "a: Invalid integer value",
         "offset: Integer is less than the minimum allowed value",

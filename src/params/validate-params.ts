@@ -15,7 +15,7 @@ import {
 /** What an endpoint asks of its parameters beyond their own rules. */
 export interface ParamRules {
   /** `request-fields-validation: true`, and every MCP tool. */
-  readonly refusesUnknown: boolean;
+  readonly rejectsUnknown: boolean;
   /** `validate-before-write: false`: only the fixed lists of these parameters hold. */
   readonly skipValidatorsBut: ReadonlySet<string> | undefined;
   /** Absent for a write: there `limit` and `offset` are names like any other. */
@@ -35,12 +35,12 @@ const MISSING: CheckedText = { ok: false, message: "Required field is missing" }
 const WRONG_KIND: CheckedText = { ok: false, message: "Invalid string format" };
 export const UNKNOWN_PARAMETER = "Unknown parameter not defined in endpoint configuration";
 
-/** Query parameters that need no declaration. decisions.md 3. */
+/** Query parameters that need no declaration. */
 const ALWAYS_ALLOWED: ReadonlySet<string> = new Set([...pageFields, "format"]);
 
 /**
  * Raw input to typed values, or every field that is wrong: declared ones in their order, then `limit` and `offset`
- * where they are not declared, then what was found before, then names that nobody declared. Spec 2.2, 2.3, 7.
+ * where they are not declared, then what was found before, then names that are not declared.
  */
 export function validateParams(declared: readonly Parameter[], raw: RawParams, rules: ParamRules): Validated {
   const params = new Map<string, ParamValue>();
@@ -60,7 +60,7 @@ export function validateParams(declared: readonly Parameter[], raw: RawParams, r
     page = readPage(limit ?? params.get("limit")?.text, offset ?? params.get("offset")?.text, rules.page);
   }
   for (const found of rules.found ?? []) if (!errors.some(({ field }) => field === found.field)) errors.push(found);
-  if (rules.refusesUnknown) addUnknown(errors, declared, raw);
+  if (rules.rejectsUnknown) addUnknown(errors, declared, raw);
   return errors.length > 0 ? { ok: false, errors } : { ok: true, params, page };
 }
 

@@ -1,4 +1,4 @@
-/** A rate-limit block that is on. Spec 2.5. */
+/** A rate-limit block that is on. */
 export interface RateLimitPolicy {
   readonly max: number;
   readonly intervalSeconds: number;

@@ -31,7 +31,7 @@ async function takes(count: number, { name = "GET /x", limit = policy, who = ali
 
 const allowed = (states: readonly RateState[]): number => states.filter((state) => state.allowed).length;
 
-test("exactly max calls are allowed in an interval (spec 2.5)", async () => {
+test("exactly max calls are allowed in an interval", async () => {
   const states = await takes(5);
   expect(states.map((state) => [state.allowed, state.remaining])).toEqual([
     [true, 2],
@@ -184,7 +184,7 @@ test("any calls at any times are answered as a model of fixed windows answers th
   );
 });
 
-test("what answers say of the limit (decisions 9)", () => {
+test("what answers say of the limit", () => {
   const state: RateState = {
     allowed: true,
     limit: 10,

@@ -6,8 +6,6 @@ import type { RateLimitPolicy } from "./policy.ts";
 import { openRedisCounter } from "./redis-counter.ts";
 import { parseStoreAddress } from "./store-address.ts";
 
-export type { RateLimitPolicy } from "./policy.ts";
-
 /** Where a caller stands with one limit. */
 export interface RateState {
   readonly allowed: boolean;

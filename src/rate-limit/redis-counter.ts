@@ -6,7 +6,7 @@ import type { Count, Counter } from "./counter.ts";
 import type { StoreAddress } from "./store-address.ts";
 
 export interface RedisCounterOptions {
-  /** Counts while the store is down: nobody is ever unlimited. */
+  /** Counts while the store is down: limits always hold. */
   readonly memory: Counter;
   readonly report: Report;
   readonly patienceMs: number;
@@ -84,7 +84,7 @@ export function openRedisCounter(address: StoreAddress, options: RedisCounterOpt
     client.on("error", (error: unknown) => {
       trouble ??= error;
     });
-    // Servers and proxies cut what has been idle: only one that cannot be reached anew is down.
+    // Servers and proxies close idle connections: the store is down only when it cannot be reached again.
     client.on("close", () => (standing === "up" ? isOpening() : isNowDown(trouble)));
     client.on("end", () => isNowDown(trouble));
     client.on("ready", () => void tryOut(connection, trouble));
@@ -124,7 +124,7 @@ export function openRedisCounter(address: StoreAddress, options: RedisCounterOpt
   };
 }
 
-/** Nobody can tell what would still come over a connection that failed. One that is not ready is on its way already. */
+/** Late responses may still arrive on a connection that failed. One that is not ready is reconnecting already. */
 function reconnect(client: Redis): void {
   if (client.status === "ready") client.disconnect(true);
 }

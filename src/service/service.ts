@@ -130,7 +130,7 @@ async function openState(project: Project, compiled: CompiledProject, standing: 
     return { service: undefined, problems, unreachable };
   }
   problems.push(...opened.problems);
-  const trials = compiled.refreshes.map(({ trial, problems: found }) => ({ endpoint: trial, problems: found }));
+  const trials = compiled.refreshes.map(({ endpoint, problems: found }) => ({ endpoint, problems: found }));
   await engine.lock(settableBy(project, engineType.dialect));
   const verified = await verifyAll([...compiled.endpoints, ...trials], engine, sources);
   problems.push(...verified.problems);

@@ -38,13 +38,13 @@ export async function openObservability(
   first: Service,
   { report, now, isDev }: ObservabilityOptions,
 ): Promise<Observability> {
-  const { observation, log } = first.project.main;
+  const { observability, log } = first.project.main;
   let service = first;
   let isDraining = false;
   // Nothing is counted where nothing serves it.
-  const isServed = isDev || observation.admin !== undefined || observation.metrics?.onRest === true;
-  const metrics = observation.metrics !== undefined && isServed ? openMetrics(now) : undefined;
-  const tracing = observation.tracing && (await openTracing(observation.tracing, { report }));
+  const isServed = isDev || observability.admin !== undefined || observability.metrics?.onRest === true;
+  const metrics = observability.metrics !== undefined && isServed ? openMetrics(now) : undefined;
+  const tracing = observability.tracing && (await openTracing(observability.tracing, { report }));
   const queries = openQueryLog(first.project, report);
   const heartbeats = openHeartbeats(heartOf(first), { after: afterMs, now: () => performance.now(), report });
   metrics?.use(first, heartbeats);
@@ -73,8 +73,8 @@ export async function openObservability(
       cancelAll() {},
       endStreams() {},
     },
-    rest: { admin: observation.admin === undefined ? { metrics, heartbeats } : "elsewhere", sendsServerTiming },
-    admin: observation.admin && { ...observation.admin, handle },
+    rest: { admin: observability.admin === undefined ? { metrics, heartbeats } : "elsewhere", sendsServerTiming },
+    admin: observability.admin && { ...observability.admin, handle },
     watchProcess: () => metrics?.watchProcess(),
     async close() {
       heartbeats.stop();
@@ -91,6 +91,6 @@ function heartOf(service: Service): Heart {
       const heartbeat = project.endpoints[index]?.heartbeat;
       return heartbeat === undefined ? [] : { endpoint, heartbeat };
     }),
-    intervalMs: project.main.observation.heartbeatMs,
+    intervalMs: project.main.observability.heartbeatMs,
   };
 }

@@ -204,9 +204,9 @@ function changedAtStart(before: MainConfig, after: MainConfig): readonly string[
     "enforce-https": main.access.https,
     audit: main.access.audit,
     log: main.log,
-    admin: main.observation.admin,
-    metrics: main.observation.metrics,
-    tracing: main.observation.tracing,
+    admin: main.observability.admin,
+    metrics: main.observability.metrics,
+    tracing: main.observability.tracing,
     "mcp.port": main.mcp && [main.mcp.host, main.mcp.port],
   });
   const old = parts(before);

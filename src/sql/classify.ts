@@ -44,7 +44,7 @@ function effectOf(words: readonly string[], temporary: Set<string>): StatementEf
   if ((verb === "SET" || verb === "RESET") && words[1] === "VARIABLE") return READS;
   if (verb === "CREATE") {
     const rest = words.slice(words[1] === "OR" ? 3 : 1);
-    // A secret is everybody's, a temporary one too.
+    // A secret is shared by all connections, a temporary one too.
     if ((rest[0] === "TEMP" || rest[0] === "TEMPORARY") && rest[1] !== "SECRET") {
       const name = rest.slice(2).find((word) => !["IF", "NOT", "EXISTS"].includes(word));
       if (name !== undefined) temporary.add(name);

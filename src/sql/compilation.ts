@@ -1,5 +1,4 @@
 import type { Dialect } from "./dialect.ts";
-import type { InnerState } from "./inner-sql.ts";
 import type { TemplateScope } from "./scope.ts";
 import { BARE, type Mode, type StringStyle } from "./sql-lexer.ts";
 import type { ClientRef, LiteralPart, Piece, TemplateProblem } from "./template.ts";
@@ -26,6 +25,12 @@ export interface OpenString extends OpenQuotes {
   /** It is the first thing in its parentheses. */
   readonly opensCall: boolean;
 }
+
+/**
+ * Where in the SQL that a function will run (`postgres_query('pg', 'SELECT ...')`) its text has come to: between tokens, inside
+ * quotes or a comment. Unknown counts as between tokens, and lasts.
+ */
+export type InnerState = "bare" | "'" | '"' | "--" | "/*" | "unknown";
 
 /** A parenthesis that is open, and the function before it (lower case), if any. */
 export interface OpenCall {

@@ -9,7 +9,7 @@ export type FunctionRole =
   | { readonly kind: "name" }
   /** They hold SQL that is run, by this database or by another one. */
   | { readonly kind: "sql"; readonly quoting: RemoteQuoting; readonly runsIn: "this-database" | "another-database" }
-  /** Nobody has looked at it: a table function, or one of an unknown extension. */
+  /** Its effect is not known: a table function, or one of an unknown extension. */
   | { readonly kind: "unknown" };
 
 /** How string literals are written in SQL for the other side. */

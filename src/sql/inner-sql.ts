@@ -1,11 +1,5 @@
-import type { Compilation, OpenCall } from "./compilation.ts";
+import type { Compilation, InnerState, OpenCall } from "./compilation.ts";
 import type { RemoteQuoting } from "./function-role.ts";
-
-/**
- * Where in the SQL that a function will run (`postgres_query('pg', 'SELECT ...')`) its text has come to: between tokens, inside
- * quotes or a comment. Unknown counts as between tokens, and lasts.
- */
-export type InnerState = "bare" | "'" | '"' | "--" | "/*" | "unknown";
 
 /** The innermost call around this place that takes SQL, and how that is quoted. */
 function sqlCallAround({

@@ -3,7 +3,7 @@ import { type FunctionRole, stricter } from "./function-role.ts";
 import { literalMacro } from "./template.ts";
 import { type WholeToken, wholeTokens } from "./whole-tokens.ts";
 
-/** A macro or view that somebody made: what it does is what its text does. Names in lower case. */
+/** A macro or view that a user created: what it does is what its text does. Names in lower case. */
 export interface MadeFunction {
   readonly name: string;
   /** None for a view. */
@@ -14,7 +14,7 @@ export interface MadeFunction {
 /** What a database holds beyond the functions that the dialect knows by name. */
 export interface MadeFunctions {
   readonly made: readonly MadeFunction[];
-  /** Functions that nobody has looked at. */
+  /** Functions whose effect is not known. */
   readonly unknown: readonly string[];
 }
 

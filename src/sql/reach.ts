@@ -88,7 +88,7 @@ function powerOf(verb: string, others: readonly string[]): Reach["power"] | unde
   switch (verb) {
     case "SET":
     case "RESET":
-      // Gone with the connection, which nobody else gets.
+      // It ends with the connection, which is not used again.
       return second === "VARIABLE" ? undefined : "set";
     case "PRAGMA":
       return TELLING_PRAGMAS.has(second) ? undefined : (PRAGMAS.get(second) ?? "set");

@@ -23,7 +23,7 @@ interface Draft {
   sql: string;
   values: BoundValue[];
   blank: boolean;
-  /** What was added last, and whether it was a placeholder. The SQL itself is looked at by nobody while it grows. */
+  /** What was added last, and whether it was a placeholder. The SQL itself is not read while it grows. */
   tail: string;
   isBound: boolean;
 }
@@ -166,7 +166,7 @@ function compose(parts: readonly LiteralPart[], lookup: Lookup): string {
 const BREAKS_OUT = /['"`\\;\0]|--|\/\*/;
 const ONE_WORD = /^(?:[\w.\u0080-\uffff]*|[+-]\d+(?:\.\d+)?)$/;
 
-/** Text that could change SQL which somebody else will run does not get there. */
+/** Rejects text that could change SQL which another database will run. */
 function checkRemote(text: string, place: RemotePlace, ref: ClientRef): void {
   if (!isHarmless(text, place)) refuse(ref, "Potential SQL injection detected");
 }

@@ -1,6 +1,6 @@
 import type { ClientRef, ValueTraits } from "./template.ts";
 
-/** The variables of `auth`; spec 2.10. */
+/** The variables of `auth`. */
 export const authVariables = ["username", "email", "roles", "type", "authenticated", "groups"] as const;
 
 /** The names that a template may use, known when it is compiled. */
@@ -13,7 +13,7 @@ export interface TemplateScope {
   readonly cache: ReadonlyMap<string, string>;
   /** What of `cache` depends on the snapshot. `enum`: a name of ours that may be inlined. */
   readonly lateCache?: ReadonlyMap<string, ValueTraits>;
-  /** A refresh is nobody's call: it has no `params` and no `auth`. */
+  /** A refresh runs outside a request: it has no `params` and no `auth`. */
   readonly isRefresh?: boolean;
   readonly environment: (name: string) => { readonly value: string } | "unlisted" | "unset";
 }
@@ -34,7 +34,7 @@ export function resolveName(name: string, scope: TemplateScope): Resolved {
   const root = dot < 0 ? name : name.slice(0, dot);
   const rest = dot < 0 ? "" : name.slice(dot + 1);
   if (scope.isRefresh === true && rest !== "" && (root === "params" || root === "auth")) {
-    const message = `'${name}': a refresh is nobody's call, so there are no params and no auth; use cache., conn. or env.`;
+    const message = `'${name}': params and auth are unavailable in a refresh; use cache., conn. or env.`;
     return { kind: "unknown", message };
   }
   if (rest !== "") {

@@ -14,7 +14,7 @@ export interface ClientRef {
  */
 export type ValueTraits = "enum" | "scalar" | "typed" | "text";
 
-/** How careful to be with a value that lands in SQL for somebody else; decisions 4, second-order SQL. */
+/** How to check a value that becomes part of SQL for another database. */
 export type RemotePlace = "inside-quotes" | "bare" | "quoted-for-it";
 
 export type LiteralPart =

@@ -11,7 +11,7 @@ export type ValuePlace =
   | { readonly kind: "option"; readonly function: string }
   /** It names a table, a column, a sequence, a setting or a variable. */
   | { readonly kind: "name"; readonly function: string }
-  /** It goes to a function that nobody has looked at. */
+  /** It goes to a function whose effect is not known. */
   | { readonly kind: "unknown"; readonly function: string }
   /** It becomes part of SQL. */
   | {

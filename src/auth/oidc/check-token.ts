@@ -28,7 +28,7 @@ export function refused(failure: Failure): CheckedToken & { readonly kind: "refu
 export const unauthorized = refused({ kind: "unauthorized", scheme: "bearer" });
 export const providerDown = refused({ kind: "provider-down" });
 
-/** Verifies signed tokens with the keys of a provider. Nothing in a token chooses whom we ask. Spec 5.3; decisions 9. */
+/** Verifies signed tokens with the keys of a provider. Nothing in a token chooses whom we ask. */
 export function openTokenCheck(policy: OidcPolicy, provider: Provider, now: () => number): CheckToken {
   function accept({ claims, key }: Signed, { metadata }: ProviderState): CheckedToken {
     const until = holdsUntil(policy, claims, { issuer: metadata.issuer, now: now() });

@@ -4,7 +4,7 @@ import { isForApis, isNumericDate } from "../token-claims.ts";
 import { isObject, type JsonObject, member, textMember } from "./json.ts";
 import { isTenantId, TENANT } from "./metadata.ts";
 
-/** Until when a token holds, in milliseconds; undefined when it does not. Spec 5.3. */
+/** Until when a token holds, in milliseconds; undefined when it does not. */
 export function holdsUntil(
   policy: OidcPolicy,
   claims: JsonObject,
@@ -20,7 +20,7 @@ export function holdsUntil(
   return (exp + skew) * 1000;
 }
 
-/** Who it is; undefined when the token does not say, or says it in a way that nobody can read. Spec 5.3. */
+/** The identity; undefined when the token has none, or one that cannot be read. */
 export function identityFrom(policy: OidcPolicy, claims: JsonObject): Identity | undefined {
   const username = textMember(claims, policy.usernameClaim);
   const email = member(claims, policy.emailClaim);
@@ -28,7 +28,7 @@ export function identityFrom(policy: OidcPolicy, claims: JsonObject): Identity |
   const groups = texts(member(claims, policy.groupsClaim));
   if (username === undefined || roles === undefined || groups === undefined) return undefined;
   if (email !== undefined && typeof email !== "string") return undefined;
-  // Anybody can sign up with the address of somebody else: until it is verified it is nobody's name.
+  // A user can sign up with the address of another: until it is verified it identifies no one.
   if (policy.usernameClaim === "email" && member(claims, "email_verified") === false) return undefined;
   return identityOf({ type: "oidc", username, email: email === "" ? undefined : email, roles, groups });
 }

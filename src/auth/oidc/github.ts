@@ -1,5 +1,6 @@
 import { errorMessage } from "../../error-message.ts";
 import type { Report } from "../../events.ts";
+import { openDependency } from "../dependency.ts";
 import type { OidcPolicy } from "../policy.ts";
 import { type CheckedToken, type CheckToken, providerDown, refused, unauthorized } from "./check-token.ts";
 import { identityFrom } from "./claims.ts";
@@ -9,18 +10,16 @@ import type { Reply, Requests } from "./requests.ts";
 /** Enough for honest callers; a flood of made-up tokens is not handed on to GitHub. */
 const CHECKS_AT_ONCE = 32;
 
-/** GitHub signs no tokens: its API is asked whose one is. Spec 5.3; decisions 9. */
+/** GitHub signs no tokens: its API is asked whose one is. */
 export function openGithubCheck(
   policy: OidcPolicy,
   { requests, report }: { readonly requests: Requests; readonly report: Report },
 ): CheckToken {
-  const part = `oidc provider ${policy.issuerUrl}`;
+  const dependency = openDependency(`oidc provider ${policy.issuerUrl}`, report);
   let running = 0;
-  let down = false;
 
   function fail(reason: string): CheckedToken {
-    if (!down) report({ kind: "part-down", part, message: `${reason}; callers with tokens get 503 until it is back` });
-    down = true;
+    dependency.down(`${reason}; clients with tokens get 503 until it is back`);
     return providerDown;
   }
 
@@ -33,8 +32,7 @@ export function openGithubCheck(
       return fail(errorMessage(error));
     }
     if (isTrouble(reply)) return fail(`${policy.issuerUrl}/user answers with status ${reply.status}`);
-    if (down) report({ kind: "part-up", part });
-    down = false;
+    dependency.up();
     const user = reply.status === 200 ? parseObject(reply.text) : undefined;
     const identity = user && identityFrom(policy, user);
     if (identity === undefined) return unauthorized;

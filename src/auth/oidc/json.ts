@@ -1,4 +1,4 @@
-/** An object out of JSON that somebody else wrote: nothing is known of its members. */
+/** An object out of JSON from another system: nothing is known of its members. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Undefined when it is not JSON, or not an object. */

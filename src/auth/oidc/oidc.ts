@@ -5,8 +5,8 @@ import type { OidcPolicy } from "../policy.ts";
 import { type CheckedToken, openTokenCheck, refused, unauthorized } from "./check-token.ts";
 import { openGithubCheck } from "./github.ts";
 import { openProvider } from "./provider.ts";
-import { openRemembered } from "./remembered.ts";
 import { openRequests } from "./requests.ts";
+import { openTokenCache } from "./token-cache.ts";
 import { openTokenExchange, type TokenExchange } from "./token-exchange.ts";
 
 export interface OidcOptions {
@@ -29,33 +29,33 @@ export interface OidcAuthenticator extends Authenticator {
 const MAX_TOKEN = 16 * 1024;
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 
-/** Type oidc at work. The provider is not asked before the first token comes. Spec 5.3; decisions 9. */
+/** Type oidc at work. The provider is not asked before the first token comes. */
 export function openOidc(policy: OidcPolicy, { fetch, now, ...options }: OidcOptions): OidcAuthenticator {
   let closed = false;
-  // What fails because we end it is no news.
+  // Failures caused by our own shutdown are not reported.
   const report: Report = (event) => closed || options.report(event);
   const requests = openRequests(fetch);
   const provider = openProvider(policy, { requests, now, report });
   const isGithub = policy.provider === "github";
-  const check = isGithub ? openGithubCheck(policy, { requests, report }) : openTokenCheck(policy, provider, now);
-  const remembered = openRemembered(now);
+  const checkToken = isGithub ? openGithubCheck(policy, { requests, report }) : openTokenCheck(policy, provider, now);
+  const tokens = openTokenCache(now);
   const warnOfComma = openCommaWarning(report);
   const running = new Map<string, Promise<Authenticated>>();
 
-  async function look(name: string, token: string): Promise<Authenticated> {
+  async function check(key: string, token: string): Promise<Authenticated> {
     let checked: CheckedToken;
     try {
-      checked = await check(token);
+      checked = await checkToken(token);
     } catch {
       // Not the token's fault: the check itself is broken.
       return refused({ kind: "internal" });
     } finally {
-      running.delete(name);
+      running.delete(key);
     }
     if (checked.kind === "refused") return checked;
     warnOfComma(checked.identity);
     const answer: Authenticated = { kind: "identity", identity: checked.identity };
-    remembered.keep(name, { answer, until: checked.until, isCurrent: checked.isCurrent });
+    tokens.set(key, { answer, until: checked.until, isCurrent: checked.isCurrent });
     return answer;
   }
 
@@ -63,12 +63,12 @@ export function openOidc(policy: OidcPolicy, { fetch, now, ...options }: OidcOpt
     authenticate({ authorization }) {
       const token = bearerToken(authorization);
       if (token === undefined) return unauthorized;
-      const name = remembered.nameOf(token);
-      const known = remembered.find(name) ?? running.get(name);
+      const key = tokens.keyOf(token);
+      const known = tokens.get(key) ?? running.get(key);
       if (known !== undefined) return known;
-      // Whoever shows the same token meanwhile waits for the same answer.
-      const answer = look(name, token);
-      running.set(name, answer);
+      // Concurrent requests with the same token share one check.
+      const answer = check(key, token);
+      running.set(key, answer);
       return answer;
     },
     exchange: openTokenExchange(policy, { requests, provider, report }),

@@ -1,18 +1,12 @@
 import { expect, test } from "vitest";
+import { oidc } from "../../config/schema/auth.ts";
 import { oidcProviders } from "../policy.ts";
 import { type OidcSettings, oidcPolicyOf } from "./presets.ts";
 
-const settings = (changes: Partial<OidcSettings>): OidcSettings => ({
-  provider: "generic",
-  clientId: "client",
-  audiences: [],
-  clientCredentials: false,
-  refreshTokens: false,
-  ...changes,
-});
+const settings = (changes: Partial<OidcSettings>): OidcSettings => oidc.parse({ "client-id": "client", ...changes });
 
-test("what is not written has the defaults of spec 5.3", () => {
-  expect(oidcPolicyOf(settings({ issuerUrl: "https://id.test/realm" }))).toEqual({
+test("what is not written has its default", () => {
+  expect(oidcPolicyOf(settings({ "issuer-url": "https://id.test/realm" }))).toEqual({
     problems: [],
     policy: {
       kind: "oidc",
@@ -38,21 +32,21 @@ test("what is not written has the defaults of spec 5.3", () => {
 test("what is written wins", () => {
   const { policy } = oidcPolicyOf(
     settings({
-      provider: "keycloak",
+      "provider-type": "keycloak",
       domain: "id.acme.com",
       realm: "staff",
-      clientSecret: "s",
-      audiences: ["api"],
-      verifyExpiration: false,
-      clockSkewSeconds: 0,
-      usernameClaim: "u",
-      emailClaim: "e",
-      rolesClaim: "r",
-      groupsClaim: "g",
+      "client-secret": "s",
+      "allowed-audiences": ["api"],
+      "verify-expiration": false,
+      "clock-skew-seconds": 0,
+      "username-claim": "u",
+      "email-claim": "e",
+      "roles-claim": "r",
+      "groups-claim": "g",
       scopes: [],
-      jwksCacheHours: 2,
-      clientCredentials: true,
-      refreshTokens: true,
+      "jwks-cache-hours": 2,
+      "enable-client-credentials": true,
+      "enable-refresh-tokens": true,
     }),
   );
   expect(policy).toMatchObject({
@@ -72,33 +66,41 @@ test("what is written wins", () => {
 });
 
 test.each<[Partial<OidcSettings>, string, string]>([
-  [{ provider: "google" }, "https://accounts.google.com", "email"],
-  [{ provider: "microsoft", tenant: "common" }, "https://login.microsoftonline.com/common/v2.0", "preferred_username"],
+  [{ "provider-type": "google" }, "https://accounts.google.com", "email"],
   [
-    { provider: "microsoft", tenant: "acme.onmicrosoft.com" },
+    { "provider-type": "microsoft", tenant: "common" },
+    "https://login.microsoftonline.com/common/v2.0",
+    "preferred_username",
+  ],
+  [
+    { "provider-type": "microsoft", tenant: "acme.onmicrosoft.com" },
     "https://login.microsoftonline.com/acme.onmicrosoft.com/v2.0",
     "preferred_username",
   ],
-  [{ provider: "keycloak", domain: "kc", realm: "a b" }, "https://kc/realms/a%20b", "preferred_username"],
+  [{ "provider-type": "keycloak", domain: "kc", realm: "a b" }, "https://kc/realms/a%20b", "preferred_username"],
   [
-    { provider: "keycloak", domain: "id.acme.com:8443", realm: "staff" },
+    { "provider-type": "keycloak", domain: "id.acme.com:8443", realm: "staff" },
     "https://id.acme.com:8443/realms/staff",
     "preferred_username",
   ],
-  [{ provider: "auth0", domain: "acme" }, "https://acme.auth0.com/", "email"],
-  [{ provider: "auth0", domain: "acme.eu.auth0.com" }, "https://acme.eu.auth0.com/", "email"],
-  [{ provider: "okta", domain: "acme" }, "https://acme.okta.com", "preferred_username"],
-  [{ provider: "okta", domain: "login.acme.com" }, "https://login.acme.com", "preferred_username"],
-  [{ provider: "github" }, "https://api.github.com", "login"],
+  [{ "provider-type": "auth0", domain: "acme" }, "https://acme.auth0.com/", "email"],
+  [{ "provider-type": "auth0", domain: "acme.eu.auth0.com" }, "https://acme.eu.auth0.com/", "email"],
+  [{ "provider-type": "okta", domain: "acme" }, "https://acme.okta.com", "preferred_username"],
+  [{ "provider-type": "okta", domain: "login.acme.com" }, "https://login.acme.com", "preferred_username"],
+  [{ "provider-type": "github" }, "https://api.github.com", "login"],
   // The address that is written wins over the preset and needs none of its placeholders.
   [
-    { provider: "okta", issuerUrl: "https://acme.okta.com/oauth2/default" },
+    { "provider-type": "okta", "issuer-url": "https://acme.okta.com/oauth2/default" },
     "https://acme.okta.com/oauth2/default",
     "preferred_username",
   ],
-  [{ provider: "auth0", domain: "x", issuerUrl: "https://login.acme.com" }, "https://login.acme.com/", "email"],
-  [{ issuerUrl: "https://id.test//" }, "https://id.test", "sub"],
-  [{ issuerUrl: "https://id.test/a/.well-known/openid-configuration" }, "https://id.test/a", "sub"],
+  [
+    { "provider-type": "auth0", domain: "x", "issuer-url": "https://login.acme.com" },
+    "https://login.acme.com/",
+    "email",
+  ],
+  [{ "issuer-url": "https://id.test//" }, "https://id.test", "sub"],
+  [{ "issuer-url": "https://id.test/a/.well-known/openid-configuration" }, "https://id.test/a", "sub"],
 ])("%j: issuer %s, user name from %s", (changes, issuerUrl, usernameClaim) => {
   const { policy, problems } = oidcPolicyOf(settings(changes));
   expect(problems).toEqual([]);
@@ -106,44 +108,47 @@ test.each<[Partial<OidcSettings>, string, string]>([
 });
 
 test("Keycloak's roles are where it puts them, until somebody says otherwise", () => {
-  const keycloak: Partial<OidcSettings> = { provider: "keycloak", domain: "kc", realm: "r" };
+  const keycloak: Partial<OidcSettings> = { "provider-type": "keycloak", domain: "kc", realm: "r" };
   expect(oidcPolicyOf(settings(keycloak)).policy?.roleClaimPath).toBe("realm_access.roles");
-  expect(oidcPolicyOf(settings({ ...keycloak, rolesClaim: "roles" })).policy?.roleClaimPath).toBeUndefined();
-  expect(oidcPolicyOf(settings({ ...keycloak, roleClaimPath: "a.b" })).policy?.roleClaimPath).toBe("a.b");
+  expect(oidcPolicyOf(settings({ ...keycloak, "roles-claim": "roles" })).policy?.roleClaimPath).toBeUndefined();
+  expect(oidcPolicyOf(settings({ ...keycloak, "role-claim-path": "a.b" })).policy?.roleClaimPath).toBe("a.b");
 });
 
 test.each<[Partial<OidcSettings>, readonly string[]]>([
-  [{}, ["issuer-url: is missing; provider-type generic needs it"]],
-  [{ provider: "microsoft" }, ["tenant: is missing; provider-type microsoft needs it, or an issuer-url"]],
+  [{}, ["issuer-url: missing; provider-type generic needs it"]],
+  [{ "provider-type": "microsoft" }, ["tenant: missing; provider-type microsoft needs it, or an issuer-url"]],
   [
-    { provider: "keycloak" },
+    { "provider-type": "keycloak" },
     [
-      "domain: is missing; provider-type keycloak needs it, or an issuer-url",
-      "realm: is missing; provider-type keycloak needs it, or an issuer-url",
+      "domain: missing; provider-type keycloak needs it, or an issuer-url",
+      "realm: missing; provider-type keycloak needs it, or an issuer-url",
     ],
   ],
-  [{ provider: "auth0" }, ["domain: is missing; provider-type auth0 needs it, or an issuer-url"]],
+  [{ "provider-type": "auth0" }, ["domain: missing; provider-type auth0 needs it, or an issuer-url"]],
   [
-    { provider: "okta", domain: "https://acme.okta.com/" },
+    { "provider-type": "okta", domain: "https://acme.okta.com/" },
     ["domain: must be a host, not 'https://acme.okta.com/'; issuer-url takes a whole address"],
   ],
   [
-    { provider: "microsoft", tenant: "a/../b" },
+    { "provider-type": "microsoft", tenant: "a/../b" },
     ["tenant: must be an id or a name, not 'a/../b'; issuer-url takes a whole address"],
   ],
   [
-    { provider: "google", clientCredentials: true, refreshTokens: true },
-    ["client-secret: is missing; enable-client-credentials and enable-refresh-tokens cannot do without it"],
+    { "provider-type": "google", "enable-client-credentials": true, "enable-refresh-tokens": true },
+    ["client-secret: missing; enable-client-credentials and enable-refresh-tokens needs it"],
   ],
   [
-    { provider: "github", refreshTokens: true, clientSecret: "s" },
+    { "provider-type": "github", "enable-refresh-tokens": true, "client-secret": "s" },
     ["enable-refresh-tokens: github has no token endpoint of OpenID Connect; remove it"],
   ],
-  [{ provider: "github", audiences: ["a"] }, ["allowed-audiences: tokens of github name no audience; remove it"]],
-  [{ issuerUrl: "id.test" }, ["issuer-url: must be an address that begins with https://"]],
-  [{ issuerUrl: "file:///etc/passwd" }, ["issuer-url: must be an address that begins with https://"]],
-  [{ issuerUrl: "https://u:p@id.test" }, ["issuer-url: must hold no user, no query and no fragment"]],
-  [{ issuerUrl: "https://id.test?a=b" }, ["issuer-url: must hold no user, no query and no fragment"]],
+  [
+    { "provider-type": "github", "allowed-audiences": ["a"] },
+    ["allowed-audiences: tokens of github name no audience; remove it"],
+  ],
+  [{ "issuer-url": "id.test" }, ["issuer-url: must be an address that begins with https://"]],
+  [{ "issuer-url": "file:///etc/passwd" }, ["issuer-url: must be an address that begins with https://"]],
+  [{ "issuer-url": "https://u:p@id.test" }, ["issuer-url: must hold no user, no query and no fragment"]],
+  [{ "issuer-url": "https://id.test?a=b" }, ["issuer-url: must hold no user, no query and no fragment"]],
 ])("%j is refused", (changes, expected) => {
   const { policy, problems } = oidcPolicyOf(settings(changes));
   expect(policy).toBeUndefined();
@@ -153,13 +158,13 @@ test.each<[Partial<OidcSettings>, readonly string[]]>([
 
 test.each(["http://127.0.0.1:8080", "http://localhost/realm", "http://[::1]:9", "http://id.localhost"])(
   "%s stays on this machine",
-  (issuerUrl) => expect(oidcPolicyOf(settings({ issuerUrl })).problems).toEqual([]),
+  (issuerUrl) => expect(oidcPolicyOf(settings({ "issuer-url": issuerUrl })).problems).toEqual([]),
 );
 
 test.each(["http://id.test", "http://127.0.0.1.id.test", "http://localhost.id.test", "http://10.0.0.1"])(
   "%s works, with a warning",
   (issuerUrl) => {
-    const { policy, problems } = oidcPolicyOf(settings({ issuerUrl }));
+    const { policy, problems } = oidcPolicyOf(settings({ "issuer-url": issuerUrl }));
     expect(policy?.issuerUrl).toBe(issuerUrl);
     expect(problems).toEqual([
       { severity: "warning", key: "issuer-url", message: expect.stringContaining("https://") },
@@ -168,6 +173,7 @@ test.each(["http://id.test", "http://127.0.0.1.id.test", "http://localhost.id.te
 );
 
 test("every provider has a preset that can be filled", () => {
-  const all = { tenant: "t", realm: "r", domain: "d.test", issuerUrl: "https://id.test" };
-  for (const provider of oidcProviders) expect(oidcPolicyOf(settings({ ...all, provider })).policy).toBeDefined();
+  const all = { tenant: "t", realm: "r", domain: "d.test", "issuer-url": "https://id.test" };
+  for (const provider of oidcProviders)
+    expect(oidcPolicyOf(settings({ ...all, "provider-type": provider })).policy).toBeDefined();
 });

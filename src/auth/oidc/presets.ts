@@ -1,26 +1,26 @@
 import type { OidcPolicy, OidcProvider } from "../policy.ts";
 
-/** The block `auth.oidc` as it was written, each value typed. Spec 5.3. */
+/** The block `auth.oidc`, with the defaults that do not depend on the provider. */
 export interface OidcSettings {
-  readonly provider: OidcProvider;
-  readonly issuerUrl?: string | undefined;
+  readonly "provider-type": OidcProvider;
+  readonly "issuer-url"?: string | undefined;
   readonly tenant?: string | undefined;
   readonly realm?: string | undefined;
   readonly domain?: string | undefined;
-  readonly clientId: string;
-  readonly clientSecret?: string | undefined;
-  readonly audiences: readonly string[];
-  readonly verifyExpiration?: boolean | undefined;
-  readonly clockSkewSeconds?: number | undefined;
-  readonly usernameClaim?: string | undefined;
-  readonly emailClaim?: string | undefined;
-  readonly rolesClaim?: string | undefined;
-  readonly roleClaimPath?: string | undefined;
-  readonly groupsClaim?: string | undefined;
+  readonly "client-id": string;
+  readonly "client-secret"?: string | undefined;
+  readonly "allowed-audiences"?: readonly string[] | undefined;
+  readonly "verify-expiration": boolean;
+  readonly "clock-skew-seconds": number;
+  readonly "username-claim"?: string | undefined;
+  readonly "email-claim": string;
+  readonly "roles-claim"?: string | undefined;
+  readonly "role-claim-path"?: string | undefined;
+  readonly "groups-claim": string;
   readonly scopes?: readonly string[] | undefined;
-  readonly jwksCacheHours?: number | undefined;
-  readonly clientCredentials: boolean;
-  readonly refreshTokens: boolean;
+  readonly "jwks-cache-hours": number;
+  readonly "enable-client-credentials": boolean;
+  readonly "enable-refresh-tokens": boolean;
 }
 
 /** What is wrong with the block; `key` is the one to add or to change. */
@@ -71,70 +71,67 @@ const presets: Readonly<Record<OidcProvider, Preset>> = {
   generic: { issuer: undefined, usernameClaim: "sub", scopes: OPENID },
 };
 
-const DEFAULT_SKEW_SECONDS = 300;
-const DEFAULT_CACHE_HOURS = 24;
 const HOUR_MS = 3_600_000;
 
-/** Applies the provider's preset: what is left open is filled in, what cannot be is a problem. Spec 5.3; decisions 9. */
+/** Applies the provider's preset: it fills in what is not written, and reports what it cannot fill in. */
 export function oidcPolicyOf(settings: OidcSettings): SettledOidc {
-  const preset = presets[settings.provider];
+  const { "provider-type": provider, "issuer-url": issuer, "roles-claim": rolesClaim } = settings;
+  const preset = presets[provider];
   const problems: OidcProblem[] = [...exchangeProblems(settings), ...audienceProblems(settings)];
   const issuerUrl =
-    settings.issuerUrl === undefined
-      ? filledIssuer(settings, preset, problems)
-      : writtenIssuer(settings.issuerUrl, preset, problems);
+    issuer === undefined ? filledIssuer(settings, preset, problems) : writtenIssuer(issuer, preset, problems);
   if (issuerUrl === undefined || problems.some(({ severity }) => severity === "error")) {
     return { policy: undefined, problems };
   }
   const policy: OidcPolicy = {
     kind: "oidc",
-    provider: settings.provider,
+    provider,
     issuerUrl,
-    clientId: settings.clientId,
-    clientSecret: settings.clientSecret,
-    audiences: settings.audiences,
-    verifyExpiration: settings.verifyExpiration ?? true,
-    clockSkewSeconds: settings.clockSkewSeconds ?? DEFAULT_SKEW_SECONDS,
-    usernameClaim: settings.usernameClaim ?? preset.usernameClaim,
-    emailClaim: settings.emailClaim ?? "email",
-    rolesClaim: settings.rolesClaim ?? "roles",
-    // Whoever names a flat claim does not mean the preset's path.
-    roleClaimPath: settings.roleClaimPath ?? (settings.rolesClaim === undefined ? preset.roleClaimPath : undefined),
-    groupsClaim: settings.groupsClaim ?? "groups",
+    clientId: settings["client-id"],
+    clientSecret: settings["client-secret"],
+    audiences: settings["allowed-audiences"] ?? [],
+    verifyExpiration: settings["verify-expiration"],
+    clockSkewSeconds: settings["clock-skew-seconds"],
+    usernameClaim: settings["username-claim"] ?? preset.usernameClaim,
+    emailClaim: settings["email-claim"],
+    rolesClaim: rolesClaim ?? "roles",
+    // An explicit flat claim switches the preset's path off.
+    roleClaimPath: settings["role-claim-path"] ?? (rolesClaim === undefined ? preset.roleClaimPath : undefined),
+    groupsClaim: settings["groups-claim"],
     scopes: settings.scopes ?? preset.scopes,
-    keysMaxAgeMs: (settings.jwksCacheHours ?? DEFAULT_CACHE_HOURS) * HOUR_MS,
-    exchanges: { clientCredentials: settings.clientCredentials, refreshTokens: settings.refreshTokens },
+    keysMaxAgeMs: settings["jwks-cache-hours"] * HOUR_MS,
+    exchanges: {
+      clientCredentials: settings["enable-client-credentials"],
+      refreshTokens: settings["enable-refresh-tokens"],
+    },
   };
   return { policy, problems };
 }
 
 function exchangeProblems(settings: OidcSettings): readonly OidcProblem[] {
-  const enabled = [
-    ...(settings.clientCredentials ? ["enable-client-credentials"] : []),
-    ...(settings.refreshTokens ? ["enable-refresh-tokens"] : []),
-  ];
-  if (settings.provider === "github") {
+  const enabled = (["enable-client-credentials", "enable-refresh-tokens"] as const).filter((key) => settings[key]);
+  if (settings["provider-type"] === "github") {
     return enabled.map((key) => error(key, "github has no token endpoint of OpenID Connect; remove it"));
   }
-  if (enabled.length === 0 || settings.clientSecret !== undefined) return [];
-  return [error("client-secret", `is missing; ${enabled.join(" and ")} cannot do without it`)];
+  if (enabled.length === 0 || settings["client-secret"] !== undefined) return [];
+  return [error("client-secret", `missing; ${enabled.join(" and ")} needs it`)];
 }
 
-function audienceProblems({ provider, audiences }: OidcSettings): readonly OidcProblem[] {
-  if (provider !== "github" || audiences.length === 0) return [];
+function audienceProblems(settings: OidcSettings): readonly OidcProblem[] {
+  if (settings["provider-type"] !== "github" || (settings["allowed-audiences"] ?? []).length === 0) return [];
   return [error("allowed-audiences", "tokens of github name no audience; remove it")];
 }
 
 /** The preset's issuer with its placeholders filled. */
 function filledIssuer(settings: OidcSettings, preset: Preset, problems: OidcProblem[]): string | undefined {
   if (preset.issuer === undefined) {
-    problems.push(error("issuer-url", `is missing; provider-type ${settings.provider} needs it`));
+    problems.push(error("issuer-url", `missing; provider-type ${settings["provider-type"]} needs it`));
     return undefined;
   }
   return preset.issuer.replace(/\{(\w+)\}/g, (_, name: Placeholder) => {
     const value = settings[name];
     if (value === undefined) {
-      problems.push(error(name, `is missing; provider-type ${settings.provider} needs it, or an issuer-url`));
+      problems.push(error(name, `missing; provider-type ${settings["provider-type"]} needs it, or an issuer-url`));
       return "";
     }
     if (!SHAPES[name].test(value)) {
@@ -171,7 +168,7 @@ function writtenIssuer(text: string, preset: Preset, problems: OidcProblem[]): s
     return undefined;
   }
   if (url.protocol === "http:" && !isLoopback(url.hostname)) {
-    const message = "is plain http: whoever sits in between can make tokens of his own; use https://";
+    const message = "plain http lets an attacker on the network forge tokens; use https://";
     problems.push({ severity: "warning", key: "issuer-url", message });
   }
   const bare = text.replace(/\/+$/, "").replace(WELL_KNOWN, "").replace(/\/+$/, "");

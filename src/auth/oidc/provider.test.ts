@@ -174,7 +174,7 @@ describe("a provider that is down", () => {
       {
         kind: "part-down",
         part: `oidc provider ${provider.issuer}`,
-        message: `${provider.issuer.slice(7)} cannot be reached (ECONNREFUSED); callers with tokens get 503 until it is back`,
+        message: `${provider.issuer.slice(7)} cannot be reached (ECONNREFUSED); clients with tokens get 503 until it is back`,
       },
     ]);
     opened.turn(1);

@@ -1,5 +1,6 @@
 import { errorMessage } from "../../error-message.ts";
 import type { Report } from "../../events.ts";
+import { openDependency } from "../dependency.ts";
 import type { OidcPolicy } from "../policy.ts";
 import { type KeySet, readKeySet } from "./key-set.ts";
 import { discoveryUrl, type Metadata, readMetadata } from "./metadata.ts";
@@ -14,11 +15,11 @@ export interface ProviderState {
 
 /** An identity provider: asked when needed, and what it said is kept as long as it says nothing else. */
 export interface Provider {
-  /** What is known. What is old is renewed behind it, nobody waits. */
+  /** What is known. An old state is renewed in the background. */
   current(): ProviderState | undefined;
   /** Waits for the first answer. Undefined when there is none. */
   load(): Promise<ProviderState | undefined>;
-  /** Asks again, because `seen` lacks a key that a token names: at once, then once per minute at most; decisions 9. */
+  /** Asks again, because `seen` lacks a key that a token names: at once, then once per minute at most. */
   renew(seen: ProviderState): Promise<ProviderState | undefined>;
 }
 
@@ -33,12 +34,11 @@ const RETRY_MS = 3_000;
 const UNKNOWN_KEY_MS = 60_000;
 
 export function openProvider(policy: OidcPolicy, { requests, now, report }: ProviderOptions): Provider {
-  const part = `oidc provider ${policy.issuerUrl}`;
+  const dependency = openDependency(`oidc provider ${policy.issuerUrl}`, report);
   let known: ProviderState | undefined;
-  let asking: Promise<void> | undefined;
+  let fetching: Promise<void> | undefined;
   let failedAt: number | undefined;
   let renewedAt: number | undefined;
-  let down = false;
 
   /** A clock that was set back does not make us wait. */
   function passed(since: number | undefined, ms: number): boolean {
@@ -47,36 +47,32 @@ export function openProvider(policy: OidcPolicy, { requests, now, report }: Prov
     return elapsed < 0 || elapsed >= ms;
   }
 
-  async function askOnce(): Promise<void> {
+  async function fetchState(): Promise<void> {
     try {
       const metadata = readMetadata(policy, await requests.getObject(discoveryUrl(policy)));
       const keys = readKeySet(await requests.getObject(metadata.keysUrl), known?.keys);
       if (keys.size === 0) throw new Error(`${metadata.keysUrl} lists no key for signatures`);
       known = { metadata, keys, since: now() };
       failedAt = undefined;
-      if (down) report({ kind: "part-up", part });
-      down = false;
+      dependency.up();
     } catch (error) {
       failedAt = now();
-      if (down) return;
-      down = true;
-      const instead = known === undefined ? "callers with tokens get 503" : "the keys that are known stay in use";
-      const reason = errorMessage(error);
-      report({ kind: "part-down", part, message: `${reason}; ${instead} until it is back` });
+      const instead = known === undefined ? "clients with tokens get 503" : "the keys that are known stay in use";
+      dependency.down(`${errorMessage(error)}; ${instead} until it is back`);
     }
   }
 
-  /** Whoever comes meanwhile waits for the same answer. */
-  function ask(): Promise<void> {
-    asking ??= askOnce().finally(() => {
-      asking = undefined;
+  /** Concurrent calls share one request. */
+  function fetchShared(): Promise<void> {
+    fetching ??= fetchState().finally(() => {
+      fetching = undefined;
     });
-    return asking;
+    return fetching;
   }
 
   function current(): ProviderState | undefined {
     const old = known !== undefined && passed(known.since, policy.keysMaxAgeMs);
-    if (old && passed(failedAt, RETRY_MS)) void ask();
+    if (old && passed(failedAt, RETRY_MS)) void fetchShared();
     return known;
   }
 
@@ -84,16 +80,16 @@ export function openProvider(policy: OidcPolicy, { requests, now, report }: Prov
     current,
     async load() {
       if (known !== undefined) return current();
-      if (asking !== undefined || passed(failedAt, RETRY_MS)) await ask();
+      if (fetching !== undefined || passed(failedAt, RETRY_MS)) await fetchShared();
       return known;
     },
     async renew(seen) {
       if (known !== seen) return known;
-      if (asking === undefined) {
+      if (fetching === undefined) {
         if (!passed(renewedAt, UNKNOWN_KEY_MS)) return known;
         renewedAt = now();
       }
-      await ask();
+      await fetchShared();
       return known;
     },
   };

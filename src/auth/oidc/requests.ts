@@ -23,7 +23,7 @@ export interface Requests {
 const TIMEOUT_MS = 5_000;
 const MAX_BYTES = 1024 * 1024;
 const MAX_REDIRECTS = 3;
-/** GitHub refuses whoever does not say who asks. */
+/** GitHub rejects requests without a user agent. */
 const FROM_US = { accept: "application/json", "user-agent": "eider" };
 
 type Fetch = typeof globalThis.fetch;

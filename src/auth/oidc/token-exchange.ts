@@ -1,5 +1,6 @@
 import { errorMessage } from "../../error-message.ts";
 import type { Report } from "../../events.ts";
+import { openDependency } from "../dependency.ts";
 import type { OidcPolicy } from "../policy.ts";
 import { member, parseObject, textMember } from "./json.ts";
 import type { Metadata, SecretMethod } from "./metadata.ts";
@@ -14,7 +15,7 @@ export interface ExchangeResponse {
   readonly body: string;
 }
 
-/** Exchanges a grant for tokens at the provider, with our secret. Never rejects. RFC 6749; decisions 9. */
+/** Exchanges a grant for tokens at the provider, with our secret. Never rejects. RFC 6749. */
 export type TokenExchange = (form: URLSearchParams, authorization: string | undefined) => Promise<ExchangeResponse>;
 
 export interface ExchangeOptions {
@@ -23,7 +24,7 @@ export interface ExchangeOptions {
   readonly report: Report;
 }
 
-/** Strangers may bring refresh tokens: they are not handed on in a flood. */
+/** Any client may send refresh tokens: this bounds how many requests the provider gets at once. */
 const EXCHANGES_AT_ONCE = 32;
 
 /** Undefined when no exchange is enabled. */
@@ -32,28 +33,19 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
   if (secret === undefined || !(exchanges.clientCredentials || exchanges.refreshTokens)) return undefined;
   const { requests, provider, report } = options;
   const client: Client = { id, secret };
-  const part = `oidc token endpoint of ${policy.issuerUrl}`;
+  const dependency = openDependency(`oidc token endpoint of ${policy.issuerUrl}`, report);
   let running = 0;
-  let down = false;
   /** The way in which the provider took our secret. */
   let proven: SecretMethod | undefined;
 
-  function fail(reason: string): void {
-    if (!down) report({ kind: "part-down", part, message: `${reason}; no tokens are exchanged until it is mended` });
-    down = true;
-  }
-
-  function succeed(): void {
-    if (down) report({ kind: "part-up", part });
-    down = false;
-  }
+  const fail = (reason: string): void => dependency.down(`${reason}; no tokens are exchanged until it is fixed`);
 
   /** Providers want the secret in the way that the client is registered for, and only the provider knows it. */
-  async function ask(url: string, form: URLSearchParams, methods: readonly SecretMethod[]): Promise<Reply> {
+  async function send(url: string, form: URLSearchParams, methods: readonly SecretMethod[]): Promise<Reply> {
     const [method = "client_secret_basic", ...others] = methods;
     const { headers, body } = withSecret(form, client, method);
     const reply = await requests.post(url, body, headers);
-    if (others.length > 0 && errorIn(reply) === "invalid_client") return await ask(url, form, others);
+    if (others.length > 0 && errorIn(reply) === "invalid_client") return await send(url, form, others);
     if (reply.status === 200) proven = method;
     return reply;
   }
@@ -67,7 +59,7 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
     }
     let reply: Reply;
     try {
-      reply = await ask(metadata.tokenUrl, form, proven === undefined ? metadata.secretMethods : [proven]);
+      reply = await send(metadata.tokenUrl, form, proven === undefined ? metadata.secretMethods : [proven]);
     } catch (error) {
       fail(errorMessage(error));
       return unavailable;
@@ -76,7 +68,7 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
     if (error === "invalid_client") {
       proven = undefined;
       fail("the provider does not take our client-id and client-secret");
-    } else if (error !== undefined) succeed();
+    } else if (error !== undefined) dependency.up();
     // With status 400 whatever theirs was: 401 would say that the caller's own secret is wrong.
     if (error !== undefined) return answer(400, { error });
     const tokens = tokensIn(reply);
@@ -84,7 +76,7 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
       fail(`${metadata.tokenUrl} answers with status ${reply.status} and nothing that can be used`);
       return unavailable;
     }
-    succeed();
+    dependency.up();
     return answer(200, tokens);
   }
 
@@ -135,7 +127,7 @@ function formEncoded(text: string): string {
   return new URLSearchParams([["", text]]).toString().slice(1);
 }
 
-/** The error code of a refusal. Its description is not handed on: nobody knows what it quotes. */
+/** The error code of a refusal. Its description is not passed on: it may quote anything. */
 function errorIn({ status, text }: Reply): string | undefined {
   if (status < 400 || status >= 500) return undefined;
   const error = textMember(parseObject(text) ?? {}, "error");

@@ -1,29 +1,31 @@
 import { z } from "zod";
-import { boolean, found, integer, PlainScalar, text } from "../../params/validators/scalars.ts";
+import { integer as anyInteger, boolean, found, PlainScalar, text as string } from "../../params/validators/scalars.ts";
 import { oneLine } from "../problem.ts";
 import { unknown } from "../suggest.ts";
 
-export { boolean as flag, text };
+export { boolean as flag, string };
 
-/** Text that says something. */
-export const filledText = text.refine((value) => value.trim() !== "", "expected text, found nothing");
+/** Of a block: one that is present is on unless this is false. */
+export const enabled = boolean.prefault(true).describe("A block that is present is on unless this is false.");
+
+export const nonEmptyString = string.refine((value) => value.trim() !== "", "expected a string, found nothing");
 
 export interface Limits {
   readonly min?: number;
   readonly max?: number;
 }
 
-/** A whole number within limits. */
-export function whole({ min = 0, max = Number.MAX_SAFE_INTEGER }: Limits = {}) {
-  return integer.transform((value, context) => {
+/** An integer within limits. */
+export function integer({ min = 0, max = Number.MAX_SAFE_INTEGER }: Limits = {}) {
+  return anyInteger.transform((value, context) => {
     if (value >= BigInt(min) && value <= BigInt(max)) return Number(value);
     const range = max === Number.MAX_SAFE_INTEGER ? `${min} or more` : `${min} to ${max}`;
-    context.addIssue({ code: "custom", message: `expected a whole number, ${range}, found '${value}'` });
+    context.addIssue({ code: "custom", message: `expected an integer, ${range}, found '${value}'` });
     return z.NEVER;
   });
 }
 
-export const port = whole({ max: 65_535 }).meta({ description: "0 takes any free port." });
+export const port = integer({ max: 65_535 }).meta({ description: "0 takes any free port." });
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
@@ -35,7 +37,7 @@ export const fineDuration = durationOf(["ms", "s", "m", "h", "d"]);
 
 function durationOf(units: readonly string[]) {
   const shape = new RegExp(`^([0-9]{1,9})(${units.join("|")})$`);
-  return text.transform((value, context) => {
+  return string.transform((value, context) => {
     const match = shape.exec(value);
     const unit = UNITS[match?.[2] ?? ""];
     if (match !== null && unit !== undefined) return Number(match[1]) * unit;
@@ -59,7 +61,7 @@ const SIZES: Readonly<Record<string, number>> = {
 };
 
 /** A number of bytes, plain or with a unit, `64MiB`. */
-export const bytes = text.transform((value, context) => {
+export const bytes = string.transform((value, context) => {
   const match = /^([0-9]{1,12}) ?([kmg]?i?b)?$/i.exec(value);
   const unit = SIZES[(match?.[2] ?? "").toLowerCase()];
   if (match !== null && unit !== undefined) return Number(match[1]) * unit;
@@ -99,8 +101,8 @@ export function list<Item extends z.ZodType>(item: Item) {
   );
 }
 
-/** A list of texts, or a single one. */
-export const texts = z.preprocess(listed, list(filledText));
+/** A list of strings, or a single one. */
+export const strings = z.preprocess(listed, list(nonEmptyString));
 
 /** A list of a few words, or a single one. */
 export function choices<const Words extends readonly string[]>(words: Words) {

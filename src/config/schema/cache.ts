@@ -1,65 +1,63 @@
 import { z } from "zod";
-import { block, bytes, choice, duration, filledText, flag, text, texts, whole } from "./blocks.ts";
+import { block, bytes, choice, duration, enabled, flag, integer, nonEmptyString, string, strings } from "./blocks.ts";
 
 const retention = block({
-  "keep-last-snapshots": whole({ min: 1 }).optional().describe("Number of snapshots kept."),
+  "keep-last-snapshots": integer({ min: 1 }).optional().describe("Number of snapshots kept."),
   "max-snapshot-age": duration.optional().describe("Older snapshots are removed, never the current one."),
 });
 
-/** A cache of an endpoint's rows. Spec 2.6. */
+/** A cache of an endpoint's rows. */
 export const endpointCache = block({
-  enabled: flag.optional().describe("A block that is present is on unless this is false."),
-  table: filledText.optional().describe("Cache table name."),
-  schema: filledText.optional().describe("Schema that holds the cache table; cache when absent."),
-  schedule: text
+  enabled,
+  table: nonEmptyString.optional().describe("Cache table name."),
+  schema: nonEmptyString.prefault("cache").describe("Schema that holds the cache table."),
+  schedule: string
     .transform((value, context) => {
       const ms = duration.safeParse(value);
       if (ms.success && ms.data > 0) return { text: value, ms: ms.data };
       const message = ms.success
-        ? "expected more than nothing, found"
+        ? "expected more than zero, found"
         : "expected a duration, a number and one of s, m, h, d (5m), found";
       context.addIssue({ code: "custom", message: `${message} '${value}'` });
       return z.NEVER;
     })
     .optional()
     .describe("Refresh period, 5m."),
-  "primary-key": texts.optional().describe("Key columns: rows are merged instead of appended."),
+  "primary-key": strings.optional().describe("Key columns: rows are merged instead of appended."),
   cursor: block({
-    column: filledText.describe("Column used for incremental refresh."),
-    type: filledText.optional().describe("Its type, timestamp or date."),
+    column: nonEmptyString.describe("Column used for incremental refresh."),
+    type: nonEmptyString.optional().describe("Its type, timestamp or date."),
   })
     .optional()
     .describe("Incremental refresh."),
   retention: retention.optional().describe("How long snapshots are kept."),
-  "template-file": filledText.optional().describe("SQL template of the refresh; found like template-source."),
-  "invalidate-on-write": flag.optional().describe("A write marks the cache stale."),
-  "refresh-on-write": flag.optional().describe("A write refreshes the cache at once."),
-  "allow-client-refresh": flag.optional().describe("A client that sends Cache-Control: no-cache gets new rows."),
+  "template-file": nonEmptyString.optional().describe("SQL template of the refresh; found like template-source."),
+  "invalidate-on-write": flag.prefault(false).describe("A write marks the cache stale."),
+  "refresh-on-write": flag.prefault(false).describe("A write refreshes the cache at once."),
+  "allow-client-refresh": flag.prefault(false).describe("A client that sends Cache-Control: no-cache gets new rows."),
 });
 
 export type EndpointCacheInput = z.output<typeof endpointCache>;
 
 /** Where caches live. */
 export const mainCache = block({
-  enabled: flag.optional(),
-  path: filledText.optional().describe("File of the cache database; in memory when absent."),
+  enabled,
+  path: nonEmptyString.optional().describe("File of the cache database; in memory when absent."),
   backend: choice(["duckdb", "ducklake"]).optional(),
-  "metadata-path": filledText.optional(),
-  "data-path": filledText.optional(),
-  "warm-up": flag.optional().describe("Fill caches at start."),
-  "max-bytes": bytes
-    .optional()
-    .describe("Room for the rows of calls and for answers that are kept; 256 MiB when absent."),
-  "max-concurrent-refreshes": whole({ min: 1, max: 64 }).optional().describe("2 when absent."),
+  "metadata-path": nonEmptyString.optional(),
+  "data-path": nonEmptyString.optional(),
+  "warm-up": flag.prefault(false).describe("Fill caches at start."),
+  "max-bytes": bytes.prefault("256MiB").describe("Size of the result cache and the response cache."),
+  "max-concurrent-refreshes": integer({ min: 1, max: 64 }).prefault(2),
 });
 
 /** The same in the words of flAPI. */
 export const ducklake = block({
-  enabled: flag.optional(),
-  alias: filledText.optional(),
-  "metadata-path": filledText.optional(),
-  "data-path": filledText.optional(),
+  enabled,
+  alias: nonEmptyString.prefault("cache"),
+  "metadata-path": nonEmptyString.optional(),
+  "data-path": nonEmptyString.optional(),
   retention: retention.optional(),
-  scheduler: block({ enabled: flag.optional(), "scan-interval": duration.optional() }).optional(),
-  compaction: block({ enabled: flag.optional(), schedule: filledText.optional() }).optional(),
+  scheduler: block({ enabled, "scan-interval": duration.optional() }).prefault({}),
+  compaction: block({ enabled: flag.optional(), schedule: nonEmptyString.optional() }).optional(),
 });

@@ -4,36 +4,37 @@ import { engine } from "../../engines/index.ts";
 import { found, PlainScalar } from "../../params/validators/scalars.ts";
 import { unknown } from "../suggest.ts";
 import { isMapping, type Mapping } from "../tree.ts";
-import { block, choice, flag, record, text, whole } from "./blocks.ts";
+import { block, choice, flag, integer, record, string } from "./blocks.ts";
 
 const { connectionTypes } = engine;
 
 const keys = {
-  init: text.optional().describe("SQL that runs once before the first use."),
+  init: string.optional().describe("SQL that runs once before the first use."),
   type: choice(connectionTypes.map(({ type }) => type))
     .optional()
     .describe("Short form of init, with options of its own beside it."),
-  properties: record(text).optional().describe("Readable in templates as conn.<key>."),
-  "read-only": flag.optional().describe("False when absent."),
-  lazy: flag.optional().describe("True when absent: a source that is down does not stop the service."),
-  "max-concurrency": whole({ min: 1 }).optional().describe("Queries at a time, of all endpoints together."),
-  "log-queries": flag.optional(),
-  "log-parameters": flag.optional(),
+  properties: record(string).prefault({}).describe("Readable in templates as conn.<key>."),
+  "read-only": flag.prefault(false),
+  lazy: flag.prefault(true).describe("True: a data source that is down does not stop the service."),
+  "max-concurrency": integer({ min: 1 }).optional().describe("Queries at a time, of all endpoints together."),
+  "log-queries": flag.prefault(false),
+  "log-parameters": flag.prefault(false),
 };
-const own = block(keys);
+/** Those that every connection has. */
+export const ownKeys = block(keys);
 
-type Refuse = (path: PropertyKey[], message: string) => void;
+type Reject = (path: PropertyKey[], message: string) => void;
 
 /** One data source. Beside `type` stand the options that the type knows; without it nothing else may. */
 export const connection = z.unknown().transform((input, context) => {
-  const refuse: Refuse = (path, message) => context.addIssue({ code: "custom", path, message });
+  const refuse: Reject = (path, message) => context.addIssue({ code: "custom", path, message });
   // `name:` with nothing after it is a source that needs no set-up.
   const nothing = input instanceof PlainScalar && input.value === null;
   const written: unknown = nothing ? Object.create(null) : input;
   const { rest, options, known } = isMapping(written)
     ? splitOptions(written, refuse)
     : { rest: written, options: {}, known: [] };
-  const result = own.safeParse(rest);
+  const result = ownKeys.safeParse(rest);
   if (result.success) return { ...result.data, options };
   for (const issue of result.error.issues) {
     if (issue.code !== "unrecognized_keys") refuse([...issue.path], issue.message);
@@ -53,25 +54,25 @@ interface Split {
   readonly known: readonly string[];
 }
 
-function splitOptions(input: Mapping, refuse: Refuse): Split {
+function splitOptions(input: Mapping, refuse: Reject): Split {
   const { type: written } = input;
   const type = connectionTypes.find((candidate) => candidate.type === written);
   const rest: Mapping = Object.create(null);
   const options: Record<string, string> = {};
   for (const [key, value] of Object.entries(input)) {
-    // Of a type that does not exist nobody knows the options.
+    // The options of an unknown type are unknown, too.
     if (Object.hasOwn(keys, key)) rest[key] = value;
     else if (type?.options.includes(key) !== true) {
       if (type !== undefined || written === undefined) rest[key] = value;
     } else if (typeof value === "string") options[key] = value;
     else if (value instanceof PlainScalar && value.source !== "") options[key] = value.source;
-    else refuse([key], `expected text, found ${found(value)}`);
+    else refuse([key], `expected a string, found ${found(value)}`);
   }
-  if (type !== undefined) refuseMissing(type, input, refuse);
+  if (type !== undefined) rejectMissing(type, input, refuse);
   return { rest, options, known: type?.options ?? [] };
 }
 
-function refuseMissing({ type, required }: ConnectionType, input: Mapping, refuse: Refuse): void {
+function rejectMissing({ type, required }: ConnectionType, input: Mapping, refuse: Reject): void {
   for (const group of required) {
     if (group.some((option) => Object.hasOwn(input, option))) continue;
     refuse([], `the type '${type}' needs ${group.map((option) => `'${option}'`).join(" or ")}`);

@@ -1,50 +1,64 @@
 import type { z } from "zod";
 import { powers } from "../../sql/reach.ts";
-import { methods } from "../project.ts";
 import { auth, rateLimit } from "./auth.ts";
-import { block, choiceInAnyCase, choices, filledText, flag, list, record, text, texts, whole } from "./blocks.ts";
+import {
+  block,
+  choiceInAnyCase,
+  choices,
+  enabled,
+  flag,
+  integer,
+  list,
+  nonEmptyString,
+  record,
+  string,
+  strings,
+} from "./blocks.ts";
 import { endpointCache } from "./cache.ts";
 import { mcpPrompt, mcpResource, mcpTool } from "./mcp.ts";
 import { requestEntry } from "./request.ts";
 
-/** The keys of which one makes a file an endpoint. Spec 1. */
+const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+export type Method = (typeof methods)[number];
+
+/** The keys of which one makes a file an endpoint. */
 export const kindKeys = ["url-path", "mcp-tool", "mcp-resource", "mcp-prompt"] as const;
 
-/** One endpoint file. Spec 2.1. */
+/** One endpoint file. */
 export const endpointSchema = block({
-  "url-path": filledText.optional().describe("Path with :name placeholders, /customers/:id."),
-  method: choiceInAnyCase(methods).optional().describe("GET when absent."),
-  "template-source": filledText.optional().describe("SQL template, found from template.path."),
-  connection: texts.optional().describe("Names of connections; the first gives conn.* to the template."),
-  request: list(requestEntry).optional().describe("Parameters."),
-  "with-pagination": flag.optional().describe("True when absent."),
-  "request-fields-validation": flag.optional().describe("Refuse parameters that are not declared."),
+  "url-path": nonEmptyString.optional().describe("Path with :name placeholders, /customers/:id."),
+  method: choiceInAnyCase(methods).prefault("GET"),
+  "template-source": nonEmptyString.optional().describe("SQL template, found from template.path."),
+  connection: strings.optional().describe("Names of connections; the first gives conn.* to the template."),
+  request: list(requestEntry).prefault([]).describe("Parameters."),
+  "with-pagination": flag.prefault(true),
+  "request-fields-validation": flag.prefault(false).describe("Refuse parameters that are not declared."),
   auth: auth.optional().describe("Replaces the global block as a whole."),
-  "max-concurrency": whole({ min: 1 }).optional().describe("Queries at a time."),
+  "max-concurrency": integer({ min: 1 }).optional().describe("Queries at a time."),
   "rate-limit": rateLimit.optional().describe("Replaces the global block as a whole."),
   cache: endpointCache.optional().describe("Keep the rows."),
   operation: block({
     type: choiceInAnyCase(["read", "write"]).optional().describe("From the method when absent."),
-    "returns-data": flag.optional().describe("Answer with the rows of RETURNING."),
-    transaction: flag.optional().describe("True when absent."),
-    "validate-before-write": flag.optional().describe("True when absent."),
-    allow: choices(powers).optional().describe("What the template of a write may do beyond its data."),
+    "returns-data": flag.prefault(false).describe("Answer with the rows of RETURNING."),
+    transaction: flag.prefault(true),
+    "validate-before-write": flag.prefault(true),
+    allow: choices(powers).prefault([]).describe("What the template of a write may do beyond its data."),
   })
-    .optional()
+    .prefault({})
     .describe("What the template does."),
   heartbeat: block({
-    enabled: flag.optional(),
-    params: record(text).optional().describe("Values for the parameters of the template."),
+    enabled,
+    params: record(string).prefault({}).describe("Values for the parameters of the template."),
   })
     .optional()
     .describe("Run the read regularly, for /health/ready."),
   "mcp-tool": mcpTool.optional().describe("Offer the query as an MCP tool."),
   "mcp-resource": mcpResource.optional().describe("Offer the query as an MCP resource."),
   "mcp-prompt": mcpPrompt.optional().describe("Offer a text as an MCP prompt."),
-  summary: text.optional().describe("One line; reaches OpenAPI."),
-  description: text.optional().describe("For people; reaches OpenAPI."),
-  tags: texts.optional().describe("Groups of the documentation."),
-  deprecated: flag.optional().describe("Marked so in OpenAPI."),
+  summary: string.optional().describe("One line; reaches OpenAPI."),
+  description: string.optional().describe("For people; reaches OpenAPI."),
+  tags: strings.prefault([]).describe("Groups of the documentation."),
+  deprecated: flag.prefault(false).describe("Marked so in OpenAPI."),
 });
 
 export type EndpointInput = z.output<typeof endpointSchema>;

@@ -1,13 +1,28 @@
 import { z } from "zod";
 import { found, PlainScalar } from "../../params/validators/scalars.ts";
 import { quoteLiteral } from "../../sql/quote.ts";
-import { logLevels } from "../project.ts";
 import { auth, rateLimit } from "./auth.ts";
-import { block, bytes, choice, filledText, fineDuration, flag, port, record, text, texts, whole } from "./blocks.ts";
+import {
+  block,
+  bytes,
+  choice,
+  enabled,
+  fineDuration,
+  flag,
+  integer,
+  nonEmptyString,
+  port,
+  record,
+  string,
+  strings,
+} from "./blocks.ts";
 import { ducklake, mainCache } from "./cache.ts";
 import { connection } from "./connections.ts";
 import { mcp } from "./mcp.ts";
 import { admin, audit, metrics, tracing } from "./observability.ts";
+
+export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+export type LogLevel = (typeof logLevels)[number];
 
 /** A DuckDB setting as text; a list becomes DuckDB's own notation of one. */
 const setting = z.unknown().transform((input, context): string => {
@@ -21,62 +36,66 @@ const setting = z.unknown().transform((input, context): string => {
 });
 
 const limits = block({
-  "max-body-bytes": bytes.optional().describe("Largest request body; 1 MiB when absent."),
-  "max-page-size": whole({ min: 1 }).optional().describe("Largest limit; 10000 when absent."),
-  "default-page-size": whole({ min: 1 }).optional().describe("Rows of a page without limit; 100 when absent."),
-  "query-timeout": fineDuration.optional().describe("30s when absent."),
-  "max-concurrent-queries": whole({ min: 1, max: 64 }).optional(),
-  "max-queued-requests": whole().optional(),
-  "max-buffered-bytes": bytes.optional().describe("64 MiB when absent."),
-  "max-value-bytes": bytes.optional().describe("Largest value that a query may return; 64 MiB when absent."),
-  "stalled-client-timeout": fineDuration.optional().describe("60s when absent."),
-  "shutdown-grace": fineDuration.optional().describe("10s when absent."),
+  "max-body-bytes": bytes.prefault("1MiB").describe("Largest request body."),
+  "max-page-size": integer({ min: 1 }).prefault(10_000).describe("Largest limit."),
+  "default-page-size": integer({ min: 1 }).prefault(100).describe("Rows of a page without limit."),
+  "query-timeout": fineDuration.prefault("30s"),
+  "max-concurrent-queries": integer({ min: 1, max: 64 }).optional(),
+  "max-queued-requests": integer().optional(),
+  "max-buffered-bytes": bytes.prefault("64MiB"),
+  "max-value-bytes": bytes.prefault("64MiB").describe("Largest value that a query may return."),
+  "stalled-client-timeout": fineDuration.prefault("60s"),
+  "shutdown-grace": fineDuration.prefault("10s"),
+});
+
+export const cors = block({
+  enabled,
+  "allow-origins": strings.optional(),
+  "allow-headers": strings.optional(),
+  "allow-methods": strings.optional(),
+  "allow-credentials": flag.prefault(false),
+  "max-age": integer().prefault(600).describe("Seconds."),
 });
 
 /** The main configuration file. */
 export const mainSchema = block({
-  "project-name": filledText.optional().describe("Title of the documentation."),
-  "project-description": text.optional(),
-  "project-version": filledText.optional().describe("1.0.0 when absent."),
-  "http-port": port.optional().describe("8080 when absent."),
-  "http-host": filledText.optional().describe("127.0.0.1 when absent."),
+  "project-name": nonEmptyString.optional().describe("Title of the documentation."),
+  "project-description": string.prefault(""),
+  "project-version": nonEmptyString.prefault("1.0.0"),
+  "http-port": port.prefault(8080),
+  "http-host": nonEmptyString.prefault("127.0.0.1"),
   template: block({
-    path: filledText.optional().describe("Folder of endpoint files and SQL templates; that of this file when absent."),
-    "environment-whitelist": texts.optional().describe("Names or regular expressions of variables that may be read."),
-  }).optional(),
-  "environment-whitelist": texts.optional().describe("Read like template.environment-whitelist."),
-  connections: record(connection).optional().describe("Data sources by name."),
-  duckdb: record(setting).optional().describe("db_path, and DuckDB settings by name."),
+    path: nonEmptyString
+      .prefault(".")
+      .describe("Folder of endpoint files and SQL templates, from the folder of this file."),
+    "environment-whitelist": strings.optional().describe("Names or regular expressions of variables that may be read."),
+  }).prefault({}),
+  "environment-whitelist": strings.optional().describe("Read like template.environment-whitelist."),
+  connections: record(connection).prefault({}).describe("Data sources by name."),
+  duckdb: record(setting).prefault({}).describe("db_path, and DuckDB settings by name."),
   auth: auth.optional().describe("For every endpoint that has no block of its own."),
   "rate-limit": rateLimit.optional().describe("For every endpoint that has no block of its own."),
   "enforce-https": block({
-    enabled: flag.optional(),
-    "ssl-cert-file": filledText.optional(),
-    "ssl-key-file": filledText.optional(),
+    enabled,
+    "ssl-cert-file": nonEmptyString.optional(),
+    "ssl-key-file": nonEmptyString.optional(),
   }).optional(),
-  "trusted-proxies": texts.optional().describe("Addresses whose X-Forwarded headers are believed."),
+  "trusted-proxies": strings.optional().describe("Addresses whose X-Forwarded headers are believed."),
   mcp: mcp.optional(),
-  cors: block({
-    enabled: flag.optional(),
-    "allow-origins": texts.optional(),
-    "allow-headers": texts.optional(),
-    "allow-methods": texts.optional(),
-    "allow-credentials": flag.optional(),
-    "max-age": whole().optional().describe("Seconds."),
-  }).optional(),
-  limits: limits.optional(),
-  cache: mainCache.optional(),
-  ducklake: ducklake.optional(),
+  cors: cors.optional(),
+  limits: limits.prefault({}),
+  cache: mainCache.prefault({}),
+  ducklake: ducklake.prefault({}),
   heartbeat: block({
-    enabled: flag.optional(),
-    "worker-interval": whole({ min: 1, max: 86_400 }).optional().describe("Seconds; 10 when absent."),
+    enabled,
+    "worker-interval": integer({ min: 1, max: 86_400 }).prefault(10).describe("Seconds."),
   }).optional(),
-  docs: block({ enabled: flag.optional(), auth: flag.optional() }).optional(),
+  docs: block({ enabled, auth: flag.prefault(false) }).prefault({}),
   log: block({
-    level: choice(logLevels).optional().describe("info when absent."),
+    level: choice(logLevels).prefault("info"),
     format: choice(["pretty", "json"]).optional().describe("pretty on a terminal, else json."),
     "slow-query": fineDuration.optional().describe("Queries that take longer are logged."),
-  }).optional(),
+  }).prefault({}),
   audit: audit.optional(),
   metrics: metrics.optional(),
   tracing: tracing.optional(),

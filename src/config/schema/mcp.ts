@@ -1,60 +1,58 @@
 import { mcpAuth } from "./auth.ts";
-import { block, bytes, choice, filledText, flag, openBlock, port, text, texts, whole } from "./blocks.ts";
+import { block, bytes, choice, enabled, integer, nonEmptyString, openBlock, port, string, strings } from "./blocks.ts";
 
-/** The MCP server. Spec 4.6. */
+/** The MCP server. */
 export const mcp = block({
-  enabled: flag.optional(),
-  port: port.optional().describe("8081 when absent; the same as http-port puts MCP on the REST listener."),
-  host: filledText.optional(),
+  enabled,
+  port: port.prefault(8081).describe("The same as http-port puts MCP on the REST listener."),
+  host: nonEmptyString.prefault("127.0.0.1"),
   auth: mcpAuth.optional(),
-  instructions: text.optional().describe("What the server tells a language model about itself."),
-  "instructions-file": filledText.optional().describe("The same, from a file."),
-  "page-size": whole({ min: 1 }).optional().describe("Entries of one page of a list; 100 when absent."),
-  "max-rows": whole({ min: 1 }).optional().describe("Rows of one result; 1000 when absent."),
-  "max-text-bytes": bytes.optional().describe("Size of one result; 100000 when absent."),
-  "public-url": filledText.optional().describe("The address by which clients know the server."),
-  "allowed-hosts": texts.optional().describe("Further values of Host that are answered."),
-  "allowed-origins": texts.optional().describe("Origins of web pages that may call."),
-  "uri-scheme": filledText.optional().describe("Of the addresses of resources; eider when absent."),
-  "result-text": choice(["json", "markdown", "csv"]).optional().describe("How rows look as text; json when absent."),
+  instructions: string.optional().describe("What the server tells a language model about itself."),
+  "instructions-file": nonEmptyString.optional().describe("The same, from a file."),
+  "page-size": integer({ min: 1 }).prefault(100).describe("Entries of one page of a list."),
+  "max-rows": integer({ min: 1 }).prefault(1000).describe("Rows of one result."),
+  "max-text-bytes": bytes.prefault(100_000).describe("Size of one result."),
+  "public-url": nonEmptyString.optional().describe("The address by which clients know the server."),
+  "allowed-hosts": strings.prefault([]).describe("Further values of Host that are answered."),
+  "allowed-origins": strings.prefault([]).describe("Origins of web pages that may call."),
+  "uri-scheme": nonEmptyString.prefault("eider").describe("Of the addresses of resources."),
+  "result-text": choice(["json", "markdown", "csv"]).prefault("json").describe("How rows look as text."),
   tasks: block({
-    enabled: flag.optional(),
-    "after-ms": whole().optional(),
-    workers: whole({ min: 1 }).optional(),
-    "queue-depth": whole().optional(),
-    "ttl-ms": whole({ min: 1 }).optional(),
-    "default-ttl-ms": whole({ min: 1 }).optional(),
-    "poll-interval-ms": whole({ min: 1 }).optional(),
-  }).optional(),
+    enabled,
+    "after-ms": integer().prefault(5000),
+    workers: integer({ min: 1 }).prefault(4),
+    "queue-depth": integer().prefault(100),
+    "ttl-ms": integer({ min: 1 }).prefault(900_000),
+    "poll-interval-ms": integer({ min: 1 }).prefault(1000),
+  }).prefault({}),
 });
 
-const name = filledText.describe("Unique name.");
-const mediaType = filledText.refine(
-  (value) => /^[\w.+-]+\/[\w.+-]+(?:\s*;.*)?$/.test(value),
-  "expected a media type, text/csv",
-);
-const description = filledText.describe("For the language model.");
+const name = nonEmptyString.describe("Unique name.");
+const mediaType = nonEmptyString
+  .refine((value) => /^[\w.+-]+\/[\w.+-]+(?:\s*;.*)?$/.test(value), "expected a media type, text/csv")
+  .prefault("application/json");
+const description = nonEmptyString.describe("For the language model.");
 
-/** Other keys are ignored. Spec 2.7. */
+/** Other keys are ignored. */
 export const mcpTool = openBlock({
   name: name
     .refine((value) => /^[A-Za-z0-9_]+$/.test(value), "expected letters, digits and underscores only")
     .refine((value) => value.length <= 128, "expected 128 characters at most"),
   description,
-  "result-mime-type": mediaType.optional().describe("application/json when absent."),
+  "result-mime-type": mediaType,
 });
 
 export const mcpResource = openBlock({
   name,
   description,
-  "mime-type": mediaType.optional().describe("application/json when absent."),
+  "mime-type": mediaType,
 });
 
 export const mcpPrompt = openBlock({
   name,
   description,
-  template: filledText.describe("Mustache text."),
-  arguments: texts.optional().describe("Names that the template uses."),
+  template: nonEmptyString.describe("Mustache text."),
+  arguments: strings.prefault([]).describe("Names that the template uses."),
 });
 
 /** The keys that each takes. */

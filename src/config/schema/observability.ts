@@ -1,29 +1,29 @@
-import { block, choice, filledText, flag, port, record, text, texts } from "./blocks.ts";
+import { block, choice, enabled, flag, nonEmptyString, port, record, string, strings } from "./blocks.ts";
 
 /** One line per call, for auditors. */
 export const audit = block({
-  enabled: flag.optional(),
+  enabled,
   sink: choice(["stdout", "file"]).optional(),
-  path: filledText.optional().describe("File of the sink 'file'."),
-  redact: texts.optional().describe("Parameters whose values are not written."),
+  path: nonEmptyString.optional().describe("File of the sink 'file'."),
+  redact: strings.prefault([]).describe("Parameters whose values are not written."),
 });
 
 /** Served on the admin listener, or on the REST port for every client. */
 export const metrics = block({
-  enabled: flag.optional(),
-  public: flag.optional().describe("Serve /metrics on the REST port, to every client."),
+  enabled,
+  public: flag.prefault(false).describe("Serve /metrics on the REST port, to every client."),
 });
 
 /** OTLP export. */
 export const tracing = block({
-  enabled: flag.optional(),
-  endpoint: filledText.optional().describe("Base URL of the collector."),
-  "service-name": filledText.optional(),
-  headers: record(text).optional(),
-  "sample-ratio": text
+  enabled,
+  endpoint: nonEmptyString.prefault("http://127.0.0.1:4318").describe("Base URL of the collector."),
+  "service-name": nonEmptyString.prefault("eider"),
+  headers: record(string).prefault({}),
+  "sample-ratio": string
     .refine((value) => /^(?:0(?:\.\d+)?|1(?:\.0+)?)$/.test(value), "expected a number from 0 to 1")
-    .optional(),
+    .prefault(1),
 });
 
 /** A listener of its own for health and metrics. */
-export const admin = block({ enabled: flag.optional(), port: port.optional(), host: filledText.optional() });
+export const admin = block({ enabled, port: port.prefault(9090), host: nonEmptyString.prefault("127.0.0.1") });

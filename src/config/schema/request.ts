@@ -4,7 +4,7 @@ import { validators, validatorTypes } from "../../params/validators/index.ts";
 import { found, PlainScalar } from "../../params/validators/scalars.ts";
 import { unknown } from "../suggest.ts";
 import { isMapping } from "../tree.ts";
-import { block, choice, filledText, flag, list, text } from "./blocks.ts";
+import { block, choice, flag, list, nonEmptyString, string } from "./blocks.ts";
 
 type ValidatorSchema = (typeof validators)[number];
 
@@ -45,12 +45,12 @@ function optionMessage(option: string, schema: ValidatorSchema): string {
   return unknown(`option of type ${type.value}:`, option, Object.keys(options));
 }
 
-/** One request parameter. Spec 2.2. */
+/** One request parameter. */
 export const requestEntry = block({
-  "field-name": filledText.describe("Name in SQL, params.<field-name>."),
+  "field-name": nonEmptyString.describe("Name in SQL, params.<field-name>."),
   "field-in": choice(locations).describe("Where the request carries it."),
-  description: text.optional().describe("For people; reaches OpenAPI."),
-  required: flag.optional().describe("False when absent."),
-  default: text.optional().describe("Value of an absent parameter; it must pass the validators."),
-  validators: list(validator).optional().describe("Checks, in order."),
+  description: string.optional().describe("For people; reaches OpenAPI."),
+  required: flag.prefault(false),
+  default: string.optional().describe("Value of an absent parameter; it must pass the validators."),
+  validators: list(validator).prefault([]).describe("Checks, in order."),
 });

@@ -7,7 +7,7 @@ const TRUE = valid(true);
 const FALSE = valid(false);
 const NOT_A_BOOLEAN = invalid("Invalid boolean value");
 
-/** `true` or `false`, in any case. decisions.md 3. */
+/** `true` or `false`, in any case. */
 export const boolean = z.strictObject({ type: z.literal("boolean"), ...sharedOptions }).transform(
   (): Validator => ({
     type: "boolean",

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Validator } from "../parameter.ts";
 import { invalid, valid } from "./checked.ts";
-import { jsonSchema, refuseCrossedBounds, sharedOptions } from "./options.ts";
+import { jsonSchema, rejectCrossedBounds, sharedOptions } from "./options.ts";
 import { found, text } from "./scalars.ts";
 
 const DATE = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/;
@@ -15,11 +15,11 @@ const bound = text.refine(isCalendarDate, {
   error: ({ input }) => `expected a date YYYY-MM-DD, found ${found(input)}`,
 });
 
-/** A day of the calendar, year 0001 to 9999. Spec 2.3. */
+/** A day of the calendar, year 0001 to 9999. */
 export const date = z
   .strictObject({ type: z.literal("date"), min: bound.optional(), max: bound.optional(), ...sharedOptions })
   .transform(({ min, max }, context): Validator => {
-    if (min !== undefined && max !== undefined && min > max) refuseCrossedBounds(min, max, context);
+    if (min !== undefined && max !== undefined && min > max) rejectCrossedBounds(min, max, context);
     const from = [min && `from ${min}`, max && `to ${max}`].filter(Boolean).join(" ");
     return {
       type: "date",

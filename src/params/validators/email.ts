@@ -12,7 +12,7 @@ const MAX_LENGTH = 254;
 const ADDRESS =
   /^(?=[^@]{1,64}@)[\p{L}\p{M}\p{N}!#$%&'*+/=?^_`{|}~-]+(?:\.[\p{L}\p{M}\p{N}!#$%&'*+/=?^_`{|}~-]+)*@(?:[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])?\.)+(?!\p{N}+$)[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])$/u;
 
-/** An e-mail address in the form that people really have. Spec 2.3. */
+/** An e-mail address in the form that people really have. */
 export const email = z.strictObject({ type: z.literal("email"), ...sharedOptions }).transform(
   ({ preventSqlInjection }): Validator => ({
     type: "email",

@@ -10,7 +10,7 @@ const values = z
   .array(text, { error: ({ input }) => `expected a list of allowed values, found ${found(input)}` })
   .min(1, "expected at least one allowed value");
 
-/** One of the author's own values, to the letter. Spec 2.3. */
+/** One of the author's own values, to the letter. */
 export const enumeration = z
   .strictObject({ type: z.literal("enum"), allowedValues: values, ...sharedOptions })
   .transform(({ allowedValues }): Validator => {

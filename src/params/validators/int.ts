@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Validator } from "../parameter.ts";
 import { invalid, valid } from "./checked.ts";
-import { jsonSchema, refuseCrossedBounds, sharedOptions } from "./options.ts";
+import { jsonSchema, rejectCrossedBounds, sharedOptions } from "./options.ts";
 import { integer, significantFrom } from "./scalars.ts";
 
 const LEAST_INT = -(2n ** 63n);
@@ -16,11 +16,11 @@ const TOO_LARGE = invalid("Integer is greater than the maximum allowed value");
 
 const bound = integer.refine((value) => value >= LEAST_INT && value <= GREATEST_INT, "outside the 64-bit range");
 
-/** Whole numbers of 64 bits. Spec 2.3. */
+/** Whole numbers of 64 bits. */
 export const int = z
   .strictObject({ type: z.literal("int"), min: bound.optional(), max: bound.optional(), ...sharedOptions })
   .transform(({ min = LEAST_INT, max = GREATEST_INT }, context): Validator => {
-    if (min > max) refuseCrossedBounds(min, max, context);
+    if (min > max) rejectCrossedBounds(min, max, context);
     return {
       type: "int",
       databaseType: () => "BIGINT",

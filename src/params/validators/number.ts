@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Validator } from "../parameter.ts";
 import { invalid, valid } from "./checked.ts";
 import { compareDecimals, parseDecimal } from "./decimal.ts";
-import { jsonSchema, refuseCrossedBounds, sharedOptions } from "./options.ts";
+import { jsonSchema, rejectCrossedBounds, sharedOptions } from "./options.ts";
 import { DECIMAL, decimalText, significantFrom } from "./scalars.ts";
 
 /** What a database holds exactly, without its sign and its first zeros: up to 38 digits without an exponent. */
@@ -15,7 +15,7 @@ const NOT_A_NUMBER = invalid("Invalid number value");
 const TOO_SMALL = invalid("Number is less than the minimum allowed value");
 const TOO_LARGE = invalid("Number is greater than the maximum allowed value");
 
-/** Decimal numbers, with all their digits. decisions.md 3. */
+/** Decimal numbers, with all their digits. */
 export const number = z
   .strictObject({
     type: z.literal("number"),
@@ -26,7 +26,7 @@ export const number = z
   .transform(({ min, max }, context): Validator => {
     const least = min === undefined ? undefined : parseDecimal(min);
     const greatest = max === undefined ? undefined : parseDecimal(max);
-    if (least && greatest && compareDecimals(least, greatest) > 0) refuseCrossedBounds(min, max, context);
+    if (least && greatest && compareDecimals(least, greatest) > 0) rejectCrossedBounds(min, max, context);
     return {
       type: "number",
       databaseType: (text) => (EXACT.test(text.slice(significantFrom(text))) ? "DECIMAL" : "DOUBLE"),

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { boolean } from "./scalars.ts";
 
-/** Options of every validator type. Spec 2.3. */
+/** Options of every validator type. */
 export const sharedOptions = { preventSqlInjection: boolean.default(true) };
 
 type Context = z.core.$RefinementCtx;
@@ -12,6 +12,6 @@ export function jsonSchema(keywords: Readonly<Record<string, unknown>>): Readonl
 }
 
 /** Bounds that no value can satisfy are a mistake of the author. */
-export function refuseCrossedBounds(min: unknown, max: unknown, context: Context): void {
+export function rejectCrossedBounds(min: unknown, max: unknown, context: Context): void {
   context.addIssue({ code: "custom", path: ["max"], message: `max ${max} is less than min ${min}` });
 }

@@ -37,7 +37,10 @@ export function found(input: unknown): string {
 
 function scalar<Output>(expected: string, read: (input: string | PlainScalar) => Output | undefined) {
   return z.unknown().transform((input, context): Output => {
-    const output = typeof input === "string" || input instanceof PlainScalar ? read(input) : undefined;
+    // Defaults in schemas are plain numbers and booleans.
+    const written =
+      typeof input === "number" || typeof input === "boolean" ? new PlainScalar(input, String(input)) : input;
+    const output = typeof written === "string" || written instanceof PlainScalar ? read(written) : undefined;
     if (output !== undefined) return output;
     context.addIssue({ code: "custom", message: `expected ${expected}, found ${found(input)}` });
     return z.NEVER;
@@ -45,13 +48,13 @@ function scalar<Output>(expected: string, read: (input: string | PlainScalar) =>
 }
 
 /** Text; a plain number, boolean or `null` counts as the characters it was written in. */
-export const text = scalar("text", (input) => {
+export const text = scalar("a string", (input) => {
   if (typeof input === "string") return input;
   return input.source === "" ? undefined : input.source;
 });
 
 /** A whole number with all its digits, plain or in quotes. */
-export const integer = scalar("a whole number", (input): bigint | undefined => {
+export const integer = scalar("an integer", (input): bigint | undefined => {
   if (typeof input === "string") return INTEGER.test(input) ? BigInt(unsigned(input)) : undefined;
   if (INTEGER.test(input.source)) return BigInt(unsigned(input.source));
   if (typeof input.value === "bigint") return input.value;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Checked, Validator } from "../parameter.ts";
 import { invalid, valid } from "./checked.ts";
-import { jsonSchema, refuseCrossedBounds, sharedOptions } from "./options.ts";
+import { jsonSchema, rejectCrossedBounds, sharedOptions } from "./options.ts";
 import { compileRegex, jsonSchemaPattern } from "./regex.ts";
 import { integer, text } from "./scalars.ts";
 
@@ -20,7 +20,7 @@ const regex = text.transform((source, context) => {
   return z.NEVER;
 });
 
-/** Text of a length, of a form, or any. Spec 2.3. */
+/** Text of a length, of a form, or any. */
 export const string = z
   .strictObject({
     type: z.literal("string"),
@@ -38,7 +38,7 @@ export const string = z
     }
     const min = options.min ?? options["min-length"] ?? 0;
     const max = options.max ?? options["max-length"];
-    if (max !== undefined && min > max) refuseCrossedBounds(min, max, context);
+    if (max !== undefined && min > max) rejectCrossedBounds(min, max, context);
     /** Lengths cost less than the pattern. */
     const lengthProblem = (value: string): Checked | undefined => {
       if (min > 0 && isShorter(value, min)) return TOO_SHORT;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Validator } from "../parameter.ts";
 import { invalid, valid } from "./checked.ts";
-import { jsonSchema, refuseCrossedBounds, sharedOptions } from "./options.ts";
+import { jsonSchema, rejectCrossedBounds, sharedOptions } from "./options.ts";
 import { found, text } from "./scalars.ts";
 
 const TIME = /^(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,9})?$/;
@@ -14,13 +14,13 @@ const bound = text.refine((value) => TIME.test(value), {
   error: ({ input }) => `expected a time HH:MM:SS, found ${found(input)}`,
 });
 
-/** A time of day, with a fraction of a second where there is one. Spec 2.3. */
+/** A time of day, with a fraction of a second where there is one. */
 export const time = z
   .strictObject({ type: z.literal("time"), min: bound.optional(), max: bound.optional(), ...sharedOptions })
   .transform(({ min, max }, context): Validator => {
     const earliest = min === undefined ? undefined : sortable(min);
     const latest = max === undefined ? undefined : sortable(max);
-    if (earliest !== undefined && latest !== undefined && earliest > latest) refuseCrossedBounds(min, max, context);
+    if (earliest !== undefined && latest !== undefined && earliest > latest) rejectCrossedBounds(min, max, context);
     const range = [min && `from ${min}`, max && `to ${max}`].filter(Boolean).join(" ");
     return {
       type: "time",

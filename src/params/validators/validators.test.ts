@@ -212,9 +212,9 @@ describe("values that do not", () => {
 
 describe("options that do not compile", () => {
   test.each<[string, Options, string, string]>([
-    ["int", { min: "abc" }, "min", "expected a whole number, found 'abc'"],
-    ["int", { min: 1.5 }, "min", "expected a whole number, found '1.5'"],
-    ["int", { min: ["1"] }, "min", "expected a whole number, found a list"],
+    ["int", { min: "abc" }, "min", "expected an integer, found 'abc'"],
+    ["int", { min: 1.5 }, "min", "expected an integer, found '1.5'"],
+    ["int", { min: ["1"] }, "min", "expected an integer, found a list"],
     ["int", { min: 5, max: 1 }, "max", "max 1 is less than min 5"],
     ["int", { max: "9223372036854775808" }, "max", "outside the 64-bit range"],
     ["int", { regex: "x" }, "", 'Unrecognized key: "regex"'],
@@ -226,7 +226,7 @@ describe("options that do not compile", () => {
     ["enum", {}, "allowedValues", "expected a list of allowed values, found nothing"],
     ["enum", { allowedValues: "a" }, "allowedValues", "expected a list of allowed values, found 'a'"],
     ["enum", { allowedValues: [] }, "allowedValues", "expected at least one allowed value"],
-    ["enum", { allowedValues: [{}] }, "allowedValues.0", "expected text, found a mapping"],
+    ["enum", { allowedValues: [{}] }, "allowedValues.0", "expected a string, found a mapping"],
     ["email", { min: 1 }, "", 'Unrecognized key: "min"'],
     ["date", { min: "2023-02-29" }, "min", "expected a date YYYY-MM-DD, found '2023-02-29'"],
     ["date", { min: 2024 }, "min", "expected a date YYYY-MM-DD, found '2024'"],

@@ -69,13 +69,13 @@ function isOtherVersion({ reason, rawPacket, bytesParsed = 0 }: ParseError): boo
   return reason === "Invalid HTTP version" && rawPacket?.[bytesParsed - "1.1".length] !== ONE;
 }
 
-export interface Refusal {
+export interface Rejection {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** The response to what is refused before anybody handles it. It is the last one of its connection. */
-export function refusalOf(status: number): Refusal {
+/** The response to what is rejected before a handler sees it. It is the last one of its connection. */
+export function rejectionOf(status: number): Rejection {
   const body = JSON.stringify({ error: STATUS_CODES[status] ?? "Bad Request" });
   const headers = {
     "Content-Type": "application/json",
@@ -89,8 +89,8 @@ export function refusalOf(status: number): Refusal {
 }
 
 /** The same as bytes, for what never became a request. */
-export function refusalText(status: number): string {
-  const { headers, body } = refusalOf(status);
+export function rejectionText(status: number): string {
+  const { headers, body } = rejectionOf(status);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("\r\n")}\r\n\r\n${body}`;
 }

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import type { Authenticated } from "../authenticator.ts";
 import { anonymous, identityOf } from "../identity.ts";
-import { type Accepted, openRemembered } from "./remembered.ts";
+import { type AcceptedToken, openTokenCache } from "./token-cache.ts";
 
 const MINUTES = 60_000;
 const answer: Authenticated = { kind: "identity", identity: anonymous };
-const accepted = (changes: Partial<Accepted> = {}): Accepted => ({
+const accepted = (changes: Partial<AcceptedToken> = {}): AcceptedToken => ({
   answer,
   until: Number.POSITIVE_INFINITY,
   isCurrent: () => true,
@@ -13,17 +13,17 @@ const accepted = (changes: Partial<Accepted> = {}): Accepted => ({
 });
 
 test("tokens take 16 MiB, whatever they say; then the one that was used longest ago goes", () => {
-  const remembered = openRemembered(() => 0);
+  const remembered = openTokenCache(() => 0);
   const identity = identityOf({ type: "oidc", username: "ann", roles: ["r".repeat(16_000)] });
   const large: Authenticated = { kind: "identity", identity };
-  const isKept = (n: number): boolean => remembered.find(String(n)) !== undefined;
-  for (let n = 0; n < 200; n++) remembered.keep(String(n), accepted({ answer: large }));
+  const isKept = (n: number): boolean => remembered.get(String(n)) !== undefined;
+  for (let n = 0; n < 200; n++) remembered.set(String(n), accepted({ answer: large }));
   expect(isKept(0)).toBe(true);
-  for (let n = 200; n < 400; n++) remembered.keep(String(n), accepted({ answer: large }));
+  for (let n = 200; n < 400; n++) remembered.set(String(n), accepted({ answer: large }));
   expect([isKept(0), isKept(1), isKept(399)]).toEqual([true, false, true]);
 });
 
-test.each<[string, Partial<Accepted>, number, boolean]>([
+test.each<[string, Partial<AcceptedToken>, number, boolean]>([
   ["at once", {}, 0, true],
   ["just before five minutes", {}, 5 * MINUTES - 1, true],
   ["after five minutes", {}, 5 * MINUTES, false],
@@ -33,18 +33,18 @@ test.each<[string, Partial<Accepted>, number, boolean]>([
   ["when its key is gone", { isCurrent: () => false }, 0, false],
 ])("%s", (_, changes, time, found) => {
   let now = 0;
-  const remembered = openRemembered(() => now);
-  remembered.keep("token", accepted(changes));
+  const remembered = openTokenCache(() => now);
+  remembered.set("token", accepted(changes));
   now = time;
-  expect(remembered.find("token")).toBe(found ? answer : undefined);
+  expect(remembered.get("token")).toBe(found ? answer : undefined);
   // What is forgotten does not come back with the clock.
   now = 0;
-  expect(remembered.find("token") === undefined).toBe(!found);
+  expect(remembered.get("token") === undefined).toBe(!found);
 });
 
 test("names tell nothing of tokens, and are others in every process", () => {
-  const [one, other] = [openRemembered(Date.now), openRemembered(Date.now)];
-  expect(one.nameOf("token")).toBe(one.nameOf("token"));
-  expect(one.nameOf("token")).not.toBe(one.nameOf("token2"));
-  expect(one.nameOf("token")).not.toBe(other.nameOf("token"));
+  const [one, other] = [openTokenCache(Date.now), openTokenCache(Date.now)];
+  expect(one.keyOf("token")).toBe(one.keyOf("token"));
+  expect(one.keyOf("token")).not.toBe(one.keyOf("token2"));
+  expect(one.keyOf("token")).not.toBe(other.keyOf("token"));
 });
