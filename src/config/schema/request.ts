@@ -11,7 +11,7 @@ type ValidatorSchema = (typeof validators)[number];
 const byType = new Map<string, ValidatorSchema>(validators.map((schema) => [schema.in.shape.type.value, schema]));
 
 /** One validator, by its type. A union of the nine would answer a wrong option with nine sets of problems. */
-const validator = z.unknown().transform((input, context): Validator => {
+export const validator = z.unknown().transform((input, context): Validator => {
   const refuse = (path: PropertyKey[], message: string) => context.addIssue({ code: "custom", path, message });
   if (!isMapping(input)) {
     refuse([], `expected a mapping with a type, found ${found(input)}`);
