@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { isIPv6 } from "node:net";
 import type { Client } from "./forwarded.ts";
 
-/** On secure answers where HTTPS is enforced: a browser does not even try plain HTTP for a year. */
+/** On secure responses where HTTPS is enforced: browsers do not try plain HTTP for a year. */
 export const strictTransport = ["Strict-Transport-Security", "max-age=31536000"] as const;
 
 /** Those who look after the service from within the network need no certificate. */
@@ -15,7 +15,7 @@ const HOST = /^(?:\[([0-9a-f:.]+)\]|[a-z0-9_](?:[a-z0-9._-]{0,253}))(?::[0-9]{0,
 
 /**
  * What is wrong with a request where HTTPS is enforced and a proxy terminates TLS: nothing, or it came in plain
- * text and belongs elsewhere, or it is refused. The port of the host is dropped: it is the one for plain text.
+ * text and is redirected, or it is rejected. The port of the host is dropped: it is the one for plain text.
  */
 export function httpsProblem(
   { method, url = "" }: Pick<IncomingMessage, "method" | "url">,

@@ -24,7 +24,7 @@ export const date = z
     return {
       type: "date",
       databaseType: () => "DATE",
-      // JSON Schema has no bounds for dates, so that they can only be told.
+      // JSON Schema has no bounds for dates, so the description names them.
       jsonSchema: jsonSchema({ type: "string", format: "date", description: from || undefined }),
       scansForInjection: false,
       check(value) {
