@@ -17,7 +17,7 @@ export type Authenticated =
 
 /** One auth block at work. */
 export interface Authenticator {
-  /** At once when what is shown is remembered, or refused without looking. Never throws, never rejects. */
+  /** Synchronous when the credentials are cached or malformed. Never throws, never rejects. */
   authenticate(credentials: Credentials): Authenticated | Promise<Authenticated>;
   /** Exchanges tokens at the provider, where the block allows that. */
   readonly exchange?: TokenExchange | undefined;

@@ -9,7 +9,7 @@ import { costOf, matchesAtOnce, matchesHash, type PasswordShape, passwordShape }
 import type { User } from "./policy.ts";
 import { authenticatedBytes, keyOf, openExpiringCache, openFingerprint, VERIFIED_BYTES } from "./verified.ts";
 
-/** A source that knows all of its users can tell the cost of the dearest check before the first request. */
+/** A source that knows all of its users knows the highest cost of a check before the first request. */
 export interface CountedUsers extends UserSource {
   /** Rounds of PBKDF2, as `costOf` gives them. */
   readonly maxCost?: () => number;
@@ -35,7 +35,7 @@ const unknownUser: PasswordShape = { kind: "malformed", reason: "there is no suc
 /** Some three thousand wrong passwords. */
 const WRONG_BYTES = 1024 * 1024;
 
-/** HTTP Basic. What was verified is remembered: 600,000 rounds are not paid for each request. */
+/** HTTP Basic. Verified passwords are cached: 600,000 rounds per request would be too slow. */
 export function openBasic({
   report,
   users,
@@ -127,7 +127,7 @@ export function openBasic({
   };
 }
 
-/** A source of users that fails says itself what a client is told. */
+/** A source of users that fails chooses the failure that a client gets. */
 function refusedBy(error: unknown): Authenticated {
   return {
     kind: "refused",
@@ -138,10 +138,10 @@ function refusedBy(error: unknown): Authenticated {
 /** Users that stand in the configuration. Of two with one name the first counts. */
 export function inlineUsers(users: readonly User[]): CountedUsers {
   const byName = new Map(users.toReversed().map((user) => [user.username, user]));
-  const dearest = users.reduce((most, { password }) => Math.max(most, costOf(passwordShape(password))), 0);
+  const maxCost = users.reduce((most, { password }) => Math.max(most, costOf(passwordShape(password))), 0);
   return {
     find: (username) => byName.get(username),
     version: () => 0,
-    maxCost: () => dearest,
+    maxCost: () => maxCost,
   };
 }

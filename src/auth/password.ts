@@ -7,7 +7,7 @@ export const passwordAdvice = {
   md5: "an MD5 hash is deprecated and quickly guessed; make a better one with `eider hash-password`",
 } as const;
 
-/** What a stored password is, told by its shape. */
+/** What a stored password is, by its shape. */
 export type PasswordShape =
   | Pbkdf2Hash
   | { readonly kind: "md5"; readonly hash: Buffer }
@@ -95,7 +95,7 @@ export function costOf(shape: PasswordShape): number {
   return shape.kind === "pbkdf2" ? shape.iterations * Math.ceil(shape.hash.length / HASH_BYTES) : 0;
 }
 
-/** Whether the password is the one that is stored, as far as that can be told without PBKDF2. */
+/** Whether the password is the one that is stored, as far as that is known without PBKDF2. */
 export function matchesAtOnce(password: string, shape: PasswordShape): boolean {
   switch (shape.kind) {
     case "plain":

@@ -1,4 +1,4 @@
-/** A user of type basic. The password is a hash or plain text, told apart by its shape. */
+/** A user of type basic. The shape of the password shows whether it is a hash or plain text. */
 export interface User {
   readonly username: string;
   readonly password: string;

@@ -46,7 +46,7 @@ export async function openSecretReader(
         // The client bounds each attempt, but neither the search for credentials nor a body that stops half-way.
         return await withTimeLimit(fetchSecret(), (ATTEMPTS + 1) * timeoutMs, timedOut);
       } catch (error) {
-        // The client's errors carry requests and answers: nothing of them goes on.
+        // The client's errors carry requests and responses, which must not be logged.
         throw new Error(reasonOf(error, region));
       }
     },
@@ -136,7 +136,7 @@ function reasonOf(error: unknown, region: string): string {
   return `it cannot be read (${status === undefined ? error.name : `${status}, ${error.name}`})`;
 }
 
-/** What came back, where the answer is not one of AWS itself: from a proxy, say. */
+/** The status of a response that is not from AWS itself, but from a proxy, for example. */
 function statusOf(error: Error): number | undefined {
   if (!("$metadata" in error) || typeof error.$metadata !== "object" || error.$metadata === null) return undefined;
   const status = "httpStatusCode" in error.$metadata ? error.$metadata.httpStatusCode : undefined;

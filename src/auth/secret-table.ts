@@ -10,7 +10,7 @@ import type { User } from "./policy.ts";
 
 /** Users in a table of the database: each request is authenticated against it. */
 export interface SecretTable {
-  /** Puts these users in the place of all others, or changes nothing. Rejects with an Error that shows none of them. */
+  /** Replaces all users, or changes nothing. Rejects with an Error that shows none of them. */
   replace(users: readonly User[]): Promise<void>;
   /** Rejects with a RequestFailure. */
   find(username: string): Promise<UserEntry | undefined>;

@@ -14,7 +14,7 @@ import { passwordWarnings } from "./secret-warnings.ts";
 
 /** The users of a secret. `find` rejects with a RequestFailure. */
 export interface SecretUserSource extends UserSource {
-  /** What the dearest check of a password costs, as `costOf` gives it. */
+  /** The highest cost of a password check, as `costOf` returns it. */
   maxCost(): number;
   /** What the start warns of: passwords that are no good hashes. */
   readonly warnings: readonly string[];
@@ -87,7 +87,7 @@ function refreshed({ config, table, reader, first, report, every, stop }: Refres
   const dependency = openDependency(part, report);
   let version = 0;
   let stored = first.versionId;
-  let dearest = maxCostOf(first.users);
+  let maxCost = maxCostOf(first.users);
   let running: Promise<void> | undefined;
 
   async function refresh(): Promise<void> {
@@ -108,7 +108,7 @@ function refreshed({ config, table, reader, first, report, every, stop }: Refres
     if (versionId !== undefined && versionId === stored) return;
     const users = usersInSecret(content);
     await table.replace(users);
-    dearest = maxCostOf(users);
+    maxCost = maxCostOf(users);
     stored = versionId;
     version += 1;
   }
@@ -125,7 +125,7 @@ function refreshed({ config, table, reader, first, report, every, stop }: Refres
   const stopTicking = every(config.refreshMs, tick);
   return {
     version: () => version,
-    maxCost: () => dearest,
+    maxCost: () => maxCost,
     warnings: passwordWarnings(first.users).map((warning) => `${part}: ${warning}`),
     async find(username) {
       try {

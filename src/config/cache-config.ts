@@ -6,7 +6,7 @@ import { ducklake, type EndpointCacheInput } from "./schema/cache.ts";
 import type { MainInput } from "./schema/main.ts";
 import type { Report, SourceFile, Spot } from "./tree.ts";
 
-/** What the cache block of an endpoint asks for. */
+/** The cache block of an endpoint. */
 export type CacheConfig =
   /** Its template reads a table that a refresh fills. `refresh` is absent where another endpoint brings it. */
   | {
@@ -140,7 +140,7 @@ export interface EndpointCacheContext {
   readonly warn: Complain;
 }
 
-/** The block of one endpoint; undefined when it is off or asks for nothing. */
+/** The block of one endpoint; undefined when it is off or has no effect. */
 export function compileEndpointCache(
   input: EndpointCacheInput | undefined,
   context: EndpointCacheContext,
@@ -176,7 +176,7 @@ export function compileEndpointCache(
   }
   if (input.table === undefined) complain(["cache", "table"], "missing; name the table that the template-file fills");
   const { refreshTemplate } = context;
-  // One that is named and not there has been told of.
+  // A template that is named but missing is reported already.
   if (input["template-file"] !== undefined && refreshTemplate === undefined) return undefined;
   const refresh = refreshTemplate && {
     template: refreshTemplate,

@@ -1,7 +1,7 @@
 /**
  * `{{env.X}}`, `${X}` and `{{include:...}}` are not YAML, or not YAML everywhere. Before parsing, each becomes a token of the
- * same length, so that positions stay and neither the directive nor a value put in its place can change the structure.
- * Tokens are made of Unicode noncharacters, which no honest text holds.
+ * same length, so that positions stay and neither the directive nor the value that replaces it can change the structure.
+ * Tokens are made of Unicode noncharacters, which do not occur in text.
  */
 const MARK = "\uFDD0";
 const FILL = "\uFDEF";

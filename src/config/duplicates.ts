@@ -29,7 +29,7 @@ function addressOf({ kind, name }: McpConfig): string {
   return typeof parts === "string" ? name : shapeOfResource(parts);
 }
 
-/** Two endpoints that answer the same request, or two MCP entries of a kind with one name. Reported at the later file. */
+/** Two endpoints with the same route, or two MCP entries of a kind with one name. Reported at the later file. */
 export function rejectDuplicates(
   endpoints: readonly { readonly config: EndpointConfig; readonly spot: Spot }[],
   report: Report,

@@ -21,7 +21,7 @@ export interface Files {
   list(folder: string, wanted: (name: string) => boolean): Listing;
   /** Whether a file is, symbolic links followed, inside one of the folders. */
   containment(file: string, folders: readonly string[]): "inside" | "outside" | "absent";
-  /** Every file that was asked for, whether it is there or not. */
+  /** Every file that was requested, whether it exists or not. */
   requested(): readonly string[];
 }
 

@@ -37,7 +37,7 @@ function readDocuments(text: string): FullYaml {
     return { root: undefined, problems: [{ offset: second.range[0], message }] };
   }
   const problems = errors
-    // What follows at the same place is a consequence.
+    // Further errors at the same position are consequences.
     .filter(({ pos }, index) => errors[index - 1]?.pos[0] !== pos[0])
     .map(({ code, message, pos }) => ({ offset: pos[0], message: messageOf({ code, message, text, offset: pos[0] }) }));
   // A key that is there twice leaves a mapping that can be read on, for the problems after it.

@@ -1,12 +1,13 @@
 import { z } from "zod";
 import { engine } from "../engines/index.ts";
 import { validators } from "../params/validators/index.ts";
+import { type JsonSchema, SCALARS } from "../params/validators/scalars.ts";
 import { endpointRules, mainRules } from "./flapi-keys.ts";
 import type { KeyRule } from "./key-rules.ts";
-import { INCLUDE, type JsonSchema, SCALARS, scalarSchema, TEXT } from "./scalar-schemas.ts";
 import { connection, ownKeys } from "./schema/connections.ts";
 import { endpointSchema, kindKeys } from "./schema/endpoint.ts";
 import { mainSchema } from "./schema/main.ts";
+import { validator } from "./schema/request.ts";
 
 /** JSON Schema of the main file, made from what the loader checks it with: for editors. */
 export function mainJsonSchema(): JsonSchema {
@@ -32,6 +33,9 @@ function fileSchema(schema: z.ZodType, rules: readonly KeyRule[], head: JsonSche
 
 type Draft = Record<string, unknown>;
 
+/** Another file may bring in a list or a mapping. */
+const INCLUDE = "^\\{\\{ *include";
+
 function schemaOf(schema: z.ZodType): Draft {
   const made: Draft = z.toJSONSchema(schema, {
     io: "input",
@@ -43,15 +47,15 @@ function schemaOf(schema: z.ZodType): Draft {
   return rest;
 }
 
-/** What is read by code is put in words here; what has a structure keeps it. */
+/** Scalars describe themselves. Connections and validators are read by code, so their schemas are made here. */
 function rewrite(schema: z.core.$ZodTypes, made: Draft): void {
   const { def } = schema._zod;
-  if (def.type === "object" || def.type === "record") {
+  if (schema === connection) replace(made, connectionSchema());
+  else if (schema === validator) replace(made, { anyOf: validators.map(({ in: each }) => closed(schemaOf(each))) });
+  else if (def.type === "object" || def.type === "record") {
     replace(made, { ...made, type: ["object", "string"], pattern: INCLUDE });
-  } else if (def.type === "pipe") {
-    // What only looks at the input first has the structure of what comes after.
-    if (def.in._zod.def.type !== "transform") replace(made, codeSchema(schema));
-    else if ("items" in made) replace(made, { ...made, ...listForms(schema) });
+  } else if (def.type === "pipe" && "items" in made && def.in._zod.def.type === "transform") {
+    replace(made, { ...made, ...listForms(schema) });
   } else if (def.type === "prefault") nameDefault(made);
 }
 
@@ -67,11 +71,6 @@ function listForms(schema: z.core.$ZodTypes): JsonSchema {
   return z.safeParse(schema, "text").success
     ? { type: ["array", "null", ...SCALARS], pattern: "\\S" }
     : { type: ["array", "null", "string"], pattern: INCLUDE };
-}
-
-function codeSchema(schema: z.core.$ZodTypes): JsonSchema {
-  if (schema === connection) return connectionSchema();
-  return scalarSchema(schema) ?? { anyOf: validators.map((validator) => closed(schemaOf(validator.in))) };
 }
 
 /** A mapping of this form, and no include that stands for one. */
@@ -93,7 +92,10 @@ function connectionSchema(): JsonSchema {
   return {
     type: ["object", "null", "string"],
     pattern: INCLUDE,
-    properties: { ...(isDraft(own) ? own : {}), ...Object.fromEntries([...options].map((option) => [option, TEXT])) },
+    properties: {
+      ...(isDraft(own) ? own : {}),
+      ...Object.fromEntries([...options].map((option) => [option, { type: SCALARS }])),
+    },
     additionalProperties: false,
     allOf: [
       implies({ not: { required: ["type"] } }, without(options, [])),

@@ -115,7 +115,7 @@ mcp-tool: {name: get_x, description: Gets x}\n`,
     deprecated: true,
     template: { file: "v1/x.sql", text: SQL },
     paginated: false,
-    refusesUnknownParams: true,
+    rejectsUnknownParams: true,
     operation: { kind: "read", returnsData: true, transaction: false, validateBeforeWrite: false },
   });
   expect(endpoints[0]?.locate(["request", 0, "validators"])).toEqual({ file: "v1/x.yml", line: 13, column: 54 });

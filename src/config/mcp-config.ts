@@ -29,7 +29,7 @@ export interface McpSettings {
   readonly uriScheme: string;
   /** How rows look in the text block; the structured content is always whole JSON. */
   readonly resultText: "json" | "markdown" | "csv";
-  /** Undefined: every call is answered when it is done. */
+  /** Undefined: every call gets its response when it is done. */
   readonly tasks: TaskSettings | undefined;
 }
 
@@ -108,7 +108,7 @@ function settingsOf(mcp: McpInput): McpSettings {
   };
 }
 
-/** The methods that `mcp.auth.methods` may name. What follows what is told in the gate. */
+/** The methods that `mcp.auth.methods` may name. */
 const METHODS: readonly string[] = [
   "initialize",
   "ping",

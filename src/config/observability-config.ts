@@ -10,7 +10,7 @@ export interface TracingConfig {
   readonly serviceName: string;
   /** Sent with every export. They may hold secrets. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The share of calls that are traced, of those that came without a word about it. */
+  /** The share of calls that are traced, of those whose client has not decided it. */
   readonly sampleRatio: number;
 }
 

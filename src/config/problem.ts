@@ -1,4 +1,4 @@
-/** A place in a file, counted from 1. */
+/** A position in a file, counted from 1. */
 export interface Location {
   /** As a person would type it: relative to the working directory where that is shorter. */
   readonly file: string;
@@ -39,7 +39,7 @@ export function oneLine(message: string): string {
   return message.trim().replace(/\s*\n\s*/g, " ");
 }
 
-/** By file and place. */
+/** By file and position. */
 export function inOrder(problems: readonly Problem[]): readonly Problem[] {
   return problems.toSorted(
     ({ location: a }, { location: b }) =>

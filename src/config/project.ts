@@ -67,7 +67,7 @@ export interface MainConfig {
   readonly log: {
     readonly level: LogLevel;
     readonly format: "pretty" | "json" | undefined;
-    /** Calls that spend more than this in the database are told of; undefined: none. */
+    /** Calls that spend more than this in the database are logged; undefined: none. */
     readonly slowQueryMs: number | undefined;
   };
   readonly observability: ObservabilityConfig;
@@ -148,7 +148,7 @@ export interface Project {
 export interface LoadedProject {
   /** Undefined when at least one problem is an error. */
   readonly project: Project | undefined;
-  /** The parts without an error, so that what is wrong with their SQL can be told at the same time. */
+  /** The parts without an error, so that problems of their SQL are reported at the same time. */
   readonly sound: Project | undefined;
   readonly problems: readonly Problem[];
   /** Every file that was read, or would have been. */

@@ -4,7 +4,7 @@ import type { Environment } from "./environment.ts";
 import type { YamlFile } from "./yaml-file.ts";
 import type { YamlScalar } from "./yaml-node.ts";
 
-/** A scalar with its directives: its value, an include in its place, or why it has none. */
+/** A scalar with its directives: its value, an include instead of it, or why it has none. */
 export type ScalarReading =
   | { readonly kind: "value"; readonly data: string | PlainScalar; readonly secrets: readonly string[] }
   | { readonly kind: "include"; readonly include: Include }

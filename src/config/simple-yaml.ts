@@ -3,7 +3,7 @@ import { nothing, type YamlMap, type YamlNode, type YamlPair, type YamlScalar } 
 /**
  * Reads the plain part of YAML that nearly every endpoint file keeps to: block mappings and lists, scalars on one line, short
  * flow lists, comments. Undefined: something else is in the text, and the real parser reads it. A thousand endpoint files take
- * that one half a second, which is what a start may take as a whole. A test holds the two to the same answers.
+ * that one half a second, which is what the whole startup may take. A test compares the results of both.
  */
 export function parseSimpleYaml(text: string): YamlMap | undefined {
   if (OUTSIDE.test(text)) return undefined;

@@ -22,7 +22,7 @@ export interface Spot {
   readonly secrets: readonly string[];
 }
 
-/** Plain data without prototypes, scalars that are not text as PlainScalar, with the place of every part of it. */
+/** Plain data without prototypes, scalars that are not strings as PlainScalar, with the position of every part. */
 export interface Tree {
   readonly data: unknown;
   readonly spot: Spot;

@@ -43,7 +43,7 @@ export function parseUrlPath(written: string): UrlPath | string {
   return { path, placeholders };
 }
 
-/** Two paths with the same shape answer the same requests: the names of placeholders do not matter. */
+/** Two paths with the same shape match the same requests: the names of placeholders do not matter. */
 export function shapeOf({ path }: UrlPath): string {
   return path.replaceAll(/:[^/]+/g, ":");
 }

@@ -44,7 +44,7 @@ export function compileEndpoint(
   };
 }
 
-/** What is wrong in a template, at its place in the file. */
+/** Problems of a template, with their location in the file. */
 export function templateProblems(source: SourceFile, problems: readonly TemplateProblem[]): readonly Problem[] {
   return problems.map(({ severity, offset, message, security }) => ({
     severity,

@@ -22,7 +22,7 @@ export interface TemplateCheck {
 /** A rendered sample, with the way back from its SQL to the template. */
 export interface Rendered {
   readonly statements: readonly Statement[];
-  /** The template's offset for a place in a statement. */
+  /** The template's offset for a position in a statement. */
   origin(statement: number, at: number): number;
 }
 

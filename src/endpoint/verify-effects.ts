@@ -7,7 +7,7 @@ import { problemAt, renderSample, startOf, type TemplateCheck } from "./template
 
 /**
  * Reads that would change data, transactions that are not theirs to end, and whatever reaches beyond the data of an endpoint that
- * does not say so. The words of the statements tell: nothing is prepared.
+ * does not allow it. Only the tokens of the statements are read: nothing is prepared.
  */
 export function effectProblems(check: TemplateCheck, samples: readonly Sample[]): readonly Problem[] {
   const { endpoint, engine, source } = check;

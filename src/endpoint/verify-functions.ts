@@ -21,7 +21,7 @@ export async function dialectOf(endpoints: readonly Endpoint[], engine: Engine):
   });
 }
 
-/** The same, as far as the templates alone tell. */
+/** The same, from the templates alone. */
 export function dialectOfTemplates(endpoints: readonly Endpoint[], dialect: Dialect): Dialect {
   return dialectWith(dialect, { made: madeByTemplates(endpoints, dialect), unknown: [] });
 }

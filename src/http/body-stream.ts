@@ -3,7 +3,7 @@ import { RequestFailure } from "../failure.ts";
 
 /**
  * The whole body of a request, or a `body-too-large` failure as soon as it is known. The stream is never destroyed, for
- * that would take the connection with it and the client would see no answer; what still comes is thrown away.
+ * that would take the connection with it and the client would see no response; what still comes is dropped.
  */
 export function readBody(stream: Readable, contentLength: string | undefined, maxBytes: number): Promise<Buffer> {
   if (Number(contentLength ?? 0) > maxBytes) {

@@ -2,10 +2,10 @@
 export interface CorsPolicy {
   /** As browsers spell them; `https://*.example.com` stands for every subdomain, `null` for pages that hide theirs. */
   readonly origins: "any" | readonly string[];
-  /** "any": whatever a page asks for. */
+  /** "any": whatever a page requests. */
   readonly headers: "any" | readonly string[];
   readonly methods: readonly string[];
-  /** Whether a page may call in the name of its user, with cookies or remembered passwords. */
+  /** Whether a page may call in the name of its user, with cookies or saved passwords. */
   readonly credentials: boolean;
   readonly maxAgeSeconds: number;
 }
@@ -22,7 +22,7 @@ export interface CorsRequest {
 
 export interface CorsHeaders {
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** Whether a browser asks before it lets a page call: nothing but headers is expected, and credentials never come. */
+  /** Whether it is a preflight request: only headers are expected, and no credentials. */
   readonly preflight: boolean;
 }
 
@@ -51,7 +51,7 @@ export const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 const NOTHING = { headers: [], preflight: false } as const;
 
-/** The headers that let a page read the answer. A page that is not allowed gets none, and the browser blocks it. */
+/** The headers that let a page read the response. A page that is not allowed gets none, and the browser blocks it. */
 export function corsHeaders(policy: CorsPolicy, request: CorsRequest): CorsHeaders {
   const { origin, method, requestMethod } = request;
   if (origin === undefined) return NOTHING;
@@ -73,7 +73,7 @@ export function corsHeaders(policy: CorsPolicy, request: CorsRequest): CorsHeade
   return { headers, preflight };
 }
 
-/** Whether answers differ by who asks, so that they need `Vary: Origin`. */
+/** Whether responses differ by origin, so that they need `Vary: Origin`. */
 export function variesByOrigin(policy: CorsPolicy | undefined): boolean {
   return policy !== undefined && (policy.origins !== "any" || policy.credentials);
 }

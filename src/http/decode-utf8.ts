@@ -17,7 +17,7 @@ export function* decodeUtf8(bytes: Buffer): Sliced<string | undefined> {
   return text;
 }
 
-/** The first place from `at` on where a character starts, or the end. */
+/** The first index from `at` on where a character starts, or the end. */
 function characterStart(bytes: Buffer, at: number): number {
   let start = Math.min(at, bytes.length);
   while (start < bytes.length && ((bytes[start] ?? 0) & 0xc0) === 0x80) start++;

@@ -16,13 +16,13 @@ export interface ProxyProblem {
   readonly message: string;
 }
 
-/** Who sent a request, as far as it can be told. */
+/** The client that sent a request, as far as it is known. */
 export interface Client {
-  /** IPv4 where it is an IPv4 address in IPv6 clothes; empty when the connection has gone. */
+  /** IPv4 for an IPv4-mapped IPv6 address; empty when the connection is closed. */
   readonly address: string;
   /** Whether the connection from the client to Eider, or to the proxy that it trusts, is encrypted. */
   readonly isSecure: boolean;
-  /** The host that was asked for, as it was sent: not validated. */
+  /** The requested host, as it was sent: not validated. */
   readonly host: string | undefined;
 }
 
@@ -60,7 +60,7 @@ function parseNetwork(text: string): Network | undefined {
   if (address === undefined) return undefined;
   const width = isIP(address) === 4 ? 32 : 128;
   if (prefix === undefined) return { address, bits: width };
-  // Of an IPv4 address in IPv6 clothes the prefix counts the clothes as well.
+  // The prefix of an IPv4-mapped address counts the first 96 bits as well.
   const bits = Number(prefix) - (width === 32 && before.includes(":") ? MAPPED_BITS : 0);
   return bits >= 0 && bits <= width ? { address, bits } : undefined;
 }
@@ -81,7 +81,7 @@ export function clientOf({ socket, headers }: IncomingMessage, proxies: Pick<Tru
   };
 }
 
-/** What the system calls the other side: canonical but for IPv4 in IPv6 clothes and the name of a network card. */
+/** The address of the other side, canonical except for IPv4-mapped addresses and the name of a network card. */
 function peerAddress(address: string): string {
   if (address.startsWith("::ffff:")) return address.slice("::ffff:".length);
   const zone = address.indexOf("%");

@@ -10,9 +10,9 @@ export type RequestHandler = (request: IncomingMessage, response: ServerResponse
 /** A port that is open. */
 export interface Listener {
   readonly url: string;
-  /** No new connections; resolves when the last call has been answered, or at once after `destroy`. */
+  /** No new connections; resolves after the last response, or at once after `destroy`. */
   close(): Promise<void>;
-  /** Resolves when the calls that are being answered now have been. */
+  /** Resolves when the responses that are under way now have ended. */
   settled(): Promise<void>;
   /** Ends every connection now. */
   destroy(): void;
@@ -21,7 +21,7 @@ export interface Listener {
 /** A port could not be opened. */
 export class ListenError extends Error {}
 
-/** Room for one header block. What is larger is answered with 431. */
+/** Room for one header block. Larger ones get 431. */
 const MAX_HEADER_BYTES = 16 * 1024;
 /** Longer than the idle time of common load balancers, so that it is they who close first. */
 const KEEP_ALIVE_MS = 75_000;
@@ -65,7 +65,7 @@ function settingsOf({ headersMs, requestMs, idleMs, checkMs }: Patience): Server
 
 /**
  * Opens a port for HTTP, or for HTTPS alone when there is `tls`. Whatever reaches `handle` is well-formed HTTP; the rest
- * is answered here. Rejects with a ListenError, or with a CertificateError.
+ * is rejected here. Rejects with a ListenError, or with a CertificateError.
  */
 export async function listen(options: {
   readonly host: string;
@@ -107,12 +107,12 @@ export async function listen(options: {
   server.on(tls === undefined ? "connection" : "secureConnection", connections.add);
   const rejected = new WeakSet<Socket>();
   tls?.server.prependListener("tlsClientError", (_error, socket) => {
-    // Without keys there is no way to answer. Node tells of it as a clientError, too.
+    // Without keys there can be no response. Node also emits a clientError.
     rejected.add(socket);
     socket.destroy();
   });
   server.on("clientError", (error, socket: Socket) => {
-    // Whatever follows what was malformed is malformed as well, and is heard of here.
+    // What follows a malformed request is malformed as well, and is reported here again.
     if (rejected.has(socket)) return;
     rejected.add(socket);
     rejectAfter([...open], socket, () => rejectConnection(socket, statusOfError(error), connections));
@@ -175,12 +175,12 @@ function listenerOf(server: Server, { tls, open }: Listening, beginClosing: () =
   };
 }
 
-/** Refuses what came after the requests that are still being answered, when they have been. */
+/** Rejects what came after requests whose responses are under way, once these have ended. */
 function rejectAfter(open: readonly ServerResponse[], socket: Socket, rejectNow: () => void): void {
   const pending = open.filter(({ req, writableFinished }) => req.socket === socket && !writableFinished);
   const last = pending.at(-1);
   if (last?.req.complete === true) last.once("finish", rejectNow);
-  // The body of a request that is being answered already: another answer would look like a part of it.
+  // The body of a request whose response has begun: another response would look like a part of it.
   else if (pending.length > 1 || last?.headersSent === true) socket.destroy();
   else rejectNow();
 }

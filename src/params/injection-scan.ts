@@ -35,7 +35,7 @@ export function looksLikeInjection(text: string): boolean {
 
 /**
  * True for text in the shape of an SQL injection. A second line of defence: values never become SQL, so that it may
- * err on the side of honest text. To tell `'; DROP TABLE x` from `rock 'n' roll; drop by`, it follows the quotes as a
+ * err on the side of legitimate text. To distinguish `'; DROP TABLE x` from `rock 'n' roll; drop by`, it follows the quotes as a
  * database would if the text stood between quotes: only what comes after an odd number of them would be SQL.
  */
 export function* scanForInjection(text: string): Sliced<boolean> {
@@ -183,7 +183,7 @@ function* withoutLineComments(text: string): Sliced<string> {
   return from === 0 ? text : kept + text.slice(from);
 }
 
-/** The next place before `end` where a comment to the end of its line may hide a seam, else `end`. */
+/** The next index before `end` where a comment to the end of its line may hide a seam, else `end`. */
 function nextSeam(text: string, from: number, end: number): number {
   for (let at = from; at < end; at++) if (isSeam(text, at)) return at;
   return end;
@@ -208,13 +208,13 @@ function* withSingleSpaces(text: string): Sliced<string> {
   return plain;
 }
 
-/** Whether a sticky expression matches at a place. */
+/** Whether a sticky expression matches at an index. */
 function matchesAt(expression: RegExp, text: string, index: number): boolean {
   expression.lastIndex = index;
   return expression.test(text);
 }
 
-/** The end of what a sticky expression matches at a place; it may be nothing. */
+/** The end of what a sticky expression matches at an index; it may be empty. */
 function endAt(expression: RegExp, text: string, index: number): number {
   return matchesAt(expression, text, index) ? expression.lastIndex : index;
 }

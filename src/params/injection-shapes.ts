@@ -78,7 +78,7 @@ export const SEPARATING = /[ ;]*/y;
 /** After any quote, what it closes and a semicolon. */
 export const STATEMENT = shape("iy", [STACKED]);
 
-/** After any quote and what it closes: how `AFTER_QUOTE` and `OUTSIDE` begin. Most of what follows a quote is told by it. */
+/** After any quote and what it closes: how `AFTER_QUOTE` and `OUTSIDE` begin. It decides most of what follows a quote. */
 export const BEGINNINGS = "|&+oaxueimhglOAXUEIMHGL";
 
 export const AFTER_QUOTE = shape("iy", [

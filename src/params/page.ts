@@ -7,7 +7,7 @@ export interface PageRules {
   readonly maxPageSize: number;
 }
 
-/** The page that a request asks for; without a limit, all rows. */
+/** The requested page; without a limit, all rows. */
 export interface Page {
   readonly limit: number | undefined;
   readonly offset: number;
@@ -29,7 +29,7 @@ export function pageProblem(field: PageField, text: string, rules: PageRules): s
   if (value === undefined) return "Invalid integer value";
   if (value < 0n) return "Integer is less than the minimum allowed value";
   if (!DIGITS.test(text)) return "Invalid integer value";
-  // Beyond 2^53 an offset would no longer be the one that was asked for.
+  // Beyond 2^53 an offset would lose digits.
   const max = field === "limit" ? rules.maxPageSize : Number.MAX_SAFE_INTEGER;
   return value > max ? "Integer is greater than the maximum allowed value" : undefined;
 }

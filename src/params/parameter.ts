@@ -36,7 +36,7 @@ export interface Parameter {
 
 /**
  * What a client sent for one parameter, before validation. `json` is the text of a JSON object or array; a declared
- * body field takes it as text, a field of another location refuses it.
+ * body field takes it as a string, a field of another location rejects it.
  */
 export type RawValue =
   | { readonly kind: "text"; readonly text: string }

@@ -102,7 +102,7 @@ function skipSpace(text: string, from: number): number {
   return NOT_SPACE.test(text) ? NOT_SPACE.lastIndex - 1 : text.length;
 }
 
-/** The place after a number or a word; -1 when there is none. */
+/** The index after a number or a word; -1 when there is none. */
 function endOfWord(text: string, at: number): number {
   NUMBER.lastIndex = at;
   if (NUMBER.test(text)) return NUMBER.lastIndex;
@@ -110,7 +110,7 @@ function endOfWord(text: string, at: number): number {
   return word === undefined ? -1 : at + word.length;
 }
 
-/** The place after the closing quote; -1 when there is no string. */
+/** The index after the closing quote; -1 when there is no string. */
 function* endOfString(text: string, start: number): Sliced<number> {
   if (text.charCodeAt(start) !== QUOTE) return -1;
   let at = start + 1;
@@ -125,7 +125,7 @@ function* endOfString(text: string, start: number): Sliced<number> {
 /** How far a string is read before others may have a turn. */
 const LONG_STEP = 64 * 1024;
 
-/** The place of the closing quote, or one after `end` between two characters of the string; -1 when there is none. */
+/** The index of the closing quote, or one after `end` between two characters of the string; -1 when there is none. */
 function readOn(text: string, from: number, end: number): number {
   let at = from;
   while (at < end) {
@@ -166,7 +166,7 @@ export function* decodeString(quoted: string): Sliced<string> {
   return decoded;
 }
 
-/** The first place from `to` on that is not inside of an escape; at `from` there is none. */
+/** The first index from `to` on that is not inside an escape; at `from` there is none. */
 function betweenCharacters(text: string, from: number, to: number): number {
   let at = from;
   for (let slash = text.indexOf("\\", at); slash >= 0 && slash < to; slash = text.indexOf("\\", at)) {

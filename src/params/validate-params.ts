@@ -12,7 +12,7 @@ import {
   type RawValue,
 } from "./parameter.ts";
 
-/** What an endpoint asks of its parameters beyond their own rules. */
+/** Rules of an endpoint for its parameters, beyond their own. */
 export interface ParamRules {
   /** `request-fields-validation: true`, and every MCP tool. */
   readonly rejectsUnknown: boolean;

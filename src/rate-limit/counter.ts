@@ -5,7 +5,7 @@ export interface Count {
 }
 
 export interface CountLimit {
-  /** What is counted beyond it is refused; a counter may need to know whom it must not forget. */
+  /** Requests beyond it are rejected; a counter must not evict clients that have reached it. */
   readonly max: number;
   readonly windowSeconds: number;
 }

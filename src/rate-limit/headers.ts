@@ -1,6 +1,6 @@
 import type { RateState } from "./rate-limiter.ts";
 
-/** What every answer of a limited endpoint says, refused or not. */
+/** Headers of every response of a limited endpoint, rejected or not. */
 export function rateLimitHeaders(state: RateState): readonly (readonly [name: string, value: string])[] {
   return [
     ["X-RateLimit-Limit", `${state.limit}`],

@@ -17,7 +17,7 @@ interface Connection {
   readonly limiter: RateLimiterRedis;
 }
 
-/** Everything of ours in the store begins like this. */
+/** Prefix of Eider's keys in the store. */
 const PREFIX = "eider:rate";
 const CONNECT_MS = 2000;
 const DISCONNECT_MS = 100;
@@ -56,7 +56,7 @@ export function openRedisCounter(address: StoreAddress, options: RedisCounterOpt
     settle();
   }
 
-  /** One that answers but cannot count, a replica or one that is full, is as good as down. */
+  /** A store that responds but cannot count, a replica or a full one, counts as down. */
   async function tryOut({ client, limiter }: Connection, trouble: unknown): Promise<void> {
     try {
       if (trouble !== undefined) throw trouble;
@@ -180,7 +180,7 @@ const REASONS: Readonly<Record<string, string>> = {
   LOADING: "it is still loading",
 };
 
-/** Never what was sent or received: an answer may repeat the password. */
+/** Never what was sent or received: a response may repeat the password. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return "the connection was closed";
   if (error.message === SLOW || error.message === "Command timed out") return SLOW;

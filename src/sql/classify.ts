@@ -1,7 +1,7 @@
 import type { Dialect } from "./dialect.ts";
 import { calledFunctions, runningPart, tokensOf, topLevel, topLevelWords } from "./statement-words.ts";
 
-/** Statements that change data, the catalog, files or the session. Whatever is no statement at all is for the parser to refuse. */
+/** Statements that change data, the catalog, files or the session. The parser rejects what is not a statement. */
 const CHANGING_VERBS = new Set(
   (
     "INSERT UPDATE DELETE MERGE TRUNCATE CREATE DROP ALTER COMMENT COPY EXPORT IMPORT ATTACH DETACH INSTALL LOAD " +
@@ -21,7 +21,7 @@ const WITH_VERBS = new Set([
   "UNPIVOT",
 ]);
 
-/** What a statement does, as far as its words tell: `reads`, or the verb that changes something. */
+/** What a statement does, as far as its tokens show: `reads`, or the verb that changes something. */
 export type StatementEffect = { readonly kind: "reads" } | { readonly kind: "changes"; readonly verb: string };
 
 const READS: StatementEffect = { kind: "reads" };
@@ -55,7 +55,7 @@ function effectOf(words: readonly string[], temporary: Set<string>): StatementEf
   return CHANGING_VERBS.has(verb) ? { kind: "changes", verb } : READS;
 }
 
-/** What a statement changes, as far as its words tell. */
+/** What a statement changes, as far as its tokens show. */
 export type ChangedTable =
   | { readonly kind: "nothing" }
   /** The last part of its name, in lower case. */
@@ -68,7 +68,7 @@ const BEFORE_THE_NAME = new Set(
   ),
 );
 
-/** The name of what a statement changes or makes, part by part, in lower case. Undefined when its words do not tell. */
+/** The name of what a statement changes or makes, part by part, in lower case. Undefined when its tokens do not show it. */
 export function changedName(sql: string, dialect: Dialect): readonly string[] | undefined {
   const [effect] = effectsOf([sql], dialect);
   if (effect === undefined || effect.kind === "reads" || !NAMED_VERBS.has(effect.verb)) return undefined;

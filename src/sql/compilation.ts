@@ -140,7 +140,7 @@ export function noteToken(token: SeenToken, offset: number, compilation: Compila
   for (const name of dialect.variablesBehind(nameOf(token))) {
     variables.use(name, { kind: "name", function: nameOf(token) }, offset);
   }
-  // The first token tells the kind of statement, the last ones what stands before a tag.
+  // The first token shows the kind of statement, the last ones what precedes a tag.
   if (seen.length > 12) seen.splice(1, 1);
 }
 
@@ -167,7 +167,7 @@ export function endStatement(compilation: Compilation): void {
   compilation.variables.endStatement();
 }
 
-/** True when a tag at this place would continue a word: `sales_{{params.year}}`. */
+/** True when a tag here would continue a word: `sales_{{params.year}}`. */
 export function lastCharacterIsWord(compilation: Compilation): boolean {
   const last = compilation.out.at(-1);
   return last?.kind === "sql" && /[\w$\u0080-\uffff]$/.test(last.text);

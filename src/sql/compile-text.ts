@@ -176,7 +176,7 @@ function openString(
   };
 }
 
-/** The type that stands right before this place, in the same piece of text. */
+/** The type right before this position, in the same piece of text. */
 function typeBefore({ seen, dialect }: Compilation): SeenToken | undefined {
   const last = seen.at(-1);
   if (last === undefined) return undefined;

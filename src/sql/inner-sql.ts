@@ -1,7 +1,7 @@
 import type { Compilation, InnerState, OpenCall } from "./compilation.ts";
 import type { RemoteQuoting } from "./function-role.ts";
 
-/** The innermost call around this place that takes SQL, and how that is quoted. */
+/** The innermost call around this position that takes SQL, and how that is quoted. */
 function sqlCallAround({
   calls,
   dialect,

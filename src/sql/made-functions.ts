@@ -106,7 +106,7 @@ function variableIn([first, second]: readonly WholeToken[]): VariableName {
   return /^'([^']*)'$/.exec(first.text)?.[1]?.toLowerCase();
 }
 
-/** The strictest role of the functions around a place. */
+/** The strictest role of the functions around a position. */
 function roleAround(calls: readonly string[], dialect: Dialect): FunctionRole | undefined {
   let role: FunctionRole | undefined;
   let quotedFor: string | undefined;
@@ -122,7 +122,7 @@ function roleAround(calls: readonly string[], dialect: Dialect): FunctionRole | 
 
 const CREATING = new Set(["or", "replace", "temp", "temporary"]);
 
-/** The macros that a template makes itself. What cannot be told from its words counts as more than it may be. */
+/** The macros that a template makes itself. Where its tokens are not conclusive, the stricter reading counts. */
 export function macrosMadeBy(text: string, dialect: Dialect): readonly MadeFunction[] {
   const tokens = [...wholeTokens(text, dialect)].filter(({ kind }) => !SKIPPED.has(kind));
   return tokens.flatMap((token, index) => {

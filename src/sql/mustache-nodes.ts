@@ -40,7 +40,7 @@ export function parseMustache(text: string): { nodes: readonly MustacheNode[]; p
     return { nodes: [], problems };
   }
   const nodes = toNodes(tokens, problems);
-  // Parsed templates are remembered by the library for ever; ours are kept by us.
+  // The library would cache parsed templates without a bound.
   mustache.clearCache();
   return { nodes, problems };
 }

@@ -27,7 +27,7 @@ const VERBS: ReadonlyMap<string, Reach["power"]> = new Map([
   ["USE", "set"],
 ]);
 
-/** Pragmas that only tell something. */
+/** Pragmas that only return information. */
 const TELLING_PRAGMAS = new Set(
   (
     "COLLATIONS DATABASE_LIST DATABASE_SIZE EXTENSION_VERSIONS FUNCTIONS METADATA_INFO PLATFORM SHOW SHOW_DATABASES SHOW_TABLES " +
@@ -58,7 +58,7 @@ const FUNCTIONS: ReadonlyMap<string, Power> = new Map([
   ["LOAD_AWS_CREDENTIALS", "secret"],
 ]);
 
-/** Everything in a statement that goes beyond its data, as far as its words tell. */
+/** Everything in a statement that goes beyond its data, as far as its tokens show. */
 export function reachesOf(sql: string, dialect: Dialect): readonly Reach[] {
   const all = runningPart(preparedPart(tokensOf(sql, dialect)));
   const verb = verbReach(topLevelWords(all), all.find(({ kind }) => kind === "word")?.at ?? 0);

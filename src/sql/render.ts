@@ -12,7 +12,7 @@ export interface RenderOptions {
   readonly dialect: Dialect;
   /** Whole numbers, booleans and literals of enums become text: for places where SQL takes no parameter. */
   readonly inline: boolean;
-  /** Values that are no text become NULLs of their type, in the SQL: so that the database can tell at load whether the types fit. */
+  /** Values other than strings become NULLs of their type, in the SQL: so that the database checks the types at load. */
   readonly typedNulls?: boolean;
   /** Hears where in a statement's SQL each piece of the template begins: to give the database's errors their line. */
   readonly trace?: (statement: number, at: number, offset: number) => void;

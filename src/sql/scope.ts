@@ -11,7 +11,7 @@ export interface TemplateScope {
   readonly connectionName: string | undefined;
   /** What of `cache` is known at load, when the endpoint has one. */
   readonly cache: ReadonlyMap<string, string>;
-  /** What of `cache` depends on the snapshot. `enum`: a name of ours that may be inlined. */
+  /** What of `cache` depends on the snapshot. `enum`: a name that Eider chooses, so it may be inlined. */
   readonly lateCache?: ReadonlyMap<string, ValueTraits>;
   /** A refresh runs outside a request: it has no `params` and no `auth`. */
   readonly isRefresh?: boolean;

@@ -16,7 +16,7 @@ export type StringStyle =
 
 export const BARE: Mode = { kind: "bare" };
 
-/** What stands at a place of bare SQL. `length` is how much of the text it covers. */
+/** A token of bare SQL. `length` is how much of the text it covers. */
 export type BareToken =
   | { readonly kind: "space"; readonly length: number }
   | { readonly kind: "word"; readonly length: number }

@@ -12,7 +12,7 @@ export function placeOf(compilation: Compilation): ValuePlace {
   const { seen, calls } = compilation;
   const statement = seen[0]?.text ?? "";
   if (FILE_STATEMENTS.has(statement) || compilation.copyTarget) return FILE;
-  // What was prepared in another place is not known here.
+  // What another statement prepared is not known here.
   if (statement === "EXECUTE") return { kind: "unknown", function: "EXECUTE" };
   const place = insideCalls(compilation);
   if (place.kind !== "plain") return place;
@@ -22,7 +22,7 @@ export function placeOf(compilation: Compilation): ValuePlace {
   return SYNTAX_WITH_FROM.has(calls.at(-1)?.name ?? "") ? PLAIN : FILE;
 }
 
-/** The strictest of what the functions around this place do. */
+/** The strictest of what the functions around this position do. */
 function insideCalls({ calls, seen, dialect }: Compilation): ValuePlace {
   let place: ValuePlace = PLAIN;
   let wrapped = false;
@@ -52,7 +52,7 @@ function insideCalls({ calls, seen, dialect }: Compilation): ValuePlace {
   return place;
 }
 
-/** The function around this place, if any, that takes SQL: `sql_literal` quotes for it. */
+/** The function around this position, if any, that takes SQL: `sql_literal` quotes for it. */
 export function quotingAround({ calls, dialect }: Compilation): RemoteQuoting | undefined {
   for (const { name } of calls.toReversed()) {
     const role = dialect.roleOf(name);

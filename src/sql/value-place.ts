@@ -1,7 +1,7 @@
 import type { RemoteQuoting } from "./function-role.ts";
 import type { ValueTraits } from "./template.ts";
 
-/** What a value would do at its place in the SQL. */
+/** What a value would do at its position in the SQL. */
 export type ValuePlace =
   /** It is only compared, computed with or returned. */
   | { readonly kind: "plain" }
@@ -25,7 +25,7 @@ export type ValuePlace =
 
 const BY_ENUM = "give the parameter an enum validator with the allowedValues";
 
-/** What is wrong with a value of these traits at a place; undefined when it may stand there. `what` names the value. */
+/** What is wrong with a value of these traits at a position; undefined when it is allowed there. `what` names the value. */
 export function misplaced(what: string, traits: ValueTraits, place: ValuePlace): string | undefined {
   if (traits === "enum") return undefined;
   switch (place.kind) {

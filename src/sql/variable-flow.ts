@@ -13,7 +13,7 @@ export interface VariableFlow {
   value(traits: ValueTraits): void;
   /** The statement under way sets a variable. */
   isSetting(): boolean;
-  /** A variable is read at a place; `offset` is where in the template. */
+  /** A variable is read; `offset` is where in the template. */
   use(name: VariableName, place: ValuePlace, offset: number): void;
   /** The variable that was read last has this name. */
   nameLast(name: string): void;

@@ -28,7 +28,7 @@ export function refused(failure: Failure): CheckedToken & { readonly kind: "refu
 export const unauthorized = refused({ kind: "unauthorized", scheme: "bearer" });
 export const providerDown = refused({ kind: "provider-down" });
 
-/** Verifies signed tokens with the keys of a provider. Nothing in a token chooses whom we ask. */
+/** Verifies signed tokens with the keys of a provider. Nothing in a token chooses the provider. */
 export function openTokenCheck(policy: OidcPolicy, provider: Provider, now: () => number): CheckToken {
   function accept({ claims, key }: Signed, { metadata }: ProviderState): CheckedToken {
     const until = holdsUntil(policy, claims, { issuer: metadata.issuer, now: now() });
@@ -44,7 +44,7 @@ export function openTokenCheck(policy: OidcPolicy, provider: Provider, now: () =
     if (known === undefined) return providerDown;
     const signed = await signedBy(known, token, header);
     if (signed !== undefined) return accept(signed, known);
-    // Without a `kid` a wrong signature is all that tells of a new key.
+    // Without a `kid` a wrong signature is the only sign of a new key.
     const mayBeNew = header.kid === undefined || known.keys.candidates(header.alg, header.kid).length === 0;
     const renewed = mayBeNew ? await provider.renew(known) : known;
     if (renewed === undefined || renewed === known) return unauthorized;

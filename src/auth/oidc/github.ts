@@ -7,10 +7,10 @@ import { identityFrom } from "./claims.ts";
 import { parseObject } from "./json.ts";
 import type { Reply, Requests } from "./requests.ts";
 
-/** Enough for honest callers; a flood of made-up tokens is not handed on to GitHub. */
+/** Enough for legitimate clients; a flood of made-up tokens does not reach GitHub. */
 const CHECKS_AT_ONCE = 32;
 
-/** GitHub signs no tokens: its API is asked whose one is. */
+/** GitHub signs no tokens: its API returns the user of one. */
 export function openGithubCheck(
   policy: OidcPolicy,
   { requests, report }: { readonly requests: Requests; readonly report: Report },
@@ -50,7 +50,7 @@ export function openGithubCheck(
   };
 }
 
-/** Anything but an answer about the token. A 403 may be one, or say that we asked too often. */
+/** Any response that says nothing of the token. A 403 may be about the token, or about GitHub's rate limit. */
 function isTrouble({ status, headers }: Reply): boolean {
   if (status === 403) return headers.get("x-ratelimit-remaining") === "0" || headers.has("retry-after");
   return status !== 200 && status !== 401;

@@ -21,7 +21,7 @@ export interface KeySet {
   find(fingerprint: string): PublicKey | undefined;
 }
 
-/** Algorithms with two keys, of which only one is told to others. */
+/** Asymmetric algorithms, with the kind of key that each needs. */
 const KEY_OF: ReadonlyMap<string, string> = new Map([
   ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"].map((name) => [name, "RSA"] as const),
   ["ES256", "EC P-256"],

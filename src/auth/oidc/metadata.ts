@@ -45,7 +45,7 @@ function isOurs({ provider, issuerUrl }: OidcPolicy, issuer: string): boolean {
   return provider === "microsoft" && isTenantOf(withoutSlash(issuerUrl), withoutSlash(issuer));
 }
 
-/** Microsoft answers for `common` with a placeholder, and for the name of a tenant with its id. */
+/** Microsoft returns a placeholder for `common`, and the id of a tenant for its name. */
 function isTenantOf(ours: string, theirs: string): boolean {
   const asked = /^(.*)\/([^/]+)\/v2\.0$/.exec(ours);
   if (asked === null) return false;

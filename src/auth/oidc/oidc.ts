@@ -29,7 +29,7 @@ export interface OidcAuthenticator extends Authenticator {
 const MAX_TOKEN = 16 * 1024;
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 
-/** Type oidc at work. The provider is not asked before the first token comes. */
+/** Authenticator of type oidc. */
 export function openOidc(policy: OidcPolicy, { fetch, now, ...options }: OidcOptions): OidcAuthenticator {
   let closed = false;
   // Failures caused by our own shutdown are not reported.

@@ -6,18 +6,18 @@ import { type KeySet, readKeySet } from "./key-set.ts";
 import { discoveryUrl, type Metadata, readMetadata } from "./metadata.ts";
 import type { Requests } from "./requests.ts";
 
-/** What a provider told when it was asked last. */
+/** The last good response of a provider. */
 export interface ProviderState {
   readonly metadata: Metadata;
   readonly keys: KeySet;
   readonly since: number;
 }
 
-/** An identity provider: asked when needed, and what it said is kept as long as it says nothing else. */
+/** An identity provider. Eider fetches its state when needed, and keeps it until it gets a newer one. */
 export interface Provider {
   /** What is known. An old state is renewed in the background. */
   current(): ProviderState | undefined;
-  /** Waits for the first answer. Undefined when there is none. */
+  /** Waits for the first response. Undefined when there is none. */
   load(): Promise<ProviderState | undefined>;
   /** Asks again, because `seen` lacks a key that a token names: at once, then once per minute at most. */
   renew(seen: ProviderState): Promise<ProviderState | undefined>;
@@ -29,7 +29,7 @@ export interface ProviderOptions {
   readonly report: Report;
 }
 
-/** A provider that is down is not asked by every request. */
+/** Not every request tries a provider that is down. */
 const RETRY_MS = 3_000;
 const UNKNOWN_KEY_MS = 60_000;
 

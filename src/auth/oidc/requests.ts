@@ -1,18 +1,18 @@
 import { errorCode } from "../../error-message.ts";
 import { type JsonObject, parseObject } from "./json.ts";
 
-/** What a provider answered. */
+/** The response of a provider. */
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
 }
 
-/** Questions to a provider: each is answered in time, with a bounded number of bytes, and by the host that was asked. */
+/** Requests to a provider, with bounds on time and bytes. Only the requested host may respond. */
 export interface Requests {
   /** Rejects with an Error whose message may be logged: it holds nothing of what was sent. */
   get(url: string, headers?: Readonly<Record<string, string>>): Promise<Reply>;
-  /** The same, of an address that answers 200 and a JSON object. */
+  /** The same, for a URL that returns 200 and a JSON object. */
   getObject(url: string): Promise<JsonObject>;
   /** Follows no redirect: what is sent is a secret. */
   post(url: string, form: URLSearchParams, headers: Readonly<Record<string, string>>): Promise<Reply>;

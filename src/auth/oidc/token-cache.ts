@@ -17,7 +17,7 @@ export interface TokenCache {
 }
 
 const CACHE_MS = 5 * 60 * 1000;
-/** What tells whether a token is still current holds on to its key. */
+/** `isCurrent` keeps the key of the token in memory. */
 const ACCEPTED_BYTES = 256;
 
 export function openTokenCache(now: () => number): TokenCache {

@@ -8,7 +8,7 @@ import type { Provider } from "./provider.ts";
 import type { Reply, Requests } from "./requests.ts";
 import { type Client, readTokenRequest } from "./token-request.ts";
 
-/** What a token endpoint answers: always JSON, never to be cached. */
+/** The response of the token endpoint: always JSON, never to be cached. */
 export interface ExchangeResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -127,7 +127,7 @@ function formEncoded(text: string): string {
   return new URLSearchParams([["", text]]).toString().slice(1);
 }
 
-/** The error code of a refusal. Its description is not passed on: it may quote anything. */
+/** The error code of a rejection. Its description is not passed on: it may quote anything. */
 function errorIn({ status, text }: Reply): string | undefined {
   if (status < 400 || status >= 500) return undefined;
   const error = textMember(parseObject(text) ?? {}, "error");

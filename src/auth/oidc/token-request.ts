@@ -48,7 +48,7 @@ export function readTokenRequest(
   }
   const asked = filled(form, "scope")?.split(" ");
   if (asked?.some((scope) => !policy.scopes.includes(scope))) return refusal("invalid_scope");
-  // A refresh without scopes asks for those that were granted, and may not ask for others. RFC 6749 6.
+  // A refresh without scopes gets those that were granted, and no others (RFC 6749, section 6).
   const scopes = asked ?? (refreshes ? [] : policy.scopes);
   if (scopes.length > 0) handed.set("scope", scopes.join(" "));
   // Auth0 and RFC 8707 have a name each for whom the token is meant.

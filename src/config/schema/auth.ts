@@ -60,10 +60,12 @@ const secretsManager = block({
   "refresh-interval": duration.prefault("5m").describe("How often the secret is read again."),
 });
 
+const types = choice(["basic", "bearer", "oidc"]);
 const type = z
   .unknown()
   .refine((value) => value !== "jwt", "there is no type 'jwt'; write 'type: bearer' with a jwt-secret")
-  .pipe(choice(["basic", "bearer", "oidc"]));
+  .pipe(types)
+  .meta({ ...types.meta() });
 
 const keys = {
   enabled,

@@ -1,5 +1,14 @@
 import { z } from "zod";
-import { integer as anyInteger, boolean, found, PlainScalar, text as string } from "../../params/validators/scalars.ts";
+import {
+  integer as anyInteger,
+  boolean,
+  digitsSchema,
+  formSchema,
+  found,
+  PlainScalar,
+  text as string,
+  VARIABLE_SCHEMA,
+} from "../../params/validators/scalars.ts";
 import { oneLine } from "../problem.ts";
 import { unknown } from "../suggest.ts";
 
@@ -8,7 +17,9 @@ export { boolean as flag, string };
 /** Of a block: one that is present is on unless this is false. */
 export const enabled = boolean.prefault(true).describe("A block that is present is on unless this is false.");
 
-export const nonEmptyString = string.refine((value) => value.trim() !== "", "expected a string, found nothing");
+export const nonEmptyString = string
+  .refine((value) => value.trim() !== "", "expected a string, found nothing")
+  .meta({ pattern: "\\S" });
 
 export interface Limits {
   readonly min?: number;
@@ -17,12 +28,13 @@ export interface Limits {
 
 /** An integer within limits. */
 export function integer({ min = 0, max = Number.MAX_SAFE_INTEGER }: Limits = {}) {
-  return anyInteger.transform((value, context) => {
+  const bounded = anyInteger.transform((value, context) => {
     if (value >= BigInt(min) && value <= BigInt(max)) return Number(value);
     const range = max === Number.MAX_SAFE_INTEGER ? `${min} or more` : `${min} to ${max}`;
     context.addIssue({ code: "custom", message: `expected an integer, ${range}, found '${value}'` });
     return z.NEVER;
   });
+  return bounded.meta(digitsSchema({ minimum: min, ...(max < Number.MAX_SAFE_INTEGER && { maximum: max }) }));
 }
 
 export const port = integer({ max: 65_535 }).meta({ description: "0 takes any free port." });
@@ -37,7 +49,7 @@ export const fineDuration = durationOf(["ms", "s", "m", "h", "d"]);
 
 function durationOf(units: readonly string[]) {
   const shape = new RegExp(`^([0-9]{1,9})(${units.join("|")})$`);
-  return string.transform((value, context) => {
+  const inMilliseconds = string.transform((value, context) => {
     const match = shape.exec(value);
     const unit = UNITS[match?.[2] ?? ""];
     if (match !== null && unit !== undefined) return Number(match[1]) * unit;
@@ -47,6 +59,7 @@ function durationOf(units: readonly string[]) {
     });
     return z.NEVER;
   });
+  return inMilliseconds.meta(formSchema(`[0-9]{1,9}(?:${units.join("|")})`));
 }
 
 const SIZES: Readonly<Record<string, number>> = {
@@ -61,22 +74,36 @@ const SIZES: Readonly<Record<string, number>> = {
 };
 
 /** A number of bytes, plain or with a unit, `64MiB`. */
-export const bytes = string.transform((value, context) => {
-  const match = /^([0-9]{1,12}) ?([kmg]?i?b)?$/i.exec(value);
-  const unit = SIZES[(match?.[2] ?? "").toLowerCase()];
-  if (match !== null && unit !== undefined) return Number(match[1]) * unit;
-  context.addIssue({ code: "custom", message: `expected a number of bytes (1048576 or 1MiB), found '${value}'` });
-  return z.NEVER;
-});
+export const bytes = string
+  .transform((value, context) => {
+    const match = /^([0-9]{1,12}) ?([kmg]?i?b)?$/i.exec(value);
+    const unit = SIZES[(match?.[2] ?? "").toLowerCase()];
+    if (match !== null && unit !== undefined) return Number(match[1]) * unit;
+    context.addIssue({ code: "custom", message: `expected a number of bytes (1048576 or 1MiB), found '${value}'` });
+    return z.NEVER;
+  })
+  .meta(
+    formSchema("[0-9]{1,12} ?(?:[kKmMgG][iI]?[bB]|[bB])?", {
+      type: ["integer", "string"],
+      minimum: 0,
+      maximum: 999_999_999_999,
+    }),
+  );
 
 /** One of a few words, to the letter. */
 export function choice<const Words extends readonly string[]>(words: Words) {
-  return pick<Words[number]>(words, (word, value) => word === value);
+  return pick<Words[number]>(words, (word, value) => word === value).meta({
+    anyOf: [{ enum: words }, VARIABLE_SCHEMA],
+  });
 }
 
 /** One of a few words, in any case; the outcome is the word as listed. */
 export function choiceInAnyCase<const Words extends readonly string[]>(words: Words) {
-  return pick<Words[number]>(words, (word, value) => word.toLowerCase() === value.toLowerCase());
+  const letters = (word: string) =>
+    word.replaceAll(/[a-z]/gi, (letter) => `[${letter.toLowerCase()}${letter.toUpperCase()}]`);
+  return pick<Words[number]>(words, (word, value) => word.toLowerCase() === value.toLowerCase()).meta({
+    anyOf: [{ enum: words }, formSchema(words.map(letters).join("|"))],
+  });
 }
 
 function pick<Word extends string>(words: readonly Word[], same: (word: Word, value: string) => boolean) {

@@ -21,6 +21,7 @@ export const endpointCache = block({
       context.addIssue({ code: "custom", message: `${message} '${value}'` });
       return z.NEVER;
     })
+    .meta({ ...duration.meta() })
     .optional()
     .describe("Refresh period, 5m."),
   "primary-key": strings.optional().describe("Key columns: rows are merged instead of appended."),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { found, PlainScalar } from "../../params/validators/scalars.ts";
+import { found, PlainScalar, SCALARS } from "../../params/validators/scalars.ts";
 import { quoteLiteral } from "../../sql/quote.ts";
 import { auth, rateLimit } from "./auth.ts";
 import {
@@ -25,15 +25,18 @@ export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "s
 export type LogLevel = (typeof logLevels)[number];
 
 /** A DuckDB setting as text; a list becomes DuckDB's own notation of one. */
-const setting = z.unknown().transform((input, context): string => {
-  if (typeof input === "string") return input;
-  if (input instanceof PlainScalar && input.source !== "") return input.source;
-  if (Array.isArray(input) && input.every((item) => typeof item === "string")) {
-    return `[${input.map(quoteLiteral).join(", ")}]`;
-  }
-  context.addIssue({ code: "custom", message: `expected the value of a DuckDB setting, found ${found(input)}` });
-  return z.NEVER;
-});
+const setting = z
+  .unknown()
+  .transform((input, context): string => {
+    if (typeof input === "string") return input;
+    if (input instanceof PlainScalar && input.source !== "") return input.source;
+    if (Array.isArray(input) && input.every((item) => typeof item === "string")) {
+      return `[${input.map(quoteLiteral).join(", ")}]`;
+    }
+    context.addIssue({ code: "custom", message: `expected the value of a DuckDB setting, found ${found(input)}` });
+    return z.NEVER;
+  })
+  .meta({ type: [...SCALARS, "array"], items: { type: "string" } });
 
 const limits = block({
   "max-body-bytes": bytes.prefault("1MiB").describe("Largest request body."),

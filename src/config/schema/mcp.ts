@@ -1,3 +1,4 @@
+import { formSchema } from "../../params/validators/scalars.ts";
 import { mcpAuth } from "./auth.ts";
 import { block, bytes, choice, enabled, integer, nonEmptyString, openBlock, port, string, strings } from "./blocks.ts";
 
@@ -30,6 +31,7 @@ export const mcp = block({
 const name = nonEmptyString.describe("Unique name.");
 const mediaType = nonEmptyString
   .refine((value) => /^[\w.+-]+\/[\w.+-]+(?:\s*;.*)?$/.test(value), "expected a media type, text/csv")
+  .meta(formSchema("[\\w.+-]+/[\\w.+-]+(?:\\s*;.*)?"))
   .prefault("application/json");
 const description = nonEmptyString.describe("For the language model.");
 
@@ -37,7 +39,8 @@ const description = nonEmptyString.describe("For the language model.");
 export const mcpTool = openBlock({
   name: name
     .refine((value) => /^[A-Za-z0-9_]+$/.test(value), "expected letters, digits and underscores only")
-    .refine((value) => value.length <= 128, "expected 128 characters at most"),
+    .refine((value) => value.length <= 128, "expected 128 characters at most")
+    .meta(formSchema("[A-Za-z0-9_]+", { type: ["string", "integer", "boolean"], minimum: 0 })),
   description,
   "result-mime-type": mediaType,
 });

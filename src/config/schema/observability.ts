@@ -1,3 +1,4 @@
+import { formSchema } from "../../params/validators/scalars.ts";
 import { block, choice, enabled, flag, nonEmptyString, port, record, string, strings } from "./blocks.ts";
 
 /** One line per call, for auditors. */
@@ -22,6 +23,7 @@ export const tracing = block({
   headers: record(string).prefault({}),
   "sample-ratio": string
     .refine((value) => /^(?:0(?:\.\d+)?|1(?:\.0+)?)$/.test(value), "expected a number from 0 to 1")
+    .meta(formSchema("0(?:\\.[0-9]+)?|1(?:\\.0+)?", { type: ["number", "string"], minimum: 0, maximum: 1 }))
     .prefault(1),
 });
 

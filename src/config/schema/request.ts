@@ -10,8 +10,8 @@ type ValidatorSchema = (typeof validators)[number];
 
 const byType = new Map<string, ValidatorSchema>(validators.map((schema) => [schema.in.shape.type.value, schema]));
 
-/** One validator, by its type. A union of the nine would answer a wrong option with nine sets of problems. */
-const validator = z.unknown().transform((input, context): Validator => {
+/** One validator, by its type. A union of the nine would report a wrong option nine times. */
+export const validator = z.unknown().transform((input, context): Validator => {
   const refuse = (path: PropertyKey[], message: string) => context.addIssue({ code: "custom", path, message });
   if (!isMapping(input)) {
     refuse([], `expected a mapping with a type, found ${found(input)}`);

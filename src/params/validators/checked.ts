@@ -5,7 +5,7 @@ export function valid(value: string | bigint | boolean): Checked {
   return { ok: true, value };
 }
 
-/** Called once per message, at load: a refusal carries nothing of the request. */
+/** Called once per message, at load: the result holds nothing of the request. */
 export function invalid(message: string): Checked {
   return { ok: false, message };
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Validator } from "../parameter.ts";
 import { invalid, valid } from "./checked.ts";
 import { jsonSchema, rejectCrossedBounds, sharedOptions } from "./options.ts";
-import { found, text } from "./scalars.ts";
+import { formSchema, found, text } from "./scalars.ts";
 
 const DATE = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/;
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
@@ -11,9 +11,9 @@ const NOT_A_DATE = invalid("Invalid date format");
 const TOO_EARLY = invalid("Date is before the minimum allowed date");
 const TOO_LATE = invalid("Date is after the maximum allowed date");
 
-const bound = text.refine(isCalendarDate, {
-  error: ({ input }) => `expected a date YYYY-MM-DD, found ${found(input)}`,
-});
+const bound = text
+  .refine(isCalendarDate, { error: ({ input }) => `expected a date YYYY-MM-DD, found ${found(input)}` })
+  .meta(formSchema("[0-9]{4}-[0-9]{2}-[0-9]{2}"));
 
 /** A day of the calendar, year 0001 to 9999. */
 export const date = z
@@ -24,7 +24,7 @@ export const date = z
     return {
       type: "date",
       databaseType: () => "DATE",
-      // JSON Schema has no bounds for dates, so that they can only be told.
+      // JSON Schema has no bounds for dates, so the description names them.
       jsonSchema: jsonSchema({ type: "string", format: "date", description: from || undefined }),
       scansForInjection: false,
       check(value) {

@@ -19,7 +19,7 @@ export const enumeration = z
       type: "enum",
       databaseType: () => "VARCHAR",
       jsonSchema: { type: "string", enum: [...allowed] },
-      // What is on the list was written by the author; all else is refused anyway.
+      // The listed values are the author's own; all others are rejected anyway.
       scansForInjection: false,
       allowedValues: [...allowed],
       check: (value) => (allowed.has(value) ? valid(value) : NOT_LISTED),

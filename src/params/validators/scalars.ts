@@ -16,7 +16,8 @@ export class PlainScalar {
 
 const INTEGER = /^[+-]?[0-9]+$/;
 /** Decimal or exponent notation, ASCII digits only: what both YAML and requests may write for a number. */
-export const DECIMAL = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
+const NUMBER = "[+-]?(?:[0-9]+(?:\\.[0-9]*)?|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?";
+export const DECIMAL = new RegExp(`^${NUMBER}$`);
 
 const ZERO = 48;
 
@@ -35,8 +36,35 @@ export function found(input: unknown): string {
   return Array.isArray(input) ? "a list" : "a mapping";
 }
 
-function scalar<Output>(expected: string, read: (input: string | PlainScalar) => Output | undefined) {
-  return z.unknown().transform((input, context): Output => {
+/** JSON Schema of what an author may write, for editors. */
+export interface JsonSchema {
+  readonly [key: string]: unknown;
+}
+
+/** An environment variable may replace any value, or a part of it. */
+const VARIABLE = "\\$\\{[^}]*\\}|\\{\\{ *env\\.";
+
+export const VARIABLE_SCHEMA: JsonSchema = { type: "string", pattern: VARIABLE };
+
+/** Every YAML scalar counts as the characters it was written in. */
+export const SCALARS: readonly string[] = ["string", "number", "boolean"];
+
+/** A string of this form. JSON Schema applies patterns to strings only, so plain numbers need bounds of their own. */
+export function formSchema(pattern: string, others: JsonSchema = {}): JsonSchema {
+  return { type: "string", pattern: `^(?:${pattern})$|${VARIABLE}`, ...others };
+}
+
+/** Digits, from `minimum` on, which is not below 0. */
+export function digitsSchema(bounds: { readonly minimum: number; readonly maximum?: number }): JsonSchema {
+  return formSchema("\\+?[0-9]+", { type: ["integer", "string"], ...bounds });
+}
+
+function scalar<Output>(
+  expected: string,
+  schema: JsonSchema,
+  read: (input: string | PlainScalar) => Output | undefined,
+) {
+  const reading = z.unknown().transform((input, context): Output => {
     // Defaults in schemas are plain numbers and booleans.
     const written =
       typeof input === "number" || typeof input === "boolean" ? new PlainScalar(input, String(input)) : input;
@@ -45,34 +73,47 @@ function scalar<Output>(expected: string, read: (input: string | PlainScalar) =>
     context.addIssue({ code: "custom", message: `expected ${expected}, found ${found(input)}` });
     return z.NEVER;
   });
+  return reading.meta(schema);
 }
 
-/** Text; a plain number, boolean or `null` counts as the characters it was written in. */
-export const text = scalar("a string", (input) => {
+/** A string; a plain number, boolean or `null` counts as the characters it was written in. */
+export const text = scalar("a string", { type: SCALARS }, (input) => {
   if (typeof input === "string") return input;
   return input.source === "" ? undefined : input.source;
 });
 
-/** A whole number with all its digits, plain or in quotes. */
-export const integer = scalar("an integer", (input): bigint | undefined => {
-  if (typeof input === "string") return INTEGER.test(input) ? BigInt(unsigned(input)) : undefined;
-  if (INTEGER.test(input.source)) return BigInt(unsigned(input.source));
-  if (typeof input.value === "bigint") return input.value;
-  return Number.isInteger(input.value) ? BigInt(Number(input.value)) : undefined;
-});
+/** An integer with all its digits, plain or in quotes. */
+export const integer = scalar(
+  "an integer",
+  formSchema("[+-]?[0-9]+", { type: ["integer", "string"] }),
+  (input): bigint | undefined => {
+    if (typeof input === "string") return INTEGER.test(input) ? BigInt(unsigned(input)) : undefined;
+    if (INTEGER.test(input.source)) return BigInt(unsigned(input.source));
+    if (typeof input.value === "bigint") return input.value;
+    return Number.isInteger(input.value) ? BigInt(Number(input.value)) : undefined;
+  },
+);
 
 /** A decimal number as its own text, so that no digit is lost. */
-export const decimalText = scalar("a number", (input): string | undefined => {
-  if (typeof input === "string") return DECIMAL.test(input) ? input : undefined;
-  if (DECIMAL.test(input.source)) return input.source;
-  return typeof input.value === "bigint" || Number.isInteger(input.value) ? String(input.value) : undefined;
-});
+export const decimalText = scalar(
+  "a number",
+  formSchema(NUMBER, { type: ["number", "string"] }),
+  (input): string | undefined => {
+    if (typeof input === "string") return DECIMAL.test(input) ? input : undefined;
+    if (DECIMAL.test(input.source)) return input.source;
+    return typeof input.value === "bigint" || Number.isInteger(input.value) ? String(input.value) : undefined;
+  },
+);
 
-export const boolean = scalar("true or false", (input): boolean | undefined => {
-  if (input instanceof PlainScalar) return typeof input.value === "boolean" ? input.value : undefined;
-  if (input === "true") return true;
-  return input === "false" ? false : undefined;
-});
+export const boolean = scalar(
+  "true or false",
+  formSchema("true|false", { type: ["boolean", "string"] }),
+  (input): boolean | undefined => {
+    if (input instanceof PlainScalar) return typeof input.value === "boolean" ? input.value : undefined;
+    if (input === "true") return true;
+    return input === "false" ? false : undefined;
+  },
+);
 
 /** `BigInt` reads no plus sign. */
 function unsigned(digits: string): string {

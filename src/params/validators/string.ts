@@ -3,7 +3,7 @@ import type { Checked, Validator } from "../parameter.ts";
 import { invalid, valid } from "./checked.ts";
 import { jsonSchema, rejectCrossedBounds, sharedOptions } from "./options.ts";
 import { compileRegex, jsonSchemaPattern } from "./regex.ts";
-import { integer, text } from "./scalars.ts";
+import { digitsSchema, integer, text } from "./scalars.ts";
 
 const TOO_SHORT = invalid("String is shorter than the minimum allowed length");
 const TOO_LONG = invalid("String is longer than the maximum allowed length");
@@ -11,7 +11,8 @@ const WRONG_FORMAT = invalid("Invalid string format");
 
 const length = integer
   .refine((value) => value >= 0n && value <= Number.MAX_SAFE_INTEGER, "expected a length of 0 or more")
-  .transform(Number);
+  .transform(Number)
+  .meta(digitsSchema({ minimum: 0 }));
 
 const regex = text.transform((source, context) => {
   const compiled = compileRegex(source);
