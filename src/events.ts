@@ -14,6 +14,8 @@ export type ServiceEvent =
   | { readonly kind: "call-cut"; readonly requestId: string; readonly endpoint: string; readonly failure: Failure }
   | { readonly kind: "source-down"; readonly connection: string; readonly message: string }
   | { readonly kind: "source-up"; readonly connection: string }
+  /** The database is unusable after an error and must be reopened. Once for each database that was opened. */
+  | { readonly kind: "database-lost" }
   /** Something beside the data that the service leans on: a key server, a shared counter, a certificate. `message` says what is done instead. */
   | { readonly kind: "part-down"; readonly part: string; readonly message: string }
   | { readonly kind: "part-up"; readonly part: string }
@@ -73,6 +75,8 @@ export type ServiceEvent =
   | { readonly kind: "checkpoint-failed"; readonly message: string }
   /** An endpoint that takes no `Idempotency-Key`, and why. Reported when the project is loaded. */
   | { readonly kind: "keys-refused"; readonly endpoint: string; readonly reason: string }
+  /** A file of the project was written, made, moved or removed. */
+  | { readonly kind: "files-changed" }
   /** The project has changed, and is served as it is now. */
   | { readonly kind: "reloaded"; readonly endpoints: number; readonly ms: number }
   /** It has changed, and is served as it was before: something is wrong with it. */
@@ -84,3 +88,19 @@ export type ServiceEvent =
   | { readonly kind: "unexpected"; readonly requestId: string; readonly error: unknown };
 
 export type Report = (event: ServiceEvent) => void;
+
+/** Passes every event on to each listener, in the order in which they came. */
+export interface Events {
+  readonly report: Report;
+  listen(listener: Report): void;
+}
+
+export function openEvents(...first: readonly Report[]): Events {
+  const listeners = [...first];
+  return {
+    report(event) {
+      for (const listener of listeners) listener(event);
+    },
+    listen: (listener) => void listeners.push(listener),
+  };
+}

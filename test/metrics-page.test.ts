@@ -17,7 +17,18 @@ let metrics: Metrics;
 beforeAll(async () => {
   metrics = openMetrics(() => new Date());
   metrics.watchProcess();
-  const text = await metrics.text();
+  const text = await metrics.text({
+    project: { main: { connections: new Map() } },
+    endpoints: [],
+    engine: {
+      activity: () => ({ running: 0, waiting: 0 }),
+      savings: () => ({ shared: 0, knownTotals: 0 }),
+      memory: async () => ({ used: 0, limit: 0, spilled: 0 }),
+    },
+    caches: { statuses: () => [] },
+    sources: { down: () => new Map() },
+    heartbeats: { statuses: () => [] },
+  });
   told = new Map([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = "", type = ""]) => [name, type]));
 });
 

@@ -1,5 +1,5 @@
 import type { RequestHandler } from "../http/listen.ts";
-import type { Metrics } from "../metrics/open-metrics.ts";
+import type { MetricsPage } from "../metrics/open-metrics.ts";
 import { type HealthParts, healthResponse } from "./health.ts";
 
 /** What those are told who look after the service. decisions 1, `admin`. */
@@ -7,7 +7,7 @@ export interface AdminParts {
   readonly health: HealthParts;
   readonly isDraining: boolean;
   /** Undefined when they are off, or not served on this listener. */
-  readonly metrics: Pick<Metrics, "text" | "contentType"> | undefined;
+  readonly metrics: MetricsPage | undefined;
 }
 
 export interface AdminPage {
@@ -27,7 +27,7 @@ export function pageAt(path: string, parts: AdminParts): AdminPage | Promise<Adm
   return health && { status: health.status, contentType: "application/json", body: JSON.stringify(health.body) };
 }
 
-async function metricsPage({ text, contentType }: Pick<Metrics, "text" | "contentType">): Promise<AdminPage> {
+async function metricsPage({ text, contentType }: MetricsPage): Promise<AdminPage> {
   return { status: 200, contentType, body: await text() };
 }
 

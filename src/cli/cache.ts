@@ -1,13 +1,12 @@
 import { cacheKey } from "../cache/cache.ts";
 import type { CacheStatus, Caches } from "../cache/caches.ts";
-import { loadProject } from "../config/load-project.ts";
-import { hasErrors, oneLine } from "../config/problem.ts";
+import { oneLine } from "../config/problem.ts";
 import { RequestFailure } from "../failure.ts";
 import { printable, printableLines } from "../printable.ts";
-import { openService, type Service } from "../service/service.ts";
+import type { Service } from "../service/service.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime, UsageError } from "./command.ts";
 import { projectOptionsHelp, readOptionsAndNames } from "./options.ts";
-import { printProblems } from "./print-problems.ts";
+import { withProject } from "./with-project.ts";
 
 const ACTIONS = ["list", "refresh", "gc"] as const;
 type Action = (typeof ACTIONS)[number];
@@ -34,25 +33,12 @@ Example:
     const [word, ...rest] = args;
     const action = ACTIONS.find((each) => each === word);
     if (action === undefined) throw new UsageError(`cache: expected one of ${ACTIONS.join(", ")}`);
-    const { config: file, port, host, logLevel, logFormat, flags, positionals } = readOptionsAndNames(rest, ["json"]);
+    const { flags, positionals, ...options } = readOptionsAndNames(rest, ["json"]);
     if (action !== "refresh" && positionals.length > 0) throw new UsageError(`cache ${action} takes no names`);
-    const overrides = { port, host, logLevel, logFormat };
-    const loaded = await loadProject({ file, cwd: runtime.cwd, env: runtime.env, overrides });
-    printProblems(loaded.problems, runtime.stderr);
-    if (loaded.project === undefined) return exitCodes.problem;
-    const { temporary, self, env } = runtime;
-    const opened = await openService(loaded.project, { report: () => {}, connect: true, temporary, self, env });
-    printProblems(opened.problems, runtime.stderr);
-    if (hasErrors(opened.problems)) return exitCodes.problem;
-    if (opened.service === undefined) {
-      runtime.stderr.write(`${printable(oneLine(opened.unreachable ?? "the project could not be opened"))}\n`);
-      return exitCodes.unavailable;
-    }
-    try {
-      return await act(action, { service: opened.service, names: positionals, json: flags.has("json") }, runtime);
-    } finally {
-      await opened.service.close();
-    }
+    return await withProject(options, runtime, {
+      purpose: "maintain",
+      run: (service) => act(action, { service, names: positionals, json: flags.has("json") }, runtime),
+    });
   },
 };
 

@@ -2,10 +2,10 @@ import { loadProject } from "../config/load-project.ts";
 import { hasErrors, inOrder, oneLine, type Problem } from "../config/problem.ts";
 import type { Project } from "../config/project.ts";
 import { printable, printableLines } from "../printable.ts";
-import { type OpenedService, openService } from "../service/service.ts";
+import { type OpenedService, openService, strictly } from "../service/service.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime } from "./command.ts";
 import { type ProjectOptions, projectOptionsHelp, readOptions } from "./options.ts";
-import { printProblems, strictly } from "./print-problems.ts";
+import { printProblems } from "./print-problems.ts";
 
 /** Everything that is wrong with a project, without serving it. */
 export const check: Command = {
@@ -65,13 +65,13 @@ async function findProblems(options: ProjectOptions, offline: boolean, runtime: 
   };
 }
 
-/** Opens a project only to hear what is wrong with it. Nothing is logged beside that. */
+/** Opens a project to find its problems, and closes it. Logs nothing. */
 export async function openForCheck(
   project: Project,
   connect: boolean,
   { temporary, self, env }: Pick<Runtime, "temporary" | "self" | "env">,
 ): Promise<OpenedService> {
-  const opened = await openService(project, { report: () => {}, connect, temporary, self, env, isCheckOnly: true });
+  const opened = await openService(project, { report: () => {}, connect, temporary, self, env, purpose: "check" });
   await opened.service?.close();
   return opened;
 }

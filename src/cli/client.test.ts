@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,6 +36,15 @@ test.each([
 ])("%j writes the file, and says nothing", async (args, type) => {
   expect(await run(...args)).toEqual({ code: 0, text: "", errors: "" });
   expect(await readFile(join(folder, "client.ts"), "utf8")).toContain(`  n: ${type} | null;\n`);
+});
+
+test("the cache file is left alone", async () => {
+  await writeFile(join(folder, "cached.yaml"), "connections: { memory: {} }\ncache: { path: cache.duckdb }\n");
+  const cached = "url-path: /y\ntemplate-source: x.sql\nconnection: [memory]\ncache: { enabled: true, schedule: 1h }\n";
+  await writeFile(join(folder, "y.yaml"), cached);
+  expect(await run("--config", "cached.yaml", "--out", "client.ts")).toEqual({ code: 0, text: "", errors: "" });
+  expect(existsSync(join(folder, "cache.duckdb"))).toBe(false);
+  await rm(join(folder, "y.yaml"));
 });
 
 test.each([

@@ -5,7 +5,7 @@ import { type Command, type Runtime, UsageError } from "./command.ts";
 import { projectOptionsHelp, readOptions } from "./options.ts";
 import { withProject } from "./with-project.ts";
 
-/** A typed client of a project, without serving it; decisions 11. */
+/** A typed client of a project, without serving it. */
 export const client: Command = {
   name: "client",
   summary: "write a typed TypeScript client of a project",
@@ -26,8 +26,12 @@ Example:
     const { values, rest } = takeValues(args, ["out", "bigint"]);
     const mode = modeOf(values.get("bigint"));
     const { flags: _, ...options } = readOptions(rest, []);
-    return await withProject(options, runtime, async (service) => {
-      await print(await generateClient(service, { bigint: mode }), values.get("out"), runtime);
+    return await withProject(options, runtime, {
+      purpose: "check",
+      async run(service) {
+        await print(await generateClient(service, { bigint: mode }), values.get("out"), runtime);
+        return undefined;
+      },
     });
   },
 };

@@ -1,6 +1,6 @@
 import type { Command } from "./command.ts";
 import { projectOptionsHelp, readOptions } from "./options.ts";
-import { serveProject } from "./serve-project.ts";
+import { runServer } from "./run-server.ts";
 
 /** Serves a project for the person who writes it. */
 export const dev: Command = {
@@ -20,6 +20,6 @@ Example:
   eider dev --config project/eider.yaml`,
   run(args, runtime) {
     const { flags, ...options } = readOptions(args, ["strict"]);
-    return serveProject(options, { strict: flags.has("strict"), watch: true, isDev: true }, runtime);
+    return runServer(options, { strict: flags.has("strict"), watch: true, isDev: true }, runtime);
   },
 };

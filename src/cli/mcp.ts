@@ -1,22 +1,18 @@
 import { resolve } from "node:path";
 import { anonymous, type Identity, identityOf, splitNames } from "../auth/identity.ts";
-import { auditObserver } from "../calls/audit-observer.ts";
 import { loadProject } from "../config/load-project.ts";
-import { defaultMcpSettings, type McpSettings } from "../config/mcp-config.ts";
-import { hasErrors, oneLine } from "../config/problem.ts";
-import type { MainConfig } from "../config/project.ts";
+import { defaultMcpSettings } from "../config/mcp-config.ts";
+import type { MainConfig, Project } from "../config/project.ts";
 import type { Report } from "../events.ts";
 import { openLogger } from "../log/logger.ts";
-import { printable } from "../printable.ts";
-import { openService, type Service } from "../service/service.ts";
-import { openMcpSurface } from "../serving/mcp-surface.ts";
-import { openObservability } from "../serving/observability.ts";
+import type { Service } from "../service/service.ts";
+import { serveStdio } from "../serving/serve-stdio.ts";
 import { addressAt } from "./address-at.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime, UsageError } from "./command.ts";
 import { type McpClient, mcpClients, type Reach, TOKEN_VARIABLE } from "./mcp-clients.ts";
-import { openAuditOf } from "./open-audit.ts";
 import { type ProjectOptions, projectOptionsHelp, readOptionsAndNames } from "./options.ts";
 import { printProblems } from "./print-problems.ts";
+import { withProject } from "./with-project.ts";
 
 /** Offers a project to the agent that has started us. Spec 4.6. */
 export const mcp: Command = {
@@ -44,7 +40,11 @@ Example:
     }
     if (positionals.length > 0) throw new UsageError(`mcp takes no names, found '${positionals[0]}'`);
     if (flags.has("http")) throw new UsageError("--http goes with --print-config");
-    return await serveStdio(options, runtime);
+    return await withProject(options, runtime, {
+      purpose: "serve",
+      reportOf: (project) => logOf(project, runtime),
+      run: (service, report) => converse(service, report, runtime),
+    });
   },
 };
 
@@ -113,60 +113,26 @@ function tokenHint(scheme: "Basic" | "Bearer"): string {
   return `mcp.auth asks for credentials: ${TOKEN_VARIABLE}, or whatever stands in its place, is ${what}`;
 }
 
-async function serveStdio({ config: file, ...overrides }: ProjectOptions, runtime: Runtime): Promise<ExitCode> {
-  const { temporary, self, env, stderr, now } = runtime;
-  const loaded = await loadProject({ file, cwd: runtime.cwd, env, overrides });
-  printProblems(loaded.problems, stderr);
-  if (loaded.project === undefined) return exitCodes.problem;
-  const { log } = loaded.project.main;
+/** The log goes to standard error, because standard output belongs to the protocol. */
+function logOf({ main: { log } }: Project, { stderr, now }: Runtime): Report {
   const format = log.format ?? (stderr.isTerminal ? "pretty" : "json");
-  const { report } = openLogger({ level: log.level, format, write: (line) => stderr.write(line), now });
-  const { service, problems, unreachable } = await openService(loaded.project, {
-    report,
-    connect: true,
-    temporary,
-    self,
-    env,
-  });
-  printProblems(problems, stderr);
-  if (service === undefined || hasErrors(problems)) {
-    if (unreachable !== undefined) stderr.write(`${printable(oneLine(unreachable))}\n`);
-    return hasErrors(problems) ? exitCodes.problem : exitCodes.unavailable;
-  }
-  try {
-    return await converse(service, report, runtime);
-  } finally {
-    await service.close();
-  }
+  return openLogger({ level: log.level, format, write: (line) => stderr.write(line), now }).report;
 }
 
 async function converse(service: Service, report: Report, runtime: Runtime): Promise<ExitCode> {
-  const { main } = service.project;
-  const audit = await openAuditOf(main, report, { ...runtime, stdout: runtime.stderr });
-  if (audit === "failed") return exitCodes.problem;
-  // Nobody shows credentials here; an endpoint with an auth block of its own needs to know who it is all the same.
-  const settings: McpSettings = { ...(main.mcp ?? defaultMcpSettings), auth: undefined };
-  const observation = await openObservability(service, { report, now: runtime.now, isDev: false });
-  // Nobody asks for the health of a program that serves one client.
-  observation.surface.drain();
-  const observers = [...(audit === undefined ? [] : [auditObserver(audit)]), ...observation.observers];
-  const { server } = await openMcpSurface(service, { settings, observers, report, now: runtime.now });
-  service.caches.start();
-  const input = runtime.stdin();
-  runtime.onStop(() => {
-    server.drain();
-    server.cancelAll();
-    input.close();
+  const { stdout, stderr, env } = runtime;
+  const problem = await serveStdio(service, {
+    report,
+    now: runtime.now,
+    identity: identityFrom(env),
+    input: runtime.stdin(),
+    write: (line) => stdout.write(line),
+    audit: (line) => stderr.write(line),
+    onStop: runtime.onStop,
   });
-  await server.serveStdio({
-    input: input.readPlain(),
-    write: (line) => runtime.stdout.write(line),
-    identity: identityFrom(runtime.env),
-  });
-  server.close();
-  await observation.close();
-  await audit?.close();
-  return exitCodes.done;
+  if (problem === undefined) return exitCodes.done;
+  printProblems([problem], stderr);
+  return exitCodes.problem;
 }
 
 /** Who has started us, as far as the environment says. */

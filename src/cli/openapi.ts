@@ -24,9 +24,13 @@ Example:
   async run(args, runtime) {
     const { flags, ...options } = readOptions(args, ["json", "yaml"]);
     if (flags.has("json") && flags.has("yaml")) throw new UsageError("openapi: --json and --yaml exclude each other");
-    return await withProject(options, runtime, async (service) => {
-      const document = await describeProject(service, [addressOf(service.project.main)]);
-      runtime.stdout.write(flags.has("yaml") ? toYaml(document) : `${JSON.stringify(document, null, 2)}\n`);
+    return await withProject(options, runtime, {
+      purpose: "check",
+      async run(service) {
+        const document = await describeProject(service, [addressOf(service.project.main)]);
+        runtime.stdout.write(flags.has("yaml") ? toYaml(document) : `${JSON.stringify(document, null, 2)}\n`);
+        return undefined;
+      },
     });
   },
 };

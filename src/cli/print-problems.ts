@@ -54,10 +54,3 @@ export function excerptOf(
   const shown = printableLines(source.slice(0, LONGEST_EXCERPT));
   return { line: `  ${number}${shown}`, mark: `  ${" ".repeat(number.length)}${before}^` };
 }
-
-/** With --strict what is unsafe is wrong. */
-export function strictly(problems: readonly Problem[], strict: boolean): readonly Problem[] {
-  return strict
-    ? problems.map((problem) => (problem.security === true ? { ...problem, severity: "error" } : problem))
-    : problems;
-}

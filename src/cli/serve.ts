@@ -1,6 +1,6 @@
 import type { Command } from "./command.ts";
 import { projectOptionsHelp, readOptions } from "./options.ts";
-import { serveProject } from "./serve-project.ts";
+import { runServer } from "./run-server.ts";
 
 /** Serves a project until it is told to stop. */
 export const serve: Command = {
@@ -20,6 +20,6 @@ Example:
   eider serve --config project/eider.yaml --port 8080`,
   run(args, runtime) {
     const { flags, ...options } = readOptions(args, ["strict", "watch"]);
-    return serveProject(options, { strict: flags.has("strict"), watch: flags.has("watch"), isDev: false }, runtime);
+    return runServer(options, { strict: flags.has("strict"), watch: flags.has("watch"), isDev: false }, runtime);
   },
 };

@@ -75,6 +75,8 @@ function describe(event: ServiceEvent): Line {
       };
     case "source-up":
       return { level: "info", message: `connection '${event.connection}' is back`, fields: {} };
+    case "database-lost":
+      return { level: "debug", message: "the database is unusable after an error", fields: {} };
     case "part-down":
       return { level: "warn", message: `${event.part}: ${event.message}`, fields: {} };
     case "part-up":
@@ -152,6 +154,8 @@ function describe(event: ServiceEvent): Line {
       const { endpoint, reason } = event;
       return { level: "info", message: `Idempotency-Key is refused with 400: ${reason}`, fields: { endpoint } };
     }
+    case "files-changed":
+      return { level: "debug", message: "files of the project changed", fields: {} };
     case "reloaded": {
       const { endpoints, ms } = event;
       const message = `reloaded: ${endpoints} endpoint${endpoints === 1 ? "" : "s"} in ${Math.round(ms)} ms`;

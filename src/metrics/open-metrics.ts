@@ -2,7 +2,7 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Caches } from "../cache/caches.ts";
 import type { ConnectionStatus } from "../calls/connection-status.ts";
 import type { CallObserver } from "../calls/observed-call.ts";
-import type { Project } from "../config/project.ts";
+import type { MainConfig } from "../config/project.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { Engine, EngineMemory } from "../engines/engine.ts";
 import type { Report } from "../events.ts";
@@ -16,25 +16,30 @@ import { type Moment, stateMetrics } from "./state-metrics.ts";
 
 /** What the metrics tell of beside the calls: the state that is served. */
 export interface Measured {
-  readonly project: Pick<Project, "main">;
+  readonly project: { readonly main: Pick<MainConfig, "connections"> };
   readonly endpoints: readonly Pick<Endpoint, "name" | "mcp">[];
   readonly engine: Pick<Engine, "activity" | "savings" | "memory">;
   readonly caches: Pick<Caches, "statuses">;
   readonly sources: Pick<ConnectionStatus, "down">;
+  readonly heartbeats: Pick<Heartbeats, "statuses">;
+}
+
+/** The page of metrics, as a listener serves it. */
+export interface MetricsPage {
+  readonly contentType: string;
+  text(): Promise<string>;
 }
 
 /** Figures of a running service, for Prometheus. They outlive reloads. decisions 1, `metrics`. */
 export interface Metrics {
   readonly contentType: string;
   readonly observer: CallObserver;
-  /** Hears what the service reports of itself. */
-  readonly heard: Report;
-  /** Tells of another state from now on; series of endpoints and caches that it does not have go. */
-  use(measured: Measured, heartbeats: Pick<Heartbeats, "statuses"> | undefined): void;
+  /** Counts what the service reports. */
+  readonly onEvent: Report;
   /** Counts of the process too: memory, processor, event loop. Once per process. */
   watchProcess(): void;
-  /** Everything as it is now. */
-  text(): Promise<string>;
+  /** Every metric of a state as it is now. Drops series of endpoints and caches that this state does not have. */
+  text(measured: Measured): Promise<string>;
   /** Every metric of ours; docs/metrics.md has a row for each. */
   readonly definitions: readonly MetricDefinition[];
 }
@@ -46,9 +51,6 @@ export function openMetrics(now: () => Date): Metrics {
   const registry = new Registry();
   const calls = openCallFigures();
   const events = openEventFigures();
-  let served:
-    | { readonly measured: Measured; readonly heartbeats: Pick<Heartbeats, "statuses"> | undefined }
-    | undefined;
   let moment: Moment | undefined;
   let asked: Promise<EngineMemory | undefined> | undefined;
 
@@ -63,7 +65,7 @@ export function openMetrics(now: () => Date): Metrics {
     return inTime(asked, MEMORY_PATIENCE_MS);
   }
 
-  async function momentOf({ project, endpoints, engine, caches, sources }: Measured): Promise<Moment> {
+  async function momentOf({ project, endpoints, engine, caches, sources, heartbeats }: Measured): Promise<Moment> {
     const down = sources.down();
     return {
       endpoints: endpoints.length,
@@ -72,7 +74,7 @@ export function openMetrics(now: () => Date): Metrics {
       savings: engine.savings(),
       caches: caches.statuses(),
       connections: new Map([...project.main.connections.keys()].map((name) => [name, !down.has(name)])),
-      heartbeats: served?.heartbeats?.statuses() ?? [],
+      heartbeats: heartbeats.statuses(),
       nowMs: now().getTime(),
     };
   }
@@ -94,16 +96,11 @@ export function openMetrics(now: () => Date): Metrics {
   return {
     contentType: registry.contentType,
     observer: calls.observer,
-    heard: events.onEvent,
-    use(measured, heartbeats) {
-      served = { measured, heartbeats };
-    },
+    onEvent: events.onEvent,
     watchProcess: () => collectDefaultMetrics({ register: registry }),
-    async text() {
-      if (served !== undefined) {
-        keepServed(served.measured);
-        moment = await momentOf(served.measured);
-      }
+    async text(measured) {
+      keepServed(measured);
+      moment = await momentOf(measured);
       return await registry.metrics();
     },
     definitions,

@@ -5,7 +5,7 @@ import type { AccessConfig } from "../config/access-config.ts";
 import type { Report } from "../events.ts";
 import type { Heartbeats } from "../heartbeat/open-heartbeats.ts";
 import { type Holdable, holdable } from "../http/holdable.ts";
-import type { Metrics } from "../metrics/open-metrics.ts";
+import type { MetricsPage } from "../metrics/open-metrics.ts";
 import type { Service } from "../service/service.ts";
 import type { AccessControl } from "./check-access.ts";
 import { type Docs, openDocs } from "./handle-docs.ts";
@@ -29,7 +29,7 @@ export interface RestApp extends Holdable {
 /** What is told of the service itself, beside what it serves. */
 export interface OwnParts {
   /** Undefined when they are off, or not served on the REST port. */
-  readonly metrics: Pick<Metrics, "text" | "contentType"> | undefined;
+  readonly metrics: MetricsPage | undefined;
   readonly heartbeats: Pick<Heartbeats, "statuses"> | undefined;
 }
 

@@ -16,13 +16,13 @@ import type { Problem } from "../config/problem.ts";
 import type { MainConfig, Project } from "../config/project.ts";
 import { type Engine, EngineOpenError } from "../engines/engine.ts";
 import type { Report } from "../events.ts";
+import type { OpenOptions } from "./shared-state.ts";
 
 export interface CacheParts {
   readonly engine: Engine;
   readonly definitions: readonly CacheDefinition[];
   readonly report: Report;
-  /** Only to see whether everything fits: what is kept elsewhere is left alone. */
-  readonly isTrial: boolean;
+  readonly purpose: OpenOptions["purpose"];
 }
 
 /** What became of opening the caches of a project. */
@@ -34,7 +34,7 @@ export interface OpenedCaches {
 /** Opens the cache database where an endpoint needs one. Rejects with an Error that says what is in the way. */
 export async function openProjectCaches(project: Project, parts: CacheParts): Promise<OpenedCaches> {
   const { main, endpoints } = project;
-  const storage = parts.isTrial ? main.cache && inMemory(main.cache) : main.cache;
+  const storage = parts.purpose === "check" ? main.cache && inMemory(main.cache) : main.cache;
   if (storage === undefined || endpoints.every(({ cache }) => cache === undefined))
     return { caches: noCaches, problems: [] };
   const problems: Problem[] = [];

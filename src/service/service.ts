@@ -5,7 +5,7 @@ import { cacheKey } from "../cache/cache.ts";
 import type { Caches } from "../cache/caches.ts";
 import type { ConnectionStatus } from "../calls/connection-status.ts";
 import type { Callee } from "../calls/run-endpoint.ts";
-import type { Problem } from "../config/problem.ts";
+import { hasErrors, type Problem } from "../config/problem.ts";
 import type { Project } from "../config/project.ts";
 import { compileEndpoint } from "../endpoint/compile-endpoint.ts";
 import { type CompiledRefresh, compileRefresh } from "../endpoint/compile-refresh.ts";
@@ -48,37 +48,49 @@ export async function openService(project: Project, options: OpenOptions): Promi
   const compiled = compileAll(project);
   const opened = await openSharedState(project, options);
   const { sharedState } = opened;
-  const problems = [...compiled.problems, ...opened.problems];
-  if (sharedState === undefined) return { service: undefined, problems, unreachable: opened.unreachable };
-  const state = await openState(project, compiled, { sharedState, options, previous: undefined });
-  problems.push(...state.problems);
+  const found = [...compiled.problems, ...opened.problems];
+  if (sharedState === undefined) {
+    return { service: undefined, problems: strictly(found, options.strict), unreachable: opened.unreachable };
+  }
+  const { service, ...state } = await openState(project, compiled, { sharedState, options, previous: undefined });
+  const problems = strictly([...found, ...state.problems], options.strict);
   const unreachable = opened.unreachable ?? state.unreachable;
-  const isSound = unreachable === undefined && !problems.some(({ severity }) => severity === "error");
-  if (isSound && state.service !== undefined) return { service: state.service, problems, unreachable };
-  await (state.service ?? sharedState).close();
-  return { service: undefined, problems, unreachable };
+  if (service === undefined || unreachable !== undefined || hasErrors(problems)) {
+    await (service ?? sharedState).close();
+    return { service: undefined, problems, unreachable };
+  }
+  if (options.purpose === "serve") service.caches.start();
+  return { service, problems, unreachable };
 }
 
-/** Whether a project can take the place of another without opening the database anew. */
+/** Problems as they count: with `--strict`, security warnings are errors. */
+export function strictly(problems: readonly Problem[], strict = false): readonly Problem[] {
+  return strict
+    ? problems.map((problem) => (problem.security === true ? { ...problem, severity: "error" } : problem))
+    : problems;
+}
+
+/** Whether a project can replace another without reopening the database. */
 export function canShareState(project: Project, previous: Service): boolean {
   return sharedStateKey(project) === previous.sharedState.key;
 }
 
 /**
- * A whole new state beside the present one, over the same database: only for a project that `standsOnSame`. The present one
- * goes on as it is; when nothing is wrong with the new one, `retire` ends it.
+ * Opens a new state over the same database, for a project that `canShareState`. The present state keeps serving; the caller
+ * retires it once the new one serves.
  */
 export async function reopenService(project: Project, previous: Service, options: OpenOptions): Promise<OpenedService> {
   const compiled = compileAll(project);
   const state = await openState(project, compiled, { sharedState: previous.sharedState, options, previous });
-  const problems = [...compiled.problems, ...state.problems];
-  if (state.service === undefined || problems.some(({ severity }) => severity === "error")) {
-    state.service?.authenticators.closeBut(previous.authenticators);
-    return { service: undefined, problems, unreachable: state.unreachable };
+  const { service, unreachable } = state;
+  const problems = strictly([...compiled.problems, ...state.problems], options.strict);
+  if (service === undefined || hasErrors(problems)) {
+    service?.retire(previous);
+    return { service: undefined, problems, unreachable };
   }
-  await state.service.caches.redefine(compiled.refreshes.map(({ definition }) => definition));
-  if (previous.caches !== state.service.caches) state.service.caches.start();
-  return { service: state.service, problems, unreachable: undefined };
+  await service.caches.redefine(compiled.refreshes.map(({ definition }) => definition));
+  if (previous.caches !== service.caches) service.caches.start();
+  return { service, problems, unreachable: undefined };
 }
 
 interface CompiledProject {
@@ -115,20 +127,15 @@ interface Standing {
 /** Everything that stands on a sharedState. Whoever asked closes what is not used. */
 async function openState(project: Project, compiled: CompiledProject, standing: Standing): Promise<OpenedService> {
   const { engine, sources } = standing.sharedState;
-  const problems: Problem[] = [];
-  let unreachable: string | undefined;
-  const note = (error: unknown): void => {
-    unreachable ??= error instanceof Error ? error.message : String(error);
-  };
   // Before the templates: they may read the table of users.
-  const authenticators = await openServiceAuthenticators(project, standing).catch(note);
-  const warnings = authenticators?.warnings ?? [];
-  problems.push(...warnings.map(({ policy, message }) => warningOf(policy, message, project)));
-  const opened = await cachesOf(project, compiled, standing).catch(note);
-  if (authenticators === undefined || opened === undefined) {
-    // Templates that read the caches would only say that these are not there.
-    if (authenticators !== undefined) closeAuthenticators(authenticators, standing.previous);
-    return { service: undefined, problems, unreachable };
+  const authenticators = await openServiceAuthenticators(project, standing).catch(messageOf);
+  // Without caches or users, the templates that read them are not verified: their errors would only mislead.
+  if (typeof authenticators === "string") return { service: undefined, problems: [], unreachable: authenticators };
+  const problems = authenticators.warnings.map(({ policy, message }) => warningOf(policy, message, project));
+  const opened = await cachesOf(project, compiled, standing).catch(messageOf);
+  if (typeof opened === "string") {
+    closeAuthenticators(authenticators, standing.previous);
+    return { service: undefined, problems, unreachable: opened };
   }
   problems.push(...opened.problems);
   const trials = compiled.refreshes.map(({ trial, problems: found }) => ({ endpoint: trial, problems: found }));
@@ -138,7 +145,11 @@ async function openState(project: Project, compiled: CompiledProject, standing: 
   const served = verified.endpoints.slice(0, compiled.endpoints.length);
   for (const { endpoint } of served) reportRefusedKeys(endpoint, standing.options.report);
   const parts = { sharedState: standing.sharedState, authenticators, caches: opened.caches };
-  return { service: serviceOf(project, parts, served), problems, unreachable };
+  return { service: serviceOf(project, parts, served), problems, unreachable: undefined };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function reportRefusedKeys({ name, operation }: Endpoint, report: Report): void {
@@ -162,7 +173,7 @@ async function cachesOf(
       engine: sharedState.engine,
       definitions: refreshes.map(({ definition }) => definition),
       report: options.report,
-      isTrial: options.isCheckOnly ?? false,
+      purpose: options.purpose,
     }),
   );
 }

@@ -26,10 +26,13 @@ export interface OpenOptions {
   readonly self: Self;
   /** For what libraries look up there, such as the credentials of a cloud. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Nothing will be served: caches that are kept elsewhere are left alone. */
-  readonly isCheckOnly?: boolean;
-  /** The database works no longer, and must be opened anew: told once for each that was opened. */
-  readonly lost?: (() => void) | undefined;
+  /**
+   * `serve`: caches are refreshed on their schedules. `maintain`: they are opened, and nothing refreshes them.
+   * `check`: caches are empty and in memory, so that no file is touched.
+   */
+  readonly purpose: "serve" | "maintain" | "check";
+  /** Security warnings are errors. */
+  readonly strict?: boolean;
 }
 
 /** What outlives a reload: the database, and everything that is remembered beside it. */
@@ -53,7 +56,7 @@ export interface OpenedSharedState {
   readonly unreachable: string | undefined;
 }
 
-/** Everything that the database and its connections are opened with. decisions 11. */
+/** Everything that the database and its connections are opened with. */
 export function sharedStateKey(project: Project): string {
   const { duckdb, connections, limits, cache } = project.main;
   const parts = [
@@ -78,7 +81,7 @@ export async function openSharedState(project: Project, options: OpenOptions): P
   const queryFailed = (message: string): void => {
     if (isLost || !engineType.isLost(message)) return;
     isLost = true;
-    options.lost?.();
+    options.report({ kind: "database-lost" });
   };
   let opened: Engine;
   try {

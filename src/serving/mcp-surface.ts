@@ -1,7 +1,7 @@
 import { afterMs } from "../cache/schedule.ts";
 import type { CallObserver } from "../calls/observed-call.ts";
 import type { McpSettings } from "../config/mcp-config.ts";
-import type { Report, ServiceEvent } from "../events.ts";
+import type { Report } from "../events.ts";
 import { clientOf } from "../http/forwarded.ts";
 import { holdable } from "../http/holdable.ts";
 import { httpsProblem, strictTransport } from "../http/https-only.ts";
@@ -17,7 +17,7 @@ export interface McpSurface extends Surface {
   readonly server: McpServer;
   readonly handle: RequestHandler;
   /** Some events are news for those who watch a resource. */
-  hear(event: ServiceEvent): void;
+  readonly onEvent: Report;
 }
 
 export interface McpSurfaceOptions {
@@ -78,7 +78,7 @@ export async function openMcpSurface(service: Service, options: McpSurfaceOption
         server.replace(made.service, made.gate, mcp);
       };
     },
-    hear(event) {
+    onEvent(event) {
       if (event.kind !== "cache-refreshed" && event.kind !== "cache-invalidated") return;
       const [schema = "", ...table] = event.cache.split(".");
       server.resourceUpdated(...product.urisOfCache({ schema, table: table.join(".") }));

@@ -1,7 +1,5 @@
-import type { Problem } from "../config/problem.ts";
-import { hasErrors } from "../config/problem.ts";
+import { hasErrors, type Problem } from "../config/problem.ts";
 import type { LoadedProject, MainConfig, Project } from "../config/project.ts";
-import type { Report } from "../events.ts";
 import {
   canShareState,
   type OpenedService,
@@ -12,13 +10,13 @@ import {
 } from "../service/service.ts";
 import { pauseAll, type Surfaces, useEverywhere } from "./surfaces.ts";
 
-/** Takes up changes of a project while it is served. decisions 11. */
+/** Reloads a project while it is served. */
 export interface Reloads {
-  /** The project may have changed. One reload at a time: what changes meanwhile is one more. */
+  /** The project may have changed. One reload runs at a time; changes during it make one more. */
   request(): void;
-  /** The database works no longer: it is opened anew, while requests wait. */
+  /** The database is unusable: it is reopened while requests wait. */
   reopen(): void;
-  /** No more of them; resolves when the one that runs is over. */
+  /** Starts no more reloads; resolves when the running one has ended. */
   close(): Promise<void>;
   current(): Service;
 }
@@ -28,11 +26,7 @@ export interface ReloadOptions {
   readonly surfaces: Surfaces;
   readonly load: () => Promise<LoadedProject>;
   readonly opening: OpenOptions;
-  readonly report: Report;
-  /** Shows what is wrong, as a start does; gives it back as it counts. */
-  readonly show: (problems: readonly Problem[]) => readonly Problem[];
-  /** Called with every project that is served from now on. */
-  readonly changed: (project: Project, loaded: LoadedProject) => void;
+  readonly show: (problems: readonly Problem[]) => void;
   /** Neither the new project nor the old one can be served any more. */
   readonly fatal: (message: string) => void;
 }
@@ -47,18 +41,18 @@ const CALM_MS = 60_000;
 const MOST_CALM_MS = 30_000;
 
 export function openReloads(options: ReloadOptions): Reloads {
-  const { surfaces, load, opening, report, show } = options;
+  const { surfaces, load, opening, show } = options;
+  const { report } = opening;
   let current = options.service;
   let wanted = false;
   let isLost = false;
   let reopenedAt = Number.NEGATIVE_INFINITY;
   let calmMs = 0;
-  let wake = (): void => {};
-  let closed = false;
+  const closing = new AbortController();
   let running: Promise<void> | undefined;
 
   async function work(): Promise<void> {
-    while ((wanted || isLost) && !closed) {
+    while ((wanted || isLost) && !closing.signal.aborted) {
       const next = isLost ? openAnew : reload;
       if (isLost) isLost = false;
       else wanted = false;
@@ -74,10 +68,8 @@ export function openReloads(options: ReloadOptions): Reloads {
   async function reload(): Promise<void> {
     const from = performance.now();
     const loaded = await load();
-    const problems = show(loaded.problems);
-    const { project } = loaded;
-    // What has been read is watched even when it is wrong: it will be mended there.
-    options.changed(project ?? current.project, loaded);
+    const { project, problems } = loaded;
+    show(problems);
     if (project === undefined || hasErrors(problems)) return report({ kind: "reload-refused", reason: "problems" });
     const opened = canShareState(project, current) ? await beside(project) : await instead(project);
     if (opened === undefined) return;
@@ -86,39 +78,30 @@ export function openReloads(options: ReloadOptions): Reloads {
     report({ kind: "reloaded", endpoints: project.endpoints.length, ms });
   }
 
-  /** A new state over the same database: nobody notices. */
+  /** A new state over the same database: clients notice nothing. */
   async function beside(project: Project): Promise<Service | undefined> {
     const previous = current;
-    const opened = await reopenService(project, previous, opening);
-    const service = sound(opened);
-    if (service === undefined) {
-      // Only --strict refuses one that could be served.
-      opened.service?.retire(previous);
-      return undefined;
-    }
+    const service = sound(await reopenService(project, previous, opening));
+    if (service === undefined) return undefined;
     tellOfRestart(previous.project.main, project.main);
     await useEverywhere(surfaces, service);
     previous.retire(service);
     return service;
   }
 
-  /** The database has other settings: requests wait until it has been opened anew. */
+  /** The database has other settings: requests wait until it is open again. */
   async function instead(project: Project): Promise<Service | undefined> {
     const previous = current;
     const release = await pauseAll(surfaces, project.main.limits.shutdownGraceMs);
     try {
       await previous.close();
-      const opened = await openService(project, opening);
-      const service = sound(opened);
-      // Only --strict refuses one that could be served: its files are needed for the old one.
-      if (service === undefined) await opened.service?.close();
+      const service = sound(await openService(project, opening));
       if (service !== undefined) tellOfRestart(previous.project.main, project.main);
       const next = service ?? (await openService(previous.project, opening)).service;
       if (next === undefined) {
         options.fatal("the database of the project before the change cannot be opened any more");
         return undefined;
       }
-      next.caches.start();
       await useEverywhere(surfaces, next);
       current = next;
       return service;
@@ -133,20 +116,19 @@ export function openReloads(options: ReloadOptions): Reloads {
     // As long as the disk is full the next write may end it again.
     calmMs = performance.now() - reopenedAt > CALM_MS ? 0 : Math.min(MOST_CALM_MS, calmMs * 2 || 1_000);
     await pause(calmMs);
-    if (closed) return;
+    if (closing.signal.aborted) return;
     const release = await pauseAll(surfaces, GRACE_OF_THE_LOST_MS);
     try {
       await current.close();
       for (const pauseMs of [...REOPEN_PAUSES_MS, undefined]) {
         const { service, unreachable } = await openService(current.project, opening);
         if (service !== undefined) {
-          service.caches.start();
           await useEverywhere(surfaces, service);
           current = service;
           reopenedAt = performance.now();
           return report({ kind: "part-up", part: DATABASE });
         }
-        if (pauseMs === undefined || closed) break;
+        if (pauseMs === undefined || closing.signal.aborted) break;
         report({ kind: "part-down", part: DATABASE, message: unreachable ?? "the project has problems now" });
         await pause(pauseMs);
       }
@@ -156,22 +138,21 @@ export function openReloads(options: ReloadOptions): Reloads {
     }
   }
 
-  /** Whoever closes does not wait for it. */
+  /** Ends early when the reloads are closed. */
   function pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
-      wake = () => {
+      closing.signal.addEventListener("abort", () => {
         clearTimeout(timer);
         resolve();
-      };
+      });
     });
   }
 
   function sound({ service, problems, unreachable }: OpenedService): Service | undefined {
-    const found = show(problems);
-    if (service !== undefined && !hasErrors(found)) return service;
-    report({ kind: "reload-refused", reason: unreachable ?? "problems" });
-    return undefined;
+    show(problems);
+    if (service === undefined) report({ kind: "reload-refused", reason: unreachable ?? "problems" });
+    return service;
   }
 
   function tellOfRestart(before: MainConfig, after: MainConfig): void {
@@ -188,8 +169,7 @@ export function openReloads(options: ReloadOptions): Reloads {
       begin();
     },
     async close() {
-      closed = true;
-      wake();
+      closing.abort();
       await running;
     },
     current: () => current,

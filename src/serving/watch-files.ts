@@ -3,8 +3,8 @@ import type { Report } from "../events.ts";
 
 /** Watches the files of a project. */
 export interface FileWatch {
-  /** The project has been read again: perhaps from other files. */
-  follow(watched: Watched): void;
+  /** The project has been read again, perhaps from other files. Without a folder the same one is watched. */
+  follow(watched: Omit<Watched, "folder"> & { readonly folder: string | undefined }): void;
   close(): Promise<void>;
 }
 
@@ -20,11 +20,8 @@ const TOGETHER_MS = 40;
 const PART = "watching files";
 const KINDS: ReadonlySet<string> = new Set([".yaml", ".yml", ".sql"]);
 
-/**
- * Calls `changed` when a file of the project was written, made, moved or removed. Data files do not count. What cannot be
- * watched is reported; the rest is.
- */
-export async function watchFiles(watched: Watched, changed: () => void, report: Report): Promise<FileWatch> {
+/** Reports when a file of the project changes; data files do not count. Also reports what cannot be watched. */
+export async function watchFiles(watched: Watched, report: Report): Promise<FileWatch> {
   const { watch } = await import("chokidar");
   const roots = new Set([watched.folder, ...foldersOutside(watched)]);
   let known = new Set(watched.files);
@@ -49,7 +46,7 @@ export async function watchFiles(watched: Watched, changed: () => void, report: 
       failed = "";
       if (!isOfProject(path)) return;
       clearTimeout(timer);
-      timer = setTimeout(changed, TOGETHER_MS);
+      timer = setTimeout(() => report({ kind: "files-changed" }), TOGETHER_MS);
     });
   }
   const ready = [tree, beside].map((watcher) => new Promise<void>((resolve) => watcher.once("ready", resolve)));
@@ -61,9 +58,10 @@ export async function watchFiles(watched: Watched, changed: () => void, report: 
   }
 
   return {
-    follow(now) {
-      known = new Set(now.files);
-      const added = now.folder === watched.folder ? foldersOutside(now) : [now.folder, ...foldersOutside(now)];
+    follow({ folder = watched.folder, files }) {
+      known = new Set(files);
+      const outside = foldersOutside({ folder, files });
+      const added = folder === watched.folder ? outside : [folder, ...outside];
       for (const folder of added) roots.add(folder);
       beside.add([...added]);
     },
