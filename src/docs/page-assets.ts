@@ -15,7 +15,7 @@ export interface DocsPage {
   readonly assets: readonly PageAsset[];
 }
 
-const FOLDER = new URL("../docs-page/", import.meta.url);
+const FOLDER = new URL("../../web/docs-page/", import.meta.url);
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",

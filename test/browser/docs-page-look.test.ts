@@ -1,9 +1,11 @@
 import { mkdir } from "node:fs/promises";
 import type { Page } from "playwright-core";
-import { describe, expect } from "vitest";
+import { afterAll, describe, expect } from "vitest";
 import { until } from "../until.ts";
 import { shopDocument } from "./shop-document.ts";
-import { visit } from "./visit.ts";
+import { closeVisits, visit } from "./visit.ts";
+
+afterAll(closeVisits);
 
 /** Pictures for people, where somebody asks for them. */
 const PICTURES = process.env["EIDER_TEST_PICTURES"];

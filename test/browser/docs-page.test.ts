@@ -1,6 +1,8 @@
-import { describe, expect } from "vitest";
+import { afterAll, describe, expect } from "vitest";
 import { TOKEN } from "./shop.ts";
-import { visit } from "./visit.ts";
+import { closeVisits, visit } from "./visit.ts";
+
+afterAll(closeVisits);
 
 describe("the list", () => {
   visit("opens, and shows the endpoints by tag", async ({ page, open }) => {
