@@ -3,14 +3,14 @@
 // EIDER_BENCH_ROUNDS (default 7) sets the rounds after warm-up.
 import { Counter, Histogram, Registry } from "prom-client";
 import { eachPhase, openMarks } from "../dist/calls/call-marks.js";
-import { openCallFigures as openCallCounts } from "../dist/metrics/call-figures.js";
+import { openCallCounts } from "../dist/metrics/call-counts.js";
 import { callBounds } from "../dist/metrics/timings.js";
 
 const ROUNDS = Number(process.env.EIDER_BENCH_ROUNDS ?? 7);
 const CALLS = 200_000;
 const ENDPOINTS = Array.from({ length: 100 }, (_, index) => `GET /things/${index}/:id`);
 
-/** The same figures as ours, in the words of prom-client. */
+/** The same metrics as ours. */
 function promClient() {
   const registers = [new Registry()];
   const labelNames = ["endpoint", "surface"];

@@ -16,14 +16,14 @@ export interface MetricDefinition {
   readonly name: string;
   readonly help: string;
   readonly type: "counter" | "gauge" | "histogram";
-  readonly labels: readonly string[];
+  readonly labelNames: readonly string[];
   readonly samples: () => readonly Sample[];
 }
 
 /** The registry of prom-client asks a metric for no more than this, and its own kinds hash their labels on every count. */
-export function register(registry: Registry, { name, help, type, samples }: MetricDefinition): void {
-  const metric = { name, help, type, get: async () => ({ name, help, type, aggregator: "sum", values: samples() }) };
-  registry.registerMetric(metric as unknown as Metric);
+export function register(registry: Registry, { samples, ...metric }: MetricDefinition): void {
+  const get = async () => ({ ...metric, aggregator: "sum", values: samples() });
+  registry.registerMetric({ ...metric, get } as unknown as Metric);
 }
 
 /** The lines of a histogram. */
@@ -43,11 +43,11 @@ export function samplesOfTimings(name: string, { bounds, counts, sum }: Timings,
 
 /** A metric with one value, or none when it is not known. */
 export function gauge(name: string, help: string, value: () => number | undefined): MetricDefinition {
-  return { name, help, type: "gauge", labels: [], samples: () => only(value()) };
+  return { name, help, type: "gauge", labelNames: [], samples: () => only(value()) };
 }
 
 export function counter(name: string, help: string, value: () => number | undefined): MetricDefinition {
-  return { name, help, type: "counter", labels: [], samples: () => only(value()) };
+  return { name, help, type: "counter", labelNames: [], samples: () => only(value()) };
 }
 
 function only(value: number | undefined): readonly Sample[] {

@@ -7,10 +7,9 @@ import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { Engine, EngineMemory } from "../engines/engine.ts";
 import type { Report } from "../events.ts";
 import type { Heartbeats } from "../heartbeat/open-heartbeats.ts";
-import { openCallFigures } from "./call-figures.ts";
+import { openCallCounts } from "./call-counts.ts";
 import { callMetrics } from "./call-metrics.ts";
-import { openEventFigures } from "./event-figures.ts";
-import { eventMetrics } from "./event-metrics.ts";
+import { openEventMetrics } from "./event-metrics.ts";
 import { type MetricDefinition, register } from "./metric.ts";
 import { type Moment, stateMetrics } from "./state-metrics.ts";
 
@@ -41,7 +40,7 @@ export interface Metrics {
   /** Every metric of a state as it is now. Drops series of endpoints and caches that this state does not have. */
   text(measured: Measured): Promise<string>;
   /** Every metric of ours; docs/metrics.md has a row for each. */
-  readonly definitions: readonly MetricDefinition[];
+  readonly definitions: readonly Pick<MetricDefinition, "name" | "help" | "type" | "labelNames">[];
 }
 
 /** Whoever scrapes has a timeout of its own; a database that does not answer must not use it up. */
@@ -49,8 +48,7 @@ const MEMORY_PATIENCE_MS = 500;
 
 export function openMetrics(now: () => Date): Metrics {
   const registry = new Registry();
-  const calls = openCallFigures();
-  const events = openEventFigures();
+  const calls = openCallCounts();
   let moment: Moment | undefined;
   let asked: Promise<EngineMemory | undefined> | undefined;
 
@@ -80,18 +78,21 @@ export function openMetrics(now: () => Date): Metrics {
   }
 
   /** A call that began before a reload may end after it: what it left behind goes here. */
-  function keepServed({ endpoints, caches }: Measured): void {
+  async function keepServed({ endpoints, caches }: Measured): Promise<void> {
     const names = endpoints.flatMap(({ name, mcp }) =>
       mcp === undefined ? name : [name, `mcp-${mcp.kind} ${mcp.name}`],
     );
     const cacheNames = caches.statuses().map(({ name: { schema, table } }) => `${schema}.${table}`);
     const known = new Set(names);
     calls.keep(known);
-    events.keep(known, new Set(cacheNames));
+    await events.keep(known, new Set(cacheNames));
   }
 
-  const definitions = [...callMetrics(calls), ...eventMetrics(events), ...stateMetrics(() => moment)];
-  for (const definition of definitions) register(registry, definition);
+  for (const metric of callMetrics(calls)) register(registry, metric);
+  const events = openEventMetrics(registry);
+  for (const metric of stateMetrics(() => moment)) register(registry, metric);
+  // Its types leave out the names of the labels.
+  const definitions = registry.getMetricsAsArray() as unknown as Metrics["definitions"];
 
   return {
     contentType: registry.contentType,
@@ -99,7 +100,7 @@ export function openMetrics(now: () => Date): Metrics {
     onEvent: events.onEvent,
     watchProcess: () => collectDefaultMetrics({ register: registry }),
     async text(measured) {
-      keepServed(measured);
+      await keepServed(measured);
       moment = await momentOf(measured);
       return await registry.metrics();
     },

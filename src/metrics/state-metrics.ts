@@ -36,8 +36,8 @@ export function stateMetrics(moment: () => Moment | undefined): readonly MetricD
       const found = value(beat);
       return found === undefined ? [] : { labels: { endpoint: beat.endpoint }, value: found };
     });
-  const ofCache = { type: "gauge", labels: ["cache"] } as const;
-  const ofBeat = { labels: ["endpoint"] } as const;
+  const ofCache = { type: "gauge", labelNames: ["cache"] } as const;
+  const ofBeat = { labelNames: ["endpoint"] } as const;
   return [
     gauge(
       "eider_endpoints",
@@ -83,7 +83,7 @@ export function stateMetrics(moment: () => Moment | undefined): readonly MetricD
       name: "eider_connection_up",
       help: "Whether a connection could be opened when it was last tried.",
       type: "gauge",
-      labels: ["connection"],
+      labelNames: ["connection"],
       samples: () =>
         [...(moment()?.connections ?? [])].map(([connection, up]) => ({ labels: { connection }, value: Number(up) })),
     },

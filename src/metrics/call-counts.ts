@@ -3,7 +3,7 @@ import type { CallEnd, CallObserver, ObservedCall } from "../calls/observed-call
 import { addTiming, callBounds, openTimings, type Timings } from "./timings.ts";
 
 /** Everything that is counted of the calls of one endpoint over one surface. */
-export interface EndpointFigures {
+export interface EndpointCounts {
   readonly endpoint: string;
   readonly surface: ObservedCall["surface"];
   /** Calls by format, then by status. */
@@ -18,10 +18,10 @@ export interface EndpointFigures {
 }
 
 /** Counts calls as they end. */
-export interface CallFigures {
+export interface CallCounts {
   readonly observer: CallObserver;
   readonly phases: ReadonlyMap<Phase, Timings>;
-  all(): readonly EndpointFigures[];
+  all(): readonly EndpointCounts[];
   /** Forgets endpoints that are not among these. */
   keep(endpoints: ReadonlySet<string>): void;
 }
@@ -29,12 +29,12 @@ export interface CallFigures {
 /** Of an answer that has none: a refusal, a client that left. */
 const NO_FORMAT = "none";
 
-export function openCallFigures(): CallFigures {
-  const figures = { rest: new Map<string, EndpointFigures>(), mcp: new Map<string, EndpointFigures>() };
+export function openCallCounts(): CallCounts {
+  const counts = { rest: new Map<string, EndpointCounts>(), mcp: new Map<string, EndpointCounts>() };
   const timings = new Map(phases.map((phase) => [phase, openTimings(callBounds)]));
 
-  function add(surface: ObservedCall["surface"], endpoint: string): EndpointFigures {
-    const added: EndpointFigures = {
+  function add(surface: ObservedCall["surface"], endpoint: string): EndpointCounts {
+    const added: EndpointCounts = {
       endpoint,
       surface,
       requests: new Map(),
@@ -45,13 +45,13 @@ export function openCallFigures(): CallFigures {
       bytes: 0,
       remembered: 0,
     };
-    figures[surface].set(endpoint, added);
+    counts[surface].set(endpoint, added);
     return added;
   }
 
   function ended(call: ObservedCall, { status, durationMs }: CallEnd): void {
     const { surface, endpoint, format = NO_FORMAT, rows, bytes, cache, marks } = call;
-    const known = figures[surface].get(endpoint) ?? add(surface, endpoint);
+    const known = counts[surface].get(endpoint) ?? add(surface, endpoint);
     let byStatus = known.requests.get(format);
     if (byStatus === undefined) {
       byStatus = new Map();
@@ -77,9 +77,9 @@ export function openCallFigures(): CallFigures {
   return {
     observer: { needsParameters: false, ended },
     phases: timings,
-    all: () => [...figures.rest.values(), ...figures.mcp.values()],
+    all: () => [...counts.rest.values(), ...counts.mcp.values()],
     keep(endpoints) {
-      for (const bySurface of [figures.rest, figures.mcp]) {
+      for (const bySurface of [counts.rest, counts.mcp]) {
         for (const endpoint of bySurface.keys()) if (!endpoints.has(endpoint)) bySurface.delete(endpoint);
       }
     },
