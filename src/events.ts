@@ -12,13 +12,13 @@ export type ServiceEvent =
       readonly traceparent?: string | undefined;
     }
   | { readonly kind: "call-cut"; readonly requestId: string; readonly endpoint: string; readonly failure: Failure }
-  | { readonly kind: "source-down"; readonly connection: string; readonly message: string }
-  | { readonly kind: "source-up"; readonly connection: string }
+  | { readonly kind: "connection-down"; readonly connection: string; readonly message: string }
+  | { readonly kind: "connection-up"; readonly connection: string }
   /** The database is unusable after an error and must be reopened. Once for each database that was opened. */
   | { readonly kind: "database-lost" }
   /** Something beside the data that the service leans on: a key server, a shared counter, a certificate. `message` says what is done instead. */
-  | { readonly kind: "part-down"; readonly part: string; readonly message: string }
-  | { readonly kind: "part-up"; readonly part: string }
+  | { readonly kind: "dependency-down"; readonly dependency: string; readonly message: string }
+  | { readonly kind: "dependency-up"; readonly dependency: string }
   /** Empty caches are filled in the background: `done` of `total`, of which `failed` could not be. */
   | { readonly kind: "cache-warm-up"; readonly done: number; readonly total: number; readonly failed: number }
   /** The old rows stay. Told when it begins to fail, and when it fails in another way. */

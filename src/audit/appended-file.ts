@@ -34,7 +34,7 @@ const LINE_FEED = 10;
  * cannot be written, lines are held, and lost when there are too many. Rejects when it cannot be opened to begin with.
  */
 export async function openAppendedFile(path: string, report: Report): Promise<AppendedFile> {
-  const part = `audit file ${path}`;
+  const dependency = `audit file ${path}`;
   let file: OpenFile | undefined = await openEnd(path).catch((error: unknown) => {
     throw new Error(`the audit file ${path} cannot be opened: ${reasonOf(error)}`, { cause: error });
   });
@@ -49,7 +49,7 @@ export async function openAppendedFile(path: string, report: Report): Promise<Ap
 
   function reportDown(message: string): void {
     isDown = true;
-    report({ kind: "part-down", part, message });
+    report({ kind: "dependency-down", dependency, message });
   }
 
   function reportLost(): void {
@@ -109,7 +109,7 @@ export async function openAppendedFile(path: string, report: Report): Promise<Ap
         heldBytes -= piece.bytes.length;
       }
       reportLost();
-      if (isDown) report({ kind: "part-up", part });
+      if (isDown) report({ kind: "dependency-up", dependency });
       isDown = false;
     } catch (error) {
       if (!isDown) reportDown(`${reasonOf(error)}; lines are held in memory meanwhile`);

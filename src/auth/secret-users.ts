@@ -81,7 +81,7 @@ interface Refreshing {
 }
 
 function refreshed({ config, table, reader, first, report, every, stop }: Refreshing): SecretUserSource {
-  const part = partOf(config);
+  const dependency = partOf(config);
   let version = 0;
   let stored = first.versionId;
   let dearest = dearestOf(first.users);
@@ -91,7 +91,7 @@ function refreshed({ config, table, reader, first, report, every, stop }: Refres
   async function refresh(): Promise<void> {
     try {
       await replaceIfChanged();
-      if (down) report({ kind: "part-up", part });
+      if (down) report({ kind: "dependency-up", dependency });
       down = false;
     } catch (error) {
       goDown(`${error instanceof Error ? error.message : "it cannot be used"}. The users that were read last stay`);
@@ -101,7 +101,7 @@ function refreshed({ config, table, reader, first, report, every, stop }: Refres
   function goDown(message: string): void {
     if (down || stop.signal.aborted) return;
     down = true;
-    report({ kind: "part-down", part, message });
+    report({ kind: "dependency-down", dependency, message });
   }
 
   async function replaceIfChanged(): Promise<void> {
@@ -127,7 +127,7 @@ function refreshed({ config, table, reader, first, report, every, stop }: Refres
   return {
     version: () => version,
     dearest: () => dearest,
-    warnings: passwordWarnings(first.users).map((warning) => `${part}: ${warning}`),
+    warnings: passwordWarnings(first.users).map((warning) => `${dependency}: ${warning}`),
     async find(username) {
       try {
         return await table.find(username);

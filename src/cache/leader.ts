@@ -191,12 +191,12 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
     let pauseMs = leaseMs / SIGNS_PER_LEASE;
     try {
       pauseMs = await step();
-      if (isDown && !isClosed) report({ kind: "part-up", part: PART });
+      if (isDown && !isClosed) report({ kind: "dependency-up", dependency: PART });
       isDown = false;
     } catch (error) {
       // The catalog cannot be reached, or is too busy: the lead lapses, and somebody who can reach it takes over.
       const message = `${reasonOf(error)}; until it works again this process refreshes nothing by schedule`;
-      if (!isDown && !isClosed) report({ kind: "part-down", part: PART, message });
+      if (!isDown && !isClosed) report({ kind: "dependency-down", dependency: PART, message });
       isDown = true;
     }
     if (isClosed) return;

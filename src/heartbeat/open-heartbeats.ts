@@ -169,5 +169,5 @@ function messageOf(error: unknown): string {
   if (!(error instanceof RequestFailure)) return "unexpected error";
   const { failure } = error;
   if (failure.kind === "query-failed") return logMessage(failure);
-  return failure.kind === "source-down" ? `connection '${failure.connection}' cannot be reached` : failure.kind;
+  return failure.kind === "connection-down" ? `connection '${failure.connection}' cannot be reached` : failure.kind;
 }

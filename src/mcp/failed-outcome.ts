@@ -57,7 +57,7 @@ export function refusedOutcome(failure: Failure, challenges: readonly string[]):
       return refused(429, "Too Many Requests", ["Retry-After", String(failure.retryAfterSeconds)]);
     case "provider-down":
       return refused(503, "Service Unavailable: the identity provider cannot be reached", ["Retry-After", "1"]);
-    case "source-down":
+    case "connection-down":
       return refused(503, `Service Unavailable: connection '${failure.connection}' cannot be reached`, [
         "Retry-After",
         "1",

@@ -12,7 +12,7 @@ export function callMetrics({ all, phases: timings }: CallCounts): readonly Metr
   return [
     {
       name: "eider_requests_total",
-      help: "Calls that have been answered, or left by their client (499).",
+      help: "Finished calls. Status 499: the client disconnected.",
       type: "counter",
       labelNames: ["endpoint", "surface", "status", "format"],
       samples: each((counts) =>
@@ -26,21 +26,21 @@ export function callMetrics({ all, phases: timings }: CallCounts): readonly Metr
     },
     {
       name: durations,
-      help: "From the head of the request to the last byte of the answer.",
+      help: "From the headers of the request to the last byte of the response.",
       type: "histogram",
       labelNames: ["endpoint", "surface"],
       samples: each((counts) => samplesOfTimings(durations, counts.durations, whose(counts))),
     },
     {
       name: phaseDurations,
-      help: "The parts of a call that ran something, over all endpoints.",
+      help: "Phases of calls that ran a query, over all endpoints.",
       type: "histogram",
       labelNames: ["phase"],
       samples: () => [...timings].flatMap(([phase, timing]) => samplesOfTimings(phaseDurations, timing, { phase })),
     },
     {
       name: "eider_endpoint_phase_seconds_total",
-      help: "Time spent in each part of a call, by endpoint.",
+      help: "Time spent in each phase of a call, by endpoint.",
       type: "counter",
       labelNames: ["endpoint", "surface", "phase"],
       samples: each((counts) =>
@@ -50,20 +50,20 @@ export function callMetrics({ all, phases: timings }: CallCounts): readonly Metr
         })),
       ),
     },
-    perEndpoint("eider_rows_total", "Rows in answers, and rows that writes changed.", ({ rows }) => rows),
+    perEndpoint("eider_rows_total", "Rows in responses, and rows that writes changed.", ({ rows }) => rows),
     perEndpoint(
       "eider_response_bytes_total",
-      "Bytes of answers, with their heads where something was run.",
+      "Bytes of responses, including headers when a query ran.",
       ({ bytes }) => bytes,
     ),
     perEndpoint(
-      "eider_remembered_answers_total",
-      "Calls that got the answer of an earlier one.",
+      "eider_response_cache_hits_total",
+      "Requests served from the response cache.",
       ({ remembered }) => remembered,
     ),
     {
       name: "eider_cache_reads_total",
-      help: "Calls of endpoints with a cache, by what they found: hit, miss, stale.",
+      help: "Calls of endpoints with a cache, by its state: hit, miss, stale.",
       type: "counter",
       labelNames: ["endpoint", "surface", "state"],
       samples: each((counts) =>

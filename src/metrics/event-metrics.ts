@@ -15,45 +15,45 @@ export function openEventMetrics(registry: Registry): EventMetrics {
   const registers = [registry];
   const failures = new Counter({
     name: "eider_call_failures_total",
-    help: "Calls that were refused or failed, by kind; without an endpoint where they reached none.",
+    help: "Rejected and failed calls, by kind. The endpoint is empty when the call reached none.",
     labelNames: ["endpoint", "kind"],
     registers,
   });
   const cut = new Counter({
     name: "eider_answers_cut_total",
-    help: "Answers that broke off after their head had been sent.",
+    help: "Responses that were aborted after their headers had been sent.",
     labelNames: ["endpoint"],
     registers,
   });
   const refreshes = new Histogram({
     name: "eider_cache_refresh_duration_seconds",
-    help: "Refreshes that came to their end.",
+    help: "Successful cache refreshes.",
     labelNames: ["cache"],
     buckets: REFRESH_BOUNDS,
     registers,
   });
   const refreshFailures = new Counter({
     name: "eider_cache_refresh_failures_total",
-    help: "How often a cache began to fail, or failed in another way.",
+    help: "Cache refreshes that began to fail, or failed with another error.",
     labelNames: ["cache"],
     registers,
   });
-  const partDown = new Gauge({
-    name: "eider_part_down",
-    help: "1 for each part beside the data that does not work now: a key server, a shared counter, a collector.",
-    labelNames: ["part"],
+  const dependencyDown = new Gauge({
+    name: "eider_dependency_down",
+    help: "1 while a dependency is down: identity provider, Redis, trace collector.",
+    labelNames: ["dependency"],
     registers,
   });
   const reloads = new Counter({
     name: "eider_reloads_total",
-    help: "Changes of the project, taken up or refused.",
+    help: "Project reloads, by outcome.",
     labelNames: ["outcome"],
     registers,
   });
-  const slow = new Counter({ name: "eider_slow_calls_total", help: "Calls beyond log.slow-query.", registers });
+  const slow = new Counter({ name: "eider_slow_calls_total", help: "Calls slower than log.slow-query.", registers });
   const unexpected = new Counter({
     name: "eider_unexpected_errors_total",
-    help: "Errors of the service itself.",
+    help: "Unexpected errors in Eider itself.",
     registers,
   });
   for (const outcome of ["done", "refused"]) reloads.inc({ outcome }, 0);
@@ -70,10 +70,10 @@ export function openEventMetrics(registry: Registry): EventMetrics {
           return refreshes.observe({ cache: event.cache }, event.ms / 1000);
         case "cache-refresh-failed":
           return refreshFailures.inc({ cache: event.cache });
-        case "part-down":
-          return partDown.set({ part: event.part }, 1);
-        case "part-up":
-          return partDown.remove({ part: event.part });
+        case "dependency-down":
+          return dependencyDown.set({ dependency: event.dependency }, 1);
+        case "dependency-up":
+          return dependencyDown.remove({ dependency: event.dependency });
         case "reloaded":
           return reloads.inc({ outcome: "done" });
         case "reload-refused":

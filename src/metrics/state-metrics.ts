@@ -41,27 +41,27 @@ export function stateMetrics(moment: () => Moment | undefined): readonly MetricD
   return [
     gauge(
       "eider_endpoints",
-      "Endpoints that are served.",
+      "Endpoints that Eider serves.",
       now((known) => known.endpoints),
     ),
     gauge(
       "eider_queries_running",
-      "Queries at work.",
+      "Running queries.",
       now(({ activity }) => activity.running),
     ),
     gauge(
       "eider_queries_waiting",
-      "Calls that wait for a query to end.",
+      "Calls that wait for a query slot.",
       now(({ activity }) => activity.waiting),
     ),
     counter(
       "eider_shared_reads_total",
-      "Reads that got the rows of somebody else's execution.",
+      "Reads that shared another request's query.",
       now(({ savings }) => savings.shared),
     ),
     counter(
       "eider_remembered_totals_total",
-      "Totals of pages that were known and not counted again.",
+      "Page totals served from the cache of totals.",
       now(({ savings }) => savings.knownTotals),
     ),
     gauge(
@@ -76,12 +76,12 @@ export function stateMetrics(moment: () => Moment | undefined): readonly MetricD
     ),
     gauge(
       "eider_database_spilled_bytes",
-      "What did not fit, in temporary files.",
+      "Data that DuckDB spilled to temporary files.",
       now(({ memory }) => memory?.spilled),
     ),
     {
       name: "eider_connection_up",
-      help: "Whether a connection could be opened when it was last tried.",
+      help: "1 when the last attempt to reach the connection worked.",
       type: "gauge",
       labelNames: ["connection"],
       samples: () =>
@@ -90,7 +90,7 @@ export function stateMetrics(moment: () => Moment | undefined): readonly MetricD
     {
       ...ofCache,
       name: "eider_cache_age_seconds",
-      help: "Since the snapshot that is served was made.",
+      help: "Age of the current snapshot.",
       samples: caches(({ createdAtMs }, nowMs) =>
         createdAtMs === undefined ? undefined : Math.max(0, nowMs - createdAtMs) / 1000,
       ),
@@ -98,19 +98,19 @@ export function stateMetrics(moment: () => Moment | undefined): readonly MetricD
     {
       ...ofCache,
       name: "eider_cache_rows",
-      help: "Rows of the snapshot that is served.",
+      help: "Rows of the current snapshot.",
       samples: caches(({ rows }) => rows),
     },
     {
       ...ofCache,
       name: "eider_cache_snapshots",
-      help: "Snapshots that are kept.",
+      help: "Stored snapshots.",
       samples: caches(({ snapshots }) => snapshots),
     },
     {
       ...ofCache,
       name: "eider_cache_stale",
-      help: "1 when the rows are older than they should be.",
+      help: "1 when the current snapshot is stale.",
       samples: caches(({ isStale }) => Number(isStale)),
     },
     {
@@ -123,28 +123,28 @@ export function stateMetrics(moment: () => Moment | undefined): readonly MetricD
       ...ofBeat,
       type: "gauge",
       name: "eider_heartbeat_up",
-      help: "Whether the last run of an endpoint by the clock worked.",
+      help: "1 when the last heartbeat run of the endpoint worked.",
       samples: beats(({ works }) => (works === undefined ? undefined : Number(works))),
     },
     {
       ...ofBeat,
       type: "gauge",
       name: "eider_heartbeat_duration_seconds",
-      help: "How long the last run by the clock took.",
+      help: "Duration of the last heartbeat run.",
       samples: beats(({ lastMs }) => (lastMs === undefined ? undefined : lastMs / 1000)),
     },
     {
       ...ofBeat,
       type: "counter",
       name: "eider_heartbeat_runs_total",
-      help: "Runs by the clock.",
+      help: "Heartbeat runs.",
       samples: beats(({ runs }) => runs),
     },
     {
       ...ofBeat,
       type: "counter",
       name: "eider_heartbeat_failures_total",
-      help: "Runs by the clock that failed.",
+      help: "Failed heartbeat runs.",
       samples: beats(({ failures }) => failures),
     },
   ];

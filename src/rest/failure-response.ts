@@ -87,7 +87,7 @@ export function failureResponse(failure: Failure): FailureResponse {
       };
     case "query-timeout":
       return { status: 504, headers: {}, body: { error: "Gateway Timeout: the query took too long" } };
-    case "source-down":
+    case "connection-down":
       return unavailable(`connection '${failure.connection}' cannot be reached`);
     case "overloaded":
       return unavailable("too many requests are waiting");

@@ -184,7 +184,7 @@ async function openFileStore(
       severity: "warning",
       location: opening.main.locate(["cache", "path"]),
       path: "cache.path",
-      message: `this file is no cache that can be used (${messageOf(error)}); it lies at ${aside} now, and the caches are filled anew`,
+      message: `not a usable cache file (${messageOf(error)}); moved to ${aside}, rebuilding caches`,
     });
     await engine.attach(catalog, attach);
     return await openSnapshotStore(engine, options);

@@ -36,7 +36,7 @@ const DATABASE = "the database";
 const GRACE_OF_THE_LOST_MS = 500;
 /** Clients wait meanwhile, so it is not for ever. */
 const REOPEN_PAUSES_MS = [500, 1_000, 2_000, 4_000, 8_000] as const;
-/** One that is lost again within this time is opened anew after a pause, which grows. */
+/** A database that is lost again within this time is reopened after a pause, which grows. */
 const CALM_MS = 60_000;
 const MOST_CALM_MS = 30_000;
 
@@ -99,7 +99,7 @@ export function openReloads(options: ReloadOptions): Reloads {
       if (service !== undefined) tellOfRestart(previous.project.main, project.main);
       const next = service ?? (await openService(previous.project, opening)).service;
       if (next === undefined) {
-        options.fatal("the database of the project before the change cannot be opened any more");
+        options.fatal("cannot reopen the database of the previous version");
         return undefined;
       }
       await useEverywhere(surfaces, next);
@@ -112,7 +112,11 @@ export function openReloads(options: ReloadOptions): Reloads {
 
   /** The same project over the same files. What has filled the disk may go any moment, so it is tried for a while. */
   async function openAnew(): Promise<void> {
-    report({ kind: "part-down", part: DATABASE, message: "it works no longer after an error, and is opened anew" });
+    report({
+      kind: "dependency-down",
+      dependency: DATABASE,
+      message: "unusable after an error; reopening",
+    });
     // As long as the disk is full the next write may end it again.
     calmMs = performance.now() - reopenedAt > CALM_MS ? 0 : Math.min(MOST_CALM_MS, calmMs * 2 || 1_000);
     await pause(calmMs);
@@ -126,13 +130,17 @@ export function openReloads(options: ReloadOptions): Reloads {
           await useEverywhere(surfaces, service);
           current = service;
           reopenedAt = performance.now();
-          return report({ kind: "part-up", part: DATABASE });
+          return report({ kind: "dependency-up", dependency: DATABASE });
         }
         if (pauseMs === undefined || closing.signal.aborted) break;
-        report({ kind: "part-down", part: DATABASE, message: unreachable ?? "the project has problems now" });
+        report({
+          kind: "dependency-down",
+          dependency: DATABASE,
+          message: unreachable ?? "the project has problems now",
+        });
         await pause(pauseMs);
       }
-      options.fatal("the database cannot be opened any more");
+      options.fatal("cannot reopen the database");
     } finally {
       release();
     }

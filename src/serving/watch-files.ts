@@ -17,7 +17,7 @@ export interface Watched {
 
 /** Files that are saved together are one change. */
 const TOGETHER_MS = 40;
-const PART = "watching files";
+const DEPENDENCY = "watching files";
 const KINDS: ReadonlySet<string> = new Set([".yaml", ".yml", ".sql"]);
 
 /** Reports when a file of the project changes; data files do not count. Also reports what cannot be watched. */
@@ -39,10 +39,10 @@ export async function watchFiles(watched: Watched, report: Report): Promise<File
       const reason = error instanceof Error ? error.message : String(error);
       if (reason === failed) return;
       failed = reason;
-      report({ kind: "part-down", part: PART, message: `${reason}; reload with SIGHUP` });
+      report({ kind: "dependency-down", dependency: DEPENDENCY, message: `${reason}; reload with SIGHUP` });
     });
     watcher.on("all", (_event, path) => {
-      if (failed !== "") report({ kind: "part-up", part: PART });
+      if (failed !== "") report({ kind: "dependency-up", dependency: DEPENDENCY });
       failed = "";
       if (!isOfProject(path)) return;
       clearTimeout(timer);

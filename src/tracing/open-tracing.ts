@@ -20,7 +20,7 @@ export interface TracingOptions {
   readonly delayMs?: number;
 }
 
-const PART = "the collector of traces";
+const DEPENDENCY = "the collector of traces";
 const DELAY_MS = 5_000;
 /** A collector that takes longer is as good as down. */
 const EXPORT_MS = 2_000;
@@ -132,10 +132,14 @@ function watched(exporter: SpanExporter, { headers }: TracingConfig, report: Rep
   return {
     export(spans, done) {
       exporter.export(spans, (result) => {
-        if (result.code === 0 && isDown) report({ kind: "part-up", part: PART });
+        if (result.code === 0 && isDown) report({ kind: "dependency-up", dependency: DEPENDENCY });
         if (result.code !== 0 && !isDown) {
           const why = mask(result.error?.message ?? "no reason given");
-          report({ kind: "part-down", part: PART, message: `${why}; traces are lost until it works again` });
+          report({
+            kind: "dependency-down",
+            dependency: DEPENDENCY,
+            message: `${why}; traces are lost until it works again`,
+          });
         }
         isDown = result.code !== 0;
         done(result);

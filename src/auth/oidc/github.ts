@@ -13,12 +13,17 @@ export function openGithubCheck(
   policy: OidcPolicy,
   { requests, report }: { readonly requests: Requests; readonly report: Report },
 ): CheckToken {
-  const part = `oidc provider ${policy.issuerUrl}`;
+  const dependency = `oidc provider ${policy.issuerUrl}`;
   let running = 0;
   let down = false;
 
   function fail(reason: string): CheckedToken {
-    if (!down) report({ kind: "part-down", part, message: `${reason}; callers with tokens get 503 until it is back` });
+    if (!down)
+      report({
+        kind: "dependency-down",
+        dependency,
+        message: `${reason}; callers with tokens get 503 until it is back`,
+      });
     down = true;
     return providerDown;
   }
@@ -32,7 +37,7 @@ export function openGithubCheck(
       return fail(error instanceof Error ? error.message : "no answer");
     }
     if (isTrouble(reply)) return fail(`${policy.issuerUrl}/user answers with status ${reply.status}`);
-    if (down) report({ kind: "part-up", part });
+    if (down) report({ kind: "dependency-up", dependency });
     down = false;
     const user = reply.status === 200 ? parseObject(reply.text) : undefined;
     const identity = user && identityFrom(policy, user);

@@ -32,7 +32,7 @@ const RETRY_MS = 3_000;
 const UNKNOWN_KEY_MS = 60_000;
 
 export function openProvider(policy: OidcPolicy, { requests, now, report }: ProviderOptions): Provider {
-  const part = `oidc provider ${policy.issuerUrl}`;
+  const dependency = `oidc provider ${policy.issuerUrl}`;
   let known: ProviderState | undefined;
   let asking: Promise<void> | undefined;
   let failedAt: number | undefined;
@@ -53,7 +53,7 @@ export function openProvider(policy: OidcPolicy, { requests, now, report }: Prov
       if (keys.size === 0) throw new Error(`${metadata.keysUrl} lists no key for signatures`);
       known = { metadata, keys, since: now() };
       failedAt = undefined;
-      if (down) report({ kind: "part-up", part });
+      if (down) report({ kind: "dependency-up", dependency });
       down = false;
     } catch (error) {
       failedAt = now();
@@ -61,7 +61,7 @@ export function openProvider(policy: OidcPolicy, { requests, now, report }: Prov
       down = true;
       const instead = known === undefined ? "callers with tokens get 503" : "the keys that are known stay in use";
       const reason = error instanceof Error ? error.message : "no answer";
-      report({ kind: "part-down", part, message: `${reason}; ${instead} until it is back` });
+      report({ kind: "dependency-down", dependency, message: `${reason}; ${instead} until it is back` });
     }
   }
 

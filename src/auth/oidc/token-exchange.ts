@@ -31,19 +31,20 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
   if (secret === undefined || !(exchanges.clientCredentials || exchanges.refreshTokens)) return undefined;
   const { requests, provider, report } = options;
   const client: Client = { id, secret };
-  const part = `oidc token endpoint of ${policy.issuerUrl}`;
+  const dependency = `oidc token endpoint of ${policy.issuerUrl}`;
   let running = 0;
   let down = false;
   /** The way in which the provider took our secret. */
   let proven: SecretMethod | undefined;
 
   function fail(reason: string): void {
-    if (!down) report({ kind: "part-down", part, message: `${reason}; no tokens are exchanged until it is mended` });
+    if (!down)
+      report({ kind: "dependency-down", dependency, message: `${reason}; no tokens are exchanged until it is mended` });
     down = true;
   }
 
   function succeed(): void {
-    if (down) report({ kind: "part-up", part });
+    if (down) report({ kind: "dependency-up", dependency });
     down = false;
   }
 

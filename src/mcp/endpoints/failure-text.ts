@@ -22,7 +22,7 @@ export function tellFailure(failure: Failure, { queryTimeoutMs }: Pick<Limits, "
       };
     case "too-many-requests":
       return { status: 429, text: `Rate limit exceeded, retry in ${failure.retryAfterSeconds} s` };
-    case "source-down":
+    case "connection-down":
       return {
         status: 503,
         text: `The data source '${failure.connection}' cannot be reached at the moment; try again later`,

@@ -71,6 +71,6 @@ test("an extension that cannot be had is said to be missing", async () => {
     },
   );
   const failed = await failureOf(t.engine.openConnection("pg"));
-  expect(failed.failure).toEqual({ kind: "source-down", connection: "pg" });
+  expect(failed.failure).toEqual({ kind: "connection-down", connection: "pg" });
   expect(String(failed.cause)).toMatch(/postgres[\s\S]*duckdb\.extension_directory/);
 });

@@ -14,7 +14,7 @@ import type { ConfigurationLock } from "./configuration-lock.ts";
 
 /** The connections of the configuration: each runs its `init` once, before its first use. decisions.md 1 and 7. */
 export interface DuckDbConnections {
-  /** Rejects with a `source-down` failure; the next use tries again. */
+  /** Rejects with a `connection-down` failure; the next use tries again. */
   open(name: string): Promise<void>;
   /** Undefined when all are open: the common case costs no promise. */
   openAll(names: readonly string[], cancellation: Cancellation): Promise<void> | undefined;
@@ -91,7 +91,7 @@ export function openDuckDbConnections({
       source.state = "closed";
       const { name } = source.definition;
       const cause = new Error(mask(explained(withoutSql(messageOf(error)))));
-      throw new RequestFailure({ kind: "source-down", connection: name }, { cause });
+      throw new RequestFailure({ kind: "connection-down", connection: name }, { cause });
     } finally {
       slots.leave(seat);
       opened();
