@@ -2,7 +2,7 @@ import type { RequestHandler } from "../http/listen.ts";
 import type { MetricsPage } from "../metrics/open-metrics.ts";
 import { type HealthParts, healthResponse } from "./health.ts";
 
-/** What those are told who look after the service. decisions 1, `admin`. */
+/** What the pages for operators show. */
 export interface AdminParts {
   readonly health: HealthParts;
   readonly isDraining: boolean;
@@ -16,7 +16,7 @@ export interface AdminPage {
   readonly body: string;
 }
 
-/** Methods that these pages answer. */
+/** Methods of these pages. */
 export const pageMethods = ["GET", "HEAD", "OPTIONS"] as const;
 
 /** The page at a path, undefined when there is none. */
@@ -31,7 +31,7 @@ async function metricsPage({ text, contentType }: MetricsPage): Promise<AdminPag
   return { status: 200, contentType, body: await text() };
 }
 
-/** Sends a page; it is of this moment, and nobody keeps it. */
+/** Sends a page, without caching. */
 export function sendPage(
   { response, requestId }: { readonly response: Parameters<RequestHandler>[1]; readonly requestId: string },
   { status, contentType, body }: AdminPage,

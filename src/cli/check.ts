@@ -7,20 +7,19 @@ import { type Command, type ExitCode, exitCodes, type Runtime } from "./command.
 import { type ProjectOptions, projectOptionsHelp, readOptions } from "./options.ts";
 import { printProblems } from "./print-problems.ts";
 
-/** Everything that is wrong with a project, without serving it. */
 export const check: Command = {
   name: "check",
-  summary: "load everything, prepare every template, print every problem",
+  summary: "validate the project and print every problem",
   help: `Usage: eider check [options]
 
-Loads the project as \`serve\` does, opens the database, runs the init of every connection, prepares every template,
-and prints every problem. Runs no template and opens no port.
+Loads the project, opens the database, runs the init of every connection, prepares every template and prints every
+problem. Runs no template and opens no port.
 
 Options:
 ${projectOptionsHelp}
-      --json            problems as one JSON document
-      --strict          security warnings are errors
-      --offline         leave the connections alone: templates are parsed, not prepared
+      --json            print problems as one JSON document
+      --strict          treat security warnings as errors
+      --offline         do not open connections; only parse templates
 
 Example:
   eider check --config project/eider.yaml`,

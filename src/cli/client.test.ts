@@ -48,11 +48,11 @@ test("the cache file is left alone", async () => {
 });
 
 test.each([
-  [["--bigint", "double"], 2, "--bigint: 'double' is unknown; there are bigint, string, number"],
-  [["--out"], 2, "--out: a value is missing"],
-  [["--out="], 2, "--out: a value is missing"],
-  [["--out", "--bigint", "string"], 2, "--out: a value is missing"],
-  [["--out", "no/such/folder/client.ts"], 2, "--out: 'no/such/folder/client.ts' cannot be written (ENOENT)"],
+  [["--bigint", "double"], 2, "--bigint: 'double' is not valid; use one of bigint, string, number"],
+  [["--out"], 2, "--out: missing value"],
+  [["--out="], 2, "--out: missing value"],
+  [["--out", "--bigint", "string"], 2, "--out: missing value"],
+  [["--out", "no/such/folder/client.ts"], 2, "--out: cannot write 'no/such/folder/client.ts' (ENOENT)"],
   [["--yaml"], 2, "--yaml"],
   [["--config", "none.yaml"], 1, "none.yaml"],
 ])("%j ends with %i", async (args, code, message) => {

@@ -7,7 +7,7 @@ import type { JsonObject } from "./json.ts";
 export interface FailureContext {
   readonly components: Components;
   readonly maxBodyBytes: number;
-  /** HTTPS is demanded of a listener that does not speak it itself. */
+  /** HTTPS is required, and a proxy terminates it. */
   readonly refusesPlainHttp: boolean;
 }
 
@@ -22,7 +22,7 @@ interface FailureKind {
   readonly beforeRateLimit?: true;
 }
 
-/** Every failure that a call of this endpoint can end in, by status. decisions.md 10. */
+/** Every failure of a call of this endpoint, by status. */
 export function failureResponses(endpoint: Endpoint, context: FailureContext): JsonObject {
   const { components } = context;
   const kinds = withRaised(failuresOf(endpoint, context), raisedBy(endpoint));
@@ -48,7 +48,7 @@ function failuresOf(endpoint: Endpoint, { maxBodyBytes, refusesPlainHttp }: Fail
     takesBody && { ...TOO_LARGE, description: `${TOO_LARGE.description} of ${maxBodyBytes} bytes.` },
     takesBody && UNSUPPORTED_BODY,
     takesKeys(endpoint) && KEY_REUSED,
-    // Whoever guesses passwords waits too.
+    // Failed logins are limited too.
     (rateLimit !== undefined || auth?.kind === "basic") && TOO_MANY,
     FAILED,
     UNAVAILABLE,
@@ -60,20 +60,20 @@ function failuresOf(endpoint: Endpoint, { maxBodyBytes, refusesPlainHttp }: Fail
 const INVALID: FailureKind = {
   status: "400",
   name: "InvalidParameters",
-  description: "Parameters are missing, unknown or not of their form. Each is named, with what is wrong with it.",
+  description: "Parameters are missing, unknown or invalid. The body lists one error per field.",
   shape: "fields",
 };
 const UNAUTHORIZED: FailureKind = {
   status: "401",
   name: "Unauthorized",
-  description: "No credentials, or wrong ones.",
+  description: "Missing or invalid credentials.",
   shape: "message",
   headers: ["WWW-Authenticate"],
 };
 const HTTPS_ELSEWHERE: FailureKind = {
   status: "308",
   name: "HttpsElsewhere",
-  description: "The same is to be had over HTTPS only.",
+  description: "Use HTTPS: the same URL with `https`.",
   shape: "message",
   headers: ["Location"],
   beforeRateLimit: true,
@@ -88,13 +88,13 @@ const HTTPS_REQUIRED: FailureKind = {
 const NOT_ACCEPTABLE: FailureKind = {
   status: "406",
   name: "NotAcceptable",
-  description: "`Accept` takes none of the formats that are offered.",
+  description: "`Accept` matches none of the available formats.",
   shape: "message",
 };
 const CONFLICT: FailureKind = {
   status: "409",
   name: "Conflict",
-  description: "Others kept changing the same rows. Nothing was changed.",
+  description: "Concurrent requests changed the same rows. This request changed nothing; retry it.",
   shape: "message",
   headers: ["Retry-After"],
 };
@@ -119,20 +119,20 @@ const KEY_REUSED: FailureKind = {
 const TOO_MANY: FailureKind = {
   status: "429",
   name: "TooManyRequests",
-  description: "Too many requests, or too many wrong passwords.",
+  description: "Too many requests, or too many failed logins.",
   shape: "message",
   headers: ["Retry-After"],
 };
 const FAILED: FailureKind = {
   status: "500",
   name: "QueryFailed",
-  description: "The query failed; the message is that of the database.",
+  description: "The query failed; the body has the message of the database.",
   shape: "message",
 };
 const UNAVAILABLE: FailureKind = {
   status: "503",
   name: "Unavailable",
-  description: "A data source is down, too many requests wait, or the service is stopping.",
+  description: "A data source is down, the queue is full, or the service is shutting down.",
   shape: "message",
   headers: ["Retry-After"],
   beforeRateLimit: true,
@@ -140,7 +140,7 @@ const UNAVAILABLE: FailureKind = {
 const TIMEOUT: FailureKind = {
   status: "504",
   name: "QueryTimeout",
-  description: "The query took too long and was stopped.",
+  description: "The query timed out.",
   shape: "message",
 };
 
@@ -199,14 +199,14 @@ function raisedBy({ source }: Endpoint): readonly string[] {
   return [...new Set([...statuses, ...others])].sort();
 }
 
-/** A status that the template raises may be one that the service has as well. */
+/** Eider may return a status that the template raises as well. */
 function withRaised(kinds: readonly FailureKind[], raised: readonly string[]): readonly FailureKind[] {
   const own = kinds.map((kind): FailureKind => {
     if (!raised.includes(kind.status)) return kind;
     return {
       ...kind,
       name: `${kind.name}OrRefused`,
-      description: `${kind.description} Or the query refused.`,
+      description: `${kind.description} Or the query rejected the request.`,
       shape: kind.shape === "fields" ? "either" : kind.shape,
       headers: [],
     };
@@ -217,7 +217,7 @@ function withRaised(kinds: readonly FailureKind[], raised: readonly string[]): r
       (status): FailureKind => ({
         status,
         name: `Refused${status}`,
-        description: "The query refused, and says why.",
+        description: "The query rejected the request; the body says why.",
         shape: "message",
       }),
     );

@@ -2,7 +2,7 @@ import { eachPhase, type Phase, phases } from "../calls/call-marks.ts";
 import type { CallEnd, CallObserver, ObservedCall } from "../calls/observed-call.ts";
 import { addTiming, callBounds, openTimings, type Timings } from "./timings.ts";
 
-/** Everything that is counted of the calls of one endpoint over one surface. */
+/** Counts of the calls of one endpoint over one surface. */
 export interface EndpointCounts {
   readonly endpoint: string;
   readonly surface: ObservedCall["surface"];
@@ -22,11 +22,11 @@ export interface CallCounts {
   readonly observer: CallObserver;
   readonly phases: ReadonlyMap<Phase, Timings>;
   all(): readonly EndpointCounts[];
-  /** Forgets endpoints that are not among these. */
+  /** Drops the counts of other endpoints. */
   keep(endpoints: ReadonlySet<string>): void;
 }
 
-/** Of an answer that has none: a refusal, a client that left. */
+/** The format of a response without one, such as an error. */
 const NO_FORMAT = "none";
 
 export function openCallCounts(): CallCounts {

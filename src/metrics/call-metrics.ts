@@ -4,7 +4,7 @@ import { type Labels, type MetricDefinition, type Sample, samplesOfTimings } fro
 
 const whose = ({ endpoint, surface }: EndpointCounts): Labels => ({ endpoint, surface });
 
-/** What calls are made of. */
+/** The metrics of calls. */
 export function callMetrics({ all, phases: timings }: CallCounts): readonly MetricDefinition[] {
   const each = (samplesOf: (counts: EndpointCounts) => readonly Sample[]) => () => all().flatMap(samplesOf);
   const durations = "eider_request_duration_seconds";

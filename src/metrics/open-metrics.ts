@@ -13,7 +13,7 @@ import { openEventMetrics } from "./event-metrics.ts";
 import { type MetricDefinition, register } from "./metric.ts";
 import { type Moment, stateMetrics } from "./state-metrics.ts";
 
-/** What the metrics tell of beside the calls: the state that is served. */
+/** The state that gauges describe. */
 export interface Measured {
   readonly project: { readonly main: Pick<MainConfig, "connections"> };
   readonly endpoints: readonly Pick<Endpoint, "name" | "mcp">[];
@@ -29,13 +29,13 @@ export interface MetricsPage {
   text(): Promise<string>;
 }
 
-/** Figures of a running service, for Prometheus. They outlive reloads. decisions 1, `metrics`. */
+/** Metrics for Prometheus. They outlive reloads. */
 export interface Metrics {
   readonly contentType: string;
   readonly observer: CallObserver;
   /** Counts what the service reports. */
   readonly onEvent: Report;
-  /** Counts of the process too: memory, processor, event loop. Once per process. */
+  /** Adds metrics of the process: memory, CPU, event loop. Once per process. */
   watchProcess(): void;
   /** Every metric of a state as it is now. Drops series of endpoints and caches that this state does not have. */
   text(measured: Measured): Promise<string>;
@@ -43,7 +43,7 @@ export interface Metrics {
   readonly definitions: readonly Pick<MetricDefinition, "name" | "help" | "type" | "labelNames">[];
 }
 
-/** Whoever scrapes has a timeout of its own; a database that does not answer must not use it up. */
+/** A scrape has a timeout of its own; a busy database must not use it up. */
 const MEMORY_PATIENCE_MS = 500;
 
 export function openMetrics(now: () => Date): Metrics {
@@ -52,7 +52,7 @@ export function openMetrics(now: () => Date): Metrics {
   let moment: Moment | undefined;
   let asked: Promise<EngineMemory | undefined> | undefined;
 
-  /** One question at a time: whoever asks while it is open shares its answer. */
+  /** Concurrent scrapes share one query. */
   function memoryOf(engine: Measured["engine"]): Promise<EngineMemory | undefined> {
     asked ??= engine
       .memory()
@@ -77,7 +77,7 @@ export function openMetrics(now: () => Date): Metrics {
     };
   }
 
-  /** A call that began before a reload may end after it: what it left behind goes here. */
+  /** Drops series that calls from before a reload left behind. */
   async function keepServed({ endpoints, caches }: Measured): Promise<void> {
     const names = endpoints.flatMap(({ name, mcp }) =>
       mcp === undefined ? name : [name, `mcp-${mcp.kind} ${mcp.name}`],

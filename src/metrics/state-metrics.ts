@@ -3,22 +3,22 @@ import type { Engine, EngineMemory, EngineSavings } from "../engines/engine.ts";
 import type { HeartbeatStatus } from "../heartbeat/open-heartbeats.ts";
 import { counter, gauge, type MetricDefinition } from "./metric.ts";
 
-/** The service in the moment in which somebody asks. */
+/** The state of the service at a scrape. */
 export interface Moment {
   readonly endpoints: number;
   readonly activity: ReturnType<Engine["activity"]>;
   readonly savings: EngineSavings;
-  /** Undefined when the database did not answer in time. */
+  /** Undefined when the database was too slow. */
   readonly memory: EngineMemory | undefined;
   readonly caches: readonly CacheStatus[];
-  /** Every connection, and whether it could be reached last time. */
+  /** Every connection, and whether the last attempt to reach it worked. */
   readonly connections: ReadonlyMap<string, boolean>;
   readonly heartbeats: readonly HeartbeatStatus[];
-  /** Milliseconds of the clock on the wall. */
+  /** Time of day in milliseconds. */
   readonly nowMs: number;
 }
 
-/** What is so in this moment; undefined before there is a service. */
+/** Gauges of the state at a scrape. */
 export function stateMetrics(moment: () => Moment | undefined): readonly MetricDefinition[] {
   const now = (value: (known: Moment) => number | undefined) => () => {
     const known = moment();

@@ -32,18 +32,18 @@ export interface Service extends Callee {
   readonly rateLimiter: RateLimiter;
   readonly sharedState: SharedState;
   close(): Promise<void>;
-  /** After a reload: closes what the next state did not take over. */
+  /** After a reload: closes what the next state does not share. */
   retire(next: Service): void;
 }
 
-/** What became of opening a project. `unreachable` is what a start cannot do without. */
+/** `unreachable` says what could not be opened or reached. */
 export interface OpenedService {
   readonly service: Service | undefined;
   readonly problems: readonly Problem[];
   readonly unreachable: string | undefined;
 }
 
-/** Compiles and verifies every endpoint, against the connections that can be reached. */
+/** Compiles every endpoint and verifies it against the connections that can be reached. */
 export async function openService(project: Project, options: OpenOptions): Promise<OpenedService> {
   const compiled = compileAll(project);
   const opened = await openSharedState(project, options);
@@ -124,7 +124,7 @@ interface Standing {
   readonly previous: Service | undefined;
 }
 
-/** Everything that stands on a sharedState. Whoever asked closes what is not used. */
+/** Opens everything above the shared state. The caller closes a service that it does not use. */
 async function openState(project: Project, compiled: CompiledProject, standing: Standing): Promise<OpenedService> {
   const { engine, sources } = standing.sharedState;
   // Before the templates: they may read the table of users.
@@ -167,7 +167,7 @@ async function cachesOf(
   { refreshes }: CompiledProject,
   { sharedState, options }: Standing,
 ): Promise<OpenedCaches> {
-  // They go on over a reload; what they hold is described anew when the new state is sound.
+  // Caches outlive a reload; they are redefined once the new state is sound.
   return await sharedState.caches(() =>
     openProjectCaches(project, {
       engine: sharedState.engine,
@@ -178,7 +178,7 @@ async function cachesOf(
   );
 }
 
-/** Rejects when users whose passwords are elsewhere cannot be had: nobody could be let in. */
+/** Rejects when users in AWS Secrets Manager are unavailable: no client could authenticate. */
 function openServiceAuthenticators(
   project: Project,
   { sharedState, options, previous }: Standing,
@@ -195,7 +195,7 @@ function openServiceAuthenticators(
   });
 }
 
-/** At the block that brings the users. */
+/** A warning at the `auth` block that reads the users. */
 function warningOf(policy: AuthPolicy, message: string, { main, endpoints }: Project): Problem {
   const owner = main.access.auth === policy ? main : (endpoints.find(({ auth }) => auth === policy) ?? main);
   const path = "auth.from-aws-secretmanager";
@@ -239,7 +239,7 @@ function serviceOf(
   };
 }
 
-/** Endpoints whose connections could not be reached when the project was opened are verified by their first call. */
+/** Endpoints whose connections were down at startup are verified by their first call. */
 function lateVerification(verified: readonly Verified[], engine: Engine, sources: ConnectionStatus): Callee["ready"] {
   const late = new Map<Endpoint, Promise<Endpoint> | undefined>();
   for (const { endpoint, depth } of verified) if (depth === "parse") late.set(endpoint, undefined);
@@ -247,7 +247,7 @@ function lateVerification(verified: readonly Verified[], engine: Engine, sources
     if (!late.has(endpoint)) return endpoint;
     const known = late.get(endpoint) ?? verifyLate(endpoint, engine, sources);
     late.set(endpoint, known);
-    // What fails now may work next time: the source may be back.
+    // The next call tries again.
     known.catch(() => late.set(endpoint, undefined));
     return known;
   };

@@ -12,11 +12,11 @@ import { type McpServer, openMcpServer } from "../mcp/open-mcp-server.ts";
 import type { Service } from "../service/service.ts";
 import type { Surface } from "./surfaces.ts";
 
-/** What agents see of a service. */
+/** The MCP surface of a service. */
 export interface McpSurface extends Surface {
   readonly server: McpServer;
   readonly handle: RequestHandler;
-  /** Some events are news for those who watch a resource. */
+  /** Notifies clients that subscribed to a resource. */
   readonly onEvent: Report;
 }
 
@@ -51,7 +51,7 @@ export async function openMcpSurface(service: Service, options: McpSurfaceOption
     if (https !== undefined) {
       const client = clientOf(request, proxies);
       const problem = https.tls === undefined ? httpsProblem(request, client) : undefined;
-      // Agents send credentials: nobody is led elsewhere with them.
+      // No redirect: clients would repeat their credentials.
       if (problem !== undefined) {
         const requestId = requestIdOf(request.headers["x-request-id"]);
         response
@@ -89,7 +89,7 @@ export async function openMcpSurface(service: Service, options: McpSurfaceOption
   };
 }
 
-/** What clients of an identity provider need to know to ask it for a token. RFC 9728. */
+/** Tells clients which identity provider issues tokens. RFC 9728. */
 function protectedResourceOf(resourceName: string, { auth }: McpSettings) {
   if (auth?.policy.kind !== "oidc") return undefined;
   const { issuerUrl, scopes } = auth.policy;

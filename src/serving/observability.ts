@@ -12,13 +12,13 @@ import type { Service } from "../service/service.ts";
 import { openTracing } from "../tracing/open-tracing.ts";
 import type { Surface } from "./surfaces.ts";
 
-/** Everything by which a service that runs is seen from outside. It outlives reloads. */
+/** Observability of a running service. It outlives reloads. */
 export interface Observability {
   readonly observers: readonly CallObserver[];
-  /** Follows the service as its surfaces do. */
+  /** Switches to the next state on a reload. */
   readonly surface: Surface;
   readonly rest: Required<Pick<RestOptions, "admin" | "tellsTimes">>;
-  /** What a listener of its own answers, where there is one. */
+  /** The admin listener, when there is one. */
   readonly admin: { readonly host: string; readonly port: number; readonly handle: RequestHandler } | undefined;
   close(): Promise<void>;
 }
@@ -69,7 +69,7 @@ export async function openObservability(
         isDraining = true;
         heartbeats.stop();
       },
-      // Heartbeats end when they are held or stopped: there is nothing else that would go on.
+      // Heartbeats are cancelled when they are held or stopped.
       cancelAll() {},
       endStreams() {},
     },

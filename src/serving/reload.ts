@@ -27,18 +27,18 @@ export interface ReloadOptions {
   readonly load: () => Promise<LoadedProject>;
   readonly opening: OpenOptions;
   readonly show: (problems: readonly Problem[]) => void;
-  /** Neither the new project nor the old one can be served any more. */
+  /** Neither the new version nor the previous one can be served. */
   readonly fatal: (message: string) => void;
 }
 
 const DATABASE = "the database";
-/** Whatever runs in a database that is lost fails by itself. */
-const GRACE_OF_THE_LOST_MS = 500;
-/** Clients wait meanwhile, so it is not for ever. */
+/** Queries in a lost database fail by themselves. */
+const LOST_GRACE_MS = 500;
+/** Requests wait meanwhile, so the number of attempts is limited. */
 const REOPEN_PAUSES_MS = [500, 1_000, 2_000, 4_000, 8_000] as const;
 /** A database that is lost again within this time is reopened after a pause, which grows. */
-const CALM_MS = 60_000;
-const MOST_CALM_MS = 30_000;
+const STABLE_MS = 60_000;
+const MAX_PAUSE_MS = 30_000;
 
 export function openReloads(options: ReloadOptions): Reloads {
   const { surfaces, load, opening, show } = options;
@@ -47,13 +47,13 @@ export function openReloads(options: ReloadOptions): Reloads {
   let wanted = false;
   let isLost = false;
   let reopenedAt = Number.NEGATIVE_INFINITY;
-  let calmMs = 0;
+  let delayMs = 0;
   const closing = new AbortController();
   let running: Promise<void> | undefined;
 
   async function work(): Promise<void> {
     while ((wanted || isLost) && !closing.signal.aborted) {
-      const next = isLost ? openAnew : reload;
+      const next = isLost ? reopenDatabase : reload;
       if (isLost) isLost = false;
       else wanted = false;
       await next().catch((error: unknown) => report({ kind: "unexpected", requestId: "reload", error }));
@@ -83,7 +83,7 @@ export function openReloads(options: ReloadOptions): Reloads {
     const previous = current;
     const service = sound(await reopenService(project, previous, opening));
     if (service === undefined) return undefined;
-    tellOfRestart(previous.project.main, project.main);
+    reportRestartNeeded(previous.project.main, project.main);
     await useEverywhere(surfaces, service);
     previous.retire(service);
     return service;
@@ -96,7 +96,7 @@ export function openReloads(options: ReloadOptions): Reloads {
     try {
       await previous.close();
       const service = sound(await openService(project, opening));
-      if (service !== undefined) tellOfRestart(previous.project.main, project.main);
+      if (service !== undefined) reportRestartNeeded(previous.project.main, project.main);
       const next = service ?? (await openService(previous.project, opening)).service;
       if (next === undefined) {
         options.fatal("cannot reopen the database of the previous version");
@@ -110,18 +110,18 @@ export function openReloads(options: ReloadOptions): Reloads {
     }
   }
 
-  /** The same project over the same files. What has filled the disk may go any moment, so it is tried for a while. */
-  async function openAnew(): Promise<void> {
+  /** Reopens the same project. A full disk may be freed any moment, so it retries for a while. */
+  async function reopenDatabase(): Promise<void> {
     report({
       kind: "dependency-down",
       dependency: DATABASE,
       message: "unusable after an error; reopening",
     });
-    // As long as the disk is full the next write may end it again.
-    calmMs = performance.now() - reopenedAt > CALM_MS ? 0 : Math.min(MOST_CALM_MS, calmMs * 2 || 1_000);
-    await pause(calmMs);
+    // While the disk is full, the next write may break it again.
+    delayMs = performance.now() - reopenedAt > STABLE_MS ? 0 : Math.min(MAX_PAUSE_MS, delayMs * 2 || 1_000);
+    await pause(delayMs);
     if (closing.signal.aborted) return;
-    const release = await pauseAll(surfaces, GRACE_OF_THE_LOST_MS);
+    const release = await pauseAll(surfaces, LOST_GRACE_MS);
     try {
       await current.close();
       for (const pauseMs of [...REOPEN_PAUSES_MS, undefined]) {
@@ -163,7 +163,7 @@ export function openReloads(options: ReloadOptions): Reloads {
     return service;
   }
 
-  function tellOfRestart(before: MainConfig, after: MainConfig): void {
+  function reportRestartNeeded(before: MainConfig, after: MainConfig): void {
     for (const key of changedAtStart(before, after)) report({ kind: "restart-needed", key });
   }
 
@@ -184,7 +184,7 @@ export function openReloads(options: ReloadOptions): Reloads {
   };
 }
 
-/** Keys that are read once, when the program starts. */
+/** Keys that are read only at startup. */
 function changedAtStart(before: MainConfig, after: MainConfig): readonly string[] {
   const parts = (main: MainConfig): Readonly<Record<string, unknown>> => ({
     "http-port": main.http.port,

@@ -52,7 +52,7 @@ export type ServeEnd =
 
 export interface ProjectFiles {
   readonly project: Project;
-  /** Every file that was read, or would have been. */
+  /** Every file that was read, or was looked for. */
   readonly files: readonly string[];
 }
 

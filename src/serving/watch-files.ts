@@ -9,13 +9,13 @@ export interface FileWatch {
 }
 
 export interface Watched {
-  /** Everything below it is looked at. */
+  /** Watched with all its subfolders. */
   readonly folder: string;
-  /** Every file that was read, or would have been. */
+  /** Every file that was read, or was looked for. */
   readonly files: readonly string[];
 }
 
-/** Files that are saved together are one change. */
+/** Files saved within this time are one change. */
 const TOGETHER_MS = 40;
 const DEPENDENCY = "watching files";
 const KINDS: ReadonlySet<string> = new Set([".yaml", ".yml", ".sql"]);
@@ -50,7 +50,7 @@ export async function watchFiles(watched: Watched, report: Report): Promise<File
     });
   }
   const ready = [tree, beside].map((watcher) => new Promise<void>((resolve) => watcher.once("ready", resolve)));
-  // One without folders is never ready.
+  // A watcher without folders never becomes ready.
   await Promise.all(roots.size === 1 ? ready.slice(0, 1) : ready);
 
   function isOfProject(path: string): boolean {
@@ -78,7 +78,7 @@ function isAside(path: string): boolean {
   return name.startsWith(".") || name === "node_modules";
 }
 
-/** A folder is watched rather than a file: editors put a new file in the place of the old one. */
+/** Folders are watched instead of files, because editors replace files. */
 function foldersOutside({ folder, files }: Watched): readonly string[] {
   return [...new Set(files.filter((file) => !file.startsWith(folder + sep)).map(dirname))];
 }

@@ -50,7 +50,7 @@ describe("a cache in a file", () => {
     await run(program.folder, ["cache", "refresh", "cache.totals"]);
     const after = JSON.parse((await run(program.folder, ["cache", "list", "--json"])).stdout) as unknown;
     expect(after).toMatchObject([{ snapshots: 2 }]);
-    expect((await run(program.folder, ["cache", "gc"])).stdout).toBe("0 snapshots removed\n");
+    expect((await run(program.folder, ["cache", "gc"])).stdout).toBe("0 snapshots deleted\n");
     const plain = await run(program.folder, ["cache", "list"]);
     expect(plain.stdout.split("\n")[0]).toBe("table\tmode\tsnapshots\trows\tage\tnext refresh\tlast error");
     await rm(join(program.folder, "data/a.csv"));

@@ -1,6 +1,6 @@
 import { el } from "./dom.js";
 
-/** Asks before something is changed. Resolves to whether the answer was yes. */
+/** Asks before a request changes data. Resolves to whether the user agreed. */
 export function confirmSending(request) {
   return new Promise((resolve) => {
     const close = (said) => () => dialog.close(said);
@@ -8,7 +8,7 @@ export function confirmSending(request) {
       "dialog",
       { class: "confirm", "aria-labelledby": "confirm-title" },
       el("h2", { id: "confirm-title" }, "Send this request?"),
-      el("p", {}, "It changes data of the running service."),
+      el("p", {}, "This changes data in the running service."),
       el(
         "pre",
         { class: "code", tabindex: "0" },

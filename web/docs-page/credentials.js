@@ -1,9 +1,6 @@
 import { el } from "./dom.js";
 
-/**
- * Names, passwords and tokens, by the scheme that asks for them. They live in this closure and nowhere else: no storage,
- * no address, no snippet.
- */
+/** User names, passwords and tokens, by scheme. Only this closure holds them: no storage, no URL, no code sample. */
 export function openCredentials() {
   const kept = new Map();
   const entry = (scheme) => {
@@ -11,7 +8,7 @@ export function openCredentials() {
     return kept.get(scheme);
   };
 
-  /** The first way in that an operation offers and that is filled in. */
+  /** The first scheme of an operation that is filled in. */
   function chosen(operation, schemes) {
     const offered = schemesOf(operation, schemes);
     return offered.find(({ name, kind }) => {
@@ -23,7 +20,7 @@ export function openCredentials() {
   return {
     entry,
     chosen,
-    /** Whoever signed in for the document need not do so again for endpoints that take the same. */
+    /** Reuses the credentials for the document where an endpoint takes the same kind. */
     prefill(schemes, reader) {
       for (const { name, kind } of schemes.values()) if (kind === reader.kind) Object.assign(entry(name), reader.entry);
     },
@@ -48,12 +45,12 @@ export function schemesOf(operation, schemes) {
   return [...names].map((name) => schemes.get(name)).filter((scheme) => scheme !== undefined);
 }
 
-/** Whether nobody may call without signing in. */
+/** Whether an operation cannot be called without credentials. */
 export function needsSignIn(operation) {
   return operation.security.length > 0 && operation.security.every((names) => names.length > 0);
 }
 
-/** The inputs of one scheme. What is typed goes into `entry` at once. */
+/** The inputs of one scheme, bound to `entry`. */
 export function credentialInputs({ name, kind }, entry, changed) {
   const input = (key, label, type) => {
     const field = el("input", {

@@ -125,9 +125,9 @@ function formatsOf(response) {
 function writes(document, method, own, json) {
   const told = own["x-eider-operation"];
   if (told === "read" || told === "write") return told === "write";
-  const answer = schemaOf(document, json?.schema ?? {});
-  if (answer.properties?.rows_affected !== undefined) return true;
-  const isRead = answer.properties?.data !== undefined || answer.type === "array";
+  const body = schemaOf(document, json?.schema ?? {});
+  if (body.properties?.rows_affected !== undefined) return true;
+  const isRead = body.properties?.data !== undefined || body.type === "array";
   return !isRead && !["GET", "HEAD", "OPTIONS", "TRACE"].includes(method);
 }
 
@@ -138,7 +138,7 @@ function readSchemes(document) {
     const isBasic = scheme.type === "http" && text(scheme.scheme).toLowerCase() === "basic";
     const kind = isBasic ? "basic" : "bearer";
     const issuer = text(scheme.openIdConnectUrl).replace(/\/\.well-known\/.*$/, "");
-    const description = text(scheme.description) || (issuer === "" ? "" : `A token of ${issuer}`);
+    const description = text(scheme.description) || (issuer === "" ? "" : `Token of ${issuer}`);
     schemes.set(name, { name, kind, description });
   }
   return schemes;

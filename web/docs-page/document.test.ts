@@ -117,7 +117,7 @@ describe("operations", () => {
     expect([...schemes].map(([name, { kind, description }]) => [name, kind, description])).toEqual([
       ["basic", "basic", ""],
       ["jwt", "bearer", ""],
-      ["oidc", "bearer", "A token of https://id.example"],
+      ["oidc", "bearer", "Token of https://id.example"],
     ]);
   });
 });

@@ -70,7 +70,7 @@ export function copyButton(text, label = "Copy") {
       on: {
         click: async () => {
           const done = await copy(text());
-          toast(done ? "Copied" : "The browser does not let this page copy");
+          toast(done ? "Copied" : "Your browser blocked copying");
         },
       },
     },

@@ -2,7 +2,7 @@ import { copyButton, el } from "./dom.js";
 import { indented, kindOf, readable } from "./json-text.js";
 import { sorted } from "./rows.js";
 
-/** Rows that are drawn beyond the edges of the box, so that scrolling finds them there. */
+/** Rows drawn beyond the visible ones, so that scrolling shows no gaps. */
 const AHEAD = 12;
 const WIDEST_CHARACTERS = 44;
 const WIDEST_DIGITS = 100;
@@ -89,7 +89,7 @@ export function gridOf({ columns, rows, first = 1, label }) {
     );
     chosen = undefined;
     showDetail();
-    drawAnew();
+    redraw();
   }
 
   function rowHeight() {
@@ -97,7 +97,7 @@ export function gridOf({ columns, rows, first = 1, label }) {
     return measured;
   }
 
-  /** Rows that are still in sight stay the same elements: whoever is pressing a button on one keeps it. */
+  /** Visible rows keep their elements, so that a click on one is not lost. */
   function draw() {
     const height = rowHeight();
     const visible = Math.ceil((box.clientHeight || 600) / height);
@@ -120,7 +120,7 @@ export function gridOf({ columns, rows, first = 1, label }) {
     stretch(after, (order.length - to) * height);
   }
 
-  function drawAnew() {
+  function redraw() {
     for (const line of lines.values()) line.remove();
     lines.clear();
     draw();

@@ -1,13 +1,10 @@
-/**
- * Listens for changes of the project, as `eider dev` tells them, and calls `reload` after each. The browser connects again
- * by itself when the service was away.
- */
+/** Calls `reload` whenever `eider dev` reports a change of the project. The browser reconnects by itself. */
 export function listenForChanges(url, { reload, status }) {
   const source = new EventSource(url);
   let wasAway = false;
   source.addEventListener("open", () => {
     status("live");
-    // What changed in the meantime was told to nobody.
+    // Changes while disconnected were missed.
     if (wasAway) reload();
     wasAway = false;
   });

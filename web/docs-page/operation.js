@@ -1,26 +1,26 @@
-import { answerView, errorsOf } from "./answer.js";
 import { confirmSending } from "./confirm.js";
 import { credentialInputs, needsSignIn, schemesOf } from "./credentials.js";
 import { announce, copyButton, el, paragraphs } from "./dom.js";
 import { fieldGroup, fieldRow } from "./field.js";
 import { composeBody, fieldKey, requestOf } from "./request.js";
+import { errorsOf, responseView } from "./response-view.js";
 import { responsesOf } from "./responses.js";
 import { send } from "./send.js";
 import { snippetsOf } from "./snippet-view.js";
 import { tabbed } from "./tabs.js";
 
-/** What is typed into one endpoint's form. It outlives the view, so that a new document changes none of it. */
+/** What the user typed into the form of one endpoint. It outlives the view, so a reload loses nothing. */
 export function emptyForm() {
   return {
     values: new Map(),
     bodyMode: "fields",
     bodyText: "",
     tab: "table",
-    answer: el("div", { class: "answer-place" }),
+    received: el("div", { class: "received-place" }),
   };
 }
 
-/** One endpoint: what it is, a form to call it, the call as a program, and what it answers. */
+/** One endpoint: description, form, code samples and responses. */
 export function operationView(operation, { api, root, form, credentials, settings }) {
   const { document: source, schemes } = api;
   const rows = [...operation.params, ...(operation.body?.fields ?? [])].map((field) =>
@@ -73,30 +73,30 @@ export function operationView(operation, { api, root, form, credentials, setting
     await load(request, []);
   }
 
-  /** Sends a request and shows what comes. `trail` are the pages before it. */
+  /** Sends a request and shows the response. `trail` holds the pages before it. */
   async function load(request, trail) {
     running?.abort();
     const control = new AbortController();
     running = control;
     sendButton.disabled = true;
     cancelButton.hidden = false;
-    form.answer.setAttribute("aria-busy", "true");
+    form.received.setAttribute("aria-busy", "true");
     try {
-      const answer = await send(request, control.signal);
-      show(answerView(answer, { operation, root, kept: form, previous: trail.at(-1), load: turn(request, trail) }));
-      announce(`Response: ${answer.status} ${answer.statusText}`);
-      showProblems(errorsOf(answer));
-      signIn.show(answer.status === 401);
+      const response = await send(request, control.signal);
+      show(responseView(response, { operation, root, kept: form, previous: trail.at(-1), load: turn(request, trail) }));
+      announce(`Response: ${response.status} ${response.statusText}`);
+      showProblems(errorsOf(response));
+      signIn.show(response.status === 401);
     } catch (error) {
-      const message = control.signal.aborted ? "The request was cancelled." : `No response came: ${error.message}`;
-      // Another request may have taken its place.
+      const message = control.signal.aborted ? "Request cancelled." : `No response: ${error.message}`;
+      // Another request may have replaced it.
       if (running === control) show(el("p", { class: "problems" }, message));
     } finally {
       if (running === control) {
         running = undefined;
         sendButton.disabled = false;
         cancelButton.hidden = true;
-        form.answer.removeAttribute("aria-busy");
+        form.received.removeAttribute("aria-busy");
       }
     }
   }
@@ -104,8 +104,8 @@ export function operationView(operation, { api, root, form, credentials, setting
   const turn = (request, trail) => (to, way) => load(to, way === "on" ? [...trail, request] : trail.slice(0, -1));
 
   function show(content) {
-    form.answer.replaceChildren(el("h2", { class: "answer-title" }, "Response"), content);
-    form.answer.scrollIntoView({
+    form.received.replaceChildren(el("h2", { class: "received-title" }, "Response"), content);
+    form.received.scrollIntoView({
       block: "nearest",
       behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth",
     });
@@ -131,14 +131,14 @@ export function operationView(operation, { api, root, form, credentials, setting
       "div",
       { class: "sides" },
       formElement,
-      el("section", { class: "answer", "aria-label": "Response" }, form.answer),
+      el("section", { class: "received", "aria-label": "Response" }, form.received),
       el("div", { class: "side" }, snippets.element),
       responsesOf(source, operation),
     ),
   );
 }
 
-/** Whether an error names a field. The service calls a header by its name in the project: `x_tenant` for `X-Tenant`. */
+/** Whether an error is about a field. The service names headers as the project does: `x_tenant` for `X-Tenant`. */
 function isAbout({ field, place }, { name, place: own }) {
   if (place !== undefined && place !== own) return false;
   if (own !== "header") return field === name;
@@ -151,7 +151,7 @@ function typedIn(form, field) {
   return form.values.get(key);
 }
 
-/** The way in that a snippet shows while nothing is filled in. */
+/** The scheme that a code sample shows while no credentials are filled in. */
 function expected(operation, schemes) {
   const [scheme] = needsSignIn(operation) ? schemesOf(operation, schemes) : [];
   return scheme && { kind: scheme.kind, user: "user" };
@@ -208,23 +208,19 @@ function signInOf(operation, { schemes, credentials, changed }) {
       { class: "hint" },
       needsSignIn(operation)
         ? "Kept in this tab until you leave, never stored."
-        : "Not required. Kept in this tab until you leave, never stored.",
+        : "Optional. Kept in this tab until you leave, never stored.",
     ),
   );
   return {
     element,
     show(isRefused) {
       const isFilled = credentials.chosen(operation, schemes) !== undefined;
-      refused.textContent = isRefused
-        ? isFilled
-          ? "The service did not accept these."
-          : "The service asks who you are."
-        : "";
+      refused.textContent = isRefused ? (isFilled ? "Credentials rejected." : "Authentication required.") : "";
     },
   };
 }
 
-/** The body field by field, or as the JSON text itself. */
+/** The body as fields, or as JSON. */
 function bodyGroup(operation, { form, rows, changed }) {
   const area = el("textarea", {
     id: "body-text",
@@ -251,7 +247,7 @@ function bodyGroup(operation, { form, rows, changed }) {
   const tabs = tabbed("Body", choices, {
     chosen: form.bodyMode,
     onChange(mode) {
-      // The text begins as what the fields say.
+      // The JSON starts with the values of the fields.
       if (mode === "text" && form.bodyMode === "fields") {
         form.bodyText = composeBody(operation.body, (field) => typedIn(form, field));
         area.value = form.bodyText;

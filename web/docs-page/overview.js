@@ -3,9 +3,9 @@ import { requestOf } from "./request.js";
 import { addressOf } from "./sidebar.js";
 import { LANGUAGES } from "./snippets.js";
 
-const KINDS = { basic: "User and password", bearer: "A token" };
+const KINDS = { basic: "User name and password", bearer: "Token" };
 
-/** What is shown before an endpoint is chosen. */
+/** The page without a chosen endpoint. */
 export function overviewOf(api, { root, isUnknown }) {
   const count = api.operations.size;
   const schemes = [...api.schemes.values()];
@@ -13,13 +13,13 @@ export function overviewOf(api, { root, isUnknown }) {
   return el(
     "article",
     { class: "overview" },
-    isUnknown && el("p", { class: "note" }, "The endpoint of this address is not there (any more)."),
+    isUnknown && el("p", { class: "note" }, "Endpoint not found. It may have been renamed or removed."),
     el("h1", {}, api.title, api.version !== "" && el("span", { class: "version" }, api.version)),
     api.description !== "" && paragraphs(api.description),
     el(
       "dl",
       { class: "overview-facts" },
-      el("div", {}, el("dt", {}, "Address"), el("dd", {}, el("code", {}, root.href.replace(/\/$/, "")))),
+      el("div", {}, el("dt", {}, "URL"), el("dd", {}, el("code", {}, root.href.replace(/\/$/, "")))),
       el("div", {}, el("dt", {}, "Endpoints"), el("dd", {}, String(count))),
       el(
         "div",
@@ -38,25 +38,25 @@ export function overviewOf(api, { root, isUnknown }) {
         ),
     ),
     count === 0
-      ? el("p", { class: "note" }, "There are no endpoints yet. Add a YAML file with a url-path, and it appears here.")
+      ? el("p", { class: "note" }, "No endpoints yet. Add a YAML file with a url-path.")
       : firstCall(api, root),
   );
 }
 
-/** Something to paste at once: the first endpoint that can be read without any parameter. */
+/** A command to copy: the first endpoint that needs no parameter and no sign-in. */
 function firstCall(api, root) {
   const operation = [...api.operations.values()].find(
     ({ method, params, security, deprecated }) =>
       method === "GET" && !deprecated && security.length === 0 && !params.some(({ required }) => required),
   );
-  const advice = "Choose an endpoint from the list to see what it takes, and to try it here.";
+  const advice = "Choose an endpoint to see its parameters and try it.";
   if (operation === undefined) return el("p", { class: "muted choose" }, advice);
   const { request } = requestOf(operation, { values: new Map() }, { root });
   const command = LANGUAGES[0].write(request);
   return el(
     "section",
     { class: "first-call", "aria-labelledby": "first-call" },
-    el("h2", { id: "first-call" }, "A first call"),
+    el("h2", { id: "first-call" }, "First request"),
     el(
       "div",
       { class: "command" },

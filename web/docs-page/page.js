@@ -8,7 +8,7 @@ import { overviewOf } from "./overview.js";
 import { openSidebar } from "./sidebar.js";
 import { openThemes } from "./theme.js";
 
-/** Where the service is: three folders above this file, whatever a proxy has put in front. */
+/** The root URL of the service: three folders above this file, also behind a proxy with a prefix. */
 const root = new URL("../../../", import.meta.url);
 const place = (id) => document.getElementById(id);
 
@@ -20,10 +20,10 @@ const sidebar = openSidebar({ groups: place("groups"), filter: place("filter"), 
 let api;
 let source = "";
 let listening;
-/** Who reads a document that is itself protected: `{ kind, entry }`. */
+/** Credentials for a protected document: `{ kind, entry }`. */
 let reader;
 
-/** The document as text. A refusal comes back as `refused`, with the way in that the service names first. */
+/** The document as text. For a 401, `refused` is the first scheme that the service names. */
 async function fetchDocument() {
   const headers = reader === undefined ? {} : { Authorization: authorization(reader.kind, reader.entry) };
   const response = await fetch(new URL("openapi.json", root), { headers, cache: "no-cache", credentials: "omit" });
@@ -32,7 +32,7 @@ async function fetchDocument() {
     return { refused: kind };
   }
   const text = await response.text();
-  if (!response.ok || !isJson(text)) throw new Error(`the service answered ${response.status}`);
+  if (!response.ok || !isJson(text)) throw new Error(`the service returned ${response.status}`);
   return { text };
 }
 
@@ -49,10 +49,10 @@ async function load() {
       if (!isFirst) toast("The document has changed");
     }
   } catch (error) {
-    if (api !== undefined) toast(`The document could not be loaded: ${error.message}`);
+    if (api !== undefined) toast(`Could not load the document: ${error.message}`);
     else
       main.replaceChildren(
-        el("p", { class: "problems" }, `The document could not be loaded: ${error.message}`),
+        el("p", { class: "problems" }, `Could not load the document: ${error.message}`),
         retryButton(),
       );
   }
@@ -64,11 +64,7 @@ function retryButton() {
 
 function askForDocument(kind) {
   const entry = { user: "", password: "", token: "" };
-  const wrong = el(
-    "p",
-    { class: "problem", role: "alert" },
-    reader === undefined ? "" : "The service did not accept these.",
-  );
+  const wrong = el("p", { class: "problem", role: "alert" }, reader === undefined ? "" : "Credentials rejected.");
   const form = el(
     "form",
     { class: "document-sign-in" },
@@ -80,7 +76,7 @@ function askForDocument(kind) {
       credentialInputs({ name: "document", kind }, entry, () => {}),
     ),
     wrong,
-    el("div", { class: "buttons" }, el("button", { type: "submit", class: "primary" }, "Show the documentation")),
+    el("div", { class: "buttons" }, el("button", { type: "submit", class: "primary" }, "Show documentation")),
   );
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -98,7 +94,7 @@ function showApi() {
   sidebar.show(api, current?.key);
   keepingFocus(() => showOperation(current));
   if (api.events !== "" && listening === undefined) {
-    // Only a path of this service: an address elsewhere is none of ours.
+    // Never listen to another service.
     const url = new URL(api.events.replace(/^\/+/, ""), root);
     if (url.origin === root.origin) listening = listenForChanges(url, { reload: load, status: showLive });
   }
@@ -108,7 +104,7 @@ function showLive(status) {
   const live = place("live");
   live.hidden = false;
   live.className = `live ${status}`;
-  live.textContent = status === "live" ? "live" : "service away";
+  live.textContent = status === "live" ? "live" : "disconnected";
 }
 
 function currentOperation() {
@@ -131,7 +127,7 @@ function showOperation(operation) {
   main.replaceChildren(back, operationView(operation, { api, root, form, credentials, settings }));
 }
 
-/** Draws anew without taking the cursor from whoever is typing. */
+/** Redraws, and keeps focus, selection and scroll position. */
 function keepingFocus(draw) {
   const { activeElement } = document;
   const { id, selectionStart, selectionEnd } = activeElement ?? {};
@@ -152,7 +148,7 @@ window.addEventListener("hashchange", () => {
   window.scrollTo({ top: 0, behavior: "instant" });
   main.focus({ preventScroll: true });
 });
-// A link to #main would be taken for an endpoint.
+// The page would read #main as the name of an endpoint.
 place("skip").addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();

@@ -17,7 +17,7 @@ export function requestOf(operation, form, { root, authorization }) {
     if (text === "") problems.push({ field: name, place: "path", message: "A path needs a value here" });
     // Browsers and proxies take these for "this folder" and "the one above".
     if (text === "." || text === "..")
-      problems.push({ field: name, place: "path", message: `A path cannot carry ${text}` });
+      problems.push({ field: name, place: "path", message: `A path cannot contain ${text}` });
     return text === "" ? whole : encode(text);
   });
 
@@ -30,7 +30,7 @@ export function requestOf(operation, form, { root, authorization }) {
     const { sent, text } = value(param);
     if (!sent) continue;
     if (isHeaderText(text)) headers.push([param.name, text]);
-    else problems.push({ field: param.name, place: "header", message: "A header takes Latin letters and signs only" });
+    else problems.push({ field: param.name, place: "header", message: "Headers accept Latin-1 characters only" });
   }
   if (authorization !== undefined) headers.push(["Authorization", authorization]);
 
@@ -47,7 +47,7 @@ function encode(text) {
   return encodeURIComponent(text.toWellFormed?.() ?? text);
 }
 
-/** What `fetch` takes: bytes of Latin-1 without control characters. */
+/** What `fetch` accepts: Latin-1 without control characters. */
 function isHeaderText(text) {
   return [...text].every((char) => {
     const code = char.codePointAt(0);

@@ -1,7 +1,7 @@
 import { el, inline } from "./dom.js";
 import { capitalized, choicesOf, fieldsOf, limitsOf, typeLabel } from "./schema.js";
 
-/** What an endpoint can answer, by status, as the document says. */
+/** The documented responses of an endpoint, by status. */
 export function responsesOf(document, operation) {
   return el(
     "section",

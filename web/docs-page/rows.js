@@ -1,13 +1,13 @@
 import { elementsOf, kindOf, membersOf, readable } from "./json-text.js";
 
-/** Rows of an answer, for the grid. Each cell is the JSON text of its value, so that no digit is ever lost. */
+/** Rows of a response, for the grid. Each cell is the JSON text of its value, so no digit is lost. */
 
-/** More rows than this are not shown; whoever wants them all takes a download. */
+/** Further rows are not shown; a download has all of them. */
 export const MOST_ROWS = 100_000;
 
 /**
- * The rows of an answer's JSON text: `{ columns, rows, next, total, left }`, or undefined when it holds none. Columns
- * come in the order of the rows, with the types that the document tells.
+ * The rows of a response's JSON text: `{ columns, rows, next, total, left }`, or undefined when it holds none. Columns
+ * come in the order of the rows, with their documented types.
  */
 export function readRows(text, known = []) {
   const body = text.trim();
@@ -83,7 +83,7 @@ export function compareNumbers(a, b) {
   const [x, y] = [decimalOf(a), decimalOf(b)];
   if (x.sign !== y.sign) return x.sign - y.sign;
   const scale = Math.max(x.scale, y.scale);
-  // Exponents that would need pages of zeros are told apart by nobody.
+  // Comparing such exponents exactly would take too many digits.
   if (scale - x.scale > 400 || scale - y.scale > 400) return 0;
   const [left, right] = [x, y].map(({ digits, scale: own }) => digits * 10n ** BigInt(scale - own));
   return x.sign * (left < right ? -1 : Number(left > right));

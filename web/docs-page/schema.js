@@ -1,4 +1,4 @@
-/** What a document says of parameters, bodies and answers, in words that fit beside a field. */
+/** Schemas of parameters, bodies and responses, in words that fit beside a field. */
 
 /** Whatever a `$ref` into the same document leads to. What stands beside the reference is kept, and wins. */
 export function resolve(document, value) {
@@ -91,7 +91,7 @@ export function choicesOf(schema) {
 /** Everything that limits a value, each as a short text. */
 export function limitsOf(schema) {
   const limits = [
-    // The largest number that JavaScript counts to is nobody's limit.
+    // The largest safe integer is a technical limit, not one of the endpoint.
     between(schema.minimum, schema.maximum === Number.MAX_SAFE_INTEGER ? undefined : schema.maximum, (text) => text),
     schema.exclusiveMinimum !== undefined && `more than ${textOf(schema.exclusiveMinimum)}`,
     schema.exclusiveMaximum !== undefined && `less than ${textOf(schema.exclusiveMaximum)}`,
@@ -146,7 +146,7 @@ function describedBy(property, schema) {
 }
 
 /**
- * The columns of the rows that an answer carries: `{ name, type, isNumber }`, or undefined when it carries none. Rows
+ * The columns of the rows in a response: `{ name, type, isNumber }`, or undefined when it has none. Rows
  * come as an array, or in the `data` of an envelope.
  */
 export function columnsOf(document, given) {

@@ -1,12 +1,11 @@
-/** Answers beyond this are not kept: a page that holds them would stand still. Downloads have no such end. */
+/** Larger responses are cut, to keep the page responsive. Downloads are not. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
 const TEXTUAL = /^(text\/|application\/(json|problem\+json|x-ndjson|ndjson|jsonl|yaml|xml))/i;
 
 /**
- * Sends a request to the service that the page came from, and to nobody else. Cookies and whatever the browser remembers
- * stay out of it, so that the answer is the one that the form asks for; that also keeps the browser's own window for
- * passwords away.
+ * Sends a request to the service that the page came from, and to no other. Without cookies and caches, so that the response is
+ * the one that the form asks for, and without the browser's own password dialog.
  */
 export async function send(request, signal) {
   const started = performance.now();
@@ -27,8 +26,7 @@ export async function send(request, signal) {
 }
 
 function ask({ method, url, headers, body }, signal) {
-  if (new URL(url).origin !== location.origin)
-    throw new Error("This address is not the service that the page came from");
+  if (new URL(url).origin !== location.origin) throw new Error("This URL belongs to another service");
   return fetch(url, { method, headers, body, signal, cache: "no-store", credentials: "omit", redirect: "follow" });
 }
 
@@ -60,7 +58,7 @@ function joined(chunks, size) {
 /** The same request in another format. */
 export function inFormat(request, format) {
   const url = new URL(request.url);
-  // Not `searchParams.set`: it would write the other values anew, with a plus for a space.
+  // `searchParams.set` would re-encode the other values, with a plus for a space.
   const others = url.search
     .slice(1)
     .split("&")
@@ -69,7 +67,7 @@ export function inFormat(request, format) {
   return { ...request, url: url.href };
 }
 
-/** Fetches with the same headers and hands the bytes to the browser as a file. */
+/** Fetches with the same headers and saves the bytes as a file. */
 export async function download(request, fileName) {
   const response = await ask(request);
   if (!response.ok) throw new Error(`${response.status} ${await messageOf(response)}`);
@@ -86,7 +84,7 @@ export function saveBlob(blob, fileName) {
   link.href = URL.createObjectURL(blob);
   link.download = fileName;
   link.click();
-  // The browser has begun with it by then.
+  // By then the browser has started to save it.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
@@ -106,7 +104,7 @@ function pathOf({ url }) {
   }
 }
 
-/** The request of the page that `next` of an answer names; undefined when that leads elsewhere. */
+/** The request for `next` of a response; undefined when it leaves the service. */
 export function requestOfNext(request, next, root) {
   if (typeof next !== "string" || !/^\/(?![/\\])/.test(next)) return undefined;
   const url = new URL(root.href.replace(/\/$/, "") + next);

@@ -2,7 +2,7 @@ import { el } from "./dom.js";
 
 export const addressOf = ({ key }) => `#${encodeURIComponent(key)}`;
 
-/** The list of endpoints by tag, and the box that filters it. */
+/** The list of endpoints by tag, with a filter. */
 export function openSidebar({ groups: place, filter, found }) {
   let entries = [];
 
@@ -75,7 +75,7 @@ export function openSidebar({ groups: place, filter, found }) {
   document.addEventListener("keydown", (event) => {
     if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
     if (/^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
-    // On a narrow window the list is away while an endpoint is shown.
+    // A narrow window hides the list while it shows an endpoint.
     if (filter.offsetParent === null) return;
     event.preventDefault();
     filter.focus();

@@ -2,7 +2,7 @@ import { copyButton, el } from "./dom.js";
 import { LANGUAGES } from "./snippets.js";
 import { tabbed } from "./tabs.js";
 
-/** The request as a program in several languages. The language that was chosen holds for all endpoints. */
+/** Code samples in several languages. The language that was chosen holds for all endpoints. */
 export function snippetsOf(settings) {
   const texts = new Map();
   const places = new Map(
@@ -13,7 +13,7 @@ export function snippetsOf(settings) {
   );
   const element = el(
     "section",
-    { class: "snippets", "aria-label": "The request as a program" },
+    { class: "snippets", "aria-label": "Code samples" },
     tabbed(
       "Language",
       LANGUAGES.map(({ name, label }) => ({ name, label, panel: places.get(name) })),

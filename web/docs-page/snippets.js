@@ -1,5 +1,5 @@
 /**
- * The request as a program. Values are quoted by the rules of each language, so that none of them can become anything but
+ * Code samples. Values are quoted by the rules of each language, so that none of them can become anything but
  * a value. Passwords and tokens are left out: curl asks for a password, the others have a place for it.
  */
 

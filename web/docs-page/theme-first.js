@@ -1,4 +1,4 @@
-// Runs before the first paint, so that nobody sees the other colours for a moment.
+// Runs before the first paint, so that the page does not flash in other colours.
 try {
   const theme = localStorage.getItem("eider-theme");
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;

@@ -1,6 +1,6 @@
 const KEY = "eider-theme";
 
-/** The switch for the colours. The choice is the only thing that the page ever stores. */
+/** The colour theme switch. The choice is all that the page stores. */
 export function openThemes(fieldset) {
   const chosen = document.documentElement.dataset.theme ?? "auto";
   for (const input of fieldset.querySelectorAll("input")) input.checked = input.value === chosen;

@@ -5,37 +5,37 @@ import { readRows } from "./rows.js";
 import { download, fileNameOf, inFormat, requestOfNext, saveBlob } from "./send.js";
 import { tabbed } from "./tabs.js";
 
-/** How much of a body is shown; more would make the page slow, and nobody reads it. */
+/** Longer bodies are cut, to keep the page fast. */
 const SHOWN_CHARACTERS = 400_000;
-/** Colours take an element for each token, so only this much gets them. */
+/** Each coloured token is an element, so only the beginning is coloured. */
 const COLOURED_CHARACTERS = 60_000;
 
-/** An answer: its status, then its rows as a table, its body and its headers. `load` sends another request in its place. */
-export function answerView(answer, { operation, root, load, previous, kept }) {
-  const json = answer.text !== undefined && !answer.cut && isJson(answer.text);
-  const isGood = answer.status >= 200 && answer.status < 300;
-  const found = json && isGood ? readRows(answer.text, operation.columns) : undefined;
+/** A response: status, rows as a table, body and headers. `load` sends another request in its place. */
+export function responseView(response, { operation, root, load, previous, kept }) {
+  const json = response.text !== undefined && !response.cut && isJson(response.text);
+  const isGood = response.status >= 200 && response.status < 300;
+  const found = json && isGood ? readRows(response.text, operation.columns) : undefined;
   const tabs = [
     found && {
       name: "table",
       label: "Table",
-      panel: () => tableOf(found, answer, { operation, root, load, previous }),
+      panel: () => tableOf(found, response, { operation, root, load, previous }),
     },
-    { name: "body", label: "Body", panel: () => bodyOf(answer, json) },
-    { name: "headers", label: "Headers", panel: () => headersOf(answer.headers) },
+    { name: "body", label: "Body", panel: () => bodyOf(response, json) },
+    { name: "headers", label: "Headers", panel: () => headersOf(response.headers) },
   ].filter(Boolean);
   const formats = found === undefined ? [] : operation.formats;
   return el(
     "div",
-    { class: "answer-content" },
-    statusLine(answer),
-    !isGood && problemOf(answer, json),
+    { class: "received-content" },
+    statusLine(response),
+    !isGood && problemOf(response, json),
     tabbed("Response", tabs, {
       chosen: kept.tab,
       onChange: (name) => {
         kept.tab = name;
       },
-      extra: formats.length > 0 ? [downloads(answer.request, formats, found)] : [],
+      extra: formats.length > 0 ? [downloads(response.request, formats, found)] : [],
     }),
   );
 }
@@ -58,7 +58,7 @@ function sizeText(bytes) {
   return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-/** The errors that an answer names: `{ field, message }` each. Empty when it has none of that shape. */
+/** The errors of a response, as `{ field, message }`. */
 export function errorsOf({ text, status }) {
   if (status < 400 || text === undefined || !isJson(text)) return [];
   const errors = JSON.parse(text)?.errors;
@@ -66,8 +66,8 @@ export function errorsOf({ text, status }) {
   return errors.filter((each) => typeof each?.field === "string" && typeof each.message === "string");
 }
 
-function problemOf(answer, json) {
-  const errors = errorsOf(answer);
+function problemOf(response, json) {
+  const errors = errorsOf(response);
   if (errors.length > 0) {
     return el(
       "ul",
@@ -75,14 +75,14 @@ function problemOf(answer, json) {
       errors.map(({ field, message }) => el("li", {}, el("code", {}, field), " ", message)),
     );
   }
-  const message = json ? JSON.parse(answer.text)?.error : undefined;
+  const message = json ? JSON.parse(response.text)?.error : undefined;
   return typeof message === "string" && el("p", { class: "problems" }, message);
 }
 
 function headersOf(headers) {
   return el(
     "div",
-    { class: "scrolls", tabindex: "0", role: "region", "aria-label": "Headers of the response" },
+    { class: "scrolls", tabindex: "0", role: "region", "aria-label": "Response headers" },
     el(
       "table",
       { class: "headers" },
@@ -95,37 +95,37 @@ function headersOf(headers) {
   );
 }
 
-function bodyOf(answer, json) {
-  if (answer.bytes.length === 0) return el("p", { class: "muted" }, "The response has no body.");
+function bodyOf(response, json) {
+  if (response.bytes.length === 0) return el("p", { class: "muted" }, "The response has no body.");
   const save = el(
     "button",
     {
       type: "button",
       class: "quiet",
-      on: { click: () => saveBlob(new Blob([answer.bytes]), fileNameOf(answer.request, endingOf(answer))) },
+      on: { click: () => saveBlob(new Blob([response.bytes]), fileNameOf(response.request, endingOf(response))) },
     },
     "Save",
   );
-  if (answer.text === undefined) {
+  if (response.text === undefined) {
     return el(
       "div",
       { class: "body-of" },
-      el("p", {}, `${sizeText(answer.bytes.length)} of ${answer.contentType}. `),
+      el("p", {}, `${sizeText(response.bytes.length)} of ${response.contentType}. `),
       save,
     );
   }
-  const pre = el("pre", { class: "code body-text", tabindex: "0", "aria-label": "Body of the response" });
-  const isCut = json ? appendJson(pre, answer.text) : appendPlain(pre, answer.text);
-  const note = answer.cut
-    ? "The response is larger than a page can show; this is its beginning. A download has no such end."
-    : isCut && `Only the beginning is shown. Copy and Save take all ${sizeText(answer.bytes.length)}.`;
+  const pre = el("pre", { class: "code body-text", tabindex: "0", "aria-label": "Response body" });
+  const isCut = json ? appendJson(pre, response.text) : appendPlain(pre, response.text);
+  const note = response.cut
+    ? "The response is larger than a page can show; this is its beginning. Download it to see all of it."
+    : isCut && `Only the beginning is shown. Copy or save to get all ${sizeText(response.bytes.length)}.`;
   return el(
     "div",
     { class: "body-of" },
     el(
       "div",
       { class: "body-buttons" },
-      copyButton(() => answer.text),
+      copyButton(() => response.text),
       save,
     ),
     note && el("p", { class: "note" }, note),
@@ -167,12 +167,12 @@ function appendJson(pre, text) {
   return false;
 }
 
-function tableOf(found, answer, { operation, root, load, previous }) {
-  const header = (name) => answer.headers.find(([each]) => each === name)?.[1];
+function tableOf(found, response, { operation, root, load, previous }) {
+  const header = (name) => response.headers.find(([each]) => each === name)?.[1];
   const offset = Number(header("x-offset") ?? 0) || 0;
   const { columns, rows, total, left } = found;
-  const next = requestOfNext(answer.request, found.next, root);
-  const back = previous ?? before(answer.request, offset, Number(header("x-limit")));
+  const next = requestOfNext(response.request, found.next, root);
+  const back = previous ?? before(response.request, offset, Number(header("x-limit")));
   const pager =
     (next ?? back) !== undefined &&
     el(
@@ -190,10 +190,10 @@ function tableOf(found, answer, { operation, root, load, previous }) {
       ),
     );
   const notes = [
-    left > 0 && `The first ${rows.length} rows are shown; ${left} more came. Download them to see all.`,
+    left > 0 && `The first ${rows.length} rows are shown, ${left} more are not. Download to see all.`,
     total !== undefined &&
       total !== String(rows.length) &&
-      "Sorting and downloads are about this page; a larger limit makes it longer.",
+      "Sorts and downloads this page only. Raise limit for more rows.",
   ].filter(Boolean);
   return el(
     "div",
@@ -211,7 +211,7 @@ function tableOf(found, answer, { operation, root, load, previous }) {
   );
 }
 
-/** Where a page further on begins, somebody may go back, even if they started there. */
+/** The request of the page before one with an offset, also when the user started there. */
 function before(request, offset, limit) {
   if (offset <= 0 || !(limit > 0)) return undefined;
   const url = new URL(request.url);
@@ -226,7 +226,9 @@ function before(request, offset, limit) {
 function countText(count, offset, total) {
   const rows = (number) => `${number} ${String(number) === "1" ? "row" : "rows"}`;
   if (total === undefined || total === String(count)) return rows(count);
-  return count === 0 ? `No rows here, ${total} in all` : `Rows ${offset + 1} to ${offset + count} of ${total}`;
+  return count === 0
+    ? `No rows on this page, ${total} in total`
+    : `Rows ${offset + 1} to ${offset + count} of ${total}`;
 }
 
 function downloads(request, formats, { isPaged, next }) {
@@ -237,7 +239,7 @@ function downloads(request, formats, { isPaged, next }) {
       try {
         await download(inFormat(request, name), fileNameOf(request, ending));
       } catch (error) {
-        toast(`The download failed: ${error.message}`);
+        toast(`Download failed: ${error.message}`);
       } finally {
         button.disabled = false;
       }
