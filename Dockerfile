@@ -25,6 +25,7 @@ COPY --from=dependencies /build/node_modules node_modules
 COPY --from=build /build/dist dist
 COPY package.json LICENSE CHANGELOG.md ./
 COPY bin bin
+COPY web web
 
 # Mount the project here, read-only. Keep databases and caches on a volume at /data.
 RUN mkdir /project /data && chown node:node /data

@@ -1,6 +1,6 @@
 import type { Failure } from "./failure.ts";
 
-/** Everything that the service reports of itself. Log, metrics and audit listen. */
+/** Every event that the service reports. Log, metrics and reloads listen. */
 export type ServiceEvent =
   | {
       readonly kind: "call-failed";
@@ -8,27 +8,28 @@ export type ServiceEvent =
       readonly endpoint: string;
       readonly failure: Failure;
       readonly cause: unknown;
-      /** Where the call stands in the trace of whoever made it, when that was told. */
+      /** From the client, when it sent one. */
       readonly traceparent?: string | undefined;
     }
   | { readonly kind: "call-cut"; readonly requestId: string; readonly endpoint: string; readonly failure: Failure }
-  | { readonly kind: "source-down"; readonly connection: string; readonly message: string }
-  | { readonly kind: "source-up"; readonly connection: string }
-  /** Something beside the data that the service leans on: a key server, a shared counter, a certificate. `message` says what is done instead. */
-  | { readonly kind: "part-down"; readonly part: string; readonly message: string }
-  | { readonly kind: "part-up"; readonly part: string }
-  /** Empty caches are filled in the background: `done` of `total`, of which `failed` could not be. */
+  | { readonly kind: "connection-down"; readonly connection: string; readonly message: string }
+  | { readonly kind: "connection-up"; readonly connection: string }
+  /** The database is unusable after an error and must be reopened. Once for each database that was opened. */
+  | { readonly kind: "database-lost" }
+  /** A dependency failed: identity provider, Redis, certificate. `message` says what happens instead. */
+  | { readonly kind: "dependency-down"; readonly dependency: string; readonly message: string }
+  | { readonly kind: "dependency-up"; readonly dependency: string }
+  /** Progress of the warm-up: `done` of `total`, of which `failed` failed. */
   | { readonly kind: "cache-warm-up"; readonly done: number; readonly total: number; readonly failed: number }
-  /** The old rows stay. Told when it begins to fail, and when it fails in another way. */
+  /** The old rows stay. Reported when refreshes begin to fail, and when the error changes. */
   | {
       readonly kind: "cache-refresh-failed";
       readonly cache: string;
       readonly message: string;
-      /** When it is tried again by itself; undefined: with the next read. */
+      /** When Eider retries; undefined: with the next read. */
       readonly retryMs: number | undefined;
     }
   | { readonly kind: "cache-refresh-works"; readonly cache: string }
-  /** For each refresh: of interest to those who look for something. */
   | {
       readonly kind: "cache-refreshed";
       readonly cache: string;
@@ -36,14 +37,14 @@ export type ServiceEvent =
       readonly rows: number;
       readonly ms: number;
     }
-  /** A write has made its rows old. */
+  /** A write has made the cache stale. */
   | { readonly kind: "cache-invalidated"; readonly cache: string }
-  /** Old snapshots take up space until it works. Told when it begins to fail. */
+  /** Old snapshots take up space until it works. Reported when it begins to fail. */
   | { readonly kind: "cache-drop-failed"; readonly message: string }
-  /** An endpoint that is run by the clock does not work; told when it begins to fail. */
+  /** A heartbeat failed. Reported when it begins to fail. */
   | { readonly kind: "heartbeat-failed"; readonly endpoint: string; readonly message: string }
   | { readonly kind: "heartbeat-works"; readonly endpoint: string }
-  /** A call that spent long in the database. `sql` holds placeholders where its values were. */
+  /** A call that was slow in the database. `sql` has placeholders instead of values. */
   | {
       readonly kind: "slow-call";
       readonly requestId: string;
@@ -67,20 +68,37 @@ export type ServiceEvent =
       readonly parameters: readonly string[] | undefined;
       readonly traceparent?: string | undefined;
     }
-  /** A database file that is only read has been replaced: the new one is served, unless there is something wrong with it. */
+  /** A read-only database file was replaced. The new one is served, unless there is a problem with it. */
   | { readonly kind: "file-replaced"; readonly database: string; readonly problem: string | undefined }
-  /** A write is durable, and its client gets success; the checkpoint that DuckDB made afterwards failed. */
+  /** The checkpoint after a write failed. The write is durable, and its client gets success. */
   | { readonly kind: "checkpoint-failed"; readonly message: string }
-  /** An endpoint that takes no `Idempotency-Key`, and why. Reported when the project is loaded. */
+  /** An endpoint rejects `Idempotency-Key`, and why. Reported when the project is loaded. */
   | { readonly kind: "keys-refused"; readonly endpoint: string; readonly reason: string }
-  /** The project has changed, and is served as it is now. */
+  /** A file of the project was written, made, moved or removed. */
+  | { readonly kind: "files-changed" }
   | { readonly kind: "reloaded"; readonly endpoints: number; readonly ms: number }
-  /** It has changed, and is served as it was before: something is wrong with it. */
+  /** The project has problems, so the previous version is still served. */
   | { readonly kind: "reload-refused"; readonly reason: string }
-  /** A key of the main file has changed that is read at start only. */
+  /** A key has changed that is read only at startup. */
   | { readonly kind: "restart-needed"; readonly key: string }
-  /** A role or group name of a caller holds a comma, which `auth.*` writes as `%2C`. Once for each auth block. */
+  /** A role or group name contains a comma, which `auth.*` writes as `%2C`. Once for each auth block. */
   | { readonly kind: "comma-in-name"; readonly variable: "roles" | "groups" }
   | { readonly kind: "unexpected"; readonly requestId: string; readonly error: unknown };
 
 export type Report = (event: ServiceEvent) => void;
+
+/** Passes every event on to each listener, in the order in which they came. */
+export interface Events {
+  readonly report: Report;
+  listen(listener: Report): void;
+}
+
+export function openEvents(...first: readonly Report[]): Events {
+  const listeners = [...first];
+  return {
+    report(event) {
+      for (const listener of listeners) listener(event);
+    },
+    listen: (listener) => void listeners.push(listener),
+  };
+}

@@ -68,7 +68,7 @@ export function failureResponse(failure: Failure): FailureResponse {
         "Gateway Timeout: the query took too long",
         `The query took longer than ${failure.limitMs / 1000} s, which is the limit; ask for less with narrower filters`,
       );
-    case "source-down":
+    case "connection-down":
       return unavailable(
         `connection '${failure.connection}' cannot be reached`,
         `The data source '${failure.connection}' cannot be reached at the moment; try again later`,

@@ -31,7 +31,7 @@ export type Failure =
   /** Others changed the same rows at the same time, again and again. */
   | { readonly kind: "conflict" }
   | { readonly kind: "query-timeout"; readonly limitMs: number }
-  | { readonly kind: "source-down"; readonly connection: string }
+  | { readonly kind: "connection-down"; readonly connection: string }
   | { readonly kind: "overloaded" }
   | { readonly kind: "draining" }
   /** The client left: nobody waits for an answer. */

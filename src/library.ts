@@ -4,13 +4,13 @@ import type { NumberMode } from "./client/value-type.ts";
 import { processRuntime } from "./main.ts";
 
 export interface ClientOptions {
-  /** The main file; `eider.yaml` or `flapi.yaml` in the working directory when absent. */
+  /** The configuration file; by default `eider.yaml` or `flapi.yaml` in the working directory. */
   readonly config?: string;
-  /** BIGINT, HUGEINT and DECIMAL in rows, as `eider client --bigint` has it. */
+  /** BIGINT, HUGEINT and DECIMAL in rows, as `eider client --bigint`. */
   readonly bigint?: NumberMode;
 }
 
-/** The text of a typed TypeScript client of a project, as `eider client` writes it. Rejects with every problem of the project. */
+/** The source of a typed TypeScript client, as `eider client` writes it. Rejects with every problem of the project. */
 export async function clientOf({ config, bigint }: ClientOptions = {}): Promise<string> {
   const runtime = processRuntime();
   const pieces: string[] = [];

@@ -2,7 +2,7 @@ import { tmpdir } from "node:os";
 import type { Input, Output, Runtime } from "./cli/command.ts";
 import { runCommandLine } from "./cli/run.ts";
 
-/** The world outside, as this process sees it. Only this file touches `process`. */
+/** The real process as a Runtime. Only this file uses `process`. */
 export function processRuntime(): Runtime {
   return {
     cwd: process.cwd(),
@@ -18,14 +18,13 @@ export function processRuntime(): Runtime {
       process.on("SIGINT", listener);
     },
     onReload: (listener) => void process.on("SIGHUP", listener),
-    // Not `process.exit`: that waits until every query on another thread has come to its end.
+    // `process.exit` would wait for every query on another thread.
     kill: () => void process.kill(process.pid, "SIGKILL"),
   };
 }
 
-/** The program. */
 export async function main(args: readonly string[]): Promise<void> {
-  // A reader that went away (`eider check | head`) is no reason for a stack trace.
+  // A closed pipe (`eider check | head`) must not print a stack trace.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   process.exitCode = await runCommandLine(args, processRuntime());
 }
@@ -34,7 +33,7 @@ function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    // It is there, and somebody else's.
+    // It exists, and belongs to another user.
     return error instanceof Error && "code" in error && error.code === "EPERM";
   }
 }
@@ -55,7 +54,7 @@ function inputOf(stream: NodeJS.ReadStream): Input {
   return {
     isTerminal,
     read() {
-      // Not when the first piece is asked for: by then somebody may have typed.
+      // Before the first piece is read: the user may already be typing.
       if (isTerminal) stream.setRawMode(true);
       return pieces();
     },

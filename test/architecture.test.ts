@@ -19,8 +19,13 @@ const read = (file: string): string => readFileSync(join(root, file), "utf8");
 const isTest = (file: string): boolean => file.endsWith(".test.ts");
 const allSources = filesBelow("src", /\.ts$/);
 const sources = allSources.filter((file) => !isTest(file));
-const tests = [...allSources.filter(isTest), ...filesBelow("test", /\.ts$/)];
-const scripts = [...filesBelow("bench", /\.mjs$/), ...filesBelow("bin", /\.cjs$/), ...filesBelow(".ci", /run$/)];
+const tests = [...allSources.filter(isTest), ...filesBelow("test", /\.ts$/), ...filesBelow("web", /\.ts$/)];
+const scripts = [
+  ...filesBelow("bench", /\.mjs$/),
+  ...filesBelow("bin", /\.cjs$/),
+  ...filesBelow("web", /\.(js|css|html)$/),
+  ...filesBelow(".ci", /run$/),
+];
 
 /** The tree that ARCHITECTURE.md shows: paths in their order, folders with a slash at the end. */
 function treeOf(document: string): readonly string[] {

@@ -226,7 +226,7 @@ describe("HTTP", () => {
     "too-many-requests": { kind: "too-many-requests", retryAfterSeconds: 7 },
     "query-failed": { kind: "query-failed", message: "Conversion Error: ..." },
     internal: { kind: "internal" },
-    "source-down": { kind: "source-down", connection: "crm" },
+    "connection-down": { kind: "connection-down", connection: "crm" },
     "provider-down": { kind: "provider-down" },
     overloaded: { kind: "overloaded" },
     draining: { kind: "draining" },

@@ -89,7 +89,8 @@ export async function productFrom(files: Files, env: Record<string, string> = {}
   const events: ServiceEvent[] = [];
   const report = (event: ServiceEvent) => events.push(event);
   const loaded = await loadProject({ file: undefined, cwd: folder, env, overrides: { port: 0 } });
-  const opened = loaded.project && (await openService(loaded.project, { report, connect: true, ...testSelf, env }));
+  const opening = { report, connect: true, ...testSelf, env, purpose: "serve" } as const;
+  const opened = loaded.project && (await openService(loaded.project, opening));
   const service = opened?.service;
   if (service === undefined) {
     await rm(folder, { recursive: true });

@@ -17,7 +17,18 @@ let metrics: Metrics;
 beforeAll(async () => {
   metrics = openMetrics(() => new Date());
   metrics.watchProcess();
-  const text = await metrics.text();
+  const text = await metrics.text({
+    project: { main: { connections: new Map() } },
+    endpoints: [],
+    engine: {
+      activity: () => ({ running: 0, waiting: 0 }),
+      savings: () => ({ shared: 0, knownTotals: 0 }),
+      memory: async () => ({ used: 0, limit: 0, spilled: 0 }),
+    },
+    caches: { statuses: () => [] },
+    sources: { down: () => new Map() },
+    heartbeats: { statuses: () => [] },
+  });
   told = new Map([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = "", type = ""]) => [name, type]));
 });
 
@@ -30,7 +41,9 @@ describe("docs/metrics.md", () => {
       labels: codesOf(labels),
       help: meaning,
     }));
-    expect(rows).toEqual(metrics.definitions.map(({ name, type, labels, help }) => ({ name, type, labels, help })));
+    expect(rows).toEqual(
+      metrics.definitions.map(({ name, type, labelNames, help }) => ({ name, type, labels: labelNames, help })),
+    );
   });
 
   test("has every metric of the process, and no other", () => {
@@ -48,7 +61,7 @@ test("labels are those that are announced", async () => {
   await (await service.get("/x")).text();
   await (await service.get("/nowhere")).text();
   const lines = [...readMetrics(await (await service.get("/metrics")).text()).keys()];
-  const announced = new Map(metrics.definitions.map(({ name, labels }) => [name, labels]));
+  const announced = new Map(metrics.definitions.map(({ name, labelNames }) => [name, labelNames]));
   for (const line of lines) {
     const [, written = "", labels = ""] = /^(\w+)(?:\{(.*)\})?$/.exec(line) ?? [];
     const name = announced.has(written) ? written : written.replace(/_(?:bucket|sum|count)$/, "");

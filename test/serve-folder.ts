@@ -3,11 +3,11 @@ import { openAudit } from "../src/audit/audit.ts";
 import { auditObserver } from "../src/calls/audit-observer.ts";
 import { loadProject } from "../src/config/load-project.ts";
 import { formatProblem } from "../src/config/problem.ts";
-import type { ServiceEvent } from "../src/events.ts";
+import { openEvents, type ServiceEvent } from "../src/events.ts";
 import { type Listener, listen } from "../src/http/listen.ts";
 import { openRestApp, type RestApp } from "../src/rest/rest-app.ts";
 import { openService, type Service } from "../src/service/service.ts";
-import { type Observability, openObservability } from "../src/serving/observability.ts";
+import { type Observability, openMetricsOf, openObservability } from "../src/serving/observability.ts";
 import { testSelf } from "./self.ts";
 
 export interface ServedFolder extends AsyncDisposable {
@@ -26,24 +26,22 @@ export interface ServedFolder extends AsyncDisposable {
 /** A project that lies in a folder, served on a free port as `eider serve` does. */
 export async function serveFolder(folder: string, env: Record<string, string> = {}): Promise<ServedFolder> {
   const events: ServiceEvent[] = [];
-  let observation: Observability | undefined;
-  const report = (event: ServiceEvent): void => {
-    events.push(event);
-    observation?.onEvent(event);
-  };
+  const { report, listen: hear } = openEvents((event) => events.push(event));
+  const now = (): Date => new Date();
   const loaded = await loadProject({ file: join(folder, "eider.yaml"), cwd: folder, env, overrides: { port: 0 } });
-  const opened = loaded.project && (await openService(loaded.project, { report, connect: true, ...testSelf, env }));
+  const metrics = loaded.project && openMetricsOf(loaded.project.main, now, false);
+  if (metrics !== undefined) hear(metrics.onEvent);
+  const opening = { report, connect: true, ...testSelf, env, purpose: "serve" } as const;
+  const opened = loaded.project && (await openService(loaded.project, opening));
   const problems = [...loaded.problems, ...(opened?.problems ?? [])].map(formatProblem);
   const service = opened?.service;
   if (service === undefined) throw new Error([...problems, opened?.unreachable].join("\n"));
   const { audit: auditing, https } = service.project.main.access;
   const lines: string[] = [];
   const audit = auditing && (await openAudit(auditing, { stdout: (line) => lines.push(line), report }));
-  const now = (): Date => new Date();
-  observation = await openObservability(service, { report, now, isDev: false });
+  const observation = await openObservability(service, { report, metrics, isDev: false });
   const observers = [...(audit === undefined ? [] : [auditObserver(audit)]), ...observation.observers];
   const app = openRestApp(service, { report, now, observers, ...observation.rest });
-  service.caches.start();
   const tls = https?.tls && { ...https.tls, report };
   const listener = await listen({ host: "127.0.0.1", port: 0, handle: app.handle, tls });
   return {
@@ -59,7 +57,7 @@ export async function serveFolder(folder: string, env: Record<string, string> = 
       app.cancelAll();
       listener.destroy();
       await listener.close();
-      await observation?.close();
+      await observation.close();
       await service.close();
       await audit?.close();
     },

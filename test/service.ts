@@ -56,7 +56,8 @@ export async function problemsFrom(files: Files, env: Record<string, string> = {
   try {
     const loaded = await loadProject({ file: undefined, cwd: folder, env, overrides: {} });
     const opened =
-      loaded.project && (await openService(loaded.project, { report: () => {}, connect: true, ...testSelf, env }));
+      loaded.project &&
+      (await openService(loaded.project, { report: () => {}, connect: true, ...testSelf, env, purpose: "maintain" }));
     await opened?.service?.close();
     return [...loaded.problems, ...(opened?.problems ?? [])].map(formatProblem);
   } finally {

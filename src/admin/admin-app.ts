@@ -3,7 +3,7 @@ import type { RequestHandler } from "../http/listen.ts";
 import { requestIdOf } from "../http/request-id.ts";
 import { type AdminPage, type AdminParts, pageAt, pageMethods, sendPage } from "./pages.ts";
 
-/** Answers at a listener that is for those who look after the service, and for nobody else. decisions 1, `admin`. */
+/** Handles the requests of the `admin` listener. */
 export function openAdminApp(parts: () => AdminParts, report: Report): RequestHandler {
   return (request, response) => {
     const requestId = requestIdOf(request.headers["x-request-id"]);
@@ -23,7 +23,7 @@ export function openAdminApp(parts: () => AdminParts, report: Report): RequestHa
         else send(page);
         return;
       }
-      // What is not sent may still fail.
+      // The page is not sent, but may still fail.
       if (page instanceof Promise) page.catch(() => {});
       response.setHeader("Allow", pageMethods.join(", "));
       if (request.method === "OPTIONS") response.writeHead(204, { "X-Request-Id": requestId }).end();

@@ -7,14 +7,14 @@ export interface HealthResponse {
   readonly body: unknown;
 }
 
-/** What can fail without the service doing so. */
+/** What can fail while the service keeps serving. */
 export interface HealthParts {
   readonly sources: ConnectionStatus;
   readonly caches: Caches;
   readonly heartbeats: Pick<Heartbeats, "statuses"> | undefined;
 }
 
-/** Alive: the process answers. Ready: it should get requests; what fails is named. decisions 10. */
+/** Live: the process responds. Ready: it should get requests; the body names what fails. */
 export function healthResponse(path: string, parts: HealthParts, draining: boolean): HealthResponse | undefined {
   switch (path.length > 1 ? path.replace(/\/$/, "") : path) {
     case "/health":
@@ -35,7 +35,7 @@ function readyResponse({ sources, caches, heartbeats }: HealthParts, draining: b
     .flatMap(({ name, error }) => (error === undefined ? [] : `${name.schema}.${name.table}`));
   const dead = (heartbeats?.statuses() ?? []).flatMap(({ endpoint, works }) => (works === false ? endpoint : []));
   if (down.size === 0 && failing.length === 0 && dead.length === 0) return { status: 200, body: { status: "ok" } };
-  // Asking is a good moment to try again; the answer does not wait for it, and a failure is already on record.
+  // Retries connections in the background; the failure is already reported.
   for (const name of down.keys()) sources.open([name]).catch(() => {});
   return {
     status: 200,

@@ -1,13 +1,13 @@
 import type { RequestHandler } from "../http/listen.ts";
-import type { Metrics } from "../metrics/open-metrics.ts";
+import type { MetricsPage } from "../metrics/open-metrics.ts";
 import { type HealthParts, healthResponse } from "./health.ts";
 
-/** What those are told who look after the service. decisions 1, `admin`. */
+/** What the pages for operators show. */
 export interface AdminParts {
   readonly health: HealthParts;
   readonly isDraining: boolean;
   /** Undefined when they are off, or not served on this listener. */
-  readonly metrics: Pick<Metrics, "text" | "contentType"> | undefined;
+  readonly metrics: MetricsPage | undefined;
 }
 
 export interface AdminPage {
@@ -16,7 +16,7 @@ export interface AdminPage {
   readonly body: string;
 }
 
-/** Methods that these pages answer. */
+/** Methods of these pages. */
 export const pageMethods = ["GET", "HEAD", "OPTIONS"] as const;
 
 /** The page at a path, undefined when there is none. */
@@ -27,11 +27,11 @@ export function pageAt(path: string, parts: AdminParts): AdminPage | Promise<Adm
   return health && { status: health.status, contentType: "application/json", body: JSON.stringify(health.body) };
 }
 
-async function metricsPage({ text, contentType }: Pick<Metrics, "text" | "contentType">): Promise<AdminPage> {
+async function metricsPage({ text, contentType }: MetricsPage): Promise<AdminPage> {
   return { status: 200, contentType, body: await text() };
 }
 
-/** Sends a page; it is of this moment, and nobody keeps it. */
+/** Sends a page, without caching. */
 export function sendPage(
   { response, requestId }: { readonly response: Parameters<RequestHandler>[1]; readonly requestId: string },
   { status, contentType, body }: AdminPage,

@@ -2,11 +2,11 @@ import { constants, type FileHandle, open, stat } from "node:fs/promises";
 import { errorCode } from "../error-message.ts";
 import type { Report } from "../events.ts";
 
-/** A file that lines are appended to, in order, each whole or not at all. */
+/** A file to which lines are appended in order, each whole or not at all. */
 export interface AppendedFile {
-  /** Returns at once; lines that come together are written together. */
+  /** Returns at once; lines are written in batches. */
   append(line: string): void;
-  /** Writes what is still held. */
+  /** Writes the remaining lines. */
   close(): Promise<void>;
 }
 
@@ -19,9 +19,9 @@ interface OpenFile {
 /** Lines on their way into the file. */
 interface Piece {
   readonly bytes: Buffer;
-  /** How much of it is there. */
+  /** How much of it is written. */
   at: number;
-  /** How long the file was when writing stopped in the middle. */
+  /** The length of the file when writing failed halfway. */
   fileSize: number;
 }
 
@@ -31,11 +31,11 @@ const RETRY_MS = 1000;
 const LINE_FEED = 10;
 
 /**
- * Appends to whatever file has the path: when somebody moves or deletes it, the next lines go to a new one. While it
- * cannot be written, lines are held, and lost when there are too many. Rejects when it cannot be opened to begin with.
+ * Appends to the file at a path: after it was moved or deleted, the next lines go to a new file. While writing fails, lines
+ * wait in memory, and are lost when there are too many. Rejects when the file cannot be opened.
  */
 export async function openAppendedFile(path: string, report: Report): Promise<AppendedFile> {
-  const part = `audit file ${path}`;
+  const dependency = `audit file ${path}`;
   let file: OpenFile | undefined = await openEnd(path).catch((error: unknown) => {
     throw new Error(`the audit file ${path} cannot be opened: ${reasonOf(error)}`, { cause: error });
   });
@@ -50,7 +50,7 @@ export async function openAppendedFile(path: string, report: Report): Promise<Ap
 
   function reportDown(message: string): void {
     isDown = true;
-    report({ kind: "part-down", part, message });
+    report({ kind: "dependency-down", dependency, message });
   }
 
   function reportLost(): void {
@@ -65,7 +65,7 @@ export async function openAppendedFile(path: string, report: Report): Promise<Ap
     return { bytes: Buffer.from(waiting.splice(0, count).join("")), at: 0, fileSize: 0 };
   }
 
-  /** Whether the path still leads to the file that is open, and how long that is. */
+  /** Whether the open file is still at the path, and its length. */
   async function standing(): Promise<{ readonly isSame: boolean; readonly size: number }> {
     const named = await stat(path).catch(() => undefined);
     const isSame = named !== undefined && named.ino === file?.ino && named.dev === file.dev;
@@ -74,7 +74,7 @@ export async function openAppendedFile(path: string, report: Report): Promise<Ap
 
   async function current(unfinished: Piece): Promise<FileHandle> {
     const { isSame, size } = await standing();
-    // A line that was begun elsewhere, or in what has been cut off since, begins anew.
+    // A line whose beginning is in another file, or was truncated, is written from its start.
     if (!isSame || size < unfinished.fileSize) unfinished.at = lineStart(unfinished);
     if (isSame && file !== undefined) return file.handle;
     await file?.handle.close().catch(() => {});
@@ -95,13 +95,13 @@ export async function openAppendedFile(path: string, report: Report): Promise<Ap
         throw error;
       }
       if ((await target.stat()).nlink > 0 || (await standing()).isSame) return;
-      // Deleted meanwhile: nobody would ever read it.
+      // The file was deleted, so nothing could be read from it.
       unfinished.at = from;
     }
   }
 
   async function work(): Promise<void> {
-    // Lines of the same turn of the event loop go together.
+    // Lines of the same turn of the event loop are one batch.
     await new Promise((resolve) => setImmediate(resolve));
     clearTimeout(retry);
     try {
@@ -110,7 +110,7 @@ export async function openAppendedFile(path: string, report: Report): Promise<Ap
         heldBytes -= piece.bytes.length;
       }
       reportLost();
-      if (isDown) report({ kind: "part-up", part });
+      if (isDown) report({ kind: "dependency-up", dependency });
       isDown = false;
     } catch (error) {
       if (!isDown) reportDown(`${reasonOf(error)}; lines are held in memory meanwhile`);
@@ -152,7 +152,7 @@ export async function openAppendedFile(path: string, report: Report): Promise<Ap
   };
 }
 
-/** Only its owner may read what is new. A pipe that nobody reads is an error at once, and not a wait. */
+/** A new file is readable by its owner only. Opening a pipe without a reader fails instead of blocking. */
 async function openEnd(path: string): Promise<OpenFile> {
   const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
   const handle = await open(path, flags, 0o600);
@@ -165,7 +165,7 @@ async function openEnd(path: string): Promise<OpenFile> {
   }
 }
 
-/** Where the line begins that is written in part. */
+/** The start of the line that is partly written. */
 function lineStart({ bytes, at }: Piece): number {
   return at === 0 ? 0 : bytes.lastIndexOf(LINE_FEED, at - 1) + 1;
 }

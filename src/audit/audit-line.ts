@@ -1,7 +1,7 @@
 import { printable } from "../printable.ts";
 import { REDACTED, redaction } from "./redaction.ts";
 
-/** One call, whoever made it and however it ended. */
+/** One finished call. */
 export interface AuditEntry {
   readonly time: Date;
   readonly requestId: string;
@@ -19,11 +19,11 @@ export interface AuditEntry {
 
 const LONGEST_TEXT = 1000;
 
-/** A call as a line of JSON, its keys always in the same order. */
+/** A call as a line of JSON, with its keys in a fixed order. */
 export function auditLines(redact: readonly string[]): (entry: AuditEntry) => string {
   const isRedacted = redaction(redact);
 
-  /** Written by hand: an object would take `__proto__` for something else, and put numbers first. */
+  /** Not an object: that would mishandle `__proto__` and put numeric keys first. */
   function parametersOf(parameters: AuditEntry["parameters"]): string {
     const fields: string[] = [];
     for (const [name, text] of new Map(parameters)) {
@@ -48,7 +48,7 @@ export function auditLines(redact: readonly string[]): (entry: AuditEntry) => st
       address,
     });
     const tail = JSON.stringify({ rows: rows ?? null, duration_ms: Number(durationMs.toFixed(3)), status });
-    // JSON lets some control characters through.
+    // JSON does not escape all control characters.
     return `${printable(`${head.slice(0, -1)},"parameters":${parametersOf(parameters)},${tail.slice(1)}`)}\n`;
   };
 }
@@ -56,7 +56,7 @@ export function auditLines(redact: readonly string[]): (entry: AuditEntry) => st
 function shortened(text: string): string {
   if (text.length <= LONGEST_TEXT) return text;
   const last = text.charCodeAt(LONGEST_TEXT - 1);
-  // A character of two halves stays whole.
+  // Keeps surrogate pairs together.
   const end = last >= 0xd800 && last <= 0xdbff ? LONGEST_TEXT - 1 : LONGEST_TEXT;
   return `${text.slice(0, end)}[cut: ${text.length} characters]`;
 }

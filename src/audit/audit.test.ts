@@ -61,7 +61,7 @@ const endsWith = (file: string, number: number): boolean =>
   existsSync(file) && readFileSync(file, "utf8").includes(`"request_id":"${number}"`);
 const written = (number: number): Promise<boolean> => until(`line ${number}`, () => endsWith(path, number));
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
-const part = (): string => `audit file ${path}`;
+const dependency = (): string => `audit file ${path}`;
 const succeeds = (command: string, ...args: readonly string[]): boolean => spawnSync(command, args).status === 0;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -195,11 +195,11 @@ describe("a file that cannot be written", () => {
       await until("the other report", () => events.length > 1);
       expect(events).toEqual([
         {
-          kind: "part-down",
-          part: part(),
+          kind: "dependency-down",
+          dependency: dependency(),
           message: "its folder does not exist; lines are held in memory meanwhile",
         },
-        { kind: "part-up", part: part() },
+        { kind: "dependency-up", dependency: dependency() },
       ]);
       await audit.close();
       expect(numbersIn(`${folder}-away/audit.log`)).toEqual([0]);
@@ -217,7 +217,7 @@ describe("a file that cannot be written", () => {
     await until("the lines", () => endsWith(path, 2));
     await audit.close();
     expect(numbersIn(path)).toEqual([0, 1, 2]);
-    expect(events.map(({ kind }) => kind)).toEqual(["part-down", "part-up"]);
+    expect(events.map(({ kind }) => kind)).toEqual(["dependency-down", "dependency-up"]);
   });
 
   test("holds lines of 8 MiB and no more, and tells how many were lost", async () => {
@@ -229,7 +229,7 @@ describe("a file that cannot be written", () => {
     await until("both reports", () => events.length > 1);
     await mkdir(folder);
     record(1);
-    await until("the lines", () => events.some(({ kind }) => kind === "part-up"));
+    await until("the lines", () => events.some(({ kind }) => kind === "dependency-up"));
     record(1);
     await audit.close();
     const numbers = numbersIn(path);
@@ -240,13 +240,17 @@ describe("a file that cannot be written", () => {
     expect(bytes).toBeLessThan(8_400_000);
     expect(events).toEqual([
       {
-        kind: "part-down",
-        part: part(),
+        kind: "dependency-down",
+        dependency: dependency(),
         message: "its folder does not exist; lines are held in memory meanwhile",
       },
-      { kind: "part-down", part: part(), message: "lines of 8 MiB wait to be written; new ones are lost" },
-      { kind: "part-down", part: part(), message: `${recorded - numbers.length} lines were lost` },
-      { kind: "part-up", part: part() },
+      {
+        kind: "dependency-down",
+        dependency: dependency(),
+        message: "lines of 8 MiB wait to be written; new ones are lost",
+      },
+      { kind: "dependency-down", dependency: dependency(), message: `${recorded - numbers.length} lines were lost` },
+      { kind: "dependency-up", dependency: dependency() },
     ]);
   });
 
@@ -303,14 +307,18 @@ describe.skipIf(!mayMount)(small, () => {
     record(30, 700);
     await until("the report", () => events.length > 0);
     expect(events).toEqual([
-      { kind: "part-down", part: part(), message: "no space is left; lines are held in memory meanwhile" },
+      {
+        kind: "dependency-down",
+        dependency: dependency(),
+        message: "no space is left; lines are held in memory meanwhile",
+      },
     ]);
     // The last line is there in part.
     expect(readFileSync(path, "utf8")).toMatch(/[^\n]$/);
   }
 
   const recovered = async (): Promise<unknown> =>
-    await until("the other report", () => events.find(({ kind }) => kind === "part-up"));
+    await until("the other report", () => events.find(({ kind }) => kind === "dependency-up"));
 
   test("gets the rest of a line when there is room again", async () => {
     await fill();

@@ -4,17 +4,17 @@ import { type AuditEntry, auditLines } from "./audit-line.ts";
 
 export type { AuditEntry } from "./audit-line.ts";
 
-/** An audit block that is on. decisions 1 */
+/** An `audit` block that is on. */
 export interface AuditConfig {
   readonly sink: { readonly kind: "stdout" } | { readonly kind: "file"; readonly path: string };
-  /** Names of parameters, in any case, whose values are not written. */
+  /** Names of parameters, in any case, whose values are redacted. */
   readonly redact: readonly string[];
 }
 
 /** One line for each call, for auditors. */
 export interface Audit {
   record(entry: AuditEntry): void;
-  /** Writes what is still held. What is recorded afterwards is left out. */
+  /** Writes the remaining lines. Later ones are dropped. */
   close(): Promise<void>;
 }
 

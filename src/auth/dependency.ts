@@ -7,15 +7,15 @@ export interface Dependency {
 }
 
 /** Reports it once when it goes down, and once when it is back. */
-export function openDependency(part: string, report: Report): Dependency {
+export function openDependency(dependency: string, report: Report): Dependency {
   let isDown = false;
   return {
     down(message) {
-      if (!isDown) report({ kind: "part-down", part, message });
+      if (!isDown) report({ kind: "dependency-down", dependency, message });
       isDown = true;
     },
     up() {
-      if (isDown) report({ kind: "part-up", part });
+      if (isDown) report({ kind: "dependency-up", dependency });
       isDown = false;
     },
   };

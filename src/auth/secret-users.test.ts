@@ -193,13 +193,13 @@ describe("with AWS on this machine", () => {
     expect(await opened.users.find("ann")).toEqual({ password: "p", roles: [] });
     expect(opened.events).toEqual([
       {
-        kind: "part-down",
-        part: `secret '${name}'`,
+        kind: "dependency-down",
+        dependency: `secret '${name}'`,
         message: expect.stringMatching(
           /^secret-table auth\.users: Catalog Error: .* All logins fail until the next refresh$/,
         ),
       },
-      { kind: "part-up", part: `secret '${name}'` },
+      { kind: "dependency-up", dependency: `secret '${name}'` },
     ]);
   });
 
@@ -211,8 +211,8 @@ describe("with AWS on this machine", () => {
     expect(await opened.users.find("ann")).toEqual({ password: "p", roles: [] });
     expect(opened.events).toEqual([
       {
-        kind: "part-down",
-        part: `secret '${name}'`,
+        kind: "dependency-down",
+        dependency: `secret '${name}'`,
         message: expect.stringMatching(
           /^a password is not a text with something in it; expected is JSON, .*\. The users that were read last stay$/,
         ),
@@ -221,10 +221,10 @@ describe("with AWS on this machine", () => {
     await put(name, '{"ann": "new"}');
     for (const _ of [1, 2]) await opened.tick();
     expect(await opened.users.find("ann")).toEqual({ password: "new", roles: [] });
-    expect(opened.events.slice(1)).toEqual([{ kind: "part-up", part: `secret '${name}'` }]);
+    expect(opened.events.slice(1)).toEqual([{ kind: "dependency-up", dependency: `secret '${name}'` }]);
     await put(name, "{");
     await opened.tick();
-    expect(opened.events.map(({ kind }) => kind)).toEqual(["part-down", "part-up", "part-down"]);
+    expect(opened.events.map(({ kind }) => kind)).toEqual(["dependency-down", "dependency-up", "dependency-down"]);
   });
 
   testWithMoto("while AWS is down the users stay", async () => {
@@ -236,15 +236,15 @@ describe("with AWS on this machine", () => {
     for (const _ of [1, 2]) await opened.tick();
     expect(opened.users.version()).toBeGreaterThan(before);
     expect(await opened.users.find("ann")).toEqual({ password: "p", roles: [] });
-    const part = `secret '${name}'`;
+    const dependency = `secret '${name}'`;
     const message = `AWS Secrets Manager in region '${MOTO_REGION}' is not reachable (ECONNREFUSED). The users that were read last stay`;
-    expect(opened.events).toEqual([{ kind: "part-down", part, message }]);
+    expect(opened.events).toEqual([{ kind: "dependency-down", dependency, message }]);
 
     await using second = await startMoto(first.port);
     await second.create(name, '{"ann": "new"}');
     for (const _ of [1, 2]) await opened.tick();
     expect(await opened.users.find("ann")).toEqual({ password: "new", roles: [] });
-    expect(opened.events.slice(1)).toEqual([{ kind: "part-up", part }]);
+    expect(opened.events.slice(1)).toEqual([{ kind: "dependency-up", dependency }]);
   });
 
   testWithMoto("refreshes never overlap: whoever comes meanwhile waits for the one that runs", async () => {

@@ -86,8 +86,12 @@ testWithPostgresLake("files go when no transaction of any process can read them"
   expect(await versionsOf(t)).toEqual([[1]]);
   expect((await other.read({ statements: "FROM cache.s.t3" })).rows).toEqual([[3]]);
   expect(kept.events).toEqual([
-    { kind: "part-down", part: "cache clean-up", message: expect.stringContaining("for more than an hour") },
-    { kind: "part-up", part: "cache clean-up" },
+    {
+      kind: "dependency-down",
+      dependency: "cache clean-up",
+      message: expect.stringContaining("for more than an hour"),
+    },
+    { kind: "dependency-up", dependency: "cache clean-up" },
   ]);
 });
 

@@ -90,12 +90,16 @@ export function openLakeUpkeep({ engine, lake, now, report }: UpkeepOptions): La
       if (!shared || isHeldUp || now() - mark.at < HELD_UP_MS) return;
       isHeldUp = true;
       const message = "a transaction has been open in the catalog's database for more than an hour";
-      report({ kind: "part-down", part: PART, message: `${message}; files of old snapshots stay until it ends` });
+      report({
+        kind: "dependency-down",
+        dependency: PART,
+        message: `${message}; files of old snapshots stay until it ends`,
+      });
       return;
     }
     if (mark !== undefined) await cleanBefore(mark);
     mark = current;
-    if (isHeldUp) report({ kind: "part-up", part: PART });
+    if (isHeldUp) report({ kind: "dependency-up", dependency: PART });
     isHeldUp = false;
   }
 

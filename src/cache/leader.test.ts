@@ -244,8 +244,12 @@ testWithPostgresLake("a server that is away is told once, and so is its return",
   await server.restart();
   await turnUntil("it leads again", stage, a.leadership.isLeader);
   expect(a.events).toEqual([
-    { kind: "part-down", part: "cache leadership", message: expect.stringContaining("refreshes nothing by schedule") },
-    { kind: "part-up", part: "cache leadership" },
+    {
+      kind: "dependency-down",
+      dependency: "cache leadership",
+      message: expect.stringContaining("refreshes nothing by schedule"),
+    },
+    { kind: "dependency-up", dependency: "cache leadership" },
   ]);
   expect(JSON.stringify(a.events)).not.toContain("geheim");
   expect(await holders(t)).toEqual([["a", 1]]);

@@ -192,12 +192,12 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
     let pauseMs = leaseMs / SIGNS_PER_LEASE;
     try {
       pauseMs = await step();
-      if (isDown && !isClosed) report({ kind: "part-up", part: PART });
+      if (isDown && !isClosed) report({ kind: "dependency-up", dependency: PART });
       isDown = false;
     } catch (error) {
       // The catalog is unreachable or too busy: the lead lapses, and a process that reaches it takes over.
       const message = `${reasonOf(error)}; until it works again this process refreshes nothing by schedule`;
-      if (!isDown && !isClosed) report({ kind: "part-down", part: PART, message });
+      if (!isDown && !isClosed) report({ kind: "dependency-down", dependency: PART, message });
       isDown = true;
     }
     if (isClosed) return;

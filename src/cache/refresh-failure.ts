@@ -10,6 +10,6 @@ export function reasonOf({ failure, cause }: RequestFailure): string {
   if (failure.kind === "query-failed") return logMessage(failure);
   // The template's message may contain values of a request.
   if (failure.kind === "refused-by-template") return `the template refused with status ${failure.status}`;
-  if (failure.kind === "source-down") return `connection '${failure.connection}' cannot be reached`;
+  if (failure.kind === "connection-down") return `connection '${failure.connection}' cannot be reached`;
   return failure.kind === "internal" && cause instanceof Error ? `internal: ${cause.message}` : failure.kind;
 }

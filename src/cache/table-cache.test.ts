@@ -121,7 +121,7 @@ describe("after a write", () => {
     expect(await read()).toEqual(["stale", 0]);
     expect(events).toMatchObject([{ kind: "cache-refresh-failed" }]);
     expect(caches.statuses()).toMatchObject([{ error: "no such table", isStale: true, rows: 0 }]);
-    store.fails({ kind: "source-down", connection: "warehouse" });
+    store.fails({ kind: "connection-down", connection: "warehouse" });
     expect(await read()).toEqual(["stale", 0]);
     expect(events.at(-1)).toMatchObject({ message: "connection 'warehouse' cannot be reached" });
     store.fails(undefined);

@@ -19,7 +19,7 @@ test("a source that is lost after it was open is named until a call has used it 
   const remote = "SELECT CASE WHEN up THEN 1 ELSE error('server closed the connection') END FROM state";
   await sources.open(["pg", "other"]);
   await t.sql("INSERT INTO state VALUES (false)");
-  const gone = { kind: "source-down", connection: "pg" };
+  const gone = { kind: "connection-down", connection: "pg" };
   for (const _ of [1, 2]) expect((await failureOf(read(["pg", "other"], remote))).failure).toEqual(gone);
   const message = "Invalid Input Error: server closed the connection";
   expect([...sources.down()]).toEqual([["pg", message]]);
@@ -32,5 +32,5 @@ test("a source that is lost after it was open is named until a call has used it 
   await t.sql("UPDATE state SET up = true");
   await read(["pg"], remote);
   expect([...sources.down()]).toEqual([]);
-  expect(events.slice(1)).toEqual([{ kind: "source-up", connection: "pg" }]);
+  expect(events.slice(1)).toEqual([{ kind: "connection-up", connection: "pg" }]);
 });

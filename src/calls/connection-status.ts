@@ -6,7 +6,7 @@ import { RequestFailure } from "../failure.ts";
 
 /** The connections of a project: which are open, which cannot be reached and why. */
 export interface ConnectionStatus {
-  /** Opens what is not open yet. Rejects with a RequestFailure `source-down`. */
+  /** Opens what is not open yet. Rejects with a RequestFailure `connection-down`. */
   open(names: readonly string[]): Promise<void>;
   isOpen(name: string): boolean;
   /** Those that failed last time, with the reason (without secrets). One that was open before is back when a call has used it. */
@@ -21,11 +21,11 @@ export function openConnectionStatus(engine: Engine, report: Report): Connection
   const failed = new Map<string, string>();
   const noteDown = (name: string, error: unknown): void => {
     const message = reasonOf(error);
-    if (failed.get(name) !== message) report({ kind: "source-down", connection: name, message });
+    if (failed.get(name) !== message) report({ kind: "connection-down", connection: name, message });
     failed.set(name, message);
   };
   const noteUp = (name: string): void => {
-    if (failed.delete(name)) report({ kind: "source-up", connection: name });
+    if (failed.delete(name)) report({ kind: "connection-up", connection: name });
   };
   const openOne = async (name: string): Promise<void> => {
     try {
@@ -49,7 +49,7 @@ export function openConnectionStatus(engine: Engine, report: Report): Connection
           if (failed.size > 0) for (const name of names) noteUp(name);
         },
         (error: unknown) => {
-          if (error instanceof RequestFailure && error.failure.kind === "source-down")
+          if (error instanceof RequestFailure && error.failure.kind === "connection-down")
             noteDown(error.failure.connection, error);
         },
       );

@@ -1,4 +1,4 @@
-/** All addresses of a machine are none that a client could ask. */
+/** A listener on all addresses of a machine has no address that a client could use. */
 const EVERY_ADDRESS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 
 export interface ListeningAt {
@@ -7,7 +7,7 @@ export interface ListeningAt {
   readonly isSecure: boolean;
 }
 
-/** By which clients find a listener; `everywhere` is what one that listens on all addresses is called. */
+/** The URL of a listener; `everywhere` is the host name of one that listens on all addresses. */
 export function addressAt({ host, port, isSecure }: ListeningAt, everywhere: string): string {
   const name = EVERY_ADDRESS.has(host) ? everywhere : host.includes(":") ? `[${host}]` : host;
   return `${isSecure ? "https" : "http"}://${name}:${port}`;

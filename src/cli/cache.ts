@@ -1,32 +1,30 @@
 import { cacheKey } from "../cache/cache.ts";
 import type { CacheStatus, Caches } from "../cache/caches.ts";
-import { loadProject } from "../config/load-project.ts";
-import { hasErrors, oneLine } from "../config/problem.ts";
+import { oneLine } from "../config/problem.ts";
 import { RequestFailure } from "../failure.ts";
 import { printable, printableLines } from "../printable.ts";
-import { openService, type Service } from "../service/service.ts";
+import type { Service } from "../service/service.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime, UsageError } from "./command.ts";
 import { projectOptionsHelp, readOptionsAndNames } from "./options.ts";
-import { printProblems } from "./print-problems.ts";
+import { withProject } from "./with-project.ts";
 
 const ACTIONS = ["list", "refresh", "gc"] as const;
 type Action = (typeof ACTIONS)[number];
 
-/** Looks at the caches of a project and works on them. */
 export const cache: Command = {
   name: "cache",
-  summary: "look at the caches of a project: list, refresh, gc",
+  summary: "list, refresh and clean up the caches of a project",
   help: `Usage: eider cache list [options]
        eider cache refresh [schema.table ...] [options]
        eider cache gc [options]
 
-list shows every cache: mode, snapshots, rows, age, next refresh, last error. refresh fills all, or those that are named,
-anew. gc removes snapshots that retention does not keep. A cache file belongs to one process at a time: stop the service
-first, or ask it for /health/ready.
+list shows every cache: mode, snapshots, rows, age, next refresh, last error. refresh rebuilds all caches, or those that
+you name. gc deletes snapshots beyond their retention. Only one process can open a cache file: stop the service first, or
+read its /health/ready instead.
 
 Options:
 ${projectOptionsHelp}
-      --json            one JSON document
+      --json            print one JSON document
 
 Example:
   eider cache refresh analytics.sales --config project/eider.yaml`,
@@ -34,25 +32,12 @@ Example:
     const [word, ...rest] = args;
     const action = ACTIONS.find((each) => each === word);
     if (action === undefined) throw new UsageError(`cache: expected one of ${ACTIONS.join(", ")}`);
-    const { config: file, port, host, logLevel, logFormat, flags, positionals } = readOptionsAndNames(rest, ["json"]);
+    const { flags, positionals, ...options } = readOptionsAndNames(rest, ["json"]);
     if (action !== "refresh" && positionals.length > 0) throw new UsageError(`cache ${action} takes no names`);
-    const overrides = { port, host, logLevel, logFormat };
-    const loaded = await loadProject({ file, cwd: runtime.cwd, env: runtime.env, overrides });
-    printProblems(loaded.problems, runtime.stderr);
-    if (loaded.project === undefined) return exitCodes.problem;
-    const { temporary, self, env } = runtime;
-    const opened = await openService(loaded.project, { report: () => {}, connect: true, temporary, self, env });
-    printProblems(opened.problems, runtime.stderr);
-    if (hasErrors(opened.problems)) return exitCodes.problem;
-    if (opened.service === undefined) {
-      runtime.stderr.write(`${printable(oneLine(opened.unreachable ?? "the project could not be opened"))}\n`);
-      return exitCodes.unavailable;
-    }
-    try {
-      return await act(action, { service: opened.service, names: positionals, json: flags.has("json") }, runtime);
-    } finally {
-      await opened.service.close();
-    }
+    return await withProject(options, runtime, {
+      purpose: "maintain",
+      run: (service) => act(action, { service, names: positionals, json: flags.has("json") }, runtime),
+    });
   },
 };
 
@@ -75,7 +60,7 @@ async function act(action: Action, { service, names, json }: Acting, runtime: Ru
     case "refresh":
       return await refreshAll(caches, names, runtime);
     case "gc":
-      runtime.stdout.write(`${await caches.collect()} snapshots removed\n`);
+      runtime.stdout.write(`${await caches.collect()} snapshots deleted\n`);
       return exitCodes.done;
   }
 }
@@ -109,7 +94,9 @@ function find(text: string, known: readonly CacheStatus[]): CacheStatus {
   const found = known.find(({ name }) => cacheKey(name) === cacheKey({ schema, table }));
   if (found !== undefined) return found;
   const names = known.map(({ name }) => `${name.schema}.${name.table}`).join(", ");
-  throw new UsageError(`cache refresh: no cache '${text}' is filled by a template; there are ${names || "none"}`);
+  throw new UsageError(
+    `cache refresh: '${text}' is not a cache with a refresh template; use one of: ${names || "(none)"}`,
+  );
 }
 
 interface Entry {
@@ -135,7 +122,7 @@ async function entryOf(status: CacheStatus, service: Service, now: Date): Promis
   };
 }
 
-/** What the last refresh of an earlier process failed with. */
+/** The error of the last refresh, when an earlier process ran it. */
 async function recordedError({ name }: CacheStatus, { engine, cacheCatalog }: Service): Promise<string | undefined> {
   const sql = `SELECT status, message FROM ${cacheCatalog}.audit.refreshes WHERE schema_name = $1 AND table_name = $2 ORDER BY started DESC LIMIT 1`;
   const values = [name.schema, name.table].map((value) => ({ type: "VARCHAR", value }) as const);
@@ -159,7 +146,7 @@ function print(entries: readonly Entry[], json: boolean, { stdout }: Runtime): v
     nextRefresh ?? "",
     printable(oneLine(lastError ?? "")),
   ]);
-  // In a pipe one tab between fields; on a terminal they stand below each other.
+  // A pipe gets tabs; a terminal gets aligned columns.
   if (!stdout.isTerminal) {
     for (const line of [header, ...lines]) stdout.write(`${line.join("\t")}\n`);
     return;

@@ -2,25 +2,24 @@ import { loadProject } from "../config/load-project.ts";
 import { hasErrors, inOrder, oneLine, type Problem } from "../config/problem.ts";
 import type { Project } from "../config/project.ts";
 import { printable, printableLines } from "../printable.ts";
-import { type OpenedService, openService } from "../service/service.ts";
+import { type OpenedService, openService, strictly } from "../service/service.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime } from "./command.ts";
 import { type ProjectOptions, projectOptionsHelp, readOptions } from "./options.ts";
-import { printProblems, strictly } from "./print-problems.ts";
+import { printProblems } from "./print-problems.ts";
 
-/** Everything that is wrong with a project, without serving it. */
 export const check: Command = {
   name: "check",
-  summary: "load everything, prepare every template, print every problem",
+  summary: "validate the project and print every problem",
   help: `Usage: eider check [options]
 
-Loads the project as \`serve\` does, opens the database, runs the init of every connection, prepares every template,
-and prints every problem. Runs no template and opens no port.
+Loads the project, opens the database, runs the init of every connection, prepares every template and prints every
+problem. Runs no template and opens no port.
 
 Options:
 ${projectOptionsHelp}
-      --json            problems as one JSON document
-      --strict          security warnings are errors
-      --offline         leave the connections alone: templates are parsed, not prepared
+      --json            print problems as one JSON document
+      --strict          treat security warnings as errors
+      --offline         do not open connections; only parse templates
 
 Example:
   eider check --config project/eider.yaml`,
@@ -65,13 +64,13 @@ async function findProblems(options: ProjectOptions, offline: boolean, runtime: 
   };
 }
 
-/** Opens a project only to hear what is wrong with it. Nothing is logged beside that. */
+/** Opens a project to find its problems, and closes it. Logs nothing. */
 export async function openForCheck(
   project: Project,
   connect: boolean,
   { temporary, self, env }: Pick<Runtime, "temporary" | "self" | "env">,
 ): Promise<OpenedService> {
-  const opened = await openService(project, { report: () => {}, connect, temporary, self, env, isCheckOnly: true });
+  const opened = await openService(project, { report: () => {}, connect, temporary, self, env, purpose: "check" });
   await opened.service?.close();
   return opened;
 }

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -37,12 +38,21 @@ test.each([
   expect(await readFile(join(folder, "client.ts"), "utf8")).toContain(`  n: ${type} | null;\n`);
 });
 
+test("the cache file is left alone", async () => {
+  await writeFile(join(folder, "cached.yaml"), "connections: { memory: {} }\ncache: { path: cache.duckdb }\n");
+  const cached = "url-path: /y\ntemplate-source: x.sql\nconnection: [memory]\ncache: { enabled: true, schedule: 1h }\n";
+  await writeFile(join(folder, "y.yaml"), cached);
+  expect(await run("--config", "cached.yaml", "--out", "client.ts")).toEqual({ code: 0, text: "", errors: "" });
+  expect(existsSync(join(folder, "cache.duckdb"))).toBe(false);
+  await rm(join(folder, "y.yaml"));
+});
+
 test.each([
-  [["--bigint", "double"], 2, "--bigint: 'double' is unknown; there are bigint, string, number"],
-  [["--out"], 2, "--out: a value is missing"],
-  [["--out="], 2, "--out: a value is missing"],
-  [["--out", "--bigint", "string"], 2, "--out: a value is missing"],
-  [["--out", "no/such/folder/client.ts"], 2, "--out: 'no/such/folder/client.ts' cannot be written (ENOENT)"],
+  [["--bigint", "double"], 2, "--bigint: 'double' is not valid; use one of bigint, string, number"],
+  [["--out"], 2, "--out: missing value"],
+  [["--out="], 2, "--out: missing value"],
+  [["--out", "--bigint", "string"], 2, "--out: missing value"],
+  [["--out", "no/such/folder/client.ts"], 2, "--out: cannot write 'no/such/folder/client.ts' (ENOENT)"],
   [["--yaml"], 2, "--yaml"],
   [["--config", "none.yaml"], 1, "none.yaml"],
 ])("%j ends with %i", async (args, code, message) => {

@@ -5,20 +5,19 @@ import { type Command, type Runtime, UsageError } from "./command.ts";
 import { projectOptionsHelp, readOptions } from "./options.ts";
 import { withProject } from "./with-project.ts";
 
-/** A typed client of a project, without serving it; decisions 11. */
 export const client: Command = {
   name: "client",
   summary: "write a typed TypeScript client of a project",
   help: `Usage: eider client [options]
 
 Opens the project as \`check\` does and writes one TypeScript file without dependencies: a typed method for each endpoint,
-for Node, Deno and browsers. Runs no template and opens no port.
+for Node.js, Deno and browsers. Runs no template and opens no port.
 
 Options:
 ${projectOptionsHelp}
-      --out FILE        where to write it (default: standard output)
-      --bigint HOW      BIGINT, HUGEINT and DECIMAL in rows. bigint: whole numbers as bigint, decimals as text (the default);
-                        string: both as text; number: both as number, which has no more than 15 exact digits
+      --out FILE        write to this file (default: standard output)
+      --bigint HOW      BIGINT, HUGEINT and DECIMAL in rows. bigint: integers as bigint, decimals as string (default);
+                        string: both as string; number: both as number, exact up to 15 digits
 
 Example:
   eider client --config project/eider.yaml --out client.ts`,
@@ -26,8 +25,12 @@ Example:
     const { values, rest } = takeValues(args, ["out", "bigint"]);
     const mode = modeOf(values.get("bigint"));
     const { flags: _, ...options } = readOptions(rest, []);
-    return await withProject(options, runtime, async (service) => {
-      await print(await generateClient(service, { bigint: mode }), values.get("out"), runtime);
+    return await withProject(options, runtime, {
+      purpose: "check",
+      async run(service) {
+        await print(await generateClient(service, { bigint: mode }), values.get("out"), runtime);
+        return undefined;
+      },
     });
   },
 };
@@ -41,11 +44,11 @@ async function print(text: string, out: string | undefined, { cwd, stdout }: Run
     await writeClient(out, cwd, text);
   } catch (error) {
     const reason = error instanceof Error && "code" in error ? error.code : error;
-    throw new UsageError(`--out: '${out}' cannot be written (${reason})`);
+    throw new UsageError(`--out: cannot write '${out}' (${reason})`);
   }
 }
 
-/** Options of this command alone that take a value, and the arguments without them. */
+/** The values of options that only this command has, and the other arguments. */
 function takeValues(args: readonly string[], names: readonly string[]) {
   const values = new Map<string, string>();
   const rest: string[] = [];
@@ -58,7 +61,7 @@ function takeValues(args: readonly string[], names: readonly string[]) {
     }
     const value = arg === `--${name}` ? args[++index] : arg.slice(name.length + 3);
     if (value === undefined || value === "" || (arg === `--${name}` && value.startsWith("-"))) {
-      throw new UsageError(`--${name}: a value is missing`);
+      throw new UsageError(`--${name}: missing value`);
     }
     values.set(name, value);
   }
@@ -68,6 +71,7 @@ function takeValues(args: readonly string[], names: readonly string[]) {
 function modeOf(value: string | undefined): NumberMode {
   if (value === undefined) return "bigint";
   const mode = numberModes.find((each) => each === value);
-  if (mode === undefined) throw new UsageError(`--bigint: '${value}' is unknown; there are ${numberModes.join(", ")}`);
+  if (mode === undefined)
+    throw new UsageError(`--bigint: '${value}' is not valid; use one of ${numberModes.join(", ")}`);
   return mode;
 }

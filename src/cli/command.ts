@@ -1,22 +1,22 @@
 import type { CurrentProcess } from "../spool/sweep.ts";
 
-/** What a command sees of the world outside. Only `main.ts` makes one from the real process. */
+/** What a command sees of the process around it. Only `main.ts` builds it from the real one. */
 export interface Runtime {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdout: Output;
   readonly stderr: Output;
-  /** Opened by whoever reads it, and only then. */
+  /** Opened only when a command reads it. */
   stdin(): Input;
   readonly now: () => Date;
   /** The system's folder for temporary files. */
   readonly temporary: string;
   readonly self: CurrentProcess;
-  /** Hears of every SIGTERM and SIGINT. */
+  /** Calls the listener on every SIGTERM and SIGINT. */
   onStop(listener: () => void): void;
-  /** Hears of every SIGHUP. */
+  /** Calls the listener on every SIGHUP. */
   onReload(listener: () => void): void;
-  /** Ends the process now, whatever its threads are busy with. */
+  /** Ends the process now, whatever its threads are doing. */
   kill(): void;
 }
 
@@ -27,18 +27,15 @@ export interface Output {
 
 export interface Input {
   readonly isTerminal: boolean;
-  /**
-   * Pieces as they come. From now on a terminal gives every key, Ctrl-C too, and shows none. To leave the loop is to
-   * close it.
-   */
+  /** Pieces as they come. A terminal delivers every key, even Ctrl-C, and shows none. Leaving the loop closes it. */
   read(): AsyncIterable<Uint8Array>;
-  /** Pieces as they come, of a terminal whole lines. */
+  /** Pieces as they come; from a terminal, whole lines. */
   readPlain(): AsyncIterable<Uint8Array>;
-  /** Whoever reads it comes to its end. */
+  /** Ends the input for its reader. */
   close(): void;
 }
 
-/** done, a problem in the project, wrong usage, could not listen or open; decisions 11. */
+/** Done, a problem in the project, wrong usage, could not listen or open: see docs/command-line.md. */
 export const exitCodes = { done: 0, problem: 1, usage: 2, unavailable: 3 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 

@@ -1,25 +1,23 @@
 import type { Command } from "./command.ts";
 import { projectOptionsHelp, readOptions } from "./options.ts";
-import { serveProject } from "./serve-project.ts";
+import { runServer } from "./run-server.ts";
 
-/** Serves a project for the person who writes it. */
 export const dev: Command = {
   name: "dev",
-  summary: "serve the project while you write it: reloads, shows requests and problems",
+  summary: "serve the project while you edit it: reloads, prints requests and problems",
   help: `Usage: eider dev [options]
 
-Serves the project as \`serve --watch\` does: every change of a file is taken up at once, and one with problems is told with
-the line that is wrong while the project goes on as it was. Each request gets a line: method, path, status, rows, time and
-cache. The page at /docs refreshes itself.
+Serves the project as \`serve --watch\` does: it reloads on every change. On errors, it prints them and serves the previous
+version. Each request gets a line: method, path, status, rows, time and cache. The page at /docs refreshes itself.
 
 Options:
 ${projectOptionsHelp}
-      --strict          security warnings stop the start
+      --strict          treat security warnings as errors
 
 Example:
   eider dev --config project/eider.yaml`,
   run(args, runtime) {
     const { flags, ...options } = readOptions(args, ["strict"]);
-    return serveProject(options, { strict: flags.has("strict"), watch: true, isDev: true }, runtime);
+    return runServer(options, { strict: flags.has("strict"), watch: true, isDev: true }, runtime);
   },
 };

@@ -3,21 +3,21 @@ import { hashPassword as hashOf } from "../auth/password.ts";
 import { errorMessage } from "../error-message.ts";
 import { type Command, exitCodes, type Input, type Runtime, UsageError } from "./command.ts";
 
-/** Makes what stands as `password` of a user; decisions 11. */
 export const hashPassword: Command = {
   name: "hash-password",
-  summary: "read a password, print a hash of it for auth.users",
+  summary: "read a password and print its hash for auth.users",
   help: `Usage: eider hash-password
 
-Reads a password and prints a hash of it, which stands as \`password\` of a user in \`auth.users\`. On a terminal it asks
-twice and shows nothing of what is typed. From a pipe it reads the first line.
+Reads a password and prints its hash: use it as \`password\` of a user in \`auth.users\`. On a terminal it prompts twice
+and does not echo the password. From a pipe it reads the first line.
 
 Example:
   eider hash-password
   printf '%s\\n' "$PASSWORD" | eider hash-password`,
   async run(args, runtime) {
-    // What was written may be a password: it is not said again.
-    if (args.length > 0) throw new UsageError("hash-password takes no arguments: it reads the password itself");
+    // The argument may be a password, so it is not repeated.
+    if (args.length > 0)
+      throw new UsageError("hash-password takes no arguments; it reads the password from standard input");
     const password = await readPassword(runtime);
     if (password === undefined) return exitCodes.usage;
     runtime.stdout.write(`${await hashOf(password)}\n`);
@@ -25,7 +25,7 @@ Example:
   },
 };
 
-/** Nothing when the person at the terminal thought better of it. */
+/** Undefined when the user cancels. */
 async function readPassword({ stdin, stderr }: Runtime): Promise<string | undefined> {
   const input = stdin();
   const lines = readLines(input);
@@ -40,33 +40,33 @@ async function readPassword({ stdin, stderr }: Runtime): Promise<string | undefi
     const first = await ask("Password: ");
     if (first === undefined) return undefined;
     const password = usable(first);
-    const again = await ask("The same again: ");
+    const again = await ask("Repeat password: ");
     if (again === undefined) return undefined;
-    if (password !== decodeUtf8(again)) throw new UsageError("these were two different passwords");
+    if (password !== decodeUtf8(again)) throw new UsageError("the passwords do not match");
     return password;
   } finally {
     await lines.close();
   }
 }
 
-/** What a client could send: anything else would be a hash that nobody ever matches. */
+/** Rejects a password that no client could send: its hash would never match. */
 function usable(line: Uint8Array | undefined): string {
   if (line === undefined || line.length === 0) throw new UsageError("the password is empty");
   const password = decodeUtf8(line);
   if (password === undefined) throw new UsageError("the password is not UTF-8");
   if (hasControlCharacters(password)) {
-    throw new UsageError("the password has control characters in it, which HTTP Basic cannot send");
+    throw new UsageError("the password contains control characters, which HTTP Basic cannot send");
   }
   return password;
 }
 
 interface Lines {
-  /** The next line without its end. Nothing when a terminal says that there is none. */
+  /** The next line without its end. Undefined when the user cancels. */
   next(): Promise<Uint8Array | undefined>;
   close(): Promise<void>;
 }
 
-/** More than a client could send. */
+/** Longer than a client could send. */
 const MAX_BYTES = 8 * 1024;
 const [CTRL_C, CTRL_D, BACKSPACE, LINE_FEED, RETURN, CTRL_U, DELETE] = [3, 4, 8, 10, 13, 21, 127];
 
@@ -79,7 +79,7 @@ function readLines(input: Input): Lines {
     while (at >= piece.length) {
       const { done, value } = await pieces.next().catch((error: unknown) => {
         const reason = errorMessage(error);
-        throw new UsageError(`standard input cannot be read: ${reason}`);
+        throw new UsageError(`cannot read standard input: ${reason}`);
       });
       if (done === true) return undefined;
       piece = value;
@@ -96,7 +96,7 @@ function readLines(input: Input): Lines {
     return Uint8Array.from(line.at(-1) === RETURN ? line.slice(0, -1) : line);
   }
 
-  /** A terminal that shows nothing does no editing either. */
+  /** Without echo, a terminal does no editing either. */
   async function lineOfTerminal(): Promise<Uint8Array | undefined> {
     let line: number[] = [];
     for (;;) {
@@ -135,7 +135,7 @@ function append(line: number[], byte: number): void {
   line.push(byte);
 }
 
-/** A character of UTF-8 is one byte that says so and those that go on with it. */
+/** A character of UTF-8 is a first byte and its continuation bytes. */
 function withoutLastCharacter(line: readonly number[]): number[] {
   return line.slice(
     0,

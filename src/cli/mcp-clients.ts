@@ -1,17 +1,17 @@
-/** How a client reaches the service: it starts the program, or it asks at an address. */
+/** How a client reaches the service: it starts the program, or connects to a URL. */
 export type Reach =
   | { readonly kind: "program"; readonly command: string; readonly args: readonly string[] }
-  /** `scheme` is what the header `Authorization` begins with, where the client must bring one. */
+  /** `scheme` is the scheme of the `Authorization` header, when the client must send one. */
   | { readonly kind: "address"; readonly url: string; readonly scheme: "Basic" | "Bearer" | undefined };
 
-/** The variable of the environment from which clients take what follows the scheme. */
+/** The environment variable from which clients take the credentials. */
 export const TOKEN_VARIABLE = "EIDER_TOKEN";
 
-/** A program that talks to MCP servers, and what it wants to be told. */
+/** An MCP client, and its configuration. */
 export interface McpClient {
   readonly name: string;
   readonly title: string;
-  /** Where the text belongs. */
+  /** Where the configuration belongs. */
   readonly place: string;
   text(server: string, reach: Reach): string;
 }
@@ -28,7 +28,7 @@ export const mcpClients: readonly McpClient[] = [
   {
     name: "claude-code",
     title: "Claude Code",
-    place: ".mcp.json in the folder of your work",
+    place: ".mcp.json in your project folder",
     text: (server, reach) =>
       json({
         mcpServers: {
@@ -39,10 +39,10 @@ export const mcpClients: readonly McpClient[] = [
   {
     name: "vscode",
     title: "VS Code",
-    place: ".vscode/mcp.json in the folder of your work",
+    place: ".vscode/mcp.json in your project folder",
     text: (server, reach) =>
       json({
-        // It asks its user, and keeps the answer in its own safe.
+        // VS Code prompts its user and stores the token.
         ...(needsToken(reach) ? { inputs: [TOKEN_INPUT] } : {}),
         servers: {
           [server]:
@@ -55,7 +55,7 @@ export const mcpClients: readonly McpClient[] = [
   {
     name: "cursor",
     title: "Cursor",
-    place: ".cursor/mcp.json in the folder of your work",
+    place: ".cursor/mcp.json in your project folder",
     text: (server, reach) =>
       json({
         mcpServers: {
@@ -99,7 +99,7 @@ function address({ url, scheme }: Address, more: object, token = `\${${TOKEN_VAR
 
 const HEADER_VARIABLE = "EIDER_AUTHORIZATION";
 
-/** For a client that starts programs only: one that asks at an address in its name. It takes no blank within an argument. */
+/** For a client that only starts programs: a bridge to the URL. It accepts no space within an argument. */
 function remote({ url, scheme }: Address) {
   const args = ["-y", "mcp-remote", url];
   if (scheme === undefined) return { command: "npx", args };
@@ -118,7 +118,7 @@ function json(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
-/** For a shell. */
+/** Quotes an argument for a shell. */
 function quoted(text: string): string {
   return /^[\w./:@=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,38 +1,33 @@
 import { resolve } from "node:path";
 import { anonymous, type Identity, identityOf, splitNames } from "../auth/identity.ts";
-import { auditObserver } from "../calls/audit-observer.ts";
 import { loadProject } from "../config/load-project.ts";
-import { defaultMcpSettings, type McpSettings } from "../config/mcp-config.ts";
-import { hasErrors, oneLine } from "../config/problem.ts";
-import type { MainConfig } from "../config/project.ts";
+import { defaultMcpSettings } from "../config/mcp-config.ts";
+import type { MainConfig, Project } from "../config/project.ts";
 import type { Report } from "../events.ts";
 import { openLogger } from "../log/logger.ts";
-import { printable } from "../printable.ts";
-import { openService, type Service } from "../service/service.ts";
-import { openMcpSurface } from "../serving/mcp-surface.ts";
-import { openObservability } from "../serving/observability.ts";
+import type { Service } from "../service/service.ts";
+import { serveStdio } from "../serving/serve-stdio.ts";
 import { addressAt } from "./address-at.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime, UsageError } from "./command.ts";
 import { type McpClient, mcpClients, type Reach, TOKEN_VARIABLE } from "./mcp-clients.ts";
-import { openAuditOf } from "./open-audit.ts";
 import { type ProjectOptions, projectOptionsHelp, readOptionsAndNames } from "./options.ts";
 import { printProblems } from "./print-problems.ts";
+import { withProject } from "./with-project.ts";
 
-/** Offers a project to the agent that has started us. Spec 4.6. */
 export const mcp: Command = {
   name: "mcp",
-  summary: "offer the project to an AI agent over stdio",
+  summary: "serve the project to an AI agent over stdio",
   help: `Usage: eider mcp [options]
 
-Speaks MCP over standard input and output, one message on each line, until the input ends. Problems and the log go to
-standard error. Whoever starts it needs no password; EIDER_MCP_USERNAME, EIDER_MCP_ROLES (joined by commas) and
-EIDER_MCP_EMAIL say who that is, for templates that read auth.*.
+Serves MCP over standard input and output, one message per line, until the input ends. Problems and the log go to
+standard error. The stdio transport has no authentication; EIDER_MCP_USERNAME, EIDER_MCP_ROLES (comma-separated) and
+EIDER_MCP_EMAIL set the identity for templates that read auth.*.
 
 Options:
 ${projectOptionsHelp}
-      --stdio           the same: there is no other way
-      --print-config    print what a client is configured with: ${mcpClients.map(({ name }) => name).join(", ")}
-      --http            with --print-config: for a service that runs and listens on mcp.port
+      --stdio           use stdio (default)
+      --print-config    print the configuration of a client: ${mcpClients.map(({ name }) => name).join(", ")}
+      --http            with --print-config: connect to a running service on mcp.port
 
 Example:
   eider mcp --config project/eider.yaml
@@ -42,9 +37,13 @@ Example:
     if (flags.has("print-config")) {
       return await printConfig(clientNamed(positionals), { options, isHttp: flags.has("http") }, runtime);
     }
-    if (positionals.length > 0) throw new UsageError(`mcp takes no names, found '${positionals[0]}'`);
-    if (flags.has("http")) throw new UsageError("--http goes with --print-config");
-    return await serveStdio(options, runtime);
+    if (positionals.length > 0) throw new UsageError(`mcp takes no names; found '${positionals[0]}'`);
+    if (flags.has("http")) throw new UsageError("--http is only valid with --print-config");
+    return await withProject(options, runtime, {
+      purpose: "serve",
+      reportOf: (project) => logOf(project, runtime),
+      run: (service, report) => converse(service, report, runtime),
+    });
   },
 };
 
@@ -53,7 +52,7 @@ function clientNamed(names: readonly string[]): McpClient {
   const known = mcpClients.map((client) => client.name).join(", ");
   if (name === undefined || others.length > 0) throw new UsageError(`--print-config takes one of ${known}`);
   const client = mcpClients.find((each) => each.name === name);
-  if (client === undefined) throw new UsageError(`--print-config: '${name}' is unknown; there are ${known}`);
+  if (client === undefined) throw new UsageError(`--print-config: '${name}' is not valid; use one of ${known}`);
   return client;
 }
 
@@ -75,7 +74,7 @@ async function printConfig(
   }
   const { main } = project;
   if (isHttp && main.mcp === undefined) {
-    runtime.stderr.write("the project has no mcp block, so nothing listens; add 'mcp: {enabled: true}'\n");
+    runtime.stderr.write("the project has no mcp block, so no port serves MCP; add 'mcp: {enabled: true}'\n");
     return exitCodes.problem;
   }
   const reach: Reach = isHttp
@@ -87,7 +86,7 @@ async function printConfig(
   return exitCodes.done;
 }
 
-/** By which clients find it. */
+/** The URL for clients. */
 function addressOf({ mcp: settings = defaultMcpSettings, http, access }: MainConfig): string {
   const { publicUrl, port } = settings;
   if (publicUrl !== undefined) return publicUrl.endsWith("/mcp") ? publicUrl : `${publicUrl}/mcp`;
@@ -95,7 +94,7 @@ function addressOf({ mcp: settings = defaultMcpSettings, http, access }: MainCon
   return `${addressAt({ host, port, isSecure: access.https?.tls !== undefined }, "127.0.0.1")}/mcp`;
 }
 
-/** What clients must bring of themselves; with an identity provider they find out where to get it. */
+/** The scheme of the credentials that clients must be configured with. With an identity provider, clients get a token themselves. */
 function schemeOf({ mcp: settings }: MainConfig): "Basic" | "Bearer" | undefined {
   switch (settings?.auth?.policy.kind) {
     case "basic":
@@ -110,66 +109,32 @@ function schemeOf({ mcp: settings }: MainConfig): "Basic" | "Bearer" | undefined
 
 function tokenHint(scheme: "Basic" | "Bearer"): string {
   const what = scheme === "Bearer" ? "the token" : "user:password in base64";
-  return `mcp.auth asks for credentials: ${TOKEN_VARIABLE}, or whatever stands in its place, is ${what}`;
+  return `mcp.auth requires credentials: set ${TOKEN_VARIABLE}, or its placeholder, to ${what}`;
 }
 
-async function serveStdio({ config: file, ...overrides }: ProjectOptions, runtime: Runtime): Promise<ExitCode> {
-  const { temporary, self, env, stderr, now } = runtime;
-  const loaded = await loadProject({ file, cwd: runtime.cwd, env, overrides });
-  printProblems(loaded.problems, stderr);
-  if (loaded.project === undefined) return exitCodes.problem;
-  const { log } = loaded.project.main;
+/** The log goes to standard error, because standard output belongs to the protocol. */
+function logOf({ main: { log } }: Project, { stderr, now }: Runtime): Report {
   const format = log.format ?? (stderr.isTerminal ? "pretty" : "json");
-  const { report } = openLogger({ level: log.level, format, write: (line) => stderr.write(line), now });
-  const { service, problems, unreachable } = await openService(loaded.project, {
-    report,
-    connect: true,
-    temporary,
-    self,
-    env,
-  });
-  printProblems(problems, stderr);
-  if (service === undefined || hasErrors(problems)) {
-    if (unreachable !== undefined) stderr.write(`${printable(oneLine(unreachable))}\n`);
-    return hasErrors(problems) ? exitCodes.problem : exitCodes.unavailable;
-  }
-  try {
-    return await converse(service, report, runtime);
-  } finally {
-    await service.close();
-  }
+  return openLogger({ level: log.level, format, write: (line) => stderr.write(line), now }).report;
 }
 
 async function converse(service: Service, report: Report, runtime: Runtime): Promise<ExitCode> {
-  const { main } = service.project;
-  const audit = await openAuditOf(main, report, { ...runtime, stdout: runtime.stderr });
-  if (audit === "failed") return exitCodes.problem;
-  // Nobody shows credentials here; an endpoint with an auth block of its own needs to know who it is all the same.
-  const settings: McpSettings = { ...(main.mcp ?? defaultMcpSettings), auth: undefined };
-  const observation = await openObservability(service, { report, now: runtime.now, isDev: false });
-  // Nobody asks for the health of a program that serves one client.
-  observation.surface.drain();
-  const observers = [...(audit === undefined ? [] : [auditObserver(audit)]), ...observation.observers];
-  const { server } = await openMcpSurface(service, { settings, observers, report, now: runtime.now });
-  service.caches.start();
-  const input = runtime.stdin();
-  runtime.onStop(() => {
-    server.drain();
-    server.cancelAll();
-    input.close();
+  const { stdout, stderr, env } = runtime;
+  const problem = await serveStdio(service, {
+    report,
+    now: runtime.now,
+    identity: identityFrom(env),
+    input: runtime.stdin(),
+    write: (line) => stdout.write(line),
+    audit: (line) => stderr.write(line),
+    onStop: runtime.onStop,
   });
-  await server.serveStdio({
-    input: input.readPlain(),
-    write: (line) => runtime.stdout.write(line),
-    identity: identityFrom(runtime.env),
-  });
-  server.close();
-  await observation.close();
-  await audit?.close();
-  return exitCodes.done;
+  if (problem === undefined) return exitCodes.done;
+  printProblems([problem], stderr);
+  return exitCodes.problem;
 }
 
-/** Who has started us, as far as the environment says. */
+/** The identity of the client that started this program, from the environment. */
 function identityFrom(env: Runtime["env"]): Identity {
   const { EIDER_MCP_USERNAME: username, EIDER_MCP_ROLES: roles, EIDER_MCP_EMAIL: email } = env;
   if (username === undefined || username === "") return anonymous;

@@ -3,7 +3,7 @@ import { type LogLevel, logLevels } from "../config/schema/main.ts";
 import { errorMessage } from "../error-message.ts";
 import { UsageError } from "./command.ts";
 
-/** Options of every command that loads a project; decisions 11. */
+/** Options of every command that loads a project. */
 export interface ProjectOptions {
   readonly config: string | undefined;
   readonly port: number | undefined;
@@ -12,13 +12,13 @@ export interface ProjectOptions {
   readonly logFormat: "pretty" | "json" | undefined;
 }
 
-export const projectOptionsHelp = `  -c, --config FILE     main file (default: eider.yaml, then flapi.yaml, in the working directory)
+export const projectOptionsHelp = `  -c, --config FILE     configuration file (default: eider.yaml, then flapi.yaml, in the working directory)
   -p, --port N          port of the REST listener
       --host ADDRESS    address of the REST listener
       --log-level LEVEL ${logLevels.join(", ")}
       --log-format F    pretty or json`;
 
-/** Parses the arguments of a command; `flags` are its own switches. */
+/** Parses the arguments of a command; `flags` are its own flags. */
 export function readOptions<Flag extends string>(
   args: readonly string[],
   flags: readonly Flag[],
@@ -27,7 +27,7 @@ export function readOptions<Flag extends string>(
   return options;
 }
 
-/** The same for a command that takes names beside its options. */
+/** The same for a command that also takes names. */
 export function readOptionsAndNames<Flag extends string>(
   args: readonly string[],
   flags: readonly Flag[],
@@ -60,7 +60,7 @@ function parse(
         host: { type: "string" },
         "log-level": { type: "string" },
         "log-format": { type: "string" },
-        // The relative's flag: there is no telemetry to switch off.
+        // A flag of flAPI: there is no telemetry to turn off.
         "no-telemetry": { type: "boolean" },
         ...Object.fromEntries(flags.map((flag) => [flag, { type: "boolean" as const }])),
       },
@@ -78,12 +78,12 @@ function text(value: unknown): string | undefined {
 function portOf(value: string | undefined): number | undefined {
   if (value === undefined) return undefined;
   if (/^\d{1,5}$/.test(value) && Number(value) <= 65_535) return Number(value);
-  throw new UsageError(`--port: '${value}' is no port; a number from 0 to 65535 is (0 takes any free one)`);
+  throw new UsageError(`--port: '${value}' is not a port; use 0 to 65535 (0 picks a free port)`);
 }
 
 function oneOf<T extends string>(name: string, value: string | undefined, allowed: readonly T[]): T | undefined {
   if (value === undefined) return undefined;
   const found = allowed.find((each) => each === value);
-  if (found === undefined) throw new UsageError(`--${name}: '${value}' is unknown; there are ${allowed.join(", ")}`);
+  if (found === undefined) throw new UsageError(`--${name}: '${value}' is not valid; use one of ${allowed.join(", ")}`);
   return found;
 }

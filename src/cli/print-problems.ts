@@ -9,12 +9,12 @@ const YELLOW = "\u001b[33m";
 const DIM = "\u001b[2m";
 const RESET = "\u001b[0m";
 
-/** Every problem on its own line: in order of file and line, in colour on a terminal. */
+/** Prints each problem on a line, ordered by file and line, in colour on a terminal. */
 export function printProblems(problems: readonly Problem[], output: Output): void {
   for (const problem of inOrder(problems)) output.write(`${lineOf(problem, output)}\n`);
 }
 
-/** The same, and on a terminal the line of the file with a mark below the place. */
+/** The same; on a terminal also the source line, with a mark below the column. */
 export function printProblemsInSource(problems: readonly Problem[], output: Output, cwd: string): void {
   if (!output.isTerminal) {
     printProblems(problems, output);
@@ -41,7 +41,7 @@ function colourOf({ severity }: Problem): string {
 
 const LONGEST_EXCERPT = 160;
 
-/** A line of a file and a mark below one of its characters. */
+/** A source line and a mark below a column. */
 export function excerptOf(
   text: string,
   { line, column }: Location,
@@ -49,15 +49,8 @@ export function excerptOf(
   const source = text.split(/\r?\n/)[line - 1];
   if (source === undefined || source.trim() === "" || column > LONGEST_EXCERPT) return undefined;
   const number = `${line} | `;
-  // A tab stays a tab in both lines, so that the mark stands where it should.
+  // Tabs stay tabs in both lines, so that the mark is below its column.
   const before = printableLines(source.slice(0, column - 1)).replace(/[^\t]/g, " ");
   const shown = printableLines(source.slice(0, LONGEST_EXCERPT));
   return { line: `  ${number}${shown}`, mark: `  ${" ".repeat(number.length)}${before}^` };
-}
-
-/** With --strict what is unsafe is wrong. */
-export function strictly(problems: readonly Problem[], strict: boolean): readonly Problem[] {
-  return strict
-    ? problems.map((problem) => (problem.security === true ? { ...problem, severity: "error" } : problem))
-    : problems;
 }

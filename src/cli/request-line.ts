@@ -8,13 +8,13 @@ const RED = "\u001b[31m";
 const DIM = "\u001b[2m";
 const RESET = "\u001b[0m";
 
-/** Files of the page and its stream of changes are nobody's call. */
+/** Requests of the page at /docs itself are not shown. */
 const ASIDE = /^\/docs\/(?:assets\/|events$)/;
 const LONGEST_PATH = 120;
 
 /**
- * One line for a request, as `eider dev` shows it: method, route, status, rows, time, cache. Undefined: not worth one. It
- * holds no value of the request; only where no endpoint was found is the path shown as it came, without its query.
+ * The line that `eider dev` prints for a request: method, route, status, rows, time, cache; undefined for the page itself.
+ * Without values: only a request without an endpoint shows its path, without the query.
  */
 export function requestLine(
   { method, path: requested, status, ms, call }: FinishedRequest,

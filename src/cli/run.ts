@@ -19,7 +19,7 @@ export async function runCommandLine(args: readonly string[], runtime: Runtime):
   try {
     if (named !== undefined) return await runCommand(named, rest, runtime);
     if (first !== undefined && !first.startsWith("-")) throw new UsageError(unknownCommand(first));
-    // The relative's way of saying `check`.
+    // flAPI's flag for `check`.
     const checks = args.includes("--validate-config");
     const others = args.filter((arg) => arg !== "--validate-config");
     return await runCommand(commandNamed(checks ? "check" : "serve"), others, runtime);

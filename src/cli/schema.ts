@@ -3,14 +3,13 @@ import { type Command, exitCodes, UsageError } from "./command.ts";
 
 const schemas = { main: mainJsonSchema, endpoint: endpointJsonSchema } as const;
 
-/** JSON Schema of the YAML files, for editors. */
 export const schema: Command = {
   name: "schema",
   summary: "print the JSON Schema of the YAML files, for editors",
   help: `Usage: eider schema [main | endpoint]
 
-Prints the JSON Schema of the main file, or of endpoint files: what an editor needs to complete keys, to show what they mean
-and to mark mistakes. Without a name it is that of endpoint files. Name the file in the first line of a YAML file:
+Prints the JSON Schema of the configuration file (main) or of endpoint files (default). Editors use it to complete and
+explain keys and to mark mistakes. Save it, and name it in the first line of a YAML file:
 
   # yaml-language-server: $schema=./endpoint.schema.json
 

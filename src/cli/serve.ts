@@ -1,25 +1,24 @@
 import type { Command } from "./command.ts";
 import { projectOptionsHelp, readOptions } from "./options.ts";
-import { serveProject } from "./serve-project.ts";
+import { runServer } from "./run-server.ts";
 
-/** Serves a project until it is told to stop. */
 export const serve: Command = {
   name: "serve",
-  summary: "serve the project (this is what `eider` alone does)",
+  summary: "serve the project (default)",
   help: `Usage: eider serve [options]
 
-Serves the endpoints of a project, and prints one line per listener when it is ready. SIGHUP reads the project again; what
-is in memory stays unless \`duckdb\` or \`connections\` changed.
+Serves the endpoints of a project, and prints one line per listener when it is ready. SIGHUP reloads the project; data in
+memory stays unless \`duckdb\` or \`connections\` changed.
 
 Options:
 ${projectOptionsHelp}
-      --strict          security warnings stop the start
-      --watch           read the project again whenever one of its files changes
+      --strict          treat security warnings as errors
+      --watch           reload whenever a file of the project changes
 
 Example:
   eider serve --config project/eider.yaml --port 8080`,
   run(args, runtime) {
     const { flags, ...options } = readOptions(args, ["strict", "watch"]);
-    return serveProject(options, { strict: flags.has("strict"), watch: flags.has("watch"), isDev: false }, runtime);
+    return runServer(options, { strict: flags.has("strict"), watch: flags.has("watch"), isDev: false }, runtime);
   },
 };

@@ -1,31 +1,42 @@
 import { loadProject } from "../config/load-project.ts";
 import { hasErrors, oneLine } from "../config/problem.ts";
+import type { Project } from "../config/project.ts";
+import type { Report } from "../events.ts";
 import { printable } from "../printable.ts";
-import { openService, type Service } from "../service/service.ts";
+import { type OpenOptions, openService, type Service } from "../service/service.ts";
 import { type ExitCode, exitCodes, type Runtime } from "./command.ts";
 import type { ProjectOptions } from "./options.ts";
 import { printProblems } from "./print-problems.ts";
 
-/** Opens a project as `check` does, for whoever wants to describe it, and closes it. What is wrong is printed. */
+export interface ProjectWork {
+  readonly purpose: OpenOptions["purpose"];
+  /** Logs events; absent: nothing is logged. */
+  readonly reportOf?: (project: Project) => Report;
+  /** What is done with the open project. Nothing returned means that it is done. */
+  run(service: Service, report: Report): Promise<ExitCode | undefined>;
+}
+
+/** Loads a project, opens it, works with it and closes it. Prints every problem. */
 export async function withProject(
   { config: file, ...overrides }: ProjectOptions,
   runtime: Runtime,
-  describe: (service: Service) => Promise<void>,
+  { purpose, reportOf, run }: ProjectWork,
 ): Promise<ExitCode> {
   const { cwd, env, temporary, self, stderr } = runtime;
-  const loaded = await loadProject({ file, cwd, env, overrides });
-  printProblems(loaded.problems, stderr);
-  if (loaded.project === undefined) return exitCodes.problem;
-  const trial = { report: () => {}, connect: true, temporary, self, env, isTrial: true };
-  const { service, problems, unreachable } = await openService(loaded.project, trial);
+  const { project, problems: found } = await loadProject({ file, cwd, env, overrides });
+  printProblems(found, stderr);
+  if (project === undefined) return exitCodes.problem;
+  const report = reportOf?.(project) ?? (() => {});
+  const opened = await openService(project, { report, connect: true, temporary, self, env, purpose });
+  const { service, problems, unreachable = "the project could not be opened" } = opened;
   printProblems(problems, stderr);
+  if (hasErrors(problems)) return exitCodes.problem;
   if (service === undefined) {
-    if (unreachable !== undefined) stderr.write(`${printable(oneLine(unreachable))}\n`);
-    return hasErrors(problems) ? exitCodes.problem : exitCodes.unavailable;
+    stderr.write(`${printable(oneLine(unreachable))}\n`);
+    return exitCodes.unavailable;
   }
   try {
-    await describe(service);
-    return exitCodes.done;
+    return (await run(service, report)) ?? exitCodes.done;
   } finally {
     await service.close();
   }

@@ -4,13 +4,13 @@ import type { JsonObject } from "./json.ts";
 import type { RowShape, ShapedColumn } from "./row-shape.ts";
 import { sqlTypeName } from "./sql-type-name.ts";
 
-/** Where what needs many words is kept. */
+/** Shared schemas with a description. */
 export type SharedSchemas = Pick<Components, "schema">;
 
-/** The rows of an endpoint as JSON shows them. NULL may stand anywhere. decisions.md 5. */
+/** The schema of an endpoint's rows in JSON. Every value may be null. */
 export function rowSchema(shape: RowShape, components: SharedSchemas): JsonObject {
   if (shape.kind !== "known") {
-    return { type: "object", description: "Its columns are not known until the query runs." };
+    return { type: "object", description: "Its columns are unknown until the query runs." };
   }
   const required = shape.columns.filter(({ isAlwaysThere }) => isAlwaysThere).map(({ name }) => name);
   return {
@@ -23,7 +23,7 @@ export function rowSchema(shape: RowShape, components: SharedSchemas): JsonObjec
 function shapedSchema({ types, isAlwaysThere }: ShapedColumn, components: SharedSchemas): JsonObject {
   const [first, ...others] = types;
   const sqlType = { "x-sql-type": types.map(sqlTypeName).join(" or ") };
-  const note = isAlwaysThere ? {} : { description: "The parameters decide whether it is there." };
+  const note = isAlwaysThere ? {} : { description: "Present depending on the parameters." };
   const schema =
     others.length === 0
       ? columnSchema(first, components)
@@ -31,7 +31,7 @@ function shapedSchema({ types, isAlwaysThere }: ShapedColumn, components: Shared
   return { ...schema, ...sqlType, ...note };
 }
 
-/** A value of a type as JSON shows it. What needs many words is written once and referred to. */
+/** The schema of a value in JSON. Schemas with a description are shared components. */
 function columnSchema(type: ColumnType, components: SharedSchemas): JsonObject {
   switch (type.kind) {
     case "null":
@@ -83,7 +83,7 @@ type Of<Kind extends ColumnType["kind"]> = Extract<ColumnType, { kind: Kind }>;
 function integerSchema({ bits, signed }: Of<"integer">): JsonObject {
   const type = ["integer", "null"];
   const least = signed ? {} : { minimum: 0 };
-  if (bits === 128) return { type, ...least, description: "Up to 39 digits, all of them exact." };
+  if (bits === 128) return { type, ...least, description: "Up to 39 digits, all exact." };
   if (bits === 64) return { type, format: signed ? "int64" : "uint64", ...least };
   return { type, format: bits === 32 && !signed ? "int64" : "int32", ...least };
 }
@@ -102,7 +102,7 @@ function structSchema(fields: readonly Column[], components: SharedSchemas): Jso
   return { type: ["object", "null"], required: Object.keys(properties), properties };
 }
 
-/** Fields without a name share one, and of those JSON readers see the last. */
+/** Columns with the same name: JSON readers see the last, of an unknown type. */
 function propertiesOf(entries: readonly (readonly [name: string, schema: JsonObject])[]): JsonObject {
   const names = entries.map(([name]) => name);
   // Not by assignment: a column may be called `__proto__`.
@@ -135,7 +135,7 @@ function nameOfShared(type: Shared): string {
 }
 
 const FAR =
-  "`infinity` and `-infinity` are infinite ones; years before 1 and after 9999 have a sign (`-0043-03-15`, `+10000-01-01`).";
+  "May be `infinity` or `-infinity`; years before 1 and after 9999 have a sign (`-0043-03-15`, `+10000-01-01`).";
 
 function sharedSchema(type: Shared): JsonObject {
   const text = ["string", "null"];
@@ -144,19 +144,19 @@ function sharedSchema(type: Shared): JsonObject {
       return {
         type: ["number", "null"],
         format: "decimal",
-        description: "A DECIMAL with all its digits. A reader that makes a double of it may lose the last ones.",
+        description: "A DECIMAL with all its digits. Parsing it as a double may lose the last ones.",
       };
     case "bignum":
-      return { type: ["integer", "null"], description: "Any number of digits, all of them exact." };
+      return { type: ["integer", "null"], description: "Any number of digits, all exact." };
     case "geometry":
-      return { type: text, description: "Well-known text, `POINT (1 2)`." };
+      return { type: text, description: "Well-known text: `POINT (1 2)`." };
     case "date":
       return { type: text, format: "date", description: `\`YYYY-MM-DD\`. ${FAR}` };
     case "time":
       return {
         type: text,
         pattern: "^[0-2][0-9]:[0-5][0-9]:[0-5][0-9](\\.[0-9]{3,9})?$",
-        description: "A time of day, `HH:MM:SS`, with a fraction where it is not zero.",
+        description: "A time of day, `HH:MM:SS`, with a fraction unless it is zero.",
       };
     case "timetz":
       return {
@@ -169,7 +169,7 @@ function sharedSchema(type: Shared): JsonObject {
         ? { type: text, format: "date-time", description: `A moment, in UTC. ${FAR}` }
         : {
             type: text,
-            description: `\`YYYY-MM-DDTHH:MM:SS\` without a time zone, with a fraction where it is not zero. ${FAR}`,
+            description: `\`YYYY-MM-DDTHH:MM:SS\` without a time zone, with a fraction unless it is zero. ${FAR}`,
           };
     case "interval":
       return {

@@ -3,9 +3,9 @@ import type { JsonObject } from "./json.ts";
 const SECTIONS = ["schemas", "parameters", "headers", "responses", "securitySchemes"] as const;
 type Section = (typeof SECTIONS)[number];
 
-/** What operations share: each part is written once, and only where somebody refers to it. */
+/** Components that operations refer to. Each is added on first use. */
 export interface Components {
-  /** A reference to the schema of this name; `make` is asked for it the first time. */
+  /** A reference to the schema of this name; `make` is called the first time. */
   schema(name: string, make: () => JsonObject): JsonObject;
   parameter(name: string, make: () => JsonObject): JsonObject;
   header(name: string, make: () => JsonObject): JsonObject;

@@ -12,7 +12,7 @@ import { haveSameColumns } from "./same-columns.ts";
 
 const DESCRIBED_AT_ONCE = 4;
 
-/** What each endpoint answers with, as its prepared template tells. Runs nothing of a template. */
+/** The rows of each endpoint, from its prepared template. Runs no template. */
 export async function describeEndpoints(
   endpoints: readonly Endpoint[],
   engine: Engine,
@@ -69,7 +69,7 @@ function openWays(described: DescribeInput) {
         return;
       }
       differ = true;
-      // A way that the database refuses never answers with rows. One that it takes may answer with any.
+      // A variant that the database rejects never returns rows; the columns of one that it accepts are unknown.
       const problem = await engine.plan(statements);
       isUnknown = problem === undefined || problem.kind === "other";
     },
@@ -78,7 +78,7 @@ function openWays(described: DescribeInput) {
   };
 }
 
-/** Whether a rendering that was looked at tells the columns of another. */
+/** Whether one rendering has the columns of another that is known. */
 function isKnownBy(
   before: readonly Statement[],
   statements: readonly Statement[],
@@ -102,7 +102,7 @@ function lookupOf({ cache }: Endpoint, sample: Sample): Lookup {
     ref.scope === "cache" && ref.name === "table" ? { text: table, type: "VARCHAR", value: table } : lookup(ref);
 }
 
-/** Undefined when it cannot be known; none when there are no rows. */
+/** Undefined when unknown; empty when there are no rows. */
 async function columnsOf(
   statements: readonly Statement[],
   { endpoint, engine }: DescribeInput,
@@ -112,7 +112,7 @@ async function columnsOf(
     statements.map(({ sql }) => sql),
     engine.dialect,
   );
-  // The rows of the last RETURNING, or else those of a query at the end. decisions.md 6.
+  // The rows of the last RETURNING, or else those of a query at the end.
   for (let count = statements.length; count > 0; count--) {
     if (effects[count - 1]?.kind !== "changes") continue;
     const columns = await engine.describe(statements.slice(0, count));

@@ -9,7 +9,7 @@ import type { JsonObject } from "./json.ts";
 export interface FailureContext {
   readonly components: Components;
   readonly maxBodyBytes: number;
-  /** HTTPS is demanded of a listener that does not speak it itself. */
+  /** HTTPS is required, and a proxy terminates it. */
   readonly refusesPlainHttp: boolean;
 }
 
@@ -187,14 +187,14 @@ function raisedBy({ source }: Endpoint): readonly string[] {
   return [...new Set([...statuses, ...others])].sort();
 }
 
-/** A status that the template raises may be one that the service has as well. */
+/** Eider may return a status that the template raises as well. */
 function withRaised(kinds: readonly FailureKind[], raised: readonly string[]): readonly FailureKind[] {
   const own = kinds.map((kind): FailureKind => {
     if (!raised.includes(kind.status)) return kind;
     return {
       ...kind,
       name: `${kind.name}OrRefused`,
-      description: `${kind.description} Or the query refused.`,
+      description: `${kind.description} Or the query rejected the request.`,
       shape: kind.shape === "fields" ? "either" : kind.shape,
       headers: [],
     };
@@ -205,7 +205,7 @@ function withRaised(kinds: readonly FailureKind[], raised: readonly string[]): r
       (status): FailureKind => ({
         status,
         name: `Refused${status}`,
-        description: "The query refused, and says why.",
+        description: "The query rejected the request; the body says why.",
         shape: "message",
       }),
     );

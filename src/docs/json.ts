@@ -3,12 +3,12 @@ export interface JsonObject {
   readonly [key: string]: unknown;
 }
 
-/** Without what is not set, so that neither JSON nor YAML shows it. */
+/** Without undefined values, which YAML would show. */
 export function withoutUnset(entries: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined));
 }
 
-/** Sentences and paragraphs that are there, one after the other. */
+/** Joins the parts that are present. */
 export function joined(parts: readonly (string | undefined)[], separator: string): string | undefined {
   const said = parts.filter((part) => part !== undefined && part !== "");
   return said.length === 0 ? undefined : said.join(separator);

@@ -3,7 +3,7 @@ import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { RateLimitPolicy } from "../rate-limit/policy.ts";
 import { type JsonObject, withoutUnset } from "./json.ts";
 
-/** What OpenAPI has no words for: sentences for people, and extensions for programs. */
+/** What OpenAPI cannot express: sentences for the description, and extensions. */
 export interface Notes {
   readonly sentences: readonly string[];
   readonly extensions: JsonObject;
@@ -19,9 +19,9 @@ export function notesOf({ rateLimit, cache }: Pick<Endpoint, "rateLimit" | "cach
 }
 
 const COUNTED: Readonly<Record<RateLimitPolicy["key"], string>> = {
-  ip: "for each address",
-  user: "for each user",
-  "user-or-ip": "for each user, or address where there is none",
+  ip: "per IP address",
+  user: "per user",
+  "user-or-ip": "per user, or per IP address without one",
 };
 
 function limitNotes({ max, intervalSeconds, key }: RateLimitPolicy): Notes {
@@ -35,9 +35,7 @@ function limitNotes({ max, intervalSeconds, key }: RateLimitPolicy): Notes {
 function cacheNotes(cache: CacheConfig): Notes {
   if (cache.kind === "on-write") {
     return {
-      sentences: [
-        cache.action === "refresh" ? "Cached rows are refreshed by it." : "Cached rows are out of date after it.",
-      ],
+      sentences: [cache.action === "refresh" ? "Refreshes cached rows." : "Invalidates cached rows."],
       extensions: { "x-cache": { kind: cache.action } },
     };
   }
@@ -45,8 +43,8 @@ function cacheNotes(cache: CacheConfig): Notes {
   const period = scheduleMs === undefined ? undefined : Math.ceil(scheduleMs / 1000);
   return {
     sentences: [
-      `Rows come from a cache${period === undefined ? "" : `, which is refreshed every ${durationOf(period)}`}.`,
-      ...(cache.allowsClientRefresh ? ["`Cache-Control: no-cache` asks for new ones."] : []),
+      `Rows come from a cache${period === undefined ? "" : `, refreshed every ${durationOf(period)}`}.`,
+      ...(cache.allowsClientRefresh ? ["`Cache-Control: no-cache` requests fresh rows."] : []),
     ],
     extensions: { "x-cache": withoutUnset({ kind: "rows", "max-age": period }) },
   };

@@ -21,7 +21,7 @@ export interface DocumentedEndpoint {
 export interface DocumentInput {
   readonly main: Pick<MainConfig, "name" | "description" | "version" | "limits" | "access">;
   readonly endpoints: readonly DocumentedEndpoint[];
-  /** Addresses of the service, the first is that of whoever asks. */
+  /** URLs of the service, the one of the client first. */
   readonly servers: readonly string[];
 }
 
@@ -29,7 +29,7 @@ interface Routed extends DocumentedEndpoint {
   readonly route: Route;
 }
 
-/** The OpenAPI 3.1 document of a project. The same input gives the same document, whatever the order of the files. Spec 4.2. */
+/** The OpenAPI 3.1 document of a project. The same input gives the same document, whatever the order of the files. */
 export function openApiDocument({ main, endpoints, servers }: DocumentInput): JsonObject {
   const components = openComponents();
   const routed = endpoints.flatMap(({ endpoint, ...rest }): Routed[] =>
@@ -55,7 +55,7 @@ export function openApiDocument({ main, endpoints, servers }: DocumentInput): Js
       version: main.version,
     }),
     servers: servers.map((url) => ({ url })),
-    // Whoever asks for nothing lets everybody in.
+    // Operations without `security` are public.
     security: [],
     paths: Object.fromEntries([...items].sort(([left], [right]) => (left < right ? -1 : 1))),
     components: components.all(),

@@ -11,7 +11,7 @@ export function operationIds(routes: readonly Route[]): readonly string[] {
   const ids = new Map<Route, string>();
   for (const [id, same] of byId) {
     const inOrder = same.toSorted((left, right) => (left.path < right.path ? -1 : 1));
-    // No id has an underscore of its own, so this is nobody else's.
+    // Ids have no underscores of their own, so this one is unique.
     inOrder.forEach((route, index) => ids.set(route, index === 0 ? id : `${id}_${index + 1}`));
   }
   return routes.map((route) => ids.get(route) ?? idOf(route));

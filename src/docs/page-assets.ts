@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 
-/** A file of the page. Its path changes whenever any file of the page does, so it may be kept for ever. */
+/** A file of the page. Its path changes with every version of the page, so browsers may cache it for ever. */
 export interface PageAsset {
   readonly path: string;
   readonly contentType: string;
@@ -15,7 +15,7 @@ export interface DocsPage {
   readonly assets: readonly PageAsset[];
 }
 
-const FOLDER = new URL("../docs-page/", import.meta.url);
+const FOLDER = new URL("../../web/docs-page/", import.meta.url);
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
@@ -25,8 +25,8 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * What goes with the page's HTML. Scripts, styles and requests stay with us; the last two lines make the browser refuse
- * every text that is put in as HTML, whoever wrote it. Decisions 10.
+ * Headers of the page's HTML. Scripts, styles and requests only from this service; trusted types make the browser reject
+ * any string used as HTML.
  */
 export const pageHeaders: Readonly<Record<string, string>> = {
   "Content-Security-Policy": [
@@ -46,7 +46,7 @@ export const pageHeaders: Readonly<Record<string, string>> = {
   "Cross-Origin-Opener-Policy": "same-origin",
 };
 
-/** Reads the page that people see at `/docs`, once. Spec 4.2. */
+/** Reads the files of the page at `/docs`. */
 export async function openDocsPage(): Promise<DocsPage> {
   const names = (await readdir(FOLDER)).filter((name) => endingOf(name) in CONTENT_TYPES).sort();
   const files = await Promise.all(names.map(async (name) => ({ name, body: await readFile(new URL(name, FOLDER)) })));
@@ -67,7 +67,7 @@ async function assetOf(path: string, name: string, body: Buffer<ArrayBuffer>): P
   return { path, contentType, body, hash: await hashOf(body) };
 }
 
-/** The links of the page, into the folder of this version. Modules are named ahead, so that they come all at once. */
+/** Points links to the folder of this version. Modules are preloaded, so that browsers fetch them in parallel. */
 function linked(html: string, names: readonly string[], folder: string): string {
   const modules = names.filter((name) => name.endsWith(".js") && name !== "theme-first.js");
   const ahead = modules.map((name) => `<link rel="modulepreload" href="assets/${name}">`).join("\n    ");

@@ -11,7 +11,7 @@ const ANY_VALUE: JsonObject = {
   items: {},
 };
 
-/** A parameter's rules as JSON Schema; `own` are those of the service, for a name that means something to it. Spec 2.3. */
+/** A parameter's rules as JSON Schema; `own` are those of the service, for a name that means something to it. */
 export function parameterSchema(parameter: Parameter, validated: Validated, own?: JsonObject): JsonObject {
   const validators = heldBy(parameter, validated);
   const schema = schemaOf(validators, parameter, own);
@@ -19,7 +19,7 @@ export function parameterSchema(parameter: Parameter, validated: Validated, own?
   return parameter.in === "body" && !isRequired(parameter) ? nullable(withDefault) : withDefault;
 }
 
-/** With a default nobody needs to send it. */
+/** A parameter with a default is optional. */
 export function isRequired({ required, default: byDefault }: Parameter): boolean {
   return required && byDefault === undefined;
 }
@@ -38,7 +38,7 @@ function heldBy({ validators }: Parameter, validated: Validated): readonly Valid
 function schemaOf(validators: readonly Validator[], parameter: Parameter, own: JsonObject | undefined): JsonObject {
   const list = validators.find(({ allowedValues }) => allowedValues !== undefined)?.allowedValues;
   if (list !== undefined) {
-    // Each value of a list can be asked whether the others let it pass.
+    // The other validators may reject some values of the list.
     const allowed = list.filter((text) => validators.every((validator) => validator.check(text).ok));
     const offered = own?.["enum"];
     return {
@@ -60,11 +60,14 @@ function leastLength({ in: location }: Parameter): JsonObject {
 const LEAST: ReadonlySet<string> = new Set(["minimum", "minLength"]);
 const GREATEST: ReadonlySet<string> = new Set(["maximum", "maxLength"]);
 
-/** Both must hold. Of another type than the first, a rule is about the text, and JSON Schema has no words for that. */
+/** Both must hold. JSON Schema cannot express a rule of another type than the first, so it goes into the description. */
 function mergeRules(schema: JsonObject, rules: JsonObject): JsonObject {
   if (rules["type"] !== undefined && rules["type"] !== schema["type"]) {
     const words = Object.entries(rules).map(([key, value]) => `${key} ${value}`);
-    return { ...schema, description: joined([text(schema["description"]), `As text also: ${words.join(", ")}`], ". ") };
+    return {
+      ...schema,
+      description: joined([text(schema["description"]), `As a string also: ${words.join(", ")}`], ". "),
+    };
   }
   const merged: Record<string, unknown> = { ...schema };
   const further: JsonObject[] = [];
@@ -87,7 +90,7 @@ function text(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** A default in the type of the schema. One that JSON numbers cannot hold is told in words. */
+/** Adds the default in the type of the schema. One that a JSON number cannot hold goes into the description. */
 function addDefault(schema: JsonObject, byDefault: string | undefined): JsonObject {
   if (byDefault === undefined) return schema;
   const value = typedDefault(schema["type"], byDefault);
@@ -111,7 +114,7 @@ function typedDefault(type: unknown, byDefault: string): unknown {
   }
 }
 
-/** JSON `null` counts as absent. decisions.md 3. */
+/** JSON `null` counts as absent. */
 function nullable(schema: JsonObject): JsonObject {
   const types = Array.isArray(schema["type"]) ? schema["type"] : [schema["type"]];
   const values = schema["enum"];

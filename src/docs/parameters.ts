@@ -14,7 +14,7 @@ export interface ParameterContext {
   readonly placeholders: readonly string[];
 }
 
-/** The parameters of an endpoint that do not stand in its body: in the path, declared ones, and those that need no declaration. */
+/** The parameters of an endpoint outside its body: path, declared and built-in ones. */
 export function parametersOf(endpoint: Endpoint, context: ParameterContext): readonly JsonObject[] {
   const declared = endpoint.parameters.filter((parameter) => parameter.in === "query" || parameter.in === "header");
   return [
@@ -59,7 +59,7 @@ function declaredParameter(parameter: Parameter, endpoint: Endpoint, { limits }:
   });
 }
 
-/** What the service itself asks of a parameter that has one of its names. */
+/** Rules of Eider for a parameter with a built-in name. */
 function ownRules({ name, in: location }: Parameter, endpoint: Endpoint, limits: ParameterContext["limits"]) {
   if (name === "format" && location === "query") return formatSchema(endpoint);
   return isPageField(name) && endpoint.operation.kind === "read" ? pageSchema(name, limits) : undefined;
@@ -71,18 +71,18 @@ export function validatedIn({ operation, template }: Endpoint, name: string): Va
   return template?.listsRelied.has(name) === true ? "lists" : "nothing";
 }
 
-/** `limit`, `offset` and `format` need no declaration. Spec 2.2, 4.5. */
+/** `limit`, `offset` and `format` need no declaration. */
 function readParameters(endpoint: Endpoint, { components, limits }: ParameterContext): readonly JsonObject[] {
   const { parameters, operation } = endpoint;
   const paginated = operation.kind === "read" && operation.paginated;
   const fields = pageFields.filter((field) => !parameters.some(({ name }) => name === field));
   const pages = fields.map((field) => {
-    // Without pages all rows are sent when nobody asks for fewer.
+    // Without pagination, all rows are sent unless the client limits them.
     const isWhole = field === "limit" && !paginated;
     return components.parameter(isWhole ? "limitOfRows" : field, () => ({
       name: field,
       in: "query",
-      description: isWhole ? "At most so many rows; all of them when absent." : PAGE_WORDS[field],
+      description: isWhole ? "Maximum number of rows; all rows when absent." : PAGE_WORDS[field],
       schema: isWhole
         ? pageSchema(field, limits)
         : { ...pageSchema(field, limits), default: field === "limit" ? limits.defaultPageSize : 0 },
@@ -92,35 +92,33 @@ function readParameters(endpoint: Endpoint, { components, limits }: ParameterCon
   const format = components.parameter("format", () => ({
     name: "format",
     in: "query",
-    description: "Wins over `Accept`.",
+    description: "Overrides `Accept`.",
     schema: formatSchema(endpoint),
   }));
   return [...pages, format];
 }
 
 const PAGE_WORDS: Readonly<Record<PageField, string>> = {
-  limit: "Rows of a page.",
-  offset: "Rows to leave out.",
+  limit: "Rows per page.",
+  offset: "Rows to skip.",
 };
 
-/** What `limit` and `offset` may be. */
 export function pageSchema(field: PageField, { maxPageSize }: ParameterContext["limits"]): JsonObject {
   return { type: "integer", minimum: 0, maximum: field === "limit" ? maxPageSize : Number.MAX_SAFE_INTEGER };
 }
 
-/** What a write answers is not a table. */
+/** A write returns JSON only. */
 function formatSchema({ operation }: Endpoint): JsonObject {
   const names = formats.map(({ name }) => name);
   return { type: "string", enum: operation.kind === "read" ? names : names.slice(0, 1), default: names[0] };
 }
 
-/** A write may be sent again under the same name. */
 function idempotencyKey({ components }: ParameterContext): JsonObject {
   return components.parameter("idempotencyKey", () => ({
     name: "Idempotency-Key",
     in: "header",
     description:
-      "Names the request, so that it can be sent again: within 24 hours the first response comes back and nothing runs.",
+      "Identifies the request, so that it can be retried: within 24 hours Eider returns the first response and runs nothing.",
     schema: { type: "string", pattern: "^[!-~]([ -~]{0,253}[!-~])?$" },
   }));
 }

@@ -14,7 +14,7 @@ export interface DocumentSource {
   readonly engine: Engine;
   /** Milliseconds. */
   readonly now: () => number;
-  /** Where the page hears of changes, when it does. */
+  /** Path of the events that make the page reload, in `eider dev`. */
   readonly events?: string | undefined;
 }
 
@@ -24,7 +24,7 @@ export interface ProjectDocument {
   current(): Promise<RenderedDocument>;
 }
 
-/** A source may be back, a cache may have been filled: what was not known is asked for again, but not by every request. */
+/** A data source may be back, a cache may be filled: unknown columns are looked up again, but not by every request. */
 const ASK_AGAIN_MS = 5_000;
 
 export function openProjectDocument(source: DocumentSource): ProjectDocument {
@@ -67,7 +67,7 @@ function eventsOf({ events }: DocumentSource): JsonObject {
   return events === undefined ? {} : { "x-eider-events": events };
 }
 
-/** The document of this moment, for whoever needs it once. */
+/** The document as it is now, for a single use. */
 export async function describeProject(
   source: Omit<DocumentSource, "now">,
   servers: readonly string[],
@@ -75,7 +75,7 @@ export async function describeProject(
   return documentOf(source, await describeEndpoints(routedIn(source), source.engine), servers);
 }
 
-/** What is offered to language models alone is not in the document. */
+/** Endpoints that only MCP serves are not in the document. */
 function routedIn({ endpoints }: Pick<DocumentSource, "endpoints">): readonly Endpoint[] {
   return endpoints.filter(({ route }) => route !== undefined);
 }

@@ -9,9 +9,9 @@ export type RowShape =
       /** Some calls have no rows at all: not even an empty list of them. */
       readonly sometimesAbsent: boolean;
     }
-  /** The database or the data decide, and they were not asked. */
+  /** Only running the query would tell. */
   | { readonly kind: "unknown" }
-  /** A write that gives back no rows. */
+  /** A write that returns no rows. */
   | { readonly kind: "none" };
 
 /** A column as the parameters of a call may make it: a template can choose its columns. */
@@ -24,7 +24,7 @@ export interface ShapedColumn {
 
 export const UNKNOWN_ROWS: RowShape = { kind: "unknown" };
 
-/** The columns of each way in which a template can be rendered, together. A way without columns has no rows. */
+/** Merges the columns of all variants of a template. A variant without columns has no rows. */
 export function mergeShapes(ways: readonly (readonly Column[])[]): RowShape {
   const withRows = ways.filter((columns) => columns.length > 0);
   if (withRows.length === 0) return { kind: "none" };

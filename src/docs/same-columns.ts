@@ -2,14 +2,14 @@ import type { Dialect } from "../sql/dialect.ts";
 import type { Statement } from "../sql/statement.ts";
 import { wholeTokens } from "../sql/whole-tokens.ts";
 
-/** What follows one of these chooses, groups and sorts rows. Columns are decided before. */
+/** Clauses that follow the columns and cannot change them. */
 const ROWS_ONLY = new Set(["WHERE", "GROUP", "HAVING", "QUALIFY", "ORDER", "LIMIT", "OFFSET"]);
-/** What would bring columns of its own. */
+/** Clauses with columns of their own. */
 const ANOTHER_QUERY = new Set(["UNION", "INTERSECT", "EXCEPT", "SELECT", "FROM", "VALUES", "TABLE"]);
 
 /**
- * Whether two templates have the same columns for certain: they are one query, the same up to where only the choice of rows
- * is left. Most differ in their filters alone, and to ask the database for each costs as much as preparing it.
+ * Whether two renderings certainly have the same columns: single queries that differ only after WHERE and the like. Most
+ * differ in their filters alone, and preparing each one is expensive.
  */
 export function haveSameColumns(left: readonly Statement[], right: readonly Statement[], dialect: Dialect): boolean {
   const [one, ...others] = left;
@@ -20,7 +20,7 @@ export function haveSameColumns(left: readonly Statement[], right: readonly Stat
   return one.sql.slice(0, end) === other.sql.slice(0, end);
 }
 
-/** Where the word stands after which only rows are chosen; undefined when that cannot be told. */
+/** The offset of the first clause after the columns; undefined when unclear. */
 function endOfColumns(sql: string, dialect: Dialect): number | undefined {
   let depth = 0;
   let hasTables = false;

@@ -3,7 +3,7 @@ import type { AuthPolicy, OidcPolicy } from "../auth/policy.ts";
 import type { Components } from "./components.ts";
 import type { JsonObject } from "./json.ts";
 
-/** How a client shows who it is, as a security requirement. Undefined where nobody asks. Spec 5. */
+/** The security requirement of an auth policy; undefined without one. */
 export function securityOf(
   policy: AuthPolicy | undefined,
   issuers: readonly string[],
@@ -28,7 +28,7 @@ function schemeOf(policy: AuthPolicy, issuers: readonly string[], components: Co
 
 function oidcScheme(policy: OidcPolicy, issuers: readonly string[], components: Components): string {
   if (policy.provider === "github") {
-    // It signs no tokens and has no discovery.
+    // GitHub issues no signed tokens and has no discovery document.
     const description = "An access token of GitHub.";
     return components.securityScheme("github", () => ({ type: "http", scheme: "bearer", description }));
   }

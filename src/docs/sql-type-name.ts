@@ -19,10 +19,10 @@ const TIMESTAMPS: Readonly<Record<Timestamp["unit"], string>> = {
   ns: "TIMESTAMP_NS",
 };
 
-/** An enum of a thousand values is no name any more. */
+/** Longer enums are shortened. */
 const MOST_NAMED_VALUES = 10;
 
-/** A type as SQL calls it: for people, who know what their tables hold. */
+/** The SQL name of a type. */
 export function sqlTypeName(type: ColumnType): string {
   switch (type.kind) {
     case "null":

@@ -9,16 +9,16 @@ import { type HeaderName, headersNamed, pageNames, rateLimitNames, readHeaderNam
 import type { JsonObject } from "./json.ts";
 import type { RowShape } from "./row-shape.ts";
 
-/** What an endpoint answers with when all is well. */
-export interface Answered {
+/** What a success response is made of. */
+export interface SuccessInput {
   readonly endpoint: Endpoint;
   readonly rows: RowShape;
   /** Of the schema of a row. */
   readonly rowName: string;
 }
 
-/** The answers that are no failures, by status. Spec 4.3, 4.4. */
-export function successResponses(answered: Answered, components: Components): JsonObject {
+/** Responses of successful calls, by status. */
+export function successResponses(answered: SuccessInput, components: Components): JsonObject {
   const { endpoint, rows, rowName } = answered;
   const { operation, route } = endpoint;
   const rowOf = (): JsonObject => components.schema(rowName, () => rowSchema(rows, components));
@@ -41,8 +41,8 @@ function mediaOf(format: Format, paginated: boolean, row: JsonObject, components
     return { schema: paginated ? pageSchema(rows, components) : rows };
   }
   if (format === ndjson) {
-    // What OpenAPI 3.2 calls `itemSchema`; 3.1 has no word for it.
-    return { schema: textSchema(format, "A row on each line.", components), "x-itemSchema": row };
+    // `itemSchema` exists since OpenAPI 3.2 only.
+    return { schema: textSchema(format, "One row per line.", components), "x-itemSchema": row };
   }
   const isText = format.contentType.startsWith("text/");
   return {
@@ -56,7 +56,7 @@ function textSchema({ name }: Format, description: string, components: Component
   return components.schema(`${capitalized(name)}Text`, () => ({ type: "string", description }));
 }
 
-/** Bytes are no JSON: the media type says all about them. */
+/** Binary formats have no JSON Schema; the media type describes them. */
 function bytesSchema({ name, mediaTypes }: Format, components: Components): JsonObject {
   return components.schema(`${capitalized(name)}Bytes`, () => ({
     description: `The bytes of ${capitalized(name)}.`,
@@ -82,13 +82,12 @@ function pageSchema(rows: JsonObject, components: Components): JsonObject {
         type: "integer",
         format: "int64",
         minimum: 0,
-        description: "Rows on all pages together.",
+        description: "Rows on all pages.",
       })),
     },
   };
 }
 
-/** It is told in a few words what does not change with the page. */
 function unchanged(names: readonly HeaderName[], components: Components): JsonObject {
   const kept = names.filter((name) => !pageNames.includes(name));
   const name = [
@@ -97,12 +96,12 @@ function unchanged(names: readonly HeaderName[], components: Components): JsonOb
     ...(kept.includes("RateLimit") ? ["RateLimited"] : []),
   ];
   return components.response(name.join(""), () => ({
-    description: "The answer is the one that `If-None-Match` names.",
+    description: "The response has not changed since the one in `If-None-Match`.",
     headers: headersNamed(kept, components),
   }));
 }
 
-function writeResponse({ endpoint, rows }: Answered, rowOf: () => JsonObject, components: Components): JsonObject {
+function writeResponse({ endpoint, rows }: SuccessInput, rowOf: () => JsonObject, components: Components): JsonObject {
   const { rateLimit } = endpoint;
   const names = ["X-Request-Id" as const, "Cache-Control" as const, ...(rateLimit === undefined ? [] : rateLimitNames)];
   const isAlways = rows.kind === "known" && !rows.sometimesAbsent;
@@ -110,7 +109,7 @@ function writeResponse({ endpoint, rows }: Answered, rowOf: () => JsonObject, co
     type: "integer",
     format: "int64",
     minimum: 0,
-    description: "Rows that were really changed.",
+    description: "Number of rows changed.",
   }));
   const schema = {
     type: "object",
@@ -121,7 +120,7 @@ function writeResponse({ endpoint, rows }: Answered, rowOf: () => JsonObject, co
     },
   };
   return {
-    description: "What was changed, and is durable.",
+    description: "The change, committed.",
     headers: headersNamed(names, components),
     content: { [json.mediaTypes[0]]: { schema } },
   };

@@ -108,7 +108,7 @@ export interface EngineMemory {
 /** Where SQL runs. Nothing above this folder knows which database it is. */
 export interface Engine {
   readonly dialect: Dialect;
-  /** Opens a connection now (runs its `init` once). Rejects with a RequestFailure `source-down`, its cause the database's error without secrets. */
+  /** Opens a connection now (runs its `init` once). Rejects with a RequestFailure `connection-down`, its cause the database's error without secrets. */
   openConnection(name: string): Promise<void>;
   /**
    * Called once what the configuration opens is open: from now on no setting changes and no extension is installed, save by what

@@ -14,7 +14,7 @@ export interface Beating {
   readonly heartbeat: HeartbeatConfig;
 }
 
-/** Whose endpoints are run. */
+/** The endpoints that are run. */
 export interface Heart {
   readonly callee: Callee;
   readonly beating: readonly Beating[];
@@ -33,25 +33,25 @@ export interface HeartbeatStatus {
   readonly failures: number;
 }
 
-/** Runs the reads of endpoints by the clock, to find out whether they still work. decisions 10. */
+/** Runs endpoints on a schedule, to find out whether they still work. */
 export interface Heartbeats {
-  /** Runs those of another state from now on; what is known of endpoints that it still has stays known. */
+  /** Runs the endpoints of another state from now on; keeps the status of those that it still has. */
   use(heart: Heart): void;
-  /** No new runs, until what it gives back is called. */
+  /** Starts no runs until the returned function is called. */
   hold(): () => void;
-  /** No more runs; ends those under way. */
+  /** Starts no more runs and cancels the current ones. */
   stop(): void;
   statuses(): readonly HeartbeatStatus[];
 }
 
 export interface HeartbeatOptions {
   readonly after: After;
-  /** Milliseconds of a clock that nobody sets. */
+  /** Monotonic time in milliseconds. */
   readonly now: () => number;
   readonly report: Report;
 }
 
-/** A few at a time: a project with hundreds of them must not stand in the way of those who call. */
+/** A few at a time: hundreds of heartbeats must not delay clients. */
 const AT_ONCE = 4;
 
 interface HeartbeatState {
@@ -75,7 +75,7 @@ export function openHeartbeats(first: Heart, { after, now, report }: HeartbeatOp
     cancel = after(ms, () => void beat());
   }
 
-  /** One round over all endpoints. The next begins an interval after this one began, and never before it is over. */
+  /** One round over all endpoints. The next begins an interval after this one began, but not before it ended. */
   async function beat(): Promise<void> {
     const { intervalMs } = heart;
     if (beating || held || stopped || intervalMs === undefined || heart.beating.length === 0) return;
@@ -103,7 +103,7 @@ export function openHeartbeats(first: Heart, { after, now, report }: HeartbeatOp
       const call = { raw: heartbeat.raw, errors: [], identity: anonymous, deadline, observed };
       const outcome = await runEndpoint(endpoint, call, callee);
       if (outcome.kind === "rows") {
-        // The first rows tell enough: a query that would give millions is left there.
+        // The first rows are enough; the query may have millions.
         try {
           await outcome.rows.next();
         } finally {
@@ -116,7 +116,7 @@ export function openHeartbeats(first: Heart, { after, now, report }: HeartbeatOp
       running.delete(deadline.cancel);
       deadline.close();
     }
-    // What ended because the service does, or because its database is opened anew, says nothing of the endpoint.
+    // A run that ended with the service or its database says nothing about the endpoint.
     if (stopped || held || !heart.beating.some((one) => one.endpoint.name === endpoint.name)) return;
     note(endpoint.name, now() - from, error);
   }
@@ -138,7 +138,7 @@ export function openHeartbeats(first: Heart, { after, now, report }: HeartbeatOp
       heart = next;
       const names = new Set(next.beating.map(({ endpoint }) => endpoint.name));
       for (const name of known.keys()) if (!names.has(name)) known.delete(name);
-      // A round that is under way sets the time of the next one when it is over.
+      // A running round schedules the next one itself.
       if (!beating && !held && !stopped) schedule(0);
     },
     hold() {
@@ -165,10 +165,10 @@ export function openHeartbeats(first: Heart, { after, now, report }: HeartbeatOp
   };
 }
 
-/** Without anything that was sent: a failure's own words, or its kind. */
+/** The message of a failure, or its kind; without values of the request. */
 function messageOf(error: unknown): string {
   if (!(error instanceof RequestFailure)) return "unexpected error";
   const { failure } = error;
   if (failure.kind === "query-failed") return logMessage(failure);
-  return failure.kind === "source-down" ? `connection '${failure.connection}' cannot be reached` : failure.kind;
+  return failure.kind === "connection-down" ? `connection '${failure.connection}' cannot be reached` : failure.kind;
 }

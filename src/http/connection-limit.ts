@@ -34,12 +34,12 @@ export function openConnectionLimit(
     for (const each of followed) each.server.maxConnections = Math.max(1, each.count + max - open);
     if (!isFull || open > max * (1 - FREE_SHARE) || now() - fullAt < OVER_AFTER_MS) return;
     isFull = false;
-    report({ kind: "part-up", part: PART });
+    report({ kind: "dependency-up", dependency: PART });
   }
 
   function full(message: string): void {
     fullAt = now();
-    if (!isFull) report({ kind: "part-down", part: PART, message });
+    if (!isFull) report({ kind: "dependency-down", dependency: PART, message });
     isFull = true;
   }
 

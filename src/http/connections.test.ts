@@ -160,8 +160,8 @@ test("beyond the limit connections are closed at once, which is reported once; i
   idle.send(get);
   expect((await idle.take(1))[0]?.body).toBe("second");
   const down = {
-    kind: "part-down",
-    part: "accepting connections",
+    kind: "dependency-down",
+    dependency: "accepting connections",
     message: expect.stringMatching(/^all 3 are in use/),
   };
   using beyond = await openSocket(first.url);
@@ -182,6 +182,6 @@ test("beyond the limit connections are closed at once, which is reported once; i
   time = 10_000;
   for (const each of [slow, slower, next]) each.close();
   await until("the end of it", () => events.length === 2);
-  expect(events).toEqual([down, { kind: "part-up", part: "accepting connections" }]);
+  expect(events).toEqual([down, { kind: "dependency-up", dependency: "accepting connections" }]);
   for (const listener of [first, second]) await listener.close();
 });

@@ -316,13 +316,13 @@ describe("a certificate that changes", () => {
     writeFileSync(join(serving.folder, "key.pem"), SECOND.key);
     await until("the report", () => serving.events.length > 0);
     expect(await ask(serving.port)).toMatchObject({ status: 200, shown: "first" });
-    const part = `certificate ${join(serving.folder, "cert.pem")}`;
+    const dependency = `certificate ${join(serving.folder, "cert.pem")}`;
     expect(serving.events).toEqual([
-      { kind: "part-down", part, message: expect.stringContaining("is not the key of") },
+      { kind: "dependency-down", dependency, message: expect.stringContaining("is not the key of") },
     ]);
     writeFileSync(join(serving.folder, "cert.pem"), SECOND.cert);
     await untilShown(serving.port, "second");
-    expect(serving.events.slice(1)).toEqual([{ kind: "part-up", part }]);
+    expect(serving.events.slice(1)).toEqual([{ kind: "dependency-up", dependency }]);
   });
 });
 

@@ -265,9 +265,13 @@ describe("a pair that changes", () => {
   ])("into what is %s: the old one stays, and each change is told once", async (_, spoil, reason) => {
     using folder = projectFolder({ "cert.pem": FIRST.cert, "key.pem": FIRST.key });
     const { certificate, events, files } = await opened(folder);
-    const part = `certificate ${files.certFile}`;
+    const dependency = `certificate ${files.certFile}`;
     const why = reason.replaceAll("CERT", files.certFile).replaceAll("KEY", files.keyFile);
-    const down = { kind: "part-down", part, message: `${why}; the certificate that was read before stays in use` };
+    const down = {
+      kind: "dependency-down",
+      dependency,
+      message: `${why}; the certificate that was read before stays in use`,
+    };
     for (const round of [1, 2]) {
       spoil(files);
       const before = events.length;
@@ -280,7 +284,7 @@ describe("a pair that changes", () => {
       write(files, FIRST);
       expect(await certificate.renew()).toBe(false);
       expect(await certificate.renew()).toBe(false);
-      expect(events.slice(before)).toEqual([down, { kind: "part-up", part }]);
+      expect(events.slice(before)).toEqual([down, { kind: "dependency-up", dependency }]);
     }
     write(files, SECOND);
     expect([await certificate.renew(), shown(certificate)]).toEqual([true, "CN=second"]);
@@ -294,6 +298,6 @@ describe("a pair that changes", () => {
     await certificate.renew();
     writeFileSync(files.keyFile, SECOND.key);
     expect([await certificate.renew(), shown(certificate)]).toEqual([true, "CN=second"]);
-    expect(events.map(({ kind }) => kind)).toEqual(["part-down", "part-up"]);
+    expect(events.map(({ kind }) => kind)).toEqual(["dependency-down", "dependency-up"]);
   });
 });

@@ -34,7 +34,7 @@ const LOOKS_BEFORE_ALARM = 2;
 
 /** Rejects with a CertificateError. What becomes of later ones is reported. */
 export async function openCertificate(files: TlsFiles, report: Report): Promise<Certificate> {
-  const part = `certificate ${files.certFile}`;
+  const dependency = `certificate ${files.certFile}`;
   let used = await readFiles(files);
   checkPair(used, files);
   let failedLooks = 0;
@@ -45,14 +45,14 @@ export async function openCertificate(files: TlsFiles, report: Report): Promise<
       const isNew = !found.cert.equals(used.cert) || !found.key.equals(used.key);
       if (isNew) checkPair(found, files);
       used = found;
-      if (failedLooks >= LOOKS_BEFORE_ALARM) report({ kind: "part-up", part });
+      if (failedLooks >= LOOKS_BEFORE_ALARM) report({ kind: "dependency-up", dependency });
       failedLooks = 0;
       return isNew;
     } catch (error) {
       failedLooks++;
       if (failedLooks === LOOKS_BEFORE_ALARM) {
         const message = `${reasonOf(error)}; the certificate that was read before stays in use`;
-        report({ kind: "part-down", part, message });
+        report({ kind: "dependency-down", dependency, message });
       }
       return false;
     }

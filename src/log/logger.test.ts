@@ -14,7 +14,7 @@ function lines(format: "json" | "pretty", event: ServiceEvent): string {
 }
 
 const events: readonly ServiceEvent[] = [
-  { kind: "part-down", part: HOSTILE, message: HOSTILE },
+  { kind: "dependency-down", dependency: HOSTILE, message: HOSTILE },
   { kind: "cache-refresh-failed", cache: HOSTILE, message: HOSTILE, retryMs: undefined },
   {
     kind: "query-ran",

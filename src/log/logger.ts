@@ -18,7 +18,7 @@ const LEVELS: Readonly<Record<LogLevel, number>> = {
   silent: 100,
 };
 
-/** Events become lines: JSON for machines, short sentences for people. */
+/** Turns events into lines of JSON, or of text for a terminal. */
 export function openLogger(options: {
   readonly level: LogLevel;
   readonly format: "json" | "pretty";
@@ -48,7 +48,7 @@ interface Line {
   readonly fields: Readonly<Record<string, string>>;
 }
 
-/** What finds a line from the trace of whoever called. */
+/** Links a line to the trace of the client. */
 function traced({ traceparent }: { readonly traceparent?: string | undefined }): Line["fields"] {
   return traceparent === undefined ? {} : { traceparent };
 }
@@ -57,39 +57,43 @@ function describe(event: ServiceEvent): Line {
   switch (event.kind) {
     case "call-failed": {
       const { failure, requestId, endpoint } = event;
-      const isOurs = ["query-failed", "source-down", "overloaded", "query-timeout", "internal"].includes(failure.kind);
+      const isOurs = ["query-failed", "connection-down", "overloaded", "query-timeout", "internal"].includes(
+        failure.kind,
+      );
       const message = failure.kind === "query-failed" ? `query failed: ${logMessage(failure)}` : failure.kind;
       return { level: isOurs ? "warn" : "debug", message, fields: { endpoint, requestId, ...traced(event) } };
     }
     case "call-cut":
       return {
         level: "warn",
-        message: `answer cut off: ${event.failure.kind}`,
+        message: `response aborted: ${event.failure.kind}`,
         fields: { endpoint: event.endpoint, requestId: event.requestId },
       };
-    case "source-down":
+    case "connection-down":
       return {
         level: "warn",
         message: `connection '${event.connection}' cannot be reached: ${event.message}`,
         fields: {},
       };
-    case "source-up":
+    case "connection-up":
       return { level: "info", message: `connection '${event.connection}' is back`, fields: {} };
-    case "part-down":
-      return { level: "warn", message: `${event.part}: ${event.message}`, fields: {} };
-    case "part-up":
-      return { level: "info", message: `${event.part} works again`, fields: {} };
+    case "database-lost":
+      return { level: "debug", message: "the database is unusable after an error", fields: {} };
+    case "dependency-down":
+      return { level: "warn", message: `${event.dependency}: ${event.message}`, fields: {} };
+    case "dependency-up":
+      return { level: "info", message: `${event.dependency} works again`, fields: {} };
     case "cache-warm-up": {
       const failed = event.failed === 0 ? "" : `, ${event.failed} failed`;
-      return { level: "info", message: `caches are filled: ${event.done} of ${event.total}${failed}`, fields: {} };
+      return { level: "info", message: `cache warm-up: ${event.done} of ${event.total}${failed}`, fields: {} };
     }
     case "cache-refresh-failed": {
       const again = event.retryMs === undefined ? "with the next read" : `in ${Math.ceil(event.retryMs / 1000)} s`;
-      const message = `the refresh of the cache failed, and is tried again ${again}: ${event.message}`;
+      const message = `cache refresh failed; retrying ${again}: ${event.message}`;
       return { level: "warn", message, fields: { cache: event.cache } };
     }
     case "cache-refresh-works":
-      return { level: "info", message: "the refresh of the cache works again", fields: { cache: event.cache } };
+      return { level: "info", message: "cache refresh works again", fields: { cache: event.cache } };
     case "cache-refreshed": {
       const { cache, mode, rows, ms } = event;
       return {
@@ -99,9 +103,9 @@ function describe(event: ServiceEvent): Line {
       };
     }
     case "cache-invalidated":
-      return { level: "debug", message: "the cache is old after a write", fields: { cache: event.cache } };
+      return { level: "debug", message: "cache invalidated by a write", fields: { cache: event.cache } };
     case "cache-drop-failed":
-      return { level: "warn", message: `old snapshots cannot be removed: ${event.message}`, fields: {} };
+      return { level: "warn", message: `cannot delete old snapshots: ${event.message}`, fields: {} };
     case "heartbeat-failed": {
       const { endpoint } = event;
       return { level: "warn", message: `heartbeat failed: ${event.message}`, fields: { endpoint } };
@@ -135,23 +139,25 @@ function describe(event: ServiceEvent): Line {
     case "file-replaced": {
       const { database, problem } = event;
       return problem === undefined
-        ? { level: "info", message: `the file of '${database}' was replaced, and the new one is served`, fields: {} }
+        ? { level: "info", message: `database file of '${database}' replaced; serving the new one`, fields: {} }
         : {
             level: "warn",
-            message: `the new file of '${database}' cannot be used, and the old one is served on: ${problem}`,
+            message: `cannot use the new database file of '${database}'; still serving the old one: ${problem}`,
             fields: {},
           };
     }
     case "checkpoint-failed":
       return {
         level: "warn",
-        message: `a write is durable, but the checkpoint after it failed: ${event.message}`,
+        message: `checkpoint failed after a durable write: ${event.message}`,
         fields: {},
       };
     case "keys-refused": {
       const { endpoint, reason } = event;
-      return { level: "info", message: `Idempotency-Key is refused with 400: ${reason}`, fields: { endpoint } };
+      return { level: "info", message: `requests with an Idempotency-Key get 400: ${reason}`, fields: { endpoint } };
     }
+    case "files-changed":
+      return { level: "debug", message: "files of the project changed", fields: {} };
     case "reloaded": {
       const { endpoints, ms } = event;
       const message = `reloaded: ${endpoints} endpoint${endpoints === 1 ? "" : "s"} in ${Math.round(ms)} ms`;
@@ -160,13 +166,13 @@ function describe(event: ServiceEvent): Line {
     case "reload-refused":
       return {
         level: "warn",
-        message: `not reloaded (${event.reason}): the project is served as it was before`,
+        message: `reload failed (${event.reason}); still serving the previous version`,
         fields: {},
       };
     case "restart-needed":
-      return { level: "warn", message: `${event.key} has changed: that takes effect after a restart`, fields: {} };
+      return { level: "warn", message: `${event.key} has changed; restart to apply it`, fields: {} };
     case "comma-in-name": {
-      const message = `a name in auth.${event.variable} holds a comma, written %2C there; compare with %2C in SQL, or rename it`;
+      const message = `a name in auth.${event.variable} contains a comma, which reads as %2C; compare with %2C in SQL, or rename it`;
       return { level: "warn", message, fields: {} };
     }
     case "unexpected": {
@@ -181,7 +187,7 @@ function describe(event: ServiceEvent): Line {
 
 const QUOTED = /(["'`])[\s\S]*?(?:\1|$)/g;
 
-/** Where an error happened. What its message quotes may be a value of a request: JSON.parse quotes what it was given. */
+/** The stack, without quoted text: messages such as those of JSON.parse quote values of the request. */
 function traceOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
   const message = error.message.replace(QUOTED, "$1***$1");
@@ -189,7 +195,6 @@ function traceOf(error: unknown): string {
   return [`${error.name}: ${message}`, ...frames].join("\n");
 }
 
-/** Milliseconds as people compare them. */
 function tenths(ms: number): string {
   return String(Math.round(ms * 10) / 10);
 }

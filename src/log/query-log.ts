@@ -6,14 +6,14 @@ import type { Project } from "../config/project.ts";
 import type { Report } from "../events.ts";
 import { type Mask, maskOf } from "../secrets.ts";
 
-/** Tells of calls that are slow, and of those over connections whose queries are logged. decisions 1, `log.slow-query`, `log-queries`. */
+/** Logs slow calls (`log.slow-query`), and calls over connections with `log-queries`. */
 export interface QueryLog {
   readonly observer: CallObserver;
-  /** Goes by the configuration of another state from now on. */
+  /** Uses the configuration of another state from now on. */
   use(project: Project): void;
 }
 
-/** Which connections are logged, and what must never be. */
+/** Which connections are logged, and what is masked. */
 interface Rules {
   readonly slowMs: number;
   readonly logged: ReadonlySet<string>;
@@ -23,11 +23,11 @@ interface Rules {
 }
 
 export function openQueryLog(first: Project, report: Report): QueryLog {
-  // The log itself is set up once, when the program starts.
+  // The log is set up once, at startup.
   const slowMs = first.main.log.slowQueryMs ?? Number.POSITIVE_INFINITY;
   let rules = rulesOf(first, slowMs);
 
-  function tellSlow(call: ObservedCall, { ms, sql }: { readonly ms: number; readonly sql: string }): void {
+  function reportSlow(call: ObservedCall, { ms, sql }: { readonly ms: number; readonly sql: string }): void {
     const { requestId, endpoint, startedAt, marks } = call;
     const phases: Record<string, number> = {};
     if (marks !== undefined) {
@@ -38,7 +38,7 @@ export function openQueryLog(first: Project, report: Report): QueryLog {
     report({ kind: "slow-call", requestId, endpoint, ms, phases, sql, traceparent: traceparentOf(call) });
   }
 
-  function tellQuery(call: ObservedCall, ran: RanQuery, { status }: CallEnd): void {
+  function reportQuery(call: ObservedCall, ran: RanQuery, { status }: CallEnd): void {
     const { requestId, endpoint, rows, marks } = call;
     const { withParameters, mask, isRedacted } = rules;
     const connections = ran.connections.filter((name) => rules.logged.has(name));
@@ -67,9 +67,9 @@ export function openQueryLog(first: Project, report: Report): QueryLog {
         if (marks === undefined) return;
         const { ran } = marks;
         const ms = marks.spentMs();
-        if (ms >= rules.slowMs) tellSlow(call, { ms, sql: rules.mask(ran?.sql(rules.isRedacted) ?? "") });
+        if (ms >= rules.slowMs) reportSlow(call, { ms, sql: rules.mask(ran?.sql(rules.isRedacted) ?? "") });
         if (ran === undefined || rules.logged.size === 0) return;
-        if (ran.connections.some((name) => rules.logged.has(name))) tellQuery(call, ran, end);
+        if (ran.connections.some((name) => rules.logged.has(name))) reportQuery(call, ran, end);
       },
     },
     use(project) {
@@ -80,7 +80,7 @@ export function openQueryLog(first: Project, report: Report): QueryLog {
 
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-/** Over HTTP it is whatever somebody sent. */
+/** Clients may send anything. */
 function traceparentOf({ traceparent }: ObservedCall): string | undefined {
   return traceparent !== undefined && TRACEPARENT.test(traceparent) ? traceparent : undefined;
 }
@@ -92,7 +92,7 @@ function rulesOf({ main, environment }: Project, slowMs: number): Rules {
     slowMs,
     logged: new Set(logged.map(({ name }) => name)),
     withParameters: new Set(logged.filter(({ logParameters }) => logParameters).map(({ name }) => name)),
-    // Templates may name what the environment brought.
+    // Templates may contain values from the environment.
     mask: maskOf([...connections.flatMap(({ secrets }) => secrets), ...environment.values()]),
     isRedacted: redaction(main.access.redact),
   };

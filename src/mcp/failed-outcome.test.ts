@@ -10,7 +10,7 @@ test.each<[Failure, number, string | null]>([
   [{ kind: "too-many-requests", retryAfterSeconds: 7 }, 429, "7"],
   [{ kind: "provider-down" }, 503, "1"],
   [{ kind: "overloaded" }, 503, "1"],
-  [{ kind: "source-down", connection: "c" }, 503, "1"],
+  [{ kind: "connection-down", connection: "c" }, 503, "1"],
   [{ kind: "refused-by-template", status: 403, message: "no" }, 403, null],
   [{ kind: "internal" }, 500, null],
 ])("a gate that says %j is heard by the status %i", async (failure, status, retryAfter) => {

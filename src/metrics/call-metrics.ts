@@ -1,24 +1,24 @@
 import { phases } from "../calls/call-marks.ts";
-import type { CallFigures, EndpointFigures } from "./call-figures.ts";
+import type { CallCounts, EndpointCounts } from "./call-counts.ts";
 import { type Labels, type MetricDefinition, type Sample, samplesOfTimings } from "./metric.ts";
 
-const whose = ({ endpoint, surface }: EndpointFigures): Labels => ({ endpoint, surface });
+const whose = ({ endpoint, surface }: EndpointCounts): Labels => ({ endpoint, surface });
 
-/** What calls are made of. */
-export function callMetrics({ all, phases: timings }: CallFigures): readonly MetricDefinition[] {
-  const each = (samplesOf: (figures: EndpointFigures) => readonly Sample[]) => () => all().flatMap(samplesOf);
+/** The metrics of calls. */
+export function callMetrics({ all, phases: timings }: CallCounts): readonly MetricDefinition[] {
+  const each = (samplesOf: (counts: EndpointCounts) => readonly Sample[]) => () => all().flatMap(samplesOf);
   const durations = "eider_request_duration_seconds";
   const phaseDurations = "eider_phase_duration_seconds";
   return [
     {
       name: "eider_requests_total",
-      help: "Calls that have been answered, or left by their client (499).",
+      help: "Finished calls. Status 499: the client disconnected.",
       type: "counter",
-      labels: ["endpoint", "surface", "status", "format"],
-      samples: each((figures) =>
-        [...figures.requests].flatMap(([format, statuses]) =>
+      labelNames: ["endpoint", "surface", "status", "format"],
+      samples: each((counts) =>
+        [...counts.requests].flatMap(([format, statuses]) =>
           [...statuses].map(([status, value]) => ({
-            labels: { ...whose(figures), status: String(status), format },
+            labels: { ...whose(counts), status: String(status), format },
             value,
           })),
         ),
@@ -26,54 +26,54 @@ export function callMetrics({ all, phases: timings }: CallFigures): readonly Met
     },
     {
       name: durations,
-      help: "From the head of the request to the last byte of the answer.",
+      help: "From the headers of the request to the last byte of the response.",
       type: "histogram",
-      labels: ["endpoint", "surface"],
-      samples: each((figures) => samplesOfTimings(durations, figures.durations, whose(figures))),
+      labelNames: ["endpoint", "surface"],
+      samples: each((counts) => samplesOfTimings(durations, counts.durations, whose(counts))),
     },
     {
       name: phaseDurations,
-      help: "The parts of a call that ran something, over all endpoints.",
+      help: "Phases of calls that ran a query, over all endpoints.",
       type: "histogram",
-      labels: ["phase"],
+      labelNames: ["phase"],
       samples: () => [...timings].flatMap(([phase, timing]) => samplesOfTimings(phaseDurations, timing, { phase })),
     },
     {
       name: "eider_endpoint_phase_seconds_total",
-      help: "Time spent in each part of a call, by endpoint.",
+      help: "Time spent in each phase of a call, by endpoint.",
       type: "counter",
-      labels: ["endpoint", "surface", "phase"],
-      samples: each((figures) =>
+      labelNames: ["endpoint", "surface", "phase"],
+      samples: each((counts) =>
         phases.map((phase, index) => ({
-          labels: { ...whose(figures), phase },
-          value: figures.phaseSeconds[index] ?? 0,
+          labels: { ...whose(counts), phase },
+          value: counts.phaseSeconds[index] ?? 0,
         })),
       ),
     },
-    perEndpoint("eider_rows_total", "Rows in answers, and rows that writes changed.", ({ rows }) => rows),
+    perEndpoint("eider_rows_total", "Rows in responses, and rows that writes changed.", ({ rows }) => rows),
     perEndpoint(
       "eider_response_bytes_total",
-      "Bytes of answers, with their heads where something was run.",
+      "Bytes of responses, including headers when a query ran.",
       ({ bytes }) => bytes,
     ),
     perEndpoint(
-      "eider_remembered_answers_total",
-      "Calls that got the answer of an earlier one.",
+      "eider_response_cache_hits_total",
+      "Requests served from the response cache.",
       ({ remembered }) => remembered,
     ),
     {
       name: "eider_cache_reads_total",
-      help: "Calls of endpoints with a cache, by what they found: hit, miss, stale.",
+      help: "Calls of endpoints with a cache, by its state: hit, miss, stale.",
       type: "counter",
-      labels: ["endpoint", "surface", "state"],
-      samples: each((figures) =>
-        [...figures.cacheReads].map(([state, value]) => ({ labels: { ...whose(figures), state }, value })),
+      labelNames: ["endpoint", "surface", "state"],
+      samples: each((counts) =>
+        [...counts.cacheReads].map(([state, value]) => ({ labels: { ...whose(counts), state }, value })),
       ),
     },
   ];
 
-  function perEndpoint(name: string, help: string, value: (figures: EndpointFigures) => number): MetricDefinition {
-    const samples = each((figures) => [{ labels: whose(figures), value: value(figures) }]);
-    return { name, help, type: "counter", labels: ["endpoint", "surface"], samples };
+  function perEndpoint(name: string, help: string, value: (counts: EndpointCounts) => number): MetricDefinition {
+    const samples = each((counts) => [{ labels: whose(counts), value: value(counts) }]);
+    return { name, help, type: "counter", labelNames: ["endpoint", "surface"], samples };
   }
 }

@@ -1,63 +1,102 @@
-import type { EventFigures } from "./event-figures.ts";
-import { counter, type MetricDefinition, samplesOfTimings } from "./metric.ts";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { Report } from "../events.ts";
 
-/** What the service reported of itself. */
-export function eventMetrics(events: EventFigures): readonly MetricDefinition[] {
-  const refreshes = "eider_cache_refresh_duration_seconds";
-  return [
-    {
-      name: "eider_call_failures_total",
-      help: "Calls that were refused or failed, by kind; without an endpoint where they reached none.",
-      type: "counter",
-      labels: ["endpoint", "kind"],
-      samples: () =>
-        [...events.failures].flatMap(([endpoint, kinds]) =>
-          [...kinds].map(([kind, value]) => ({ labels: { endpoint, kind }, value })),
-        ),
+/** What the service reports of itself, counted by prom-client: events are too rare for its cost to matter. */
+export interface EventMetrics {
+  readonly onEvent: Report;
+  /** Drops series of other endpoints and caches. */
+  keep(endpoints: ReadonlySet<string>, caches: ReadonlySet<string>): Promise<void>;
+}
+
+/** Seconds: a refresh may take minutes. */
+const REFRESH_BOUNDS = [0.01, 0.1, 0.5, 1, 5, 15, 60, 300, 1800];
+
+export function openEventMetrics(registry: Registry): EventMetrics {
+  const registers = [registry];
+  const failures = new Counter({
+    name: "eider_call_failures_total",
+    help: "Rejected and failed calls, by kind. The endpoint is empty when the call reached none.",
+    labelNames: ["endpoint", "kind"],
+    registers,
+  });
+  const cut = new Counter({
+    name: "eider_answers_cut_total",
+    help: "Responses that were aborted after their headers had been sent.",
+    labelNames: ["endpoint"],
+    registers,
+  });
+  const refreshes = new Histogram({
+    name: "eider_cache_refresh_duration_seconds",
+    help: "Successful cache refreshes.",
+    labelNames: ["cache"],
+    buckets: REFRESH_BOUNDS,
+    registers,
+  });
+  const refreshFailures = new Counter({
+    name: "eider_cache_refresh_failures_total",
+    help: "Cache refreshes that began to fail, or failed with another error.",
+    labelNames: ["cache"],
+    registers,
+  });
+  const dependencyDown = new Gauge({
+    name: "eider_dependency_down",
+    help: "1 while a dependency is down: identity provider, Redis, trace collector.",
+    labelNames: ["dependency"],
+    registers,
+  });
+  const reloads = new Counter({
+    name: "eider_reloads_total",
+    help: "Project reloads, by outcome.",
+    labelNames: ["outcome"],
+    registers,
+  });
+  const slow = new Counter({ name: "eider_slow_calls_total", help: "Calls slower than log.slow-query.", registers });
+  const unexpected = new Counter({
+    name: "eider_unexpected_errors_total",
+    help: "Unexpected errors in Eider itself.",
+    registers,
+  });
+  for (const outcome of ["done", "refused"]) reloads.inc({ outcome }, 0);
+
+  return {
+    onEvent(event) {
+      switch (event.kind) {
+        case "call-failed":
+          return failures.inc({ endpoint: event.endpoint, kind: event.failure.kind });
+        case "call-cut":
+          return cut.inc({ endpoint: event.endpoint });
+        case "cache-refreshed":
+          refreshFailures.inc({ cache: event.cache }, 0);
+          return refreshes.observe({ cache: event.cache }, event.ms / 1000);
+        case "cache-refresh-failed":
+          return refreshFailures.inc({ cache: event.cache });
+        case "dependency-down":
+          return dependencyDown.set({ dependency: event.dependency }, 1);
+        case "dependency-up":
+          return dependencyDown.remove({ dependency: event.dependency });
+        case "reloaded":
+          return reloads.inc({ outcome: "done" });
+        case "reload-refused":
+          return reloads.inc({ outcome: "refused" });
+        case "slow-call":
+          return slow.inc();
+        case "unexpected":
+          return unexpected.inc();
+        // The others show in the state of connections, caches and heartbeats.
+      }
     },
-    {
-      name: "eider_answers_cut_total",
-      help: "Answers that broke off after their head had been sent.",
-      type: "counter",
-      labels: ["endpoint"],
-      samples: () => [...events.cut].map(([endpoint, value]) => ({ labels: { endpoint }, value })),
+    async keep(endpoints, caches) {
+      for (const counter of [failures, cut]) {
+        for (const { labels } of (await counter.get()).values) {
+          // Without an endpoint: the call reached none.
+          if (labels.endpoint !== "" && !endpoints.has(String(labels.endpoint))) counter.remove(labels);
+        }
+      }
+      for (const { labels } of (await refreshFailures.get()).values) {
+        if (caches.has(String(labels.cache))) continue;
+        refreshFailures.remove(labels);
+        refreshes.remove(labels);
+      }
     },
-    {
-      name: refreshes,
-      help: "Refreshes that came to their end.",
-      type: "histogram",
-      labels: ["cache"],
-      samples: () =>
-        [...events.caches].flatMap(([cache, figures]) => samplesOfTimings(refreshes, figures.refreshes, { cache })),
-    },
-    {
-      name: "eider_cache_refresh_failures_total",
-      help: "How often a cache began to fail, or failed in another way.",
-      type: "counter",
-      labels: ["cache"],
-      samples: () => [...events.caches].map(([cache, { failures }]) => ({ labels: { cache }, value: failures })),
-    },
-    {
-      name: "eider_part_down",
-      help: "1 for each part beside the data that does not work now: a key server, a shared counter, a collector.",
-      type: "gauge",
-      labels: ["part"],
-      samples: () => [...events.partsDown].map((part) => ({ labels: { part }, value: 1 })),
-    },
-    {
-      name: "eider_reloads_total",
-      help: "Changes of the project, taken up or refused.",
-      type: "counter",
-      labels: ["outcome"],
-      samples: () => {
-        const { done, refused } = events.reloads();
-        return [
-          { labels: { outcome: "done" }, value: done },
-          { labels: { outcome: "refused" }, value: refused },
-        ];
-      },
-    },
-    counter("eider_slow_calls_total", "Calls beyond log.slow-query.", events.slowCalls),
-    counter("eider_unexpected_errors_total", "Errors of the service itself.", events.unexpected),
-  ];
+  };
 }

@@ -3,30 +3,30 @@ import type { Timings } from "./timings.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** One line of a metric. */
+/** One sample of a metric. */
 export interface Sample {
-  /** The metric's own name, where it is another. */
+  /** When it differs from the name of the metric. */
   readonly metricName?: string;
   readonly labels: Labels;
   readonly value: number;
 }
 
-/** A figure that is told. Its samples are made when somebody asks for them, of numbers that are counted anyway. */
+/** A metric. Its samples are made at a scrape. */
 export interface MetricDefinition {
   readonly name: string;
   readonly help: string;
   readonly type: "counter" | "gauge" | "histogram";
-  readonly labels: readonly string[];
+  readonly labelNames: readonly string[];
   readonly samples: () => readonly Sample[];
 }
 
-/** The registry of prom-client asks a metric for no more than this, and its own kinds hash their labels on every count. */
-export function register(registry: Registry, { name, help, type, samples }: MetricDefinition): void {
-  const metric = { name, help, type, get: async () => ({ name, help, type, aggregator: "sum", values: samples() }) };
-  registry.registerMetric(metric as unknown as Metric);
+/** The registry of prom-client needs no more than this. Its own kinds hash their labels on every count. */
+export function register(registry: Registry, { samples, ...metric }: MetricDefinition): void {
+  const get = async () => ({ ...metric, aggregator: "sum", values: samples() });
+  registry.registerMetric({ ...metric, get } as unknown as Metric);
 }
 
-/** The lines of a histogram. */
+/** The samples of a histogram. */
 export function samplesOfTimings(name: string, { bounds, counts, sum }: Timings, labels: Labels): readonly Sample[] {
   const samples: Sample[] = [];
   let total = 0;
@@ -41,13 +41,13 @@ export function samplesOfTimings(name: string, { bounds, counts, sum }: Timings,
   return samples;
 }
 
-/** A metric with one value, or none when it is not known. */
+/** A metric with one value; without a sample when the value is unknown. */
 export function gauge(name: string, help: string, value: () => number | undefined): MetricDefinition {
-  return { name, help, type: "gauge", labels: [], samples: () => only(value()) };
+  return { name, help, type: "gauge", labelNames: [], samples: () => only(value()) };
 }
 
 export function counter(name: string, help: string, value: () => number | undefined): MetricDefinition {
-  return { name, help, type: "counter", labels: [], samples: () => only(value()) };
+  return { name, help, type: "counter", labelNames: [], samples: () => only(value()) };
 }
 
 function only(value: number | undefined): readonly Sample[] {

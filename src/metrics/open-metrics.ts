@@ -2,58 +2,58 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Caches } from "../cache/caches.ts";
 import type { ConnectionStatus } from "../calls/connection-status.ts";
 import type { CallObserver } from "../calls/observed-call.ts";
-import type { Project } from "../config/project.ts";
+import type { MainConfig } from "../config/project.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { Engine, EngineMemory } from "../engines/engine.ts";
 import type { Report } from "../events.ts";
 import type { Heartbeats } from "../heartbeat/open-heartbeats.ts";
 import { withTimeLimit } from "../time-limit.ts";
-import { openCallFigures } from "./call-figures.ts";
+import { openCallCounts } from "./call-counts.ts";
 import { callMetrics } from "./call-metrics.ts";
-import { openEventFigures } from "./event-figures.ts";
-import { eventMetrics } from "./event-metrics.ts";
+import { openEventMetrics } from "./event-metrics.ts";
 import { type MetricDefinition, register } from "./metric.ts";
 import { type Moment, stateMetrics } from "./state-metrics.ts";
 
-/** What the metrics tell of beside the calls: the state that is served. */
+/** The state that gauges describe. */
 export interface Measured {
-  readonly project: Pick<Project, "main">;
+  readonly project: { readonly main: Pick<MainConfig, "connections"> };
   readonly endpoints: readonly Pick<Endpoint, "name" | "mcp">[];
   readonly engine: Pick<Engine, "activity" | "savings" | "memory">;
   readonly caches: Pick<Caches, "statuses">;
   readonly sources: Pick<ConnectionStatus, "down">;
+  readonly heartbeats: Pick<Heartbeats, "statuses">;
 }
 
-/** Figures of a running service, for Prometheus. They outlive reloads. decisions 1, `metrics`. */
+/** The page of metrics, as a listener serves it. */
+export interface MetricsPage {
+  readonly contentType: string;
+  text(): Promise<string>;
+}
+
+/** Metrics for Prometheus. They outlive reloads. */
 export interface Metrics {
   readonly contentType: string;
   readonly observer: CallObserver;
-  /** Hears what the service reports of itself. */
-  readonly heard: Report;
-  /** Tells of another state from now on; series of endpoints and caches that it does not have go. */
-  use(measured: Measured, heartbeats: Pick<Heartbeats, "statuses"> | undefined): void;
-  /** Counts of the process too: memory, processor, event loop. Once per process. */
+  /** Counts what the service reports. */
+  readonly onEvent: Report;
+  /** Adds metrics of the process: memory, CPU, event loop. Once per process. */
   watchProcess(): void;
-  /** Everything as it is now. */
-  text(): Promise<string>;
+  /** Every metric of a state as it is now. Drops series of endpoints and caches that this state does not have. */
+  text(measured: Measured): Promise<string>;
   /** Every metric of ours; docs/metrics.md has a row for each. */
-  readonly definitions: readonly MetricDefinition[];
+  readonly definitions: readonly Pick<MetricDefinition, "name" | "help" | "type" | "labelNames">[];
 }
 
-/** Whoever scrapes has a timeout of its own; a database that does not answer must not use it up. */
+/** A scrape has a timeout of its own; a busy database must not use it up. */
 const MEMORY_PATIENCE_MS = 500;
 
 export function openMetrics(now: () => Date): Metrics {
   const registry = new Registry();
-  const calls = openCallFigures();
-  const events = openEventFigures();
-  let served:
-    | { readonly measured: Measured; readonly heartbeats: Pick<Heartbeats, "statuses"> | undefined }
-    | undefined;
+  const calls = openCallCounts();
   let moment: Moment | undefined;
   let asked: Promise<EngineMemory | undefined> | undefined;
 
-  /** One question at a time: whoever asks while it is open shares its answer. */
+  /** Concurrent scrapes share one query. */
   function memoryOf(engine: Measured["engine"]): Promise<EngineMemory | undefined> {
     asked ??= engine
       .memory()
@@ -64,7 +64,7 @@ export function openMetrics(now: () => Date): Metrics {
     return withTimeLimit(asked, MEMORY_PATIENCE_MS, () => undefined);
   }
 
-  async function momentOf({ project, endpoints, engine, caches, sources }: Measured): Promise<Moment> {
+  async function momentOf({ project, endpoints, engine, caches, sources, heartbeats }: Measured): Promise<Moment> {
     const down = sources.down();
     return {
       endpoints: endpoints.length,
@@ -73,38 +73,36 @@ export function openMetrics(now: () => Date): Metrics {
       savings: engine.savings(),
       caches: caches.statuses(),
       connections: new Map([...project.main.connections.keys()].map((name) => [name, !down.has(name)])),
-      heartbeats: served?.heartbeats?.statuses() ?? [],
+      heartbeats: heartbeats.statuses(),
       nowMs: now().getTime(),
     };
   }
 
-  /** A call that began before a reload may end after it: what it left behind goes here. */
-  function keepServed({ endpoints, caches }: Measured): void {
+  /** Drops series that calls from before a reload left behind. */
+  async function keepServed({ endpoints, caches }: Measured): Promise<void> {
     const names = endpoints.flatMap(({ name, mcp }) =>
       mcp === undefined ? name : [name, `mcp-${mcp.kind} ${mcp.name}`],
     );
     const cacheNames = caches.statuses().map(({ name: { schema, table } }) => `${schema}.${table}`);
     const known = new Set(names);
     calls.keep(known);
-    events.keep(known, new Set(cacheNames));
+    await events.keep(known, new Set(cacheNames));
   }
 
-  const definitions = [...callMetrics(calls), ...eventMetrics(events), ...stateMetrics(() => moment)];
-  for (const definition of definitions) register(registry, definition);
+  for (const metric of callMetrics(calls)) register(registry, metric);
+  const events = openEventMetrics(registry);
+  for (const metric of stateMetrics(() => moment)) register(registry, metric);
+  // Its types leave out the names of the labels.
+  const definitions = registry.getMetricsAsArray() as unknown as Metrics["definitions"];
 
   return {
     contentType: registry.contentType,
     observer: calls.observer,
-    heard: events.onEvent,
-    use(measured, heartbeats) {
-      served = { measured, heartbeats };
-    },
+    onEvent: events.onEvent,
     watchProcess: () => collectDefaultMetrics({ register: registry }),
-    async text() {
-      if (served !== undefined) {
-        keepServed(served.measured);
-        moment = await momentOf(served.measured);
-      }
+    async text(measured) {
+      await keepServed(measured);
+      moment = await momentOf(measured);
       return await registry.metrics();
     },
     definitions,

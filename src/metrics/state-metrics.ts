@@ -3,22 +3,22 @@ import type { Engine, EngineMemory, EngineSavings } from "../engines/engine.ts";
 import type { HeartbeatStatus } from "../heartbeat/open-heartbeats.ts";
 import { counter, gauge, type MetricDefinition } from "./metric.ts";
 
-/** The service in the moment in which somebody asks. */
+/** The state of the service at a scrape. */
 export interface Moment {
   readonly endpoints: number;
   readonly activity: ReturnType<Engine["activity"]>;
   readonly savings: EngineSavings;
-  /** Undefined when the database did not answer in time. */
+  /** Undefined when the database was too slow. */
   readonly memory: EngineMemory | undefined;
   readonly caches: readonly CacheStatus[];
-  /** Every connection, and whether it could be reached last time. */
+  /** Every connection, and whether the last attempt to reach it worked. */
   readonly connections: ReadonlyMap<string, boolean>;
   readonly heartbeats: readonly HeartbeatStatus[];
-  /** Milliseconds of the clock on the wall. */
+  /** Time of day in milliseconds. */
   readonly nowMs: number;
 }
 
-/** What is so in this moment; undefined before there is a service. */
+/** Gauges of the state at a scrape. */
 export function stateMetrics(moment: () => Moment | undefined): readonly MetricDefinition[] {
   const now = (value: (known: Moment) => number | undefined) => () => {
     const known = moment();
@@ -36,32 +36,32 @@ export function stateMetrics(moment: () => Moment | undefined): readonly MetricD
       const found = value(beat);
       return found === undefined ? [] : { labels: { endpoint: beat.endpoint }, value: found };
     });
-  const ofCache = { type: "gauge", labels: ["cache"] } as const;
-  const ofBeat = { labels: ["endpoint"] } as const;
+  const ofCache = { type: "gauge", labelNames: ["cache"] } as const;
+  const ofBeat = { labelNames: ["endpoint"] } as const;
   return [
     gauge(
       "eider_endpoints",
-      "Endpoints that are served.",
+      "Endpoints that Eider serves.",
       now((known) => known.endpoints),
     ),
     gauge(
       "eider_queries_running",
-      "Queries at work.",
+      "Running queries.",
       now(({ activity }) => activity.running),
     ),
     gauge(
       "eider_queries_waiting",
-      "Calls that wait for a query to end.",
+      "Calls that wait for a query slot.",
       now(({ activity }) => activity.waiting),
     ),
     counter(
       "eider_shared_reads_total",
-      "Reads that got the rows of somebody else's execution.",
+      "Reads that shared another request's query.",
       now(({ savings }) => savings.shared),
     ),
     counter(
       "eider_remembered_totals_total",
-      "Totals of pages that were known and not counted again.",
+      "Page totals served from the cache of totals.",
       now(({ savings }) => savings.knownTotals),
     ),
     gauge(
@@ -76,21 +76,21 @@ export function stateMetrics(moment: () => Moment | undefined): readonly MetricD
     ),
     gauge(
       "eider_database_spilled_bytes",
-      "What did not fit, in temporary files.",
+      "Data that DuckDB spilled to temporary files.",
       now(({ memory }) => memory?.spilled),
     ),
     {
       name: "eider_connection_up",
-      help: "Whether a connection could be opened when it was last tried.",
+      help: "1 when the last attempt to reach the connection worked.",
       type: "gauge",
-      labels: ["connection"],
+      labelNames: ["connection"],
       samples: () =>
         [...(moment()?.connections ?? [])].map(([connection, up]) => ({ labels: { connection }, value: Number(up) })),
     },
     {
       ...ofCache,
       name: "eider_cache_age_seconds",
-      help: "Since the snapshot that is served was made.",
+      help: "Age of the current snapshot.",
       samples: caches(({ createdAtMs }, nowMs) =>
         createdAtMs === undefined ? undefined : Math.max(0, nowMs - createdAtMs) / 1000,
       ),
@@ -98,19 +98,19 @@ export function stateMetrics(moment: () => Moment | undefined): readonly MetricD
     {
       ...ofCache,
       name: "eider_cache_rows",
-      help: "Rows of the snapshot that is served.",
+      help: "Rows of the current snapshot.",
       samples: caches(({ rows }) => rows),
     },
     {
       ...ofCache,
       name: "eider_cache_snapshots",
-      help: "Snapshots that are kept.",
+      help: "Stored snapshots.",
       samples: caches(({ snapshots }) => snapshots),
     },
     {
       ...ofCache,
       name: "eider_cache_stale",
-      help: "1 when the rows are older than they should be.",
+      help: "1 when the current snapshot is stale.",
       samples: caches(({ isStale }) => Number(isStale)),
     },
     {
@@ -123,28 +123,28 @@ export function stateMetrics(moment: () => Moment | undefined): readonly MetricD
       ...ofBeat,
       type: "gauge",
       name: "eider_heartbeat_up",
-      help: "Whether the last run of an endpoint by the clock worked.",
+      help: "1 when the last heartbeat run of the endpoint worked.",
       samples: beats(({ works }) => (works === undefined ? undefined : Number(works))),
     },
     {
       ...ofBeat,
       type: "gauge",
       name: "eider_heartbeat_duration_seconds",
-      help: "How long the last run by the clock took.",
+      help: "Duration of the last heartbeat run.",
       samples: beats(({ lastMs }) => (lastMs === undefined ? undefined : lastMs / 1000)),
     },
     {
       ...ofBeat,
       type: "counter",
       name: "eider_heartbeat_runs_total",
-      help: "Runs by the clock.",
+      help: "Heartbeat runs.",
       samples: beats(({ runs }) => runs),
     },
     {
       ...ofBeat,
       type: "counter",
       name: "eider_heartbeat_failures_total",
-      help: "Runs by the clock that failed.",
+      help: "Failed heartbeat runs.",
       samples: beats(({ failures }) => failures),
     },
   ];

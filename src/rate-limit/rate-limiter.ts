@@ -51,7 +51,7 @@ export function openRateLimiter(options: RateLimiterOptions): RateLimiter {
     const address = parseStoreAddress(store);
     if (address === undefined) {
       const message = "it is not a redis:// or rediss:// address; each process counts for itself";
-      report({ kind: "part-down", part: "rate-limit store", message });
+      report({ kind: "dependency-down", dependency: "rate-limit store", message });
     }
     const counter = address === undefined ? memory : openRedisCounter(address, { memory, report, patienceMs });
     shared.set(store, counter);

@@ -131,18 +131,18 @@ describe("without Redis each process counts for itself", () => {
     await until("the report", () => events.length > 0);
     expect(events).toEqual([
       {
-        kind: "part-down",
-        part: `rate-limit store 127.0.0.1:${redis.port}`,
+        kind: "dependency-down",
+        dependency: `rate-limit store 127.0.0.1:${redis.port}`,
         message: "the connection is refused; each process counts for itself meanwhile",
       },
     ]);
     expect(allowed(await takes(limiter, policy, 10))).toBe(3);
     await redis.restart();
     await until("the report", () => events.length > 1);
-    expect(events[1]).toEqual({ kind: "part-up", part: `rate-limit store 127.0.0.1:${redis.port}` });
+    expect(events[1]).toEqual({ kind: "dependency-up", dependency: `rate-limit store 127.0.0.1:${redis.port}` });
     const together = await Promise.all([takes(limiter, policy, 5), takes(opened(), policy, 5)]);
     expect(allowed(together.flat())).toBe(3);
-    expect(kinds()).toEqual(["part-down", "part-up"]);
+    expect(kinds()).toEqual(["dependency-down", "dependency-up"]);
   });
 
   testWithRedis("one that dies in the middle is replaced at once, and used again when it is back", async () => {
@@ -166,7 +166,7 @@ describe("without Redis each process counts for itself", () => {
     }
     isOver = true;
     await calling;
-    expect(kinds()).toEqual(["part-down", "part-up", "part-down", "part-up"]);
+    expect(kinds()).toEqual(["dependency-down", "dependency-up", "dependency-down", "dependency-up"]);
     // Three Redises, of which each began empty, and this process.
     expect(allowed(states)).toBeGreaterThanOrEqual(200);
     expect(allowed(states)).toBeLessThanOrEqual(400);
@@ -183,7 +183,7 @@ describe("without Redis each process counts for itself", () => {
     const start = performance.now();
     expect((await takes(limiter, policy, 10)).length).toBe(10);
     expect(performance.now() - start).toBeGreaterThan(240);
-    expect(kinds()).toEqual(["part-down"]);
+    expect(kinds()).toEqual(["dependency-down"]);
     expect(events[0]).toMatchObject({
       message: "it does not answer in time; each process counts for itself meanwhile",
     });
@@ -191,7 +191,7 @@ describe("without Redis each process counts for itself", () => {
     const states = await takes(limiter, policy, 1000);
     expect(allowed(states)).toBe(0);
     redis.resume();
-    await until("the report", () => events.some(({ kind }) => kind === "part-up"));
+    await until("the report", () => events.some(({ kind }) => kind === "dependency-up"));
   });
 
   test("one that takes connections and never answers limits nobody less, and holds nobody up", async () => {
@@ -210,8 +210,8 @@ describe("without Redis each process counts for itself", () => {
       await until("another attempt", () => sockets.size > 1);
       expect(events).toEqual([
         {
-          kind: "part-down",
-          part: `rate-limit store 127.0.0.1:${port}`,
+          kind: "dependency-down",
+          dependency: `rate-limit store 127.0.0.1:${port}`,
           message: "it does not answer in time; each process counts for itself meanwhile",
         },
       ]);
@@ -243,7 +243,7 @@ describe("without Redis each process counts for itself", () => {
   test("a store that is no Redis is reported once, and nobody is unlimited", async () => {
     const policy = policyOf("http://:hunter2@127.0.0.1");
     expect(allowed(await takes(opened(), policy, 10))).toBe(3);
-    expect(kinds()).toEqual(["part-down"]);
+    expect(kinds()).toEqual(["dependency-down"]);
     expect(JSON.stringify(events)).not.toContain("hunter2");
   });
 
@@ -275,8 +275,8 @@ describe("without Redis each process counts for itself", () => {
         }
         expect(events).toEqual([
           {
-            kind: "part-down",
-            part: `rate-limit store 127.0.0.1:${redis.port}`,
+            kind: "dependency-down",
+            dependency: `rate-limit store 127.0.0.1:${redis.port}`,
             message: `${reason}; each process counts for itself meanwhile`,
           },
         ]);
@@ -287,7 +287,7 @@ describe("without Redis each process counts for itself", () => {
   testWithRedis("a certificate that nobody vouches for is not trusted", async () => {
     await using redis = await startRedis({ certificate: makeCertificate({ name: "self" }) });
     expect(allowed(await takes(opened(), policyOf(redis.url), 10))).toBe(3);
-    expect(kinds()).toEqual(["part-down"]);
+    expect(kinds()).toEqual(["dependency-down"]);
     expect(events[0]).toMatchObject({
       message: "DEPTH_ZERO_SELF_SIGNED_CERT; each process counts for itself meanwhile",
     });

@@ -28,7 +28,7 @@ const LONGEST_RETRY_MS = 2000;
 /** Counters that processes share. While the store is down or slow, each counts for itself and none waits. */
 export function openRedisCounter(address: StoreAddress, options: RedisCounterOptions): Counter {
   const { memory, report, patienceMs } = options;
-  const part = `rate-limit store ${address.shown}`;
+  const dependency = `rate-limit store ${address.shown}`;
   let standing: "opening" | "up" | "down" = "opening";
   let settle = (): void => {};
   let settled = Promise.resolve();
@@ -46,12 +46,12 @@ export function openRedisCounter(address: StoreAddress, options: RedisCounterOpt
     standing = "down";
     settle();
     const message = `${reasonOf(error)}; each process counts for itself meanwhile`;
-    if (!closed) report({ kind: "part-down", part, message });
+    if (!closed) report({ kind: "dependency-down", dependency, message });
   }
 
   function isNowUp(): void {
     if (closed) return;
-    if (standing === "down") report({ kind: "part-up", part });
+    if (standing === "down") report({ kind: "dependency-up", dependency });
     standing = "up";
     settle();
   }

@@ -8,7 +8,7 @@ import type { Project } from "../config/project.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { Failure } from "../failure.ts";
 import type { Heartbeats } from "../heartbeat/open-heartbeats.ts";
-import type { Metrics } from "../metrics/open-metrics.ts";
+import type { MetricsPage } from "../metrics/open-metrics.ts";
 import type { RateLimiter } from "../rate-limit/rate-limiter.ts";
 import type { Docs } from "./docs.ts";
 import type { LivePages } from "./live-pages.ts";
@@ -48,6 +48,6 @@ export interface RestContext extends CallContext {
 /** What the service reports about itself. */
 export interface AdminParts {
   /** Undefined when they are off, or not served on the REST port. */
-  readonly metrics: Pick<Metrics, "text" | "contentType"> | undefined;
+  readonly metrics: MetricsPage | undefined;
   readonly heartbeats: Pick<Heartbeats, "statuses"> | undefined;
 }

@@ -10,11 +10,11 @@ import { availableCores, availableMemory } from "../engines/machine.ts";
 import type { Spool } from "../spool/spool.ts";
 import { withTimeLimit } from "../time-limit.ts";
 
-/** How long a start waits for its sources before it goes on without them. */
-const SOURCE_PATIENCE_MS = 5_000;
-/** More than the cores can work on, so that a few slow queries do not keep the quick ones waiting. */
+/** How long startup waits for a lazy connection. */
+const CONNECT_TIMEOUT_MS = 5_000;
+/** More than one per core, so that a few slow queries do not block fast ones. */
 const QUERIES_PER_CORE = 4;
-/** On many cores there are enough anyway. */
+/** With many cores, this limit applies before `QUERIES_PER_CORE` does. */
 const QUERIES_ON_MANY_CORES = 16;
 const MOST_QUERIES = 64;
 
@@ -26,7 +26,7 @@ interface EngineParts {
   readonly checkpointFailed?: (message: string) => void;
 }
 
-/** Opens the database that a main file describes. Rejects with an EngineOpenError. */
+/** Opens the database of a project. Rejects with an EngineOpenError. */
 export async function openEngine(main: MainConfig, parts: EngineParts): Promise<Engine> {
   const { secretUsers, spool, fileReplaced, checkpointFailed } = parts;
   const inits = new Map(secretUsers.flatMap((users) => initConnection(users) ?? []).map((init) => [init.name, init]));
@@ -59,7 +59,7 @@ export async function openEngine(main: MainConfig, parts: EngineParts): Promise<
   });
 }
 
-/** The more queries take turns on a core, the longer each keeps what it holds, and the thread that answers waits for it. */
+/** More queries per core would each take longer and hold their memory longer. */
 function defaultQueries(cores = QUERIES_ON_MANY_CORES / 2): number {
   const few = Math.min(QUERIES_ON_MANY_CORES, Math.ceil(cores) * QUERIES_PER_CORE);
   return Math.min(MOST_QUERIES, Math.max(few, Math.ceil(cores) * 2));
@@ -70,13 +70,13 @@ function initOf({ name, type, options, readOnly, init }: ConnectionConfig): stri
   return [expanded, init].filter((sql) => sql !== undefined).join(";\n") || undefined;
 }
 
-/** The setting that keeps the database from opening, as a problem; undefined when it is something else. */
+/** The setting that prevents the database from opening, as a problem; undefined for other errors. */
 export function settingProblem({ setting, message }: EngineOpenError, main: MainConfig): Problem | undefined {
   if (setting === undefined) return undefined;
   return { severity: "error", location: main.locate(["duckdb", setting]), path: `duckdb.${setting}`, message };
 }
 
-/** Connections whose `init` is SQL: what is not is found without reaching anything. */
+/** The connections whose `init` parses. Needs no connection, so every syntax error is found. */
 export async function parseInits(
   main: MainConfig,
   engine: Engine,
@@ -86,7 +86,7 @@ export async function parseInits(
   for (const connection of main.connections.values()) {
     const { name, init } = connection;
     const problem = init === undefined ? undefined : await engine.parse(init);
-    // What is missing may be made by a statement before it.
+    // A missing table may be created by a statement before it.
     if (problem === undefined || problem.kind !== "syntax") {
       sound.push(connection);
       continue;
@@ -103,14 +103,14 @@ interface Connecting {
   readonly problems: Problem[];
 }
 
-/** Opens every connection. One that is down is a warning; one that must not be (`lazy: false`) stops the start. */
+/** Opens every connection. A lazy one that is down is a warning; with `lazy: false` it stops startup. Returns its message. */
 export async function connect(main: MainConfig, { sound, sources, problems }: Connecting): Promise<string | undefined> {
   const needed: string[] = [];
   await Promise.all(
     sound.map(async ({ name, lazy }) => {
       try {
         const opening = sources.open([name]);
-        await (lazy ? withTimeLimit(opening, SOURCE_PATIENCE_MS, noAnswer) : opening);
+        await (lazy ? withTimeLimit(opening, CONNECT_TIMEOUT_MS, noAnswer) : opening);
       } catch (error) {
         const message = `connection '${name}' cannot be reached: ${reasonOf(error)}`;
         if (!lazy) needed.push(message);
@@ -129,5 +129,5 @@ export async function connect(main: MainConfig, { sound, sources, problems }: Co
 }
 
 function noAnswer(): never {
-  throw new Error(`no answer within ${SOURCE_PATIENCE_MS / 1000} s`);
+  throw new Error(`no answer within ${CONNECT_TIMEOUT_MS / 1000} s`);
 }

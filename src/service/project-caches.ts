@@ -18,25 +18,24 @@ import { type Engine, EngineOpenError } from "../engines/engine.ts";
 import { errorMessage } from "../error-message.ts";
 import type { Report } from "../events.ts";
 import { quoteLiteral } from "../sql/quote.ts";
+import type { OpenOptions } from "./shared-state.ts";
 
 export interface CacheParts {
   readonly engine: Engine;
   readonly definitions: readonly CacheDefinition[];
   readonly report: Report;
-  /** Only to see whether everything fits: what is kept elsewhere is left alone. */
-  readonly isTrial: boolean;
+  readonly purpose: OpenOptions["purpose"];
 }
 
-/** What became of opening the caches of a project. */
 export interface OpenedCaches {
   readonly caches: Caches;
   readonly problems: readonly Problem[];
 }
 
-/** Opens the cache database where an endpoint needs one. Rejects with an Error that says what is in the way. */
+/** Opens the cache database when an endpoint needs one. Rejects with an Error for the user. */
 export async function openProjectCaches(project: Project, parts: CacheParts): Promise<OpenedCaches> {
   const { main, endpoints } = project;
-  const storage = parts.isTrial ? main.cache && inMemory(main.cache) : main.cache;
+  const storage = parts.purpose === "check" ? main.cache && inMemory(main.cache) : main.cache;
   if (storage === undefined || endpoints.every(({ cache }) => cache === undefined))
     return { caches: noCaches, problems: [] };
   const problems: Problem[] = [];
@@ -90,7 +89,7 @@ async function openStore(storage: CacheStorage, opening: Opening): Promise<Opene
     return await openLakeStore(storage, backend, opening);
   } catch (error) {
     if (backend.isRequired) throw new Error(`the DuckLake catalog cannot be opened: ${messageOf(error)}`);
-    // In the dialect of flAPI there is no other way to have a cache: ours does the same without the extension.
+    // A flAPI project has no other cache storage; caches in memory work without the extension.
     opening.problems.push({
       severity: "warning",
       location: opening.main.locate(["ducklake"]),
@@ -101,9 +100,9 @@ async function openStore(storage: CacheStorage, opening: Opening): Promise<Opene
   }
 }
 
-/** A leader that is silent for so long is replaced. */
+/** A leader without a sign of life for this long is replaced. */
 const LEASE_MS = 10_000;
-/** Every sign of a leader is a version of the catalog. */
+/** Every renewed lease adds a version to the catalog. */
 const CLEAN_EVERY_MS = 60_000;
 
 async function openLakeStore(
@@ -186,14 +185,14 @@ async function openFileStore(
       severity: "warning",
       location: opening.main.locate(["cache", "path"]),
       path: "cache.path",
-      message: `this file is no cache that can be used (${messageOf(error)}); it lies at ${aside} now, and the caches are filled anew`,
+      message: `not a usable cache file (${messageOf(error)}); moved to ${aside}, rebuilding caches`,
     });
     await engine.attach(catalog, attach);
     return await openSnapshotStore(engine, options);
   }
 }
 
-/** Another process has the file: then there is nothing wrong with it. */
+/** Another process has the file open; the file itself is fine. */
 function isInUse(error: unknown): boolean {
   return /\block on file\b|conflicting lock|is being used/i.test(messageOf(error));
 }

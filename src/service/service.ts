@@ -5,7 +5,7 @@ import { cacheKey } from "../cache/cache.ts";
 import type { Caches } from "../cache/caches.ts";
 import type { ConnectionStatus } from "../calls/connection-status.ts";
 import type { Callee } from "../calls/run-endpoint.ts";
-import type { Problem } from "../config/problem.ts";
+import { hasErrors, type Problem } from "../config/problem.ts";
 import type { Project } from "../config/project.ts";
 import { compileEndpoint } from "../endpoint/compile-endpoint.ts";
 import { type CompiledRefresh, compileRefresh } from "../endpoint/compile-refresh.ts";
@@ -31,53 +31,65 @@ export interface Service extends Callee {
   readonly rateLimiter: RateLimiter;
   readonly sharedState: SharedState;
   close(): Promise<void>;
-  /** After a reload: closes what the next state did not take over. */
+  /** After a reload: closes what the next state does not share. */
   retire(next: Service): void;
 }
 
-/** What became of opening a project. `unreachable` is what a start cannot do without. */
+/** `unreachable` says what could not be opened or reached. */
 export interface OpenedService {
   readonly service: Service | undefined;
   readonly problems: readonly Problem[];
   readonly unreachable: string | undefined;
 }
 
-/** Compiles and verifies every endpoint, against the connections that can be reached. */
+/** Compiles every endpoint and verifies it against the connections that can be reached. */
 export async function openService(project: Project, options: OpenOptions): Promise<OpenedService> {
   const compiled = compileAll(project);
   const opened = await openSharedState(project, options);
   const { sharedState } = opened;
-  const problems = [...compiled.problems, ...opened.problems];
-  if (sharedState === undefined) return { service: undefined, problems, unreachable: opened.unreachable };
-  const state = await openState(project, compiled, { sharedState, options, previous: undefined });
-  problems.push(...state.problems);
+  const found = [...compiled.problems, ...opened.problems];
+  if (sharedState === undefined) {
+    return { service: undefined, problems: strictly(found, options.strict), unreachable: opened.unreachable };
+  }
+  const { service, ...state } = await openState(project, compiled, { sharedState, options, previous: undefined });
+  const problems = strictly([...found, ...state.problems], options.strict);
   const unreachable = opened.unreachable ?? state.unreachable;
-  const isSound = unreachable === undefined && !problems.some(({ severity }) => severity === "error");
-  if (isSound && state.service !== undefined) return { service: state.service, problems, unreachable };
-  await (state.service ?? sharedState).close();
-  return { service: undefined, problems, unreachable };
+  if (service === undefined || unreachable !== undefined || hasErrors(problems)) {
+    await (service ?? sharedState).close();
+    return { service: undefined, problems, unreachable };
+  }
+  if (options.purpose === "serve") service.caches.start();
+  return { service, problems, unreachable };
 }
 
-/** Whether a project can take the place of another without opening the database anew. */
+/** Problems as they count: with `--strict`, security warnings are errors. */
+export function strictly(problems: readonly Problem[], strict = false): readonly Problem[] {
+  return strict
+    ? problems.map((problem) => (problem.security === true ? { ...problem, severity: "error" } : problem))
+    : problems;
+}
+
+/** Whether a project can replace another without reopening the database. */
 export function canShareState(project: Project, previous: Service): boolean {
   return sharedStateKey(project) === previous.sharedState.key;
 }
 
 /**
- * A whole new state beside the present one, over the same database: only for a project that `standsOnSame`. The present one
- * goes on as it is; when nothing is wrong with the new one, `retire` ends it.
+ * Opens a new state over the same database, for a project that `canShareState`. The present state keeps serving; the caller
+ * retires it once the new one serves.
  */
 export async function reopenService(project: Project, previous: Service, options: OpenOptions): Promise<OpenedService> {
   const compiled = compileAll(project);
   const state = await openState(project, compiled, { sharedState: previous.sharedState, options, previous });
-  const problems = [...compiled.problems, ...state.problems];
-  if (state.service === undefined || problems.some(({ severity }) => severity === "error")) {
-    state.service?.authenticators.closeBut(previous.authenticators);
-    return { service: undefined, problems, unreachable: state.unreachable };
+  const { service, unreachable } = state;
+  const problems = strictly([...compiled.problems, ...state.problems], options.strict);
+  if (service === undefined || hasErrors(problems)) {
+    service?.retire(previous);
+    return { service: undefined, problems, unreachable };
   }
-  await state.service.caches.redefine(compiled.refreshes.map(({ definition }) => definition));
-  if (previous.caches !== state.service.caches) state.service.caches.start();
-  return { service: state.service, problems, unreachable: undefined };
+  await service.caches.redefine(compiled.refreshes.map(({ definition }) => definition));
+  if (previous.caches !== service.caches) service.caches.start();
+  return { service, problems, unreachable: undefined };
 }
 
 interface CompiledProject {
@@ -111,23 +123,18 @@ interface Standing {
   readonly previous: Service | undefined;
 }
 
-/** Everything that stands on a sharedState. Whoever asked closes what is not used. */
+/** Opens everything above the shared state. The caller closes a service that it does not use. */
 async function openState(project: Project, compiled: CompiledProject, standing: Standing): Promise<OpenedService> {
   const { engine, sources } = standing.sharedState;
-  const problems: Problem[] = [];
-  let unreachable: string | undefined;
-  const note = (error: unknown): void => {
-    unreachable ??= errorMessage(error);
-  };
   // Before the templates: they may read the table of users.
-  const authenticators = await openServiceAuthenticators(project, standing).catch(note);
-  const warnings = authenticators?.warnings ?? [];
-  problems.push(...warnings.map(({ policy, message }) => warningOf(policy, message, project)));
-  const opened = await cachesOf(project, compiled, standing).catch(note);
-  if (authenticators === undefined || opened === undefined) {
-    // Templates that read the caches would only say that these are not there.
-    if (authenticators !== undefined) closeAuthenticators(authenticators, standing.previous);
-    return { service: undefined, problems, unreachable };
+  const authenticators = await openServiceAuthenticators(project, standing).catch(errorMessage);
+  // Without caches or users, the templates that read them are not verified: their errors would only mislead.
+  if (typeof authenticators === "string") return { service: undefined, problems: [], unreachable: authenticators };
+  const problems = authenticators.warnings.map(({ policy, message }) => warningOf(policy, message, project));
+  const opened = await cachesOf(project, compiled, standing).catch(errorMessage);
+  if (typeof opened === "string") {
+    closeAuthenticators(authenticators, standing.previous);
+    return { service: undefined, problems, unreachable: opened };
   }
   problems.push(...opened.problems);
   const trials = compiled.refreshes.map(({ endpoint, problems: found }) => ({ endpoint, problems: found }));
@@ -137,7 +144,7 @@ async function openState(project: Project, compiled: CompiledProject, standing: 
   const served = verified.endpoints.slice(0, compiled.endpoints.length);
   for (const { endpoint } of served) reportRefusedKeys(endpoint, standing.options.report);
   const parts = { sharedState: standing.sharedState, authenticators, caches: opened.caches };
-  return { service: serviceOf(project, parts, served), problems, unreachable };
+  return { service: serviceOf(project, parts, served), problems, unreachable: undefined };
 }
 
 function reportRefusedKeys({ name, operation }: Endpoint, report: Report): void {
@@ -155,18 +162,18 @@ async function cachesOf(
   { refreshes }: CompiledProject,
   { sharedState, options }: Standing,
 ): Promise<OpenedCaches> {
-  // They go on over a reload; what they hold is described anew when the new state is sound.
+  // Caches outlive a reload; they are redefined once the new state is sound.
   return await sharedState.caches(() =>
     openProjectCaches(project, {
       engine: sharedState.engine,
       definitions: refreshes.map(({ definition }) => definition),
       report: options.report,
-      isTrial: options.isCheckOnly ?? false,
+      purpose: options.purpose,
     }),
   );
 }
 
-/** Rejects when users whose passwords are elsewhere cannot be had: nobody could be let in. */
+/** Rejects when users in AWS Secrets Manager are unavailable: no client could authenticate. */
 function openServiceAuthenticators(
   project: Project,
   { sharedState, options, previous }: Standing,
@@ -183,7 +190,7 @@ function openServiceAuthenticators(
   });
 }
 
-/** At the block that brings the users. */
+/** A warning at the `auth` block that reads the users. */
 function warningOf(policy: AuthPolicy, message: string, { main, endpoints }: Project): Problem {
   const owner = main.access.auth === policy ? main : (endpoints.find(({ auth }) => auth === policy) ?? main);
   const path = "auth.from-aws-secretmanager";
@@ -226,7 +233,7 @@ function serviceOf(
   };
 }
 
-/** Endpoints whose connections could not be reached when the project was opened are verified by their first call. */
+/** Endpoints whose connections were down at startup are verified by their first call. */
 function lateVerification(verified: readonly Verified[], engine: Engine, sources: ConnectionStatus): Callee["ready"] {
   const late = new Map<Endpoint, Promise<Endpoint> | undefined>();
   for (const { endpoint, depth } of verified) if (depth === "parse") late.set(endpoint, undefined);
@@ -234,7 +241,7 @@ function lateVerification(verified: readonly Verified[], engine: Engine, sources
     if (!late.has(endpoint)) return endpoint;
     const known = late.get(endpoint) ?? verifyLate(endpoint, engine, sources);
     late.set(endpoint, known);
-    // What fails now may work next time: the source may be back.
+    // The next call tries again.
     known.catch(() => late.set(endpoint, undefined));
     return known;
   };

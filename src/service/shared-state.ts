@@ -19,41 +19,44 @@ import type { OpenedCaches } from "./project-caches.ts";
 
 export interface OpenOptions {
   readonly report: Report;
-  /** False leaves the connections alone: templates are parsed, not planned. */
+  /** False: connections are not opened, and templates are only parsed. */
   readonly connect: boolean;
-  /** The system's folder for temporary files, used unless the project names one. */
+  /** The system's folder for temporary files, unless the project sets one. */
   readonly temporary: string;
   readonly self: CurrentProcess;
-  /** For what libraries look up there, such as the credentials of a cloud. */
+  /** For libraries, such as cloud credentials. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Nothing will be served: caches that are kept elsewhere are left alone. */
-  readonly isCheckOnly?: boolean;
-  /** The database works no longer, and must be opened anew: told once for each that was opened. */
-  readonly lost?: (() => void) | undefined;
+  /**
+   * `serve`: caches are refreshed on their schedules. `maintain`: they are opened, and nothing refreshes them.
+   * `check`: caches are empty and in memory, so that no file is touched.
+   */
+  readonly purpose: "serve" | "maintain" | "check";
+  /** Security warnings are errors. */
+  readonly strict?: boolean;
 }
 
-/** What outlives a reload: the database, and everything that is remembered beside it. */
+/** What outlives a reload: the database, caches, counts of rate limits. */
 export interface SharedState {
-  /** The same for two projects that can stand on the same one. */
+  /** Equal for two projects that can share this state. */
   readonly key: string;
   readonly engine: Engine;
   readonly spool: Spool;
   readonly sources: ConnectionStatus;
   readonly rateLimiter: RateLimiter;
   readonly idempotentResponses: IdempotentResponses;
-  /** The caches, opened by the first who needs them. Rejects as `open` does. */
+  /** The caches, opened on first use. Rejects as `open` does. */
   caches(open: () => Promise<OpenedCaches>): Promise<OpenedCaches>;
   close(): Promise<void>;
 }
 
-/** `sharedState` is undefined when the database cannot be opened; `unreachable` is what a start cannot do without. */
+/** `sharedState` is undefined when the database cannot be opened; `unreachable` says what could not be reached. */
 export interface OpenedSharedState {
   readonly sharedState: SharedState | undefined;
   readonly problems: readonly Problem[];
   readonly unreachable: string | undefined;
 }
 
-/** Everything that the database and its connections are opened with. decisions 11. */
+/** Identifies everything that the database and its connections are opened with. */
 export function sharedStateKey(project: Project): string {
   const { duckdb, connections, limits, cache } = project.main;
   const parts = [
@@ -62,7 +65,7 @@ export function sharedStateKey(project: Project): string {
     [limits.maxConcurrentQueries, limits.maxQueuedRequests, limits.maxValueBytes],
     cache,
     secretUsersOf(project),
-    // What may be set at all cannot be changed later.
+    // The settings that templates may change are fixed when the database is opened.
     [...settableBy(project, engineType.dialect)],
   ];
   return JSON.stringify(parts, (_, value: unknown) => (value instanceof Map ? [...value] : value));
@@ -78,7 +81,7 @@ export async function openSharedState(project: Project, options: OpenOptions): P
   const queryFailed = (message: string): void => {
     if (isLost || !engineType.isLost(message)) return;
     isLost = true;
-    options.lost?.();
+    options.report({ kind: "database-lost" });
   };
   let opened: Engine;
   try {
@@ -98,7 +101,7 @@ export async function openSharedState(project: Project, options: OpenOptions): P
       ? { sharedState: undefined, problems, unreachable: error.message }
       : { sharedState: undefined, problems: [problem], unreachable: undefined };
   }
-  // What cannot be reached now is a problem of the start, and is told as one.
+  // A connection that is down at startup is reported as a problem, not as an event.
   let starting = true;
   const sources = openConnectionStatus(opened, (event) => starting || options.report(event));
   const engine = followedEngine(opened, { sources, queryFailed });
@@ -138,7 +141,7 @@ function secretUsersOf(project: Project): readonly SecretUsers[] {
   return [...policiesOf(project)].flatMap((policy) => (policy.kind === "basic" && policy.secretUsers) || []);
 }
 
-/** Every auth block that is on. */
+/** Every `auth` block that is on. */
 export function policiesOf({ main, endpoints }: Project): ReadonlySet<AuthPolicy> {
   const all = [main.access.auth, main.mcp?.auth?.policy, ...endpoints.map(({ auth }) => auth)];
   return new Set(all.filter((policy) => policy !== undefined));

@@ -13,7 +13,7 @@ export interface Compiled {
   readonly problems: readonly Problem[];
 }
 
-/** An endpoint whose connections could not be reached at start is verified when they can. */
+/** Verifies an endpoint whose connections were down at startup. */
 export async function verifyLate(endpoint: Endpoint, engine: Engine, sources: ConnectionStatus): Promise<Endpoint> {
   await sources.open(endpoint.connections);
   const known = withFunctions(endpoint, await dialectOf([endpoint], engine), engine.dialect);
@@ -28,7 +28,7 @@ export interface Verified {
   readonly depth: Depth;
 }
 
-/** Holds every template against the database, as far as its connections can be reached. */
+/** Verifies every template: planned when its connections are open, else only parsed. */
 export async function verifyAll(
   compiled: readonly Compiled[],
   engine: Engine,
@@ -45,7 +45,7 @@ export async function verifyAll(
       const { endpoint, problems } = compiled[index] as Compiled;
       const depth: Depth = isOpen({ endpoint, problems }) ? "plan" : "parse";
       const known = withFunctions(endpoint, depth === "plan" ? open : closed, engine.dialect);
-      // A template with problems of its own gives the database only nonsense to complain about.
+      // The database would only repeat the problems of a broken template.
       const broken = [...problems, ...known.problems].some(({ severity }) => severity === "error");
       const result = broken ? { endpoint, problems: [] } : await verifyEndpoint(known.endpoint, engine, depth);
       results[index] = {

@@ -1,7 +1,7 @@
 import { afterMs } from "../cache/schedule.ts";
 import type { CallObserver } from "../calls/observed-call.ts";
 import type { McpSettings } from "../config/mcp-config.ts";
-import type { Report, ServiceEvent } from "../events.ts";
+import type { Report } from "../events.ts";
 import { holdable } from "../http/holdable.ts";
 import { checkHttps } from "../http/https-only.ts";
 import type { RequestHandler } from "../http/listen.ts";
@@ -11,12 +11,12 @@ import { type McpServer, openMcpServer } from "../mcp/open-mcp-server.ts";
 import type { Service } from "../service/service.ts";
 import type { Surface } from "./surfaces.ts";
 
-/** What agents see of a service. */
+/** The MCP surface of a service. */
 export interface McpSurface extends Surface {
   readonly server: McpServer;
   readonly handle: RequestHandler;
-  /** Some events are news for those who watch a resource. */
-  hear(event: ServiceEvent): void;
+  /** Notifies clients that subscribed to a resource. */
+  readonly onEvent: Report;
 }
 
 export interface McpSurfaceOptions {
@@ -68,7 +68,7 @@ export async function openMcpSurface(service: Service, options: McpSurfaceOption
         server.replace(made.service, made.gate, mcp);
       };
     },
-    hear(event) {
+    onEvent(event) {
       if (event.kind !== "cache-refreshed" && event.kind !== "cache-invalidated") return;
       const [schema = "", ...table] = event.cache.split(".");
       server.resourceUpdated(...product.urisOfCache({ schema, table: table.join(".") }));
@@ -79,7 +79,7 @@ export async function openMcpSurface(service: Service, options: McpSurfaceOption
   };
 }
 
-/** What clients of an identity provider need to know to ask it for a token. RFC 9728. */
+/** Tells clients which identity provider issues tokens. RFC 9728. */
 function protectedResourceOf(resourceName: string, { auth }: McpSettings) {
   if (auth?.policy.kind !== "oidc") return undefined;
   const { issuerUrl, scopes } = auth.policy;

@@ -1,66 +1,66 @@
 import { openAdminApp } from "../admin/admin-app.ts";
 import { afterMs } from "../cache/schedule.ts";
 import type { CallObserver } from "../calls/observed-call.ts";
+import type { MainConfig } from "../config/project.ts";
 import type { Report } from "../events.ts";
 import { type Heart, openHeartbeats } from "../heartbeat/open-heartbeats.ts";
 import type { RequestHandler } from "../http/listen.ts";
 import { openQueryLog } from "../log/query-log.ts";
-import { openMetrics } from "../metrics/open-metrics.ts";
+import { type Metrics, openMetrics } from "../metrics/open-metrics.ts";
 import type { RestOptions } from "../rest/rest-app.ts";
 import type { Service } from "../service/service.ts";
 import { openTracing } from "../tracing/open-tracing.ts";
 import type { Surface } from "./surfaces.ts";
 
-/** Everything by which a service that runs is seen from outside. It outlives reloads. */
+/** Observability of a running service. It outlives reloads. */
 export interface Observability {
   readonly observers: readonly CallObserver[];
-  /** Counts what the service reports. */
-  readonly onEvent: Report;
-  /** Follows the service as its surfaces do. */
+  /** Switches to the next state on a reload. */
   readonly surface: Surface;
   readonly rest: Required<Pick<RestOptions, "admin" | "sendsServerTiming">>;
-  /** What a listener of its own answers, where there is one. */
+  /** The admin listener, when there is one. */
   readonly admin: { readonly host: string; readonly port: number; readonly handle: RequestHandler } | undefined;
-  /** Counts of the process too. */
-  watchProcess(): void;
   close(): Promise<void>;
 }
 
 export interface ObservabilityOptions {
   readonly report: Report;
-  readonly now: () => Date;
-  /** For the person who writes the project. */
+  readonly metrics: Metrics | undefined;
   readonly isDev: boolean;
 }
 
-/** Opens what the main file asks for: metrics, traces, heartbeats, the log of queries. decisions 1, 10. */
+/** Metrics of a project, opened before the service so that they count its first events. Undefined when nothing serves them. */
+export function openMetricsOf({ observability }: MainConfig, now: () => Date, isDev: boolean): Metrics | undefined {
+  const isServed = isDev || observability.admin !== undefined || observability.metrics?.onRest === true;
+  return observability.metrics !== undefined && isServed ? openMetrics(now) : undefined;
+}
+
+/** Opens what the project asks for beside metrics: traces, heartbeats, the log of queries. */
 export async function openObservability(
   first: Service,
-  { report, now, isDev }: ObservabilityOptions,
+  { report, metrics, isDev }: ObservabilityOptions,
 ): Promise<Observability> {
   const { observability, log } = first.project.main;
   let service = first;
   let isDraining = false;
-  // Nothing is counted where nothing serves it.
-  const isServed = isDev || observability.admin !== undefined || observability.metrics?.onRest === true;
-  const metrics = observability.metrics !== undefined && isServed ? openMetrics(now) : undefined;
   const tracing = observability.tracing && (await openTracing(observability.tracing, { report }));
   const queries = openQueryLog(first.project, report);
   const heartbeats = openHeartbeats(heartOf(first), { after: afterMs, now: () => performance.now(), report });
-  metrics?.use(first, heartbeats);
+  const metricsPage = metrics && {
+    contentType: metrics.contentType,
+    text: () => metrics.text({ ...service, heartbeats }),
+  };
   const observers = [metrics?.observer, tracing?.observer, queries.observer].filter((one) => one !== undefined);
   const handle = openAdminApp(() => {
     const { sources, caches } = service;
-    return { health: { sources, caches, heartbeats }, isDraining, metrics };
+    return { health: { sources, caches, heartbeats }, isDraining, metrics: metricsPage };
   }, report);
   const sendsServerTiming = isDev || tracing !== undefined || log.level === "debug" || log.level === "trace";
   return {
     observers,
-    onEvent: (event) => metrics?.heard(event),
     surface: {
       prepare: async (next) => () => {
         service = next;
-        metrics?.use(next, heartbeats);
         queries.use(next.project);
         heartbeats.use(heartOf(next));
       },
@@ -69,13 +69,15 @@ export async function openObservability(
         isDraining = true;
         heartbeats.stop();
       },
-      // Heartbeats end when they are held or stopped: there is nothing else that would go on.
+      // Heartbeats are cancelled when they are held or stopped.
       cancelAll() {},
       endStreams() {},
     },
-    rest: { admin: observability.admin === undefined ? { metrics, heartbeats } : "elsewhere", sendsServerTiming },
+    rest: {
+      admin: observability.admin === undefined ? { metrics: metricsPage, heartbeats } : "elsewhere",
+      sendsServerTiming,
+    },
     admin: observability.admin && { ...observability.admin, handle },
-    watchProcess: () => metrics?.watchProcess(),
     async close() {
       heartbeats.stop();
       await tracing?.close();

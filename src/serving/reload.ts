@@ -1,7 +1,5 @@
-import type { Problem } from "../config/problem.ts";
-import { hasErrors } from "../config/problem.ts";
+import { hasErrors, type Problem } from "../config/problem.ts";
 import type { LoadedProject, MainConfig, Project } from "../config/project.ts";
-import type { Report } from "../events.ts";
 import {
   canShareState,
   type OpenedService,
@@ -12,13 +10,13 @@ import {
 } from "../service/service.ts";
 import { pauseAll, type Surfaces, useEverywhere } from "./surfaces.ts";
 
-/** Takes up changes of a project while it is served. decisions 11. */
+/** Reloads a project while it is served. */
 export interface Reloads {
-  /** The project may have changed. One reload at a time: what changes meanwhile is one more. */
+  /** The project may have changed. One reload runs at a time; changes during it make one more. */
   request(): void;
-  /** The database works no longer: it is opened anew, while requests wait. */
+  /** The database is unusable: it is reopened while requests wait. */
   reopen(): void;
-  /** No more of them; resolves when the one that runs is over. */
+  /** Starts no more reloads; resolves when the running one has ended. */
   close(): Promise<void>;
   current(): Service;
 }
@@ -28,38 +26,34 @@ export interface ReloadOptions {
   readonly surfaces: Surfaces;
   readonly load: () => Promise<LoadedProject>;
   readonly opening: OpenOptions;
-  readonly report: Report;
-  /** Shows what is wrong, as a start does; gives it back as it counts. */
-  readonly show: (problems: readonly Problem[]) => readonly Problem[];
-  /** Called with every project that is served from now on. */
-  readonly changed: (project: Project, loaded: LoadedProject) => void;
-  /** Neither the new project nor the old one can be served any more. */
+  readonly show: (problems: readonly Problem[]) => void;
+  /** Neither the new version nor the previous one can be served. */
   readonly fatal: (message: string) => void;
 }
 
 const DATABASE = "the database";
-/** Whatever runs in a database that is lost fails by itself. */
-const GRACE_OF_THE_LOST_MS = 500;
-/** Clients wait meanwhile, so it is not for ever. */
+/** Queries in a lost database fail by themselves. */
+const LOST_GRACE_MS = 500;
+/** Requests wait meanwhile, so the number of attempts is limited. */
 const REOPEN_PAUSES_MS = [500, 1_000, 2_000, 4_000, 8_000] as const;
-/** One that is lost again within this time is opened anew after a pause, which grows. */
-const CALM_MS = 60_000;
-const MOST_CALM_MS = 30_000;
+/** A database that is lost again within this time is reopened after a pause, which grows. */
+const STABLE_MS = 60_000;
+const MAX_PAUSE_MS = 30_000;
 
 export function openReloads(options: ReloadOptions): Reloads {
-  const { surfaces, load, opening, report, show } = options;
+  const { surfaces, load, opening, show } = options;
+  const { report } = opening;
   let current = options.service;
   let wanted = false;
   let isLost = false;
   let reopenedAt = Number.NEGATIVE_INFINITY;
-  let calmMs = 0;
-  let wake = (): void => {};
-  let closed = false;
+  let delayMs = 0;
+  const closing = new AbortController();
   let running: Promise<void> | undefined;
 
   async function work(): Promise<void> {
-    while ((wanted || isLost) && !closed) {
-      const next = isLost ? openAnew : reload;
+    while ((wanted || isLost) && !closing.signal.aborted) {
+      const next = isLost ? reopenDatabase : reload;
       if (isLost) isLost = false;
       else wanted = false;
       await next().catch((error: unknown) => report({ kind: "unexpected", requestId: "reload", error }));
@@ -74,10 +68,8 @@ export function openReloads(options: ReloadOptions): Reloads {
   async function reload(): Promise<void> {
     const from = performance.now();
     const loaded = await load();
-    const problems = show(loaded.problems);
-    const { project } = loaded;
-    // What has been read is watched even when it is wrong: it will be mended there.
-    options.changed(project ?? current.project, loaded);
+    const { project, problems } = loaded;
+    show(problems);
     if (project === undefined || hasErrors(problems)) return report({ kind: "reload-refused", reason: "problems" });
     const opened = canShareState(project, current) ? await beside(project) : await instead(project);
     if (opened === undefined) return;
@@ -86,39 +78,30 @@ export function openReloads(options: ReloadOptions): Reloads {
     report({ kind: "reloaded", endpoints: project.endpoints.length, ms });
   }
 
-  /** A new state over the same database: nobody notices. */
+  /** A new state over the same database: clients notice nothing. */
   async function beside(project: Project): Promise<Service | undefined> {
     const previous = current;
-    const opened = await reopenService(project, previous, opening);
-    const service = sound(opened);
-    if (service === undefined) {
-      // Only --strict refuses one that could be served.
-      opened.service?.retire(previous);
-      return undefined;
-    }
-    tellOfRestart(previous.project.main, project.main);
+    const service = sound(await reopenService(project, previous, opening));
+    if (service === undefined) return undefined;
+    reportRestartNeeded(previous.project.main, project.main);
     await useEverywhere(surfaces, service);
     previous.retire(service);
     return service;
   }
 
-  /** The database has other settings: requests wait until it has been opened anew. */
+  /** The database has other settings: requests wait until it is open again. */
   async function instead(project: Project): Promise<Service | undefined> {
     const previous = current;
     const release = await pauseAll(surfaces, project.main.limits.shutdownGraceMs);
     try {
       await previous.close();
-      const opened = await openService(project, opening);
-      const service = sound(opened);
-      // Only --strict refuses one that could be served: its files are needed for the old one.
-      if (service === undefined) await opened.service?.close();
-      if (service !== undefined) tellOfRestart(previous.project.main, project.main);
+      const service = sound(await openService(project, opening));
+      if (service !== undefined) reportRestartNeeded(previous.project.main, project.main);
       const next = service ?? (await openService(previous.project, opening)).service;
       if (next === undefined) {
-        options.fatal("the database of the project before the change cannot be opened any more");
+        options.fatal("cannot reopen the database of the previous version");
         return undefined;
       }
-      next.caches.start();
       await useEverywhere(surfaces, next);
       current = next;
       return service;
@@ -127,54 +110,60 @@ export function openReloads(options: ReloadOptions): Reloads {
     }
   }
 
-  /** The same project over the same files. What has filled the disk may go any moment, so it is tried for a while. */
-  async function openAnew(): Promise<void> {
-    report({ kind: "part-down", part: DATABASE, message: "it works no longer after an error, and is opened anew" });
-    // As long as the disk is full the next write may end it again.
-    calmMs = performance.now() - reopenedAt > CALM_MS ? 0 : Math.min(MOST_CALM_MS, calmMs * 2 || 1_000);
-    await pause(calmMs);
-    if (closed) return;
-    const release = await pauseAll(surfaces, GRACE_OF_THE_LOST_MS);
+  /** Reopens the same project. A full disk may be freed any moment, so it retries for a while. */
+  async function reopenDatabase(): Promise<void> {
+    report({
+      kind: "dependency-down",
+      dependency: DATABASE,
+      message: "unusable after an error; reopening",
+    });
+    // While the disk is full, the next write may break it again.
+    delayMs = performance.now() - reopenedAt > STABLE_MS ? 0 : Math.min(MAX_PAUSE_MS, delayMs * 2 || 1_000);
+    await pause(delayMs);
+    if (closing.signal.aborted) return;
+    const release = await pauseAll(surfaces, LOST_GRACE_MS);
     try {
       await current.close();
       for (const pauseMs of [...REOPEN_PAUSES_MS, undefined]) {
         const { service, unreachable } = await openService(current.project, opening);
         if (service !== undefined) {
-          service.caches.start();
           await useEverywhere(surfaces, service);
           current = service;
           reopenedAt = performance.now();
-          return report({ kind: "part-up", part: DATABASE });
+          return report({ kind: "dependency-up", dependency: DATABASE });
         }
-        if (pauseMs === undefined || closed) break;
-        report({ kind: "part-down", part: DATABASE, message: unreachable ?? "the project has problems now" });
+        if (pauseMs === undefined || closing.signal.aborted) break;
+        report({
+          kind: "dependency-down",
+          dependency: DATABASE,
+          message: unreachable ?? "the project has problems now",
+        });
         await pause(pauseMs);
       }
-      options.fatal("the database cannot be opened any more");
+      options.fatal("cannot reopen the database");
     } finally {
       release();
     }
   }
 
-  /** Whoever closes does not wait for it. */
+  /** Ends early when the reloads are closed. */
   function pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
-      wake = () => {
+      closing.signal.addEventListener("abort", () => {
         clearTimeout(timer);
         resolve();
-      };
+      });
     });
   }
 
   function sound({ service, problems, unreachable }: OpenedService): Service | undefined {
-    const found = show(problems);
-    if (service !== undefined && !hasErrors(found)) return service;
-    report({ kind: "reload-refused", reason: unreachable ?? "problems" });
-    return undefined;
+    show(problems);
+    if (service === undefined) report({ kind: "reload-refused", reason: unreachable ?? "problems" });
+    return service;
   }
 
-  function tellOfRestart(before: MainConfig, after: MainConfig): void {
+  function reportRestartNeeded(before: MainConfig, after: MainConfig): void {
     for (const key of changedAtStart(before, after)) report({ kind: "restart-needed", key });
   }
 
@@ -188,15 +177,14 @@ export function openReloads(options: ReloadOptions): Reloads {
       begin();
     },
     async close() {
-      closed = true;
-      wake();
+      closing.abort();
       await running;
     },
     current: () => current,
   };
 }
 
-/** Keys that are read once, when the program starts. */
+/** Keys that are read only at startup. */
 function changedAtStart(before: MainConfig, after: MainConfig): readonly string[] {
   const parts = (main: MainConfig): Readonly<Record<string, unknown>> => ({
     "http-port": main.http.port,

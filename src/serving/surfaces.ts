@@ -1,36 +1,36 @@
 import type { Listener } from "../http/listen.ts";
 import type { Service } from "../service/service.ts";
 
-/** What answers requests in the name of a service, whichever state that is in. */
+/** Serves requests with the current state of a service. */
 export interface Surface {
-  /** Makes another state ready; what it gives back serves that from now on. Calls in flight keep theirs. */
+  /** Prepares another state; the returned function switches to it. Calls in flight keep theirs. */
   prepare(service: Service): Promise<() => void>;
-  /** From now on requests wait, until what it gives back is called. */
+  /** Requests wait until the returned function is called. */
   hold(): () => void;
-  /** From now on new calls are refused; those in flight go on. */
+  /** Rejects new calls; those in flight continue. */
   drain(): void;
-  /** Ends the calls in flight: their queries are interrupted. */
+  /** Cancels the calls in flight and interrupts their queries. */
   cancelAll(): void;
-  /** Ends what never ends by itself. */
+  /** Ends streams that have no end of their own. */
   endStreams(): void;
 }
 
-/** The surfaces of a service, and the ports that they answer at. */
+/** The surfaces of a service, and their listeners. */
 export interface Surfaces {
   readonly surfaces: readonly Surface[];
   readonly listeners: readonly Listener[];
 }
 
-/** All surfaces go on with another state, in one step. */
+/** Switches all surfaces to another state at once. */
 export async function useEverywhere({ surfaces }: Surfaces, service: Service): Promise<void> {
   const ready = await Promise.all(surfaces.map((surface) => surface.prepare(service)));
   for (const begin of ready) begin();
 }
 
-/** For clients that do not read what is left of their answer. */
+/** For clients that do not read the rest of their response. */
 const UNREAD_MS = 2_000;
 
-/** Calls in flight get the grace, then their queries are interrupted. New ones are refused. */
+/** Calls in flight get a grace period, then their queries are interrupted. New calls are rejected. */
 export async function drainAll({ surfaces, listeners }: Surfaces, graceMs: number): Promise<void> {
   for (const surface of surfaces) surface.drain();
   await ended(
@@ -40,7 +40,7 @@ export async function drainAll({ surfaces, listeners }: Surfaces, graceMs: numbe
   );
 }
 
-/** The same, while new ones wait: what it gives back lets them go on. */
+/** The same, but new calls wait until the returned function is called. */
 export async function pauseAll({ surfaces, listeners }: Surfaces, graceMs: number): Promise<() => void> {
   const releases = surfaces.map((surface) => surface.hold());
   for (const surface of surfaces) surface.endStreams();
@@ -70,7 +70,7 @@ async function ended(
   clearTimeout(lastResort);
 }
 
-/** No grace for anybody. */
+/** Without a grace period. */
 export function stopAll({ surfaces, listeners }: Surfaces): void {
   for (const surface of surfaces) surface.cancelAll();
   for (const listener of listeners) listener.destroy();

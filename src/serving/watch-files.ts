@@ -4,28 +4,25 @@ import type { Report } from "../events.ts";
 
 /** Watches the files of a project. */
 export interface FileWatch {
-  /** The project has been read again: perhaps from other files. */
-  follow(watched: Watched): void;
+  /** The project has been read again, perhaps from other files. Without a folder the same one is watched. */
+  follow(watched: Omit<Watched, "folder"> & { readonly folder: string | undefined }): void;
   close(): Promise<void>;
 }
 
 export interface Watched {
-  /** Everything below it is looked at. */
+  /** Watched with all its subfolders. */
   readonly folder: string;
-  /** Every file that was read, or would have been. */
+  /** Every file that was read, or was looked for. */
   readonly files: readonly string[];
 }
 
-/** Files that are saved together are one change. */
+/** Files saved within this time are one change. */
 const TOGETHER_MS = 40;
-const PART = "watching files";
+const DEPENDENCY = "watching files";
 const KINDS: ReadonlySet<string> = new Set([".yaml", ".yml", ".sql"]);
 
-/**
- * Calls `changed` when a file of the project was written, made, moved or removed. Data files do not count. What cannot be
- * watched is reported; the rest is.
- */
-export async function watchFiles(watched: Watched, changed: () => void, report: Report): Promise<FileWatch> {
+/** Reports when a file of the project changes; data files do not count. Also reports what cannot be watched. */
+export async function watchFiles(watched: Watched, report: Report): Promise<FileWatch> {
   const { watch } = await import("chokidar");
   const roots = new Set([watched.folder, ...foldersOutside(watched)]);
   let known = new Set(watched.files);
@@ -43,18 +40,18 @@ export async function watchFiles(watched: Watched, changed: () => void, report: 
       const reason = errorMessage(error);
       if (reason === failed) return;
       failed = reason;
-      report({ kind: "part-down", part: PART, message: `${reason}; reload with SIGHUP` });
+      report({ kind: "dependency-down", dependency: DEPENDENCY, message: `${reason}; reload with SIGHUP` });
     });
     watcher.on("all", (_event, path) => {
-      if (failed !== "") report({ kind: "part-up", part: PART });
+      if (failed !== "") report({ kind: "dependency-up", dependency: DEPENDENCY });
       failed = "";
       if (!isOfProject(path)) return;
       clearTimeout(timer);
-      timer = setTimeout(changed, TOGETHER_MS);
+      timer = setTimeout(() => report({ kind: "files-changed" }), TOGETHER_MS);
     });
   }
   const ready = [tree, beside].map((watcher) => new Promise<void>((resolve) => watcher.once("ready", resolve)));
-  // One without folders is never ready.
+  // A watcher without folders never becomes ready.
   await Promise.all(roots.size === 1 ? ready.slice(0, 1) : ready);
 
   function isOfProject(path: string): boolean {
@@ -62,9 +59,10 @@ export async function watchFiles(watched: Watched, changed: () => void, report: 
   }
 
   return {
-    follow(now) {
-      known = new Set(now.files);
-      const added = now.folder === watched.folder ? foldersOutside(now) : [now.folder, ...foldersOutside(now)];
+    follow({ folder = watched.folder, files }) {
+      known = new Set(files);
+      const outside = foldersOutside({ folder, files });
+      const added = folder === watched.folder ? outside : [folder, ...outside];
       for (const folder of added) roots.add(folder);
       beside.add([...added]);
     },
@@ -81,7 +79,7 @@ function isAside(path: string): boolean {
   return name.startsWith(".") || name === "node_modules";
 }
 
-/** A folder is watched rather than a file: editors put a new file in the place of the old one. */
+/** Folders are watched instead of files, because editors replace files. */
 function foldersOutside({ folder, files }: Watched): readonly string[] {
   return [...new Set(files.filter((file) => !file.startsWith(folder + sep)).map(dirname))];
 }

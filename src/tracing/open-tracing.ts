@@ -8,27 +8,27 @@ import { messageMask } from "../secrets.ts";
 import { withTimeLimit } from "../time-limit.ts";
 import { readTraceparent, writeTraceparent } from "./traceparent.ts";
 
-/** Calls as traces for a collector: one span for each, and one below it for each phase. decisions 1, `tracing`. */
+/** Exports calls as traces: one span per call, with a child span per phase. */
 export interface Tracing {
   readonly observer: CallObserver;
-  /** Sends what has been gathered, and gives up on a collector that does not take it. */
+  /** Sends the remaining spans, and gives up on a collector that is down. */
   close(): Promise<void>;
 }
 
 export interface TracingOptions {
   readonly report: Report;
-  /** How long spans are gathered before they are sent together. */
+  /** How long spans are batched. */
   readonly delayMs?: number;
 }
 
-const PART = "the collector of traces";
+const DEPENDENCY = "trace collector";
 const DELAY_MS = 5_000;
-/** A collector that takes longer is as good as down. */
+/** A slower collector counts as down. */
 const EXPORT_MS = 2_000;
-/** The last spans are sent or lost by then, and nothing of it keeps the process alive. */
+/** The last spans are sent or lost by then. */
 const CLOSE_MS = 2_500;
 
-/** Loads OpenTelemetry: only those who trace pay for it. */
+/** Loads OpenTelemetry, which is slow, only when tracing is on. */
 export async function openTracing(
   config: TracingConfig,
   { report, delayMs = DELAY_MS }: TracingOptions,
@@ -45,7 +45,7 @@ export async function openTracing(
   );
   const provider = new sdk.BasicTracerProvider({
     resource: resourceFromAttributes({ "service.name": serviceName }),
-    // Whoever called has decided for the whole trace, where there is one.
+    // The client decides for its whole trace.
     sampler: new sdk.ParentBasedSampler({ root: new sdk.TraceIdRatioBasedSampler(sampleRatio) }),
     spanProcessors: [new sdk.BatchSpanProcessor(exporter, { scheduledDelayMillis: delayMs })],
   });
@@ -91,7 +91,7 @@ export async function openTracing(
         spans.set(call, span);
         const { traceId, spanId, traceFlags } = span.spanContext();
         const place = writeTraceparent({ traceId, spanId, flags: traceFlags });
-        // The second is what the draft of Trace Context Level 2 calls it.
+        // `traceresponse` is from the draft of Trace Context Level 2.
         return [
           ["traceparent", place],
           ["traceresponse", place],
@@ -108,18 +108,18 @@ export async function openTracing(
   };
 }
 
-/** A mark as a time of day, which spans have. */
+/** Spans need times of day. */
 function onWall(mark: number): number {
   return performance.timeOrigin + mark;
 }
 
-/** `GET /customers/:id`: never the path that was asked for, which holds values. */
+/** `GET /customers/:id`: never the requested path, which contains values. */
 function routeOf({ surface, endpoint }: ObservedCall): Attributes {
   const [, method, route] = (surface === "rest" && /^([A-Z]+) (\/.*)$/.exec(endpoint)) || [];
   return method === undefined || route === undefined ? {} : { "http.request.method": method, "http.route": route };
 }
 
-/** Figures and names of ours, and nothing that was sent or found. */
+/** Numbers and names of the project, no values. */
 function outcomeOf({ rows, bytes, format, cache, remembered }: ObservedCall, status: number): Attributes {
   return {
     "http.response.status_code": status,
@@ -131,17 +131,21 @@ function outcomeOf({ rows, bytes, format, cache, remembered }: ObservedCall, sta
   };
 }
 
-/** The same, and it is told when the collector stops taking spans and when it takes them again. */
+/** The same exporter; reports when the collector goes down and when it works again. */
 function watched(exporter: SpanExporter, { headers }: TracingConfig, report: Report): SpanExporter {
   const mask = messageMask(Object.values(headers));
   let isDown = false;
   return {
     export(spans, done) {
       exporter.export(spans, (result) => {
-        if (result.code === 0 && isDown) report({ kind: "part-up", part: PART });
+        if (result.code === 0 && isDown) report({ kind: "dependency-up", dependency: DEPENDENCY });
         if (result.code !== 0 && !isDown) {
           const why = mask(result.error?.message ?? "no reason given");
-          report({ kind: "part-down", part: PART, message: `${why}; traces are lost until it works again` });
+          report({
+            kind: "dependency-down",
+            dependency: DEPENDENCY,
+            message: `${why}; traces are lost until it is back`,
+          });
         }
         isDown = result.code !== 0;
         done(result);

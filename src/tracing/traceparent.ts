@@ -1,8 +1,8 @@
-/** Where a call stands in a trace, as W3C Trace Context writes it. */
+/** The position of a call in a trace, as in W3C Trace Context. */
 export interface TracePlace {
   /** 32 hexadecimal digits. */
   readonly traceId: string;
-  /** 16 hexadecimal digits: whoever called, or us. */
+  /** 16 hexadecimal digits: the span of the client, or ours. */
   readonly spanId: string;
   readonly flags: number;
 }
@@ -10,7 +10,7 @@ export interface TracePlace {
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const NOTHING = /^0+$/;
 
-/** Undefined when it is not one that we understand: then a new trace begins here, as the standard says. */
+/** Undefined when it is invalid: then a new trace begins, as the standard says. */
 export function readTraceparent(header: string | undefined): TracePlace | undefined {
   const [, version, traceId = "", spanId = "", flags = "", more] = TRACEPARENT.exec(header?.trim() ?? "") ?? [];
   if (version === undefined || version === "ff" || (version === "00" && more !== undefined)) return undefined;

@@ -10,7 +10,7 @@ FROM t WHERE id < CASE WHEN {{params.tenant}} = '' THEN 7 ELSE 9 END`;
 const MAIN =
   "metrics: { public: true }\nconnections: { db: { init: CREATE TABLE t AS SELECT range AS id FROM range(1000) } }\n";
 
-const FROM_MEMORY = 'eider_remembered_answers_total{endpoint="GET /x",surface="rest"}';
+const FROM_MEMORY = 'eider_response_cache_hits_total{endpoint="GET /x",surface="rest"}';
 
 /** How a request carries the parameter: absent or empty. */
 const LOCATIONS = {

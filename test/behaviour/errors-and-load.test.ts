@@ -327,7 +327,7 @@ describe("sources", () => {
     await makeDatabase(file, "CREATE TABLE t AS SELECT range AS n FROM range(4)");
     expect(await service.json("/late?n=2")).toEqual([{ n: 2 }, { n: 3 }]);
     expect(await service.json("/health/ready")).toEqual({ status: "ok" });
-    expect(service.events.map(({ kind }) => kind)).toContain("source-up");
+    expect(service.events.map(({ kind }) => kind)).toContain("connection-up");
   });
 
   test("readiness alone notices that a source is back", async () => {

@@ -48,7 +48,7 @@ describe.each(mcpClients.map(({ name, title, place }) => ({ name, title, place }
           .replace(/([{[]) /g, "$1")
           .replace(/ ([}\]])/g, "$1"),
       ).toContain(codesOf(header)[0]);
-      expect(told).toContain("mcp.auth asks for credentials: EIDER_TOKEN");
+      expect(told).toContain("mcp.auth requires credentials: set EIDER_TOKEN");
       expect(text + told).not.toContain("the-token-of-the-server");
     });
   },

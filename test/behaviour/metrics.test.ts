@@ -72,7 +72,7 @@ test("the time of a call is that of its phases", async () => {
 
 test("what was spared: remembered answers and totals, shared executions", async () => {
   await using service = await serviceFrom({ "eider.yaml": TABLE, ...endpoint("SELECT i FROM t") });
-  const remembered = of("eider_remembered_answers_total", { endpoint: "GET /x", surface: "rest" });
+  const remembered = of("eider_response_cache_hits_total", { endpoint: "GET /x", surface: "rest" });
   const rows = of("eider_rows_total", { endpoint: "GET /x", surface: "rest" });
   await until("an answer that was known", async () => {
     await (await service.get("/x?limit=10")).text();

@@ -251,7 +251,7 @@ test.each<[entry: string, parameter: unknown]>([
     {
       name: "n",
       in: "query",
-      schema: { type: "integer", format: "int64", description: "As text also: type string, maxLength 3" },
+      schema: { type: "integer", format: "int64", description: "As a string also: type string, maxLength 3" },
     },
   ],
   [
@@ -449,7 +449,7 @@ test("who must show what, and how often one may call", async () => {
     oidc: { type: "openIdConnect", openIdConnectUrl: "https://id.example/.well-known/openid-configuration" },
   });
   expect(at(document, "paths", "/limited", "get")).toMatchObject({
-    description: "At most 1000000 requests per 60 seconds, for each address.",
+    description: "At most 1000000 requests per 60 seconds, per IP address.",
     "x-rate-limit": { max: 1_000_000, interval: 60, key: "ip" },
   });
   expect(at(document, "paths", "/kept", "get")).toMatchObject({

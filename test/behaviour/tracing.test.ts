@@ -103,10 +103,10 @@ test("a collector that is down is told once, and no call waits for it", async ()
   await collector[Symbol.asyncDispose]();
   await using service = await serviceFrom(files(collector.url, "  headers: { x-key: open-sesame }\n"));
   for (let n = 0; n < 600; n++) expect((await service.get("/x/a?n=1")).status).toBe(200);
-  const down = await until("the event", () => service.events.find(({ kind }) => kind === "part-down"), 30_000);
-  expect(down).toMatchObject({ part: "the collector of traces" });
+  const down = await until("the event", () => service.events.find(({ kind }) => kind === "dependency-down"), 30_000);
+  expect(down).toMatchObject({ dependency: "trace collector" });
   expect(JSON.stringify(service.events)).not.toContain("open-sesame");
-  expect(service.events.filter(({ kind }) => kind === "part-down")).toHaveLength(1);
+  expect(service.events.filter(({ kind }) => kind === "dependency-down")).toHaveLength(1);
   expect(await service.json("/health/ready")).toEqual({ status: "ok" });
 }, 60_000);
 

@@ -1,8 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { tableFromIPC } from "apache-arrow";
 import type { Page } from "playwright-core";
-import { describe, expect } from "vitest";
-import { visit } from "./visit.ts";
+import { afterAll, describe, expect } from "vitest";
+import { closeVisits, visit } from "./visit.ts";
+
+afterAll(closeVisits);
 
 const column = (page: Page, index: number) => page.locator(`.grid .row td[id]:nth-child(${index + 2})`).allInnerTexts();
 const head = (page: Page, name: string) => page.locator(".grid thead button", { hasText: name });

@@ -1,9 +1,11 @@
 import { mkdir } from "node:fs/promises";
 import type { Page } from "playwright-core";
-import { describe, expect } from "vitest";
+import { afterAll, describe, expect } from "vitest";
 import { until } from "../until.ts";
 import { shopDocument } from "./shop-document.ts";
-import { visit } from "./visit.ts";
+import { closeVisits, visit } from "./visit.ts";
+
+afterAll(closeVisits);
 
 /** Pictures for people, where somebody asks for them. */
 const PICTURES = process.env["EIDER_TEST_PICTURES"];
@@ -102,7 +104,7 @@ describe("colours", () => {
       await page.reload();
       expect(await ground(page)).toBe(LIGHT);
       expect(await page.getByRole("radio", { name: "Light" }).isChecked()).toBe(true);
-      await page.getByRole("radio", { name: "As the system says" }).check();
+      await page.getByRole("radio", { name: "System" }).check();
       expect(await ground(page)).toBe(DARK);
       expect(await page.evaluate("localStorage.length")).toBe(0);
     },
@@ -203,7 +205,7 @@ visit("a document that cannot be had is said, and asked for again", async ({ pag
     fails ? route.fulfill({ status: 503, body: "{}" }) : route.continue(),
   );
   await page.goto(`${shop.url}/docs`);
-  await page.getByText("the service answered 503").waitFor();
+  await page.getByText("the service returned 503").waitFor();
   fails = false;
   await page.getByRole("button", { name: "Try again" }).click();
   await page.locator(".overview").waitFor();
@@ -214,7 +216,7 @@ visit("a request can be cancelled, and one that fails says so", async ({ page, o
   await page.route("**/echo", () => {});
   await page.locator("button.send").click();
   await page.getByRole("button", { name: "Cancel" }).click();
-  await page.getByText("The request was cancelled.").waitFor();
+  await page.getByText("Request cancelled.").waitFor();
   expect(await page.locator("button.send").isEnabled()).toBe(true);
 });
 

@@ -1,6 +1,8 @@
-import { describe, expect } from "vitest";
+import { afterAll, describe, expect } from "vitest";
 import { TOKEN } from "./shop.ts";
-import { visit } from "./visit.ts";
+import { closeVisits, visit } from "./visit.ts";
+
+afterAll(closeVisits);
 
 describe("the list", () => {
   visit("opens, and shows the endpoints by tag", async ({ page, open }) => {
@@ -129,11 +131,11 @@ describe("signing in", () => {
   visit("with user and password", async ({ page, open, send }) => {
     await open("GET /me");
     expect(await send()).toBe("401 Unauthorized");
-    expect(await page.getByText("The service asks who you are.").isVisible()).toBe(true);
+    expect(await page.getByText("Authentication required.").isVisible()).toBe(true);
     await page.getByLabel("User").fill("ärnst");
     await page.getByLabel("Password").fill("wrong");
     expect(await send()).toBe("401 Unauthorized");
-    expect(await page.getByText("The service did not accept these.").isVisible()).toBe(true);
+    expect(await page.getByText("Credentials rejected.").isVisible()).toBe(true);
     await page.getByLabel("Password").fill("päss:wörd");
     expect(await send()).toBe("200 OK");
     expect(await page.locator(".grid .row td").first().textContent()).toBe("ärnst");
@@ -168,8 +170,8 @@ describe("signing in", () => {
     await page.getByText("This documentation is protected.").waitFor();
     await page.getByLabel("User").fill("ärnst");
     await page.getByLabel("Password").fill("falsch");
-    await page.getByRole("button", { name: "Show the documentation" }).click();
-    await page.getByText("The service did not accept these.").waitFor();
+    await page.getByRole("button", { name: "Show documentation" }).click();
+    await page.getByText("Credentials rejected.").waitFor();
     await page.getByLabel("User").fill("ärnst");
     await page.getByLabel("Password").fill("geheim");
     await page.keyboard.press("Enter");
@@ -189,7 +191,7 @@ describe("an endpoint that changes data", () => {
     page.on("request", (request) => request.method() === "POST" && posts.push(request.url()));
     await page.locator("button.send").click();
     const dialog = page.getByRole("dialog");
-    expect(await dialog.textContent()).toContain("It changes data of the running service.");
+    expect(await dialog.textContent()).toContain("This changes data in the running service.");
     await dialog.getByRole("button", { name: "Cancel" }).click();
     await page.locator("button.send").click();
     await page.keyboard.press("Escape");
@@ -233,7 +235,7 @@ describe("an endpoint that changes data", () => {
     await page.locator("button.send").click();
     await page.getByRole("dialog").getByRole("button", { name: "Send POST" }).click();
     expect(await page.locator(".status-line .status").textContent()).toBe("400 Bad Request");
-    expect(await page.locator(".answer .problems").textContent()).toContain("body");
+    expect(await page.locator(".received .problems").textContent()).toContain("body");
   });
 });
 

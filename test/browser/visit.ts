@@ -1,5 +1,5 @@
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { afterAll, expect } from "vitest";
+import { expect } from "vitest";
 import { openBrowser, testInBrowser } from "../browser.ts";
 import { openShop, type Shop } from "./shop.ts";
 
@@ -13,12 +13,16 @@ export interface Visit {
 }
 
 /** What is open while a file's tests run: one browser and one service. */
-const opened: { browser?: Promise<Browser>; shop?: Promise<Shop> } = {};
+const opened: { browser?: Promise<Browser> | undefined; shop?: Promise<Shop> | undefined } = {};
 
-afterAll(async () => {
-  await (await opened.browser)?.close();
-  await (await opened.shop)?.[Symbol.asyncDispose]();
-});
+/** For `afterAll` of every file: the files of a worker share this module. */
+export async function closeVisits(): Promise<void> {
+  const { browser, shop } = opened;
+  opened.browser = undefined;
+  opened.shop = undefined;
+  await (await browser)?.close();
+  await (await shop)?.[Symbol.asyncDispose]();
+}
 
 /**
  * A test with a page of its own. Whatever it does: no request leaves for another host, the policy has nothing to object

@@ -105,12 +105,12 @@ test("figures outlive a reload; a change of the listener is told to need a resta
     join(program.folder, "eider.yaml"),
     `${project(`${ADMIN}tracing: {}\nmetrics: { enabled: false }\n`)["eider.yaml"]}`,
   );
-  await until("the line", () => /tracing has changed: that takes effect after a restart/.exec(program.stderr()));
-  await until("the other line", () => /metrics has changed: that takes effect after a restart/.exec(program.stderr()));
+  await until("the line", () => /tracing has changed; restart to apply it/.exec(program.stderr()));
+  await until("the other line", () => /metrics has changed; restart to apply it/.exec(program.stderr()));
   expect((await scrape(admin)).get(line)).toBe(2);
 });
 
-test("a database that is opened anew is the one that is told of", async () => {
+test("a reopened database is the one that metrics describe", async () => {
   await using program = await start(project(`${ADMIN}heartbeat: { worker-interval: 1 }\n`), {
     args: ["serve", "--watch"],
   });

@@ -50,7 +50,7 @@ describe("a cache in a file", () => {
     await run(program.folder, ["cache", "refresh", "cache.totals"]);
     const after = JSON.parse((await run(program.folder, ["cache", "list", "--json"])).stdout) as unknown;
     expect(after).toMatchObject([{ snapshots: 2 }]);
-    expect((await run(program.folder, ["cache", "gc"])).stdout).toBe("0 snapshots removed\n");
+    expect((await run(program.folder, ["cache", "gc"])).stdout).toBe("0 snapshots deleted\n");
     const plain = await run(program.folder, ["cache", "list"]);
     expect(plain.stdout.split("\n")[0]).toBe("table\tmode\tsnapshots\trows\tage\tnext refresh\tlast error");
     await rm(join(program.folder, "data/a.csv"));
@@ -72,9 +72,7 @@ describe("a cache in a file", () => {
     await using program = await start(files, { args: ["serve", "--port", "0"] });
     expect(await rowsOf(await program.url())).toMatchObject([{ n: 2 }]);
     if (text !== "") {
-      expect(program.stderr()).toMatch(
-        /^eider\.yaml:2:\d+: warning: cache\.path: this file is no cache that can be used/m,
-      );
+      expect(program.stderr()).toMatch(/^eider\.yaml:2:\d+: warning: cache\.path: not a usable cache file/m);
       expect((await readdir(program.folder)).filter((name) => name.includes(".aside-"))).toHaveLength(1);
     }
   });
@@ -94,6 +92,6 @@ test("warm-up fills caches at start, with its progress in the log", async () => 
   const files = project("cache: { warm-up: true }\nlog: { format: json }\n");
   await using program = await start(files, { args: ["serve", "--port", "0"] });
   const url = await program.url();
-  await expect.poll(() => program.stderr(), { timeout: 5_000 }).toMatch(/caches are filled: 1 of 1/);
+  await expect.poll(() => program.stderr(), { timeout: 5_000 }).toMatch(/cache warm-up: 1 of 1/);
   expect((await fetch(`${url}/totals`)).headers.get("x-cache")).toBe("hit");
 });

@@ -39,9 +39,9 @@ describe("exit code 2: wrong usage", () => {
     [["check", "--nonsense"], "--nonsense"],
     [["check", "extra"], "extra"],
     [["serve", "--offline"], "--offline"],
-    [["--port", "many"], "--port: 'many' is no port"],
-    [["--port", "65536"], "--port: '65536' is no port"],
-    [["--port=-1"], "--port: '-1' is no port"],
+    [["--port", "many"], "--port: 'many' is not a port"],
+    [["--port", "65536"], "--port: '65536' is not a port"],
+    [["--port=-1"], "--port: '-1' is not a port"],
     [["--port"], "port"],
     [["--log-level", "loud"], "--log-level: 'loud' is unknown"],
     [["--log-format", "xml"], "--log-format: 'xml' is unknown"],
@@ -57,7 +57,7 @@ describe("exit code 2: wrong usage", () => {
   test("the process says so too", async () => {
     const { code, stdout, stderr } = await run(hello, { args: ["--port", "many"] });
     expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toMatch(/^eider: --port: 'many' is no port; [^\n]*\nTry: eider --help\n$/);
+    expect(stderr).toMatch(/^eider: --port: 'many' is not a port; [^\n]*\nTry: eider --help\n$/);
   });
 });
 

@@ -129,7 +129,7 @@ needsLimits("without a single descriptor files are reported as such, and a reloa
   const crowd = await crowdOf(url, get("/x"));
   await writeFile(join(program.folder, "x.sql"), "SELECT 2 AS a");
   program.signal("SIGHUP");
-  await until("a refused reload", () => program.stderr().includes("not reloaded"));
+  await until("a refused reload", () => program.stderr().includes("reload failed"));
   kept.send(get("/x?again") + get("/file"));
   const [, same, file] = await kept.take(3);
   expect([same?.status, same?.body]).toEqual([200, '[{"a":1}]']);

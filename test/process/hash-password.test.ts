@@ -99,8 +99,8 @@ describe("from a pipe", () => {
     ["nothing", [], "the password is empty"],
     ["an empty line", ["\nsecret\n"], "the password is empty"],
     ["an empty line of Windows", ["\r\nsecret\n"], "the password is empty"],
-    ["a tab", ["sec\tret\n"], "the password has control characters in it, which HTTP Basic cannot send"],
-    ["a NUL", ["sec\0ret\n"], "the password has control characters in it, which HTTP Basic cannot send"],
+    ["a tab", ["sec\tret\n"], "the password contains control characters, which HTTP Basic cannot send"],
+    ["a NUL", ["sec\0ret\n"], "the password contains control characters, which HTTP Basic cannot send"],
     ["no UTF-8", [Uint8Array.of(0x61, 0xff, 0x0a)], "the password is not UTF-8"],
     ["no end", Array.from({ length: 100 }, () => "x".repeat(1000)), "the password is longer than 8192 bytes"],
   ])("%s is wrong usage", async (_, pieces, message) => {
@@ -114,7 +114,7 @@ describe("from a pipe", () => {
     });
     const runtime = testRuntime({ cwd: "/", stdin: { isTerminal: false, read } });
     expect(await runCommandLine(["hash-password"], runtime)).toBe(2);
-    expect(runtime.stderrText()).toContain("standard input cannot be read: EISDIR: read");
+    expect(runtime.stderrText()).toContain("cannot read standard input: EISDIR: read");
   });
 
   test("a password as an argument is refused and not repeated", async () => {
@@ -126,7 +126,7 @@ describe("from a pipe", () => {
 });
 
 describe("on a terminal", () => {
-  const asked = "Password: \nThe same again: \n";
+  const asked = "Password: \nRepeat password: \n";
 
   test.each([
     ["typed twice", [..."secret\rsecret\r"]],
@@ -139,9 +139,9 @@ describe("on a terminal", () => {
   });
 
   test.each([
-    ["two different ones", "secret\rsecret2\r", `${asked}eider: these were two different passwords`],
+    ["two different ones", "secret\rsecret2\r", `${asked}eider: the passwords do not match`],
     ["an empty one", "\r", "Password: \neider: the password is empty"],
-    ["an arrow key", "sec\x1b[D\r", "Password: \neider: the password has control characters in it"],
+    ["an arrow key", "sec\x1b[D\r", "Password: \neider: the password contains control characters"],
   ])("%s: wrong usage", async (_, keys, message) => {
     const { code, stdout, stderr, closed } = await runWith([keys], { isTerminal: true });
     expect([code, stdout, closed]).toEqual([2, "", true]);
@@ -189,11 +189,11 @@ print(json.dumps({"shown": shown.decode(), "code": os.waitstatus_to_exitcode(sta
   testWithPython("pty")("the program shows nothing of what is typed", async () => {
     const { shown, code, echoes } = type([
       ["Password: ", "pässwort\r"],
-      ["again: ", "pässwort\r"],
+      ["Repeat password: ", "pässwort\r"],
     ]);
     expect([code, echoes]).toEqual([0, true]);
     const [first, second, hash, rest] = shown.split("\r\n");
-    expect([first, second, rest]).toEqual(["Password: ", "The same again: ", ""]);
+    expect([first, second, rest]).toEqual(["Password: ", "Repeat password: ", ""]);
     expect(await isHashOf(hash ?? "", "pässwort")).toBe(true);
   });
 

@@ -50,7 +50,7 @@ test("a change with problems is told and changes nothing; mending it is taken up
   const url = await program.url();
   await save(program, { "one.sql": "SELECT 1 AS" });
   await until("the problem", () => /^one\.sql:1:\d+: /m.exec(program.stderr()));
-  await until("the refusal", () => /not reloaded/.exec(program.stderr()));
+  await until("the refusal", () => /reload failed/.exec(program.stderr()));
   expect(await (await fetch(`${url}/one`)).json()).toEqual([{ a: 1 }]);
   await save(program, { "one.yaml": "url-paht: /one\n" });
   await until("the other problem", () => /^one\.yaml:1:1: .*did you mean/m.exec(program.stderr()));
@@ -120,7 +120,7 @@ test("other connections open the database anew, while requests wait; what does n
   expect([...answers].filter((answer) => !['[{"a":1}]', '[{"a":2}]'].includes(answer))).toEqual([]);
   await save(program, { "eider.yaml": main("CREATE TABLE t AS SELECT * FROM read_csv('missing.csv')") });
   program.signal("SIGHUP");
-  await until("the refusal", () => /not reloaded/.exec(program.stderr()));
+  await until("the refusal", () => /reload failed/.exec(program.stderr()));
   expect(await read()).toBe('[{"a":2}]');
 });
 
@@ -129,7 +129,7 @@ test("what is read at start only is told", async () => {
   await program.url();
   await save(program, { "eider.yaml": `${MAIN}http-host: localhost\n` });
   program.signal("SIGHUP");
-  await until("the line", () => /http-host has changed: that takes effect after a restart/.exec(program.stderr()));
+  await until("the line", () => /http-host has changed; restart to apply it/.exec(program.stderr()));
 });
 
 test("dev prints the address of the page, a line for each request, and problems; plain in a pipe", async () => {

@@ -79,11 +79,11 @@ test.each<[string, number, Record<string, string>, string, object]>([
   answer = (_request, response) => void response.writeHead(status, headers).end(body);
   using github = opened();
   expect(await github.show("gho_good")).toEqual(expected);
-  expect(github.events.map(({ kind }) => kind)).toEqual(expected === down ? ["part-down"] : []);
+  expect(github.events.map(({ kind }) => kind)).toEqual(expected === down ? ["dependency-down"] : []);
   // Nothing of it is remembered.
   answer = byToken;
   expect((await github.show("gho_good")).kind).toBe("identity");
-  expect(github.events.map(({ kind }) => kind)).toEqual(expected === down ? ["part-down", "part-up"] : []);
+  expect(github.events.map(({ kind }) => kind)).toEqual(expected === down ? ["dependency-down", "dependency-up"] : []);
   expect(JSON.stringify(github.events)).not.toContain("gho_good");
 });
 
@@ -91,7 +91,7 @@ test("nobody there", async () => {
   using github = openAgainst("http://127.0.0.1:1", { provider: "github" });
   expect(await github.show("gho_good")).toEqual(down);
   expect(await github.show("gho_good")).toEqual(down);
-  expect(github.events).toEqual([expect.objectContaining({ kind: "part-down" })]);
+  expect(github.events).toEqual([expect.objectContaining({ kind: "dependency-down" })]);
 });
 
 test("a flood of made-up tokens is not handed on", async () => {

@@ -172,14 +172,14 @@ describe("a provider that is down", () => {
     expect(provider.asked(DISCOVERY)).toBe(0);
     expect(opened.events).toEqual([
       {
-        kind: "part-down",
-        part: `oidc provider ${provider.issuer}`,
+        kind: "dependency-down",
+        dependency: `oidc provider ${provider.issuer}`,
         message: `${provider.issuer.slice(7)} cannot be reached (ECONNREFUSED); clients with tokens get 503 until it is back`,
       },
     ]);
     opened.turn(1);
     expect(await kindOf(opened, token)).toBe("identity");
-    expect(opened.events.slice(1)).toEqual([{ kind: "part-up", part: `oidc provider ${provider.issuer}` }]);
+    expect(opened.events.slice(1)).toEqual([{ kind: "dependency-up", dependency: `oidc provider ${provider.issuer}` }]);
   });
 
   test("later: the last good keys stay, for as long as it takes", async () => {
@@ -195,7 +195,7 @@ describe("a provider that is down", () => {
     expect(await opened.show(await sign(opened, "unknown"))).toEqual(refused);
     expect(opened.events).toEqual([
       expect.objectContaining({
-        kind: "part-down",
+        kind: "dependency-down",
         message: expect.stringContaining("the keys that are known stay in use"),
       }),
     ]);
@@ -203,7 +203,7 @@ describe("a provider that is down", () => {
     await provider.start();
     opened.turn(HOUR);
     expect(await kindOf(opened, await sign(opened, "second"))).toBe("identity");
-    expect(opened.events.map(({ kind }) => kind)).toEqual(["part-down", "part-up"]);
+    expect(opened.events.map(({ kind }) => kind)).toEqual(["dependency-down", "dependency-up"]);
   });
 
   test("a clock that is set back does not keep it down", async () => {
@@ -293,7 +293,11 @@ describe("what a provider says", () => {
     using opened = openAgainst(provider.issuer);
     expect(await opened.show(await sign(opened, "first"))).toEqual(down);
     expect(opened.events).toEqual([
-      { kind: "part-down", part: `oidc provider ${provider.issuer}`, message: expect.stringMatching(message) },
+      {
+        kind: "dependency-down",
+        dependency: `oidc provider ${provider.issuer}`,
+        message: expect.stringMatching(message),
+      },
     ]);
     // What it said before stays.
     provider.instead.clear();

@@ -117,7 +117,7 @@ describe("client credentials", () => {
     });
     expect((await exchange(oidc, wanted, ours)).status).toBe(400);
     expect((await exchange(oidc, wanted, ours)).status).toBe(200);
-    expect(oidc.events.map(({ kind }) => kind)).toEqual(["part-down", "part-up"]);
+    expect(oidc.events.map(({ kind }) => kind)).toEqual(["dependency-down", "dependency-up"]);
   });
 });
 
@@ -225,7 +225,7 @@ describe("a provider", () => {
     for (let i = 0; i < 3; i++) expect(await exchange(oidc, wanted, ours)).toMatchObject(unavailable);
     await other.start();
     for (let i = 0; i < 3; i++) expect((await exchange(oidc, wanted, ours)).status).toBe(200);
-    expect(oidc.events.map(({ kind }) => kind)).toEqual(["part-down", "part-up"]);
+    expect(oidc.events.map(({ kind }) => kind)).toEqual(["dependency-down", "dependency-up"]);
   });
 
   test.each<[string, number, unknown, object]>([
@@ -261,7 +261,7 @@ describe("a provider", () => {
     provider.instead.set("/token", says(status, body));
     using oidc = opened();
     expect(await exchange(oidc, wanted, ours)).toMatchObject(expected);
-    expect(oidc.events.map(({ kind }) => kind)).toEqual(expected === unavailable ? ["part-down"] : []);
+    expect(oidc.events.map(({ kind }) => kind)).toEqual(expected === unavailable ? ["dependency-down"] : []);
   });
 
   test("that sends us elsewhere is not followed with our secret", async () => {
@@ -277,8 +277,8 @@ describe("a provider", () => {
     expect(answer).toMatchObject({ status: 400, body: '{"error":"invalid_client"}' });
     expect(oidc.events).toEqual([
       {
-        kind: "part-down",
-        part: `oidc token endpoint of ${provider.issuer}`,
+        kind: "dependency-down",
+        dependency: `oidc token endpoint of ${provider.issuer}`,
         message: expect.stringContaining("does not take our client-id and client-secret"),
       },
     ]);

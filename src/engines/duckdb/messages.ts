@@ -45,7 +45,7 @@ export function failureOf(error: unknown, { connections, mask, statement }: Fail
   const cause = new Error(masked);
   const remote = connections.find((connection) => connection.init !== undefined && REMOTE.test(connection.init));
   return remote !== undefined && UNREACHABLE.test(message)
-    ? new RequestFailure({ kind: "source-down", connection: remote.name }, { cause })
+    ? new RequestFailure({ kind: "connection-down", connection: remote.name }, { cause })
     : new RequestFailure({ kind: "query-failed", message, ...(masked === message ? {} : { masked }) }, { cause });
 }
 

@@ -71,6 +71,6 @@ test("a missing extension is reported", async () => {
     },
   );
   const failed = await failureOf(t.engine.openConnection("pg"));
-  expect(failed.failure).toEqual({ kind: "source-down", connection: "pg" });
+  expect(failed.failure).toEqual({ kind: "connection-down", connection: "pg" });
   expect(String(failed.cause)).toMatch(/postgres[\s\S]*duckdb\.extension_directory/);
 });

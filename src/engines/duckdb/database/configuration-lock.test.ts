@@ -80,11 +80,11 @@ test("an init whose source is down sets what it must, and installs what it must,
   const seen = "CREATE TABLE seen AS SELECT current_setting('autoinstall_known_extensions')::VARCHAR AS v";
   const init = `ATTACH '${file}' AS back (READ_ONLY); SET TimeZone = 'Asia/Tokyo'; ${seen}`;
   await using t = await testEngine("", { connections: [source("back", init)] });
-  expect((await failureOf(t.engine.openConnection("back"))).failure.kind).toBe("source-down");
+  expect((await failureOf(t.engine.openConnection("back"))).failure.kind).toBe("connection-down");
   await t.engine.lock([]);
   expect(await settingOf(t.engine, "lock_configuration")).toBe("true");
   expect(await settingOf(t.engine, "autoinstall_known_extensions")).toBe("false");
-  expect((await failureOf(t.engine.openConnection("back"))).failure.kind).toBe("source-down");
+  expect((await failureOf(t.engine.openConnection("back"))).failure.kind).toBe("connection-down");
   expect(await settingOf(t.engine, "autoinstall_known_extensions")).toBe("false");
   await t.sql(`ATTACH '${file}' AS writer; DETACH writer`);
   await t.engine.openConnection("back");
@@ -97,7 +97,7 @@ test("a setting that is unknown until its init has run defers the lock", async (
   const file = join(folder, "later.db");
   const init = `ATTACH '${file}' AS later (READ_ONLY); SET lock_configuration = true`;
   await using t = await testEngine("", { connections: [source("later", init)] });
-  expect((await failureOf(t.engine.openConnection("later"))).failure.kind).toBe("source-down");
+  expect((await failureOf(t.engine.openConnection("later"))).failure.kind).toBe("connection-down");
   await t.engine.lock([]);
   expect(await settingOf(t.engine, "lock_configuration")).toBe("false");
   await t.sql(`ATTACH '${file}' AS writer; DETACH writer`);

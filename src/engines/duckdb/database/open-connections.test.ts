@@ -42,7 +42,7 @@ test("a source that is down is tried again at every use, and goes on where it st
   const read = () => t.read({ connections: ["late"], statements: "FROM ok" });
   for (const _ of [1, 2]) {
     const failure = await failureOf(read());
-    expect(failure.failure).toEqual({ kind: "source-down", connection: "late" });
+    expect(failure.failure).toEqual({ kind: "connection-down", connection: "late" });
     expect(String(failure.cause)).toContain("late.db");
   }
   await t.sql(`ATTACH '${file}' AS writer; CREATE TABLE writer.x AS SELECT 42 AS n; DETACH writer`);
@@ -55,7 +55,7 @@ test("what a failed transaction of an init had done is done again", async () => 
       source("a", "CREATE TABLE one (x INT); BEGIN; CREATE TABLE two (x INT); FROM missing; COMMIT; FROM two"),
     ],
   });
-  expect((await failureOf(t.engine.openConnection("a"))).failure.kind).toBe("source-down");
+  expect((await failureOf(t.engine.openConnection("a"))).failure.kind).toBe("connection-down");
   await t.sql("CREATE TABLE missing AS SELECT 1");
   await t.engine.openConnection("a");
   expect((await t.read({ statements: "FROM two" })).rows).toEqual([]);
@@ -90,7 +90,7 @@ test("a query over a remote source that cannot be reached says so", async () => 
   );
   const kind = async (connection: string) =>
     (await failureOf(t.read({ connections: [connection], statements: "SELECT down()" }))).failure.kind;
-  expect([await kind("pg"), await kind("local")]).toEqual(["source-down", "query-failed"]);
+  expect([await kind("pg"), await kind("local")]).toEqual(["connection-down", "query-failed"]);
 });
 
 test("SET and USE of an init hold on every connection", async () => {

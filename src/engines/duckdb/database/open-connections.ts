@@ -15,7 +15,7 @@ import type { ConfigurationLock } from "./configuration-lock.ts";
 
 /** The configured connections: each runs its `init` once, before its first use. */
 export interface DuckDbConnections {
-  /** Rejects with a `source-down` failure; the next use tries again. */
+  /** Rejects with a `connection-down` failure; the next use tries again. */
   open(name: string): Promise<void>;
   /** Undefined when all are open: the common case costs no promise. */
   openAll(names: readonly string[], cancellation: Cancellation): Promise<void> | undefined;
@@ -92,7 +92,7 @@ export function openDuckDbConnections({
       connection.state = "closed";
       const { name } = connection.definition;
       const cause = new Error(mask(explained(withoutSql(errorMessage(error)))));
-      throw new RequestFailure({ kind: "source-down", connection: name }, { cause });
+      throw new RequestFailure({ kind: "connection-down", connection: name }, { cause });
     } finally {
       slots.leave(request);
       opened();

@@ -1,0 +1,6 @@
+// The runtime of generated clients is copied as it is written: nothing of it is compiled.
+import { cpSync, rmSync } from "node:fs";
+
+const [from, to] = ["src", "dist"].map((folder) => new URL(`../${folder}/client/runtime`, import.meta.url));
+rmSync(to, { recursive: true, force: true });
+cpSync(from, to, { recursive: true, filter: (path) => !path.endsWith(".test.ts") });

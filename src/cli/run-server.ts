@@ -1,0 +1,73 @@
+import { loadProject } from "../config/load-project.ts";
+import { hasErrors, oneLine, type Problem } from "../config/problem.ts";
+import type { LoadedProject, MainConfig } from "../config/project.ts";
+import { openLogger } from "../log/logger.ts";
+import { printable } from "../printable.ts";
+import type { FinishedRequest } from "../rest/watch-request.ts";
+import { strictly } from "../service/service.ts";
+import type { Address } from "../serving/open-surfaces.ts";
+import { type ServeOptions, serveProject } from "../serving/serve-project.ts";
+import { openForCheck } from "./check.ts";
+import { type ExitCode, exitCodes, type Runtime } from "./command.ts";
+import type { ProjectOptions } from "./options.ts";
+import { printProblems, printProblemsInSource } from "./print-problems.ts";
+import { requestLine } from "./request-line.ts";
+
+/** Loads a project and serves it: what `serve` and `dev` share. */
+export async function runServer(
+  { config: file, ...overrides }: ProjectOptions,
+  { strict, watch, isDev }: Pick<ServeOptions, "strict" | "watch" | "isDev">,
+  runtime: Runtime,
+): Promise<ExitCode> {
+  const { cwd, env, stdout, stderr, now } = runtime;
+  const load = async (): Promise<LoadedProject> => {
+    const loaded = await loadProject({ file, cwd, env, overrides });
+    return { ...loaded, problems: strictly(loaded.problems, strict) };
+  };
+  const show = (problems: readonly Problem[]): void => {
+    if (isDev) printProblemsInSource(problems, stderr, cwd);
+    else printProblems(problems, stderr);
+  };
+  const { project, sound, problems, files } = await load();
+  if (project === undefined) {
+    // The SQL of the sound part is checked as well, so that every problem is printed at once.
+    const rest = sound && (await openForCheck(sound, true, runtime));
+    show([...problems, ...strictly(rest?.problems ?? [], strict)]);
+    return exitCodes.problem;
+  }
+  show(problems);
+  if (hasErrors(problems)) return exitCodes.problem;
+  const { report: log } = openLogger({
+    level: project.main.log.level,
+    format: project.main.log.format ?? (stderr.isTerminal || isDev ? "pretty" : "json"),
+    write: (line) => stderr.write(line),
+    now,
+  });
+  const ready = (addresses: readonly Address[]): void => announce(addresses, isDev ? project.main : undefined, runtime);
+  const audit = (line: string): void => stdout.write(line);
+  const watcher = isDev ? (request: FinishedRequest) => printRequest(request, runtime) : undefined;
+  const options = { load, strict, watch, isDev, show, log, audit, ready, watcher };
+  const end = await serveProject({ project, files }, options, runtime);
+  switch (end.kind) {
+    case "stopped":
+      return exitCodes.done;
+    case "problems":
+      return exitCodes.problem;
+    case "unavailable":
+      stderr.write(`${printable(oneLine(end.message))}\n`);
+      return exitCodes.unavailable;
+  }
+}
+
+function announce(addresses: readonly Address[], dev: MainConfig | undefined, { stdout }: Runtime): void {
+  for (const { name, url } of addresses) stdout.write(`${name} listening on ${url}\n`);
+  const [rest] = addresses;
+  if (dev === undefined || rest === undefined) return;
+  if (dev.docs !== undefined) stdout.write(`Documentation at ${rest.url}/docs\n`);
+  stdout.write(`Watching ${dev.templatePath}\n`);
+}
+
+function printRequest(request: FinishedRequest, { stdout }: Runtime): void {
+  const line = requestLine(request, stdout);
+  if (line !== undefined) stdout.write(`${line}\n`);
+}

@@ -1,0 +1,181 @@
+import { hasErrors, type Problem } from "../config/problem.ts";
+import type { LoadedProject, MainConfig, Project } from "../config/project.ts";
+import { type Events, openEvents, type Report } from "../events.ts";
+import { ListenError } from "../http/listen.ts";
+import { CertificateError } from "../http/tls.ts";
+import type { FinishedRequest } from "../rest/watch-request.ts";
+import { type OpenOptions, openService, type Service } from "../service/service.ts";
+import { openMetricsOf, openObservability } from "./observability.ts";
+import { openProjectAudit } from "./open-audit.ts";
+import { type Address, type OpenedSurfaces, openSurfaces } from "./open-surfaces.ts";
+import { openReloads } from "./reload.ts";
+import { drainAll, type Surfaces, stopAll } from "./surfaces.ts";
+import { watchFiles } from "./watch-files.ts";
+
+/** What serving needs of the process around it. */
+export interface ServerProcess extends Pick<OpenOptions, "temporary" | "self" | "env"> {
+  readonly now: () => Date;
+  /** Calls the listener on every SIGTERM and SIGINT. */
+  onStop(listener: () => void): void;
+  /** Calls the listener on every SIGHUP. */
+  onReload(listener: () => void): void;
+  /** Ends the process now, whatever its threads are doing. */
+  kill(): void;
+}
+
+export interface ServeOptions {
+  /** Reads the project again, for a reload. */
+  readonly load: () => Promise<LoadedProject>;
+  /** Security warnings are errors. */
+  readonly strict: boolean;
+  /** Reload on every change of a file. */
+  readonly watch: boolean;
+  /** For the author of the project: metrics, timings and a page that updates itself. */
+  readonly isDev: boolean;
+  /** Prints problems. */
+  readonly show: (problems: readonly Problem[]) => void;
+  /** Logs events. */
+  readonly log: Report;
+  /** Takes the lines of an audit that goes to standard output. */
+  readonly audit: (line: string) => void;
+  /** Every port is open. */
+  readonly ready: (addresses: readonly Address[]) => void;
+  /** Called for every finished request, those without an endpoint too. */
+  readonly watcher?: ((request: FinishedRequest) => void) | undefined;
+}
+
+/** How serving ended. Problems have been shown. */
+export type ServeEnd =
+  | { readonly kind: "stopped" }
+  | { readonly kind: "problems" }
+  | { readonly kind: "unavailable"; readonly message: string };
+
+export interface ProjectFiles {
+  readonly project: Project;
+  /** Every file that was read, or was looked for. */
+  readonly files: readonly string[];
+}
+
+/** Opens a project and serves it until the process is told to stop. */
+export async function serveProject(
+  { project, files }: ProjectFiles,
+  options: ServeOptions,
+  around: ServerProcess,
+): Promise<ServeEnd> {
+  const { show, strict, isDev } = options;
+  const { main } = project;
+  const { now, temporary, self, env } = around;
+  const metrics = openMetricsOf(main, now, isDev);
+  metrics?.watchProcess();
+  const events = openEvents(options.log, ...(metrics === undefined ? [] : [metrics.onEvent]));
+  const { report } = events;
+  const opening: OpenOptions = { report, connect: true, temporary, self, env, purpose: "serve", strict };
+  const { service, problems, unreachable = "the project could not be opened" } = await openService(project, opening);
+  show(problems);
+  if (service === undefined) {
+    return hasErrors(problems) ? { kind: "problems" } : { kind: "unavailable", message: unreachable };
+  }
+  const audit = await openProjectAudit(main, report, options.audit);
+  if ("severity" in audit) {
+    await service.close();
+    show([audit]);
+    return { kind: "problems" };
+  }
+  const observability = await openObservability(service, { report, metrics, isDev });
+  const close = async (current: Service): Promise<void> => {
+    await Promise.race([current.close(), new Promise((resolve) => setTimeout(resolve, INTERRUPT_MS).unref())]);
+    await audit.close();
+    await observability.close();
+  };
+  const observers = [...audit.observers, ...observability.observers];
+  const { watcher } = options;
+  const surfaces = await openSurfaces(service, { report, now, observers, observability, isDev, watcher }).catch(
+    async (error: unknown) => {
+      await close(service);
+      return endOf(error, main, show);
+    },
+  );
+  if ("kind" in surfaces) return surfaces;
+  events.listen(surfaces.onEvent);
+  return await run({ service, files, surfaces, events, opening, close }, options, around);
+}
+
+/** A port that could not be opened. */
+function endOf(error: unknown, main: MainConfig, show: ServeOptions["show"]): ServeEnd {
+  if (error instanceof ListenError) return { kind: "unavailable", message: error.message };
+  if (!(error instanceof CertificateError)) throw error;
+  const [path, { message }] = ["enforce-https", error];
+  show([{ severity: "error", location: main.locate([path]), path, message }]);
+  return { kind: "problems" };
+}
+
+interface Running {
+  readonly service: Service;
+  readonly files: readonly string[];
+  readonly surfaces: OpenedSurfaces;
+  readonly events: Events;
+  readonly opening: OpenOptions;
+  /** Closes the service that is served last, and what observes it. */
+  readonly close: (service: Service) => Promise<void>;
+}
+
+async function run(
+  { service, files, surfaces, events, opening, close }: Running,
+  { load, show, ready, ...options }: ServeOptions,
+  around: ServerProcess,
+): Promise<ServeEnd> {
+  const { main } = service.project;
+  const stop = stopOf(surfaces, around);
+  const watch = options.watch ? await watchFiles({ folder: main.templatePath, files }, events.report) : undefined;
+  const reloads = openReloads({
+    service,
+    surfaces,
+    async load() {
+      const loaded = await load();
+      // Also when it has problems: these are the files in which they will be fixed.
+      watch?.follow({ folder: loaded.project?.main.templatePath, files: loaded.files });
+      return loaded;
+    },
+    opening,
+    show,
+    fatal: (message) => stop.abort({ kind: "unavailable", message } satisfies ServeEnd),
+  });
+  events.listen((event) => {
+    if (event.kind === "files-changed") reloads.request();
+    if (event.kind === "database-lost") reloads.reopen();
+  });
+  around.onReload(reloads.request);
+  ready(surfaces.addresses);
+  await new Promise<void>((resolve) => {
+    if (stop.signal.aborted) resolve();
+    else stop.signal.addEventListener("abort", () => resolve());
+  });
+  await watch?.close();
+  await reloads.close();
+  await drainAll(surfaces, main.limits.shutdownGraceMs);
+  await drainAll({ surfaces: [], listeners: surfaces.lastToClose }, 0);
+  await close(reloads.current());
+  killSoon(around);
+  return stop.signal.reason;
+}
+
+/** Aborted with a ServeEnd. The first signal lets calls in flight finish; the second does not wait. */
+function stopOf(surfaces: Surfaces, around: ServerProcess): AbortController {
+  const stop = new AbortController();
+  around.onStop(() => {
+    if (stop.signal.aborted) {
+      stopAll(surfaces);
+      killSoon(around);
+    }
+    stop.abort({ kind: "stopped" } satisfies ServeEnd);
+  });
+  return stop;
+}
+
+/** How long work on other threads has to notice that it is interrupted. */
+const INTERRUPT_MS = 500;
+
+/** A data source that waits for its server cannot be interrupted; the process does not wait for it. */
+function killSoon(around: ServerProcess): void {
+  setTimeout(() => around.kill(), INTERRUPT_MS).unref();
+}

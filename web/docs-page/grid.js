@@ -1,0 +1,280 @@
+import { copyButton, el } from "./dom.js";
+import { indented, kindOf, readable } from "./json-text.js";
+import { sorted } from "./rows.js";
+
+/** Rows drawn beyond the visible ones, so that scrolling shows no gaps. */
+const AHEAD = 12;
+const WIDEST_CHARACTERS = 44;
+const WIDEST_DIGITS = 100;
+const SHOWN_CHARACTERS = 200;
+const PADDING_CHARACTERS = 4;
+
+let made = 0;
+
+/**
+ * A table of any length: only the rows in sight are drawn. One stop for the Tab key; arrows move from cell to cell, and
+ * the chosen cell is shown in full below. `first` is the number of the first row.
+ */
+export function gridOf({ columns, rows, first = 1, label }) {
+  made += 1;
+  const id = `grid-${made}`;
+  let order = rows.map((row, index) => ({ row, index }));
+  let sorting;
+  let chosen;
+  /** The height of a row; a guess until one is drawn. */
+  let measured = 30;
+  /** The rows that are drawn, by their place. */
+  const lines = new Map();
+  const [before, after] = [spacer(columns.length + 2), spacer(columns.length + 2)];
+  const body = el("tbody", {}, before, after);
+  const heads = columns.map((column, index) => headOf(column, () => sortBy(index)));
+  const table = el(
+    "table",
+    {
+      role: "grid",
+      class: "grid",
+      tabindex: "0",
+      "aria-label": label,
+      "aria-rowcount": rows.length + 1,
+      "aria-colcount": columns.length + 1,
+    },
+    el(
+      "colgroup",
+      {},
+      el("col", { class: "number-col" }),
+      columns.map(() => el("col")),
+      el("col"),
+    ),
+    el(
+      "thead",
+      {},
+      el(
+        "tr",
+        { "aria-rowindex": "1" },
+        el("th", { scope: "col", class: "row-number" }, el("span", { "aria-label": "Row" }, "#")),
+        heads,
+        filler(),
+      ),
+    ),
+    body,
+  );
+  const box = el("div", { class: "grid-box" }, table);
+  const detail = el("div", { class: "cell-detail", hidden: true });
+  const buttons = heads.map((head) => head.firstElementChild);
+  buttons.forEach((button, index) => {
+    button.tabIndex = index === 0 ? 0 : -1;
+  });
+  sizeColumns(table, { columns, rows, first });
+
+  function headOf({ name, type, isNumber }, press) {
+    const button = el(
+      "button",
+      { type: "button", on: { click: press } },
+      el("span", { class: "column-name" }, name),
+      el("span", { class: "column-type" }, type),
+    );
+    button.title = `${name}: ${type}`;
+    return el("th", { scope: "col", class: isNumber ? "is-number" : undefined, "aria-sort": "none" }, button);
+  }
+
+  /** Up, down, and as it came. */
+  function sortBy(column) {
+    const steps = ["ascending", "descending", undefined];
+    const before = sorting?.column === column ? sorting.direction : undefined;
+    const direction = steps[(steps.indexOf(before) + 1) % steps.length];
+    sorting = direction && { column, direction };
+    order = sorting ? sorted(rows, column, direction) : rows.map((row, index) => ({ row, index }));
+    heads.forEach((head, index) =>
+      head.setAttribute("aria-sort", index === sorting?.column ? sorting.direction : "none"),
+    );
+    chosen = undefined;
+    showDetail();
+    redraw();
+  }
+
+  function rowHeight() {
+    measured = body.querySelector("tr.row")?.getBoundingClientRect().height || measured;
+    return measured;
+  }
+
+  /** Visible rows keep their elements, so that a click on one is not lost. */
+  function draw() {
+    const height = rowHeight();
+    const visible = Math.ceil((box.clientHeight || 600) / height);
+    const top = Math.min(Math.floor(box.scrollTop / height), Math.max(0, order.length - visible));
+    const from = Math.max(0, top - AHEAD);
+    const to = Math.min(order.length, top + visible + AHEAD);
+    for (const [place, line] of lines) {
+      if (place >= from && place < to) continue;
+      line.remove();
+      lines.delete(place);
+    }
+    let below = after;
+    for (let place = to - 1; place >= from; place -= 1) {
+      const line = lines.get(place) ?? rowOf(place);
+      if (!lines.has(place)) below.before(line);
+      lines.set(place, line);
+      below = line;
+    }
+    stretch(before, from * height);
+    stretch(after, (order.length - to) * height);
+  }
+
+  function redraw() {
+    for (const line of lines.values()) line.remove();
+    lines.clear();
+    draw();
+  }
+
+  function rowOf(place) {
+    const { row, index } = order[place];
+    const cells = columns.map(({ isNumber }, column) => {
+      const cell = cellOf(row[column], isNumber);
+      cell.id = `${id}-${place}-${column}`;
+      if (chosen?.row === place && chosen.column === column) cell.setAttribute("aria-selected", "true");
+      return cell;
+    });
+    return el(
+      "tr",
+      { class: "row", "aria-rowindex": place + 2, "data-place": place },
+      el("th", { scope: "row", class: "row-number" }, first + index),
+      cells,
+      filler(),
+    );
+  }
+
+  function choose(row, column) {
+    body.querySelector("[aria-selected]")?.removeAttribute("aria-selected");
+    chosen = { row: clamp(row, order.length), column: clamp(column, columns.length) };
+    keepInSight();
+    draw();
+    const cell = document.getElementById(`${id}-${chosen.row}-${chosen.column}`);
+    cell.setAttribute("aria-selected", "true");
+    table.setAttribute("aria-activedescendant", cell.id);
+    showDetail();
+  }
+
+  function keepInSight() {
+    const height = rowHeight();
+    const head = table.tHead.offsetHeight;
+    const top = chosen.row * height;
+    if (top < box.scrollTop) box.scrollTop = top;
+    else if (top + height > box.scrollTop + box.clientHeight - head)
+      box.scrollTop = top + height - box.clientHeight + head;
+    const { offsetLeft, offsetWidth } = heads[chosen.column];
+    const pinned = table.tHead.rows[0].cells[0].offsetWidth;
+    if (offsetLeft - pinned < box.scrollLeft) box.scrollLeft = offsetLeft - pinned;
+    else if (offsetLeft + offsetWidth > box.scrollLeft + box.clientWidth)
+      box.scrollLeft = offsetLeft + offsetWidth - box.clientWidth;
+  }
+
+  function showDetail() {
+    detail.hidden = chosen === undefined;
+    if (chosen === undefined) {
+      table.removeAttribute("aria-activedescendant");
+      return;
+    }
+    const { row, index } = order[chosen.row];
+    const { name, type } = columns[chosen.column];
+    const value = row[chosen.column] ?? "null";
+    const isNested = kindOf(value) === "object" || kindOf(value) === "array";
+    const shown = isNested ? [...indented(value, 100_000)].map(({ text }) => text).join("") : readable(value);
+    detail.replaceChildren(
+      el(
+        "div",
+        { class: "detail-head" },
+        el("strong", {}, name),
+        el("span", { class: "type" }, type),
+        el("span", { class: "muted" }, `row ${first + index}`),
+        copyButton(() => readable(value), "Copy value"),
+      ),
+      value === "null"
+        ? el("p", { class: "null" }, "NULL")
+        : el("pre", { class: "code", tabindex: "0", "aria-label": `Value of ${name}` }, shown.slice(0, 100_000)),
+    );
+  }
+
+  box.addEventListener("scroll", () => requestAnimationFrame(() => draw()), { passive: true });
+  new ResizeObserver(() => draw()).observe(box);
+  table.addEventListener("click", (event) => {
+    const cell = event.target.closest("td[id]");
+    const line = event.target.closest("tr.row");
+    if (cell !== null && line !== null) choose(Number(line.dataset.place), cell.cellIndex - 1);
+  });
+  // The headings are one stop of the Tab key as well, however many there are.
+  table.tHead.addEventListener("keydown", (event) => {
+    const at = buttons.indexOf(event.target);
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: buttons.length - 1 }[event.key];
+    const button = buttons[to];
+    if (at < 0 || button === undefined) return;
+    event.preventDefault();
+    buttons[at].tabIndex = -1;
+    button.tabIndex = 0;
+    button.focus();
+  });
+  table.addEventListener("keydown", (event) => {
+    if (event.target !== table || order.length === 0 || columns.length === 0) return;
+    const { row, column } = chosen ?? { row: 0, column: 0 };
+    const page = Math.max(1, Math.floor(box.clientHeight / rowHeight()) - 2);
+    const steps = {
+      ArrowDown: [chosen ? row + 1 : 0, column],
+      ArrowUp: [row - 1, column],
+      ArrowRight: [row, chosen ? column + 1 : 0],
+      ArrowLeft: [row, column - 1],
+      PageDown: [row + page, column],
+      PageUp: [row - page, column],
+      Home: event.ctrlKey ? [0, 0] : [row, 0],
+      End: event.ctrlKey ? [order.length - 1, columns.length - 1] : [row, columns.length - 1],
+    };
+    if (Object.hasOwn(steps, event.key)) choose(...steps[event.key]);
+    else return;
+    event.preventDefault();
+  });
+
+  draw();
+  return el("div", { class: "grid-and-detail" }, box, detail);
+}
+
+/** Stands for the rows that are not drawn. */
+function spacer(width) {
+  return el("tr", { class: "spacer", "aria-hidden": "true", role: "presentation" }, el("td", { colspan: width }));
+}
+
+function stretch(line, height) {
+  line.firstElementChild.style.height = `${height}px`;
+  line.hidden = height === 0;
+}
+
+/** Takes what is left of a wide window, so that the columns stay together. */
+const filler = () => el("td", { class: "filler", "aria-hidden": "true" });
+
+const clamp = (value, length) => Math.min(Math.max(value, 0), length - 1);
+
+/** A value in its cell: NULL apart from text, text that breaks lines on one line, what is long cut for the eye only. */
+function cellOf(value = "null", isNumber = false) {
+  if (value === "null") return el("td", { class: isNumber ? "null is-number" : "null" }, "NULL");
+  const kind = kindOf(value);
+  const text = readable(value);
+  const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
+  const lines = shown.split(/\r\n|\r|\n/);
+  const parts = lines.flatMap((line, index) => (index === 0 ? [line] : [el("span", { class: "line-end" }, "⏎"), line]));
+  return el("td", { class: isNumber ? "is-number" : `is-${kind}` }, parts);
+}
+
+/** Widths from what is in the columns. They stay as they are while rows come and go. */
+function sizeColumns(table, { columns, rows, first }) {
+  const widths = columns.map(({ name, type, isNumber }, index) => {
+    const head = Math.min(Math.max(name.length + 2, type.length, 6), WIDEST_CHARACTERS);
+    let width = 0;
+    for (const row of rows) width = Math.max(width, (row[index] ?? "null").length);
+    // Digits that are cut off are read as another number.
+    const widest = isNumber ? WIDEST_DIGITS : WIDEST_CHARACTERS;
+    return Math.max(head, Math.min(width, widest)) + PADDING_CHARACTERS;
+  });
+  const number = String(first + rows.length).length + PADDING_CHARACTERS;
+  const cols = table.querySelectorAll("col");
+  [number, ...widths].forEach((width, index) => {
+    cols[index].style.width = `${width}ch`;
+  });
+  table.style.width = `${widths.reduce((sum, width) => sum + width, number)}ch`;
+}

@@ -1,0 +1,20 @@
+/** Calls `reload` whenever `eider dev` reports a change of the project. The browser reconnects by itself. */
+export function listenForChanges(url, { reload, status }) {
+  const source = new EventSource(url);
+  let wasAway = false;
+  source.addEventListener("open", () => {
+    status("live");
+    // Changes while disconnected were missed.
+    if (wasAway) reload();
+    wasAway = false;
+  });
+  source.addEventListener("error", () => {
+    wasAway = true;
+    status("away");
+  });
+  source.addEventListener("message", ({ data }) => {
+    if (data === "reload") reload();
+  });
+  source.addEventListener("reload", () => reload());
+  return { close: () => source.close() };
+}

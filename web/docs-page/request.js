@@ -1,0 +1,83 @@
+import { isJson } from "./json-text.js";
+import { typesOf } from "./schema.js";
+
+/**
+ * A form becomes a request: `{ method, url, headers, body }`, headers as pairs. What cannot be sent at all comes back as
+ * `problems`, by field, in the shape of the service's own errors.
+ */
+export function requestOf(operation, form, { root, authorization }) {
+  const problems = [];
+  const value = (field) => form.values.get(fieldKey(field)) ?? { sent: false, text: "" };
+  const inPlace = (place) => operation.params.filter((param) => param.place === place);
+
+  const path = operation.path.replace(/\{([^{}]*)\}/g, (whole, name) => {
+    const param = inPlace("path").find((each) => each.name === name);
+    if (param === undefined) return whole;
+    const { text } = value(param);
+    if (text === "") problems.push({ field: name, place: "path", message: "A path needs a value here" });
+    // Browsers and proxies take these for "this folder" and "the one above".
+    if (text === "." || text === "..")
+      problems.push({ field: name, place: "path", message: `A path cannot contain ${text}` });
+    return text === "" ? whole : encode(text);
+  });
+
+  const query = inPlace("query")
+    .filter((param) => value(param).sent)
+    .map((param) => `${encode(param.name)}=${encode(value(param).text)}`);
+
+  const headers = [];
+  for (const param of inPlace("header")) {
+    const { sent, text } = value(param);
+    if (!sent) continue;
+    if (isHeaderText(text)) headers.push([param.name, text]);
+    else problems.push({ field: param.name, place: "header", message: "Headers accept Latin-1 characters only" });
+  }
+  if (authorization !== undefined) headers.push(["Authorization", authorization]);
+
+  const body = operation.body && bodyOf(operation.body, form, value);
+  if (body !== undefined) headers.push(["Content-Type", "application/json"]);
+
+  const url = root.href.replace(/\/$/, "") + path + (query.length > 0 ? `?${query.join("&")}` : "");
+  return { request: { method: operation.method, url, headers, body }, problems };
+}
+
+export const fieldKey = ({ place, name }) => `${place}:${name}`;
+
+function encode(text) {
+  return encodeURIComponent(text.toWellFormed?.() ?? text);
+}
+
+/** What `fetch` accepts: Latin-1 without control characters. */
+function isHeaderText(text) {
+  return [...text].every((char) => {
+    const code = char.codePointAt(0);
+    return code === 9 || (code >= 32 && code !== 127 && code < 256);
+  });
+}
+
+function bodyOf(body, form, value) {
+  if (form.bodyMode === "text") return form.bodyText;
+  return composeBody(body, value);
+}
+
+/** The body as JSON on several lines, from the fields that are sent. */
+export function composeBody(body, value) {
+  const sent = body.fields.filter((field) => value(field).sent);
+  if (sent.length === 0) return "{}";
+  const members = sent.map((field) => `  ${JSON.stringify(field.name)}: ${literalOf(field.schema, value(field).text)}`);
+  return `{\n${members.join(",\n")}\n}`;
+}
+
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** What is typed as JSON: numbers keep their digits, and what does not fit its type goes as text, for the service to judge. */
+function literalOf(schema, text) {
+  const types = typesOf(schema);
+  const takes = (...names) => types.length === 0 || types.some((type) => names.includes(type));
+  if (types.length === 1 && types[0] === "string") return JSON.stringify(text);
+  if (takes("integer", "number") && NUMBER.test(text)) return text;
+  if (takes("boolean") && (text === "true" || text === "false")) return text;
+  if (text === "null" && types.length !== 1) return text;
+  if (takes("object", "array") && /^\s*[[{]/.test(text) && isJson(text)) return text.trim();
+  return JSON.stringify(text);
+}

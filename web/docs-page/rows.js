@@ -1,0 +1,97 @@
+import { elementsOf, kindOf, membersOf, readable } from "./json-text.js";
+
+/** Rows of a response, for the grid. Each cell is the JSON text of its value, so no digit is lost. */
+
+/** Further rows are not shown; a download has all of them. */
+export const MOST_ROWS = 100_000;
+
+/**
+ * The rows of a response's JSON text: `{ columns, rows, next, total, left }`, or undefined when it holds none. Columns
+ * come in the order of the rows, with their documented types.
+ */
+export function readRows(text, known = []) {
+  const body = text.trim();
+  const envelope = kindOf(body) === "object" ? new Map(membersOf(body)) : undefined;
+  const data = envelope === undefined ? body : envelope.get("data");
+  if (data === undefined || kindOf(data) !== "array") return undefined;
+  const elements = elementsOf(data);
+  const places = new Map();
+  const rows = elements.slice(0, MOST_ROWS).map((element) => readRow(element, places));
+  const named = [...places.keys()].map(
+    (name, index) => known.find((column) => column.name === name) ?? guessed(name, index, rows),
+  );
+  const total = envelope?.get("total_count");
+  const next = envelope?.get("next");
+  return {
+    columns: rows.length === 0 ? known : named,
+    rows,
+    next: next === undefined || kindOf(next) !== "string" ? "" : readable(next),
+    total: total === undefined || kindOf(total) !== "number" ? undefined : total,
+    left: elements.length - rows.length,
+    isPaged: envelope?.has("next") === true,
+  };
+}
+
+/** `places` are the columns that were seen so far. */
+function readRow(element, places) {
+  const cells = [];
+  const members = kindOf(element) === "object" ? membersOf(element) : [["value", element]];
+  for (const [name, value] of members) {
+    if (!places.has(name)) places.set(name, places.size);
+    cells[places.get(name)] = value;
+  }
+  return cells;
+}
+
+/** The type of a column that the document does not tell of. */
+function guessed(name, index, rows) {
+  const kinds = new Set(rows.map((row) => row[index] ?? "null").map(kindOf));
+  kinds.delete("null");
+  const [kind = "null"] = kinds;
+  return { name, type: kinds.size > 1 ? "any" : kind, isNumber: kinds.size === 1 && kind === "number" };
+}
+
+/** The rows in the order of a column; those without a value come last both ways. Equal ones stay as they were. */
+export function sorted(rows, column, direction) {
+  const keyed = rows.map((row, index) => ({ row, index, cell: row[column] ?? "null" }));
+  const sign = direction === "descending" ? -1 : 1;
+  keyed.sort((a, b) => {
+    const [noA, noB] = [a.cell === "null", b.cell === "null"];
+    if (noA || noB) return Number(noA) - Number(noB) || a.index - b.index;
+    return sign * compareCells(a.cell, b.cell) || a.index - b.index;
+  });
+  return keyed.map(({ row, index }) => ({ row, index }));
+}
+
+const ORDER = ["number", "boolean", "string", "array", "object"];
+const collator = new Intl.Collator();
+/** Dates and times sort by their characters. */
+const TEMPORAL = /^"\d{4}-\d\d-\d\d/;
+
+export function compareCells(a, b) {
+  const [kindA, kindB] = [kindOf(a), kindOf(b)];
+  if (kindA !== kindB) return ORDER.indexOf(kindA) - ORDER.indexOf(kindB);
+  if (kindA === "number") return compareNumbers(a, b);
+  if (kindA !== "string" || (TEMPORAL.test(a) && TEMPORAL.test(b))) return a < b ? -1 : Number(a > b);
+  return collator.compare(readable(a), readable(b));
+}
+
+/** By value and exactly. Rounding to doubles never swaps two numbers, so only those that round to one are looked at further. */
+export function compareNumbers(a, b) {
+  const difference = Number(a) - Number(b);
+  if (difference !== 0 && !Number.isNaN(difference)) return difference;
+  const [x, y] = [decimalOf(a), decimalOf(b)];
+  if (x.sign !== y.sign) return x.sign - y.sign;
+  const scale = Math.max(x.scale, y.scale);
+  // Comparing such exponents exactly would take too many digits.
+  if (scale - x.scale > 400 || scale - y.scale > 400) return 0;
+  const [left, right] = [x, y].map(({ digits, scale: own }) => digits * 10n ** BigInt(scale - own));
+  return x.sign * (left < right ? -1 : Number(left > right));
+}
+
+/** Sign, digits, and how many of them stand behind the point. */
+function decimalOf(text) {
+  const [, minus, whole, fraction = "", exponent = "0"] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);
+  const digits = BigInt(whole + fraction);
+  return { sign: digits === 0n ? 0 : minus === "" ? 1 : -1, digits, scale: fraction.length - Number(exponent) };
+}

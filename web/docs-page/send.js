@@ -1,0 +1,112 @@
+/** Larger responses are cut, to keep the page responsive. Downloads are not. */
+const MOST_BYTES = 16 * 1024 * 1024;
+
+const TEXTUAL = /^(text\/|application\/(json|problem\+json|x-ndjson|ndjson|jsonl|yaml|xml))/i;
+
+/**
+ * Sends a request to the service that the page came from, and to no other. Without cookies and caches, so that the response is
+ * the one that the form asks for, and without the browser's own password dialog.
+ */
+export async function send(request, signal) {
+  const started = performance.now();
+  const response = await ask(request, signal);
+  const { bytes, cut } = await readBytes(response);
+  const contentType = response.headers.get("content-type") ?? "";
+  return {
+    request,
+    status: response.status,
+    statusText: response.statusText,
+    milliseconds: performance.now() - started,
+    headers: [...response.headers],
+    contentType,
+    bytes,
+    cut,
+    text: contentType === "" || TEXTUAL.test(contentType) ? new TextDecoder().decode(bytes) : undefined,
+  };
+}
+
+function ask({ method, url, headers, body }, signal) {
+  if (new URL(url).origin !== location.origin) throw new Error("This URL belongs to another service");
+  return fetch(url, { method, headers, body, signal, cache: "no-store", credentials: "omit", redirect: "follow" });
+}
+
+async function readBytes(response) {
+  const chunks = [];
+  let size = 0;
+  const reader = response.body?.getReader();
+  for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader.read()) {
+    chunks.push(part.value);
+    size += part.value.length;
+    if (size > MOST_BYTES) {
+      await reader.cancel();
+      return { bytes: joined(chunks, size), cut: true };
+    }
+  }
+  return { bytes: joined(chunks, size), cut: false };
+}
+
+function joined(chunks, size) {
+  const all = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    all.set(chunk, at);
+    at += chunk.length;
+  }
+  return all;
+}
+
+/** The same request in another format. */
+export function inFormat(request, format) {
+  const url = new URL(request.url);
+  // `searchParams.set` would re-encode the other values, with a plus for a space.
+  const others = url.search
+    .slice(1)
+    .split("&")
+    .filter((part) => part !== "" && part.split("=")[0].toLowerCase() !== "format");
+  url.search = `?${[...others, `format=${format}`].join("&")}`;
+  return { ...request, url: url.href };
+}
+
+/** Fetches with the same headers and saves the bytes as a file. */
+export async function download(request, fileName) {
+  const response = await ask(request);
+  if (!response.ok) throw new Error(`${response.status} ${await messageOf(response)}`);
+  saveBlob(await response.blob(), fileName);
+}
+
+async function messageOf(response) {
+  const text = await response.text();
+  return text.length > 300 ? `${text.slice(0, 300)} …` : text;
+}
+
+export function saveBlob(blob, fileName) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = fileName;
+  link.click();
+  // By then the browser has started to save it.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+/** A name for a file, from the path of a request. */
+export function fileNameOf(request, ending) {
+  const name = pathOf(request)
+    .replace(/[^\p{L}\p{N}._-]+/gu, "-")
+    .replace(/^[-.]+|[-.]+$/g, "");
+  return `${name || "rows"}.${ending}`;
+}
+
+function pathOf({ url }) {
+  try {
+    return decodeURIComponent(new URL(url).pathname);
+  } catch {
+    return "";
+  }
+}
+
+/** The request for `next` of a response; undefined when it leaves the service. */
+export function requestOfNext(request, next, root) {
+  if (typeof next !== "string" || !/^\/(?![/\\])/.test(next)) return undefined;
+  const url = new URL(root.href.replace(/\/$/, "") + next);
+  return url.origin === root.origin ? { ...request, url: url.href } : undefined;
+}

@@ -1,0 +1,103 @@
+/**
+ * Code samples. Values are quoted by the rules of each language, so that none of them can become anything but
+ * a value. Passwords and tokens are left out: curl asks for a password, the others have a place for it.
+ */
+
+const AUTHORIZATION = "Authorization";
+
+/** Headers without the secret, and the way in: "basic", "bearer" or undefined. */
+function parted({ headers }, signIn) {
+  return { open: headers.filter(([name]) => name !== AUTHORIZATION), kind: signIn?.kind, user: signIn?.user ?? "" };
+}
+
+/** For a shell: nothing means anything between single quotes but the quote itself. */
+const shell = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+
+function curl(request, signIn) {
+  const { open, kind, user } = parted(request, signIn);
+  const parts = [shell(request.url)];
+  if (request.method !== "GET") parts.unshift(`-X ${request.method}`);
+  // Brackets and braces would be patterns to curl.
+  if (/[[\]{}]/.test(request.url)) parts.unshift("--globoff");
+  if (kind === "basic") parts.push(`--user ${shell(user)}`);
+  if (kind === "bearer") parts.push('-H "Authorization: Bearer $TOKEN"');
+  // A header without a value has a spelling of its own; with a colon curl would leave it out.
+  for (const [name, value] of open) parts.push(`-H ${shell(value === "" ? `${name};` : `${name}: ${value}`)}`);
+  // Unlike --data it does not take @ for a file.
+  if (request.body !== undefined) parts.push(`--data-raw ${shell(request.body)}`);
+  return `curl ${parts.join(" \\\n  ")}`;
+}
+
+/** JSON texts are JavaScript texts as well; the two line ends that were not are since ES2019. */
+const javascriptText = (text) => JSON.stringify(text);
+
+/** A text of several lines as it looks: only what would end it or mean something in it is escaped. */
+function javascriptLines(text) {
+  if (!text.includes("\n")) return javascriptText(text);
+  return `\`${text.replace(/[\\`]|\$(?=\{)/g, "\\$&").replaceAll("\r", "\\r")}\``;
+}
+
+function javascript(request, signIn) {
+  const { open, kind, user } = parted(request, signIn);
+  const headers = open.map(([name, value]) => `    ${javascriptText(name)}: ${javascriptText(value)},`);
+  const before = [];
+  if (kind === "basic") {
+    before.push('const password = "";');
+    before.push(`const bytes = new TextEncoder().encode(${javascriptText(`${user}:`)} + password);`);
+    headers.unshift('    "Authorization": "Basic " + btoa(String.fromCharCode(...bytes)),');
+  }
+  if (kind === "bearer") {
+    before.push('const token = "";');
+    headers.unshift('    "Authorization": "Bearer " + token,');
+  }
+  if (request.body !== undefined) before.push(`const body = ${javascriptLines(request.body)};`);
+  const options = [];
+  if (request.method !== "GET") options.push(`  method: "${request.method}",`);
+  if (headers.length > 0) options.push("  headers: {", ...headers, "  },");
+  if (request.body !== undefined) options.push("  body,");
+  const url = javascriptText(request.url);
+  const call = options.length === 0 ? [`fetch(${url});`] : [`fetch(${url}, {`, ...options, "});"];
+  return [
+    ...before,
+    `const response = await ${call.join("\n")}`,
+    "console.log(response.status, await response.text());",
+  ].join("\n");
+}
+
+/** JSON escapes mean the same in Python; what JSON leaves as it is, Python does too, save the last control character. */
+const pythonText = (text) => JSON.stringify(text).replaceAll("\u007f", "\\x7f");
+
+function pythonLines(text) {
+  if (!text.includes("\n")) return pythonText(text);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: Python takes none of them in a text as they are.
+  const escaped = text.replace(/[\\']/g, "\\$&").replace(/[\0-\x08\x0b-\x1f\x7f]/g, hex);
+  return `'''${escaped}'''`;
+}
+
+const hex = (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`;
+
+function python(request, signIn) {
+  const { open, kind, user } = parted(request, signIn);
+  const headers = open.map(([name, value]) => `        ${pythonText(name)}: ${pythonText(value)},`);
+  const before = ["import requests", ""];
+  if (kind === "basic") before.push('password = ""');
+  if (kind === "bearer") {
+    before.push('token = ""');
+    headers.unshift('        "Authorization": "Bearer " + token,');
+  }
+  if (request.body !== undefined) before.push(`body = ${pythonLines(request.body)}`);
+  const lines = [`    "${request.method}",`, `    ${pythonText(request.url)},`];
+  if (kind === "basic") lines.push(`    auth=(${pythonText(user)}.encode(), password.encode()),`);
+  if (headers.length > 0) lines.push("    headers={", ...headers, "    },");
+  if (request.body !== undefined) lines.push("    data=body.encode(),");
+  return [...before, "response = requests.request(", ...lines, ")", "print(response.status_code, response.text)"].join(
+    "\n",
+  );
+}
+
+/** The languages, in the order of their tabs. */
+export const LANGUAGES = [
+  { name: "curl", label: "curl", write: curl },
+  { name: "javascript", label: "JavaScript", write: javascript },
+  { name: "python", label: "Python", write: python },
+];
