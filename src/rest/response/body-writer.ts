@@ -20,7 +20,7 @@ export function openBody(exchange: EndpointExchange, compressor: Compressor | un
   return compressor === undefined ? plainBody(exchange) : packedBody(exchange, compressor);
 }
 
-export function plainBody(exchange: EndpointExchange): BodyWriter {
+function plainBody(exchange: EndpointExchange): BodyWriter {
   const { response } = exchange;
   return {
     write: (bytes) => writeSlices(response, bytes, exchange),
