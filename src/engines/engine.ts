@@ -134,7 +134,7 @@ export interface Engine {
   /** Rejects with a RequestFailure; `conflict` when others kept changing the same rows. */
   write(write: Write): Promise<WriteResult>;
   /**
-   * Runs a write unless it is done, and goes on behind what is done where each statement commits by itself. Rejects with a
+   * Runs a write unless it is done. Where each statement commits by itself, it continues after those that are done. Rejects with a
    * RequestFailure; `key-reused` when the record is of another request.
    */
   writeOnce(write: Write, once: WriteOnce): Promise<WriteOnceResult>;

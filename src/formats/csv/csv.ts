@@ -10,7 +10,7 @@ import { writeCell, writerOf } from "./writer-of.ts";
 
 /**
  * RFC 4180, with a header. NULL is an empty field, and so an empty line where there is one column: that is what the
- * RFC's grammar, DuckDB and PostgreSQL make of it, but some readers skip empty lines unless told otherwise. Text that a
+ * RFC's grammar, DuckDB and PostgreSQL make of it, but some readers skip empty lines by default. Text that a
  * spreadsheet would take for a formula stays as it is: it is data.
  */
 export const csv: RowFormat = {
