@@ -5,7 +5,7 @@ import type { Statement } from "../sql/statement.ts";
 import type { Rows, WriteResult } from "./rows.ts";
 import type { RecordStore, WriteOnce, WriteOnceResult } from "./write-once.ts";
 
-/** Queries that share a place in the queue, such as those of one endpoint: no group can keep all others waiting. */
+/** Queries that are queued together, such as those of one endpoint: no group can keep all others waiting. */
 export interface QueueGroup {
   readonly name: string;
   /** Queries at once. */
