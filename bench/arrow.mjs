@@ -6,7 +6,8 @@ import { fileURLToPath } from "node:url";
 import { DuckDBDataChunk } from "@duckdb/node-api";
 import duckdb from "@duckdb/node-bindings";
 import * as apache from "apache-arrow";
-import { columnsOf, loadChunk } from "../dist/engines/duckdb/load/load-vectors.js";
+import { loadChunk } from "../dist/engines/duckdb/load/load-vectors.js";
+import { resultColumns } from "../dist/engines/duckdb/load/logical-type.js";
 import { arrow } from "../dist/formats/arrow/arrow.js";
 import { json } from "../dist/formats/json/json.js";
 import { median, openContest, play, printTable } from "./compare.mjs";
@@ -72,7 +73,7 @@ async function playVariant(serialise) {
     const chunks = [];
     for (;;) {
       const chunk = await duckdb.fetch_chunk(result);
-      if (!chunk || duckdb.data_chunk_get_size(chunk) === 0) return { columns: columnsOf(result), chunks };
+      if (!chunk || duckdb.data_chunk_get_size(chunk) === 0) return { columns: resultColumns(result), chunks };
       chunks.push(chunk);
     }
   }

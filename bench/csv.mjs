@@ -8,7 +8,8 @@ import { fileURLToPath } from "node:url";
 import { DuckDBDataChunk, JsonDuckDBValueConverter } from "@duckdb/node-api";
 import duckdb from "@duckdb/node-bindings";
 import { stringify } from "csv-stringify/sync";
-import { columnsOf, loadChunk } from "../dist/engines/duckdb/load/load-vectors.js";
+import { loadChunk } from "../dist/engines/duckdb/load/load-vectors.js";
+import { resultColumns } from "../dist/engines/duckdb/load/logical-type.js";
 import { csv } from "../dist/formats/csv/csv.js";
 import { json } from "../dist/formats/json/json.js";
 import { median, openContest, play, printTable } from "./compare.mjs";
@@ -90,7 +91,7 @@ async function playVariant(serialise) {
     const chunks = [];
     for (;;) {
       const chunk = await duckdb.fetch_chunk(result);
-      if (!chunk || duckdb.data_chunk_get_size(chunk) === 0) return { columns: columnsOf(result), chunks };
+      if (!chunk || duckdb.data_chunk_get_size(chunk) === 0) return { columns: resultColumns(result), chunks };
       chunks.push(chunk);
     }
   }

@@ -1,6 +1,6 @@
 import type { StopSignal } from "../engines/engine.ts";
 import type { CacheDefinition, CacheName, Snapshot } from "./cache.ts";
-import type { ResultDefinition } from "./snapshot-store.ts";
+import type { ScheduledResult } from "./snapshot-store.ts";
 
 /** A snapshot that is being read: it stays until it is released. */
 export interface Lease {
@@ -35,11 +35,7 @@ export interface Caches {
   /** The snapshot of a cache table. An empty or stale one is refreshed first. Rejects with a RequestFailure. */
   acquire(name: CacheName, options: AcquireOptions): Promise<Lease>;
   /** The same for a result cache; `key` identifies the inputs of the call. */
-  acquireResult(
-    key: string,
-    result: ResultDefinition & { readonly scheduleMs: number | undefined },
-    options: AcquireOptions,
-  ): Promise<Lease>;
+  acquireResult(key: string, result: ScheduledResult, options: AcquireOptions): Promise<Lease>;
   /** A committed write made a cache stale: the next read refreshes it. */
   invalidate(name: CacheName): void;
   /** The same, and it is refreshed now. Never rejects: on failure it stays stale, which is reported. */

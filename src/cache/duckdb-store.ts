@@ -18,7 +18,7 @@ import {
 } from "./store-records.ts";
 import { openRefresher } from "./store-refresh.ts";
 import { fillTable } from "./store-rows.ts";
-import { openSpace } from "./store-space.ts";
+import { openSpaceReclaimer } from "./store-space.ts";
 import { inTransaction, look } from "./store-sql.ts";
 
 export { ForeignCacheError } from "./store-layout.ts";
@@ -42,8 +42,8 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
   const { now, randomId, catalog = "cache", shared } = options;
   await openLayout(engine, catalog);
   if (shared === undefined) await clearLeftovers(engine, catalog).catch(() => {});
-  const refresher = openRefresher(engine, { now, randomId, catalog, fence: shared?.fence });
-  const space = await openSpace(engine, catalog);
+  const refreshCache = openRefresher(engine, { now, randomId, catalog, fence: shared?.fence });
+  const reclaimSpace = await openSpaceReclaimer(engine, catalog);
   const schemas = new Map<string, Promise<unknown>>();
   // The first one clears records of an earlier process.
   let recordsUntilClearing = 1;
@@ -81,8 +81,8 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
 
     async refresh(definition, previous, signal) {
       await openCache(definition.name);
-      const snapshot = await refresher.refresh(definition, previous, signal);
-      if (previous !== undefined && isOwnTable(snapshot)) await space.freed(previous.rows);
+      const snapshot = await refreshCache(definition, previous, signal);
+      if (previous !== undefined && isOwnTable(snapshot)) await reclaimSpace(previous.rows);
       await clearRecords();
       return snapshot;
     },
@@ -119,7 +119,7 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
         }
         for (const uid of kept) await run(deleteSnapshot(catalog, uid));
       });
-      await space.freed(tables.reduce((sum, { rows }) => sum + rows, 0));
+      await reclaimSpace(tables.reduce((sum, { rows }) => sum + rows, 0));
     },
 
     async recordFailure(record) {

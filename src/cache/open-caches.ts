@@ -86,7 +86,7 @@ export async function openCaches({
 
   return {
     acquire: (name, options) => whileOpen(() => tables.acquire(name, options)),
-    acquireResult: (key, result, options) => whileOpen(() => results.acquire(key, result, options)),
+    acquireResult: (key, result, options) => whileOpen(() => results.acquireResult(key, result, options)),
     invalidate(name) {
       tables.invalidate(name);
       results.invalidate(name);

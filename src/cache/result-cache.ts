@@ -1,17 +1,15 @@
 import type { RequestFailure } from "../failure.ts";
 import { type Attempt, openAttempts, type RefreshOutcome, type RefreshTarget } from "./attempts.ts";
 import { type CacheName, cacheKey, type Snapshot } from "./cache.ts";
-import type { AcquireOptions, CacheStatus, Lease } from "./caches.ts";
+import type { AcquireOptions, CacheStatus, Caches, Lease } from "./caches.ts";
 import type { Coordination } from "./coordination.ts";
 import type { Account, HeldSnapshot } from "./leases.ts";
 import { type LruItem, mostRecentlyUsed, openLruOrder } from "./lru-order.ts";
 import { reasonOf } from "./refresh-failure.ts";
 import { inputBytes, LARGEST_INPUT_BYTES, MAX_INPUT_BYTES, ownInput } from "./result-input.ts";
 import { type ScheduledTask, scheduledTask } from "./schedule.ts";
-import type { ResultDefinition } from "./snapshot-store.ts";
+import type { ScheduledResult } from "./snapshot-store.ts";
 import { goodFor } from "./timing.ts";
-
-export type ScheduledResult = ResultDefinition & { readonly scheduleMs: number | undefined };
 
 /** The results of one cache. */
 interface Group {
@@ -48,11 +46,7 @@ interface Entry extends RefreshTarget, LruItem {
 }
 
 /** Result caches: rows of calls by their inputs. The least recently used are evicted. */
-export interface ResultCaches {
-  acquire(key: string, result: ScheduledResult, options: AcquireOptions): Promise<Lease>;
-  invalidate(name: CacheName): void;
-  refreshAfterWrite(name: CacheName): Promise<void>;
-  statuses(): readonly CacheStatus[];
+export interface ResultCaches extends Pick<Caches, "acquireResult" | "invalidate" | "refreshAfterWrite" | "statuses"> {
   /** Retires every table. */
   clear(): void;
 }
@@ -239,7 +233,7 @@ export function openResultCaches(
   }
 
   return {
-    async acquire(key, result, { signal, refresh }) {
+    async acquireResult(key, result, { signal, refresh }) {
       if (signal.aborted) throw signal.reason;
       const entry = entryOf(key, result);
       const { held } = entry;

@@ -9,6 +9,10 @@ export interface ResultDefinition {
   readonly statements: readonly Statement[];
 }
 
+export interface ScheduledResult extends ResultDefinition {
+  readonly scheduleMs: number | undefined;
+}
+
 /** The cache database: snapshots and their metadata, changed atomically. */
 export interface SnapshotStore {
   /** All snapshots, the current one of each cache last. At startup, and when another process may have refreshed. */

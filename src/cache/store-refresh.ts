@@ -5,6 +5,7 @@ import { quoteIdentifier } from "../sql/quote.ts";
 import { type Statement, statement } from "../sql/statement.ts";
 import type { CacheDefinition, RefreshRecord, RefreshStatements, RefreshVariables, Snapshot } from "./cache.ts";
 import { definitionText } from "./definition-text.ts";
+import type { SnapshotStore } from "./snapshot-store.ts";
 import { foldName, isOwnTable, mentioned, snapshotTable, tableIn } from "./store-names.ts";
 import {
   type CurrentSnapshot,
@@ -25,16 +26,12 @@ export interface StoreOptions {
   readonly fence?: (() => readonly Statement[]) | undefined;
 }
 
-export interface Refresher {
-  refresh(definition: CacheDefinition, previous: Snapshot | undefined, signal: StopSignal): Promise<Snapshot>;
-}
-
 /** Another process has refreshed the same cache meanwhile. */
 class Overtaken extends Error {}
 
 const MOST_TRIES = 5;
 
-export function openRefresher(engine: Engine, options: StoreOptions): Refresher {
+export function openRefresher(engine: Engine, options: StoreOptions): SnapshotStore["refresh"] {
   const { catalog, now, randomId, fence = () => [] } = options;
 
   function begin(definition: CacheDefinition, before: CurrentState): RefreshPlan {
@@ -77,22 +74,20 @@ export function openRefresher(engine: Engine, options: StoreOptions): Refresher 
     });
   }
 
-  return {
-    async refresh(definition, previous, signal) {
-      const text = definitionText(definition);
-      let rebuild = previous === undefined;
-      for (let tries = 1; ; tries++) {
-        const found = await look(engine, (run) => findBefore(run, catalog, { definition, text }), signal);
-        const before = rebuild ? withoutBase(found) : found;
-        try {
-          return await attempt(begin(definition, before), signal);
-        } catch (error) {
-          if (error instanceof ColumnsChanged) rebuild = true;
-          else if (!(error instanceof Overtaken)) throw error;
-          if (tries === MOST_TRIES) throw new RequestFailure({ kind: "conflict" }, { cause: error });
-        }
+  return async (definition, previous, signal) => {
+    const text = definitionText(definition);
+    let rebuild = previous === undefined;
+    for (let tries = 1; ; tries++) {
+      const found = await look(engine, (run) => findBefore(run, catalog, { definition, text }), signal);
+      const before = rebuild ? withoutBase(found) : found;
+      try {
+        return await attempt(begin(definition, before), signal);
+      } catch (error) {
+        if (error instanceof ColumnsChanged) rebuild = true;
+        else if (!(error instanceof Overtaken)) throw error;
+        if (tries === MOST_TRIES) throw new RequestFailure({ kind: "conflict" }, { cause: error });
       }
-    },
+    }
   };
 }
 

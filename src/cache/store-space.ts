@@ -3,11 +3,8 @@ import { quoteIdentifier } from "../sql/quote.ts";
 import { statement, textValue } from "../sql/statement.ts";
 import { inTransaction, look } from "./store-sql.ts";
 
-/** Reclaims space in the file of a cache database. */
-export interface Space {
-  /** Rows were dropped or replaced: now and then their space is reclaimed. Never rejects. */
-  freed(rows: number): Promise<void>;
-}
+/** Called with the number of rows that were dropped or replaced: now and then their space is reclaimed. Never rejects. */
+export type ReclaimSpace = (rows: number) => Promise<void>;
 
 /** Smaller tables go through the write-ahead log, which triggers checkpoints itself. */
 const ROWS_BETWEEN = 122_880;
@@ -16,7 +13,7 @@ const ROWS_BETWEEN = 122_880;
  * DuckDB reuses the space of dropped tables after a checkpoint, and makes one when its log is long. Large tables hardly
  * show in the log: without an explicit checkpoint the file would grow with each of them.
  */
-export async function openSpace(engine: Engine, catalog: string): Promise<Space> {
+export async function openSpaceReclaimer(engine: Engine, catalog: string): Promise<ReclaimSpace> {
   const files = await look(engine, (run) =>
     run(
       statement(
@@ -25,19 +22,17 @@ export async function openSpace(engine: Engine, catalog: string): Promise<Space>
       ),
     ),
   );
-  if (files.length === 0) return { freed: () => Promise.resolve() };
+  if (files.length === 0) return () => Promise.resolve();
   let waiting = 0;
-  return {
-    async freed(rows) {
-      waiting += rows;
-      if (waiting < ROWS_BETWEEN) return;
-      const before = waiting;
-      waiting = 0;
-      const checkpoint = statement(`CHECKPOINT ${quoteIdentifier(catalog)}`);
-      await inTransaction(engine, [], (run) => run(checkpoint)).catch(() => {
-        // Another transaction prevents it now: the next call retries.
-        waiting += before;
-      });
-    },
+  return async (rows) => {
+    waiting += rows;
+    if (waiting < ROWS_BETWEEN) return;
+    const before = waiting;
+    waiting = 0;
+    const checkpoint = statement(`CHECKPOINT ${quoteIdentifier(catalog)}`);
+    await inTransaction(engine, [], (run) => run(checkpoint)).catch(() => {
+      // Another transaction prevents it now: the next call retries.
+      waiting += before;
+    });
   };
 }

@@ -1,6 +1,6 @@
 import type { RefreshTarget } from "./attempts.ts";
-import type { CacheDefinition, CacheName, Snapshot } from "./cache.ts";
-import type { AcquireOptions, CacheStatus, Lease } from "./caches.ts";
+import type { CacheDefinition, Snapshot } from "./cache.ts";
+import type { Caches } from "./caches.ts";
 import type { HeldSnapshot } from "./leases.ts";
 import type { ScheduledTask } from "./schedule.ts";
 
@@ -24,12 +24,8 @@ export interface TableCache extends RefreshTarget {
 }
 
 /** All cache tables: caches with a refresh template. */
-export interface TableCaches {
-  acquire(name: CacheName, acquiring: AcquireOptions): Promise<Lease>;
-  invalidate(name: CacheName): void;
-  refreshAfterWrite(name: CacheName): Promise<void>;
-  refresh(name: CacheName, signal: AcquireOptions["signal"]): Promise<Snapshot>;
-  statuses(): readonly CacheStatus[];
+export interface TableCaches
+  extends Pick<Caches, "acquire" | "invalidate" | "refresh" | "refreshAfterWrite" | "statuses"> {
   /** Schedules every cache that has a schedule. */
   start(): void;
   /** Fills empty caches; `progress` is called at the start and after each. */

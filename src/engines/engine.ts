@@ -5,7 +5,7 @@ import type { Statement } from "../sql/statement.ts";
 import type { Rows, WriteResult } from "./rows.ts";
 import type { RecordStore, WriteOnce, WriteOnceResult } from "./write-once.ts";
 
-/** Queries that share a place in the queue, such as those of one endpoint: no group can keep all others waiting. */
+/** Queries that are queued together, such as those of one endpoint: no group can keep all others waiting. */
 export interface QueueGroup {
   readonly name: string;
   /** Queries at once. */
@@ -134,7 +134,7 @@ export interface Engine {
   /** Rejects with a RequestFailure; `conflict` when others kept changing the same rows. */
   write(write: Write): Promise<WriteResult>;
   /**
-   * Runs a write unless it is done, and goes on behind what is done where each statement commits by itself. Rejects with a
+   * Runs a write unless it is done. Where each statement commits by itself, it continues after those that are done. Rejects with a
    * RequestFailure; `key-reused` when the record is of another request.
    */
   writeOnce(write: Write, once: WriteOnce): Promise<WriteOnceResult>;

@@ -5,7 +5,7 @@ export type Validity = Uint8Array | undefined;
 export type Vector =
   | { readonly layout: "fixed"; readonly validity: Validity; readonly data: Uint8Array }
   /**
-   * Row r is `bytes` from `starts[r]`, `lengths[r]` long; rows may overlap and stand in any order. Undefined where invalid.
+   * Row r is `bytes` from `starts[r]`, `lengths[r]` long; rows may overlap and be in any order. Undefined where invalid.
    * When they are `packed`, each begins where the one before it ends, and an invalid one is empty.
    */
   | {

@@ -7,16 +7,16 @@ import type { Rows } from "../../src/engines/rows.ts";
 import { RequestFailure } from "../../src/failure.ts";
 import type { Chunk, Vector } from "../../src/result/chunk.ts";
 import type { ColumnType } from "../../src/result/column.ts";
-import type { BoundValue, Statement } from "../../src/sql/statement.ts";
+import { type Statement, statement } from "../../src/sql/statement.ts";
 
 export interface TestEngine extends AsyncDisposable {
   readonly engine: Engine;
   readonly versions: DataVersions;
-  /** Runs SQL on a connection of its own; the engine is told that everything may have changed, or which tables have. */
+  /** Runs SQL on its own connection, and invalidates all cached tables, or these. */
   sql(text: string, tables?: readonly string[]): Promise<void>;
-  /** The same behind the engine's back: what it remembers does not notice. */
+  /** The same without invalidating anything. */
   secretly(text: string): Promise<void>;
-  /** Reads and gives the rows as arrays. */
+  /** Reads, and returns the rows as arrays. */
   read(
     read: Partial<Omit<Read, "statements">> & { readonly statements: readonly Statement[] | string },
   ): Promise<Answer>;
@@ -55,7 +55,7 @@ export async function testEngine(setup = "", options: Partial<EngineOptions> = {
   };
 }
 
-/** A read of everything, but for what is given. */
+/** A read of everything, with overrides. */
 export function readOf(
   read: Partial<Omit<Read, "statements">> & { readonly statements: readonly Statement[] | string },
 ): Read {
@@ -70,9 +70,7 @@ export function readOf(
   };
 }
 
-export function statement(sql: string, ...values: readonly BoundValue[]): Statement {
-  return { sql, values };
-}
+export { statement };
 
 /** A page with its total, as a paginated endpoint asks for it. */
 export function pageOf(statements: readonly Statement[], limit: number, offset = 0): Read {

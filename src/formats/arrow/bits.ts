@@ -7,7 +7,7 @@ export interface BitRange {
   readonly count: number;
 }
 
-/** Puts bits into `out` from bit `at` on. What lies behind them in the last byte becomes zero. */
+/** Puts bits into `out` from bit `at` on. The rest of the last byte becomes zero. */
 export function putBits(out: Uint8Array, at: number, range: BitRange): void {
   const { bits } = range;
   if (bits === undefined) putOnes(out, at, range.count);

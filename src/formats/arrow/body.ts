@@ -4,7 +4,7 @@ import { viewOf } from "../../result/chunk.ts";
 export interface Body {
   readonly bytes: Buffer;
   readonly view: DataView;
-  /** Where the body begins, behind room for the head of the message. */
+  /** Where the body begins, after free bytes for the head of the message. */
   readonly start: number;
   /** Where the next buffer begins. */
   at: number;

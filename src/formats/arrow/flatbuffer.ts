@@ -1,6 +1,6 @@
 /**
  * Just enough of flatbuffers for the metadata of Arrow: tables are laid out front to back, each parent before its
- * children, so that one pass writes them and fills in where the children came to stand.
+ * children, so that one pass writes them and fills in the positions of the children.
  */
 
 /** The fields of a table in the order of its schema. Undefined: left out, which means the default of the schema. */
@@ -63,7 +63,7 @@ function sizeBeyond(value: Value): number {
   }
 }
 
-/** Writes the table's index (where each field stands), the table and what hangs below it; returns its position. */
+/** Writes the table's index (the position of each field), the table and its children; returns its position. */
 function writeTable(writer: Writer, fields: Table): number {
   const { out } = writer;
   const indexSize = 4 + fields.length * 2;
@@ -164,7 +164,7 @@ function writeTables(writer: Writer, tables: readonly Table[]): number {
   return position;
 }
 
-/** The numbers are aligned to their size; their count stands in the 4 bytes before them. */
+/** The numbers are aligned to their size; their count is in the 4 bytes before them. */
 function writeVector(
   writer: Writer,
   values: readonly number[],

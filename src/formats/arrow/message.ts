@@ -3,7 +3,7 @@ import { byte, flatbuffer, long, short, type Table, table, type Value } from "./
 
 /** Messages of an IPC stream: a marker, the length of the metadata, the metadata, the body. format/Message.fbs. */
 
-/** What stands before the metadata. */
+/** The bytes before the metadata. */
 const PREFIX = 8;
 const MARKER = 0xffff_ffff;
 /** MetadataVersion.V5. */

@@ -89,7 +89,7 @@ export function struct(fields: readonly FieldWriter[]): FieldWriter {
 }
 
 /**
- * Every member has a slot for every row, and a type id tells which one counts. A union has no validity of its own: a
+ * Every member has a slot for every row, and a type id selects one. A union has no validity of its own: a
  * NULL is a NULL of the first member, as DuckDB exports it. All members are NULL there.
  */
 export function union(members: readonly FieldWriter[]): FieldWriter {

@@ -10,7 +10,7 @@ import { writeCell, writerOf } from "./writer-of.ts";
 
 /**
  * RFC 4180, with a header. NULL is an empty field, and so an empty line where there is one column: that is what the
- * RFC's grammar, DuckDB and PostgreSQL make of it, but some readers skip empty lines unless told otherwise. Text that a
+ * RFC's grammar, DuckDB and PostgreSQL make of it, but some readers skip empty lines by default. Text that a
  * spreadsheet would take for a formula stays as it is: it is data.
  */
 export const csv: RowFormat = {
@@ -29,14 +29,14 @@ const COMMA = 0x2c;
 const CRLF = 0x0a0d;
 
 function openCsv(columns: readonly Column[]): Encoder {
-  const rows = openRecords(columns);
+  const encodeRecords = openRecords(columns);
   const header = Buffer.from(`${uniqueNames(columns).map(fieldOf).join(",")}\r\n`);
   let begun = false;
   return {
     encode(chunk) {
-      if (begun) return rows.encode(chunk, 0);
+      if (begun) return encodeRecords(chunk, 0);
       begun = true;
-      const bytes = rows.encode(chunk, header.length);
+      const bytes = encodeRecords(chunk, header.length);
       bytes.set(header);
       return bytes;
     },
@@ -46,33 +46,27 @@ function openCsv(columns: readonly Column[]): Encoder {
 
 const EMPTY = new Uint8Array(0);
 
-interface RecordsEncoder {
-  /** The rows as records, after `head` free bytes. The caller owns the memory. */
-  encode(chunk: Chunk, head: number): Buffer;
-}
-
-function openRecords(columns: readonly Column[]): RecordsEncoder {
+/** Encodes rows as records, after `head` free bytes. The caller owns the memory. */
+function openRecords(columns: readonly Column[]): (chunk: Chunk, head: number) => Buffer {
   const sink = createSink();
   const cells = columns.map((column) => cellOf(writerOf(column.type, sink)));
   // A comma or the end of the line after each field.
   sink.slack = widthOf(cells) + cells.length + 1;
-  return {
-    encode({ rows, vectors }, head) {
-      renew(sink, head + vectors.reduce((sum, vector) => sum + sizeGuess(vector, rows), rows));
-      bindAll(cells, vectors);
-      let at = head;
-      for (let row = 0; row < rows; row++) {
-        reserve(sink, at, 0);
-        for (const cell of cells) {
-          at = writeCell(sink, at, cell, row);
-          sink.view.setUint8(at, COMMA);
-          at += 1;
-        }
-        // In place of the last comma.
-        sink.view.setUint16(at - 1, CRLF, true);
+  return ({ rows, vectors }, head) => {
+    renew(sink, head + vectors.reduce((sum, vector) => sum + sizeGuess(vector, rows), rows));
+    bindAll(cells, vectors);
+    let at = head;
+    for (let row = 0; row < rows; row++) {
+      reserve(sink, at, 0);
+      for (const cell of cells) {
+        at = writeCell(sink, at, cell, row);
+        sink.view.setUint8(at, COMMA);
         at += 1;
       }
-      return release(sink, at);
-    },
+      // In place of the last comma.
+      sink.view.setUint16(at - 1, CRLF, true);
+      at += 1;
+    }
+    return release(sink, at);
   };
 }

@@ -47,7 +47,7 @@ export function openRows(columns: readonly Column[], around: RowDelimiters): Row
 }
 
 interface Names {
-  /** `{"a":` for the first column, after what stands before the row; `,"b":` for the others. */
+  /** `{"a":` for the first column, after what precedes the row; `,"b":` for the others. */
   readonly literals: readonly Literal[];
   readonly length: number;
   readonly paddedLength: number;

@@ -116,7 +116,7 @@ export function timeWriter(unit: Unit): ValueWriter {
   };
 }
 
-/** Writes the value that stands at `offset` of `data`. */
+/** Writes the value at `offset` of `data`. */
 export type ValueWriter = (out: DataView, at: number, data: DataView, offset: number) => number;
 
 /** A writer of `DateTHH:MM:SS[.fff]` for int64 units since 1970 at `offset` of `data`; `Z` at the end when zoned. */
@@ -153,7 +153,7 @@ export function timestampWriter(unit: Unit, zone: "zoned" | "local"): ValueWrite
 
 const writeMicros = timeWriter("us");
 
-/** A time of day with its offset: `Z`, `+05:30`, `-15:59:59`. 16 bytes as column.ts says. */
+/** A time of day with its offset: `Z`, `+05:30`, `-15:59:59`. 16 bytes as in column.ts. */
 export function writeTimeWithZone(out: DataView, at: number, data: DataView, offset: number): number {
   const end = writeMicros(out, at, data, offset);
   const east = data.getInt32(offset + 8, true);
@@ -166,7 +166,7 @@ export function writeTimeWithZone(out: DataView, at: number, data: DataView, off
   return east % 60 === 0 ? clockEnd - 3 : clockEnd;
 }
 
-/** An ISO 8601 duration; each part has its own sign (`P1Y-2M`), zero is `PT0S`. 16 bytes as column.ts says. */
+/** An ISO 8601 duration; each part has its own sign (`P1Y-2M`), zero is `PT0S`. 16 bytes as in column.ts. */
 export function writeInterval(out: DataView, at: number, data: DataView, offset: number): number {
   const months = data.getInt32(offset, true);
   const days = data.getInt32(offset + 4, true);

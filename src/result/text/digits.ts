@@ -1,6 +1,6 @@
 /**
  * Whole numbers and decimals as text, with every digit, and without BigInt where 64 bits do. All writers in this folder
- * put bytes into `out` from `at` and return the position after them; the caller has made room for the widest text (they
+ * put bytes into `out` from `at` and return the position after them; the caller has reserved the widest text (they
  * may scribble over a few bytes behind it). Some take four arguments: an object per value would cost more than the work.
  */
 
@@ -151,7 +151,7 @@ export function writePadded(out: DataView, at: number, value: number, width: num
 
 const LARGEST_EXACT = 2 ** 53;
 
-/** A signed 64-bit number of which `scale` digits stand behind the point. */
+/** A signed 64-bit number with `scale` digits after the point. */
 export function writeDecimal64(out: DataView, at: number, high: number, low: number, scale: number): number {
   const value = high * TWO_32 + low;
   const size = Math.abs(value);
@@ -173,12 +173,12 @@ export function writeDecimal64(out: DataView, at: number, high: number, low: num
 
 const POWERS_OF_TEN = Float64Array.from({ length: 16 }, (_, power) => 10 ** power);
 
-/** 128 bits as in `writeInt128`, of which `scale` digits stand behind the point. */
+/** 128 bits as in `writeInt128`, with `scale` digits after the point. */
 export function writeDecimal128(out: DataView, at: number, data: DataView, offset: number, scale: number): number {
   return insertPoint(out, at, writeInt128(out, at, data, offset), scale);
 }
 
-/** Makes `1.10` of the whole number `110` that stands from `from` to `to`; zeros are put in front where digits lack. */
+/** Turns the integer `110` from `from` to `to` into `1.10`; zeros are added in front where digits are missing. */
 function insertPoint(out: DataView, from: number, to: number, scale: number): number {
   if (scale === 0) return to;
   const first = out.getUint8(from) === MINUS ? from + 1 : from;

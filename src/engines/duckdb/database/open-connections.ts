@@ -113,7 +113,7 @@ export function openDuckDbConnections({
         const type = await runStatement(native, texts[index] ?? "");
         if (type === duckdb.StatementType.TRANSACTION)
           transactionFrom = transactionFrom === undefined ? index : undefined;
-        // What a transaction has not committed is gone with the connection and must be done again.
+        // What a transaction has not committed is lost with the connection, and must run again.
         connection.done = transactionFrom ?? index + 1;
       }
     } catch (error) {

@@ -1,6 +1,6 @@
 /**
  * Functions that only compute from their arguments: they read no file, run no SQL, open no connection and
- * name nothing, so a client value may stand in them. Those that DuckDB 1.5.5 brings, then those of extensions.
+ * name nothing, so their arguments may be client values. Those of DuckDB 1.5.5, then those of extensions.
  * known-functions.test.ts fails when DuckDB has a function that is in no list.
  */
 const BUILT_IN = `

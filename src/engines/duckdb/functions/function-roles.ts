@@ -1,6 +1,6 @@
 import type { FunctionRole, RemoteQuoting } from "../../../sql/function-role.ts";
 
-/** Table functions that make rows of nothing but their arguments: a client value may stand in them. */
+/** Table functions whose rows come from their arguments alone: these may be client values. */
 const ROWS_FROM_ARGUMENTS = new Set(
   words("range generate_series unnest repeat repeat_row json_each json_tree st_generatepoints"),
 );
@@ -75,7 +75,7 @@ const ROLES: ReadonlyMap<string, FunctionRole> = new Map([
   ),
 ]);
 
-/** What a function (lower case) does with its arguments, as far as its name tells. */
+/** What a function (lower case) does with its arguments, as far as its name shows. */
 export function roleByName(name: string): FunctionRole | undefined {
   const role = ROLES.get(name);
   if (role !== undefined) return role;

@@ -122,7 +122,7 @@ function addressAt(words: Uint32Array, row: number): number {
   return (words[row * SLOT_WORDS + 3] ?? 0) * 0x1_0000_0000 + (words[row * SLOT_WORDS + 2] ?? 0);
 }
 
-/** The usual case. A segment is shorter than 4 GiB, so the lower halves of the addresses tell how far apart they are. */
+/** The usual case. A segment is shorter than 4 GiB, so the lower halves of the addresses give their distance. */
 function placeInOne(segment: Run, words: Uint32Array, lengths: Uint32Array, starts: Uint32Array): void {
   const shift = segment.start - (segment.from % 0x1_0000_0000);
   for (let row = 0; row < lengths.length; row++) {
@@ -148,7 +148,7 @@ function placeInMany(
   }
 }
 
-/** Neighbouring strings: addresses `from` to `to`, the slot that points at `from`, and where they stand in the copy. */
+/** Neighbouring strings: addresses `from` to `to`, the slot that points at `from`, and their offset in the copy. */
 interface Run {
   from: number;
   to: number;
@@ -156,7 +156,7 @@ interface Run {
   start: number;
 }
 
-/** Whether a string lies near enough to a run to be fetched with it; if so, the run now reaches over it. */
+/** Whether a string is close enough to a run to be fetched with it; if so, the run is extended to it. */
 function joined(run: Run, address: number, length: number, row: number): boolean {
   if (address >= run.from) {
     if (address - run.to >= MAX_GAP) return false;

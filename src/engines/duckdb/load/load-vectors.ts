@@ -194,7 +194,7 @@ function isVariant(vector: duckdb.Vector): boolean {
 }
 
 function validityOf(vector: duckdb.Vector, rows: number): Validity {
-  // The bindings say Uint8Array and give null when every row is valid. The count is in bytes; too large a one crashes.
+  // The bindings declare Uint8Array but return null when every row is valid. The count is in bytes; one that is too large crashes.
   const validity: Uint8Array | null = duckdb.vector_get_validity(vector, Math.ceil(rows / 64) * 8);
   return validity ?? undefined;
 }

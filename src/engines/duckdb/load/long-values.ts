@@ -45,7 +45,7 @@ function wholeBounds(maxValueBytes: number): { readonly pieceBytes: number; read
   return { pieceBytes: Math.min(PIECE_BYTES, maxValueBytes), valueBytes: maxValueBytes };
 }
 
-/** Long rows as small chunks, each copied when it is asked for. Throws a RequestFailure at a value that is too long. */
+/** Long rows as small chunks, each copied on demand. Throws a RequestFailure at a value that is too long. */
 export function* piecesOf(
   { native, from, to }: LongRows,
   columns: readonly Column[],

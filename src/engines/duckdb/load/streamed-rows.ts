@@ -1,10 +1,9 @@
 import duckdb from "@duckdb/node-bindings";
 import { RequestFailure } from "../../../failure.ts";
 import type { Chunk } from "../../../result/chunk.ts";
-import type { StopSignal, Window } from "../../engine.ts";
 import { NOT_WATCHED, type Rows } from "../../rows.ts";
 import type { Session } from "../session/session.ts";
-import { openWindowLoader, type Pieces } from "./held-rows.ts";
+import { type HeldOptions, openWindowLoader, type Pieces } from "./held-rows.ts";
 import { resultColumns } from "./logical-type.ts";
 import { isLong, type LongRows, piecesOf } from "./long-values.ts";
 
@@ -16,11 +15,7 @@ export class StreamFailed extends Error {
   }
 }
 
-export interface StreamOptions {
-  readonly total: number | undefined;
-  readonly window: Window;
-  readonly signal: StopSignal;
-  readonly maxValueBytes: number;
+export interface StreamOptions extends Omit<HeldOptions, "watch"> {
   /** True while others wait for a slot. */
   readonly crowded: () => boolean;
   /** Translates what went wrong. */

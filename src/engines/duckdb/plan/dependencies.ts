@@ -25,7 +25,7 @@ export interface DependencyFinder {
 
 /** How the database sees a query. */
 export interface QueryInspection {
-  /** Runs a statement of ours, without the optimizer: plans have nothing folded away. */
+  /** Runs one of Eider's own statements without the optimizer, so that plans are complete. */
   inspect(statement: Statement): Promise<TextRows>;
   /** The catalogs of Eider's own databases: no other process changes them. */
   readonly catalogs: ReadonlySet<string>;

@@ -78,7 +78,7 @@ function keptFields(fields: readonly Column[], struct: string, way: Way): string
     const part = `struct_extract_at(${struct}, ${index + 1})`;
     return { part, inner: kept(type, part, way) };
   });
-  // `row(1, 2)` has fields without names, which hardly a reader can tell apart.
+  // `row(1, 2)` has fields without names, which few readers support.
   const named = fields.every(({ name }) => name !== "");
   if (named && parts.every(({ inner }) => inner === undefined)) return undefined;
   const names = fields.map(({ name }, index) => (named ? name : `f${index + 1}`));

@@ -11,7 +11,7 @@ interface CountedPage {
   readonly total: number | undefined;
 }
 
-/** A page of at most `limit` rows, held as a whole. Undefined: the statement stands alone. */
+/** A page of at most `limit` rows, held as a whole. Undefined: the statement cannot be a sub-query. */
 export async function readPage(context: ReadContext, limit: number): Promise<Rows | undefined> {
   const { session, hints, last, window, signal, total, watch, maxValueBytes } = context;
   const counts = total.kind === "own";

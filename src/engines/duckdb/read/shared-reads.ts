@@ -88,7 +88,16 @@ function waitFor(flight: Flight, signal: StopSignal, mayShare?: Promise<boolean>
     if (signal.aborted) return stopped();
     signal.addEventListener("abort", stopped);
     const take = (): void => {
-      flight.result.finally(leave).then(resolve, reject);
+      flight.result.then(
+        (rows) => {
+          leave();
+          resolve(rows);
+        },
+        (error: unknown) => {
+          leave();
+          reject(error);
+        },
+      );
     };
     if (mayShare === undefined) return take();
     mayShare.then((shares) => {

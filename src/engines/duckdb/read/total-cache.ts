@@ -7,7 +7,7 @@ import { statementKey } from "./read-key.ts";
 /** Row counts of queries, valid until one of their tables changes. */
 export interface TotalCache {
   /** The same object as long as the entry is valid. */
-  get(query: Statement): CachedTotal | undefined;
+  get(query: Statement): TotalCacheEntry | undefined;
   /** Caches a count from a transaction that began after `moment`, if the query's dependencies are known. */
   keep(query: Statement, rows: number, moment: number): void;
   now(): number;
@@ -19,11 +19,8 @@ export interface TotalCache {
   hits(): number;
 }
 
-export interface CachedTotal {
+interface TotalCacheEntry {
   readonly rows: number;
-}
-
-interface TotalCacheEntry extends CachedTotal {
   readonly moment: number;
   readonly tables: readonly string[];
 }

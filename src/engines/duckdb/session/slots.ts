@@ -80,7 +80,7 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
   const queue = new Set<QueueGroupState>();
   const bound = openQueueBound({ size, maxWaiting, now });
   /** The last slots are reserved for groups that run nothing, so that these need not wait behind a flood of slow queries. */
-  const kept = size < FEWEST_TO_KEEP_ONE ? 0 : Math.max(1, size >> 3);
+  const reserved = size < FEWEST_TO_KEEP_ONE ? 0 : Math.max(1, size >> 3);
   let running = 0;
   let begun = 0;
   let fresh = 0;
@@ -131,10 +131,10 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
 
   function hasSlot(group: QueueGroupState): boolean {
     if (running >= size || group.running >= group.limit) return false;
-    return size - running > kept || group.running === 0 || !hasCompany(group);
+    return size - running > reserved || group.running === 0 || !hasCompany(group);
   }
 
-  const hasRoom = (request: SlotRequest): boolean => request.limits.every((each) => each.running < each.limit);
+  const hasCapacity = (request: SlotRequest): boolean => request.limits.every((each) => each.running < each.limit);
 
   function note(group: QueueGroupState): void {
     group.usedAt = now();
@@ -149,7 +149,7 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
     group.running++;
   }
 
-  function takeRoom(request: SlotRequest): void {
+  function takeCapacity(request: SlotRequest): void {
     for (const limit of request.limits) limit.running++;
   }
 
@@ -199,7 +199,7 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
   function runnable(group: QueueGroupState): Waiter | undefined {
     if (!hasSlot(group)) return undefined;
     for (const waiter of group.begun) return waiter;
-    for (const waiter of group.fresh) return hasRoom(waiter.request) ? waiter : undefined;
+    for (const waiter of group.fresh) return hasCapacity(waiter.request) ? waiter : undefined;
     return undefined;
   }
 
@@ -213,7 +213,7 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
     const { request } = next;
     const line = request.group.begun.has(next) ? "begun" : "fresh";
     if (line === "fresh") {
-      takeRoom(request);
+      takeCapacity(request);
       bound.moved();
     }
     // Before it leaves its line, so that the group stays busy.
@@ -258,9 +258,9 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
       cancellation.check();
       const { group } = request;
       note(group);
-      if (group.begun.size === 0 && group.fresh.size === 0 && hasSlot(group) && hasRoom(request)) {
+      if (group.begun.size === 0 && group.fresh.size === 0 && hasSlot(group) && hasCapacity(request)) {
         take(request);
-        takeRoom(request);
+        takeCapacity(request);
         return undefined;
       }
       if (isRejected(group)) throw new RequestFailure({ kind: "overloaded" });
@@ -273,9 +273,9 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
       return undefined;
     },
     tryEnter(request) {
-      if (queue.size > 0 || !hasSlot(request.group) || !hasRoom(request)) return false;
+      if (queue.size > 0 || !hasSlot(request.group) || !hasCapacity(request)) return false;
       take(request);
-      takeRoom(request);
+      takeCapacity(request);
       return true;
     },
     leave,

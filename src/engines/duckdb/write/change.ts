@@ -11,51 +11,22 @@ export interface ChangeContext extends WriteContext {
   readonly failureOf: (error: unknown) => RequestFailure;
 }
 
-/** Returns the value of `work`, or throws what `work` threw. */
-export type ChangeResult<T> = () => T;
-
-/** Eider's own bookkeeping, step by step in one transaction. Rejects with the database's error. */
+/**
+ * Eider's own bookkeeping, step by step in one transaction. Rejects with the database's error. The returned function returns
+ * the value of `work`, or throws what `work` threw.
+ */
 export async function runChange<T>(
   { touches }: Change,
   work: (run: (statement: Statement) => Promise<TextRows>) => Promise<T>,
   context: ChangeContext,
-): Promise<ChangeResult<T>> {
-  const { session, serializer } = context;
+): Promise<() => T> {
+  const { session, serializer, failureOf, namesChanged } = context;
   const names = touches.map((name) => name.toLowerCase());
-  const settled = await serializer.run(`\0${names.toSorted().join("\0")}`, session, async () => {
-    await session.begin();
-    const steps = stepsIn(context);
-    const [done] = await Promise.allSettled([work(steps.run)]);
-    const conflict = steps.conflict();
-    if (conflict !== undefined) throw conflict;
-    if (done.status === "fulfilled") await commit(names, context);
-    return done;
-  });
-  await session.end();
-  return () => {
-    if (settled.status === "fulfilled") return settled.value;
-    throw settled.reason;
-  };
-}
 
-async function commit(names: readonly string[], context: ChangeContext): Promise<void> {
-  const { session, namesChanged } = context;
-  // A change that touches no table has only read: it invalidates nothing.
-  if (names.length === 0) return await session.commit();
-  await committed(names, context, () => session.commit());
-  namesChanged(names);
-}
-
-/** The statements of one attempt. */
-function stepsIn({ session, failureOf }: ChangeContext): {
-  run(statement: Statement): Promise<TextRows>;
-  /** The database's error after a conflict: the attempt must be retried, even when `work` handles the error. */
-  conflict(): unknown;
-} {
-  let conflict: unknown;
-  return {
-    conflict: () => conflict,
-    async run(statement) {
+  async function attempt(): Promise<PromiseSettledResult<T>> {
+    /** The database's error after a conflict: the attempt must be retried, even when `work` handles the error. */
+    let conflict: unknown;
+    async function run(statement: Statement): Promise<TextRows> {
       try {
         const result = await session.execute(statement);
         return isText(result) ? await textRows(result) : [];
@@ -64,7 +35,25 @@ function stepsIn({ session, failureOf }: ChangeContext): {
         conflict ??= error;
         throw error;
       }
-    },
+    }
+    await session.begin();
+    const [done] = await Promise.allSettled([work(run)]);
+    if (conflict !== undefined) throw conflict;
+    if (done.status === "rejected") return done;
+    // A change that touches no table has only read: it invalidates nothing.
+    if (names.length === 0) await session.commit();
+    else {
+      await committed(names, context, () => session.commit());
+      namesChanged(names);
+    }
+    return done;
+  }
+
+  const settled = await serializer.run(`\0${names.toSorted().join("\0")}`, session, attempt);
+  await session.end();
+  return () => {
+    if (settled.status === "fulfilled") return settled.value;
+    throw settled.reason;
   };
 }
 
