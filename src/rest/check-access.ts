@@ -13,7 +13,7 @@ import type { HttpExchange } from "./exchange.ts";
 
 const ANONYMOUS: Authenticated = { kind: "identity", identity: anonymous };
 
-/** Who makes a request. Only its headers have been read. */
+/** Authenticates a request by its headers, before its body is read. */
 export function authenticate(
   policy: AuthPolicy | undefined,
   { request }: HttpExchange,
@@ -23,7 +23,7 @@ export function authenticate(
   return authenticateAgain(service.authenticators.of(policy), request, access.proxies);
 }
 
-/** What a connection was last authenticated with. */
+/** The last successful authentication on a connection. */
 interface LastAuthentication {
   readonly authenticator: Authenticator;
   readonly authorization: string;
@@ -32,7 +32,7 @@ interface LastAuthentication {
 }
 
 const lastOf = new WeakMap<Socket, LastAuthentication>();
-/** The same credentials over the same connection need no second look for this long. */
+/** For this long, the same credentials on the same connection are not verified again. */
 const VALID_MS = 250;
 
 function authenticateAgain(
@@ -56,7 +56,7 @@ function authenticateAgain(
   return found;
 }
 
-/** Access to a route of the service itself. Rejects with a RequestFailure. */
+/** Checks access to a route of the service itself. Rejects with a RequestFailure. */
 export async function checkAccess(
   limited: Limited & { readonly auth: AuthPolicy | undefined },
   exchange: HttpExchange,
