@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { Authenticated, Authenticator } from "../auth/authenticator.ts";
 import { anonymous, type Identity } from "../auth/identity.ts";
 import type { AuthPolicy } from "../auth/policy.ts";
-import { admit, type Limited } from "../calls/admit.ts";
+import { admit, type RateLimitTarget } from "../calls/admit.ts";
 import { authorizationOf } from "../http/authorization.ts";
 import { clientOf, type TrustedProxies } from "../http/forwarded.ts";
 import { rateLimitHeaders } from "../rate-limit/headers.ts";
@@ -58,7 +58,7 @@ function authenticateAgain(
 
 /** Checks access to a route of the service itself. Rejects with a RequestFailure. */
 export async function checkAccess(
-  limited: Limited & { readonly auth: AuthPolicy | undefined },
+  limited: RateLimitTarget & { readonly auth: AuthPolicy | undefined },
   exchange: HttpExchange,
   context: RestContext,
 ): Promise<Identity> {

@@ -146,5 +146,5 @@ function noteCached({ size, cached, rows, format }: WholeResponse, observed: Obs
   observed.format = format;
   observed.bytes = size;
   observed.cache = cached?.state;
-  observed.remembered = true;
+  observed.fromResponseCache = true;
 }

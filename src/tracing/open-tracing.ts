@@ -114,14 +114,14 @@ function routeOf({ surface, endpoint }: ObservedCall): Attributes {
 }
 
 /** Figures and names of ours, and nothing that was sent or found. */
-function outcomeOf({ rows, bytes, format, cache, remembered }: ObservedCall, status: number): Attributes {
+function outcomeOf({ rows, bytes, format, cache, fromResponseCache }: ObservedCall, status: number): Attributes {
   return {
     "http.response.status_code": status,
     ...(rows === undefined ? {} : { "eider.rows": rows }),
     ...(bytes === undefined ? {} : { "eider.bytes": bytes }),
     ...(format === undefined ? {} : { "eider.format": format }),
     ...(cache === undefined ? {} : { "eider.cache": cache }),
-    ...(remembered === true ? { "eider.remembered": true } : {}),
+    ...(fromResponseCache === true ? { "eider.remembered": true } : {}),
   };
 }
 
