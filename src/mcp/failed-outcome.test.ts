@@ -15,7 +15,7 @@ test.each<[Failure, number, string | null]>([
   [{ kind: "internal" }, 500, null],
 ])("a gate that says %j is heard by the status %i", async (failure, status, retryAfter) => {
   const challenges = failure.kind === "unauthorized" ? ['Bearer realm="eider"', 'Basic realm="eider"'] : [];
-  await using mcp = await mcpServer({ gate: { admit: async () => ({ kind: "refused", failure, challenges }) } });
+  await using mcp = await mcpServer({ access: { admit: async () => ({ kind: "refused", failure, challenges }) } });
   const answer = await mcp.post(PING);
   expect([answer.status, answer.headers.get("retry-after")]).toEqual([status, retryAfter]);
   expect(answer.headers.get("www-authenticate")).toBe(challenges.length === 0 ? null : challenges.join(", "));
@@ -24,7 +24,7 @@ test.each<[Failure, number, string | null]>([
 
 test("every message is asked about, with what it is about and who sent it; a session is no credential", async () => {
   const gate = namedGate();
-  await using mcp = await mcpServer({ gate });
+  await using mcp = await mcpServer({ access: gate });
   const begun = await mcp.post({ ...PING, method: "initialize", params: {} }, as("ann"));
   const session = { "Mcp-Session-Id": begun.headers.get("mcp-session-id") ?? "" };
   const read = { ...PING, method: "resources/read", params: { uri: "test://static-text" } };

@@ -43,7 +43,7 @@ test("messages that belong alone are refused, the others answered", async () => 
 
 test("whoever may not use one of the methods gets none of them, and HTTP says so", async () => {
   const gate = namedGate(["ping"]);
-  await using mcp = await mcpServer({ gate });
+  await using mcp = await mcpServer({ access: gate });
   const answer = await mcp.post(`[${JSON.stringify(ping(1))},${echo(2, "1")},${JSON.stringify(NOTE)}]`);
   expect([answer.status, answer.headers.get("www-authenticate")]).toEqual([
     401,

@@ -115,7 +115,7 @@ test("who leaves ends its call in the new era", async () => {
 
 test("who leaves does not end its call in the old era; a notification does, and only its own", async () => {
   const { service, calls } = held();
-  await using mcp = await mcpServer({ service, gate: namedGate() });
+  await using mcp = await mcpServer({ service, access: namedGate() });
   const stop = new AbortController();
   const headers = { "Content-Type": "application/json", ...as("ann") };
   const left = fetch(mcp.url, { method: "POST", headers, body: JSON.stringify(call("1")), signal: stop.signal });

@@ -36,7 +36,7 @@ const call = (id: unknown, name: string, args: object = {}, meta: object = {}) =
 });
 
 test("each message is of its own era, nothing but lines of JSON comes out, and the end waits for answers", async () => {
-  await using mcp = await mcpServer({ gate: namedGate() });
+  await using mcp = await mcpServer({ access: namedGate() });
   const client = pipe(mcp.server);
   client.send({ jsonrpc: "2.0", id: 1, method: "server/discover", params: { _meta: MODERN_META } });
   client.send({ jsonrpc: "2.0", id: 2, method: "initialize", params: { protocolVersion: "2025-11-25" } });
@@ -68,7 +68,7 @@ test("the identity is the one that was given, whatever a gate would say", async 
   const service = testRegistry();
   const seen: unknown[] = [];
   await using mcp = await mcpServer({
-    gate,
+    access: gate,
     service: {
       ...service,
       callTool(name, args, given) {
@@ -139,7 +139,7 @@ test("a line may come in pieces, and one that is too long is refused without bei
 
 test("one who says nothing of itself has what the gate lets everybody have", async () => {
   const gate = namedGate(["tools/list"]);
-  await using mcp = await mcpServer({ gate });
+  await using mcp = await mcpServer({ access: gate });
   const client = pipe(mcp.server, anonymous);
   client.send({ jsonrpc: "2.0", id: 1, method: "tools/list" });
   client.send(call(2, "greet", { name: "Ann" }));

@@ -86,7 +86,7 @@ test("without a session there is nothing to wait for, and nothing to watch", asy
 });
 
 test("a session of somebody else is none, with whatever method", async () => {
-  await using mcp = await mcpServer({ gate: namedGate() });
+  await using mcp = await mcpServer({ access: namedGate() });
   const session = await begin(mcp, as("ann"));
   expect((await mcp.post(ask("ping"), session)).status).toBe(200);
   const stolen = { ...session, ...as("bob") };
@@ -153,7 +153,7 @@ test("one who leaves before it is known who it is has no stream", async () => {
       return { kind: "identity", identity: anonymous };
     },
   };
-  await using mcp = await mcpServer({ gate });
+  await using mcp = await mcpServer({ access: gate });
   const asking = request(mcp.url, { headers: { Accept: "text/event-stream", ...(await begin(mcp)) } });
   asking.on("error", () => {});
   asking.end();

@@ -62,7 +62,7 @@ test.each([
 
 test("so many listen and no more", () => {
   const streams = openStreams({ total: 3, perClient: 2 });
-  const open = (client: string, bytes = 0) => streams.open({ hear: () => {}, end: () => {} }, { client, bytes });
+  const open = (client: string, bytes = 0) => streams.open({ onEvent: () => {}, end: () => {} }, { client, bytes });
   const leave = open("ann");
   expect([open("ann"), open("ann"), open("bob"), open("eve")].map((each) => each !== undefined)).toEqual([
     true,
@@ -81,13 +81,13 @@ test("so many listen and no more", () => {
 test("requests that stay open with their streams take 4 MiB for one client", () => {
   const streams = openStreams();
   const open = (client: string) =>
-    streams.open({ hear: () => {}, end: () => {} }, { client, bytes: 3 * 1024 * 1024 }) !== undefined;
+    streams.open({ onEvent: () => {}, end: () => {} }, { client, bytes: 3 * 1024 * 1024 }) !== undefined;
   expect([open("ann"), open("ann"), open("bob")]).toEqual([true, false, true]);
   expect(streams.count()).toBe(2);
 });
 
 test("one client cannot take all streams, and is rejected as if there were none left", async () => {
-  await using mcp = await mcpServer({ gate: namedGate() });
+  await using mcp = await mcpServer({ access: namedGate() });
   const asked = { notifications: { toolsListChanged: true } };
   const streams = await Promise.all(
     Array.from({ length: 130 }, async () => await mcp.modern("subscriptions/listen", asked, as("ann"))),

@@ -29,7 +29,7 @@ async function heldServer(tasks: object = {}) {
       }),
   };
   const settings = mcpSettings({ tasks: { ...taskSettings, afterMs: 5_000, ...tasks } });
-  const mcp = await mcpServer({ service, settings, gate: namedGate(), after: clock.after, now: clock.now });
+  const mcp = await mcpServer({ service, settings, access: namedGate(), after: clock.after, now: clock.now });
   return { clock, calls, mcp, [Symbol.asyncDispose]: () => mcp[Symbol.asyncDispose]() };
 }
 
