@@ -6,7 +6,7 @@ import type { Endpoint } from "../../endpoint/endpoint.ts";
 const COUNT: JsonObject = { type: "integer", minimum: 0 };
 const TRUNCATED: JsonObject = { type: "boolean", description: "There are more rows than these." };
 
-/** The schema of a tool's structured content. Clients reject a result that does not match, so it states only what always holds. */
+/** The schema of structured content. Clients reject results that do not match, so it states only what always holds. */
 export function outputSchema({ operation }: Endpoint, shape: RowShape | undefined): JsonObject {
   const rows = { type: "array", items: lean(rowSchema(shape ?? UNKNOWN_ROWS, inPlace)) };
   if (operation.kind === "write") {

@@ -4,7 +4,7 @@ import { openTaskSlots } from "./task-slots.ts";
 const limits = { workers: 2, queueDepth: 6 };
 const MIB = 1024 * 1024;
 
-test("a client leaves a quarter of all slots to others", () => {
+test("one client can take three quarters of all slots", () => {
   const slots = openTaskSlots();
   const origin = (client: string) => ({ client, bytes: 0 });
   const waits = Array.from({ length: 8 }, () => slots.wait(origin("ann"), limits));
@@ -12,7 +12,7 @@ test("a client leaves a quarter of all slots to others", () => {
   expect(slots.join(origin("ann"), limits)).toBe(false);
   expect([slots.join(origin("bob"), limits), slots.join(origin("eve"), limits)]).toEqual([true, true]);
   expect(slots.join(origin("dan"), limits)).toBe(false);
-  // A task that gives up waiting makes room, and so does one that is done.
+  // A task that leaves the queue makes room, and so does a finished one.
   expect([waits[5]?.leaveQueue(), waits[5]?.leaveQueue()]).toEqual([true, false]);
   expect(slots.join(origin("ann"), limits)).toBe(true);
   slots.release(origin("bob"));
@@ -20,7 +20,7 @@ test("a client leaves a quarter of all slots to others", () => {
   expect(slots.join(origin("bob"), limits)).toBe(true);
 });
 
-test("messages of tasks take 64 MiB, and 48 MiB of one client", () => {
+test("messages of tasks can take 64 MiB, and 48 MiB per client", () => {
   const slots = openTaskSlots();
   const large = (client: string) => ({ client, bytes: 24 * MIB });
   const join = (client: string): boolean => slots.join(large(client), limits);

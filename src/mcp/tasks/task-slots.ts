@@ -4,7 +4,7 @@ import { openClientQuota } from "../../bounded/client-quota.ts";
 export interface TaskSlots {
   /** Takes a slot for a running call. False if there are too many. */
   join(origin: TaskOrigin, limits: TaskLimits): boolean;
-  /** Queues a task. `ready` resolves when it may run; `leaveQueue` removes it from the queue. Undefined if the queue is full. */
+  /** Queues a task. `ready` resolves when it may run; `leaveQueue` cancels that. Undefined if the queue is full. */
   wait(
     origin: TaskOrigin,
     limits: TaskLimits,
