@@ -89,7 +89,7 @@ test("a larger body goes to a file, with a tag of its bytes", async () => {
 test.each([
   ["in memory", 3.5, 4],
   ["in a file", 24.5, 25],
-])("too much is told as soon as it is known: %s", async (_, room, held) => {
+])("stops as soon as the limit is exceeded: %s", async (_, room, held) => {
   const { whole, gather } = bytesOf(40);
   const gathered = await gather(room * MIB, spoolOf());
   if (gathered.kind !== "too-many") throw new Error(gathered.kind);
