@@ -1,11 +1,11 @@
 import type { Failure, FieldError } from "./failure.ts";
 
-/** A failure as clients see it. REST, MCP and the OpenAPI document read this table, and no other. */
+/** A failure as clients see it. REST, MCP and the OpenAPI document all use this table. */
 export interface FailureResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: { readonly error: string } | { readonly errors: readonly FieldError[] };
-  /** The same in words that a language model can act on. */
+  /** The message for a language model. */
   readonly advice: string;
 }
 
@@ -80,7 +80,6 @@ export function failureResponse(failure: Failure): FailureResponse {
       return { ...response, headers: { ...RETRY_AFTER, ...CLOSE } };
     }
     case "cancelled":
-      // The client has disconnected; proxies log this status for that.
       return { ...failed(CLIENT_CLOSED, "Client Closed Request", "The call was cancelled"), headers: CLOSE };
     case "internal":
       return failed(500, "Internal Server Error", "Internal error");

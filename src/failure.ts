@@ -9,32 +9,32 @@ export type Failure =
   | { readonly kind: "invalid-params"; readonly errors: readonly FieldError[] }
   | { readonly kind: "body-too-large" }
   | { readonly kind: "unsupported-body-type" }
-  /** No credentials, or wrong ones: nobody is told which. The challenge names the scheme that is expected. Spec 5. */
+  /** No credentials, or invalid ones. The response does not say which. The challenge names the expected scheme. */
   | { readonly kind: "unauthorized"; readonly scheme: "basic" | "bearer" }
-  /** Nobody can tell who it is: the identity provider was never reached. */
+  /** The identity cannot be verified: Eider never reached the identity provider. */
   | { readonly kind: "provider-down" }
   | { readonly kind: "too-many-requests"; readonly retryAfterSeconds: number }
-  /** Over plain HTTP where HTTPS is enforced; `location` is where the same is had safely. */
+  /** Plain HTTP where HTTPS is enforced; `location` is the HTTPS URL. */
   | { readonly kind: "https-required"; readonly location: string | undefined }
   | { readonly kind: "not-found" }
   | { readonly kind: "method-not-allowed"; readonly allow: readonly string[] }
-  /** None of the media types that are offered is one that the client takes. */
+  /** The client accepts none of the offered media types. */
   | { readonly kind: "not-acceptable"; readonly offered: readonly string[] }
-  /** The template itself refused, with `error('403: not yours')`. */
+  /** The template rejected the request, with `error('403: not yours')`. */
   | { readonly kind: "refused-by-template"; readonly status: number; readonly message: string }
-  /** `masked` is the message without values of the request, for logs; absent where it holds none. */
+  /** `masked` is the message without request values, for logs. Absent if the message contains none. */
   | { readonly kind: "query-failed"; readonly message: string; readonly masked?: string }
-  /** An `Idempotency-Key` came again with another request. */
+  /** A client reused an `Idempotency-Key` for a different request. */
   | { readonly kind: "key-reused" }
-  /** An `Idempotency-Key` for an endpoint that cannot keep one together with what it changes. */
+  /** An `Idempotency-Key` for an endpoint that cannot store it in the transaction of its write. */
   | { readonly kind: "key-refused" }
-  /** Others changed the same rows at the same time, again and again. */
+  /** Concurrent writes changed the same rows, and every retry failed too. */
   | { readonly kind: "conflict" }
   | { readonly kind: "query-timeout"; readonly limitMs: number }
   | { readonly kind: "connection-down"; readonly connection: string }
   | { readonly kind: "overloaded" }
   | { readonly kind: "draining" }
-  /** The client left: nobody waits for an answer. */
+  /** The client disconnected or cancelled the call. */
   | { readonly kind: "cancelled" }
   | { readonly kind: "internal" };
 
@@ -43,7 +43,7 @@ export function logMessage({ message, masked }: Extract<Failure, { kind: "query-
   return masked ?? message;
 }
 
-/** A Failure on its way from where it happened to the edge that answers it. */
+/** Carries a Failure to the surface that sends the response. */
 export class RequestFailure extends Error {
   readonly failure: Failure;
 

@@ -30,7 +30,7 @@ export interface TestProduct extends AsyncDisposable {
   call(name: string, args?: Readonly<Record<string, unknown>>, more?: Partial<McpCall>): Promise<Told>;
   read(uri: string, more?: Partial<McpCall>): Promise<{ readonly contents: readonly Content[]; readonly text: string }>;
   prompt(name: string, args?: Readonly<Record<string, string>>): Promise<string>;
-  admit(method: string, more?: Partial<Parameters<McpEndpoints["gate"]["admit"]>[0]>): Promise<AccessDecision>;
+  admit(method: string, more?: Partial<Parameters<McpEndpoints["access"]["admit"]>[0]>): Promise<AccessDecision>;
 }
 
 export interface Definition {
@@ -146,7 +146,7 @@ export async function productFrom(files: Files, env: Record<string, string> = {}
       return message.content.text;
     },
     admit: async (method, more = {}) =>
-      product.gate.admit({ method, target: undefined, authorization: undefined, address: "127.0.0.1", ...more }),
+      product.access.admit({ method, target: undefined, authorization: undefined, address: "127.0.0.1", ...more }),
     async [Symbol.asyncDispose]() {
       await service.close();
       await rm(folder, { recursive: true });

@@ -201,13 +201,15 @@ export function testRegistry(
       const id = TEMPLATE.exec(uri)?.[1];
       const found =
         id === undefined
-          ? resources[uri]
+          ? Object.hasOwn(resources, uri)
+            ? resources[uri]
+            : undefined
           : { mimeType: "application/json", text: JSON.stringify({ id, data: `Data for ID: ${id}` }) };
       if (found === undefined) throw new McpError({ kind: "resource-not-found", uri });
       return { contents: JSON.stringify([{ uri, ...found }]), ttlMs: 0, isPrivate: true };
     },
     async getPrompt(name, args): Promise<PromptResult> {
-      const prompt = prompts[name];
+      const prompt = Object.hasOwn(prompts, name) ? prompts[name] : undefined;
       if (prompt === undefined) throw new McpError({ kind: "unknown-name", message: `Prompt not found: ${name}` });
       const messages = prompt.content(args).map((content) => ({ role: "user", content }));
       return { description: name, messages: JSON.stringify(messages) };

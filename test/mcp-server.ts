@@ -61,7 +61,7 @@ export async function mcpServer(
   const events: ServiceEvent[] = [];
   const server = openMcpServer({
     service: testRegistry(),
-    gate: openGate,
+    access: openGate,
     settings: mcpSettings(),
     report: (event) => events.push(event),
     now: Date.now,

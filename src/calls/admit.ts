@@ -5,22 +5,26 @@ import { RequestFailure } from "../failure.ts";
 import type { RateLimiter, RateState } from "../rate-limit/rate-limiter.ts";
 import { andThen } from "./and-then.ts";
 
-/** Something with a rate limit of its own. Calls are counted under its name. */
-export type Limited = Pick<Endpoint, "name" | "rateLimit">;
+/** A rate-limited resource. Calls are counted under its name. */
+export type RateLimitTarget = Pick<Endpoint, "name" | "rateLimit">;
 
 export interface Admission {
   readonly rateLimiter: Pick<RateLimiter, "take">;
-  /** Of the client. */
+  /** The client's address. */
   readonly address: () => string;
-  /** Receives the client's place within the rate limit, where there is one. */
+  /** Receives the client's rate limit state, if there is a limit. */
   readonly onCounted: ((state: RateState) => void) | undefined;
 }
 
 /**
- * Counts a call against the rate limit, and returns who makes it; rejects with a RequestFailure when it is too many, or when
- * authentication failed. Failed attempts count for the client's address. The only place where a rate limit is taken.
+ * Counts a call against the rate limit and returns its identity. Rejects with a RequestFailure if the limit is exceeded or
+ * authentication failed. Failed attempts count for the client's address. Nothing else applies rate limits.
  */
-export function admit(found: Authenticated, limited: Limited, admission: Admission): Identity | Promise<Identity> {
+export function admit(
+  found: Authenticated,
+  limited: RateLimitTarget,
+  admission: Admission,
+): Identity | Promise<Identity> {
   const identity = found.kind === "identity" ? found.identity : anonymous;
   return andThen(count(identity, limited, admission), () => {
     if (found.kind === "refused") throw new RequestFailure(found.failure);
@@ -30,12 +34,12 @@ export function admit(found: Authenticated, limited: Limited, admission: Admissi
 
 function count(
   identity: Identity,
-  { name, rateLimit }: Limited,
+  { name, rateLimit }: RateLimitTarget,
   { rateLimiter, address, onCounted }: Admission,
 ): void | Promise<void> {
   if (rateLimit === undefined) return;
-  const who = { address: address(), username: identity.get("username")?.text };
-  return andThen(rateLimiter.take(name, rateLimit, who), (state) => {
+  const client = { address: address(), username: identity.get("username")?.text };
+  return andThen(rateLimiter.take(name, rateLimit, client), (state) => {
     onCounted?.(state);
     const { allowed, retryAfterSeconds } = state;
     if (!allowed) throw new RequestFailure({ kind: "too-many-requests", retryAfterSeconds });

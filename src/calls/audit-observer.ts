@@ -2,7 +2,7 @@ import type { Audit } from "../audit/audit.ts";
 import { callerOf, parametersOf } from "../audit/audit-entry.ts";
 import type { CallObserver } from "./observed-call.ts";
 
-/** Writes every call down. decisions 1 */
+/** Records every call in the audit. */
 export function auditObserver(audit: Audit): CallObserver {
   return {
     needsParameters: true,

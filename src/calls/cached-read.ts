@@ -8,12 +8,12 @@ import { quoteIdentifier } from "../sql/quote.ts";
 import type { Lookup } from "../sql/render.ts";
 import type { Statement } from "../sql/statement.ts";
 
-/** A cached read: which snapshot its rows are from. */
+/** The snapshot that the rows of a cached read come from. */
 export interface CachedFrom {
   readonly uid: string;
   readonly createdAtMs: number;
   readonly state: Lease["state"];
-  /** How long the rows are good for, from the moment of the snapshot. Undefined: until a write says otherwise. */
+  /** How long the rows are current, from the time of the snapshot. Undefined: until a write invalidates them. */
   readonly scheduleMs: number | undefined;
 }
 
@@ -24,25 +24,25 @@ export function isCached(endpoint: Endpoint): endpoint is CachedEndpoint {
   return endpoint.cache?.kind === "table" || endpoint.cache?.kind === "results";
 }
 
-export interface Leasing {
+export interface LeaseOptions {
   readonly caches: Caches;
   readonly signal: StopSignal;
   readonly refresh: boolean;
-  /** Everything that the rows of the call depend on, without its page. */
+  /** Everything that the rows depend on, except the page. */
   readonly statements: () => readonly Statement[];
 }
 
-/** The snapshot that a call reads; whoever has it releases it. */
-export function leaseFor({ cache, connections }: CachedEndpoint, leasing: Leasing): Promise<Lease> {
-  const { caches, signal, refresh } = leasing;
+/** Leases the snapshot that a call reads. The caller releases it. */
+export function leaseFor({ cache, connections }: CachedEndpoint, options: LeaseOptions): Promise<Lease> {
+  const { caches, signal, refresh } = options;
   const { name } = cache;
   if (cache.kind === "table") return caches.acquire(name, { signal, refresh });
-  const statements = leasing.statements();
+  const statements = options.statements();
   const result = { name, connections, statements, scheduleMs: cache.scheduleMs };
   return caches.acquireResult(keyOf(statements), result, { signal, refresh });
 }
 
-/** The same for two calls only when they would get the same rows: whatever a template reads of its caller is in here. */
+/** Two calls share a key only if they get the same rows: it contains every value that the template reads. */
 function keyOf(statements: readonly Statement[]): string {
   return JSON.stringify(statements, (_, value: unknown) => (typeof value === "bigint" ? `${value}` : value));
 }
@@ -51,7 +51,7 @@ export function cachedFrom({ snapshot, state }: Lease, scheduleMs: number | unde
   return { uid: snapshot.uid, createdAtMs: snapshot.createdAtMs, state, scheduleMs };
 }
 
-/** The template of an endpoint names the snapshot's own table. */
+/** Adds the `cache.*` values of a snapshot for the template. */
 export function withSnapshot(lookup: Lookup, { physicalTable, id, createdAtMs }: Snapshot): Lookup {
   const text = (value: string): ParamValue => ({ text: value, type: "VARCHAR", value });
   return (ref) => {
@@ -69,7 +69,7 @@ export function withSnapshot(lookup: Lookup, { physicalTable, id, createdAtMs }:
   };
 }
 
-/** All rows of a snapshot, in the order in which they came. */
+/** Reads all rows of a snapshot, in their original order. */
 export function rowsOf(catalog: string, { schema }: CacheName, { physicalTable }: Snapshot): Statement {
   return { sql: `SELECT * FROM ${[catalog, schema, physicalTable].map(quoteIdentifier).join(".")}`, values: [] };
 }

@@ -9,7 +9,7 @@ interface RowsCall {
   readonly observed: CallNotes;
 }
 
-/** The rows of a call: under its deadline, counted, and holding their snapshot until they are closed. The only wrapper. */
+/** Wraps the rows of a call: applies its deadline, counts them, and releases their snapshot when they are closed. */
 export function callRows(rows: Rows, { deadline, observed }: RowsCall, lease: Lease | undefined): Rows {
   const next = (): Promise<Chunk | undefined> => rows.next();
   observed.rows = 0;
@@ -31,7 +31,7 @@ export function callRows(rows: Rows, { deadline, observed }: RowsCall, lease: Le
   };
 }
 
-/** Rows change when another snapshot takes the place of theirs. */
+/** Rows change when another snapshot replaces theirs. */
 async function watchLeased(rows: Rows, lease: Lease): Promise<(() => boolean) | undefined> {
   const isUnchanged = await rows.watch();
   return isUnchanged && (() => lease.isCurrent() && isUnchanged());

@@ -4,7 +4,7 @@ import type { ServiceEvent } from "../events.ts";
 import { openConnectionStatus } from "./connection-status.ts";
 import { followedEngine } from "./followed-engine.ts";
 
-test("a source that is lost after it was open is named until a call has used it again", async () => {
+test("a connection that is lost is reported as down until a call succeeds", async () => {
   const connections = [
     { name: "pg", init: "SELECT 'postgres'", secrets: [] },
     { name: "other", init: undefined, secrets: [] },

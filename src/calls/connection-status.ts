@@ -4,18 +4,18 @@ import { errorMessage } from "../error-message.ts";
 import type { Report } from "../events.ts";
 import { RequestFailure } from "../failure.ts";
 
-/** The connections of a project: which are open, which cannot be reached and why. */
+/** The connections of a project: which are open, which are down and why. */
 export interface ConnectionStatus {
-  /** Opens what is not open yet. Rejects with a RequestFailure `connection-down`. */
+  /** Opens those that are not open yet. Rejects with a RequestFailure `connection-down`. */
   open(names: readonly string[]): Promise<void>;
   isOpen(name: string): boolean;
-  /** Those that failed last time, with the reason (without secrets). One that was open before is back when a call has used it. */
+  /** Those that failed last time, with the reason (without secrets). A lost connection is up again once a call succeeds. */
   down(): ReadonlyMap<string, string>;
-  /** What a call over these connections has come to: it may have found one of them gone, or back. */
+  /** Updates the status of these connections by the result of a call that uses them. */
   follow(names: readonly string[], call: Promise<unknown>): void;
 }
 
-/** A source that is down does not stop the service: it is tried again whenever somebody needs it. */
+/** A connection that is down does not stop the service. Eider retries it whenever a call needs it. */
 export function openConnectionStatus(engine: Engine, report: Report): ConnectionStatus {
   const opened = new Set<string>();
   const failed = new Map<string, string>();
@@ -57,7 +57,7 @@ export function openConnectionStatus(engine: Engine, report: Report): Connection
   };
 }
 
-/** What the database said, on one line; the failure itself carries only the connection's name. */
+/** The database's message, on one line. The failure itself contains only the connection's name. */
 export function reasonOf(error: unknown): string {
   const cause = error instanceof RequestFailure ? error.cause : error;
   return oneLine(errorMessage(cause));

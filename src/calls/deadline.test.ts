@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers());
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const timeout = { failure: { kind: "query-timeout" } };
 
-test("time in the database counts, in pieces too; waiting between them does not", async () => {
+test("time in the database adds up; waiting in between does not count", async () => {
   const deadline = openDeadline(100);
   for (let piece = 0; piece < 3; piece++) {
     const work = deadline.spend(() => pause(30));
@@ -25,15 +25,15 @@ test("time in the database counts, in pieces too; waiting between them does not"
   await last;
 });
 
-test("work that does not end although the call has been ended is waited for only for a moment", async () => {
+test("work that continues after a cancel is abandoned after a second", async () => {
   const deadline = openDeadline(100);
   let settled = 0;
   const stuck = deadline.spend(() => pause(60_000));
   stuck.catch(() => settled++);
   await vi.advanceTimersByTimeAsync(150);
   expect(deadline.signal.aborted).toBe(true);
-  // What heeds the interrupt has its say.
-  expect(await settledAfter(deadline.abandonIfStuck(pause(300).then(() => "heeded")), 300)).toBe("heeded");
+  // Work that stops in time returns its result.
+  expect(await settledAfter(deadline.abandonIfStuck(pause(300).then(() => "stopped")), 300)).toBe("stopped");
   expect(settled).toBe(0);
   await vi.advanceTimersByTimeAsync(1_000);
   await expect(stuck).rejects.toMatchObject(timeout);
@@ -42,7 +42,7 @@ test("work that does not end although the call has been ended is waited for only
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("a change is waited for to its end, whenever the call was ended", async () => {
+test("a write is awaited until it settles, even after a cancel", async () => {
   const deadline = openDeadline(100);
   const change = deadline.spendUntilSettled(() => pause(5_000).then(() => "committed"));
   await vi.advanceTimersByTimeAsync(4_000);
@@ -56,18 +56,18 @@ async function settledAfter<T>(work: Promise<T>, ms: number): Promise<T> {
   return work;
 }
 
-test("the first reason counts, and listeners hear it once", () => {
+test("the first reason counts, and listeners are called once", () => {
   const deadline = openDeadline(100);
-  const heard = vi.fn();
-  const gone = vi.fn();
-  deadline.signal.addEventListener("abort", heard);
-  deadline.signal.addEventListener("abort", gone);
-  deadline.signal.removeEventListener("abort", gone);
+  const onAbort = vi.fn();
+  const removed = vi.fn();
+  deadline.signal.addEventListener("abort", onAbort);
+  deadline.signal.addEventListener("abort", removed);
+  deadline.signal.removeEventListener("abort", removed);
   deadline.cancel({ kind: "cancelled" });
   deadline.cancel({ kind: "draining" });
   expect(deadline.signal.reason).toMatchObject({ failure: { kind: "cancelled" } });
-  expect(heard).toHaveBeenCalledTimes(1);
-  expect(gone).not.toHaveBeenCalled();
+  expect(onAbort).toHaveBeenCalledTimes(1);
+  expect(removed).not.toHaveBeenCalled();
 });
 
 test("a closed deadline leaves no timer", async () => {

@@ -2,34 +2,33 @@ import type { StopSignal } from "../engines/engine.ts";
 import { openStop } from "../engines/stop.ts";
 import { type Failure, RequestFailure } from "../failure.ts";
 
-/** The time that a call may spend in the database, and the ways in which it can be ended before. */
+/** Limits the time that a call spends in the database, and cancels calls. */
 export interface Deadline {
   /** Aborted with a RequestFailure as its reason. */
   readonly signal: StopSignal;
-  /** Ends the call now. The first reason counts. */
+  /** Cancels the call. The first reason counts. */
   cancel(failure: Failure): void;
-  /** Runs work on the clock. Waiting for a slow client does not count: it is not the query that is slow. */
+  /** Runs work whose time counts. Waiting for a slow client does not. */
   spend<T>(work: () => Promise<T>): Promise<T>;
-  /** The same for work whose outcome must be known, however long that takes: a change is done, or it is not. */
+  /** The same for a write, whose outcome must be known, so it is always awaited. */
   spendUntilSettled<T>(work: () => Promise<T>): Promise<T>;
-  /** Waits for work, and once the call has been ended only for a moment: what waits for another server cannot be interrupted. */
+  /** Waits for work, but after a cancel only briefly: a query that waits for another server cannot be interrupted. */
   abandonIfStuck<T>(work: Promise<T>): Promise<T>;
-  /** Milliseconds on the clock so far. */
+  /** Milliseconds spent so far. */
   spentMs(): number;
   /** The call is over. */
   close(): void;
 }
 
-/** DuckDB heeds an interrupt within milliseconds; what takes longer than this hangs in a source. It is left to end by itself. */
+/** DuckDB stops within milliseconds of an interrupt. A query that takes longer hangs in a data source and is abandoned. */
 const STUCK_MS = 1_000;
 
-/** Opens the clock of one call. */
 export function openDeadline(timeoutMs: number): Deadline {
   const stop = openStop();
   let spent = 0;
-  /** When the work that runs now began. */
+  /** When the current work started. */
   let since: number | undefined;
-  // One timer for the whole call: a call spends its time in several pieces, most of them shorter than a timer costs.
+  // One timer for the whole call, because most pieces of work are shorter than it takes to set a timer.
   let timer: NodeJS.Timeout | undefined;
 
   function cancel(failure: Failure): void {
@@ -48,15 +47,15 @@ export function openDeadline(timeoutMs: number): Deadline {
     else cancel({ kind: "query-timeout", limitMs: timeoutMs });
   }
 
-  function unlessStuck<T>(work: Promise<T>): Promise<T> {
+  function abandonIfStuck<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      let patience: NodeJS.Timeout | undefined;
+      let stuckTimer: NodeJS.Timeout | undefined;
       const abort = (): void => {
-        patience = setTimeout(() => reject(stop.signal.reason), STUCK_MS);
+        stuckTimer = setTimeout(() => reject(stop.signal.reason), STUCK_MS);
       };
       const settle = (): void => {
         stop.signal.removeEventListener("abort", abort);
-        clearTimeout(patience);
+        clearTimeout(stuckTimer);
       };
       if (stop.signal.aborted) abort();
       else stop.signal.addEventListener("abort", abort);
@@ -73,7 +72,7 @@ export function openDeadline(timeoutMs: number): Deadline {
     });
   }
 
-  async function spendToTheEnd<T>(work: () => Promise<T>): Promise<T> {
+  async function spendUntilSettled<T>(work: () => Promise<T>): Promise<T> {
     since = performance.now();
     if (timer === undefined) arm();
     try {
@@ -87,9 +86,9 @@ export function openDeadline(timeoutMs: number): Deadline {
   return {
     signal: stop.signal,
     cancel,
-    abandonIfStuck: unlessStuck,
-    spend: (work) => spendToTheEnd(() => unlessStuck(work())),
-    spendUntilSettled: spendToTheEnd,
+    abandonIfStuck,
+    spend: (work) => spendUntilSettled(() => abandonIfStuck(work())),
+    spendUntilSettled,
     spentMs: () => spent + (since === undefined ? 0 : performance.now() - since),
     close() {
       clearTimeout(timer);

@@ -1,7 +1,7 @@
 import type { WriteResult } from "../engines/rows.ts";
 import { json } from "../formats/json/json.ts";
 
-/** What was written, as JSON. `earlier` is such a response too, of statements that ran before: its data are kept. */
+/** The result of a write, as JSON. `earlier` is the response to statements that ran before; its data is kept. */
 export async function encodeWritten({ rowsAffected, rows }: WriteResult, earlier = "{}"): Promise<string> {
   if (rows === undefined) return `{"rows_affected":${rowsAffected}${earlier.slice(earlier.search(/[,}]/))}`;
   const encoder = json.open(rows.columns, { kind: "write", rowsAffected });

@@ -9,14 +9,14 @@ const signal = new AbortController().signal;
 const MEMORY: WriteOnce["store"] = { kind: "memory" };
 const DATABASE: WriteOnce["store"] = { kind: "database", name: "memory", type: "duckdb" };
 
-interface Sending {
+interface RunnerOptions {
   readonly store: WriteOnce["store"];
-  /** What a response holds besides its number. */
+  /** Added to each response. */
   readonly filler?: string;
 }
 
 /** Each run adds a row to `t`; responses are numbered. */
-function runner({ engine }: TestEngine, responses: IdempotentResponses, { store, filler = "" }: Sending) {
+function runner({ engine }: TestEngine, responses: IdempotentResponses, { store, filler = "" }: RunnerOptions) {
   let runs = 0;
   return async (key: string, fingerprint = "same"): Promise<string> => {
     const { body } = await responses.once({ scope: "POST /t", key, fingerprint }, async (record) => {
@@ -44,7 +44,7 @@ async function count({ read }: TestEngine, what = "t"): Promise<unknown> {
 }
 
 describe.each([MEMORY, DATABASE])("$kind", (store) => {
-  test("a key holds for 24 hours, and is free again then", async () => {
+  test("a key is valid for 24 hours, and can be reused then", async () => {
     await using engine = await testEngine("CREATE TABLE t (i INTEGER)");
     let clock = 1_000 * HOUR;
     const send = runner(
@@ -112,7 +112,7 @@ test("expired records are deleted from the database every hour, not only at star
   expect(await count(engine, "eider_idempotency_keys")).toBe(1);
 });
 
-test("keys in the database outlive what is in memory", async () => {
+test("keys in the database survive a restart", async () => {
   await using engine = await testEngine("CREATE TABLE t (i INTEGER)");
   const now = (): number => 1_000 * HOUR;
   const first = runner(engine, openIdempotentResponses(now), { store: DATABASE });
@@ -125,7 +125,7 @@ test("keys in the database outlive what is in memory", async () => {
 test("a record holds neither the key nor the request, only their hashes", async () => {
   await using engine = await testEngine("CREATE TABLE t (i INTEGER)");
   const send = runner(engine, openIdempotentResponses(Date.now), { store: DATABASE });
-  await send("the-key-itself", "what the client said");
+  await send("the-key-itself", "the request itself");
   const { columns, rows } = await engine.read({
     statements: "SELECT id, request, response FROM eider_idempotency_keys",
   });
@@ -135,17 +135,17 @@ test("a record holds neither the key nor the request, only their hashes", async 
   ]);
 });
 
-test("memory keeps no request, and of the responses no more than 32 MiB", async () => {
+test("memory holds no requests, and at most 32 MiB of responses", async () => {
   await using engine = await testEngine("CREATE TABLE t (i INTEGER)");
   const responses = openIdempotentResponses(Date.now);
   const small = runner(engine, responses, { store: MEMORY });
-  // Together 200 MiB of requests: none of the keys goes.
+  // Requests of 200 MiB in total evict no key.
   for (let key = 0; key < 200; key++) await small(`small ${key}`, "x".repeat(1024 * 1024));
   expect(await small("small 0", "x".repeat(1024 * 1024))).toBe("response 1");
   const large = runner(engine, responses, { store: MEMORY, filler: "x".repeat(1024 * 1024) });
   for (let key = 0; key < 40; key++) await large(`large ${key}`);
   expect(await count(engine)).toBe(240);
-  // The latest are there, the oldest are not.
+  // The newest are still stored, the oldest are not.
   await large("large 39");
   expect(await count(engine)).toBe(240);
   await large("large 0");

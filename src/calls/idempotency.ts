@@ -2,26 +2,26 @@ import { createHash } from "node:crypto";
 import type { WriteOnce, WriteProgress } from "../engines/write-once.ts";
 import { RequestFailure } from "../failure.ts";
 
-/** A request that its client may send again, not knowing what became of it. */
+/** A request that the client may send again if it got no response. */
 export interface RepeatableRequest {
-  /** Endpoint and caller: keys of others are others. */
+  /** Endpoint and identity. Keys are unique only within them. */
   readonly scope: string;
-  /** What the client calls it, in `Idempotency-Key`. */
+  /** The value of `Idempotency-Key`. */
   readonly key: string;
-  /** What else it says: the same key with other contents is a mistake. */
+  /** The contents of the request. The same key with other contents is an error. */
   readonly fingerprint: string;
 }
 
-/** What a write needs to be run once, but for what only its endpoint knows. */
+/** The record of a write, without the parts that only its endpoint knows. */
 export type OnceRecord = Omit<WriteOnce, "store" | "encode">;
 
-/** What a write changed, and the body of its response. */
+/** The result of a write, and the body of its response. */
 export interface WriteResponse {
   readonly rowsAffected: number;
   readonly body: string;
 }
 
-/** Responses to writes by the keys of their clients, so that no write runs twice. */
+/** Stores responses to writes by idempotency key, so that no write runs twice. */
 export interface IdempotentResponses {
   once(request: RepeatableRequest, run: (record: OnceRecord) => Promise<WriteResponse>): Promise<WriteResponse>;
 }
@@ -32,14 +32,14 @@ interface StoredResponse {
   readonly bytes: number;
 }
 
-const KEPT_MS = 24 * 60 * 60 * 1000;
-const MOST_BYTES = 32 * 1024 * 1024;
-/** Besides the response: two hashes, and what a Map needs for an entry. */
+const RETENTION_MS = 24 * 60 * 60 * 1000;
+const MAX_BYTES = 32 * 1024 * 1024;
+/** Overhead besides the response: two hashes and an entry of a Map. */
 const ENTRY_BYTES = 1024;
 
 export function openIdempotentResponses(now: () => number): IdempotentResponses {
   const running = new Map<string, { readonly request: string; readonly result: Promise<WriteResponse> }>();
-  // Of writes to databases in memory. A Map is in the order of insertion: the first entry is the oldest.
+  // For writes to in-memory databases. A Map keeps the order of insertion, so the first entry is the oldest.
   const stored = new Map<string, StoredResponse>();
   let bytes = 0;
 
@@ -54,7 +54,7 @@ export function openIdempotentResponses(now: () => number): IdempotentResponses 
     stored.set(id, { progress, since: now(), bytes: size });
     bytes += size;
     for (const [oldest, { since }] of stored) {
-      if (bytes <= MOST_BYTES && now() - since < KEPT_MS) return;
+      if (bytes <= MAX_BYTES && now() - since < RETENTION_MS) return;
       remove(oldest);
     }
   }
@@ -64,11 +64,11 @@ export function openIdempotentResponses(now: () => number): IdempotentResponses 
       id,
       request,
       now: now(),
-      oldest: now() - KEPT_MS,
+      oldest: now() - RETENTION_MS,
       memory: {
         get() {
           const known = stored.get(id);
-          return known !== undefined && now() - known.since < KEPT_MS ? known.progress : undefined;
+          return known !== undefined && now() - known.since < RETENTION_MS ? known.progress : undefined;
         },
         set: (progress) => store(id, progress),
       },
@@ -83,7 +83,7 @@ export function openIdempotentResponses(now: () => number): IdempotentResponses 
         const same = running.get(id);
         if (same === undefined) break;
         if (same.request !== request) throw new RequestFailure({ kind: "key-reused" });
-        // When it fails, the next one tries itself.
+        // If the first request failed, this one runs the write.
         const result = await same.result.catch(() => undefined);
         if (result !== undefined) return result;
       }
@@ -98,7 +98,7 @@ export function openIdempotentResponses(now: () => number): IdempotentResponses 
   };
 }
 
-/** Nothing of a request is kept but this. */
+/** Eider stores only this hash of a request. */
 function hashOf(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }

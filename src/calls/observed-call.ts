@@ -2,45 +2,45 @@ import type { Identity } from "../auth/identity.ts";
 import type { RawParams } from "../params/parameter.ts";
 import type { CallMarks } from "./call-marks.ts";
 
-/** What becomes known of a call on its way, whoever made it. What is undefined is not known, or not yet. */
+/** What observers can see of a call. Undefined: not known, or not yet. */
 export interface ObservedCall {
   readonly surface: "rest" | "mcp";
   readonly endpoint: string;
   readonly requestId: string;
-  /** Of the client; looked up only by those who need it. */
+  /** The client's address, looked up on demand. */
   readonly address: () => string;
-  /** When it began; made only for those who need it, since that costs as much as counting it. */
+  /** The start time, computed on demand because a Date is costly. */
   readonly time: () => Date;
-  /** Milliseconds of a clock that nobody sets. */
+  /** Milliseconds of `performance.now()`. */
   readonly startedAt: number;
   identity: Identity | undefined;
   raw: RawParams | undefined;
   rows: number | undefined;
   bytes: number | undefined;
-  /** The name of the format of the answer. */
+  /** The name of the response format. */
   format: string | undefined;
   cache: "hit" | "miss" | "stale" | undefined;
-  /** Its answer was there from an earlier call, and nothing was run. */
-  remembered: boolean;
-  /** When it passed which point; undefined when nothing was run. */
+  /** The response came from the response cache, so no query ran. */
+  fromResponseCache: boolean;
+  /** Undefined when no query ran. */
   marks: CallMarks | undefined;
-  /** The W3C trace context that came with it. */
+  /** The W3C trace context of the request. */
   readonly traceparent: string | undefined;
 }
 
-/** What running an endpoint adds to what is known of a call. */
+/** The part of an ObservedCall that running an endpoint fills in. */
 export type CallNotes = Pick<ObservedCall, "rows" | "cache"> & { readonly marks: CallMarks | undefined };
 
 /** How a call ended. */
 export interface CallEnd {
-  /** That of HTTP, or what it would be; 499 when the client did not wait for the answer. */
+  /** The HTTP status, or its equivalent. 499 if the client disconnected. */
   readonly status: number;
   readonly durationMs: number;
 }
 
-/** Is told of every call when it is over, however it ends: the audit, the metrics, the log of `eider dev`. */
+/** Receives every call when it ends, such as the audit, the metrics and the log of `eider dev`. */
 export interface CallObserver {
-  /** Whether it needs what was sent: then parameters are read even where the answer is known without. */
+  /** Whether parameters must be read even if the response is cached. */
   readonly needsParameters: boolean;
   /** Called when a call begins. Returns headers for the response, names and values. */
   begun?(call: ObservedCall): readonly (readonly [string, string])[];
@@ -50,7 +50,7 @@ export interface CallObserver {
 /** What is known of a call when it arrives. */
 export type Arrival = Pick<ObservedCall, "surface" | "endpoint" | "requestId" | "address" | "raw" | "traceparent">;
 
-/** A call that begins now. */
+/** Starts observing a call. */
 export function observeCall({ surface, endpoint, requestId, address, raw, traceparent }: Arrival, now: () => Date) {
   const startedAt = performance.now();
   const observed: ObservedCall = {
@@ -66,7 +66,7 @@ export function observeCall({ surface, endpoint, requestId, address, raw, tracep
     bytes: undefined,
     format: undefined,
     cache: undefined,
-    remembered: false,
+    fromResponseCache: false,
     marks: undefined,
     traceparent,
   };

@@ -15,9 +15,9 @@ const values: Readonly<Record<string, ParamValue>> = {
 test.each([
   ["SELECT * FROM t WHERE y = {{params.year}}", "SELECT * FROM t WHERE y = $1", ["2024"]],
   ["SELECT '%{{{params.name}}}%' AS a", "SELECT $1 AS a", ["%O'Brien%"]],
-  // A part of a word is no place for a parameter, and no reason to tell the value.
+  // Part of a name cannot be a parameter, and must not reveal the value.
   ["SELECT * FROM sales_{{params.year}}", "SELECT * FROM sales__", []],
-  // The author's own word says which statement it was.
+  // Enum values are part of the statement.
   ["SELECT * FROM t ORDER BY {{params.sort}}", "SELECT * FROM t ORDER BY created_at", []],
   ["SELECT 1{{#params.none}} + 1{{/params.none}};\nSELECT 2", "SELECT 1;\nSELECT 2", []],
 ])("%s", (text, sql, parameters) => {

@@ -4,13 +4,13 @@ import type { Engine } from "../engines/engine.ts";
 import { type Lookup, render } from "../sql/render.ts";
 import type { Statement } from "../sql/statement.ts";
 
-/** What a call ran, as the log tells it. It is rendered once more when somebody asks: nobody else pays for it. */
+/** The query of a call, for logs. It is rendered again on demand, so calls that are not logged cost nothing. */
 export interface RanQuery {
-  /** Names of the connections that it used. */
+  /** Names of the connections. */
   readonly connections: readonly string[];
-  /** Without any value of the call: placeholders stand for them, also where they were rendered as text. */
+  /** Contains placeholders instead of values, even where a value was rendered as text. */
   sql(isRedacted: IsRedacted): string;
-  /** The values, in the order of their placeholders; a mark stands for those that are redacted. */
+  /** The values, in the order of their placeholders. Redacted ones are replaced. */
   parameters(isRedacted: IsRedacted): readonly string[];
 }
 
@@ -26,7 +26,7 @@ export function ranQuery(
     sql: (isRedacted) =>
       statements((ref) => {
         const value = lookup(ref);
-        // The author's own texts choose columns and tables: without them the statement would be another.
+        // Enum values select columns and tables, so they are part of the statement.
         if (value === undefined || (ref.traits === "enum" && !isHidden(ref, isRedacted))) return value;
         return { ...value, text: "", value: "_" };
       })

@@ -4,32 +4,32 @@ import type { Report } from "../events.ts";
 import { type Failure, RequestFailure } from "../failure.ts";
 import { failureResponse } from "../failure-response.ts";
 import type { RateLimiter, RateState } from "../rate-limit/rate-limiter.ts";
-import { admit, type Limited } from "./admit.ts";
+import { admit, type RateLimitTarget } from "./admit.ts";
 import { andThen } from "./and-then.ts";
 import { type Deadline, openDeadline } from "./deadline.ts";
 import type { CallObserver, ObservedCall } from "./observed-call.ts";
 import type { Callee } from "./run-endpoint.ts";
 import { withheldFailure } from "./withheld-failure.ts";
 
-/** What a surface does in a call of an endpoint. It only translates. */
+/** What a surface (REST or MCP) does in a call of an endpoint. It only translates. */
 export interface CallSurface<T> {
   readonly observed: ObservedCall;
-  readonly limited: Limited;
+  readonly limited: RateLimitTarget;
   authenticate(): Authenticated | Promise<Authenticated>;
-  /** Receives the client's place within the rate limit, where there is one. */
+  /** Receives the client's rate limit state, if there is a limit. */
   readonly onCounted?: ((state: RateState) => void) | undefined;
-  /** Receives headers that observers want in the response. */
+  /** Receives headers that observers add to the response. */
   readonly addHeaders?: (headers: readonly (readonly [string, string])[]) => void;
-  /** Why the call need not go on; undefined while somebody waits for its result. */
+  /** Why the call was stopped. Undefined while the client waits for its result. */
   stopped(): Failure | undefined;
-  /** Calls `stop` when the client disconnects or the service shuts down. Returns a function that ends this. */
+  /** Calls `stop` when the client disconnects or the service shuts down. Returns a function that unsubscribes. */
   onStop(stop: (failure: Failure) => void): () => void;
   /** Reads the input, runs the endpoint and sends the result. Anything that takes time runs in `timed`. */
   respond(call: AdmittedCall): T | Promise<T>;
   fail(failure: Failure): T;
-  /** How much of the response the client has, when the call fails. Absent: nothing. */
+  /** How much of the response was sent when the call fails. Absent: nothing. */
   readonly progress?: () => ResponseProgress;
-  /** Reports the status once the response is over; `isSent` when it has been sent already. Absent: it is over with the call. */
+  /** Reports the status once the response is over. `isSent`: it has been sent already. Absent: it ends with the call. */
   readonly whenSent?: (sent: (status: number) => void, isSent: boolean) => void;
 }
 
@@ -41,7 +41,7 @@ export interface AdmittedCall {
   timed<T>(work: (deadline: Deadline) => Promise<T>): Promise<T>;
 }
 
-/** What calls have in common, whichever surface they come from. */
+/** What the calls of every surface need. */
 export interface CallContext {
   readonly callee: Callee;
   readonly rateLimiter: Pick<RateLimiter, "take">;
@@ -51,8 +51,8 @@ export interface CallContext {
 }
 
 /**
- * Every call of an endpoint, over REST and over MCP: authentication and rate limit, deadline, work, observation and outcome.
- * Never rejects. Returns a promise only where something has to be awaited.
+ * Runs a call of an endpoint, over REST or MCP: authentication and rate limit, deadline, work, observation and outcome.
+ * Never rejects. Returns a promise only if something has to be awaited.
  */
 export function runCall<T>(surface: CallSurface<T>, context: CallContext): T | Promise<T> {
   const { observed, limited, onCounted, whenSent } = surface;
@@ -120,7 +120,7 @@ interface FailedCall {
   readonly progress: ResponseProgress | undefined;
 }
 
-/** Reports what went wrong, but not that a client disconnected, nor what happened after the response was complete. */
+/** Reports a failure, except a disconnect or a failure after the response was complete. */
 export function reportFailure(error: unknown, { progress, ...call }: FailedCall, report: Report): Failure {
   const failure = failureOf(error);
   const { requestId, endpoint } = call;

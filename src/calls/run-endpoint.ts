@@ -30,21 +30,21 @@ import type { IdempotentResponses } from "./idempotency.ts";
 import type { CallNotes } from "./observed-call.ts";
 import { type RanQuery, ranQuery } from "./ran-query.ts";
 
-/** One call of an endpoint, whoever makes it. */
+/** One call of an endpoint, from any surface. */
 export interface Call {
   readonly raw: RawParams;
-  /** What the surface itself found wrong, in fields of its own. */
+  /** Errors that the surface found, in its own fields. */
   readonly errors: readonly FieldError[];
   readonly identity: Identity;
   readonly deadline: Deadline;
   readonly observed: CallNotes;
-  /** The caller wants rows that are newer than those in the cache, and may. */
+  /** The client requests a cache refresh, and is allowed to. */
   readonly refresh?: boolean;
-  /** Whether the caller has the rows of this snapshot already: then none are read. */
+  /** Whether the client has the rows of this snapshot already. If so, none are read. */
   readonly has?: (cached: CachedFrom) => boolean;
 }
 
-/** What a call has to work with. */
+/** What running a call needs of the service. */
 export interface Callee {
   readonly engine: Engine;
   readonly spool: Spool;
@@ -53,44 +53,43 @@ export interface Callee {
   readonly caches: Caches;
   /** The catalog of the caches. */
   readonly cacheCatalog: string;
-  /** Parameters whose values appear nowhere. */
+  /** Parameters whose values must not appear in logs or errors. */
   readonly isRedacted: IsRedacted;
-  /** The endpoint as verified against its connections, which are open then. */
+  /** Opens the connections of an endpoint, and returns the endpoint as verified against them. */
   ready(endpoint: Endpoint): Promise<Endpoint> | Endpoint;
 }
 
-/** What part of all rows an answer is. */
 export interface PageOfRows {
   readonly limit: number;
   readonly offset: number;
   readonly total: number;
 }
 
-/** Rows on their way to whoever called. `page` is there when the answer is a page with a total. */
+/** The rows of a read. `page` is set for a page with a total. */
 export interface ReadResult {
   readonly kind: "rows";
   readonly rows: Rows;
   readonly page: PageOfRows | undefined;
-  /** The snapshot that they come from, where there is one. */
+  /** The snapshot that the rows come from, if any. */
   readonly cached: CachedFrom | undefined;
 }
 
-/** Rows in a file; whoever has it closes it. */
-export interface FileOutcome {
+/** Rows in a file. The caller closes it. */
+export interface FileResult {
   readonly kind: "file";
   readonly file: SpooledFile;
   readonly page: PageOfRows | undefined;
   readonly cached: CachedFrom | undefined;
 }
 
-/** The caller has the rows already. */
-export interface Unchanged {
+/** The client has the rows already. */
+export interface UnchangedResult {
   readonly kind: "unchanged";
   readonly cached: CachedFrom;
 }
 
 /** Validates, renders and runs. Rejects with a RequestFailure. */
-export function runEndpoint(endpoint: Endpoint, call: Call, callee: Callee): Promise<ReadResult | Unchanged> {
+export function runEndpoint(endpoint: Endpoint, call: Call, callee: Callee): Promise<ReadResult | UnchangedResult> {
   return runRead(endpoint, call, callee, async ({ read, pageOf, lease }) => {
     const rows = await callee.engine.read(read);
     const { marks } = call.observed;
@@ -104,7 +103,7 @@ export function runIntoFile(
   endpoint: Endpoint,
   call: Call,
   callee: Callee & { readonly kind: FileKind },
-): Promise<FileOutcome | Unchanged> {
+): Promise<FileResult | UnchangedResult> {
   const { engine, spool, kind } = callee;
   return runRead(endpoint, call, callee, async ({ read, pageOf, lease }) => {
     const { file, value } = await spool.write((path) => engine.readIntoFile(read, { kind, path }));
@@ -118,7 +117,7 @@ export function runIntoFile(
 interface PreparedRead {
   readonly read: Read;
   readonly pageOf: (total: number | undefined) => PageOfRows | undefined;
-  /** Released by whoever runs it, when its rows have been read. */
+  /** `run` releases it when the rows have been read. */
   readonly lease: Lease | undefined;
 }
 
@@ -126,8 +125,8 @@ async function runRead<T extends object>(
   endpoint: Endpoint,
   call: Call,
   callee: Callee,
-  run: (running: PreparedRead) => Promise<T>,
-): Promise<(T & { readonly cached: CachedFrom | undefined }) | Unchanged> {
+  run: (prepared: PreparedRead) => Promise<T>,
+): Promise<(T & { readonly cached: CachedFrom | undefined }) | UnchangedResult> {
   const validated = validateCall(endpoint, call, callee.limits);
   const { params, page } = validated instanceof Promise ? await validated : validated;
   const { deadline, identity, observed } = call;
@@ -135,7 +134,7 @@ async function runRead<T extends object>(
   const { signal } = deadline;
   return deadline.spend(async () => {
     const verified = await untilAborted(callee.ready(endpoint), signal);
-    const calling: Calling = { params, page, identity, deadline, marks };
+    const input: ReadInput = { params, page, identity, deadline, marks };
     const pageOf = (read: Read) => (total: number | undefined) => {
       if (read.totalOf === undefined) return undefined;
       if (total === undefined || page.limit === undefined) throw new Error("a page has a limit and a total");
@@ -143,7 +142,7 @@ async function runRead<T extends object>(
     };
     if (!isCached(verified)) {
       if (marks !== undefined) marks.prepared = performance.now();
-      const read = readOf(verified, calling, callee.engine);
+      const read = readOf(verified, input, callee.engine);
       return { ...(await run({ read, pageOf: pageOf(read), lease: undefined })), cached: undefined };
     }
     const lease = await leaseFor(verified, {
@@ -163,7 +162,7 @@ async function runRead<T extends object>(
         lease.release();
         return { kind: "unchanged", cached };
       }
-      const read = cachedRead(verified, calling, { callee, lease });
+      const read = cachedRead(verified, input, { callee, lease });
       return { ...(await run({ read, pageOf: pageOf(read), lease })), cached };
     } catch (error) {
       lease.release();
@@ -172,7 +171,7 @@ async function runRead<T extends object>(
   });
 }
 
-interface Calling {
+interface ReadInput {
   readonly params: Params;
   readonly page: Page;
   readonly identity: Identity;
@@ -180,15 +179,15 @@ interface Calling {
   readonly marks: CallMarks | undefined;
 }
 
-/** A read of one snapshot: the template over its table, or the rows themselves. */
+/** Reads one snapshot, either with the template over its table or all its rows. */
 function cachedRead(
   endpoint: CachedEndpoint,
-  calling: Calling,
+  input: ReadInput,
   { callee, lease: { snapshot } }: { readonly callee: Callee; readonly lease: Lease },
 ): Read {
   const { cache, queueGroup, operation } = endpoint;
-  const { params, page, identity, deadline, marks } = calling;
-  if (cache.kind === "table") return readOf(endpoint, calling, callee.engine, snapshot);
+  const { params, page, identity, deadline, marks } = input;
+  if (cache.kind === "table") return readOf(endpoint, input, callee.engine, snapshot);
   const statements = [rowsOf(callee.cacheCatalog, cache.name, snapshot)];
   const noted = noteRendered(marks, () => ranQuery(endpoint, lookupOf(params, page, identity), callee.engine));
   return {
@@ -202,7 +201,7 @@ function cachedRead(
   };
 }
 
-/** What a call says, when it may. A promise only for a long one. */
+/** Validates the parameters of a call. Returns a promise only for long ones. */
 export function validateCall(endpoint: Endpoint, call: Call, limits: Limits): ValidCall | Promise<ValidCall> {
   const { parameters, rejectsUnknownParams, operation, template } = endpoint;
   const { raw } = call;
@@ -230,7 +229,7 @@ function validOnly(checked: Validated, { observed: { marks } }: Call): ValidCall
 
 function readOf(
   endpoint: Endpoint,
-  { params, page, identity, deadline, marks }: Calling,
+  { params, page, identity, deadline, marks }: ReadInput,
   engine: Engine,
   snapshot?: Snapshot,
 ): Read {
@@ -254,7 +253,7 @@ function readOf(
   };
 }
 
-/** Notes that the statements are there; what it gives back notes when the database begins with them. */
+/** Marks the statements as rendered. The returned function marks the start of the query. */
 export function noteRendered(marks: CallMarks | undefined, ran: () => RanQuery): Pick<Read, "entered"> {
   if (marks === undefined) return {};
   marks.ran = ran();
@@ -271,27 +270,27 @@ export function statementsOf({ template, inline }: Endpoint, lookup: Lookup, eng
   return render(template, lookup, { dialect: engine.dialect, inline });
 }
 
-/** `params.limit` and `params.offset` are the page as it was read; without a page they are not set. */
+/** `params.limit` and `params.offset` are the page. Without a page they are not set. */
 function lookupOf(params: Params, page: Page | undefined, identity: Identity): Lookup {
   return ({ scope, name }) => {
     if (scope === "auth") return identity.get(name);
-    if (name === "limit") return page?.limit === undefined ? undefined : wholeNumber(page.limit);
-    if (name === "offset") return page?.limit === undefined && !page?.offset ? undefined : wholeNumber(page.offset);
+    if (name === "limit") return page?.limit === undefined ? undefined : integerValue(page.limit);
+    if (name === "offset") return page?.limit === undefined && !page?.offset ? undefined : integerValue(page.offset);
     return params.get(name);
   };
 }
 
-function wholeNumber(value: number): ParamValue {
+function integerValue(value: number): ParamValue {
   return { text: String(value), type: "BIGINT", value: BigInt(value) };
 }
 
-/** Stops waiting when the call ends; what is waited for goes on for others. */
-export function untilAborted<T>(waited: Promise<T> | T, signal: StopSignal): Promise<T> | T {
-  if (!(waited instanceof Promise)) return waited;
+/** Stops waiting when the call is cancelled. The work continues for other calls. */
+export function untilAborted<T>(work: Promise<T> | T, signal: StopSignal): Promise<T> | T {
+  if (!(work instanceof Promise)) return work;
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason);
     if (signal.aborted) return abort();
     signal.addEventListener("abort", abort);
-    waited.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
   });
 }

@@ -10,17 +10,17 @@ import type { WriteResponse } from "./idempotency.ts";
 import { ranQuery } from "./ran-query.ts";
 import { type Call, type Callee, noteRendered, statementsOf, untilAborted, validateCall } from "./run-endpoint.ts";
 
-/** A change that somebody asks for, and how its outcome is told. */
+/** A call of a write endpoint. */
 export interface WriteCall extends Call {
-  /** What the client calls its request, so that it is not run twice. */
+  /** With a key, the write runs only once. */
   readonly idempotencyKey: string | undefined;
-  /** `earlier` is the response so far, when statements that an earlier request committed have returned rows. */
+  /** `earlier` is the response so far, if statements that an earlier request committed have returned rows. */
   readonly encode: (written: WriteResult, earlier?: string) => Promise<string>;
 }
 
 /**
- * Validates, renders, runs and commits; the answer tells of what is durable. Rejects with a RequestFailure: then nothing is
- * left behind, or what `transaction: false` allows.
+ * Validates, renders, runs and commits. When it resolves, the write is durable. When it rejects with a RequestFailure,
+ * nothing was changed, except with `transaction: false`.
  */
 export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Callee): Promise<WriteResponse> {
   const { operation } = endpoint;
@@ -39,7 +39,7 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Call
     const { entered } = noteRendered(marks, () => ranQuery(verified, lookup, callee.engine));
     const write: Write = { connections, queueGroup, statements, transaction, returnsData, signal, entered };
     const failed = (error: unknown): never => {
-      // What came before the statement that failed has been committed.
+      // Statements before the one that failed have been committed.
       if (!transaction) invalidateAfter(endpoint, callee);
       throw error;
     };
@@ -67,26 +67,26 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Call
   return result;
 }
 
-/** Where the record goes. An endpoint that has no place for it takes no key. */
+/** Where the idempotency record is stored. An endpoint without a store rejects keys. */
 function storeOf({ operation }: Endpoint): WriteOnce["store"] {
   const store = operation.kind === "write" ? operation.recordStore : undefined;
   if (store === undefined || store.kind === "none") throw new RequestFailure({ kind: "key-refused" });
   return store;
 }
 
-/** What a client said. Texts only: no two requests that differ share it. */
+/** The contents of a request. Two different requests never have the same. */
 function fingerprintOf({ query, path, header, body }: RawParams): string {
   return JSON.stringify(
     [query, path, header, body].map((values) => [...values].map(([name, { text }]) => [name, text])),
   );
 }
 
-/** A cache is old after this write, where the endpoint says so. Spec 3. */
+/** Invalidates the cache that the endpoint names in its `cache` block. */
 function invalidateAfter({ cache }: Endpoint, { caches }: Callee): void {
   if (cache?.kind === "on-write") caches.invalidate(cache.name);
 }
 
-/** The same, and where it is to be refreshed the answer waits for that. */
+/** The same, but waits for the refresh if the endpoint requests one. */
 async function renewAfter(endpoint: Endpoint, callee: Callee): Promise<void> {
   const { cache } = endpoint;
   if (cache?.kind === "on-write" && cache.action === "refresh") await callee.caches.refreshAfterWrite(cache.name);

@@ -4,12 +4,12 @@ import { RequestFailure } from "../failure.ts";
 import type { RawParams } from "../params/parameter.ts";
 
 const WHY = "the message is withheld because it may hold a redacted parameter";
-/** How databases begin a message: `Conversion Error: ...`. */
+/** The start of a database's message, such as `Conversion Error: ...`. */
 const CLASS = /^[A-Z][A-Za-z]*(?: [A-Z][A-Za-z]*){0,4} Error(?=:)/;
 
 /**
- * What a call failed with, as it may be returned and logged. A database quotes values whole, in part or in another form, so
- * none of its message is shown when a redacted parameter was sent; what the template itself says is, unless it holds the value.
+ * The failure of a call, as it may be returned and logged. A database may quote values whole, in part or in another form. So
+ * its message is withheld if a redacted parameter was sent. A template's message is withheld only if it contains the value.
  */
 export function withheldFailure(error: unknown, raw: RawParams | undefined, isRedacted: IsRedacted): unknown {
   if (!(error instanceof RequestFailure)) return error;

@@ -5,12 +5,12 @@ import { addressPattern } from "./address-pattern.ts";
 const text = (unit: fc.Arbitrary<string>, minLength: number) => fc.string({ unit, minLength, maxLength: 4 });
 const few = fc.constantFrom("a", "-", "/");
 
-/** Two places never touch. */
+/** Two placeholders are never adjacent. */
 const written = fc
   .tuple(text(few, 0), fc.array(text(few, 1), { maxLength: 3 }), text(few, 0))
   .map(([first, between, last]) => [first, ...between, last]);
 
-test("it finds what an expression finds", () => {
+test("finds the same values as a regular expression", () => {
   const address = fc.string({ unit: few, maxLength: 12 });
   fc.assert(
     fc.property(written, address, (around, candidate) => {
@@ -22,7 +22,7 @@ test("it finds what an expression finds", () => {
   );
 });
 
-test("an address that is made of the pattern fits it", () => {
+test("a URI built from the pattern matches it", () => {
   const value = text(fc.constantFrom("a", "-", "b"), 1);
   fc.assert(
     fc.property(written, fc.array(value, { minLength: 4, maxLength: 4 }), (around, values) => {
@@ -32,7 +32,7 @@ test("an address that is made of the pattern fits it", () => {
   );
 });
 
-test("one that nearly fits is refused at once, however long it is", () => {
+test("a long URI that nearly matches is rejected quickly", () => {
   const from = process.cpuUsage();
   expect(addressPattern(["x://", "-", "-", ""])(`x://${"-".repeat(1 << 20)}/`)).toBeUndefined();
   expect(addressPattern(["x://", "a-", "a-", "b"])(`x://${"-a".repeat(1 << 20)}b`)).toBeDefined();

@@ -1,13 +1,13 @@
-/** What stands in the places of an address, in their order; undefined when it does not fit. */
+/** Returns the values of the placeholders of a URI, in order, or undefined if the URI does not match. */
 export type AddressPattern = (address: string) => readonly string[] | undefined;
 
 /**
- * An address with places for values: `written` is what is written out around them, so that it has one entry more than there
- * are places. A value is not empty and has no "/"; where several ways fit, the first value is the longest. Nothing is ever
- * tried twice, which a regular expression would do: addresses come from anybody, and may be long.
+ * A URI with placeholders. `literals` are the strings around them, so there is one more of them than placeholders. A value
+ * is not empty and contains no "/". If there are several matches, the first value is the longest. Never backtracks, unlike
+ * a regular expression, because URIs are untrusted and may be long.
  */
-export function addressPattern(written: readonly string[]): AddressPattern {
-  const segments = segmentsOf(written);
+export function addressPattern(literals: readonly string[]): AddressPattern {
+  const segments = segmentsOf(literals);
   return (address) => {
     const parts = address.split("/");
     if (parts.length !== segments.length) return undefined;
@@ -21,10 +21,10 @@ export function addressPattern(written: readonly string[]): AddressPattern {
   };
 }
 
-/** No value has a "/", so that each is found between two of them. */
-function segmentsOf(written: readonly string[]): readonly (readonly string[])[] {
+/** No value contains a "/", so each segment can be matched separately. */
+function segmentsOf(literals: readonly string[]): readonly (readonly string[])[] {
   const segments: string[][] = [];
-  for (const [index, text] of written.entries()) {
+  for (const [index, text] of literals.entries()) {
     const [first = "", ...others] = text.split("/");
     const before = segments.at(-1);
     if (index === 0 || before === undefined) segments.push([first]);
@@ -34,9 +34,9 @@ function segmentsOf(written: readonly string[]): readonly (readonly string[])[] 
   return segments;
 }
 
-/** From the end: a value that begins as late as it can leaves the most to those before it. */
-function valuesIn(part: string, written: readonly string[]): readonly string[] | undefined {
-  const [first = "", ...between] = written;
+/** Matches from the end. Each value starts as late as possible, which leaves the most to those before it. */
+function valuesIn(part: string, literals: readonly string[]): readonly string[] | undefined {
+  const [first = "", ...between] = literals;
   const last = between.pop();
   if (last === undefined) return part === first ? [] : undefined;
   if (!part.startsWith(first) || !part.endsWith(last)) return undefined;

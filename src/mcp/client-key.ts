@@ -1,14 +1,14 @@
 import { networkKey, shortKey } from "../auth/client-network.ts";
 import type { McpRequest } from "./core.ts";
 
-/** Whose streams, sessions and tasks are counted together: those of an identity, or without one those of an address. */
+/** Streams, sessions and tasks are counted per identity, or per address without one. */
 export function clientKey(owner: string, address: string): string {
   return owner === "" ? networkKey(address) : shortKey("identity", owner);
 }
 
 /**
- * What a message may take for as long as it is kept, as JSON text and as what was parsed of it. `[[],[],...]` takes the most: some
- * fifty bytes for each three characters. Arguments of a long message are not parsed.
+ * An upper bound for the memory of a message, as JSON text and parsed. `[[],[],...]` takes the most: about fifty bytes per
+ * three characters. Arguments of a long message are not parsed.
  */
 export function messageBytes({ text, longArguments }: Pick<McpRequest, "text" | "longArguments">): number {
   let bytes = text.length * 20;

@@ -5,14 +5,14 @@ import type { RequestMeta, RoutingHeaders } from "./envelope.ts";
 import type { AccessDecision, JsonText } from "./mcp-service.ts";
 import type { Arguments, JsonObject } from "./message.ts";
 import type { OpenCalls } from "./open-calls.ts";
-import type { Era } from "./protocol.ts";
+import type { ProtocolKind } from "./protocol.ts";
 import type { Reply } from "./reply.ts";
 import type { Session, Sessions } from "./sessions.ts";
 import type { McpState } from "./state.ts";
 import type { Streams } from "./streams.ts";
 import type { Tasks } from "./tasks/task.ts";
 
-/** What lives as long as the server, whatever is reloaded. */
+/** State that lives as long as the server, across reloads. */
 export interface McpCore {
   readonly state: () => McpState;
   readonly sessions: Sessions;
@@ -24,37 +24,37 @@ export interface McpCore {
   readonly isDraining: () => boolean;
 }
 
-/** What a binding knows of the one who sent a message. */
+/** The client of a message, as its transport knows it. */
 export interface Sender {
   readonly requestId: string;
   readonly address: string;
-  /** Undefined where there are none: on stdio. */
+  /** Undefined on stdio. */
   readonly headers: RoutingHeaders | undefined;
   readonly reply: Reply;
   admit(method: string, target: string | undefined): AccessDecision | Promise<AccessDecision>;
-  /** The session of a legacy message; "unknown" when it names one that this identity does not have. */
+  /** The session of a legacy message. "unknown" if this identity has no session with this ID. */
   session(owner: string): Session | undefined | "unknown";
   /** Opens a session for `initialize`. */
   openSession(owner: string): Session | undefined;
-  /** Whose calls a `notifications/cancelled` ends; undefined where another way is meant for that. */
-  cancelScope(era: Era, owner: string, session: Session | undefined): string | undefined;
+  /** The scope in which `notifications/cancelled` finds calls by ID. Undefined if clients cancel by disconnecting. */
+  cancelScope(protocol: ProtocolKind, owner: string, session: Session | undefined): string | undefined;
 }
 
-/** A request that may be answered: it passed the ladder. */
+/** A request that has passed every check. */
 export interface McpRequest {
-  readonly era: Era;
+  readonly protocol: ProtocolKind;
   readonly id: JsonText;
   readonly method: string;
   readonly params: JsonObject;
-  /** The message as it came. */
+  /** The message as received. */
   readonly text: string;
-  /** Of a long message, in whose `text` and `params` they are empty. */
+  /** The arguments of a long message. They are empty in its `text` and `params`. */
   readonly longArguments: Arguments | undefined;
   readonly meta: RequestMeta;
   readonly state: McpState;
   readonly session: Session | undefined;
   readonly identity: Identity;
-  /** The key of the identity: whose sessions and tasks it may use. */
+  /** The key of the identity, which owns sessions and tasks. */
   readonly owner: string;
   readonly sender: Sender;
 }
@@ -62,10 +62,10 @@ export interface McpRequest {
 /** One method of the protocol. */
 export interface Method {
   readonly name: string;
-  readonly eras: readonly Era[];
+  readonly protocols: readonly ProtocolKind[];
   /** The parameter that `Mcp-Name` repeats. */
   readonly named?: "name" | "uri" | "taskId";
-  /** Gives a whole result, or throws: an RpcFailure, or what a McpService throws. */
+  /** Returns the result, or throws an RpcFailure or an error of the McpService. */
   run(request: McpRequest, core: McpCore): MessageResponse | Promise<MessageResponse>;
 }
 

@@ -1,19 +1,19 @@
 import type { JsonText, LogLevel } from "./mcp-service.ts";
 import { isObject, type JsonObject, keyText } from "./message.ts";
-import { CODE, type Era, META, modernVersions, type Refusal, refuse, TASKS_EXTENSION } from "./protocol.ts";
+import { CODE, META, modernVersions, type ProtocolKind, type Refusal, refuse, TASKS_EXTENSION } from "./protocol.ts";
 
-/** What a request says of itself beside its parameters. */
+/** The metadata of a request. */
 export interface RequestMeta {
-  /** As it is echoed; undefined when the client does not want to hear of progress. */
+  /** The token to echo. Undefined if the client requests no progress notifications. */
   readonly progressToken: JsonText | undefined;
-  /** Messages below it are not sent; undefined: none are, unless a session says otherwise. */
+  /** The minimum level of log messages. Undefined: none are sent, unless the session sets a level. */
   readonly logLevel: number | undefined;
   readonly traceparent: string | undefined;
-  /** Whether the client understands tasks. */
+  /** Whether the client declares support for tasks. */
   readonly declaresTasks: boolean;
 }
 
-/** The headers in which HTTP repeats what the body says, so that gateways need not read it. */
+/** The headers that repeat parts of the body, so that gateways need not read it. */
 export interface RoutingHeaders {
   readonly version: string | undefined;
   readonly method: string | undefined;
@@ -21,11 +21,11 @@ export interface RoutingHeaders {
 }
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
-/** Versions are dates: the first of the new era is of this year. */
+/** Versions are dates. The modern protocol starts in this year. */
 const FIRST_MODERN_YEAR = "2026";
 
-/** Every request of the new era says so itself; a header alone is enough to be held to its rules. */
-export function eraOf(params: JsonObject | undefined, headerVersion: string | undefined): Era {
+/** A modern request declares its version in `_meta`. The header alone is enough to apply the modern rules. */
+export function protocolOf(params: JsonObject | undefined, headerVersion: string | undefined): ProtocolKind {
   const meta = params?.["_meta"];
   if (isObject(meta) && Object.hasOwn(meta, META.protocolVersion)) return "modern";
   const isModern = headerVersion !== undefined && DATE.test(headerVersion) && headerVersion >= FIRST_MODERN_YEAR;
@@ -34,7 +34,7 @@ export function eraOf(params: JsonObject | undefined, headerVersion: string | un
 
 const levels: readonly string[] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
-/** The order of a level; undefined when there is no such level. */
+/** The rank of a level. Undefined if there is no such level. */
 export function levelRank(level: unknown): number | undefined {
   const rank = typeof level === "string" ? levels.indexOf(level) : -1;
   return rank < 0 ? undefined : rank;
@@ -59,7 +59,7 @@ const NOTHING: RequestMeta = {
   declaresTasks: false,
 };
 
-/** What is malformed counts as absent: nothing here is needed for an answer. */
+/** Malformed values count as absent, because no response needs them. */
 export function legacyMeta(params: JsonObject | undefined, text: string): RequestMeta {
   const meta = params?.["_meta"];
   if (!isObject(meta)) return NOTHING;
@@ -71,7 +71,7 @@ export function legacyMeta(params: JsonObject | undefined, text: string): Reques
   };
 }
 
-/** A request of the new era as far as its `_meta` goes; steps 10 to 12 of the ladder. */
+/** Checks and reads the `_meta` of a modern request. */
 export function modernMeta(
   params: JsonObject | undefined,
   text: string,
@@ -112,7 +112,7 @@ function unsupported(requested: string): Refusal {
   return { kind: "refused", status: 400, error };
 }
 
-/** Step 13 of the ladder: what the headers repeat must be what the body says. `name` is undefined where none is repeated. */
+/** The headers must match the body. `name` is undefined if the method has no `Mcp-Name`. */
 export function headerProblem(headers: RoutingHeaders | undefined, method: string, name: unknown): Refusal | undefined {
   if (headers === undefined) return undefined;
   if (headers.version === undefined) return mismatch("MCP-Protocol-Version is missing");
@@ -125,7 +125,7 @@ export function headerProblem(headers: RoutingHeaders | undefined, method: strin
 
 const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
 
-/** Text that a header cannot carry comes in base64. Undefined when what it claims to be is not so. */
+/** Values that a header cannot contain are sent in base64. Undefined if the encoding is invalid. */
 function decodeHeader(value: string): string | undefined {
   if (!value.startsWith("=?base64?")) return value;
   const encoded = ENCODED.exec(value)?.[1];

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { meaningOf } from "./events.ts";
+import { uriMatcher } from "./events.ts";
 
 test.each([
   ["svc://a", "svc://a", true],
@@ -14,5 +14,5 @@ test.each([
   ["svc://a{?x,y}", "svc://a?y=1", true],
   ["svc://a.b", "svc://axb", false],
 ])("%s means %s: %s", (uri, watched, meant) => {
-  expect(meaningOf(uri)(watched)).toBe(meant);
+  expect(uriMatcher(uri)(watched)).toBe(meant);
 });

@@ -13,18 +13,18 @@ test.each<[Failure, number, string | null]>([
   [{ kind: "connection-down", connection: "c" }, 503, "1"],
   [{ kind: "refused-by-template", status: 403, message: "no" }, 403, null],
   [{ kind: "internal" }, 500, null],
-])("a gate that says %j is heard by the status %i", async (failure, status, retryAfter) => {
+])("the failure %j has status %i", async (failure, status, retryAfter) => {
   const challenges = failure.kind === "unauthorized" ? ['Bearer realm="eider"', 'Basic realm="eider"'] : [];
-  await using mcp = await mcpServer({ gate: { admit: async () => ({ kind: "refused", failure, challenges }) } });
-  const answer = await mcp.post(PING);
-  expect([answer.status, answer.headers.get("retry-after")]).toEqual([status, retryAfter]);
-  expect(answer.headers.get("www-authenticate")).toBe(challenges.length === 0 ? null : challenges.join(", "));
-  expect(await answer.json()).toMatchObject({ id: "x", error: { code: status } });
+  await using mcp = await mcpServer({ access: { admit: async () => ({ kind: "refused", failure, challenges }) } });
+  const response = await mcp.post(PING);
+  expect([response.status, response.headers.get("retry-after")]).toEqual([status, retryAfter]);
+  expect(response.headers.get("www-authenticate")).toBe(challenges.length === 0 ? null : challenges.join(", "));
+  expect(await response.json()).toMatchObject({ id: "x", error: { code: status } });
 });
 
-test("every message is asked about, with what it is about and who sent it; a session is no credential", async () => {
-  const gate = namedGate();
-  await using mcp = await mcpServer({ gate });
+test("access is checked for every message; a session is not a credential", async () => {
+  const access = namedGate();
+  await using mcp = await mcpServer({ access });
   const begun = await mcp.post({ ...PING, method: "initialize", params: {} }, as("ann"));
   const session = { "Mcp-Session-Id": begun.headers.get("mcp-session-id") ?? "" };
   const read = { ...PING, method: "resources/read", params: { uri: "test://static-text" } };
@@ -36,7 +36,7 @@ test("every message is asked about, with what it is about and who sent it; a ses
   twice.append("Authorization", "Bearer ann");
   twice.append("Authorization", "Bearer bob");
   expect((await fetch(mcp.url, { method: "POST", headers: twice, body: JSON.stringify(PING) })).status).toBe(401);
-  expect(gate.asked.map(({ method, target, address }) => [method, target, address])).toEqual([
+  expect(access.asked.map(({ method, target, address }) => [method, target, address])).toEqual([
     ["initialize", undefined, "127.0.0.1"],
     ["resources/read", "test://static-text", "127.0.0.1"],
     ["notifications/initialized", undefined, "127.0.0.1"],
@@ -46,9 +46,9 @@ test("every message is asked about, with what it is about and who sent it; a ses
   ]);
 });
 
-test("whoever begins anew may carry the id of a session that is gone", async () => {
+test("initialize may carry the ID of a closed session", async () => {
   await using mcp = await mcpServer();
-  const answer = await mcp.post({ ...PING, method: "initialize", params: {} }, { "Mcp-Session-Id": "gone" });
-  expect(answer.headers.get("mcp-session-id")).toMatch(/.{36}/);
-  expect(await answer.json()).toMatchObject({ result: { protocolVersion: "2025-11-25" } });
+  const response = await mcp.post({ ...PING, method: "initialize", params: {} }, { "Mcp-Session-Id": "gone" });
+  expect(response.headers.get("mcp-session-id")).toMatch(/.{36}/);
+  expect(await response.json()).toMatchObject({ result: { protocolVersion: "2025-11-25" } });
 });

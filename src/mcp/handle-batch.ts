@@ -1,19 +1,19 @@
 import type { McpCore, Sender } from "./core.ts";
-import { eraOf } from "./envelope.ts";
-import { type Admitted, prepare } from "./handle-message.ts";
+import { protocolOf } from "./envelope.ts";
+import { type PreparedMessage, prepare } from "./handle-message.ts";
 import type { JsonText } from "./mcp-service.ts";
 import type { Message } from "./message.ts";
 import { CODE, errorText, type MessageResult, type Refusal, refuse } from "./protocol.ts";
 import { mutedReply } from "./reply.ts";
 
-/** The answer to all messages of a batch; `body` is undefined when none of them wants one. */
+/** The response to a batch. `body` is undefined if it contains only notifications. */
 export interface BatchResponse {
   readonly status: number;
   readonly headers: readonly string[];
   readonly body: JsonText | undefined;
 }
 
-/** Array in, array out: what old clients do. Nothing runs when somebody may not use one of its methods. */
+/** Handles a batch of a legacy client. If the client may not use one of the methods, nothing runs. */
 export async function handleBatch(messages: readonly Message[], sender: Sender, core: McpCore): Promise<BatchResponse> {
   const muted: Sender = { ...sender, reply: mutedReply(sender.reply) };
   const prepared = await Promise.all(
@@ -29,30 +29,30 @@ export async function handleBatch(messages: readonly Message[], sender: Sender, 
   return { status: failed?.status ?? 200, headers: failed?.headers ?? [], body: join(messages, outcomes) };
 }
 
-/** Messages that belong alone: of the new era, and the first of the old one. */
+/** Rejects modern messages and `initialize`, which must not be part of a batch. */
 function notInBatch(message: Message, { headers }: Sender): Refusal | undefined {
   if (message.kind !== "request" && message.kind !== "notification") return undefined;
-  const isModern = eraOf(message.params, headers?.version) === "modern";
+  const isModern = protocolOf(message.params, headers?.version) === "modern";
   if (!isModern && message.method !== "initialize") return undefined;
   return refuse(400, CODE.invalidRequest, "Invalid Request: this message must not be part of a batch");
 }
 
-/** Whether HTTP itself says it. What is wrong with one message says nothing of the others. */
-function isRefusedByStatus(one: MessageResult | Admitted): one is Refusal {
+/** Whether the whole HTTP request is rejected. An invalid message does not affect the others. */
+function isRefusedByStatus(one: MessageResult | PreparedMessage): one is Refusal {
   return "kind" in one && one.kind === "refused" && one.status !== 200 && one.error.code !== CODE.invalidRequest;
 }
 
 function join(messages: readonly Message[], outcomes: readonly MessageResult[]): JsonText | undefined {
   const texts = outcomes.flatMap((outcome, index) => {
     const message = messages[index];
-    const text = message === undefined || message.kind === "notification" ? undefined : answerText(message, outcome);
+    const text = message === undefined || message.kind === "notification" ? undefined : responseText(message, outcome);
     return text ?? [];
   });
   return texts.length === 0 ? undefined : `[${texts.join(",")}]`;
 }
 
-/** A whole answer as text; undefined when nobody wants one. */
-export function answerText(message: Message, outcome: MessageResult): JsonText | undefined {
+/** A response as JSON text. Undefined if the message gets none. */
+export function responseText(message: Message, outcome: MessageResult): JsonText | undefined {
   if (message.kind === "invalid" && message.isNotification) return undefined;
   const id = message.kind === "request" || message.kind === "invalid" ? message.id : undefined;
   switch (outcome.kind) {

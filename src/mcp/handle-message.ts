@@ -1,6 +1,6 @@
 import { type Identity, identityKey } from "../auth/identity.ts";
 import type { McpCore, McpRequest, Method, Sender } from "./core.ts";
-import { eraOf, headerProblem, legacyMeta, modernMeta } from "./envelope.ts";
+import { headerProblem, legacyMeta, modernMeta, protocolOf } from "./envelope.ts";
 import { refusedOutcome, rpcErrorOf, stoppedOutcome, stopping } from "./failed-outcome.ts";
 import { keyText, type Message } from "./message.ts";
 import { methodsOf } from "./methods/index.ts";
@@ -8,37 +8,41 @@ import { StoppedCall } from "./open-call.ts";
 import {
   ACCEPTED,
   CODE,
-  type Era,
   legacyVersions,
   type MessageResult,
+  type ProtocolKind,
   type Refusal,
   RpcFailure,
   refuse,
 } from "./protocol.ts";
 import type { Session } from "./sessions.ts";
 
-/** A message that means something. */
-type Meant = Extract<Message, { kind: "request" | "notification" }>;
+/** A valid message from a client. */
+type ClientMessage = Extract<Message, { kind: "request" | "notification" }>;
 
 /**
- * One message, from its text to what becomes of it: the steps are those of the protocol, in the order in which clients
- * may rely on them. What a binding checks before (host, path, size, JSON) has been checked. READ THIS FIRST.
+ * Handles one message. The checks follow the protocol, in an order that clients may rely on. The transport has already
+ * checked host, path, size and JSON. READ THIS FIRST.
  */
 export async function handleMessage(message: Message, sender: Sender, core: McpCore): Promise<MessageResult> {
   const prepared = await prepare(message, sender, core);
   return "run" in prepared ? prepared.run() : prepared;
 }
 
-/** Somebody who may be answered, and has not been yet: of a batch nothing runs before everything may. */
-export interface Admitted {
+/** An authorized message that has not run yet. In a batch, nothing runs before all messages are authorized. */
+export interface PreparedMessage {
   readonly run: () => Promise<MessageResult>;
 }
 
-export async function prepare(message: Message, sender: Sender, core: McpCore): Promise<MessageResult | Admitted> {
+export async function prepare(
+  message: Message,
+  sender: Sender,
+  core: McpCore,
+): Promise<MessageResult | PreparedMessage> {
   if (message.kind === "invalid") return refuse(400, CODE.invalidRequest, message.problem);
   const isResponse = message.kind === "response";
-  const era = isResponse ? "legacy" : eraOf(message.params, sender.headers?.version);
-  if (era === "modern" && !isResponse && message.kind === "request" && message.id === "null") {
+  const protocol = isResponse ? "legacy" : protocolOf(message.params, sender.headers?.version);
+  if (protocol === "modern" && !isResponse && message.kind === "request" && message.id === "null") {
     return refuse(400, CODE.invalidRequest, "Invalid Request: id must be a text or a number");
   }
   if (core.isDraining()) return stopping();
@@ -46,15 +50,15 @@ export async function prepare(message: Message, sender: Sender, core: McpCore): 
     ? await sender.admit("notifications/response", undefined)
     : await sender.admit(message.method, targetOf(message));
   if (admitted.kind === "refused") return refusedOutcome(admitted.failure, admitted.challenges);
-  // We ask clients for nothing, so that no answer of theirs means anything.
+  // Eider sends no requests to clients, so it ignores their responses.
   if (isResponse) return ACCEPTED;
   const { identity } = admitted;
-  const answer = era === "modern" ? handleModern : handleLegacy;
-  return { run: () => answer(message, { sender, identity, owner: identityKey(identity) }, core) };
+  const handle = protocol === "modern" ? handleModern : handleLegacy;
+  return { run: () => handle(message, { sender, identity, owner: identityKey(identity) }, core) };
 }
 
 /** The tool, prompt or resource that a message is about. */
-function targetOf({ method, params }: Meant): string | undefined {
+function targetOf({ method, params }: ClientMessage): string | undefined {
   const target = method.startsWith("resources/") ? params?.["uri"] : params?.["name"];
   return typeof target === "string" ? target : undefined;
 }
@@ -65,7 +69,7 @@ interface Caller {
   readonly owner: string;
 }
 
-async function handleModern(message: Meant, caller: Caller, core: McpCore): Promise<MessageResult> {
+async function handleModern(message: ClientMessage, caller: Caller, core: McpCore): Promise<MessageResult> {
   if (message.kind === "notification") {
     handleCancelled("modern", { ...caller, message, session: undefined }, core);
     return ACCEPTED;
@@ -81,14 +85,14 @@ async function handleModern(message: Meant, caller: Caller, core: McpCore): Prom
   const state = core.state();
   return run(
     method,
-    { era: "modern", id, method: name, params, text, longArguments, meta, state, session: undefined, ...caller },
+    { protocol: "modern", id, method: name, params, text, longArguments, meta, state, session: undefined, ...caller },
     core,
   );
 }
 
-async function handleLegacy(message: Meant, caller: Caller, core: McpCore): Promise<MessageResult> {
+async function handleLegacy(message: ClientMessage, caller: Caller, core: McpCore): Promise<MessageResult> {
   const { sender, owner } = caller;
-  // Whoever begins anew may still carry the id of what is gone.
+  // A client that initializes again may still send the ID of a closed session.
   const isBeginning = message.method === "initialize";
   const session = isBeginning ? undefined : sender.session(owner);
   if (session === "unknown") return refuse(404, 404, "Session not found; send initialize to begin another");
@@ -110,21 +114,32 @@ async function handleLegacy(message: Meant, caller: Caller, core: McpCore): Prom
   const meta = legacyMeta(message.params, text);
   return run(
     method,
-    { era: "legacy", id, method: name, params, text, longArguments, meta, state: core.state(), session, ...caller },
+    {
+      protocol: "legacy",
+      id,
+      method: name,
+      params,
+      text,
+      longArguments,
+      meta,
+      state: core.state(),
+      session,
+      ...caller,
+    },
     core,
   );
 }
 
 async function run(method: Method, request: McpRequest, core: McpCore): Promise<MessageResult> {
   try {
-    const answer = await method.run(request, core);
-    if (typeof answer === "string" || answer instanceof Uint8Array) return { kind: "result", result: answer };
-    return { kind: "result", ...answer };
+    const response = await method.run(request, core);
+    if (typeof response === "string" || response instanceof Uint8Array) return { kind: "result", result: response };
+    return { kind: "result", ...response };
   } catch (error) {
     if (error instanceof StoppedCall) return stoppedOutcome(error.reason);
-    const { era, sender } = request;
+    const { protocol, sender } = request;
     const status = error instanceof RpcFailure ? error.status : 200;
-    return { kind: "refused", status, error: rpcErrorOf(error, { era, requestId: sender.requestId }, core) };
+    return { kind: "refused", status, error: rpcErrorOf(error, { protocol, requestId: sender.requestId }, core) };
   }
 }
 
@@ -132,15 +147,19 @@ function unknownMethod(status: number, name: string): Refusal {
   return refuse(status, CODE.methodNotFound, `Method not found: ${name}`);
 }
 
-interface Notified extends Caller {
+interface NotificationContext extends Caller {
   readonly message: Extract<Message, { kind: "notification" }>;
   readonly session: Session | undefined;
 }
 
-/** The one notification that we heed: a client calls off what it asked for. */
-function handleCancelled(era: Era, { message, sender, owner, session }: Notified, { calls }: McpCore): void {
+/** Handles a cancellation. All other notifications are ignored. */
+function handleCancelled(
+  protocol: ProtocolKind,
+  { message, sender, owner, session }: NotificationContext,
+  { calls }: McpCore,
+): void {
   if (message.method !== "notifications/cancelled") return;
   const id = keyText(message.params?.["requestId"], message.text, ["params", "requestId"]);
-  const scope = sender.cancelScope(era, owner, session);
+  const scope = sender.cancelScope(protocol, owner, session);
   if (id !== undefined && scope !== undefined) calls.cancel(scope, id);
 }

@@ -12,7 +12,7 @@ interface Page {
 const page = async (mcp: TestMcp, cursor?: unknown): Promise<Page> =>
   (await (await mcp.post({ jsonrpc: "2.0", id: 1, method: "tools/list", params: { cursor } })).json()) as Page;
 
-test("pages follow one another without gaps and without repeats", async () => {
+test("pages have no gaps and no repeats", async () => {
   await using mcp = await mcpServer({ service: testRegistry({ tools: names }) });
   const found: string[] = [];
   let cursor: string | undefined;
@@ -28,7 +28,7 @@ test("pages follow one another without gaps and without repeats", async () => {
   expect(found.filter((name) => names.includes(name))).toEqual(names);
 });
 
-test("a cursor of a list that has changed, or of none, is refused; a reload that changes nothing keeps it", async () => {
+test("a cursor of a changed or unknown list is rejected; a reload without changes keeps it", async () => {
   await using mcp = await mcpServer({ service: testRegistry({ tools: names }) });
   const { nextCursor } = (await page(mcp)).result;
   mcp.server.replace(testRegistry({ tools: names }), openGate, mcpSettings());
@@ -39,10 +39,10 @@ test("a cursor of a list that has changed, or of none, is refused; a reload that
   }
 });
 
-test("the new era is told how long a list is good, the old one is not", async () => {
+test("modern lists have a TTL, legacy ones do not", async () => {
   await using mcp = await mcpServer();
-  const answer = await mcp.modern("resources/templates/list");
-  expect(await answer.json()).toMatchObject({
+  const response = await mcp.modern("resources/templates/list");
+  expect(await response.json()).toMatchObject({
     result: {
       resultType: "complete",
       ttlMs: 60_000,

@@ -1,13 +1,13 @@
 import type { JsonText, ListKind, McpService } from "./mcp-service.ts";
-import type { Era } from "./protocol.ts";
+import type { ProtocolKind } from "./protocol.ts";
 
-/** The lists of one service, page by page. A page is made once for each era: most clients ask for the same ones. */
+/** The lists of one service, in pages. Pages are cached per protocol, because most clients request the same ones. */
 export interface Lists {
-  /** A whole result, as bytes; undefined when the cursor is none of this list. */
-  page(kind: ListKind, era: Era, cursor: string | undefined): Uint8Array | undefined;
+  /** The result, as bytes. Undefined if the cursor is not valid for this list. */
+  page(kind: ListKind, protocol: ProtocolKind, cursor: string | undefined): Uint8Array | undefined;
 }
 
-/** How the protocol names them. */
+/** Their names in the protocol. */
 const MEMBER: Readonly<Record<ListKind, string>> = {
   tools: "tools",
   resources: "resources",
@@ -18,7 +18,7 @@ const MEMBER: Readonly<Record<ListKind, string>> = {
 export function openLists(
   { lists }: McpService,
   pageSize: number,
-  result: (era: Era, members: string) => JsonText,
+  result: (protocol: ProtocolKind, members: string) => JsonText,
 ): Lists {
   const pages = new Map<string, Uint8Array>();
   const versions = new Map<ListKind, string>();
@@ -29,28 +29,28 @@ export function openLists(
     versions.set(kind, version);
     return version;
   }
-  function makePage(kind: ListKind, era: Era, start: number): Uint8Array {
+  function makePage(kind: ListKind, protocol: ProtocolKind, start: number): Uint8Array {
     const entries = lists[kind];
     const end = start + pageSize;
     const cursor = end < entries.length ? `,"nextCursor":"${toCursor(versionOf(kind), end)}"` : "";
     const members = `"${MEMBER[kind]}":[${entries.slice(start, end).join(",")}]${cursor}`;
-    return Buffer.from(result(era, members));
+    return Buffer.from(result(protocol, members));
   }
   return {
-    page(kind, era, cursor) {
+    page(kind, protocol, cursor) {
       const start = cursor === undefined ? 0 : startOf(cursor, versionOf(kind));
       if (start === undefined || start % pageSize !== 0 || (start > 0 && start >= lists[kind].length)) return undefined;
-      const key = `${kind} ${era} ${start}`;
+      const key = `${kind} ${protocol} ${start}`;
       const known = pages.get(key);
       if (known !== undefined) return known;
-      const page = makePage(kind, era, start);
+      const page = makePage(kind, protocol, start);
       pages.set(key, page);
       return page;
     },
   };
 }
 
-/** By the entries themselves: a reload that changes nothing, and another process with the same files, know it too. */
+/** A hash of the entries, so a cursor stays valid after a reload without changes, and in another process. */
 function digest(entries: readonly JsonText[]): string {
   let hash = 0x811c9dc5;
   for (const entry of entries) {

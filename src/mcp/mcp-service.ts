@@ -3,28 +3,28 @@ import type { StopSignal } from "../engines/engine.ts";
 import type { Failure } from "../failure.ts";
 import type { RawValue } from "../params/parameter.ts";
 
-/** JSON as text: rows hold numbers with more digits than a JavaScript number keeps. */
+/** JSON as text, because rows contain numbers with more digits than a JavaScript number. */
 export type JsonText = string;
 
 export type LogLevel = "debug" | "info" | "warning" | "error";
 
-/** One request of a client that has been let in. It knows neither HTTP nor eras. */
+/** One authorized request, independent of transport and protocol version. */
 export interface McpCall {
-  /** Ours: it stands in the log and in the audit. */
+  /** Eider's own ID, for the log and the audit. */
   readonly requestId: string;
   readonly identity: Identity;
   readonly address: string;
-  /** Aborted with a RequestFailure as its reason when the client cancelled or left, or the service stops. */
+  /** Aborted with a RequestFailure if the client cancels or disconnects, or the service shuts down. */
   readonly signal: StopSignal;
-  /** W3C trace context that came with the request. */
+  /** The W3C trace context of the request. */
   readonly traceparent: string | undefined;
-  /** Tells the client how far its call is. Goes nowhere when it did not ask. Values grow. */
+  /** Sends progress if the client requested it. Values must grow. */
   progress(done: number, total: number, message: string): void;
-  /** A message for the client's log. Goes nowhere when it did not ask. */
+  /** Sends a log message if the client requested them. */
   log(level: LogLevel, text: string): void;
 }
 
-/** What a tool gave. `content` is the JSON text of the array of blocks. */
+/** The result of a tool. `content` is the JSON text of the array of blocks. */
 export interface ToolResult {
   readonly content: JsonText;
   /** JSON text of an object. */
@@ -32,12 +32,12 @@ export interface ToolResult {
   readonly isError: boolean;
 }
 
-/** What a resource holds. `contents` is the JSON text of the array of contents. */
+/** The contents of a resource, as the JSON text of an array. */
 export interface ResourceResult {
   readonly contents: JsonText;
-  /** How long it is good for. */
+  /** How long clients may cache it. */
   readonly ttlMs: number;
-  /** Whether another caller, or the same with another address, might see something else. */
+  /** Whether other users, or other URIs of this resource, may get different contents. */
   readonly isPrivate: boolean;
 }
 
@@ -58,18 +58,18 @@ export interface Completion {
   readonly hasMore: boolean;
 }
 
-/** The kinds of things that are listed; `templates` are listed beside resources and change with them. */
+/** The lists of a service. `templates` are listed with resources and change with them. */
 export type ListKind = "tools" | "resources" | "templates" | "prompts";
 
 /**
- * What a project offers to agents: an immutable state. A reload makes another one. Each list is in the order of names, its
- * entries are the JSON texts of the definitions, the same for every caller and in every era.
+ * What a project offers to agents. Immutable; a reload creates another one. Each list is sorted by name. Its entries are the
+ * JSON texts of the definitions, the same for every client and protocol version.
  */
 export interface McpService {
   readonly serverInfo: { readonly name: string; readonly title: string; readonly version: string };
   readonly instructions: string | undefined;
   readonly lists: Readonly<Record<ListKind, readonly JsonText[]>>;
-  /** Rejects with an McpError for an unknown tool; every other failure of a tool is a result with `isError`. */
+  /** Rejects with an McpError for an unknown tool. Any other failure is a result with `isError`. */
   callTool(name: string, args: ReadonlyMap<string, RawValue>, call: McpCall): Promise<ToolResult>;
   /** Rejects with an McpError. */
   readResource(uri: string, call: McpCall): Promise<ResourceResult>;
@@ -83,27 +83,27 @@ export interface McpService {
   ): Promise<Completion>;
 }
 
-/** What the core asks before it runs a method. `target` is the name of the tool or prompt, or the URI of the resource. */
+/** A request for access to a method. `target` is the name of the tool or prompt, or the URI of the resource. */
 export interface McpAccessRequest {
   readonly method: string;
   readonly target: string | undefined;
   readonly authorization: string | undefined;
   readonly address: string;
-  /** Scheme and host by which the client came, `http://127.0.0.1:8081`, once they are known to be ours. */
+  /** Scheme and host of the request, such as `http://127.0.0.1:8081`. The host is one of Eider's own. */
   readonly origin?: string | undefined;
 }
 
 export type AccessDecision =
   | { readonly kind: "identity"; readonly identity: Identity }
-  /** `challenges` are the values of `WWW-Authenticate`, in order; empty when the failure is not about credentials. */
+  /** `challenges` are the values of `WWW-Authenticate`, in order. Empty if the failure is not about credentials. */
   | { readonly kind: "refused"; readonly failure: Failure; readonly challenges: readonly string[] };
 
 /** Decides who may use a method. Never throws, never rejects. */
 export interface McpAccess {
-  admit(asked: McpAccessRequest): AccessDecision | Promise<AccessDecision>;
+  admit(request: McpAccessRequest): AccessDecision | Promise<AccessDecision>;
 }
 
-/** What went wrong with a request, in terms of the protocol: the core makes a JSON-RPC error of it, in the words of each era. */
+/** A failed request. The core translates it to a JSON-RPC error of the client's protocol version. */
 export type McpProblem =
   | { readonly kind: "unknown-name"; readonly message: string }
   | { readonly kind: "resource-not-found"; readonly uri: string }

@@ -26,7 +26,7 @@ test.each([
   expect(await one(`{"jsonrpc":"2.0" , "id": ${id} ,"method":"ping"}`)).toMatchObject({ kind: "request", id: echoed });
 });
 
-test("the last of two ids counts, as it does for everybody else", async () => {
+test("the last of two IDs counts, as in JSON.parse", async () => {
   expect(await one('{"id":1,"jsonrpc":"2.0","method":"ping","id":12345678901234567}')).toMatchObject({
     id: "12345678901234567",
   });
@@ -49,11 +49,11 @@ test.each([
   expect(message).toMatchObject({ kind: "invalid", problem: `Invalid Request: ${problem}` });
 });
 
-test("an id that can be read is kept for the answer, whatever else is wrong", async () => {
+test("a valid ID is kept for the response, even if the message is invalid", async () => {
   expect(await one('{"jsonrpc":"1.0","id":"x","method":"a"}')).toMatchObject({ kind: "invalid", id: '"x"' });
 });
 
-test("messages without an id want no answer, and answers are told from requests", async () => {
+test("messages without an ID are notifications, and responses are recognized", async () => {
   expect(await one('{"jsonrpc":"2.0","method":"tools/call"}')).toMatchObject({ kind: "notification" });
   expect(await one('{"jsonrpc":"2.0","id":1,"result":{}}')).toEqual({ kind: "response" });
 });
@@ -67,7 +67,7 @@ test.each([
   expect((await parseMessages(text)).kind).toBe(kind);
 });
 
-test("deep nesting is read without recursion", async () => {
+test("deep nesting is parsed without recursion", async () => {
   const depth = 500_000;
   const deep = `${"[".repeat(depth)}${"]".repeat(depth)}`;
   const text = `{"jsonrpc":"2.0","id":1e30,"method":"tools/call","params":{"arguments":{"a":${deep}}}}`;
@@ -93,7 +93,7 @@ test("arguments keep every digit, and null counts as absent", () => {
 const LONG = "x".repeat(100_000);
 const long = (rest: string, args: string): string => `{"jsonrpc":"2.0","id":7,"method":"m","params":{${rest}${args}}}`;
 
-test("a long message has its arguments beside it, the last of repeated ones", async () => {
+test("the arguments of a long message are separate, and the last of repeated ones counts", async () => {
   const args = `"arguments":{"a":1.10,"a":0.10,"b":"${LONG}","c":{"d":[1.0]},"n":null}`;
   const message = await one(
     long('"name":"t","arguments":[1],', `${args},"_meta":{"progressToken":12345678901234567890}`),

@@ -8,16 +8,16 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 
 export type Arguments = ReadonlyMap<string, RawValue>;
 
-/** One message of a client. `text` is its JSON as it came: numbers in it have all their digits. */
+/** One message of a client. `text` is its JSON as received, in which numbers keep all their digits. */
 export type Message =
   | {
       readonly kind: "request";
-      /** As it is echoed. */
+      /** The ID to echo. */
       readonly id: JsonText;
       readonly method: string;
       readonly params: JsonObject | undefined;
       readonly text: string;
-      /** Of a long message, in whose `text` and `params` they are empty. */
+      /** The arguments of a long message. They are empty in its `text` and `params`. */
       readonly longArguments?: Arguments | undefined;
     }
   | {
@@ -26,35 +26,35 @@ export type Message =
       readonly params: JsonObject | undefined;
       readonly text: string;
     }
-  /** An answer to something that we never asked. */
+  /** Ignored, because Eider sends no requests to clients. */
   | { readonly kind: "response" }
   | {
       readonly kind: "invalid";
       readonly id: JsonText | undefined;
       readonly problem: string;
-      /** It wants no answer, whatever is wrong with it. */
+      /** It gets no response, even if it is invalid. */
       readonly isNotification: boolean;
     };
 
-export type Parsed =
+export type ParseResult =
   | { readonly kind: "not-json" }
   | { readonly kind: "one"; readonly message: Message }
   | { readonly kind: "batch"; readonly messages: readonly Message[] }
   | { readonly kind: "bad-batch"; readonly problem: string };
 
-/** Each entry costs an answer: a body full of them must not become a far larger one. */
+/** Each message gets a response, so a large batch would cause a far larger response. */
 const MAX_BATCH = 100;
-/** A message is parsed as a whole up to this length; of a longer one the arguments are not, and the rest must not be longer. */
+/** A message up to this length is parsed whole. A longer one must not exceed it without its arguments. */
 const MAX_WHOLE = 64 * 1024;
-/** Of a long message. */
+/** Limit for a long message. */
 const MAX_ARGUMENTS = 1_000;
 
-/** What a text says. A long one is read in slices. */
-export function parseMessages(text: string): Parsed | Promise<Parsed> {
+/** Parses a message or a batch. Long text is parsed in slices. */
+export function parseMessages(text: string): ParseResult | Promise<ParseResult> {
   return text.length <= MAX_WHOLE ? parseWhole(text) : inSlices(parseLong(text));
 }
 
-function parseWhole(text: string): Parsed {
+function parseWhole(text: string): ParseResult {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -64,7 +64,7 @@ function parseWhole(text: string): Parsed {
   return Array.isArray(value) ? atOnce(parseLong(text)) : { kind: "one", message: readMessage(value, text) };
 }
 
-function* parseLong(text: string): Sliced<Parsed> {
+function* parseLong(text: string): Sliced<ParseResult> {
   const entries: string[] = [];
   let count = 0;
   const kind = yield* scanJson(text, (start, end) => {
@@ -81,7 +81,7 @@ function* parseLong(text: string): Sliced<Parsed> {
   return { kind: "batch", messages };
 }
 
-/** A message from a text that is known to be JSON. */
+/** Reads a message from valid JSON. */
 function* readText(text: string): Sliced<Message> {
   yield;
   if (text.length <= MAX_WHOLE) return readMessage(JSON.parse(text), text);
@@ -89,7 +89,7 @@ function* readText(text: string): Sliced<Message> {
   const given = params && (yield* memberIn(params.text, "arguments"));
   const start = given && params.start + given.start;
   const isRead = given?.text.startsWith("{") === true;
-  // The method rejects what is not an object.
+  // The method rejects arguments that are not an object.
   const rest = given && `${text.slice(0, start)}${isRead ? "{}" : "[]"}${text.slice((start ?? 0) + given.text.length)}`;
   if (given === undefined || rest === undefined || rest.length > MAX_WHOLE) return yield* tooLong(text);
   const message = readMessage(JSON.parse(rest), rest);
@@ -102,7 +102,7 @@ function* readText(text: string): Sliced<Message> {
 }
 
 const NONE: ReadonlySet<string> = new Set();
-/** Longer ones are not echoed. */
+/** Longer IDs are not echoed. */
 const MAX_ID = 1_024;
 
 function* tooLong(text: string): Sliced<Message> {
@@ -115,7 +115,7 @@ function* tooLong(text: string): Sliced<Message> {
   };
 }
 
-/** The last member of this name, as its JSON, and where that starts. */
+/** The JSON of the last member with this name, and its start index. */
 function* memberIn(text: string, name: string): Sliced<{ readonly text: string; readonly start: number } | undefined> {
   let found: { readonly text: string; readonly start: number } | undefined;
   yield* scanJson(text, (start, end, each) => {
@@ -152,26 +152,26 @@ function readMessage(value: unknown, text: string): Message {
   return { kind: "request", id, method, params, text };
 }
 
-/** An id as it came. Undefined when it is none. */
+/** An ID as received. Undefined if it is invalid. */
 function idText(id: unknown, text: string): JsonText | undefined {
   return id === null ? "null" : keyText(id, text, ["id"]);
 }
 
-/** An id or a token inside of a message, by its path: the same text for the same one. */
+/** The text of an ID or token in a message. Equal IDs have equal texts. */
 export function keyText(value: unknown, text: string, path: readonly string[]): JsonText | undefined {
   if (typeof value === "string") return JSON.stringify(value);
   return typeof value === "number" ? numberText(value, text, path) : undefined;
 }
 
-/** A number to the letter: JavaScript would round some, and write `1.0` as `1`. */
+/** A number exactly as sent. JavaScript would round some, and write `1.0` as `1`. */
 function numberText(value: number, text: string, path: readonly string[]): JsonText | undefined {
   const usual = `"${path.at(-1)}":${value}`;
-  // As nearly every client writes it; whatever else is written so has the same value.
+  // The usual spelling, which needs no parsing. Other members with this spelling have the same value.
   if (Number.isSafeInteger(value) && (text.includes(`${usual},`) || text.includes(`${usual}}`))) return String(value);
   return rawMember(text, path)?.text;
 }
 
-/** The members of an object inside of a message, with every digit. The path is known to lead to one. */
+/** The members of an object in a message, with every digit. The path must lead to an object. */
 export function rawMembers(text: string, path: readonly string[]): Arguments {
   const raw = path.length === 0 ? text : rawMember(text, path)?.text;
   return raw === undefined ? new Map() : membersOf(raw);

@@ -10,7 +10,7 @@ import type { McpCall, McpService, ToolResult } from "./mcp-service.ts";
 
 const DONE: ToolResult = { content: '[{"type":"text",\n"text":"done"}]', structuredContent: undefined, isError: false };
 
-/** A service with one tool that a test holds in its hand. */
+/** A service with one tool that the test controls. */
 function held() {
   const calls: McpCall[] = [];
   const finish: ((result: ToolResult) => void)[] = [];
@@ -39,11 +39,11 @@ const cancelled = (requestId: unknown) => ({
   params: { requestId },
 });
 
-test("progress grows; when nothing is told for a while it still does, and all comes before the answer", async () => {
+test("progress always grows, even without news, and precedes the response", async () => {
   const clock = turnedClock();
   const { service, calls, finish } = held();
   await using mcp = await mcpServer({ service, after: clock.after, now: clock.now });
-  const asked = mcp.post(call(1, { progressToken: 12345 }), STREAM);
+  const pending = mcp.post(call(1, { progressToken: 12345 }), STREAM);
   const [given] = await until("the call", () => calls.length > 0 && calls);
   given?.progress(10, 100, "begun");
   given?.progress(10, 100, "again");
@@ -51,7 +51,7 @@ test("progress grows; when nothing is told for a while it still does, and all co
   await clock.advance(10_000);
   given?.progress(50, 100, "half");
   finish[0]?.(DONE);
-  const messages = (await readEvents(await asked).rest()) as readonly {
+  const messages = (await readEvents(await pending).rest()) as readonly {
     params?: { progress: number; total: number };
   }[];
   expect(messages.map(({ params }) => params?.progress)).toEqual([10, 10.01, 10.02, 50, undefined]);
@@ -73,27 +73,27 @@ test.each([
 ])("a stream is sent only to who asks for one and takes it: %s", async (_, meta, headers, isStream) => {
   const { service, calls, finish } = held();
   await using mcp = await mcpServer({ service });
-  const asked = mcp.post(call(1, meta), headers);
+  const pending = mcp.post(call(1, meta), headers);
   const [given] = await until("the call", () => calls.length > 0 && calls);
   given?.progress(1, 2, "x");
   finish[0]?.(DONE);
-  expect((await asked).headers.get("content-type")).toBe(isStream ? "text/event-stream" : "application/json");
+  expect((await pending).headers.get("content-type")).toBe(isStream ? "text/event-stream" : "application/json");
 });
 
-test("the log goes to who asks for it, from the level on that it asks for", async () => {
+test("log messages are sent only on request, from the requested level on", async () => {
   await using mcp = await mcpServer();
   const run = async (meta: object): Promise<number> => {
     const params = { name: "test_tool_with_logging", _meta: { ...MODERN_META, ...meta } };
-    const answer = await mcp.modern("tools/call", params, STREAM);
-    if (answer.headers.get("content-type") === "application/json") return 0;
-    return (await readEvents(answer).rest()).length - 1;
+    const response = await mcp.modern("tools/call", params, STREAM);
+    if (response.headers.get("content-type") === "application/json") return 0;
+    return (await readEvents(response).rest()).length - 1;
   };
   expect(await run({})).toBe(0);
   expect(await run({ "io.modelcontextprotocol/logLevel": "info" })).toBe(3);
   expect(await run({ "io.modelcontextprotocol/logLevel": "warning" })).toBe(0);
 });
 
-test("who leaves ends its call in the new era", async () => {
+test("a modern client cancels its call by disconnecting", async () => {
   const { service, calls } = held();
   await using mcp = await mcpServer({ service });
   const stop = new AbortController();
@@ -104,24 +104,29 @@ test("who leaves ends its call in the new era", async () => {
     "Mcp-Name": "greet",
   };
   const body = JSON.stringify(call(1, MODERN_META));
-  const asked = fetch(mcp.url, { method: "POST", headers, body, signal: stop.signal });
+  const pending = fetch(mcp.url, { method: "POST", headers, body, signal: stop.signal });
   const [given] = await until("the call", () => calls.length > 0 && calls);
   stop.abort();
-  await expect(asked).rejects.toThrow();
+  await expect(pending).rejects.toThrow();
   await until("the end", () => given?.signal.aborted);
   expect(given?.signal.reason).toEqual(new RequestFailure({ kind: "cancelled" }));
   expect(mcp.events).toEqual([]);
 });
 
-test("who leaves does not end its call in the old era; a notification does, and only its own", async () => {
+test("a legacy client cancels its own calls by notification, not by disconnecting", async () => {
   const { service, calls } = held();
-  await using mcp = await mcpServer({ service, gate: namedGate() });
+  await using mcp = await mcpServer({ service, access: namedGate() });
   const stop = new AbortController();
   const headers = { "Content-Type": "application/json", ...as("ann") };
-  const left = fetch(mcp.url, { method: "POST", headers, body: JSON.stringify(call("1")), signal: stop.signal });
+  const disconnected = fetch(mcp.url, {
+    method: "POST",
+    headers,
+    body: JSON.stringify(call("1")),
+    signal: stop.signal,
+  });
   await until("the call", () => calls.length === 1);
   stop.abort();
-  await expect(left).rejects.toThrow();
+  await expect(disconnected).rejects.toThrow();
   await mcp.post(cancelled(1), as("ann"));
   await mcp.post(cancelled("1"), as("bob"));
   expect(calls[0]?.signal.aborted).toBe(false);
@@ -129,49 +134,49 @@ test("who leaves does not end its call in the old era; a notification does, and 
   expect(calls[0]?.signal.aborted).toBe(true);
 });
 
-test("a call that was called off is answered as such, with an id of any size", async () => {
+test("a cancelled call returns an error, with an ID of any size", async () => {
   const { service, calls } = held();
   await using mcp = await mcpServer({ service });
   const big = "12345678901234567";
-  const asked = mcp.post(JSON.stringify(call("ID")).replace('"ID"', big));
+  const pending = mcp.post(JSON.stringify(call("ID")).replace('"ID"', big));
   await until("the call", () => calls.length === 1);
   await mcp.post(JSON.stringify(cancelled("ID")).replace('"ID"', big));
-  const answer = await asked;
-  expect([answer.status, await answer.text()]).toEqual([
+  const response = await pending;
+  expect([response.status, await response.text()]).toEqual([
     200,
     `{"jsonrpc":"2.0","id":${big},"error":{"code":499,"message":"Request cancelled"}}`,
   ]);
 });
 
-test("of two calls with the same id nobody knows which is meant", async () => {
+test("of two calls with the same ID, neither is cancelled", async () => {
   const { service, calls, finish } = held();
   await using mcp = await mcpServer({ service });
-  const asked = [mcp.post(call(1)), mcp.post(call(1))];
+  const pending = [mcp.post(call(1)), mcp.post(call(1))];
   await until("the calls", () => calls.length === 2);
   await mcp.post(cancelled(1));
   expect(calls.map(({ signal }) => signal.aborted)).toEqual([false, false]);
   for (const end of finish) end(DONE);
-  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 200]);
+  expect((await Promise.all(pending)).map(({ status }) => status)).toEqual([200, 200]);
 });
 
-test("when the service stops, calls end with a reason that says so", async () => {
+test("at shutdown, calls end with status 503", async () => {
   const { service, calls } = held();
   await using mcp = await mcpServer({ service });
-  const asked = mcp.post(call(1));
+  const pending = mcp.post(call(1));
   await until("the call", () => calls.length === 1);
   mcp.server.drain();
   expect(calls[0]?.signal.aborted).toBe(false);
   mcp.server.cancelAll();
-  const answer = await asked;
-  expect([answer.status, await answer.json()]).toMatchObject([503, { id: 1, error: { code: 503 } }]);
+  const response = await pending;
+  expect([response.status, await response.json()]).toMatchObject([503, { id: 1, error: { code: 503 } }]);
   expect(calls[0]?.signal.reason).toEqual(new RequestFailure({ kind: "draining" }));
 });
 
-test("a call knows its caller and its trace", async () => {
+test("a call has its identity and its trace context", async () => {
   const { service, calls, finish } = held();
   await using mcp = await mcpServer({ service });
   const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-  const asked = [
+  const pending = [
     mcp.post(call(1, { traceparent }), { "X-Request-Id": "mine" }),
     mcp.post(call(2, { traceparent: "x\n" })),
   ];
@@ -180,18 +185,18 @@ test("a call knows its caller and its trace", async () => {
   expect(mine).toMatchObject({ address: "127.0.0.1", traceparent });
   expect(calls.find((other) => other !== mine)?.traceparent).toBeUndefined();
   for (const end of finish) end(DONE);
-  expect((await Promise.all(asked))[0]?.headers.get("x-request-id")).toBe("mine");
+  expect((await Promise.all(pending))[0]?.headers.get("x-request-id")).toBe("mine");
 });
 
-test("what nobody expected is reported, and tells the client nothing", async () => {
+test("unexpected errors are reported, and not shown to clients", async () => {
   const service: McpService = { ...testRegistry(), callTool: () => Promise.reject(new Error("secret")) };
   await using mcp = await mcpServer({ service });
-  const answer = await mcp.post(call(1));
-  expect(await answer.json()).toEqual({ jsonrpc: "2.0", id: 1, error: { code: -32603, message: "Internal error" } });
+  const response = await mcp.post(call(1));
+  expect(await response.json()).toEqual({ jsonrpc: "2.0", id: 1, error: { code: -32603, message: "Internal error" } });
   expect(mcp.events).toMatchObject([{ kind: "unexpected", error: new Error("secret") }]);
 });
 
-test("a resource that is not there is told in the words of each era", async () => {
+test("a missing resource has the error code of each protocol", async () => {
   await using mcp = await mcpServer();
   const data = { uri: "test://none" };
   const legacy = await mcp.post({ jsonrpc: "2.0", id: 1, method: "resources/read", params: data });

@@ -6,7 +6,7 @@ import type { LogLevel, McpCall } from "./mcp-service.ts";
 import type { OpenCall } from "./open-calls.ts";
 import { notification } from "./reply.ts";
 
-/** A call that was ended from outside; `reason` is what its signal says. */
+/** A call that was cancelled or stopped. `reason` is that of its signal. */
 export class StoppedCall extends Error {
   readonly reason: unknown;
 
@@ -17,7 +17,7 @@ export class StoppedCall extends Error {
   }
 }
 
-/** Runs work as a call, and closes it. Rejects with a StoppedCall when it was ended from outside. */
+/** Runs work as a call, and closes it. Rejects with a StoppedCall if the call was cancelled or stopped. */
 export async function withCall<T>(request: McpRequest, core: McpCore, work: (call: McpCall) => Promise<T>): Promise<T> {
   const open = openCall(request, core);
   try {
@@ -27,7 +27,7 @@ export async function withCall<T>(request: McpRequest, core: McpCore, work: (cal
   }
 }
 
-/** What comes of a call, unless the client does not want it any more. */
+/** The result of a call, unless the client cancelled it. */
 export async function rejectIfStopped<T>({ stop: { signal } }: OpenCall, work: Promise<T>): Promise<T> {
   try {
     const result = await work;
@@ -43,23 +43,23 @@ function isCancel(reason: unknown): boolean {
 }
 
 const HEARTBEAT_MS = 5_000;
-/** Small enough that it never reaches the next step that a call tells of itself. */
+/** Small enough to stay below the next step that a call reports. */
 const HEARTBEAT_STEP = 0.01;
 
 export function openCall(request: McpRequest, core: McpCore): OpenCall {
-  const { era, id, identity, meta, owner, sender, session } = request;
+  const { protocol, id, identity, meta, owner, sender, session } = request;
   const { reply, requestId, address } = sender;
   const stop = openStop();
-  const remove = core.calls.add(stop, sender.cancelScope(era, owner, session), id);
+  const remove = core.calls.add(stop, sender.cancelScope(protocol, owner, session), id);
   let isAttached = true;
-  if (era === "modern") {
-    reply.onLeave(() => {
+  if (protocol === "modern") {
+    reply.onDisconnect(() => {
       if (isAttached) stop.abort(new RequestFailure({ kind: "cancelled" }));
     });
   }
   const token = meta.progressToken;
-  const threshold = era === "modern" ? meta.logLevel : logThreshold(request);
-  const canSend = (token !== undefined || threshold !== undefined) && reply.takes(era);
+  const threshold = protocol === "modern" ? meta.logLevel : logThreshold(request);
+  const canSend = (token !== undefined || threshold !== undefined) && reply.accepts(protocol);
   const send = (message: string): void => {
     if (isAttached && !stop.signal.aborted) reply.send(message);
   };
@@ -75,7 +75,7 @@ export function openCall(request: McpRequest, core: McpCore): OpenCall {
       address,
       signal: stop.signal,
       traceparent: meta.traceparent,
-      progress: (done, total, message) => progress?.tell(done, total, message),
+      progress: (done, total, message) => progress?.report(done, total, message),
       log(level, text) {
         if (canSend && reaches(level, threshold)) send(logMessage(level, text));
       },
@@ -89,7 +89,7 @@ export function openCall(request: McpRequest, core: McpCore): OpenCall {
   };
 }
 
-/** A legacy client hears what its session asks for; without one, what everybody hears by default. */
+/** The log level of a legacy client: that of its session, otherwise the default. */
 function logThreshold({ session }: McpRequest): number {
   return session?.logLevel ?? INFO;
 }
@@ -101,15 +101,15 @@ function logMessage(level: LogLevel, text: string): string {
 }
 
 interface Progress {
-  tell(done: number, total: number, message: string): void;
+  report(done: number, total: number, message: string): void;
   close(): void;
 }
 
-/** Values that only grow. When nothing is told for a while they grow by a little, so that nobody gives up. */
+/** Sends growing values. Without news, they still grow a little from time to time, so that clients do not time out. */
 function openProgress(token: string, send: (message: string) => void, { after }: Pick<McpCore, "after">): Progress {
   let last: { readonly done: number; readonly total: number | undefined; readonly message: string } | undefined;
   let cancelTimer = after(HEARTBEAT_MS, beat);
-  function tell(done: number, total: number | undefined, message: string): void {
+  function report(done: number, total: number | undefined, message: string): void {
     if (last !== undefined && done <= last.done) return;
     last = { done, total, message };
     const optional = `${total === undefined ? "" : `,"total":${total}`},"message":${JSON.stringify(message)}`;
@@ -117,8 +117,8 @@ function openProgress(token: string, send: (message: string) => void, { after }:
   }
   function beat(): void {
     const next = Math.round(((last?.done ?? 0) + HEARTBEAT_STEP) * 100) / 100;
-    tell(next, last?.total, last?.message ?? "running");
+    report(next, last?.total, last?.message ?? "running");
     cancelTimer = after(HEARTBEAT_MS, beat);
   }
-  return { tell, close: () => cancelTimer() };
+  return { report, close: () => cancelTimer() };
 }

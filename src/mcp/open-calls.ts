@@ -2,20 +2,20 @@ import type { Stop } from "../engines/stop.ts";
 import { type Failure, RequestFailure } from "../failure.ts";
 import type { JsonText, McpCall } from "./mcp-service.ts";
 
-/** A call on its way, and the ways to end it. */
+/** A running call, and how to stop it. */
 export interface OpenCall {
   readonly call: McpCall;
   readonly stop: Stop;
-  /** It goes on without its request: nobody hears of its progress, and whoever leaves does not end it. */
+  /** Detaches the call from its request: sends no more progress, and a disconnect no longer cancels it. */
   detach(): void;
   close(): void;
 }
 
-/** The calls that are being answered. */
+/** The calls in flight. */
 export interface OpenCalls {
-  /** Gives back the way to take it out. Without a scope nobody can call it off by its id. */
+  /** Returns a function that removes the call. Without a scope, clients cannot cancel it by its ID. */
   add(stop: Stop, scope: string | undefined, id: JsonText): () => void;
-  /** Ends the call that a client names by its own id. Of two with the same id nobody knows which is meant: none ends. */
+  /** Cancels the call with this ID of the client. If two have the same ID, cancels neither. */
   cancel(scope: string, id: JsonText): void;
   cancelAll(failure: Failure): void;
   count(): number;

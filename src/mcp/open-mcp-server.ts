@@ -4,9 +4,9 @@ import type { Report } from "../events.ts";
 import type { TrustedProxies } from "../http/forwarded.ts";
 import type { RequestHandler } from "../http/listen.ts";
 import type { McpCore } from "./core.ts";
-import { changedLists, meaningOf } from "./events.ts";
+import { changedLists, uriMatcher } from "./events.ts";
 import { type HttpContext, handleHttp } from "./http/handle-http.ts";
-import { bordersOf } from "./http/host-policy.ts";
+import { hostPolicyOf } from "./http/host-policy.ts";
 import { openKeepAlive } from "./http/keep-alive.ts";
 import type { ProtectedResource } from "./http/pages.ts";
 import { isShared, pathOf } from "./http/paths.ts";
@@ -22,47 +22,47 @@ import type { TaskStore } from "./tasks/task.ts";
 
 export interface McpServerOptions {
   readonly service: McpService;
-  readonly gate: McpAccess;
+  readonly access: McpAccess;
   readonly settings: McpSettings;
   readonly report: Report;
   /** Milliseconds. */
   readonly now: () => number;
   readonly after: After;
-  /** What nobody can guess, in visible ASCII: for sessions and tasks. */
+  /** An unguessable ID in visible ASCII, for sessions and tasks. */
   readonly randomId: () => string;
   readonly proxies: Pick<TrustedProxies, "isTrusted">;
-  /** Undefined where tokens are not had from an identity provider. */
+  /** Undefined if tokens do not come from an identity provider. */
   readonly protectedResource?: () => ProtectedResource | undefined;
   readonly taskStore?: TaskStore | undefined;
 }
 
-/** Offers a project to agents. It opens no port: HTTP and stdio are brought to it. Spec 4.6. */
+/** The MCP server of a project. It opens no port itself. See docs/agents.md. */
 export interface McpServer {
   readonly handle: RequestHandler;
-  /** Whether a target (`request.url`) is ours on a listener that has others, too. */
+  /** Whether a target (`request.url`) belongs to MCP on a listener that also serves REST. */
   handles(url: string | undefined): boolean;
-  /** Resolves when the input has ended and everything has been answered. */
+  /** Resolves when the input has ended and all responses have been sent. */
   serveStdio(options: StdioOptions): Promise<void>;
-  /** After a reload. Clients hear of the lists that differ; calls that run keep what they began with. */
-  replace(service: McpService, gate: McpAccess, settings: McpSettings): void;
+  /** Switches to a new version after a reload. Notifies clients of changed lists. Calls in flight keep the old version. */
+  replace(service: McpService, access: McpAccess, settings: McpSettings): void;
   /**
-   * These resources hold something else now. `{name}` in an address stands for whatever a client watches there. What two
-   * of them mean is told once.
+   * Notifies clients that these resources changed. `{name}` in a URI matches any value. A URI that matches several of them
+   * is reported once.
    */
   resourceUpdated(...uris: readonly string[]): void;
-  /** Ends every stream that stays open, as the protocol has it; clients open others. */
+  /** Ends every open stream as the protocol specifies. Clients open new ones. */
   endStreams(): void;
-  /** From now on new calls are refused, and streams end as the protocol has it. */
+  /** Rejects new calls, and ends streams as the protocol specifies. */
   drain(): void;
-  /** Ends every call and task that runs. */
+  /** Cancels every running call and task. */
   cancelAll(): void;
   close(): void;
 }
 
 export function openMcpServer(options: McpServerOptions): McpServer {
   const { report, now, after, randomId } = options;
-  let state = openState(options.service, options.gate, options.settings);
-  let borders = bordersOf(options.settings);
+  let state = openState(options.service, options.access, options.settings);
+  let hostPolicy = hostPolicyOf(options.settings);
   let draining = false;
   const streams = openStreams();
   const store = options.taskStore ?? memoryTaskStore();
@@ -78,7 +78,7 @@ export function openMcpServer(options: McpServerOptions): McpServer {
   };
   const keepAlive = openKeepAlive(after);
   const { proxies, protectedResource = () => undefined } = options;
-  const context: HttpContext = { ...core, proxies, keepAlive, protectedResource, borders: () => borders };
+  const context: HttpContext = { ...core, proxies, keepAlive, protectedResource, hostPolicy: () => hostPolicy };
   const drain = (): void => {
     draining = true;
     streams.endAll();
@@ -88,15 +88,15 @@ export function openMcpServer(options: McpServerOptions): McpServer {
     handle: (request, response) => handleHttp(request, response, context),
     handles: (url) => isShared(pathOf(url)),
     serveStdio: (stdio) => serveStdio(stdio, { ...core, now, randomId }),
-    replace(service, gate, settings) {
+    replace(service, access, settings) {
       const before = state.service;
-      state = openState(service, gate, settings);
-      borders = bordersOf(settings);
+      state = openState(service, access, settings);
+      hostPolicy = hostPolicyOf(settings);
       for (const list of changedLists(before, service)) streams.publish({ kind: "list-changed", list });
     },
     resourceUpdated(...uris) {
-      const meanings = uris.map(meaningOf);
-      streams.publish({ kind: "resource-updated", isMeant: (watched) => meanings.some((means) => means(watched)) });
+      const matchers = uris.map(uriMatcher);
+      streams.publish({ kind: "resource-updated", matches: (watched) => matchers.some((isMatch) => isMatch(watched)) });
     },
     endStreams: streams.endAll,
     drain,

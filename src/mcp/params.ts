@@ -2,7 +2,7 @@ import type { McpRequest } from "./core.ts";
 import { type Arguments, isObject, rawMembers } from "./message.ts";
 import { invalidParams } from "./protocol.ts";
 
-/** A text that a method cannot do without. */
+/** A required string parameter of a method. */
 export function requiredText({ params }: Pick<McpRequest, "params">, name: string): string {
   const value = params[name];
   if (value === undefined || value === null) throw invalidParams(`Missing required parameter: ${name}`);
@@ -12,7 +12,7 @@ export function requiredText({ params }: Pick<McpRequest, "params">, name: strin
 
 const NO_ARGUMENTS: Arguments = new Map();
 
-/** The arguments of a tool or a prompt, with every digit of theirs. */
+/** The arguments of a tool or prompt. Numbers keep every digit. */
 export function argumentsOf({
   params,
   text,
@@ -25,7 +25,7 @@ export function argumentsOf({
   return rawMembers(text, ["params", "arguments"]);
 }
 
-/** The same, where every argument is a text. */
+/** The same, with every argument as a string. */
 export function texts(values: Arguments): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const [name, { text }] of values) found.set(name, text);

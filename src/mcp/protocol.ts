@@ -1,14 +1,14 @@
 import type { JsonText } from "./mcp-service.ts";
 
-/** Which of the two protocols a request speaks: the stateless one of 2026, or the one with `initialize` before it. */
-export type Era = "legacy" | "modern";
+/** The protocol versions fall into two kinds: the stateless one of 2026, and the older ones with `initialize`. */
+export type ProtocolKind = "legacy" | "modern";
 
-/** What `server/discover` names; a client that asks for another is told these. */
+/** Returned by `server/discover`, and in the error for an unsupported version. */
 export const modernVersions: readonly string[] = ["2026-07-28"];
 
 export const NEWEST_LEGACY_VERSION = "2025-11-25";
 
-/** A client that does not say which is served as all of them are. */
+/** All of them are served alike, so the version header is optional. */
 export const legacyVersions: readonly string[] = [NEWEST_LEGACY_VERSION, "2025-06-18", "2025-03-26", "2024-11-05"];
 
 const PREFIX = "io.modelcontextprotocol/";
@@ -24,7 +24,7 @@ export const META = {
 
 export const TASKS_EXTENSION = `${PREFIX}tasks`;
 
-/** The codes of JSON-RPC and of the protocol. Those of our own are HTTP statuses: outside of every reserved range. */
+/** The codes of JSON-RPC and of MCP. Eider's own codes are HTTP statuses, which are outside every reserved range. */
 export const CODE = {
   parseError: -32700,
   invalidRequest: -32600,
@@ -38,14 +38,14 @@ export const CODE = {
   resourceNotFound: -32002,
 } as const;
 
-/** What a client is told of a request that failed. */
+/** A JSON-RPC error. */
 export interface RpcError {
   readonly code: number;
   readonly message: string;
   readonly data?: JsonText | undefined;
 }
 
-/** A request that is answered with an error, and the status by which HTTP tells it. */
+/** A rejected request: its error, and the HTTP status. */
 export interface Refusal {
   readonly kind: "refused";
   readonly status: number;
@@ -53,13 +53,13 @@ export interface Refusal {
   readonly headers?: readonly string[];
 }
 
-/** What becomes of one message. A result is JSON text, or the bytes of it where they were prepared. */
+/** The result of one message. `result` is JSON text, or its bytes if they are cached. */
 export type MessageResult =
   | { readonly kind: "result"; readonly result: JsonText | Uint8Array; readonly headers?: readonly string[] }
   | Refusal
-  /** A notification: nobody waits for an answer. */
+  /** A notification, which gets no response. */
   | { readonly kind: "accepted" }
-  /** The client called it off. */
+  /** The client cancelled the request. */
   | { readonly kind: "cancelled" };
 
 export const ACCEPTED: MessageResult = { kind: "accepted" };
@@ -68,7 +68,7 @@ export function refuse(status: number, code: number, message: string): Refusal {
   return { kind: "refused", status, error: { code, message } };
 }
 
-/** A method that cannot be answered throws one; HTTP still says 200, because the protocol worked. */
+/** Thrown by a method to return an error. The HTTP status is 200 by default, because the protocol worked. */
 export class RpcFailure extends Error {
   readonly error: RpcError;
   readonly status: number;
@@ -85,20 +85,20 @@ export function invalidParams(message: string): RpcFailure {
   return new RpcFailure({ code: CODE.invalidParams, message });
 }
 
-/** The client must say that it understands tasks before it hears of them. */
+/** A client must declare support for tasks before it can use them. */
 export function tasksNotDeclared(): RpcFailure {
   const data = `{"requiredCapabilities":{"extensions":{"${TASKS_EXTENSION}":{}}}}`;
   return new RpcFailure({ code: CODE.missingCapability, message: "Missing required client capability", data }, 400);
 }
 
-/** `id` is undefined where none could be read: the schema of the protocol has no null there. */
+/** `id` is undefined if it could not be read, because the protocol's schema does not allow null. */
 export function errorText(id: JsonText | undefined, { code, message, data }: RpcError): JsonText {
   const head = id === undefined ? '{"jsonrpc":"2.0"' : `{"jsonrpc":"2.0","id":${id}`;
   const tail = data === undefined ? "}}" : `,"data":${data}}}`;
   return `${head},"error":{"code":${code},"message":${JSON.stringify(message)}${tail}`;
 }
 
-/** Line ends can only be space between tokens: a stream of lines or of events cannot carry them. */
+/** Removes line breaks, which would split a line or an event. In JSON, they occur only between tokens. */
 export function oneLine(text: JsonText): JsonText {
   return /[\r\n]/.test(text) ? text.replaceAll(/[\r\n]+/g, " ") : text;
 }

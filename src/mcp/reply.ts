@@ -1,18 +1,18 @@
 import type { JsonText } from "./mcp-service.ts";
-import type { Era } from "./protocol.ts";
+import type { ProtocolKind } from "./protocol.ts";
 
-/** The way back to the client of one request, for what is sent before its answer. */
+/** Sends messages to the client of one request, before its response. */
 export interface Reply {
-  /** Whether the client takes messages before the answer. */
-  takes(era: Era): boolean;
+  /** Whether the client accepts messages before the response. */
+  accepts(protocol: ProtocolKind): boolean;
   send(message: JsonText): void;
-  /** When the client leaves before it has its answer. */
-  onLeave(work: () => void): void;
+  /** Calls `work` if the client disconnects before the response is complete. */
+  onDisconnect(work: () => void): void;
 }
 
-/** For messages of a batch: their answers come together, and nothing before. */
+/** For the messages of a batch, whose responses are sent together, with nothing before. */
 export function mutedReply(reply: Reply): Reply {
-  return { takes: () => false, send: () => {}, onLeave: (work) => reply.onLeave(work) };
+  return { accepts: () => false, send: () => {}, onDisconnect: (work) => reply.onDisconnect(work) };
 }
 
 /** `params` are the members of an object, as JSON text without its braces. */

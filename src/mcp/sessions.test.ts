@@ -3,7 +3,7 @@ import { turnedClock } from "../../test/turned-clock.ts";
 import { MAX_WATCHED, MAX_WATCHED_LENGTH, openSessions } from "./sessions.ts";
 
 const ann = { owner: "ann", client: "ann" };
-const nobody = { owner: "", client: "10.0.0.1" };
+const anonymous = { owner: "", client: "10.0.0.1" };
 const a = { owner: "a", client: "a" };
 
 function opened(limits?: { readonly total: number; readonly perClient: number }) {
@@ -15,7 +15,7 @@ function opened(limits?: { readonly total: number; readonly perClient: number })
 
 const MINUTE = 60_000;
 
-test("a session lasts as long as it is used, and half an hour more", async () => {
+test("a session expires half an hour after its last use", async () => {
   const { clock, sessions } = opened();
   const { id } = sessions.open(ann);
   await clock.advance(29 * MINUTE);
@@ -27,7 +27,7 @@ test("a session lasts as long as it is used, and half an hour more", async () =>
   expect(sessions.count()).toBe(0);
 });
 
-test("a session whose stream is open is used", async () => {
+test("a session with an open stream does not expire", async () => {
   const { clock, sessions } = opened();
   const { id, channels } = sessions.open(ann);
   channels.push({ send: () => {}, end: () => {} });
@@ -35,9 +35,9 @@ test("a session whose stream is open is used", async () => {
   expect(sessions.find(id, "ann")?.id).toBe(id);
 });
 
-test("a session belongs to one identity; begun by nobody, to the first who shows who it is", () => {
+test("a session belongs to one identity; an anonymous one, to the first identity that uses it", () => {
   const { sessions } = opened();
-  const { id } = sessions.open(nobody);
+  const { id } = sessions.open(anonymous);
   expect(sessions.find(id, "")?.id).toBe(id);
   expect(sessions.find(id, "ann")?.id).toBe(id);
   expect(sessions.find(id, "bob")).toBeUndefined();
@@ -45,7 +45,7 @@ test("a session belongs to one identity; begun by nobody, to the first who shows
   expect(sessions.find("other", "ann")).toBeUndefined();
 });
 
-test("there are so many and no more: the one that was used longest ago goes, one with a stream last", () => {
+test("the number is limited: evicts the least recently used, those with a stream last", () => {
   const { sessions } = opened({ total: 3, perClient: 3 });
   const [first, second, third] = [sessions.open(a), sessions.open(a), sessions.open(a)];
   let ended = 0;
@@ -62,7 +62,7 @@ test("there are so many and no more: the one that was used longest ago goes, one
   expect(ended).toBe(1);
 });
 
-test("idle ones make room for a new one", async () => {
+test("idle sessions are closed to make room", async () => {
   const { clock, sessions } = opened();
   sessions.open(a);
   sessions.open(a);
@@ -71,16 +71,16 @@ test("idle ones make room for a new one", async () => {
   expect(sessions.count()).toBe(1);
 });
 
-test("a client that opens too many loses its own, and other clients keep theirs", () => {
+test("a client that opens too many loses its own; other clients keep theirs", () => {
   const { sessions } = opened({ total: 4, perClient: 2 });
-  const others = [sessions.open(ann), sessions.open(nobody)];
+  const others = [sessions.open(ann), sessions.open(anonymous)];
   const mine = Array.from({ length: 10 }, () => sessions.open(a));
   expect(others.map(({ id, owner }) => sessions.find(id, owner)?.id)).toEqual(others.map(({ id }) => id));
   expect(mine.filter(({ id }) => sessions.find(id, "a") !== undefined)).toEqual(mine.slice(-2));
   expect(sessions.count()).toBe(4);
 });
 
-test("what sessions watch takes 4 MiB for one client, and is given back when they end", async () => {
+test("subscriptions can take 4 MiB per client, and are freed with their sessions", async () => {
   const { clock, sessions } = opened();
   const uri = (index: number): string => `${index}`.padEnd(MAX_WATCHED_LENGTH, "x");
   const fill = (): number => {

@@ -4,45 +4,44 @@ import type { McpEvent } from "./events.ts";
 import type { JsonText } from "./mcp-service.ts";
 import { notification } from "./reply.ts";
 
-/** A stream that a client keeps open for whatever may come. */
+/** An open stream to a client. */
 export interface Channel {
   send(message: JsonText): void;
   end(): void;
 }
 
-/** What a legacy client has told us since its `initialize`. */
+/** The state of a legacy client since its `initialize`. */
 export interface Session {
   readonly id: string;
   /** The key of the identity that it belongs to. */
   owner: string;
-  /** Who opened it, as `clientKey` names it. */
+  /** The `clientKey` of the client that opened it. */
   readonly client: string;
-  /** Messages for its log below this level are not sent. */
+  /** The minimum level of log messages. */
   logLevel: number;
-  /** The resources that it watches. */
+  /** The resources that it subscribes to. */
   readonly subscriptions: Set<string>;
-  /** Ways to send it something unasked, the newest last: each message goes one of them. */
+  /** The open streams, newest last. Each notification is sent on one of them. */
   readonly channels: Channel[];
   usedAt: number;
 }
 
-/** Whom a session belongs to. */
 export type SessionOwner = Pick<Session, "owner" | "client">;
 
 export interface Sessions {
   open(owner: SessionOwner): Session;
-  /** The session of this owner; undefined when there is none, or it is somebody else's: nobody is told which. */
+  /** The session of this owner. Undefined if there is none, or it belongs to another owner; clients cannot see which. */
   find(id: string, owner: string): Session | undefined;
-  /** False when sessions watch too much already, this one or those of its client. */
+  /** False if this session, or all sessions of its client together, have too many subscriptions. */
   watch(session: Session, uri: string): boolean;
   unwatch(session: Session, uri: string): void;
   close(id: string): void;
   count(): number;
 }
 
-/** `info`: what a client hears that never said. */
+/** The default log level: `info`. */
 export const FIRST_LOG_LEVEL = 1;
-/** Each is kept for as long as its session, and compared with every update. */
+/** Each URI is stored with its session, and compared with every update. */
 export const MAX_WATCHED = 100;
 export const MAX_WATCHED_LENGTH = 1_024;
 const IDLE_MS = 30 * 60_000;
@@ -50,7 +49,7 @@ const MAX_SESSIONS = { total: 10_000, perClient: 1_250 };
 const MIB = 1024 * 1024;
 const MAX_WATCHED_BYTES = { total: 32 * MIB, perClient: 4 * MIB };
 
-/** A session of its own, for a connection that needs no id. */
+/** Creates a session without registering it, for a connection that needs no ID. */
 export function newSession(id: string, { owner, client }: SessionOwner, now: number): Session {
   return { id, owner, client, logLevel: FIRST_LOG_LEVEL, subscriptions: new Set(), channels: [], usedAt: now };
 }
@@ -64,7 +63,7 @@ export function openSessions({
   readonly randomId: () => string;
   readonly limits?: QuotaLimits;
 }): Sessions {
-  /** The one that was used last stands last. */
+  /** The most recently used is last. */
   const sessions = new Map<string, Session>();
   const counts = openClientQuota(limits);
   const watched = openClientQuota(MAX_WATCHED_BYTES);
@@ -83,18 +82,18 @@ export function openSessions({
     }
   }
 
-  /** The session that was used longest ago, one with a stream last. */
-  function oldest(isMeant: (session: Session) => boolean): Session | undefined {
+  /** The least recently used session, preferably one without a stream. */
+  function oldest(matches: (session: Session) => boolean): Session | undefined {
     let found: Session | undefined;
     for (const session of sessions.values()) {
-      if (!isMeant(session)) continue;
+      if (!matches(session)) continue;
       if (session.channels.length === 0) return session;
       found ??= session;
     }
     return found;
   }
 
-  /** A client that has too many loses one of its own; other clients keep theirs. */
+  /** Evicts a session of a client that has too many; other clients keep theirs. */
   function makeRoom(client: string): void {
     closeIdle();
     while (!counts.take(client, 1)) {
@@ -123,7 +122,7 @@ export function openSessions({
         close(session);
         return undefined;
       }
-      // Begun without credentials, because a server may ask for them later: the first who shows some has it.
+      // A client may initialize without credentials. The first identity that uses the session then owns it.
       if (session.owner === "") session.owner = owner;
       if (session.owner !== owner) return undefined;
       session.usedAt = now();
@@ -147,14 +146,14 @@ export function openSessions({
   };
 }
 
-/** What a legacy client is told of an event, if anything. */
+/** The notifications of an event for a legacy client. */
 export function legacyNotice(event: McpEvent, { subscriptions }: Session): readonly JsonText[] {
   switch (event.kind) {
     case "list-changed":
       return [notification(`notifications/${event.list}/list_changed`, "")];
     case "resource-updated":
       return [...subscriptions]
-        .filter(event.isMeant)
+        .filter(event.matches)
         .map((uri) => notification("notifications/resources/updated", `"uri":${JSON.stringify(uri)}`));
     case "task-changed":
       return [];

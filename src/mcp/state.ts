@@ -1,39 +1,41 @@
 import type { McpSettings } from "../config/mcp-config.ts";
 import { type Lists, openLists } from "./lists.ts";
 import type { JsonText, McpAccess, McpService } from "./mcp-service.ts";
-import { type Era, META, TASKS_EXTENSION } from "./protocol.ts";
+import { META, type ProtocolKind, TASKS_EXTENSION } from "./protocol.ts";
 
-/** Everything that a reload changes, as one. A call keeps the one that it began with. */
+/** Everything that a reload replaces. Calls in flight keep the state with which they started. */
 export interface McpState {
   readonly service: McpService;
-  readonly gate: McpAccess;
+  readonly access: McpAccess;
   readonly settings: McpSettings;
   readonly lists: Lists;
   readonly stamp: Stamp;
 }
 
-/** For how long, and for whom, a result is good. */
-export interface Caching {
+/** How long clients may cache a result, and whether they may share it. */
+export interface ResultCaching {
   readonly ttlMs: number;
   readonly isPrivate: boolean;
 }
 
-/** Makes results: `members` are those of an object, as JSON text without its braces. */
+/** Builds results. `members` are those of an object, as JSON text without its braces. */
 export interface Stamp {
-  result(era: Era, members: string, caching?: Caching): JsonText;
-  /** `_meta` has more than who we are. */
+  result(protocol: ProtocolKind, members: string, caching?: ResultCaching): JsonText;
+  /** With additional members of `_meta`. */
   resultWith(meta: string, members: string): JsonText;
   /** A task in place of a result. */
   task(members: string): JsonText;
 }
 
-/** Lists are the same for everybody; a client that listens hears of changes anyway. */
-export const LIST_CACHING: Caching = { ttlMs: 60_000, isPrivate: false };
+/** Lists are the same for every client. Clients that subscribe are notified of changes anyway. */
+export const LIST_CACHING: ResultCaching = { ttlMs: 60_000, isPrivate: false };
 
-export function openState(service: McpService, gate: McpAccess, settings: McpSettings): McpState {
+export function openState(service: McpService, access: McpAccess, settings: McpSettings): McpState {
   const stamp = openStamp(service);
-  const lists = openLists(service, settings.pageSize, (era, members) => stamp.result(era, members, LIST_CACHING));
-  return { service, gate, settings, lists, stamp };
+  const lists = openLists(service, settings.pageSize, (protocol, members) =>
+    stamp.result(protocol, members, LIST_CACHING),
+  );
+  return { service, access, settings, lists, stamp };
 }
 
 function openStamp({ serverInfo }: McpService): Stamp {
@@ -42,8 +44,8 @@ function openStamp({ serverInfo }: McpService): Stamp {
   const modern = (type: string, members: string, tail: string): JsonText =>
     members === "" ? `{"resultType":"${type}"${tail}` : `{"resultType":"${type}",${members}${tail}`;
   return {
-    result(era, members, caching) {
-      if (era === "legacy") return `{${members}}`;
+    result(protocol, members, caching) {
+      if (protocol === "legacy") return `{${members}}`;
       if (caching === undefined) return modern("complete", members, end);
       const { ttlMs, isPrivate } = caching;
       const scope = isPrivate ? "private" : "public";
@@ -54,9 +56,9 @@ function openStamp({ serverInfo }: McpService): Stamp {
   };
 }
 
-/** What we can do, as a client asks for it first. Each kind may come into being with a reload. */
-export function capabilitiesOf(era: Era, { tasks }: McpSettings): JsonText {
-  const extensions = tasks === undefined || era === "legacy" ? {} : { extensions: { [TASKS_EXTENSION]: {} } };
+/** The server's capabilities. Each list is declared even if it is empty, because a reload may add entries. */
+export function capabilitiesOf(protocol: ProtocolKind, { tasks }: McpSettings): JsonText {
+  const extensions = tasks === undefined || protocol === "legacy" ? {} : { extensions: { [TASKS_EXTENSION]: {} } };
   return JSON.stringify({
     tools: { listChanged: true },
     resources: { subscribe: true, listChanged: true },

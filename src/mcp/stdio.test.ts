@@ -9,7 +9,7 @@ import type { McpServer } from "./open-mcp-server.ts";
 
 const identity = identityOf({ type: "basic", username: "ann" });
 
-/** A client at the other end of two pipes. */
+/** A client over two pipes. */
 function pipe(server: McpServer, who: Identity = identity) {
   const input = new PassThrough();
   const lines: string[] = [];
@@ -35,8 +35,8 @@ const call = (id: unknown, name: string, args: object = {}, meta: object = {}) =
   params: { name, arguments: args, _meta: meta },
 });
 
-test("each message is of its own era, nothing but lines of JSON comes out, and the end waits for answers", async () => {
-  await using mcp = await mcpServer({ gate: namedGate() });
+test("each message has its own protocol, the output is lines of JSON, and the end waits for responses", async () => {
+  await using mcp = await mcpServer({ access: namedGate() });
   const client = pipe(mcp.server);
   client.send({ jsonrpc: "2.0", id: 1, method: "server/discover", params: { _meta: MODERN_META } });
   client.send({ jsonrpc: "2.0", id: 2, method: "initialize", params: { protocolVersion: "2025-11-25" } });
@@ -63,12 +63,12 @@ test("each message is of its own era, nothing but lines of JSON comes out, and t
   });
 });
 
-test("the identity is the one that was given, whatever a gate would say", async () => {
-  const gate = namedGate();
+test("a given identity skips the access check", async () => {
+  const access = namedGate();
   const service = testRegistry();
   const seen: unknown[] = [];
   await using mcp = await mcpServer({
-    gate,
+    access,
     service: {
       ...service,
       callTool(name, args, given) {
@@ -80,13 +80,13 @@ test("the identity is the one that was given, whatever a gate would say", async 
   const client = pipe(mcp.server);
   client.send(call(1, "greet", { name: "Ö" }));
   expect(await client.end()).toMatchObject([{ id: 1, result: { content: [{ text: "Hello, Ö!" }] } }]);
-  expect([seen, gate.asked]).toEqual([[identity], []]);
+  expect([seen, access.asked]).toEqual([[identity], []]);
 });
 
 test.each([
   ["legacy", {}],
   ["modern", MODERN_META],
-])("what is called off is not answered (%s)", async (_, meta) => {
+])("a cancelled request gets no response (%s)", async (_, meta) => {
   await using mcp = await mcpServer();
   const client = pipe(mcp.server);
   client.send(call(12, "slow_compute", { seconds: 600 }, meta));
@@ -94,7 +94,7 @@ test.each([
   expect(await client.end()).toEqual([]);
 });
 
-test("one who listens hears of changes, in both eras, until it calls that off or the input ends", async () => {
+test("subscriptions work in both protocols, until they are cancelled or the input ends", async () => {
   await using mcp = await mcpServer();
   const client = pipe(mcp.server);
   const listen = (id: number) => ({
@@ -120,7 +120,7 @@ test("one who listens hears of changes, in both eras, until it calls that off or
   ]);
 });
 
-test("a line may come in pieces, and one that is too long is refused without being kept", async () => {
+test("a line may arrive in pieces, and one that is too long is rejected without buffering it", async () => {
   await using mcp = await mcpServer();
   const client = pipe(mcp.server);
   client.send('{"jsonrpc":"2.0",');
@@ -137,9 +137,9 @@ test("a line may come in pieces, and one that is too long is refused without bei
   );
 });
 
-test("one who says nothing of itself has what the gate lets everybody have", async () => {
-  const gate = namedGate(["tools/list"]);
-  await using mcp = await mcpServer({ gate });
+test("without an identity, the client has anonymous access", async () => {
+  const access = namedGate(["tools/list"]);
+  await using mcp = await mcpServer({ access });
   const client = pipe(mcp.server, anonymous);
   client.send({ jsonrpc: "2.0", id: 1, method: "tools/list" });
   client.send(call(2, "greet", { name: "Ann" }));
@@ -149,10 +149,10 @@ test("one who says nothing of itself has what the gate lets everybody have", asy
   const error = { code: 401, message: "Unauthorized" };
   expect(messages).toContainEqual({ jsonrpc: "2.0", id: 2, error });
   expect(JSON.stringify(messages)).not.toContain("Hello");
-  expect(gate.asked.map(({ authorization }) => authorization)).toEqual([undefined, undefined, undefined]);
+  expect(access.asked.map(({ authorization }) => authorization)).toEqual([undefined, undefined, undefined]);
 });
 
-test("a script that never said initialize gets answers and nothing else", async () => {
+test("a script that never sends initialize gets only responses", async () => {
   await using mcp = await mcpServer();
   const script = pipe(mcp.server);
   script.send(call(1, "test_tool_with_logging"));

@@ -1,31 +1,31 @@
 import { type Identity, identityKey } from "../auth/identity.ts";
 import type { McpCore, Sender } from "./core.ts";
-import { answerText, handleBatch } from "./handle-batch.ts";
+import { handleBatch, responseText } from "./handle-batch.ts";
 import { handleMessage } from "./handle-message.ts";
 import type { JsonText } from "./mcp-service.ts";
 import { parseMessages } from "./message.ts";
 import { CODE, errorText, oneLine } from "./protocol.ts";
 import { FIRST_LOG_LEVEL, legacyNotice, newSession } from "./sessions.ts";
 
-/** Where one client is at the other end of two pipes. */
+/** The pipes to the client, and its identity. */
 export interface StdioOptions {
   readonly input: AsyncIterable<Uint8Array | string>;
-  /** Each is a line, with its end. Nothing else may stand in the output. */
+  /** Writes one line, including its line break. The output must contain nothing else. */
   readonly write: (line: string) => void;
   /**
-   * Nobody shows credentials here: who started us is who it says. One who says nothing may have what the gate lets
-   * everybody have.
+   * The stdio transport has no authentication: the identity is set when Eider is started. Without one, the client has
+   * anonymous access.
    */
   readonly identity: Identity;
 }
 
 const MAX_LINE_LENGTH = 4 << 20;
-/** Of all calls, because there is one client. */
+/** One scope for all calls, because there is one client. */
 const SCOPE = "stdio";
-/** Until it has said `initialize` it may be a script that expects nothing but answers. */
+/** Before `initialize`, the client may be a script that expects only responses. */
 const SILENT = Number.POSITIVE_INFINITY;
 
-/** Serves one client until its input ends and everything that it asked has been answered. */
+/** Serves one client until its input ends and all responses have been sent. */
 export async function serveStdio(
   { input, write, identity }: StdioOptions,
   core: McpCore & { readonly now: () => number; readonly randomId: () => string },
@@ -37,20 +37,20 @@ export async function serveStdio(
   const admit: Sender["admit"] = (method, target) =>
     identity.size > 0
       ? { kind: "identity", identity }
-      : core.state().gate.admit({ method, target, authorization: undefined, address: "" });
-  let leave: (() => void) | undefined;
+      : core.state().access.admit({ method, target, authorization: undefined, address: "" });
+  let closeStream: (() => void) | undefined;
   const sender = (): Sender => ({
     requestId: core.randomId(),
     address: "",
     headers: undefined,
-    reply: { takes: () => true, send, onLeave: () => {} },
+    reply: { accepts: () => true, send, onDisconnect: () => {} },
     admit,
     session: () => session,
     openSession() {
       if (session.logLevel === SILENT) session.logLevel = FIRST_LOG_LEVEL;
-      // A client that never says so does not know what to do with what it did not ask for.
-      leave ??= core.streams.open(
-        { hear: (event) => legacyNotice(event, session).forEach(send), end: () => {} },
+      // A client that never initializes may not understand notifications.
+      closeStream ??= core.streams.open(
+        { onEvent: (event) => legacyNotice(event, session).forEach(send), end: () => {} },
         { client: session.client, bytes: 0 },
       );
       return undefined;
@@ -58,7 +58,7 @@ export async function serveStdio(
     cancelScope: () => SCOPE,
   });
 
-  async function answerLine(line: string): Promise<void> {
+  async function handleLine(line: string): Promise<void> {
     const parsed = await parseMessages(line);
     switch (parsed.kind) {
       case "not-json":
@@ -66,7 +66,7 @@ export async function serveStdio(
       case "bad-batch":
         return send(errorText(undefined, { code: CODE.invalidRequest, message: parsed.problem }));
       case "one": {
-        const text = answerText(parsed.message, await handleMessage(parsed.message, sender(), core));
+        const text = responseText(parsed.message, await handleMessage(parsed.message, sender(), core));
         if (text !== undefined) send(text);
         return;
       }
@@ -84,17 +84,17 @@ export async function serveStdio(
       continue;
     }
     if (line.trim() === "") continue;
-    const work = answerLine(line).catch((error: unknown) => core.report({ kind: "unexpected", requestId: "", error }));
+    const work = handleLine(line).catch((error: unknown) => core.report({ kind: "unexpected", requestId: "", error }));
     pending.add(work);
     void work.then(() => pending.delete(work));
   }
-  leave?.();
-  // Streams would stay open for ever.
+  closeStream?.();
+  // Open streams would never end by themselves.
   core.streams.endAll();
   await Promise.all(pending);
 }
 
-/** Undefined stands for a line that is too long. */
+/** Yields undefined for a line that is too long. */
 async function* linesOf(input: AsyncIterable<Uint8Array | string>): AsyncGenerator<string | undefined> {
   const decoder = new TextDecoder();
   let rest = "";

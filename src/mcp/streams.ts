@@ -1,66 +1,66 @@
 import { openClientQuota } from "../bounded/client-quota.ts";
 import type { McpEvent } from "./events.ts";
 
-/** Somebody who listens. */
+/** A subscriber to events. */
 export interface Listener {
-  hear(event: McpEvent): void;
-  /** The service stops: the stream ends as the protocol has it. */
+  onEvent(event: McpEvent): void;
+  /** Ends the stream as the protocol specifies, when the service shuts down. */
   end(): void;
 }
 
-/** Who wants to listen. */
-export interface Listening {
-  /** As `clientKey` names it. */
+/** Whose quota a stream uses, and how much. */
+export interface StreamCost {
+  /** The `clientKey` of the client. */
   readonly client: string;
-  /** What its request holds for as long as the stream is open. */
+  /** Memory of its request, held while the stream is open. */
   readonly bytes: number;
 }
 
-/** The streams that stay open: who listens to what. */
+/** The open streams. */
 export interface Streams {
-  /** Gives back the way to leave; undefined when too many listen, or this client has too many streams. */
-  open(listener: Listener, listening: Listening): (() => void) | undefined;
+  /** Returns a function that closes the stream. Undefined if there are too many, or this client has too many. */
+  open(listener: Listener, cost: StreamCost): (() => void) | undefined;
   publish(event: McpEvent): void;
   endAll(): void;
   count(): number;
 }
 
-/** Each is a connection and a place in every list of listeners. */
+/** Each stream is a connection, and every event is sent to it. */
 const MAX_STREAMS = { total: 1_024, perClient: 128 };
 const MIB = 1024 * 1024;
 const MAX_BYTES = { total: 32 * MIB, perClient: 4 * MIB };
 
 export function openStreams(limits = MAX_STREAMS): Streams {
-  const listeners = new Map<Listener, Listening>();
+  const listeners = new Map<Listener, StreamCost>();
   const counts = openClientQuota(limits);
   const bytes = openClientQuota(MAX_BYTES);
 
-  function leave(listener: Listener): void {
-    const listening = listeners.get(listener);
-    if (listening === undefined) return;
+  function remove(listener: Listener): void {
+    const cost = listeners.get(listener);
+    if (cost === undefined) return;
     listeners.delete(listener);
-    counts.give(listening.client, 1);
-    bytes.give(listening.client, listening.bytes);
+    counts.give(cost.client, 1);
+    bytes.give(cost.client, cost.bytes);
   }
 
   return {
-    open(listener, listening) {
-      const { client } = listening;
+    open(listener, cost) {
+      const { client } = cost;
       if (!counts.take(client, 1)) return undefined;
-      if (!bytes.take(client, listening.bytes)) {
+      if (!bytes.take(client, cost.bytes)) {
         counts.give(client, 1);
         return undefined;
       }
-      listeners.set(listener, listening);
-      return () => leave(listener);
+      listeners.set(listener, cost);
+      return () => remove(listener);
     },
     publish(event) {
-      for (const listener of [...listeners.keys()]) listener.hear(event);
+      for (const listener of [...listeners.keys()]) listener.onEvent(event);
     },
     endAll() {
       for (const listener of [...listeners.keys()]) {
         listener.end();
-        leave(listener);
+        remove(listener);
       }
     },
     count: () => listeners.size,

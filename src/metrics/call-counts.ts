@@ -61,7 +61,7 @@ export function openCallCounts(): CallCounts {
     addTiming(known.durations, durationMs / 1000);
     if (rows !== undefined) known.rows += rows;
     if (bytes !== undefined) known.bytes += bytes;
-    if (call.remembered === true) known.remembered++;
+    if (call.fromResponseCache === true) known.remembered++;
     if (cache !== undefined) known.cacheReads.set(cache, (known.cacheReads.get(cache) ?? 0) + 1);
     if (marks === undefined) return;
     const { startedAt } = call;

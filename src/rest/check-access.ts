@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { Authenticated, Authenticator } from "../auth/authenticator.ts";
 import { anonymous, type Identity } from "../auth/identity.ts";
 import type { AuthPolicy } from "../auth/policy.ts";
-import { admit, type Limited } from "../calls/admit.ts";
+import { admit, type RateLimitTarget } from "../calls/admit.ts";
 import { authorizationOf } from "../http/authorization.ts";
 import { clientOf, type TrustedProxies } from "../http/forwarded.ts";
 import { rateLimitHeaders } from "../rate-limit/headers.ts";
@@ -13,7 +13,7 @@ import type { HttpExchange } from "./exchange.ts";
 
 const ANONYMOUS: Authenticated = { kind: "identity", identity: anonymous };
 
-/** Who makes a request. Only its headers have been read. */
+/** Authenticates a request by its headers, before its body is read. */
 export function authenticate(
   policy: AuthPolicy | undefined,
   { request }: HttpExchange,
@@ -23,7 +23,7 @@ export function authenticate(
   return authenticateAgain(service.authenticators.of(policy), request, access.proxies);
 }
 
-/** What a connection was last authenticated with. */
+/** The last successful authentication on a connection. */
 interface LastAuthentication {
   readonly authenticator: Authenticator;
   readonly authorization: string;
@@ -32,7 +32,7 @@ interface LastAuthentication {
 }
 
 const lastOf = new WeakMap<Socket, LastAuthentication>();
-/** The same credentials over the same connection need no second look for this long. */
+/** For this long, the same credentials on the same connection are not verified again. */
 const VALID_MS = 250;
 
 function authenticateAgain(
@@ -56,9 +56,9 @@ function authenticateAgain(
   return found;
 }
 
-/** Access to a route of the service itself. Rejects with a RequestFailure. */
+/** Checks access to a route of the service itself. Rejects with a RequestFailure. */
 export async function checkAccess(
-  limited: Limited & { readonly auth: AuthPolicy | undefined },
+  limited: RateLimitTarget & { readonly auth: AuthPolicy | undefined },
   exchange: HttpExchange,
   context: RestContext,
 ): Promise<Identity> {

@@ -15,7 +15,7 @@ import type { LivePages } from "./live-pages.ts";
 import type { ResponseCache } from "./response/response-cache.ts";
 import type { RequestWatcher } from "./watch-request.ts";
 
-/** A project that is open, as far as REST needs it. */
+/** The parts of an open project that REST needs. */
 export interface RestService extends Callee {
   readonly project: Project;
   readonly endpoints: readonly Endpoint[];
@@ -24,16 +24,16 @@ export interface RestService extends Callee {
   readonly sources: ConnectionStatus;
 }
 
-/** What a request sees of the app around it. */
+/** What the handlers of a request need. */
 export interface RestContext extends CallContext {
   readonly service: RestService;
   readonly isDraining: () => boolean;
-  /** Ways to end the calls in flight. */
+  /** Functions that cancel the calls in flight. */
   readonly stops: Set<(failure: Failure) => void>;
   readonly responseCache: ResponseCache;
   readonly access: AccessConfig;
   readonly tokenExchange: TokenExchange | undefined;
-  /** An observer needs what was sent, even where the response is cached. */
+  /** An observer needs the parameters, even if the response is cached. */
   readonly needsParameters: boolean;
   readonly watcher: RequestWatcher | undefined;
   readonly sendsServerTiming: boolean;
@@ -45,9 +45,9 @@ export interface RestContext extends CallContext {
   readonly admin: AdminParts | undefined;
 }
 
-/** What the service reports about itself. */
+/** Metrics and heartbeats, for the health and metrics routes. */
 export interface AdminParts {
-  /** Undefined when they are off, or not served on the REST port. */
+  /** Undefined when metrics are disabled, or not served on the REST port. */
   readonly metrics: MetricsPage | undefined;
   readonly heartbeats: Pick<Heartbeats, "statuses"> | undefined;
 }

@@ -28,12 +28,12 @@ export function openDocs(source: Omit<DocumentSource, "now" | "events">, { now, 
     async document(kind, server) {
       const rendered = await project.current();
       const text = kind === "json" ? rendered.json(server) : rendered.yaml(server);
-      // The same text as long as nothing changes: its bytes, its tag and its packed forms are made once.
+      // The text rarely changes, so its bytes, its tag and its compressed forms are computed once.
       const known = last[kind];
       if (known?.text === text) return known;
       const body = Buffer.from(text);
       const contentType = kind === "json" ? "application/json" : "application/yaml";
-      const made = { text, body, hash: tagOf(body), contentType, packed: new Map() };
+      const made = { text, body, hash: tagOf(body), contentType, compressed: new Map() };
       last[kind] = made;
       return made;
     },
@@ -48,6 +48,6 @@ export interface Sendable {
   readonly body: Buffer;
   readonly hash: string;
   readonly contentType: string;
-  /** As it was packed so far. */
-  readonly packed: Map<Compressor, Promise<Uint8Array>>;
+  /** The compressed bodies so far. */
+  readonly compressed: Map<Compressor, Promise<Uint8Array>>;
 }

@@ -28,7 +28,7 @@ async function exchangeToken(tokenExchange: TokenExchange, exchange: HttpExchang
     request.resume();
     return;
   }
-  // Guessed secrets count against the address of the client, as elsewhere.
+  // Attempts to guess a secret count against the client's address.
   await checkAccess({ name: `POST ${PATH}`, auth: undefined, rateLimit: context.access.rateLimit }, exchange, context);
   const bytes = await readBody(request, request.headers["content-length"], MAX_FORM_BYTES);
   sendExchanged(await tokenExchange(new URLSearchParams(bytes.toString()), request.headers.authorization), exchange);

@@ -10,7 +10,7 @@ import { clientOf } from "../http/forwarded.ts";
 import { authenticate, setRateLimitHeaders } from "./check-access.ts";
 import type { RestContext } from "./context.ts";
 import type { EndpointExchange, HttpExchange } from "./exchange.ts";
-import { asksForNewRows, handleRead } from "./handle-read.ts";
+import { handleRead, requestsRefresh } from "./handle-read.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { negotiationFor } from "./negotiation/negotiate-format.ts";
 import { readParams } from "./read-params/index.ts";
@@ -70,14 +70,14 @@ export function handleCall(called: EndpointRequest, context: RestContext): void 
       },
       respond({ identity, timed }) {
         const key = cacheKey(called, identity);
-        const isCacheable = key !== undefined && !asksForNewRows(endpoint, request.headers["cache-control"]);
-        const known = isCacheable ? context.responseCache.find(key) : undefined;
-        if (known !== undefined) {
-          noteCached(known, observed);
+        const isCacheable = key !== undefined && !requestsRefresh(endpoint, request.headers["cache-control"]);
+        const cached = isCacheable ? context.responseCache.find(key) : undefined;
+        if (cached !== undefined) {
+          noteCached(cached, observed);
           // The audit records the parameters of every call.
-          if (!context.needsParameters && sendAtOnce(known, exchange)) return;
+          if (!context.needsParameters && sendAtOnce(cached, exchange)) return;
         }
-        return timed((deadline) => respond({ ...called, key, known, identity, observed, deadline }, context));
+        return timed((deadline) => respond({ ...called, key, cached, identity, observed, deadline }, context));
       },
       fail: (failure) => sendFailure(failure, exchange, caching),
       progress: () => progressOf(response),
@@ -96,24 +96,24 @@ export function handleCall(called: EndpointRequest, context: RestContext): void 
 }
 
 interface EndpointCall extends EndpointRequest {
-  /** Of its response in the cache. Undefined: it is not cached. */
+  /** Key in the response cache. Undefined: the response is not cacheable. */
   readonly key: string | undefined;
-  readonly known: WholeResponse | undefined;
+  readonly cached: WholeResponse | undefined;
   readonly identity: Identity;
   readonly observed: ObservedCall;
   readonly deadline: Deadline;
 }
 
 async function respond(called: EndpointCall, context: RestContext): Promise<void> {
-  const { endpoint, pathParams, headers, caching, target, key, known, identity, observed, deadline } = called;
+  const { endpoint, pathParams, headers, caching, target, key, cached, identity, observed, deadline } = called;
   const { request } = called.exchange;
   const { callee } = context;
   const { limits } = callee;
   const exchange: EndpointExchange = { ...called.exchange, deadline, limits, caching };
-  if (known !== undefined && !context.needsParameters) return await sendResponse(known, exchange);
+  if (cached !== undefined && !context.needsParameters) return await sendResponse(cached, exchange);
   const raw = await readParams(request, target, { endpoint, pathParams, headers, maxBodyBytes: limits.maxBodyBytes });
   observed.raw = raw;
-  if (known !== undefined) return await sendResponse(known, exchange);
+  if (cached !== undefined) return await sendResponse(cached, exchange);
   observed.marks = openMarks(deadline.spentMs);
   const negotiate = negotiationFor(endpoint.operation);
   const { format, codec, errors } = negotiate(raw.query.get("format")?.text, request.headers.accept);
@@ -128,7 +128,7 @@ async function respond(called: EndpointCall, context: RestContext): Promise<void
   await sendResponse(writtenResponse(body, caching), exchange);
 }
 
-/** Everything that the response to a GET depends on, besides the data. Undefined: it may depend on more. */
+/** Everything that the response to a GET depends on, except the data. Undefined: it may depend on more. */
 function cacheKey({ endpoint, headers, exchange: { request } }: EndpointRequest, identity: Identity) {
   if (endpoint.route?.method !== "GET" || endpoint.operation.kind === "write") return undefined;
   let key = `${identityKey(identity)}${keyPart(request.headers.accept)}\n${request.url}`;
@@ -146,5 +146,5 @@ function noteCached({ size, cached, rows, format }: WholeResponse, observed: Obs
   observed.format = format;
   observed.bytes = size;
   observed.cache = cached?.state;
-  observed.remembered = true;
+  observed.fromResponseCache = true;
 }

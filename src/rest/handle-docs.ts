@@ -13,7 +13,7 @@ import type { OwnRoute, OwnRoutes } from "./own-route.ts";
 import type { Target } from "./read-params/target.ts";
 import { cachingRules } from "./response/headers.ts";
 import { hasCurrent } from "./response/if-none-match.ts";
-import { packBody } from "./response/whole-response.ts";
+import { compressBody } from "./response/whole-response.ts";
 
 type Kind = "json" | "yaml" | "page";
 
@@ -43,28 +43,28 @@ export function docsRoutes(context: RestContext): OwnRoutes {
   };
 }
 
-interface Documented {
+interface DocsContext {
   readonly docs: Docs;
   readonly context: RestContext;
 }
 
-/** The page and its files reveal nothing of the project, and the page asks for credentials itself: only the document is protected. */
+/** Only the document is protected. The page and its files reveal nothing of the project; the page asks for credentials. */
 async function sendDocs(
   alias: Kind | "negotiated",
   target: Target,
   exchange: HttpExchange,
-  { docs, context }: Documented,
+  { docs, context }: DocsContext,
 ): Promise<void> {
   const kind = alias === "negotiated" ? kindOf(target, exchange.request.headers.accept) : alias;
   const { access, service } = context;
   const auth = service.project.main.docs?.needsAuth === true ? access.auth : undefined;
-  // The page, the document and a rejection share a path, so all of them name what any depends on.
+  // The page, the document and a rejection share a path, so all of them send the same `Vary`.
   const { vary, isPrivate } = cachingRules({ auth, parameters: [] }, access.cors);
   exchange.response.setHeader("Vary", vary);
   const headers = { "Cache-Control": isPrivate ? "private, no-cache" : "no-cache" };
   if (kind === "page") {
     const { html } = await docs.page();
-    return await send(exchange, { ...html, packed: packedOf(html) }, { ...pageHeaders, ...headers });
+    return await send(exchange, { ...html, compressed: compressedOf(html) }, { ...pageHeaders, ...headers });
   }
   await checkAccess(
     { name: PATH, auth, rateLimit: auth === undefined ? undefined : access.rateLimit },
@@ -74,7 +74,7 @@ async function sendDocs(
   await send(exchange, await docs.document(kind, serverOf(exchange, access)), headers);
 }
 
-/** The URL of this service as the client wrote it. */
+/** The URL at which the client reached this service. */
 function serverOf({ request }: HttpExchange, { proxies }: RestContext["access"]): string {
   const { host, isSecure } = clientOf(request, proxies);
   return host !== undefined && hostName(host) !== undefined ? `${isSecure ? "https" : "http"}://${host}` : "/";
@@ -106,27 +106,27 @@ const KINDS: Readonly<Record<string, Kind>> = {
   "application/vnd.oai.openapi": "yaml",
 };
 
-async function sendAsset(target: Target, exchange: HttpExchange, { docs, context }: Documented): Promise<void> {
+async function sendAsset(target: Target, exchange: HttpExchange, { docs, context }: DocsContext): Promise<void> {
   const { assets } = await docs.page();
   const asset = assets.find(({ path }) => path === target.path);
   if (asset === undefined) throw new RequestFailure({ kind: "not-found" });
   const vary = variesByOrigin(context.access.cors) ? "Accept-Encoding, Origin" : "Accept-Encoding";
   const headers = { ...pageHeaders, Vary: vary, "Cache-Control": "public, max-age=31536000, immutable" };
-  await send(exchange, { ...asset, packed: packedOf(asset) }, headers);
+  await send(exchange, { ...asset, compressed: compressedOf(asset) }, headers);
 }
 
-/** Files of the page are packed once. */
-const packedAssets = new WeakMap<PageAsset, Sendable["packed"]>();
+/** Each file of the page is compressed once. */
+const compressedAssets = new WeakMap<PageAsset, Sendable["compressed"]>();
 
-function packedOf(asset: PageAsset): Sendable["packed"] {
-  const packed = packedAssets.get(asset) ?? new Map();
-  packedAssets.set(asset, packed);
-  return packed;
+function compressedOf(asset: PageAsset): Sendable["compressed"] {
+  const compressed = compressedAssets.get(asset) ?? new Map();
+  compressedAssets.set(asset, compressed);
+  return compressed;
 }
 
 async function send(
   { request, response, requestId }: HttpExchange,
-  { body, hash, contentType, packed }: Sendable,
+  { body, hash, contentType, compressed }: Sendable,
   headers: Readonly<Record<string, string>>,
 ): Promise<void> {
   const compressor = negotiateCoding(request.headers["accept-encoding"]);
@@ -136,7 +136,7 @@ async function send(
     response.writeHead(304, common).end();
     return;
   }
-  const bytes = compressor === undefined ? body : await packBody({ body: [body], packed }, compressor);
+  const bytes = compressor === undefined ? body : await compressBody({ body: [body], compressed }, compressor);
   const coding = compressor === undefined ? {} : { "Content-Encoding": compressor.coding };
   response.writeHead(200, { ...common, ...coding, "Content-Type": contentType, "Content-Length": bytes.length });
   response.end(request.method === "HEAD" ? undefined : bytes);

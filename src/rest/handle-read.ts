@@ -6,7 +6,7 @@ import type { FileFormat, Format, RowFormat } from "../formats/format.ts";
 import type { RestContext } from "./context.ts";
 import type { EndpointExchange } from "./exchange.ts";
 import { beginResponse } from "./response/begin-response.ts";
-import { attachment, type CachedResponse, nextPage, responseHeaders, type Sharing } from "./response/headers.ts";
+import { attachment, type CachedResponse, type CachingInfo, nextPage, responseHeaders } from "./response/headers.ts";
 import { hasCurrent, isRead } from "./response/if-none-match.ts";
 import { type EndpointResponse, sendResponse, type UnchangedResponse } from "./response/send-response.ts";
 import { tagOf } from "./response/whole-response.ts";
@@ -17,7 +17,7 @@ export interface ReadCall<F extends Format = Format> {
   readonly call: Call;
   readonly format: F;
   readonly codec: string | undefined;
-  /** Of its response in the cache. Undefined: it is not cached. */
+  /** Key in the response cache. Undefined: the response is not cacheable. */
   readonly key: string | undefined;
   readonly observed: ObservedCall;
 }
@@ -28,7 +28,7 @@ export async function handleRead(reading: ReadCall, exchange: EndpointExchange, 
   const { request } = exchange;
   const call: Call = {
     ...reading.call,
-    refresh: asksForNewRows(endpoint, request.headers["cache-control"]),
+    refresh: requestsRefresh(endpoint, request.headers["cache-control"]),
     has(cached) {
       const known = isRead(request) ? request.headers["if-none-match"] : undefined;
       const tag = known === undefined ? undefined : cachedResponse(cached, key, context.now).tag;
@@ -49,12 +49,12 @@ async function readFile(
   { callee, now }: RestContext,
 ): Promise<EndpointResponse> {
   const outcome = await runIntoFile(endpoint, call, { ...callee, kind: format.file });
-  const sharing: Sharing = { ...caching, cached: outcome.cached && cachedResponse(outcome.cached, key, now) };
-  if (outcome.kind === "unchanged") return unchanged(sharing);
+  const cachingInfo: CachingInfo = { ...caching, cached: outcome.cached && cachedResponse(outcome.cached, key, now) };
+  if (outcome.kind === "unchanged") return unchanged(cachingInfo);
   const { file, page } = outcome;
-  const { cached } = sharing;
+  const { cached } = cachingInfo;
   const headers = [
-    ...responseHeaders(page, nextPage(page, request.url ?? "/"), sharing),
+    ...responseHeaders(page, nextPage(page, request.url ?? "/"), cachingInfo),
     ...attachment(endpoint, format),
   ];
   return { kind: "file", headers, contentType: format.contentType, file, tag: cached?.tag, cached };
@@ -66,11 +66,11 @@ async function readRows(
   { callee, now, responseCache }: RestContext,
 ): Promise<EndpointResponse> {
   const outcome = await runEndpoint(endpoint, call, callee);
-  const sharing: Sharing = { ...caching, cached: outcome.cached && cachedResponse(outcome.cached, key, now) };
-  if (outcome.kind === "unchanged") return unchanged(sharing);
+  const cachingInfo: CachingInfo = { ...caching, cached: outcome.cached && cachedResponse(outcome.cached, key, now) };
+  if (outcome.kind === "unchanged") return unchanged(cachingInfo);
   const { rows, page } = outcome;
-  const recipe = { format, codec, url: request.url ?? "/", sharing, limits, spool: callee.spool };
-  const response = await beginResponse({ rows, page }, recipe);
+  const options = { format, codec, url: request.url ?? "/", cachingInfo, limits, spool: callee.spool };
+  const response = await beginResponse({ rows, page }, options);
   if (response.kind === "whole" && key !== undefined) {
     const cached = response.cached && { ...response.cached, state: "hit" as const };
     responseCache.offer(key, { ...response, cached, rows: observed.rows, format: observed.format }, rows.watch);
@@ -78,9 +78,9 @@ async function readRows(
   return response;
 }
 
-function unchanged(sharing: Sharing): UnchangedResponse {
-  const { cached } = sharing;
-  return { kind: "unchanged", headers: responseHeaders(undefined, "", sharing), tag: cached?.tag, cached };
+function unchanged(cachingInfo: CachingInfo): UnchangedResponse {
+  const { cached } = cachingInfo;
+  return { kind: "unchanged", headers: responseHeaders(undefined, "", cachingInfo), tag: cached?.tag, cached };
 }
 
 function cachedResponse(
@@ -96,8 +96,8 @@ function cachedResponse(
   };
 }
 
-/** A client may ask for newer rows than the cache has, where the endpoint lets it. */
-export function asksForNewRows({ cache }: Endpoint, header: string | undefined): boolean {
+/** Whether the client requests a cache refresh with `no-cache`, and the endpoint allows that. */
+export function requestsRefresh({ cache }: Endpoint, header: string | undefined): boolean {
   if (cache === undefined || cache.kind === "on-write" || !cache.allowsClientRefresh) return false;
   return /(?:^|,)\s*no-cache\s*(?:,|$)/i.test(header ?? "");
 }

@@ -12,7 +12,7 @@ import type { RouteTable } from "./route-table.ts";
 import { progressOf, sendFailure, sendOptions } from "./send-failure.ts";
 import { watchRequest } from "./watch-request.ts";
 
-/** A state of the REST surface. A reload makes another one. */
+/** The state of the REST surface. A reload replaces it. */
 export interface RestState {
   readonly routes: RouteTable;
   readonly context: RestContext;

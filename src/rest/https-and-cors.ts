@@ -11,7 +11,7 @@ export function enforceHttps({ request, response }: HttpExchange, access: Access
   if (problem !== undefined) throw new RequestFailure({ kind: "https-required", location: problem.location });
 }
 
-/** Lets pages of other origins read the response, whatever it will be, as far as the project allows. */
+/** Lets pages of allowed origins read the response, errors included. */
 export function setCorsHeaders({ request, response }: HttpExchange, { cors }: AccessConfig): void {
   if (cors === undefined) return;
   if (variesByOrigin(cors)) response.setHeader("Vary", "Origin");
@@ -19,7 +19,7 @@ export function setCorsHeaders({ request, response }: HttpExchange, { cors }: Ac
   for (const [name, value] of corsHeaders(cors, corsRequest(request, [])).headers) response.setHeader(name, value);
 }
 
-/** The response to a preflight. Browsers send no credentials with it, so none are needed. */
+/** The headers of a preflight response. Browsers send no credentials with a preflight, so none are required. */
 export function preflightHeaders(
   request: IncomingMessage,
   allow: readonly string[],

@@ -3,7 +3,7 @@ import { RequestFailure } from "../failure.ts";
 
 const KEY = /^[\x20-\x7e]{1,255}$/;
 
-/** What a client calls its request, to be able to send it again. */
+/** The `Idempotency-Key` of a request, with which the client can safely send it again. */
 export function idempotencyKeyOf(headers: IncomingHttpHeaders): string | undefined {
   const key = headers["idempotency-key"];
   if (key === undefined) return undefined;

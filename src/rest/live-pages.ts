@@ -1,11 +1,11 @@
 import type { ServerResponse } from "node:http";
 
-/** Pages in browsers that show the documentation and hear when it has changed. */
+/** Open documentation pages, which are notified of changes. */
 export interface LivePages {
   add(response: ServerResponse, requestId: string): void;
   /** The project has changed. */
   reload(): void;
-  /** Ends every stream. Browsers come again by themselves. */
+  /** Ends every stream. Browsers reconnect by themselves. */
   close(): void;
 }
 

@@ -26,7 +26,7 @@ test.each([
   ["http://example.com", "/?offset=100"],
 ])("%j gives %j", (url, expected) => expect(nextLink(url, 100)).toBe(expected));
 
-test("all but the offset reads as before, in legal characters", () => {
+test("changes only the offset, and writes legal characters", () => {
   const part = fc.string({
     unit: fc.constantFrom("a", "offset", "=", "&", "%41", "%C3%A9", "+", " ", '"', "[", "é", "😀"),
   });

@@ -1,12 +1,12 @@
 import { decodeQueryPart } from "./read-params/parse-query.ts";
 import { withoutOrigin } from "./read-params/target.ts";
 
-/** What RFC 3986 does not allow in a path or a query, and a percent sign that starts no escape. */
+/** Characters that RFC 3986 does not allow in a path or a query, and a percent sign that starts no escape. */
 const ILLEGAL = /[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%]|%(?![0-9A-Fa-f]{2})/gu;
 
 /**
- * Path and query of a request with another `offset`, all else as it was sent: the first `offset`, which is the one that
- * counts, is replaced where it stands, or one is added at the end. Spec 4.3.
+ * Path and query of a request with another `offset`, otherwise as sent. Replaces the first `offset`, the one that counts,
+ * or appends one.
  */
 export function nextLink(rawUrl: string, offset: number): string {
   const url = withoutOrigin(rawUrl);
@@ -18,8 +18,8 @@ export function nextLink(rawUrl: string, offset: number): string {
 
 function withOffset(query: string, offset: number): string {
   const pairs = query.split("&");
-  const place = pairs.findIndex(isOffset);
-  if (place !== -1) return pairs.with(place, `offset=${offset}`).join("&");
+  const index = pairs.findIndex(isOffset);
+  if (index !== -1) return pairs.with(index, `offset=${offset}`).join("&");
   const before = query === "" || query.endsWith("&") ? query : `${query}&`;
   return `${before}offset=${offset}`;
 }
@@ -29,7 +29,7 @@ function isOffset(pair: string): boolean {
   return decodeQueryPart(equals === -1 ? pair : pair.slice(0, equals)) === "offset";
 }
 
-/** Node hands over bytes beyond ASCII as one character each. */
+/** Node represents each byte beyond ASCII as one character. */
 function encodeIllegal(character: string): string {
   const code = character.charCodeAt(0);
   return code > 0xff ? encodeURIComponent(character) : `%${code.toString(16).toUpperCase().padStart(2, "0")}`;

@@ -3,12 +3,12 @@ import type { Target } from "./read-params/target.ts";
 
 /** A route of the service itself, such as `/health`. It takes precedence over endpoints. */
 export interface OwnRoute {
-  /** Other methods get 405, and OPTIONS is answered for it. */
+  /** Other methods get 405. OPTIONS is handled for the route. */
   readonly methods: readonly string[];
   /** Also served while the service shuts down. */
   readonly whileDraining?: true;
   handle(exchange: HttpExchange, target: Target): void | Promise<void>;
 }
 
-/** Own routes by path. One that ends in `*` stands for everything below it. */
+/** Own routes by path. A trailing `*` matches everything below. */
 export type OwnRoutes = Readonly<Record<string, OwnRoute>>;

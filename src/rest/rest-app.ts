@@ -15,13 +15,13 @@ import type { RequestWatcher } from "./watch-request.ts";
 
 /** The REST surface of a service: what a listener calls, and how it shuts down. */
 export interface RestApp extends Holdable {
-  /** Prepares another state; what it returns serves that from then on. Calls in flight keep theirs. */
+  /** Prepares the next state. The returned function switches to it. Calls in flight keep theirs. */
   prepare(service: RestService): Promise<() => void>;
-  /** From now on new calls are rejected with 503; those in flight go on. */
+  /** Rejects new calls with 503. Calls in flight continue. */
   drain(): void;
-  /** Ends the calls in flight: their queries are interrupted. */
+  /** Cancels the calls in flight and interrupts their queries. */
   cancelAll(): void;
-  /** Ends what never ends by itself: pages that wait for changes. */
+  /** Closes the streams of documentation pages, which never end by themselves. */
   endStreams(): void;
 }
 
@@ -30,7 +30,7 @@ export interface RestOptions {
   readonly now: () => Date;
   readonly observers: readonly CallObserver[];
   readonly watcher?: RequestWatcher | undefined;
-  /** Whether the page at /docs shows changes by itself. */
+  /** Whether the page at /docs updates when the project changes. */
   readonly isLive?: boolean;
   /** `elsewhere`: health and metrics have a listener of their own. Absent: only health is served here. */
   readonly admin?: AdminParts | "elsewhere";

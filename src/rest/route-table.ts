@@ -4,13 +4,13 @@ import type { OwnRoute, OwnRoutes } from "./own-route.ts";
 import { headersOf } from "./read-params/read-headers.ts";
 import { type CachingRules, cachingRules } from "./response/headers.ts";
 
-/** An endpoint and what is known of its route at load. */
-export interface EndpointMatch extends Routed {
-  /** As they stand in the URL, not yet decoded. */
+/** An endpoint that matches a request. */
+export interface EndpointMatch extends EndpointRoute {
+  /** As in the URL, not yet decoded. */
   readonly pathParams: ReadonlyMap<string, string>;
 }
 
-/** What a path leads to. */
+/** The route of a request. */
 export type Match =
   | { readonly kind: "own"; readonly route: OwnRoute }
   | ({ readonly kind: "endpoint" } & EndpointMatch)
@@ -25,12 +25,12 @@ export interface RouteTable {
 interface Node {
   readonly texts: Map<string, Node>;
   param: Node | undefined;
-  readonly endpoints: Map<string, Routed>;
+  readonly endpoints: Map<string, EndpointRoute>;
 }
 
-interface Routed {
+interface EndpointRoute {
   readonly endpoint: Endpoint;
-  /** Names of the headers that it reads, in lower case. */
+  /** Names of the headers that the endpoint reads, in lower case. */
   readonly headers: readonly string[];
   readonly caching: CachingRules;
 }
@@ -38,8 +38,8 @@ interface Routed {
 const newNode = (): Node => ({ texts: new Map(), param: undefined, endpoints: new Map() });
 
 /**
- * The routes of the service itself, then those of endpoints. A fixed text wins over a parameter; a trailing slash makes no
- * difference.
+ * The routes of the service itself, then those of endpoints. A fixed segment takes precedence over a parameter. A trailing
+ * slash is ignored.
  */
 export function buildRouteTable(
   endpoints: readonly Endpoint[],
@@ -78,9 +78,9 @@ function allowed(methods: readonly string[]): readonly string[] {
   return [...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"];
 }
 
-function add(root: Node, routed: Routed): void {
+function add(root: Node, endpointRoute: EndpointRoute): void {
   let node = root;
-  const { route } = routed.endpoint;
+  const { route } = endpointRoute.endpoint;
   for (const segment of route?.segments ?? []) {
     if (segment.kind === "param") {
       node.param ??= newNode();
@@ -94,7 +94,7 @@ function add(root: Node, routed: Routed): void {
       node = next;
     }
   }
-  if (route !== undefined) node.endpoints.set(route.method, routed);
+  if (route !== undefined) node.endpoints.set(route.method, endpointRoute);
 }
 
 function find(
@@ -104,7 +104,7 @@ function find(
   method: string,
   values: string[],
   methods: Set<string>,
-): Routed | undefined {
+): EndpointRoute | undefined {
   const segment = segments[at];
   if (segment === undefined) {
     const found = node.endpoints.get(method);
@@ -123,7 +123,7 @@ function find(
   return found;
 }
 
-/** A segment that cannot be decoded matches no fixed text. */
+/** A segment that cannot be decoded matches no fixed segment. */
 function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);

@@ -8,7 +8,7 @@ import type { HttpExchange } from "./exchange.ts";
 import { preflightHeaders } from "./https-and-cors.ts";
 import type { CachingRules } from "./response/headers.ts";
 
-/** Sends a failure, or cuts a response that has begun. `caching` is absent when the request reached no endpoint. */
+/** Sends a failure, or aborts a response that has begun. `caching` is absent when the request reached no endpoint. */
 export function sendFailure(failure: Failure, exchange: HttpExchange, caching?: CachingRules): void {
   const { request, response } = exchange;
   const progress = progressOf(response);
@@ -19,7 +19,7 @@ export function sendFailure(failure: Failure, exchange: HttpExchange, caching?: 
   sendJson(exchange, { status, headers: { "Cache-Control": "no-store", ...varies, ...headers }, body });
 }
 
-/** How much of a response has been sent. A client that has disconnected gets no more of it. */
+/** How much of a response has been sent. After a disconnect, it counts as begun. */
 export function progressOf(response: ServerResponse): ResponseProgress {
   if (response.writableFinished) return "complete";
   return response.headersSent || response.destroyed ? "begun" : "none";
@@ -51,7 +51,7 @@ export function sendJson({ response, requestId }: HttpExchange, { status, header
   response.end(bytes);
 }
 
-/** Half a response must not look complete: its last chunk is never sent. HTTP/1.0 has no chunks, only the reset. */
+/** A partial response must not look complete, so its last chunk is never sent. HTTP/1.0 has no chunks and needs a reset. */
 function cut({ httpVersion, socket }: IncomingMessage, response: ServerResponse): void {
   if (httpVersion === "1.0" && !socket.destroyed) resetConnection(socket);
   response.destroy();

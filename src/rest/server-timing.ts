@@ -3,7 +3,7 @@ import type { ObservedCall } from "../calls/observed-call.ts";
 import type { RestContext } from "./context.ts";
 import type { HttpExchange } from "./exchange.ts";
 
-/** Adds the durations of the phases that are over when the headers are written, where the project asks for it. */
+/** Adds the durations of the phases so far, if the project enables `Server-Timing`. */
 export function setServerTiming(
   { startedAt, marks }: ObservedCall,
   { response }: HttpExchange,
@@ -13,7 +13,7 @@ export function setServerTiming(
   const times: string[] = [];
   const now = performance.now();
   eachPhase({ startedAt, marks }, now, (phase, from, to) => {
-    // The body is still to come.
+    // The body has not been sent yet.
     if (phase !== "stream") times.push(`${phase};dur=${(to - from).toFixed(1)}`);
   });
   response.setHeader("Server-Timing", [...times, `total;dur=${(now - startedAt).toFixed(1)}`].join(", "));

@@ -2,12 +2,12 @@ import type { ObservedCall } from "../calls/observed-call.ts";
 import { CLIENT_CLOSED } from "../failure-response.ts";
 import type { HttpExchange } from "./exchange.ts";
 
-/** Receives every request when its response is over, also those that reach no endpoint. */
+/** Receives every request when its response is over, including those that reach no endpoint. */
 export type RequestWatcher = (finished: FinishedRequest) => void;
 
 export interface FinishedRequest {
   readonly method: string;
-  /** As it was sent, without its query. */
+  /** As sent, without its query. */
   readonly path: string;
   readonly status: number;
   readonly ms: number;
@@ -15,7 +15,7 @@ export interface FinishedRequest {
   readonly call: ObservedCall | undefined;
 }
 
-/** Watches one request. Returns a function that takes the call that it became. */
+/** Watches one request. The returned function receives the call that it starts. */
 export function watchRequest(exchange: HttpExchange, watcher: RequestWatcher): (call: ObservedCall) => void {
   const { method = "", url = "" } = exchange.request;
   const from = performance.now();
@@ -29,7 +29,7 @@ export function watchRequest(exchange: HttpExchange, watcher: RequestWatcher): (
   };
 }
 
-/** Reports the status when the response has been sent, or its client has disconnected. */
+/** Reports the status when the response has been sent, or the client has disconnected. */
 export function whenClosed({ response }: HttpExchange, closed: (status: number) => void): void {
   response.once("close", () => closed(response.writableFinished ? response.statusCode : CLIENT_CLOSED));
 }

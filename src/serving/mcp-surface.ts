@@ -35,7 +35,7 @@ export async function openMcpSurface(service: Service, options: McpSurfaceOption
   let product = await productOf(service, settings);
   const server = openMcpServer({
     service: product.service,
-    gate: product.gate,
+    access: product.access,
     settings,
     report,
     now: () => performance.now(),
@@ -65,7 +65,7 @@ export async function openMcpSurface(service: Service, options: McpSurfaceOption
         access = border;
         name = called;
         product = made;
-        server.replace(made.service, made.gate, mcp);
+        server.replace(made.service, made.access, mcp);
       };
     },
     onEvent(event) {

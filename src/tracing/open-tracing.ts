@@ -120,14 +120,14 @@ function routeOf({ surface, endpoint }: ObservedCall): Attributes {
 }
 
 /** Numbers and names of the project, no values. */
-function outcomeOf({ rows, bytes, format, cache, remembered }: ObservedCall, status: number): Attributes {
+function outcomeOf({ rows, bytes, format, cache, fromResponseCache }: ObservedCall, status: number): Attributes {
   return {
     "http.response.status_code": status,
     ...(rows === undefined ? {} : { "eider.rows": rows }),
     ...(bytes === undefined ? {} : { "eider.bytes": bytes }),
     ...(format === undefined ? {} : { "eider.format": format }),
     ...(cache === undefined ? {} : { "eider.cache": cache }),
-    ...(remembered === true ? { "eider.remembered": true } : {}),
+    ...(fromResponseCache === true ? { "eider.remembered": true } : {}),
   };
 }
 

@@ -88,7 +88,7 @@ testWithMcpTools("mcpdo: a call that takes long comes back by way of a task", as
       return openGate.admit(asked);
     },
   };
-  await using mcp = await mcpServer({ settings, gate });
+  await using mcp = await mcpServer({ settings, access: gate });
   await withMcpdo(async (mcpdo) => {
     const connected = await mcpdo(["connect", mcp.url, "--transport", "http", "--era", "modern", "--connection", "c"]);
     expect(connected.code).toBe(0);

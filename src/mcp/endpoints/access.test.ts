@@ -7,13 +7,13 @@ const main = (mcp: string, more = "") => ({ "eider.yaml": `connections: {memory:
 const TOOL = tool("find", "SELECT 1 AS x");
 const BASIC = 'Basic realm="eider"';
 
-/** Who was let in, or the challenges. */
-async function outcome(mcp: Awaited<ReturnType<typeof productFrom>>, ...asked: Parameters<typeof mcp.admit>) {
-  const admitted = await mcp.admit(...asked);
+/** The identity, or the challenges. */
+async function outcome(mcp: Awaited<ReturnType<typeof productFrom>>, ...request: Parameters<typeof mcp.admit>) {
+  const admitted = await mcp.admit(...request);
   return admitted.kind === "identity" ? (admitted.identity.get("username")?.text ?? "anonymous") : admitted.challenges;
 }
 
-describe("mcp.auth by method (spec 5.5)", () => {
+describe("mcp.auth by method", () => {
   const METHODS = [
     "initialize",
     "server/discover",
@@ -43,21 +43,21 @@ describe("mcp.auth by method (spec 5.5)", () => {
     const needing: string[] = [];
     for (const method of METHODS) if ((await outcome(mcp, method)) !== "anonymous") needing.push(method);
     expect(needing).toEqual(expected);
-    // Whoever shows something is looked at, everywhere.
+    // Credentials are always verified.
     for (const method of METHODS) {
       expect([method, await outcome(mcp, method, { authorization: basic("ada") })]).toEqual([method, "ada"]);
       expect(await outcome(mcp, method, { authorization: basic("eve") })).toEqual([BASIC]);
     }
   });
 
-  test("without a block nobody is asked, and what is shown is not looked at", async () => {
+  test("without a block no credentials are required, and those that are sent are ignored", async () => {
     await using mcp = await productFrom({ ...main("{}"), ...TOOL });
     expect(await outcome(mcp, "tools/call", { target: "find" })).toBe("anonymous");
     expect(await outcome(mcp, "tools/call", { target: "find", authorization: basic("eve") })).toBe("anonymous");
   });
 });
 
-describe("an endpoint that is protected of its own (decisions 9)", () => {
+describe("an endpoint with its own auth block", () => {
   const OWN = {
     ...tool("mine", "SELECT 1 AS x", `auth: ${users("owner")}\n`),
     ...tool("open", "SELECT 1 AS x", "auth: {enabled: false}\n"),
@@ -71,7 +71,7 @@ describe("an endpoint that is protected of its own (decisions 9)", () => {
   };
   const GLOBAL = `auth: ${users("everybody")}\n`;
 
-  test("needs somebody that its block knows, where there is no mcp.auth", async () => {
+  test("requires an identity of its block, without mcp.auth", async () => {
     await using mcp = await productFrom({ ...main("{}", GLOBAL), ...OWN });
     expect(await outcome(mcp, "tools/list")).toBe("anonymous");
     expect(await outcome(mcp, "tools/call", { target: "open" })).toBe("anonymous");
@@ -87,7 +87,7 @@ describe("an endpoint that is protected of its own (decisions 9)", () => {
     expect(await outcome(mcp, "tools/call", { target: "unknown" })).toBe("anonymous");
   });
 
-  test("needs somebody that either knows, where mcp.auth leaves the method open", async () => {
+  test("requires an identity of either block, if mcp.auth does not require one", async () => {
     const auth = `{enabled: false, ${users("agent").slice(1, -1)}, methods: {tools/list: {required: true}}}`;
     await using mcp = await productFrom({ ...main(`{auth: ${auth}}`, GLOBAL), ...OWN });
     expect(await outcome(mcp, "tools/call", { target: "mine" })).toEqual([BASIC]);
@@ -97,14 +97,14 @@ describe("an endpoint that is protected of its own (decisions 9)", () => {
     expect(await outcome(mcp, "tools/call", { target: "open" })).toBe("anonymous");
   });
 
-  test("needs somebody that mcp.auth knows, where that is required", async () => {
+  test("requires an identity of mcp.auth, if mcp.auth requires one", async () => {
     await using mcp = await productFrom({ ...main(`{auth: ${users("agent")}}`, GLOBAL), ...OWN });
     expect(await outcome(mcp, "tools/call", { target: "mine", authorization: basic("agent") })).toBe("agent");
     expect(await outcome(mcp, "tools/call", { target: "mine", authorization: basic("owner") })).toEqual([BASIC]);
     expect(await outcome(mcp, "tools/call", { target: "open" })).toEqual([BASIC]);
   });
 
-  test("counts those who guess, where calls are counted", async () => {
+  test("failed attempts count against the rate limit", async () => {
     await using mcp = await productFrom({
       ...main("{}"),
       ...tool("mine", "SELECT 1 AS x", `auth: ${users("owner")}\nrate-limit: {max: 2, interval: 60}\n`),
@@ -144,7 +144,7 @@ describe("challenges", () => {
     expect(admitted).toMatchObject({ kind: "refused", failure: { kind: "unauthorized" }, challenges });
   });
 
-  test("a good token is let in", async () => {
+  test("a valid token is accepted", async () => {
     await using product = await productFrom({ ...main(bearer), ...TOOL });
     expect(await outcome(product, "tools/list", { authorization: `Bearer ${TOKEN}` })).toBe("bot");
   });

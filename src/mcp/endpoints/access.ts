@@ -8,7 +8,7 @@ import type { McpAuth, McpSettings } from "../../config/mcp-config.ts";
 import type { Failure } from "../../failure.ts";
 import type { RateLimiter } from "../../rate-limit/rate-limiter.ts";
 import type { AccessDecision, McpAccess, McpAccessRequest } from "../mcp-service.ts";
-import type { Called } from "./attempt.ts";
+import type { CallTarget } from "./attempt.ts";
 import type { Catalog } from "./catalog.ts";
 import { challengesOf } from "./challenges.ts";
 
@@ -28,22 +28,22 @@ const ANONYMOUS: AccessDecision = { kind: "identity", identity: anonymous };
 export function openMcpAccess({ settings, catalog, authenticators, rateLimiter }: McpAccessParts): McpAccess {
   const { auth } = settings;
 
-  function admit(asked: McpAccessRequest): AccessDecision | Promise<AccessDecision> {
-    const called = calledBy(asked, catalog);
+  function admit(request: McpAccessRequest): AccessDecision | Promise<AccessDecision> {
+    const called = calledBy(request, catalog);
     const own = called?.endpoint.auth;
-    const isRequired = auth !== undefined && requires(auth, asked.method);
+    const isRequired = auth !== undefined && requires(auth, request.method);
     const first = auth?.policy ?? own;
     if (first === undefined) return ANONYMOUS;
-    if (asked.authorization === undefined) {
+    if (request.authorization === undefined) {
       if (!isRequired && own === undefined) return ANONYMOUS;
-      return refused({ kind: "unauthorized", scheme: schemeOf(first) }, { asked, called, policy: first });
+      return refused({ kind: "unauthorized", scheme: schemeOf(first) }, { request, called, policy: first });
     }
     const second = isRequired || own === first ? undefined : own;
-    return authenticated(asked, first, (found) => {
+    return authenticated(request, first, (found) => {
       if (found.kind === "identity") return found;
-      if (second === undefined) return refused(found.failure, { asked, called, policy: first });
-      return authenticated(asked, second, (other) =>
-        other.kind === "identity" ? other : refused(found.failure, { asked, called, policy: first }),
+      if (second === undefined) return refused(found.failure, { request, called, policy: first });
+      return authenticated(request, second, (other) =>
+        other.kind === "identity" ? other : refused(found.failure, { request, called, policy: first }),
       );
     });
   }
@@ -57,19 +57,22 @@ export function openMcpAccess({ settings, catalog, authenticators, rateLimiter }
     return found instanceof Promise ? found.then(decide) : decide(found);
   }
 
-  function refused(failure: Failure, { asked, called, policy }: Refusing): AccessDecision | Promise<AccessDecision> {
+  function refused(
+    failure: Failure,
+    { request, called, policy }: RefusalContext,
+  ): AccessDecision | Promise<AccessDecision> {
     const isOwn = policy !== auth?.policy;
     const challenges =
       failure.kind === "unauthorized"
-        ? challengesOf(policy, { ...asked, publicUrl: settings.publicUrl, hasMetadata: !isOwn })
+        ? challengesOf(policy, { ...request, publicUrl: settings.publicUrl, hasMetadata: !isOwn })
         : [];
     const refusal = { kind: "refused", failure, challenges } as const;
-    return called?.endpoint.rateLimit === undefined ? refusal : counted(called, asked.address, refusal);
+    return called?.endpoint.rateLimit === undefined ? refusal : counted(called, request.address, refusal);
   }
 
   /** Failed attempts count for the client's address. */
   async function counted(
-    { label, endpoint: { rateLimit } }: Called,
+    { label, endpoint: { rateLimit } }: CallTarget,
     address: string,
     refusal: Extract<AccessDecision, { kind: "refused" }>,
   ): Promise<AccessDecision> {
@@ -86,13 +89,13 @@ export function openMcpAccess({ settings, catalog, authenticators, rateLimiter }
   return { admit };
 }
 
-interface Refusing {
-  readonly asked: McpAccessRequest;
-  readonly called: Called | undefined;
+interface RefusalContext {
+  readonly request: McpAccessRequest;
+  readonly called: CallTarget | undefined;
   readonly policy: AuthPolicy;
 }
 
-/** Methods that follow another where nothing is said of them. */
+/** Methods that use the setting of another method if they have none. */
 const FOLLOWS: Readonly<Record<string, string>> = {
   "server/discover": "initialize",
   ping: "initialize",
@@ -110,8 +113,11 @@ function requires({ methods, isRequired }: McpAuth, method: string): boolean {
   return methods.get(method) ?? (leader === undefined ? undefined : methods.get(leader)) ?? isRequired;
 }
 
-/** What a method is about, where that is an endpoint. */
-function calledBy({ method, target }: McpAccessRequest, { tools, prompts, addresses }: Catalog): Called | undefined {
+/** The endpoint that a method calls, if any. */
+function calledBy(
+  { method, target }: McpAccessRequest,
+  { tools, prompts, addresses }: Catalog,
+): CallTarget | undefined {
   if (target === undefined) return undefined;
   switch (method) {
     case "tools/call":

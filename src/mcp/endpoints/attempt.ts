@@ -8,19 +8,19 @@ import { failureResponse } from "../../failure-response.ts";
 import type { RawParams } from "../../params/parameter.ts";
 import type { McpCall } from "../mcp-service.ts";
 
-/** What is called, by the name under which its calls are counted and logged: `mcp-tool find_customer`. */
-export interface Called {
+/** An endpoint, and the name under which its calls are counted and logged, such as `mcp-tool find_customer`. */
+export interface CallTarget {
   readonly label: string;
   readonly endpoint: Endpoint;
 }
 
-/** A call whose time runs. */
+/** A running call. */
 export interface CallState {
   readonly deadline: Deadline;
   readonly observed: ObservedCall;
 }
 
-export type Attempted<T> =
+export type AttemptResult<T> =
   | { readonly kind: "done"; readonly value: T }
   /** `advice` is for a language model. */
   | { readonly kind: "failed"; readonly failure: Failure; readonly advice: string };
@@ -33,15 +33,15 @@ interface Attempt<T> {
 
 /** Translates between MCP and a call of an endpoint. Never rejects. */
 export async function attempt<T>(
-  { label, endpoint }: Called,
+  { label, endpoint }: CallTarget,
   { call, raw, work }: Attempt<T>,
   context: CallContext,
-): Promise<Attempted<T>> {
+): Promise<AttemptResult<T>> {
   const { requestId, identity, signal, traceparent } = call;
   const address = (): string => call.address;
   const observed = observeCall({ surface: "mcp", endpoint: label, requestId, address, raw, traceparent }, context.now);
   observed.identity = identity;
-  return await runCall<Attempted<T>>(
+  return await runCall<AttemptResult<T>>(
     {
       observed,
       limited: { name: label, rateLimit: endpoint.rateLimit },

@@ -8,7 +8,7 @@ const request = (...entries: readonly string[]): string =>
   `request:\n${entries.map((each) => `  - {${each}}\n`).join("")}`;
 const ID = request("field-name: id, field-in: query, required: true, validators: [{type: int, min: 1}]");
 
-test("a read gives its rows as text and as data, the same in both", async () => {
+test("a read returns the same rows as text and as structured content", async () => {
   await using mcp = await productFrom(tool("find", "SELECT {{params.id}} AS id, 'Ada' AS name", ID));
   const { text, structured, structuredText, isError, blocks } = await mcp.call("find", { id: 7 });
   expect(isError).toBe(false);
@@ -48,7 +48,7 @@ test.each([
   expect(mcp.observed).toMatchObject([{ surface: "mcp", endpoint: "mcp-tool find", status: 400 }]);
 });
 
-test("arguments reach the parameters wherever REST has them", async () => {
+test("arguments reach the parameters of every location", async () => {
   const yaml = `method: POST\noperation: {type: Read}\n${request(
     "field-name: x_user_region, field-in: header",
     "field-name: note, field-in: body",
@@ -60,7 +60,7 @@ test("arguments reach the parameters wherever REST has them", async () => {
   expect(structured?.["rows"]).toEqual([{ region: "eu", note: '{"a":[1]}', id: "5" }]);
 });
 
-test("limit and offset are for reads with pages", async () => {
+test("limit and offset are only for paginated reads", async () => {
   await using mcp = await productFrom({
     ...tool("paged", "SELECT i FROM range(10) t(i)"),
     ...tool("whole", "SELECT i FROM range(10) t(i)", "with-pagination: false\n"),
@@ -76,12 +76,12 @@ test("limit and offset are for reads with pages", async () => {
   expect((await mcp.call("whole", { limit: 2 })).text).toMatch(/^limit: Unknown parameter/);
 });
 
-test("an unknown tool is no result", async () => {
+test("an unknown tool is an error, not a result", async () => {
   await using mcp = await productFrom(tool("find", "SELECT 1 AS x"));
   await expect(mcp.call("fnd")).rejects.toThrow(new McpError({ kind: "unknown-name", message: "Unknown tool: fnd" }));
 });
 
-test("what the database says reaches the caller, without secrets", async () => {
+test("database errors reach the client, without secrets", async () => {
   await using mcp = await productFrom(
     {
       "eider.yaml":
@@ -104,7 +104,7 @@ test("what the database says reaches the caller, without secrets", async () => {
   ]);
 });
 
-test("a template refuses in its own words", async () => {
+test("a template can reject a call with its own message", async () => {
   await using mcp = await productFrom(tool("no", "SELECT error('403: not yours') AS x"));
   expect(await mcp.call("no")).toMatchObject({ isError: true, text: "not yours" });
   expect(mcp.observed).toMatchObject([{ status: 403 }]);
@@ -121,7 +121,7 @@ test("a query that takes too long names the limit", async () => {
   expect(mcp.service.engine.activity().running).toBe(0);
 });
 
-test("a call that is called off ends its query", async () => {
+test("cancelling a call interrupts its query", async () => {
   await using mcp = await productFrom(
     tool("slow", "SELECT count(*) AS n FROM range(100000000000) t(i), range(1000) u(j) WHERE i + j < 0"),
   );
@@ -149,7 +149,7 @@ test("calls are counted under the name of the tool", async () => {
   expect((await mcp.call("b")).isError).toBe(false);
 });
 
-test("a source that is down is named", async () => {
+test("a failure names the connection that is down", async () => {
   await using mcp = await productFrom({
     "eider.yaml": "connections: {gone: {init: \"ATTACH '/nowhere/at/all.db' AS gone (READ_ONLY)\"}}\nmcp: {}\n",
     "a.yaml": "mcp-tool: {name: a, description: A}\ntemplate-source: a.sql\nconnection: [gone]\n",
@@ -161,7 +161,7 @@ test("a source that is down is named", async () => {
   });
 });
 
-test("who calls reaches the template, and arguments cannot say so", async () => {
+test("the identity reaches the template, and arguments cannot override it", async () => {
   const sql = "SELECT owner FROM (VALUES ('ada'), ('bob')) t(owner) WHERE owner = '{{auth.username}}'";
   await using mcp = await productFrom(tool("mine", sql));
   for (const name of ["ada", "bob"]) {
@@ -173,14 +173,14 @@ test("who calls reaches the template, and arguments cannot say so", async () => 
   expect(forged.isError).toBe(true);
 });
 
-test("a protected query is not opened by a way around the gate", async () => {
+test("a protected endpoint requires an identity, even if the access check is bypassed", async () => {
   const auth = "auth: {type: basic, users: [{username: ada, password: x}]}\n";
   await using mcp = await productFrom(tool("mine", "SELECT 1 AS x", auth));
   expect(await mcp.call("mine")).toMatchObject({ isError: true, text: "Unauthorized" });
   expect(await mcp.call("mine", {}, { identity: identityNamed("ada") })).toMatchObject({ isError: false });
 });
 
-test("a call tells how far it is, and what it does", async () => {
+test("a call sends progress and log messages", async () => {
   await using mcp = await productFrom(tool("find", "SELECT 1 AS x"));
   await mcp.call("find");
   expect(mcp.progress).toEqual([0, 50, 100]);

@@ -9,29 +9,29 @@ import { rawParamsOf } from "./arguments.ts";
 import { attempt, type CallState } from "./attempt.ts";
 import type { Tool } from "./catalog.ts";
 import { gatherRows } from "./gather-rows.ts";
-import { bytesColumn, type Reading, readOpened, takeRows, takeValue } from "./read-rows.ts";
+import { bytesColumn, type EndpointRead, readOpened, takeRows, takeValue } from "./read-rows.ts";
 import { firstColumnText, rowsText } from "./rows-text.ts";
 import { failedResult, rowsResult, structuredRows, textBlock } from "./tool-result.ts";
 
-export interface ToolCalling {
+export interface ToolContext {
   readonly context: CallContext;
   readonly settings: McpSettings;
 }
 
-/** Runs a tool. Never rejects: what goes wrong is a result that its caller can act on. */
+/** Runs a tool. Never rejects: a failure is a result that the client can act on. */
 export async function callTool(
   tool: Tool,
   { args, call }: { readonly args: ReadonlyMap<string, RawValue>; readonly call: McpCall },
-  { context, settings }: ToolCalling,
+  { context, settings }: ToolContext,
 ): Promise<ToolResult> {
-  const params = rawParamsOf(tool.places, args);
+  const params = rawParamsOf(tool.locations, args);
   const work = (state: CallState): Promise<ToolResult> => {
     call.progress(0, 100, "running the query");
     call.log("info", `running ${tool.mcp.name}`);
-    const reading: Reading = { ...state, called: tool, params, call, callee: context.callee };
+    const read: EndpointRead = { ...state, called: tool, params, call, callee: context.callee };
     return tool.endpoint.operation.kind === "write"
-      ? writeResult(tool, reading, settings)
-      : readResult(tool, reading, settings);
+      ? writeResult(tool, read, settings)
+      : readResult(tool, read, settings);
   };
   const attempted = await attempt(tool, { call, raw: params.raw, work }, context);
   if (attempted.kind === "failed") {
@@ -42,20 +42,20 @@ export async function callTool(
   return attempted.value;
 }
 
-function readResult({ mcp, result }: Tool, reading: Reading, settings: McpSettings): Promise<ToolResult> {
-  const { call, observed } = reading;
-  return readOpened(reading, async (opened) => {
+function readResult({ mcp, result }: Tool, read: EndpointRead, settings: McpSettings): Promise<ToolResult> {
+  const { call, observed } = read;
+  return readOpened(read, async (opened) => {
     if (result.kind === "media") {
       const index = bytesColumn(opened.columns);
       if (index < 0) return failedResult("The query has no column of bytes (BLOB)");
-      const data = await takeValue(opened, index, reading);
+      const data = await takeValue(opened, index, read);
       if (data === undefined) return failedResult("The query found nothing");
       observed.format = result.block;
       call.log("info", `${result.block} read`);
       const block = { type: result.block, data, mimeType: mcp.mimeType };
       return { content: JSON.stringify([block]), structuredContent: undefined, isError: false };
     }
-    const rows = await takeRows(opened, reading, settings);
+    const rows = await takeRows(opened, read, settings);
     call.log("info", `${rows.count} rows read`);
     if (result.kind === "values") {
       observed.format = "text";
@@ -64,14 +64,14 @@ function readResult({ mcp, result }: Tool, reading: Reading, settings: McpSettin
     const isStructured = result.as === "json";
     const as = isStructured ? settings.resultText : result.as;
     observed.format = as;
-    const told = rowsResult(rows, rowsText(rows, as), settings);
-    return isStructured ? { ...told, structuredContent: structuredRows(rows) } : told;
+    const asText = rowsResult(rows, rowsText(rows, as), settings);
+    return isStructured ? { ...asText, structuredContent: structuredRows(rows) } : asText;
   });
 }
 
-/** A write runs once: whoever is told of a failure decides whether to try again. */
-async function writeResult({ endpoint }: Tool, reading: Reading, settings: McpSettings): Promise<ToolResult> {
-  const { params, call, deadline, observed, callee } = reading;
+/** A write runs once. After a failure, the client decides whether to retry. */
+async function writeResult({ endpoint }: Tool, read: EndpointRead, settings: McpSettings): Promise<ToolResult> {
+  const { params, call, deadline, observed, callee } = read;
   const encode = async ({ rowsAffected, rows }: WriteResult): Promise<string> => {
     call.progress(50, 100, "changed");
     call.log("info", "statements executed");

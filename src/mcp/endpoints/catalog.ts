@@ -1,8 +1,8 @@
 import type { McpConfig } from "../../config/project.ts";
 import { type PromptPart, parsePrompt } from "../../config/prompt-template.ts";
 import type { Endpoint } from "../../endpoint/endpoint.ts";
-import { type ArgumentPlaces, argumentPlaces } from "./arguments.ts";
-import type { Called } from "./attempt.ts";
+import { type ArgumentLocations, argumentLocations } from "./arguments.ts";
+import type { CallTarget } from "./attempt.ts";
 import {
   openResourceAddresses,
   type ResourceAddress,
@@ -13,19 +13,19 @@ import { type ResultKind, resultKindOf } from "./result-kind.ts";
 
 type Of<Kind extends McpConfig["kind"]> = Extract<McpConfig, { kind: Kind }>;
 
-interface Entry<Kind extends McpConfig["kind"]> extends Called {
+interface Entry<Kind extends McpConfig["kind"]> extends CallTarget {
   readonly mcp: Of<Kind>;
   /** For people, from the endpoint's `summary`. */
   readonly title: string | undefined;
 }
 
 export interface Tool extends Entry<"tool"> {
-  readonly places: ArgumentPlaces;
+  readonly locations: ArgumentLocations;
   readonly result: ResultKind;
 }
 
 export interface Resource extends Entry<"resource"> {
-  readonly places: ArgumentPlaces;
+  readonly locations: ArgumentLocations;
   readonly result: ResultKind;
   readonly address: ResourceAddress;
 }
@@ -34,7 +34,7 @@ export interface Prompt extends Entry<"prompt"> {
   readonly parts: readonly PromptPart[];
 }
 
-/** Everything that a project offers to agents, by the names that they use; each list in the order of names. */
+/** Everything that a project offers to agents. Each list is sorted by name. */
 export interface Catalog {
   readonly tools: ReadonlyMap<string, Tool>;
   readonly resources: readonly Resource[];
@@ -42,10 +42,10 @@ export interface Catalog {
   readonly prompts: ReadonlyMap<string, Prompt>;
 }
 
-/** What a write tells is always JSON. */
+/** The result of a write is always JSON. */
 const JSON_ROWS: ResultKind = { kind: "rows", as: "json" };
 
-/** An endpoint, and what its file says to people. */
+/** An endpoint, and its `summary`. */
 export interface CatalogEntry {
   readonly endpoint: Endpoint;
   readonly summary: string | undefined;
@@ -62,7 +62,7 @@ export function openCatalog(endpoints: readonly CatalogEntry[], uriScheme: strin
     switch (mcp.kind) {
       case "tool": {
         const result = endpoint.operation.kind === "write" ? JSON_ROWS : resultKindOf(mcp.mimeType);
-        tools.push({ ...entry, mcp, places: argumentPlaces(endpoint), result });
+        tools.push({ ...entry, mcp, locations: argumentLocations(endpoint), result });
         break;
       }
       case "resource": {
@@ -70,7 +70,7 @@ export function openCatalog(endpoints: readonly CatalogEntry[], uriScheme: strin
         resources.push({
           ...entry,
           mcp,
-          places: argumentPlaces(endpoint),
+          locations: argumentLocations(endpoint),
           result: resultKindOf(mcp.mimeType),
           address,
         });

@@ -1,36 +1,36 @@
 import { bearerToken } from "../../auth/authorization.ts";
 import type { AuthPolicy } from "../../auth/policy.ts";
 
-export interface Challenged {
+export interface ChallengeInput {
   readonly authorization: string | undefined;
-  /** Scheme and host by which the client came. */
+  /** Scheme and host of the request. */
   readonly origin?: string | undefined;
   readonly publicUrl: string | undefined;
-  /** Whether there is a document that tells where tokens are had. */
+  /** Whether the server publishes protected resource metadata. */
   readonly hasMetadata: boolean;
 }
 
 const BASIC = 'Basic realm="eider"';
 
 /**
- * How a client may say who it is, the values of `WWW-Authenticate` in their order. `Bearer` stands first: clients look for
- * the address of the metadata only there. Spec 5, decisions 9.
+ * The values of `WWW-Authenticate`, in order. `Bearer` comes first, because clients look for the URL of the metadata only
+ * there. See docs/security.md.
  */
-export function challengesOf(policy: AuthPolicy, challenged: Challenged): readonly string[] {
+export function challengesOf(policy: AuthPolicy, input: ChallengeInput): readonly string[] {
   if (policy.kind === "basic") return [BASIC];
-  const metadata = policy.kind === "oidc" && challenged.hasMetadata ? metadataUrl(challenged) : undefined;
+  const metadata = policy.kind === "oidc" && input.hasMetadata ? metadataUrl(input) : undefined;
   const scopes = policy.kind === "oidc" ? policy.scopes.filter((scope) => scope !== "offline_access") : [];
   const parameters = [
     metadata === undefined ? 'realm="eider"' : `resource_metadata="${metadata}"`,
     ...(metadata === undefined || scopes.length === 0 ? [] : [`scope="${scopes.join(" ")}"`]),
-    // A client that showed nothing has done nothing wrong; RFC 6750.
-    ...(bearerToken(challenged.authorization) === undefined ? [] : ['error="invalid_token"']),
+    // Without credentials, there must be no error code (RFC 6750).
+    ...(bearerToken(input.authorization) === undefined ? [] : ['error="invalid_token"']),
   ];
   return [`Bearer ${parameters.join(", ")}`, BASIC];
 }
 
-/** RFC 9728. An address that ends in the path of MCP means the server itself. */
-function metadataUrl({ publicUrl, origin }: Challenged): string | undefined {
+/** The URL of the metadata (RFC 9728). `publicUrl` may include the path of the endpoint. */
+function metadataUrl({ publicUrl, origin }: ChallengeInput): string | undefined {
   const address = publicUrl?.replace(/\/mcp$/, "") ?? origin;
   return address === undefined ? undefined : `${address}/.well-known/oauth-protected-resource/mcp`;
 }

@@ -2,9 +2,9 @@ import type { Parameter } from "../../params/parameter.ts";
 import { type Completion, type CompletionRef, McpError } from "../mcp-service.ts";
 import type { Catalog } from "./catalog.ts";
 
-const MOST = 100;
+const MAX_VALUES = 100;
 
-/** The values that an argument may have, as far as a list says, that begin with what has been typed. */
+/** The allowed values of an argument that start with the typed prefix. Only arguments with a list of values have any. */
 export function complete(
   { tools, resources, prompts }: Catalog,
   ref: CompletionRef,
@@ -23,7 +23,7 @@ export function complete(
       const prompt = prompts.get(ref.name);
       if (prompt === undefined) throw new McpError({ kind: "unknown-name", message: `Prompt not found: ${ref.name}` });
       if (!prompt.mcp.arguments.includes(name)) return matching([], "");
-      // An argument has no rules of its own: it probably means what a parameter of its name means.
+      // Arguments of a prompt have no validators, so use those of parameters with the same name.
       const parameters = [...tools.values(), ...resources].flatMap(({ endpoint }) => endpoint.parameters);
       return matching(listed(parameters, name), argument.value);
     }
@@ -46,5 +46,5 @@ function valuesOf({ validators }: Parameter): readonly string[] {
 function matching(values: readonly string[], typed: string): Completion {
   const prefix = typed.toLowerCase();
   const found = values.filter((value) => value.toLowerCase().startsWith(prefix));
-  return { values: found.slice(0, MOST), total: found.length, hasMore: found.length > MOST };
+  return { values: found.slice(0, MAX_VALUES), total: found.length, hasMore: found.length > MAX_VALUES };
 }

@@ -41,7 +41,7 @@ test("a tool is described by its endpoint", async () => {
   }
 });
 
-test("what the project says of itself", async () => {
+test("server info and instructions", async () => {
   await using own = await productFrom({
     "eider.yaml":
       "project-name: shop\nproject-version: 2.1.0\nconnections: {memory: {}}\nmcp: {instructions-file: about.md}\n",
@@ -57,7 +57,7 @@ test("what the project says of itself", async () => {
   );
 });
 
-test("resources and templates are listed where they can be read", async () => {
+test("resources and templates are listed", async () => {
   const optional = "request: [{field-name: status, field-in: query}]\n";
   await using mcp = await productFrom({
     "eider.yaml": "connections: {memory: {}}\nmcp: {uri-scheme: shop}\n",
@@ -86,7 +86,7 @@ test("resources and templates are listed where they can be read", async () => {
   ]);
 });
 
-test("a tool beside a url-path is one endpoint with two ways in", async () => {
+test("an endpoint can be both a tool and a REST route", async () => {
   await using mcp = await productFrom({
     "a.yaml":
       "url-path: /customers/:id\nmcp-tool: {name: customer, description: One}\ntemplate-source: a.sql\nconnection: [memory]\n" +

@@ -11,18 +11,18 @@ import type { Catalog, Prompt, Resource, Tool } from "./catalog.ts";
 import { inputSchema } from "./input-schema.ts";
 import { outputSchema } from "./output-schema.ts";
 
-export interface Defining {
+export interface DefinitionContext {
   readonly shapes: ReadonlyMap<Endpoint, RowShape>;
   readonly limits: Limits;
   readonly dialect: Dialect;
 }
 
-/** What clients are shown of everything that there is, in the order of names. */
-export function listsOf(catalog: Catalog, defining: Defining): Readonly<Record<ListKind, readonly JsonText[]>> {
+/** The definitions that clients see, sorted by name. */
+export function listsOf(catalog: Catalog, context: DefinitionContext): Readonly<Record<ListKind, readonly JsonText[]>> {
   const { tools, resources, prompts } = catalog;
   const json = (definition: JsonObject): JsonText => JSON.stringify(withoutUnset(definition));
   return {
-    tools: [...tools.values()].map((tool) => json(toolDefinition(tool, defining))),
+    tools: [...tools.values()].map((tool) => json(toolDefinition(tool, context))),
     resources: resources
       .filter(({ address }) => address.uri !== undefined)
       .map((each) => json(resourceDefinition(each))),
@@ -33,19 +33,19 @@ export function listsOf(catalog: Catalog, defining: Defining): Readonly<Record<L
   };
 }
 
-function toolDefinition({ endpoint, mcp, title, result }: Tool, defining: Defining): JsonObject {
+function toolDefinition({ endpoint, mcp, title, result }: Tool, context: DefinitionContext): JsonObject {
   const isStructured = result.kind === "rows" && result.as === "json";
   return {
     name: mcp.name,
     title,
     description: mcp.description,
-    inputSchema: inputSchema(endpoint, defining.limits),
-    outputSchema: isStructured ? outputSchema(endpoint, defining.shapes.get(endpoint)) : undefined,
-    annotations: annotationsOf(endpoint, mcp.method, defining.dialect),
+    inputSchema: inputSchema(endpoint, context.limits),
+    outputSchema: isStructured ? outputSchema(endpoint, context.shapes.get(endpoint)) : undefined,
+    annotations: annotationsOf(endpoint, mcp.method, context.dialect),
   };
 }
 
-/** What a call does to what is there, as its method and its statements tell. What is not said counts as the worst. */
+/** The effect of a call, derived from its method and its statements. If in doubt, assumes the worst. */
 function annotationsOf(endpoint: Endpoint, method: Tool["mcp"]["method"], dialect: Dialect): JsonObject {
   if (endpoint.operation.kind === "read") {
     return { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
@@ -56,7 +56,7 @@ function annotationsOf(endpoint: Endpoint, method: Tool["mcp"]["method"], dialec
   return { readOnlyHint: false, destructiveHint: isDestructive, idempotentHint: isIdempotent, openWorldHint: false };
 }
 
-/** Whatever the parameters are. */
+/** Whether the endpoint only inserts, for any parameters. */
 function onlyInserts(endpoint: Endpoint, dialect: Dialect): boolean {
   const { template, inline } = endpoint;
   if (template === undefined) return false;

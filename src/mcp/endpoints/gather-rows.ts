@@ -5,15 +5,15 @@ import type { Chunk } from "../../result/chunk.ts";
 import type { Column } from "../../result/column.ts";
 import { sliceChunk } from "../../result/slice-chunk.ts";
 
-/** The rows of one result, as many as it may hold. */
+/** The rows of one result, up to the limits. */
 export interface GatheredRows {
   readonly columns: readonly Column[];
-  /** Together `count` rows. */
+  /** `count` rows in total. */
   readonly chunks: readonly Chunk[];
   readonly count: number;
   /** JSON text of the array of rows. */
   readonly json: string;
-  /** Why there are fewer than the query gives. Undefined: these are all. */
+  /** The limit that was exceeded. Undefined: these are all rows. */
   readonly cut: "rows" | "bytes" | undefined;
 }
 
@@ -23,8 +23,8 @@ export interface GatherLimits {
 }
 
 /**
- * Takes rows until they end or are too many. One chunk more than is needed is never asked for, so a query that could go on
- * for hours is left where it is. The rows are the caller's to close.
+ * Reads rows until they end or exceed a limit. Never reads more chunks than needed, so a query that would run for hours is
+ * not continued. The caller closes the rows.
  */
 export async function gatherRows(
   { columns }: Pick<Rows, "columns">,
@@ -41,7 +41,7 @@ export async function gatherRows(
     columns,
     chunks,
     count,
-    // Every row begins with a comma.
+    // Every row starts with a comma.
     json: `[${json.slice(1)}]`,
     cut,
   });
@@ -63,15 +63,15 @@ export async function gatherRows(
   return gathered(undefined);
 }
 
-interface Fitting {
+interface FittingRows {
   readonly chunk: Chunk;
   readonly bytes: Buffer;
 }
 
-interface Fit {
+interface FitOptions {
   readonly encode: (chunk: Chunk) => Buffer;
   readonly maxBytes: number;
-  /** About how many bytes they will be. */
+  /** Estimated bytes. */
   readonly guess: number;
 }
 
@@ -80,16 +80,16 @@ function guessOf({ vectors, rows }: Chunk): number {
 }
 
 const NOTHING = Buffer.alloc(0);
-/** Rows whose guessed size is further above the limit than this are not encoded only to be thrown away. */
+/** If the estimate exceeds the limit by more than this factor, the whole chunk is not encoded first. */
 const TOLERATED = 4;
 
-/** As many of the first rows as fit, found by halves: how long a row is in JSON is known only when it is written. */
-function fittingRows(chunk: Chunk, columns: readonly Column[], { encode, maxBytes, guess }: Fit): Fitting {
+/** The first rows that fit, by binary search, because the JSON size of a row is known only after encoding. */
+function fittingRows(chunk: Chunk, columns: readonly Column[], { encode, maxBytes, guess }: FitOptions): FittingRows {
   if (guess <= maxBytes * TOLERATED) {
     const bytes = encode(chunk);
     if (bytes.length <= maxBytes) return { chunk, bytes };
   }
-  let best: Fitting = { chunk: sliceChunk(chunk, columns, { from: 0, to: 0 }), bytes: NOTHING };
+  let best: FittingRows = { chunk: sliceChunk(chunk, columns, { from: 0, to: 0 }), bytes: NOTHING };
   let [least, most] = [0, chunk.rows];
   while (most - least > 0) {
     const rows = Math.ceil((least + most) / 2);

@@ -8,7 +8,7 @@ import type { Parameter } from "../../params/parameter.ts";
 
 type PageLimits = Pick<Limits, "defaultPageSize" | "maxPageSize">;
 
-/** The arguments of a tool as JSON Schema: what it refuses, its validators refuse as well. */
+/** The arguments of a tool as JSON Schema. The validators reject everything that the schema rejects. */
 export function inputSchema(endpoint: Endpoint, limits: PageLimits): JsonObject {
   const { parameters, operation } = endpoint;
   const isPaged = operation.kind === "read" && operation.paginated;
@@ -20,7 +20,7 @@ export function inputSchema(endpoint: Endpoint, limits: PageLimits): JsonObject 
   ];
   return withoutUnset({
     type: "object",
-    // Not by assignment: a parameter may be called `__proto__`.
+    // Assignment would fail for a parameter named `__proto__`.
     properties: properties.length === 0 ? undefined : Object.fromEntries(properties),
     required: required.length === 0 ? undefined : required,
     additionalProperties: false,

@@ -6,7 +6,7 @@ import type { Endpoint } from "../../endpoint/endpoint.ts";
 const COUNT: JsonObject = { type: "integer", minimum: 0 };
 const TRUNCATED: JsonObject = { type: "boolean", description: "There are more rows than these." };
 
-/** The structured content of a tool. Clients refuse a result that does not fit it, so it promises only what always holds. */
+/** The schema of structured content. Clients reject results that do not match, so it states only what always holds. */
 export function outputSchema({ operation }: Endpoint, shape: RowShape | undefined): JsonObject {
   const rows = { type: "array", items: lean(rowSchema(shape ?? UNKNOWN_ROWS, inPlace)) };
   if (operation.kind === "write") {
@@ -28,8 +28,8 @@ export function outputSchema({ operation }: Endpoint, shape: RowShape | undefine
 const TEXT = ["string", "null"];
 
 /**
- * In a few words, since a model reads them for every tool. No `format` for dates: there are infinite ones and years that no
- * format knows. No type for numbers of any length: what a reader makes of them may be none.
+ * Short, because a model reads them for every tool. Dates have no `format`, because there are infinite dates and years that
+ * no format allows. Numbers of any length have no type, because some parsers do not return them as numbers.
  */
 const SHORT: Readonly<Record<string, JsonObject>> = {
   Decimal: { type: ["number", "null"] },
@@ -45,7 +45,7 @@ const SHORT: Readonly<Record<string, JsonObject>> = {
 
 const inPlace: SharedSchemas = { schema: (name, make) => SHORT[name] ?? make() };
 
-/** Words that say nothing of what is valid, and formats that validators do not know. */
+/** Keywords that do not affect validation, and formats that validators do not know. */
 const LEFT_OUT: ReadonlySet<string> = new Set(["x-sql-type", "format"]);
 
 function lean(schema: JsonObject): JsonObject {

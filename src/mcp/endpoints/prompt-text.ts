@@ -1,6 +1,6 @@
 import type { PromptPart } from "../../config/prompt-template.ts";
 
-/** A prompt filled in. What is missing is empty, and a section shows when its argument says something. */
+/** Renders a prompt. Missing arguments are empty. A section is rendered if its argument is not empty. */
 export function promptText(parts: readonly PromptPart[], args: ReadonlyMap<string, string>): string {
   return parts.map((part) => partText(part, args)).join("");
 }
@@ -12,8 +12,8 @@ function partText(part: PromptPart, args: ReadonlyMap<string, string>): string {
     case "argument":
       return args.get(part.name) ?? "";
     case "section": {
-      const isSaid = (args.get(part.name) ?? "") !== "";
-      return isSaid === part.inverted ? "" : promptText(part.parts, args);
+      const isSet = (args.get(part.name) ?? "") !== "";
+      return isSet === part.inverted ? "" : promptText(part.parts, args);
     }
   }
 }

@@ -15,7 +15,7 @@ const PROMPT = {
 `,
 };
 
-test("arguments fill a prompt, and none of them is needed", async () => {
+test("arguments fill a prompt, and all of them are optional", async () => {
   await using mcp = await productFrom(PROMPT);
   expect(await mcp.prompt("report", { region: "<North>", day: "Monday", other: "x" })).toBe(
     "About <North> & Monday.\nOnly <Monday>.\n\n",
@@ -39,7 +39,7 @@ test("an unknown prompt is not found", async () => {
   });
 });
 
-test("an argument is completed as the parameter of its name is", async () => {
+test("an argument is completed like a parameter of the same name", async () => {
   const values = Array.from({ length: 150 }, (_, index) => `r${index}`);
   await using mcp = await productFrom({
     ...PROMPT,

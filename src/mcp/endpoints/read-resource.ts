@@ -8,12 +8,12 @@ import { type McpCall, McpError, type McpProblem, type ResourceResult } from "..
 import { rawParamsOf } from "./arguments.ts";
 import { attempt, type CallState } from "./attempt.ts";
 import type { Resource } from "./catalog.ts";
-import { bytesColumn, type Reading, readOpened, takeRows, takeValue } from "./read-rows.ts";
+import { bytesColumn, type EndpointRead, readOpened, takeRows, takeValue } from "./read-rows.ts";
 import type { ResultKind } from "./result-kind.ts";
 import { firstColumnText, rowsText } from "./rows-text.ts";
 import { moreRowsHint } from "./tool-result.ts";
 
-export interface ResourceReading {
+export interface ResourceRequest {
   readonly uri: string;
   readonly args: ReadonlyMap<string, RawValue>;
   readonly call: McpCall;
@@ -24,13 +24,13 @@ export interface ResourceContext {
   readonly settings: McpSettings;
 }
 
-/** What a resource holds now. Rejects with an McpError. */
+/** Reads a resource. Rejects with an McpError. */
 export async function readResource(
   resource: Resource,
-  { uri, args, call }: ResourceReading,
+  { uri, args, call }: ResourceRequest,
   { context, settings }: ResourceContext,
 ): Promise<ResourceResult> {
-  const params = rawParamsOf(resource.places, args);
+  const params = rawParamsOf(resource.locations, args);
   const work = (state: CallState): Promise<Contents> => {
     call.progress(0, 100, "running the query");
     return contentsOf(resource, { ...state, called: resource, params, call, callee: context.callee }, settings);
@@ -56,24 +56,24 @@ interface Contents {
   readonly cached: CachedFrom | undefined;
 }
 
-function contentsOf({ mcp, result }: Resource, reading: Reading, settings: McpSettings): Promise<Contents> {
+function contentsOf({ mcp, result }: Resource, read: EndpointRead, settings: McpSettings): Promise<Contents> {
   const { mimeType } = mcp;
-  return readOpened(reading, async (opened) => {
+  return readOpened(read, async (opened) => {
     const { cached } = opened;
     const index = bytesIn(result, opened.columns);
     if (index >= 0) {
-      const blob = await takeValue(opened, index, reading);
+      const blob = await takeValue(opened, index, read);
       return { contents: blob === undefined ? [] : [{ mimeType, blob }], cached };
     }
-    const rows = await takeRows(opened, reading, settings);
+    const rows = await takeRows(opened, read, settings);
     const text = result.kind === "rows" ? rowsText(rows, result.as) : firstColumnText(rows);
     const hint = moreRowsHint(rows, settings);
-    const told = hint === undefined ? [] : [{ mimeType: "text/plain", text: hint }];
-    return { contents: [{ mimeType, text }, ...told], cached };
+    const hints = hint === undefined ? [] : [{ mimeType: "text/plain", text: hint }];
+    return { contents: [{ mimeType, text }, ...hints], cached };
   });
 }
 
-/** The column whose bytes are the resource, or -1: then it is text. */
+/** The index of the column whose bytes are the resource, or -1 if the resource is text. */
 function bytesIn(result: ResultKind, columns: readonly Column[]): number {
   switch (result.kind) {
     case "rows":
@@ -85,13 +85,13 @@ function bytesIn(result: ResultKind, columns: readonly Column[]): number {
   }
 }
 
-/** A snapshot is good until the next one is due; whatever else there is may change at any moment. */
+/** A snapshot is current until its next refresh. Uncached rows may change at any time. */
 function ttlOf(cached: CachedFrom | undefined, now: number): number {
   if (cached?.scheduleMs === undefined || cached.state === "stale") return 0;
   return Math.max(0, cached.createdAtMs + cached.scheduleMs - now);
 }
 
-/** Whether somebody else, or another address, might get something else. */
+/** Whether other users, or other URIs, may get different contents. */
 function dependsOnCaller({ endpoint }: Resource, { auth }: McpSettings): boolean {
   const reads = [...(endpoint.template?.reads.values() ?? [])];
   return (

@@ -3,27 +3,27 @@ import { RequestFailure } from "../../failure.ts";
 import type { Chunk } from "../../result/chunk.ts";
 import type { Column } from "../../result/column.ts";
 import type { McpCall } from "../mcp-service.ts";
-import type { Called, CallState } from "./attempt.ts";
+import type { CallState, CallTarget } from "./attempt.ts";
 import { type GatheredRows, type GatherLimits, gatherRows } from "./gather-rows.ts";
 import { valueTexts } from "./rows-text.ts";
 
-/** A read that somebody may make. */
-export interface Reading extends CallState {
-  readonly called: Called;
+/** A read by an authorized client. */
+export interface EndpointRead extends CallState {
+  readonly called: CallTarget;
   readonly params: Pick<Call, "raw" | "errors">;
   readonly call: McpCall;
   readonly callee: Callee;
 }
 
-/** Rows that can be taken. */
+/** Rows that can be read. */
 export interface OpenedRows extends Pick<ReadResult, "page" | "cached"> {
   readonly columns: readonly Column[];
   readonly next: () => Promise<Chunk | undefined>;
 }
 
-/** Runs a read, and closes its rows when enough of them are taken. */
-export async function readOpened<T>(reading: Reading, take: (opened: OpenedRows) => Promise<T>): Promise<T> {
-  const { called, params, call, deadline, observed, callee } = reading;
+/** Runs a read, and closes its rows after `take`. */
+export async function readOpened<T>(read: EndpointRead, take: (opened: OpenedRows) => Promise<T>): Promise<T> {
+  const { called, params, call, deadline, observed, callee } = read;
   const { identity } = call;
   const outcome = await runEndpoint(called.endpoint, { ...params, identity, deadline, observed }, callee);
   if (outcome.kind === "unchanged") throw new Error("only REST clients can have the rows already");
@@ -37,23 +37,23 @@ export async function readOpened<T>(reading: Reading, take: (opened: OpenedRows)
   }
 }
 
-/** Rows, and what is known of those that are not among them. */
+/** Rows, and their page if the read is paginated. */
 export interface ReadRows extends GatheredRows {
   readonly page: PageOfRows | undefined;
 }
 
-/** As many rows as a result may hold. */
+/** Reads rows up to the limits of a result. */
 export async function takeRows(opened: OpenedRows, { observed }: CallState, limits: GatherLimits): Promise<ReadRows> {
   const gathered = await gatherRows(opened, opened.next, limits);
   observed.rows = gathered.count;
   return { ...gathered, page: opened.page };
 }
 
-/** The value of a column in the first row, base64 for bytes; undefined when there is none. */
+/** The value of a column in the first row, with bytes in base64. Undefined if there is none. */
 export async function takeValue(
   { columns, next }: OpenedRows,
   index: number,
-  { observed, callee }: Reading,
+  { observed, callee }: EndpointRead,
 ): Promise<string | undefined> {
   const { rows = 0, vectors = [] } = (await next()) ?? {};
   observed.rows = Math.min(rows, 1);
@@ -63,7 +63,7 @@ export async function takeValue(
   return text;
 }
 
-/** The first column of bytes, or -1. */
+/** The index of the first column of bytes, or -1. */
 export function bytesColumn(columns: readonly Column[]): number {
   return columns.findIndex(({ type }) => type.kind === "blob");
 }

@@ -57,9 +57,9 @@ test.each([
   "x://a/1?q=%e0",
   "x://\ud800",
   "x://pair/-1",
-])("%j is nobody's", (uri) => expect(addresses.find(uri)).toBeUndefined());
+])("%j matches no resource", (uri) => expect(addresses.find(uri)).toBeUndefined());
 
-test("one that is longer than any address is nobody's", () => {
+test("a URI that is too long matches no resource", () => {
   expect(addresses.find(`x://a/${"1".repeat(16_000)}`)?.resource.name).toBe("a/{id}");
   expect(addresses.find(`x://a/${"1".repeat(17_000)}`)).toBeUndefined();
 });

@@ -3,20 +3,20 @@ import { isRequired } from "../../docs/parameter-schema.ts";
 import type { Parameter, RawValue } from "../../params/parameter.ts";
 import { addressPattern } from "../address-pattern.ts";
 
-/** Where a resource is found. */
+/** The URIs of a resource. */
 export interface ResourceAddress {
-  /** As it is listed; undefined when it cannot be read without a value. */
+  /** The listed URI. Undefined if the resource cannot be read without a value. */
   readonly uri: string | undefined;
-  /** RFC 6570, with every parameter; undefined when there is none. */
+  /** The URI template (RFC 6570) with every parameter. Undefined if there are none. */
   readonly template: string | undefined;
   /** The template without its query. */
   readonly base: string;
   readonly placeholders: number;
-  /** The values in an address without its query, by the names of placeholders. Undefined: it is another's. */
+  /** The values in a URI without its query, by placeholder. Undefined if the URI does not match. */
   match(path: string): ReadonlyMap<string, RawValue> | undefined;
 }
 
-/** The address that a name stands for: `customers/{id}` has a placeholder, other parameters stand in the query. */
+/** The URIs of a resource name. `customers/{id}` has a placeholder; other parameters are in the query. */
 export function resourceAddress(name: string, parameters: readonly Parameter[], scheme: string): ResourceAddress {
   const parts = parseResourceName(name);
   if (typeof parts === "string") throw new Error("names are checked when they are loaded");
@@ -24,12 +24,12 @@ export function resourceAddress(name: string, parameters: readonly Parameter[], 
   const others = parameters.filter((parameter) => !names.includes(parameter.name));
   const base = `${scheme}://${parts.map((part) => (part.kind === "text" ? encodeURI(part.text) : `{${part.name}}`)).join("")}`;
   const query = others.length === 0 ? "" : `{?${others.map((other) => other.name).join(",")}}`;
-  const written = [`${scheme}://`];
+  const literals = [`${scheme}://`];
   for (const part of parts) {
-    if (part.kind === "param") written.push("");
-    else written.push(`${written.pop()}${encodeURI(part.text)}`);
+    if (part.kind === "param") literals.push("");
+    else literals.push(`${literals.pop()}${encodeURI(part.text)}`);
   }
-  const valuesIn = addressPattern(written);
+  const valuesIn = addressPattern(literals);
   return {
     uri: names.length > 0 || others.some(isRequired) ? undefined : base,
     template: parameters.length === 0 ? undefined : base + query,
@@ -46,21 +46,21 @@ function textOf(text: string): RawValue {
   return { kind: "text", text };
 }
 
-export interface Addressed {
+export interface WithAddress {
   readonly address: ResourceAddress;
 }
 
-/** Finds resources by their addresses. */
-export interface ResourceAddresses<R extends Addressed> {
-  /** Undefined when no resource has this address. */
+/** Finds resources by URI. */
+export interface ResourceAddresses<R extends WithAddress> {
+  /** Undefined if no resource has this URI. */
   find(uri: string): { readonly resource: R; readonly args: ReadonlyMap<string, RawValue> } | undefined;
 }
 
-/** About as long as REST takes one; clients of the new era repeat it in a header anyway. */
+/** About the limit of REST. Modern clients repeat the URI in a header anyway. */
 const MAX_URI_LENGTH = 16 << 10;
 
-/** One that is written out goes before one with placeholders, as `customers/new` before `customers/{id}`. */
-export function openResourceAddresses<R extends Addressed>(resources: readonly R[]): ResourceAddresses<R> {
+/** Resources with fewer placeholders take precedence, such as `customers/new` over `customers/{id}`. */
+export function openResourceAddresses<R extends WithAddress>(resources: readonly R[]): ResourceAddresses<R> {
   const ordered = resources.toSorted(
     ({ address: a }, { address: b }) => a.placeholders - b.placeholders || b.base.length - a.base.length,
   );
@@ -74,7 +74,7 @@ export function openResourceAddresses<R extends Addressed>(resources: readonly R
           if (args !== undefined) return { resource, args: withQuery(args, query) };
         }
       } catch (error) {
-        // Escapes that are no text.
+        // Invalid escapes match no resource.
         if (!(error instanceof URIError)) throw error;
       }
       return undefined;
@@ -82,13 +82,13 @@ export function openResourceAddresses<R extends Addressed>(resources: readonly R
   };
 }
 
-interface Split {
+interface UriParts {
   readonly path: string;
   readonly query: readonly (readonly [name: string, text: string])[];
 }
 
-/** An address in one of its spellings: `%61` is `a`. */
-function canonical(uri: string): Split {
+/** Normalizes a URI: `%61` becomes `a`. */
+function canonical(uri: string): UriParts {
   const [whole = ""] = uri.split("#", 1);
   const mark = whole.indexOf("?");
   const path = mark < 0 ? whole : whole.slice(0, mark);
@@ -102,7 +102,7 @@ function canonical(uri: string): Split {
   };
 }
 
-/** What needs no escape has none, what needs one has it in large letters. */
+/** Removes unnecessary escapes, and writes the others in upper case. */
 function canonicalPart(part: string, index: number): string {
   if (index % 2 === 0) return encodeURI(part);
   const character = String.fromCharCode(Number.parseInt(part.slice(1), 16));
@@ -114,8 +114,8 @@ function decodedPair(pair: string): readonly [string, string] {
   return [decodeURIComponent(name), decodeURIComponent(value.join("="))];
 }
 
-/** The first of several values counts. */
-function withQuery(args: ReadonlyMap<string, RawValue>, query: Split["query"]): ReadonlyMap<string, RawValue> {
+/** Adds the values of the query. The first value of a name counts. */
+function withQuery(args: ReadonlyMap<string, RawValue>, query: UriParts["query"]): ReadonlyMap<string, RawValue> {
   if (query.length === 0) return args;
   const all = new Map(args);
   for (const [name, text] of query) if (!all.has(name)) all.set(name, textOf(text));

@@ -52,7 +52,7 @@ describe("reading", () => {
     await expect(mcp.read(uri)).rejects.toMatchObject({ problem: { kind: "invalid-params", message } });
   });
 
-  test("pages are asked for in the address, and what is missing is told", async () => {
+  test("the query of a URI selects the page, and a hint reports missing rows", async () => {
     await using mcp = await productFrom(resource("many", { name: "many", sql: "SELECT i FROM range(500) t(i)" }));
     const { contents } = await mcp.read("eider://many?limit=2&offset=3");
     expect(contents.map(({ text }) => text)).toEqual([
@@ -61,14 +61,14 @@ describe("reading", () => {
     ]);
   });
 
-  test("failures of the database are told, without a word on what is not theirs", async () => {
+  test("database errors are returned, internal details are not", async () => {
     await using mcp = await productFrom(resource("bad", { name: "bad", sql: "SELECT CAST('x' AS INTEGER) AS i" }));
     await expect(mcp.read("eider://bad")).rejects.toMatchObject({
       problem: { kind: "internal", message: expect.stringMatching(/^Query failed: .*Could not convert/) },
     });
   });
 
-  test("bytes are a blob, other types are the text of the first column", async () => {
+  test("bytes are a blob, other types are text of the first column", async () => {
     await using mcp = await productFrom({
       ...resource("a", { name: "picture", sql: "SELECT 1 AS i, from_hex('00FF') AS b", mime: "image/png" }),
       ...resource("b", { name: "file", sql: "SELECT from_hex('00FF') AS b", mime: "application/pdf" }),
@@ -89,11 +89,11 @@ describe("reading", () => {
   });
 });
 
-describe("how long, and for whom, it is good", () => {
+describe("caching of resources", () => {
   const cached = (name: string, schedule: string) =>
     `cache: {table: ${name}, schedule: ${schedule}}\nwith-pagination: false\n`;
 
-  test("a cached resource until its next refresh, another not at all", async () => {
+  test("a cached resource is current until its next refresh, others are not cacheable", async () => {
     await using mcp = await productFrom({
       ...resource("a", { name: "cached", sql: "SELECT 1 AS x", yaml: cached("c", "10m") }),
       ...resource("b", { name: "live", sql: "SELECT 1 AS x" }),
@@ -113,7 +113,7 @@ describe("how long, and for whom, it is good", () => {
     expect(urisOfCache({ schema: "CACHE", table: "C" })).toEqual(["eider://cached"]);
   });
 
-  test("rows are those of the caller", async () => {
+  test("rows depend on the identity", async () => {
     await using mcp = await productFrom(resource("c", { name: "mine", sql: "SELECT '{{auth.username}}' AS x" }));
     for (const name of ["ada", "bob"]) {
       const { text } = await mcp.read("eider://mine", { identity: identityNamed(name) });
@@ -138,7 +138,7 @@ describe("completion", () => {
     expect(await complete(uri, name, value)).toEqual({ values, total: values.length, hasMore: false });
   });
 
-  test("an address that is no template is an error", async () => {
+  test("an unknown template is an error", async () => {
     await expect(complete("eider://orders/{id}", "id", "")).rejects.toMatchObject({
       problem: { kind: "invalid-params" },
     });

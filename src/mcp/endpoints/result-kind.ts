@@ -1,8 +1,8 @@
-/** What the result of a tool or resource is made of, as its media type says. */
+/** The kind of result of a tool or resource, by its media type. */
 export type ResultKind =
   /** All rows, as text. */
   | { readonly kind: "rows"; readonly as: RowsAs }
-  /** One value: the bytes of a picture or a sound. */
+  /** One value: the bytes of an image or audio. */
   | { readonly kind: "media"; readonly block: "image" | "audio" }
   /** The values of the first column. */
   | { readonly kind: "values" };

@@ -43,16 +43,16 @@ function markdownTable({ columns, chunks }: GatheredRows): string {
   return text;
 }
 
-/** What would end a cell or a row of the table. */
+/** Escapes characters that would end a cell or a row. */
 function escaped(text: string): string {
   return text.replace(/[\\|]/g, "\\$&").replace(/\r\n|\r|\n/g, "<br>");
 }
 
-/** A line of JSON with one column is its value between these. */
+/** The lengths of what precedes and follows the value in a line of JSON with one column. */
 const BEFORE = '{"v":'.length;
 const AFTER = "}".length;
 
-/** The values of one column as plain text, undefined for NULL: numbers with all their digits, what is nested as JSON. */
+/** The values of one column as plain text, undefined for NULL. Numbers keep all digits; nested values are JSON. */
 export function valueTexts(columns: readonly Column[], chunk: Chunk, index: number): readonly (string | undefined)[] {
   const column = columns[index];
   const vector = chunk.vectors[index];

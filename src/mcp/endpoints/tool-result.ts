@@ -6,19 +6,19 @@ export function textBlock(text: string): string {
   return `{"type":"text","text":${JSON.stringify(text)}}`;
 }
 
-/** A failure that the caller can do something about. */
+/** A failure that the client can act on. */
 export function failedResult(text: string): ToolResult {
   return { content: `[${textBlock(text)}]`, structuredContent: undefined, isError: true };
 }
 
-/** Rows as text, with a word on those that are missing. */
+/** Rows as text, with a hint if some are missing. */
 export function rowsResult(rows: ReadRows, text: string, limits: GatherLimits): ToolResult {
   const hint = moreRowsHint(rows, limits);
   const content = hint === undefined ? `[${textBlock(text)}]` : `[${textBlock(text)},${textBlock(hint)}]`;
   return { content, structuredContent: undefined, isError: false };
 }
 
-/** The same rows as data: whoever sees the one misses nothing of the other. */
+/** The same rows as structured content. Text and structured content hold the same data. */
 export function structuredRows(rows: ReadRows): string {
   const { json, count, page } = rows;
   const offset = nextOffset(rows);
@@ -30,7 +30,7 @@ export function structuredRows(rows: ReadRows): string {
 }
 
 function nextOffset({ count, page }: ReadRows): number | undefined {
-  // A page of no rows, as of `limit` 0, has no next one: it would be the same.
+  // An empty page, as with `limit` 0, has no next page: it would be the same.
   return page !== undefined && count > 0 && page.offset + count < page.total ? page.offset + count : undefined;
 }
 
@@ -38,7 +38,7 @@ function hasMore(rows: ReadRows): boolean {
   return rows.cut !== undefined || nextOffset(rows) !== undefined;
 }
 
-/** What a reader of the text needs to know when there is more than it sees. */
+/** A hint that there are more rows. Undefined if there are none. */
 export function moreRowsHint(rows: ReadRows, { maxTextBytes }: GatherLimits): string | undefined {
   if (!hasMore(rows)) return undefined;
   const { count, cut, page } = rows;

@@ -5,7 +5,7 @@ import { productFrom, type TestProduct, tool } from "../../../test/mcp-product.t
 
 const PNG = "89504E470D0A1A0A";
 
-/** As clients of the protocol check results: with the formats that are common, whatever else the schema says. */
+/** Validates results as MCP clients do: with the common formats. */
 function validatorOf(mcp: TestProduct, name: string) {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   formats.default(ajv);
@@ -14,7 +14,7 @@ function validatorOf(mcp: TestProduct, name: string) {
   return ajv.compile(schema);
 }
 
-describe("the schema of results", () => {
+describe("the output schema", () => {
   test("is known before the first call, and holds for every type of the database", async () => {
     await using mcp = await productFrom({
       ...tool("types", "SELECT * FROM test_all_types()", "with-pagination: false\n"),
@@ -41,7 +41,7 @@ describe("the schema of results", () => {
     expect(columns).not.toContain("$ref");
   });
 
-  test("promises less where the parameters choose the columns", async () => {
+  test("is looser if parameters choose the columns", async () => {
     const choice = "request: [{field-name: x, field-in: query, validators: [{type: int}]}]\n";
     await using mcp = await productFrom({
       ...tool("chosen", "SELECT 1 AS a {{#params.x}}, {{params.x}} AS b{{/params.x}}", choice),
@@ -54,7 +54,7 @@ describe("the schema of results", () => {
     expect(validate({ rows: [{ b: 1 }], row_count: 1 })).toBe(false);
   });
 
-  test("is there for JSON only", async () => {
+  test("exists only for JSON", async () => {
     await using mcp = await productFrom({
       "a.yaml":
         "mcp-tool: {name: a, description: A, result-mime-type: text/csv}\ntemplate-source: a.sql\nconnection: [memory]\n",
@@ -69,7 +69,7 @@ describe("the schema of results", () => {
 describe("results that are too long", () => {
   const main = (mcp: string) => ({ "eider.yaml": `connections: {memory: {}}\nmcp: ${mcp}\n` });
 
-  test("a page says what is missing", async () => {
+  test("a page reports missing rows", async () => {
     await using mcp = await productFrom(tool("many", "SELECT i FROM range(5000) t(i)"));
     const { structured, blocks } = await mcp.call("many");
     expect(structured).toMatchObject({ row_count: 100, truncated: true, total_count: 5000, next_offset: 100 });
@@ -97,7 +97,7 @@ describe("results that are too long", () => {
     expect([structured?.["row_count"], structured?.["truncated"]]).toEqual([Math.min(rows, 10), truncated]);
   });
 
-  test("a query that never ends is left where it is", async () => {
+  test("a query that never ends is abandoned", async () => {
     await using mcp = await productFrom(
       tool("endless", "SELECT i FROM range(1000000000000) t(i)", "with-pagination: false\n"),
     );
@@ -107,7 +107,7 @@ describe("results that are too long", () => {
     await expect.poll(() => mcp.service.engine.activity().running).toBe(0);
   });
 
-  test("text is cut between rows", async () => {
+  test("text is truncated between rows", async () => {
     await using mcp = await productFrom({
       ...main("{max-text-bytes: 1000}"),
       ...tool("wide", "SELECT i, repeat('ü', 100) AS t FROM range(50) t(i)", "with-pagination: false\n"),
@@ -173,8 +173,8 @@ describe("media types", () => {
       "eider.yaml": `connections: {memory: {}}\nmcp: {result-text: ${as}}\n`,
       ...tool("a", "SELECT 9223372036854775807 AS i, E'two\\nlines' AS t"),
     });
-    const told = await mcp.call("a");
-    expect(told.text).toBe(text);
-    expect(told.structuredText).toContain('{"rows":[{"i":9223372036854775807,"t":"two\\nlines"}]');
+    const result = await mcp.call("a");
+    expect(result.text).toBe(text);
+    expect(result.structuredText).toContain('{"rows":[{"i":9223372036854775807,"t":"two\\nlines"}]');
   });
 });

@@ -8,7 +8,7 @@ const FIELDS =
   "request:\n  - {field-name: id, field-in: body, required: true, validators: [{type: int}]}\n  - {field-name: note, field-in: body}\n";
 const INSERT = "INSERT INTO t VALUES ({{params.id}}, '{{params.note}}')";
 
-test("a write tells what it changed, in text and as data", async () => {
+test("a write returns what it changed, as text and as structured content", async () => {
   await using mcp = await productFrom({
     ...MAIN,
     ...tool("add", INSERT, `method: POST\n${FIELDS}`),
@@ -31,7 +31,7 @@ test("a write tells what it changed, in text and as data", async () => {
   expect(mcp.logged.slice(0, 3)).toEqual(["info running add", "info statements executed", "info 1 rows changed"]);
 });
 
-test("a write that fails leaves nothing behind, and says why", async () => {
+test("a failed write changes nothing, and returns the reason", async () => {
   await using mcp = await productFrom({
     ...MAIN,
     ...tool("add_two", `${INSERT}; INSERT INTO t VALUES (1, 'taken')`, `method: POST\n${FIELDS}`),

@@ -4,7 +4,7 @@ import { MODERN_META, mcpServer, mcpSettings, taskSettings } from "../../../test
 import { methodsOf } from "../methods/index.ts";
 
 const method = fc.oneof(
-  // One that listens stays open, as it should.
+  // Not `subscriptions/listen`, because its response stays open.
   fc.constantFrom(
     ...[...methodsOf.legacy.keys(), ...methodsOf.modern.keys()].filter((name) => !name.endsWith("listen")),
   ),
@@ -55,15 +55,15 @@ const headers = fc.dictionary(
 
 const hasId = (value: unknown): boolean => typeof value === "object" && value !== null && "id" in value;
 
-test("whatever is sent, the answer is ours, and what has no id gets none", async () => {
+test("any body gets a valid response, and notifications get none", async () => {
   await using mcp = await mcpServer({ settings: mcpSettings({ tasks: taskSettings }) });
   await fc.assert(
     fc.asyncProperty(fc.oneof(message, fc.array(message, { maxLength: 4 })), headers, async (body, head) => {
-      const answer = await mcp.post(JSON.stringify(body), head);
-      const text = await answer.text();
-      expect(answer.status).toBeLessThan(500);
-      if (answer.status === 202) expect(text).toBe("");
-      else if (answer.status === 200) {
+      const response = await mcp.post(JSON.stringify(body), head);
+      const text = await response.text();
+      expect(response.status).toBeLessThan(500);
+      if (response.status === 202) expect(text).toBe("");
+      else if (response.status === 200) {
         for (const one of [JSON.parse(text)].flat()) expect(one).toMatchObject({ jsonrpc: "2.0" });
         expect(
           Array.isArray(body)

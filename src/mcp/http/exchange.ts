@@ -2,22 +2,22 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JsonText } from "../mcp-service.ts";
 import { errorText, type RpcError } from "../protocol.ts";
 
-/** One HTTP request and the way to answer it. */
+/** An HTTP request and the response to it. */
 export interface McpExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly requestId: string;
-  /** Who sent it, as far as a trusted proxy tells. */
+  /** The client's address, or the one that a trusted proxy reports. */
   readonly address: string;
-  /** Scheme and host by which it came. */
+  /** Scheme and host of the request. */
   readonly origin: string;
-  /** Headers of every answer, as names and values in turn: what lets a page read it. */
+  /** CORS headers of every response, as alternating names and values. */
   readonly headers: readonly string[];
 }
 
 const JSON_HEADERS = ["Content-Type", "application/json", "Cache-Control", "no-store"] as const;
 
-/** Sends a whole answer; `headers` are names and values in turn. */
+/** Sends a whole response. `more` are alternating names and values of headers. */
 export function sendJson(
   { response, requestId, headers, request }: McpExchange,
   {
@@ -38,7 +38,7 @@ export function sendJson(
     ...more,
   ]);
   if (request.method === "HEAD") response.end();
-  // Node writes the head and a text as one.
+  // Node sends headers and a string body in one write.
   else response.end(body);
 }
 
@@ -52,7 +52,7 @@ export function sendEmpty(
   response.writeHead(status, ["X-Request-Id", requestId, ...length, ...headers, ...more]).end();
 }
 
-/** An error before any message was read. */
+/** Sends an error that is not about one message. */
 export function sendError(
   exchange: McpExchange,
   status: number,
@@ -66,7 +66,7 @@ const STREAM_HEADERS = [
   "text/event-stream",
   "Cache-Control",
   "no-store",
-  // A proxy that gathers what comes would keep it from the client.
+  // Proxies must not buffer the stream.
   "X-Accel-Buffering",
   "no",
 ] as const;
@@ -76,7 +76,7 @@ export function beginEvents({ response, requestId, headers }: McpExchange): void
   response.flushHeaders();
 }
 
-/** What a client may leave unread before it is given up. */
+/** A client that leaves more bytes unread is disconnected. */
 const MAX_UNREAD_BYTES = 1 << 20;
 
 export function sendEvent({ response }: Pick<McpExchange, "response">, message: JsonText): void {

@@ -25,7 +25,7 @@ type Row = readonly [
   code: number | undefined,
 ];
 
-/** The ladder of mcp.md 1.2: whoever breaks two rules hears of the first. */
+/** The order of checks: a request that fails two gets the error of the first. */
 const ladder: readonly Row[] = [
   ["1: host", { Host: "evil.example" }, LEGACY, 403, 403],
   ["1: origin", { Origin: "http://evil.example" }, LEGACY, 403, 403],
@@ -49,7 +49,7 @@ const ladder: readonly Row[] = [
   ],
   ["9: a call without an id", HEADERS, { ...call("greet"), id: undefined }, 202, undefined],
   ["9: legacy notification", {}, { jsonrpc: "2.0", method: "notifications/initialized" }, 202, undefined],
-  ["9: an answer nobody wanted", {}, { jsonrpc: "2.0", id: 1, result: {} }, 202, undefined],
+  ["9: an unexpected response", {}, { jsonrpc: "2.0", id: 1, result: {} }, 202, undefined],
   ["10: header alone", HEADERS, { ...LEGACY, method: "tools/list" }, 400, -32602],
   ["10: _meta no object", HEADERS, modern({ params: { _meta: 7 } }), 400, -32602],
   ["10: version no text", HEADERS, modern({}, { [VERSION]: 7 }), 400, -32602],
@@ -94,17 +94,20 @@ const ladder: readonly Row[] = [
 
 test.each(ladder)("ladder %s", async (_, headers, body, status, code) => {
   await using mcp = await mcpServer({ settings: mcpSettings({ tasks: taskSettings }) });
-  const answer = await rawPost(mcp.url, headers, body);
-  expect([answer.status, answer.text === "" ? undefined : JSON.parse(answer.text).error?.code]).toEqual([status, code]);
-  if (status === 202) expect(answer.text).toBe("");
+  const response = await rawPost(mcp.url, headers, body);
+  expect([response.status, response.text === "" ? undefined : JSON.parse(response.text).error?.code]).toEqual([
+    status,
+    code,
+  ]);
+  if (status === 202) expect(response.text).toBe("");
   expect(mcp.events).toEqual([]);
 });
 
-test("an unknown version hears of those that are served, and an id that can be read comes back", async () => {
+test("an unsupported version gets the supported ones, and a valid ID is echoed", async () => {
   await using mcp = await mcpServer();
   const params = { _meta: { ...MODERN_META, [VERSION]: "2099-01-01" } };
-  const answer = await mcp.modern("tools/list", params, { "MCP-Protocol-Version": "2099-01-01" });
-  expect(await answer.json()).toEqual({
+  const response = await mcp.modern("tools/list", params, { "MCP-Protocol-Version": "2099-01-01" });
+  expect(await response.json()).toEqual({
     jsonrpc: "2.0",
     id: 1,
     error: {
@@ -128,22 +131,22 @@ test.each([
   ["OPTIONS", "/mcp", 204],
 ])("%s %s gives %i", async (method, path, status) => {
   await using mcp = await mcpServer();
-  const answer = await fetch(new URL(path, mcp.url), { method });
-  expect(answer.status).toBe(status);
-  if (status === 405) expect(answer.headers.get("allow")).not.toBeNull();
+  const response = await fetch(new URL(path, mcp.url), { method });
+  expect(response.status).toBe(status);
+  if (status === 405) expect(response.headers.get("allow")).not.toBeNull();
 });
 
-test.each(["/mcp", "/mcp/", "/mcp/jsonrpc", "/", "/mcp?x=1"])("a plain script is answered at %s", async (path) => {
+test.each(["/mcp", "/mcp/", "/mcp/jsonrpc", "/", "/mcp?x=1"])("a plain script gets a response at %s", async (path) => {
   await using mcp = await mcpServer();
-  const answer = await fetch(new URL(path, mcp.url), {
+  const response = await fetch(new URL(path, mcp.url), {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: '{"jsonrpc":"2.0","id":12345678901234567,"method":"ping"}',
   });
-  expect(await answer.text()).toBe('{"jsonrpc":"2.0","id":12345678901234567,"result":{}}');
+  expect(await response.text()).toBe('{"jsonrpc":"2.0","id":12345678901234567,"result":{}}');
 });
 
-test("on a listener of others only paths of its own are its own", async () => {
+test("on a shared listener, MCP handles only its own paths", async () => {
   await using mcp = await mcpServer();
   const paths = [
     "/",
@@ -163,19 +166,19 @@ test("on a listener of others only paths of its own are its own", async () => {
   ]);
 });
 
-test("a page that may call hears what it may send and read", async () => {
+test("an allowed page gets CORS headers", async () => {
   await using mcp = await mcpServer({ settings: mcpSettings({ allowedOrigins: ["https://app.example"] }) });
   const headers = { Origin: "https://app.example", "Access-Control-Request-Method": "POST" };
-  const asked = await fetch(mcp.url, { method: "OPTIONS", headers });
-  expect(asked.status).toBe(204);
-  expect(asked.headers.get("access-control-allow-origin")).toBe("https://app.example");
-  expect(asked.headers.get("access-control-allow-headers")).toContain("Mcp-Session-Id");
-  const answer = await mcp.post(LEGACY, { Origin: "https://app.example" });
-  expect(answer.headers.get("access-control-expose-headers")).toBe("Mcp-Session-Id, WWW-Authenticate");
-  expect(answer.headers.get("vary")).toBe("Origin");
+  const preflight = await fetch(mcp.url, { method: "OPTIONS", headers });
+  expect(preflight.status).toBe(204);
+  expect(preflight.headers.get("access-control-allow-origin")).toBe("https://app.example");
+  expect(preflight.headers.get("access-control-allow-headers")).toContain("Mcp-Session-Id");
+  const response = await mcp.post(LEGACY, { Origin: "https://app.example" });
+  expect(response.headers.get("access-control-expose-headers")).toBe("Mcp-Session-Id, WWW-Authenticate");
+  expect(response.headers.get("vary")).toBe("Origin");
 });
 
-test("metadata of the protected resource, where there is an issuer", async () => {
+test("metadata of the protected resource, if there is an issuer", async () => {
   const protectedResource = {
     issuer: "https://login.example",
     scopes: ["openid", "offline_access"],
@@ -183,9 +186,9 @@ test("metadata of the protected resource, where there is an issuer", async () =>
   };
   await using mcp = await mcpServer({ protectedResource: () => protectedResource });
   for (const path of ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"]) {
-    const answer = await fetch(new URL(path, mcp.url), { headers: { Origin: "https://anywhere.example" } });
-    expect(answer.headers.get("access-control-allow-origin")).toBe("*");
-    expect(await answer.json()).toEqual({
+    const response = await fetch(new URL(path, mcp.url), { headers: { Origin: "https://anywhere.example" } });
+    expect(response.headers.get("access-control-allow-origin")).toBe("*");
+    expect(await response.json()).toEqual({
       resource: mcp.url,
       authorization_servers: ["https://login.example"],
       scopes_supported: ["openid"],
@@ -195,16 +198,16 @@ test("metadata of the protected resource, where there is an issuer", async () =>
   }
 });
 
-test("while the service stops, calls are refused with their id and health says so", async () => {
+test("during shutdown, calls are rejected with their ID, and health reports it", async () => {
   await using mcp = await mcpServer();
   mcp.server.drain();
-  const answer = await mcp.post(LEGACY);
-  expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
-  expect(await answer.json()).toMatchObject({ id: 1, error: { code: 503 } });
+  const response = await mcp.post(LEGACY);
+  expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
+  expect(await response.json()).toMatchObject({ id: 1, error: { code: 503 } });
   expect((await fetch(`${mcp.url}/health`)).status).toBe(503);
 });
 
-/** `fetch` sets the host itself. */
+/** Unlike `fetch`, sends the given host. */
 async function rawPost(url: string, headers: Record<string, string>, body: unknown) {
   const { request } = await import("node:http");
   const bytes = typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body);
@@ -212,10 +215,10 @@ async function rawPost(url: string, headers: Record<string, string>, body: unkno
     const sent = request(
       url,
       { method: "POST", headers: { "Content-Type": "application/json", ...headers } },
-      (answer) => {
+      (response) => {
         let text = "";
-        answer.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
-        answer.on("end", () => resolve({ status: answer.statusCode, text }));
+        response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+        response.on("end", () => resolve({ status: response.statusCode, text }));
       },
     );
     sent.on("error", reject);

@@ -22,44 +22,44 @@ import { handleHealth, handleMetadata, type ProtectedResource, sendNotFound } fr
 import { pathKind, pathOf } from "./paths.ts";
 import { handleDelete, handleGet, sendNotAllowed } from "./session-stream.ts";
 
-/** What the binding to HTTP needs beside the protocol itself. */
+/** What the HTTP transport needs besides the protocol. */
 export interface HttpContext extends McpCore {
   readonly proxies: Pick<TrustedProxies, "isTrusted">;
   readonly keepAlive: KeepAlive;
-  readonly borders: () => HostPolicy;
+  readonly hostPolicy: () => HostPolicy;
   readonly protectedResource: () => ProtectedResource | undefined;
 }
 
 const MAX_BODY_BYTES = 4 << 20;
 
-/** One HTTP request to the MCP server: everything that is checked before there is a message. */
+/** Handles one HTTP request to the MCP server: all checks before its messages are handled. */
 export function handleHttp(request: IncomingMessage, response: ServerResponse, context: HttpContext): void {
   const requestId = requestIdOf(request.headers["x-request-id"]);
   const client = clientOf(request, context.proxies);
   const { address, isSecure, host = "" } = client;
   const origin = `${isSecure ? "https" : "http"}://${host.toLowerCase()}`;
   const exchange: McpExchange = { request, response, requestId, address, origin, headers: [] };
-  answer(exchange, client, context).catch((error: unknown) => {
+  handleExchange(exchange, client, context).catch((error: unknown) => {
     context.report({ kind: "unexpected", requestId, error });
     if (response.headersSent) response.destroy();
     else sendError(exchange, 500, { code: CODE.internal, message: "Internal error" });
   });
 }
 
-async function answer(exchange: McpExchange, client: Client, context: HttpContext): Promise<void> {
+async function handleExchange(exchange: McpExchange, client: Client, context: HttpContext): Promise<void> {
   const { request } = exchange;
   const kind = pathKind(pathOf(request.url));
-  // Those who look after the service call it by whatever name they have.
+  // Health checks may use any host name.
   if (kind === "health") return handleHealth(exchange, context);
-  const borders = context.borders();
-  const host = borders.hostOf(client.host);
+  const hostPolicy = context.hostPolicy();
+  const host = hostPolicy.hostOf(client.host);
   if (host === undefined) return sendError(exchange, 403, forbidden("this host is not allowed"));
   if (kind === "metadata") {
     const { publicUrl = exchange.origin } = context.state().settings;
     return handleMetadata(exchange, context.protectedResource(), publicUrl);
   }
   const { origin } = request.headers;
-  if (origin !== undefined && !borders.isPage(origin, host)) {
+  if (origin !== undefined && !hostPolicy.isPage(origin, host)) {
     return sendError(exchange, 403, forbidden("this origin is not allowed"));
   }
   const opened = origin === undefined ? exchange : { ...exchange, headers: originHeaders(origin) };
@@ -68,9 +68,9 @@ async function answer(exchange: McpExchange, client: Client, context: HttpContex
     case "POST":
       return handlePost(opened, context);
     case "GET":
-      return handleGet(opened, admitting(opened, context), context);
+      return handleGet(opened, accessCheck(opened, context), context);
     case "DELETE":
-      return handleDelete(opened, admitting(opened, context), context);
+      return handleDelete(opened, accessCheck(opened, context), context);
     case "OPTIONS":
       return sendEmpty(opened, 204, ["Allow", METHODS, ...(origin === undefined ? [] : PREFLIGHT)]);
     default:
@@ -84,7 +84,7 @@ function forbidden(what: string): RpcError {
 
 const METHODS = "POST, GET, DELETE, OPTIONS";
 
-/** What a page may send. */
+/** What pages may send. */
 const PREFLIGHT = [
   "Access-Control-Allow-Methods",
   METHODS,
@@ -94,7 +94,7 @@ const PREFLIGHT = [
   "600",
 ] as const;
 
-/** What a page may read. */
+/** What pages may read. */
 function originHeaders(origin: string): readonly string[] {
   return [
     "Access-Control-Allow-Origin",
@@ -106,9 +106,9 @@ function originHeaders(origin: string): readonly string[] {
   ];
 }
 
-function admitting({ request, address, origin }: McpExchange, { state }: HttpContext): Sender["admit"] {
+function accessCheck({ request, address, origin }: McpExchange, { state }: HttpContext): Sender["admit"] {
   const authorization = authorizationOf(request);
-  return (method, target) => state().gate.admit({ method, target, authorization, address, origin });
+  return (method, target) => state().access.admit({ method, target, authorization, address, origin });
 }
 
 async function handlePost(exchange: McpExchange, context: HttpContext): Promise<void> {
@@ -126,7 +126,7 @@ async function handlePost(exchange: McpExchange, context: HttpContext): Promise<
       return sendError(exchange, 400, { code: CODE.invalidRequest, message: parsed.problem });
     case "one": {
       const reply = openReply(exchange, context.keepAlive);
-      reply.answer(parsed.message, await handleMessage(parsed.message, senderOf(exchange, reply, context), context));
+      reply.respond(parsed.message, await handleMessage(parsed.message, senderOf(exchange, reply, context), context));
       return;
     }
     case "batch": {
@@ -138,7 +138,7 @@ async function handlePost(exchange: McpExchange, context: HttpContext): Promise<
   }
 }
 
-/** The body; undefined when it has been answered already, or the client left before its end. */
+/** The body. Undefined if an error was sent already, or the client disconnected. */
 async function readText(exchange: McpExchange): Promise<string | undefined> {
   const { request } = exchange;
   let bytes: Buffer;
@@ -171,18 +171,18 @@ function senderOf(exchange: McpExchange, reply: Reply, context: HttpContext): Se
       method: oneText(headers["mcp-method"]),
       name: oneText(headers["mcp-name"]),
     },
-    admit: admitting(exchange, context),
+    admit: accessCheck(exchange, context),
     session: (owner) => (typeof sessionId === "string" ? (sessions.find(sessionId, owner) ?? "unknown") : undefined),
     openSession: (owner) => sessions.open({ owner, client: clientKey(owner, address) }),
-    // A client of the new era leaves when it does not want an answer any more.
-    cancelScope(era, owner, session) {
-      if (era === "modern") return undefined;
+    // A modern client cancels a call by disconnecting.
+    cancelScope(protocol, owner, session) {
+      if (protocol === "modern") return undefined;
       return session === undefined ? `${owner}\n${address}` : session.id;
     },
   };
 }
 
-/** Node joins headers that came several times, but its types do not say so. */
+/** Node joins repeated headers, but its types do not say so. */
 function oneText(header: string | string[] | undefined): string | undefined {
   return typeof header === "string" ? header : header?.join(", ");
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { mcpSettings } from "../../../test/mcp-server.ts";
-import { bordersOf } from "./host-policy.ts";
+import { hostPolicyOf } from "./host-policy.ts";
 
 test.each([
   [{}, "localhost:8081", "localhost"],
@@ -22,7 +22,7 @@ test.each([
   [{ allowedHosts: ["*"] }, "any.example", "any.example"],
   [{ publicUrl: "https://mcp.example/x" }, "mcp.example", "mcp.example"],
 ])("with %j the host %s is %s", (settings, header, name) => {
-  expect(bordersOf(mcpSettings(settings)).hostOf(header)).toBe(name);
+  expect(hostPolicyOf(mcpSettings(settings)).hostOf(header)).toBe(name);
 });
 
 test.each([
@@ -38,5 +38,5 @@ test.each([
   [{ allowedOrigins: ["*"] }, "http://evil.example", true],
   [{ publicUrl: "https://mcp.example" }, "https://mcp.example", true],
 ])("with %j a page of %s may call: %s", (settings, origin, may) => {
-  expect(bordersOf(mcpSettings(settings)).isPage(origin, "127.0.0.1")).toBe(may);
+  expect(hostPolicyOf(mcpSettings(settings)).isPage(origin, "127.0.0.1")).toBe(may);
 });

@@ -3,25 +3,25 @@ import type { McpSettings } from "../../config/mcp-config.ts";
 import { hostName } from "../../http/https-only.ts";
 
 /**
- * Who may call by which name. A page of somebody else can make a browser call us under a name of its own: we answer only
- * to names that are ours, and only pages that we know.
+ * The allowed hosts and origins. With DNS rebinding, a malicious page can make a browser call Eider under the page's own
+ * host name. So Eider accepts only its own host names and known origins.
  */
 export interface HostPolicy {
-  /** Our name as it was called, without its port; undefined when it is none of ours. */
+  /** The host name of a request, without its port. Undefined if it is not allowed. */
   hostOf(header: string | undefined): string | undefined;
-  /** Whether a page may call; `host` is the name by which it calls. */
+  /** Whether a page of this origin may call. `host` is the host name of the request. */
   isPage(origin: string, host: string): boolean;
 }
 
 const LOOPBACK: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
-/** These are no names, but every address that the machine has. */
+/** Wildcard addresses: the server listens on every address of the machine. */
 const EVERYWHERE: readonly string[] = ["0.0.0.0", "::", "[::]"];
 
-export function bordersOf({ host, publicUrl, allowedHosts, allowedOrigins }: McpSettings): HostPolicy {
+export function hostPolicyOf({ host, publicUrl, allowedHosts, allowedOrigins }: McpSettings): HostPolicy {
   const named = [...LOOPBACK, inBrackets(host), ...allowedHosts, hostIn(publicUrl) ?? ""];
   const hosts = new Set(named.map((name) => (hostName(name) ?? "").toLowerCase()));
   const takesAnyHost = allowedHosts.includes("*");
-  // An address cannot be made to point elsewhere: only names can. Where all addresses are ours, all are called.
+  // DNS rebinding needs a name, so IP addresses are safe. On a wildcard address, clients may use any of them.
   const takesAddresses = EVERYWHERE.includes(host);
   const origins = new Set(allowedOrigins.map((origin) => origin.toLowerCase()));
   const isOurs = (name: string): boolean =>

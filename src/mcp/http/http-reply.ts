@@ -5,9 +5,9 @@ import type { Reply } from "../reply.ts";
 import { beginEvents, eventOf, type McpExchange, sendEmpty, sendEvent, sendJson } from "./exchange.ts";
 import type { KeepAlive } from "./keep-alive.ts";
 
-/** The answer to a POST: JSON, or a stream of events when something comes before the answer. */
+/** The response to a POST: JSON, or an event stream if notifications precede the result. */
 export interface HttpReply extends Reply {
-  answer(message: Message, outcome: MessageResult): void;
+  respond(message: Message, outcome: MessageResult): void;
 }
 
 export function openReply(exchange: McpExchange, keepAlive: KeepAlive): HttpReply {
@@ -20,8 +20,8 @@ export function openReply(exchange: McpExchange, keepAlive: KeepAlive): HttpRepl
     else response.end(eventOf(oneLine(message)));
   }
   return {
-    // Scripts of the old era say that they take everything, and mean JSON.
-    takes: (era) => (era === "modern" ? takesEvents(accept) : namesEvents(accept)),
+    // Legacy scripts send `Accept: */*` but expect JSON.
+    accepts: (protocol) => (protocol === "modern" ? acceptsEvents(accept) : namesEvents(accept)),
     send(message) {
       if (response.destroyed || response.writableEnded) return;
       if (!isStream) {
@@ -31,11 +31,11 @@ export function openReply(exchange: McpExchange, keepAlive: KeepAlive): HttpRepl
       }
       sendEvent(exchange, oneLine(message));
     },
-    onLeave(work) {
+    onDisconnect(work) {
       if (response.destroyed) work();
       else response.once("close", () => response.writableFinished || work());
     },
-    answer(message, outcome) {
+    respond(message, outcome) {
       const id = message.kind === "request" || message.kind === "invalid" ? message.id : undefined;
       switch (outcome.kind) {
         case "accepted":
@@ -74,6 +74,6 @@ function namesEvents(accept: string | undefined): boolean {
   return accept?.includes("text/event-stream") === true;
 }
 
-function takesEvents(accept: string | undefined): boolean {
+function acceptsEvents(accept: string | undefined): boolean {
   return accept === undefined || namesEvents(accept) || accept.includes("*/*") || accept.includes("text/*");
 }

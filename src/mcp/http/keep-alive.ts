@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { After } from "../../cache/schedule.ts";
 
-/** Streams on which nothing may come for long: somebody between us and the client would think that they are dead. */
+/** Sends keep-alive comments on streams, so that proxies do not close idle ones. */
 export interface KeepAlive {
   add(response: ServerResponse): void;
   close(): void;

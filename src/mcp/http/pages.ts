@@ -2,7 +2,7 @@ import type { McpCore } from "../core.ts";
 import { legacyVersions, modernVersions } from "../protocol.ts";
 import { type McpExchange, sendEmpty, sendJson } from "./exchange.ts";
 
-/** What a client must know to get a token for us. RFC 9728. */
+/** What a client needs to get a token for this server (RFC 9728). */
 export interface ProtectedResource {
   readonly issuer: string;
   readonly scopes: readonly string[];
@@ -11,7 +11,7 @@ export interface ProtectedResource {
 
 const READS = "GET, HEAD, OPTIONS";
 
-/** Answers OPTIONS and what cannot be read; false when it is a read. */
+/** Responds to methods other than GET and HEAD. Returns false for these two. */
 function isHandled(exchange: McpExchange): boolean {
   const { method } = exchange.request;
   if (method === "GET" || method === "HEAD") return false;
@@ -36,7 +36,7 @@ export function handleHealth(exchange: McpExchange, { isDraining, sessions, stat
   sendJson(exchange, { status: isDraining() ? 503 : 200, body });
 }
 
-/** `origin` is where clients find us. Whoever wants to log in is nobody yet, and its page may be anywhere. */
+/** `origin` is the public URL of this server. Clients need the metadata before they log in, so any origin may read it. */
 export function handleMetadata(
   exchange: McpExchange,
   protectedResource: ProtectedResource | undefined,
@@ -52,7 +52,7 @@ export function handleMetadata(
   const body = JSON.stringify({
     resource: origin.endsWith("/mcp") ? origin : `${origin}/mcp`,
     authorization_servers: [issuer],
-    // It asks for a token that outlives the login, which is between the client and its provider.
+    // `offline_access` requests a refresh token, which does not concern this server.
     scopes_supported: scopes.filter((scope) => scope !== "offline_access"),
     bearer_methods_supported: ["header"],
     resource_name: resourceName,

@@ -1,7 +1,7 @@
-/** What a path means to the MCP server. */
+/** What a path of the MCP server serves. */
 export type PathKind = "endpoint" | "health" | "metadata";
 
-/** Where metadata of a protected resource lies: of the host, and of the endpoint. RFC 9728. */
+/** The path of the protected resource metadata (RFC 9728). */
 const METADATA = "/.well-known/oauth-protected-resource";
 
 const shared: ReadonlyMap<string, PathKind> = new Map([
@@ -12,7 +12,7 @@ const shared: ReadonlyMap<string, PathKind> = new Map([
   [`${METADATA}/mcp`, "metadata"],
 ]);
 
-/** Whether a path is ours where the listener has other paths as well. */
+/** Whether a path belongs to MCP on a listener that also serves REST. */
 export function isShared(path: string): boolean {
   return shared.has(withoutSlash(path));
 }
@@ -27,7 +27,7 @@ function withoutSlash(path: string): string {
 
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 
-/** The path of a target, without its query; a target in absolute form (from a proxy) means its path. */
+/** The path of a target, without its query. Proxies may send the target in absolute form. */
 export function pathOf(url = "/"): string {
   const target = url.startsWith("/") ? url : url.replace(ORIGIN, "");
   const mark = target.indexOf("?");

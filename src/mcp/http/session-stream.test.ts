@@ -15,16 +15,16 @@ const INITIALIZE = {
 };
 
 async function begin(mcp: TestMcp, headers: Record<string, string> = {}): Promise<Record<string, string>> {
-  const answer = await mcp.post(INITIALIZE, headers);
-  expect(await answer.json()).toMatchObject({ result: { protocolVersion: "2025-06-18" } });
-  return { "Mcp-Session-Id": answer.headers.get("mcp-session-id") ?? "", ...headers };
+  const response = await mcp.post(INITIALIZE, headers);
+  expect(await response.json()).toMatchObject({ result: { protocolVersion: "2025-06-18" } });
+  return { "Mcp-Session-Id": response.headers.get("mcp-session-id") ?? "", ...headers };
 }
 
 const listenOn = (mcp: TestMcp, session: Record<string, string>): Promise<Response> =>
   fetch(mcp.url, { headers: { Accept: "text/event-stream", ...session } });
 const ask = (method: string, params: object = {}) => ({ jsonrpc: "2.0", id: 2, method, params });
 
-test("a stream tells of lists that differ and of resources that are watched, and of nothing else", async () => {
+test("a stream sends changes of lists and of subscribed resources, and nothing else", async () => {
   await using mcp = await mcpServer();
   const session = await begin(mcp);
   const events = readEvents(await listenOn(mcp, session));
@@ -40,7 +40,7 @@ test("a stream tells of lists that differ and of resources that are watched, and
   ]);
 });
 
-test("what is not watched any more is not told", async () => {
+test("after an unsubscribe, no notification is sent", async () => {
   await using mcp = await mcpServer();
   const session = await begin(mcp);
   const events = readEvents(await listenOn(mcp, session));
@@ -51,7 +51,7 @@ test("what is not watched any more is not told", async () => {
   expect(await events.rest()).toEqual([]);
 });
 
-test("of two streams of a session the newer one gets a message, and the older one when the newer is gone", async () => {
+test("the newest stream of a session gets each message; when it closes, the older one does", async () => {
   await using mcp = await mcpServer();
   const session = await begin(mcp);
   const older = readEvents(await listenOn(mcp, session));
@@ -76,35 +76,35 @@ test("DELETE ends the session and its stream", async () => {
   expect((await fetch(mcp.url, { method: "DELETE", headers: session })).status).toBe(404);
 });
 
-test("without a session there is nothing to wait for, and nothing to watch", async () => {
+test("streams and subscriptions require a session", async () => {
   await using mcp = await mcpServer();
   expect((await listenOn(mcp, {})).status).toBe(405);
   expect((await listenOn(mcp, { "Mcp-Session-Id": "x" })).status).toBe(404);
   expect((await fetch(mcp.url, { headers: await begin(mcp) })).status).toBe(405);
-  const answer = await mcp.post(ask("resources/subscribe", { uri: "test://static-text" }));
-  expect(await answer.json()).toMatchObject({ error: { code: -32600 } });
+  const response = await mcp.post(ask("resources/subscribe", { uri: "test://static-text" }));
+  expect(await response.json()).toMatchObject({ error: { code: -32600 } });
 });
 
-test("a session of somebody else is none, with whatever method", async () => {
-  await using mcp = await mcpServer({ gate: namedGate() });
+test("a session of another identity counts as not found, for every method", async () => {
+  await using mcp = await mcpServer({ access: namedGate() });
   const session = await begin(mcp, as("ann"));
   expect((await mcp.post(ask("ping"), session)).status).toBe(200);
   const stolen = { ...session, ...as("bob") };
   expect((await mcp.post(ask("ping"), stolen)).status).toBe(404);
   expect((await listenOn(mcp, stolen)).status).toBe(404);
   expect((await fetch(mcp.url, { method: "DELETE", headers: stolen })).status).toBe(404);
-  const { Authorization: _, ...nobody } = session;
-  expect((await mcp.post(ask("ping"), nobody)).status).toBe(401);
-  expect((await listenOn(mcp, nobody)).status).toBe(401);
+  const { Authorization: _, ...withoutCredentials } = session;
+  expect((await mcp.post(ask("ping"), withoutCredentials)).status).toBe(401);
+  expect((await listenOn(mcp, withoutCredentials)).status).toBe(401);
 });
 
-test("the level of a session's log holds until it is set again", async () => {
+test("the log level of a session stays until it is set again", async () => {
   await using mcp = await mcpServer();
   const session = { ...(await begin(mcp)), Accept: "application/json, text/event-stream" };
   const logs = async (): Promise<number> => {
-    const answer = await mcp.post(ask("tools/call", { name: "test_tool_with_logging" }), session);
-    const isStream = answer.headers.get("content-type") === "text/event-stream";
-    return isStream ? (await readEvents(answer).rest()).length - 1 : 0;
+    const response = await mcp.post(ask("tools/call", { name: "test_tool_with_logging" }), session);
+    const isStream = response.headers.get("content-type") === "text/event-stream";
+    return isStream ? (await readEvents(response).rest()).length - 1 : 0;
   };
   expect(await logs()).toBe(3);
   await mcp.post(ask("logging/setLevel", { level: "error" }), session);
@@ -116,7 +116,7 @@ test("the level of a session's log holds until it is set again", async () => {
   });
 });
 
-test("a stream that nobody reads any more is forgotten", async () => {
+test("a stream is removed when its client disconnects", async () => {
   await using mcp = await mcpServer();
   const session = await begin(mcp);
   const stop = new AbortController();
@@ -125,27 +125,27 @@ test("a stream that nobody reads any more is forgotten", async () => {
   await mcp.untilStreams(0);
 });
 
-test("one who sends a body that nobody needs is seen to leave, too", async () => {
+test("a disconnect is detected even if the GET had a body", async () => {
   await using mcp = await mcpServer();
   const headers = { Accept: "text/event-stream", "Content-Length": 1 << 20, ...(await begin(mcp)) };
-  const asking = request(mcp.url, { headers });
-  asking.on("error", () => {});
-  asking.end(Buffer.alloc(1 << 20));
-  await new Promise((resolve) => asking.once("response", resolve));
-  asking.destroy();
+  const sent = request(mcp.url, { headers });
+  sent.on("error", () => {});
+  sent.end(Buffer.alloc(1 << 20));
+  await new Promise((resolve) => sent.once("response", resolve));
+  sent.destroy();
   await mcp.untilStreams(0);
 }, 10_000);
 
-test("one who leaves before it is known who it is has no stream", async () => {
+test("a client that disconnects during authentication gets no stream", async () => {
   let decide = (): void => {};
-  let asked = (): void => {};
-  const isAsked = new Promise<void>((resolve) => {
-    asked = resolve;
+  let onRequested = (): void => {};
+  const isRequested = new Promise<void>((resolve) => {
+    onRequested = resolve;
   });
-  const gate: McpAccess = {
+  const access: McpAccess = {
     async admit({ method }) {
       if (method === "GET") {
-        asked();
+        onRequested();
         await new Promise<void>((resolve) => {
           decide = resolve;
         });
@@ -153,20 +153,20 @@ test("one who leaves before it is known who it is has no stream", async () => {
       return { kind: "identity", identity: anonymous };
     },
   };
-  await using mcp = await mcpServer({ gate });
-  const asking = request(mcp.url, { headers: { Accept: "text/event-stream", ...(await begin(mcp)) } });
-  asking.on("error", () => {});
-  asking.end();
-  await isAsked;
-  asking.destroy();
-  // By now the server has read of it.
+  await using mcp = await mcpServer({ access });
+  const sent = request(mcp.url, { headers: { Accept: "text/event-stream", ...(await begin(mcp)) } });
+  sent.on("error", () => {});
+  sent.end();
+  await isRequested;
+  sent.destroy();
+  // After this, the server has seen the disconnect.
   await mcp.post(ask("ping"));
   decide();
   await mcp.post(ask("ping"));
   await mcp.untilStreams(0);
 }, 10_000);
 
-test("streams that are ended leave the session as it is; the next one hears again", async () => {
+test("ending a stream keeps the session; the next stream gets notifications again", async () => {
   await using mcp = await mcpServer();
   const session = await begin(mcp);
   const first = readEvents(await listenOn(mcp, session));

@@ -8,13 +8,13 @@ import { type Channel, legacyNotice, type Session } from "../sessions.ts";
 import { beginEvents, type McpExchange, sendEmpty, sendError, sendEvent } from "./exchange.ts";
 import type { KeepAlive } from "./keep-alive.ts";
 
-/** Asks who it is that wants to do something with a session. */
-export type Admit = (method: string, target: string | undefined) => AccessDecision | Promise<AccessDecision>;
+/** Checks access to a session. */
+export type AccessCheck = (method: string, target: string | undefined) => AccessDecision | Promise<AccessDecision>;
 
-/** GET: a stream for whatever may come. A client without a session has nothing to wait for. */
+/** GET opens a stream of notifications. It requires a session. */
 export async function handleGet(
   exchange: McpExchange,
-  admit: Admit,
+  admit: AccessCheck,
   core: McpCore & { readonly keepAlive: KeepAlive },
 ) {
   const { request } = exchange;
@@ -23,18 +23,18 @@ export async function handleGet(
   if (session === undefined) return sendNotAllowed(exchange);
   if ("kind" in session) return sendRefusal(exchange, session);
   const { response } = exchange;
-  // Whoever left while we looked has no stream.
+  // The client disconnected meanwhile.
   if (response.destroyed) return;
-  // A body that nobody reads would keep us from seeing that the client leaves.
+  // An unread body would hide a disconnect.
   request.resume();
   const channel: Channel = {
     send: (message) => sendEvent(exchange, oneLine(message)),
     end: () => response.end(),
   };
-  const leave = core.streams.open(
+  const closeStream = core.streams.open(
     {
-      hear(event) {
-        // A message goes one way: the newest, for a client may have lost the others without our notice.
+      onEvent(event) {
+        // Each message is sent once, on the newest stream, because the client may have lost the older ones.
         if (session.channels.at(-1) !== channel) return;
         for (const message of legacyNotice(event, session)) channel.send(message);
       },
@@ -42,18 +42,18 @@ export async function handleGet(
     },
     { client: clientKey(session.owner, exchange.address), bytes: 0 },
   );
-  if (leave === undefined) return sendRefusal(exchange, tooManyStreams());
+  if (closeStream === undefined) return sendRefusal(exchange, tooManyStreams());
   session.channels.push(channel);
   response.once("close", () => {
-    leave();
+    closeStream();
     session.channels.splice(session.channels.indexOf(channel), 1);
   });
   beginEvents(exchange);
   core.keepAlive.add(response);
 }
 
-/** DELETE: the client is done with its session. */
-export async function handleDelete(exchange: McpExchange, admit: Admit, core: McpCore): Promise<void> {
+/** DELETE closes the session. */
+export async function handleDelete(exchange: McpExchange, admit: AccessCheck, core: McpCore): Promise<void> {
   const session = await findSession(exchange, admit, core);
   if (session === undefined) return sendNotAllowed(exchange);
   if ("kind" in session) return sendRefusal(exchange, session);
@@ -64,7 +64,7 @@ export async function handleDelete(exchange: McpExchange, admit: Admit, core: Mc
 /** Undefined when the request names no session. */
 async function findSession(
   { request }: McpExchange,
-  admit: Admit,
+  admit: AccessCheck,
   { isDraining, sessions }: McpCore,
 ): Promise<Session | Refusal | undefined> {
   const id = request.headers["mcp-session-id"];

@@ -6,8 +6,8 @@ import { invalidParams } from "../protocol.ts";
 
 const complete: Method = {
   name: "completion/complete",
-  eras: ["legacy", "modern"],
-  async run({ era, params, state, text }) {
+  protocols: ["legacy", "modern"],
+  async run({ protocol, params, state, text }) {
     const ref = refOf(params["ref"]);
     const { argument, context } = params;
     if (!isObject(argument)) throw invalidParams("Missing required parameter: argument");
@@ -18,7 +18,7 @@ const complete: Method = {
     const given = isObject(context) && isObject(context["arguments"]);
     const known = given ? texts(rawMembers(text, ["params", "context", "arguments"])) : new Map<string, string>();
     const { values, total, hasMore } = await state.service.complete(ref, { name, value }, known);
-    return state.stamp.result(era, `"completion":${JSON.stringify({ values, total, hasMore })}`);
+    return state.stamp.result(protocol, `"completion":${JSON.stringify({ values, total, hasMore })}`);
   },
 };
 

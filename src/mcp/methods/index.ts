@@ -1,5 +1,5 @@
 import type { Method } from "../core.ts";
-import type { Era } from "../protocol.ts";
+import type { ProtocolKind } from "../protocol.ts";
 import { completionMethods } from "./completion.ts";
 import { lifecycleMethods } from "./lifecycle.ts";
 import { loggingMethods } from "./logging.ts";
@@ -9,7 +9,7 @@ import { subscriptionMethods } from "./subscriptions.ts";
 import { taskMethods } from "./tasks.ts";
 import { toolMethods } from "./tools.ts";
 
-/** Every method of the protocol that we answer. To add one, write it in the file of its family and list the family here. */
+/** Every supported method. To add one, write it in the file of its family and list the family here. */
 const methods: readonly Method[] = [
   ...lifecycleMethods,
   ...loggingMethods,
@@ -21,12 +21,14 @@ const methods: readonly Method[] = [
   ...subscriptionMethods,
 ];
 
-function tableOf(era: Era): ReadonlyMap<string, Method> {
-  return new Map(methods.filter(({ eras }) => eras.includes(era)).map((method) => [method.name, method]));
+function tableOf(protocol: ProtocolKind): ReadonlyMap<string, Method> {
+  return new Map(
+    methods.filter(({ protocols }) => protocols.includes(protocol)).map((method) => [method.name, method]),
+  );
 }
 
-/** The methods of each era, by name. */
-export const methodsOf: Readonly<Record<Era, ReadonlyMap<string, Method>>> = {
+/** The methods of each protocol, by name. */
+export const methodsOf: Readonly<Record<ProtocolKind, ReadonlyMap<string, Method>>> = {
   legacy: tableOf("legacy"),
   modern: tableOf("modern"),
 };

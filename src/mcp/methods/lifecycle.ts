@@ -2,10 +2,10 @@ import type { Method } from "../core.ts";
 import { legacyVersions, modernVersions, NEWEST_LEGACY_VERSION } from "../protocol.ts";
 import { capabilitiesOf, LIST_CACHING, type McpState } from "../state.ts";
 
-/** Begins a legacy session. A version that we do not speak is answered with the newest that we do. */
+/** Starts a legacy session. If the client requests an unsupported version, returns the newest supported one. */
 const initialize: Method = {
   name: "initialize",
-  eras: ["legacy"],
+  protocols: ["legacy"],
   run({ params, owner, sender, state }) {
     const { protocolVersion } = params;
     const isKnown = typeof protocolVersion === "string" && legacyVersions.includes(protocolVersion);
@@ -18,12 +18,12 @@ const initialize: Method = {
   },
 };
 
-const ping: Method = { name: "ping", eras: ["legacy"], run: () => "{}" };
+const ping: Method = { name: "ping", protocols: ["legacy"], run: () => "{}" };
 
-/** What a client of the new era asks first, when it asks at all. */
+/** The optional first request of a modern client. */
 const discover: Method = {
   name: "server/discover",
-  eras: ["modern"],
+  protocols: ["modern"],
   run({ state }) {
     const capabilities = capabilitiesOf("modern", state.settings);
     const members = `"supportedVersions":${JSON.stringify(modernVersions)},"capabilities":${capabilities}`;

@@ -3,10 +3,10 @@ import { levelRank } from "../envelope.ts";
 import { requiredText } from "../params.ts";
 import { invalidParams } from "../protocol.ts";
 
-/** What a client wants in its log, for as long as its session lasts. Without one there is nothing to remember it by. */
+/** Sets the log level of a session. Has no effect without a session. */
 const setLevel: Method = {
   name: "logging/setLevel",
-  eras: ["legacy"],
+  protocols: ["legacy"],
   run(request) {
     const level = levelRank(requiredText(request, "level"));
     if (level === undefined) throw invalidParams("Invalid parameter: level is no level");

@@ -5,14 +5,14 @@ import { listMethod } from "./list-page.ts";
 
 const get: Method = {
   name: "prompts/get",
-  eras: ["legacy", "modern"],
+  protocols: ["legacy", "modern"],
   named: "name",
   async run(request, core) {
     const name = requiredText(request, "name");
     const args = texts(argumentsOf(request));
     const { service, stamp } = request.state;
     const { description, messages } = await withCall(request, core, (call) => service.getPrompt(name, args, call));
-    return stamp.result(request.era, `"description":${JSON.stringify(description)},"messages":${messages}`);
+    return stamp.result(request.protocol, `"description":${JSON.stringify(description)},"messages":${messages}`);
   },
 };
 

@@ -7,19 +7,19 @@ import { listMethod } from "./list-page.ts";
 
 const read: Method = {
   name: "resources/read",
-  eras: ["legacy", "modern"],
+  protocols: ["legacy", "modern"],
   named: "uri",
   async run(request, core) {
     const uri = requiredText(request, "uri");
     const { service, stamp } = request.state;
     const found = await withCall(request, core, (call) => service.readResource(uri, call));
-    return stamp.result(request.era, `"contents":${found.contents}`, found);
+    return stamp.result(request.protocol, `"contents":${found.contents}`, found);
   },
 };
 
 const subscribe: Method = {
   name: "resources/subscribe",
-  eras: ["legacy"],
+  protocols: ["legacy"],
   run(request, { sessions }) {
     const uri = requiredText(request, "uri");
     if (!sessions.watch(sessionOf(request), uri)) {
@@ -33,7 +33,7 @@ const subscribe: Method = {
 
 const unsubscribe: Method = {
   name: "resources/unsubscribe",
-  eras: ["legacy"],
+  protocols: ["legacy"],
   run(request, { sessions }) {
     sessions.unwatch(sessionOf(request), requiredText(request, "uri"));
     return "{}";

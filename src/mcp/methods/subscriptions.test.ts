@@ -9,13 +9,13 @@ const ID = { "io.modelcontextprotocol/subscriptionId": 1 };
 const listen = (mcp: TestMcp, notifications: object, params: object = {}): Promise<Response> =>
   mcp.modern("subscriptions/listen", { notifications, ...params });
 
-test("only what was asked for is told, each with the id of the subscription, and the end is a result", async () => {
+test("sends only requested notifications, with the subscription ID, and ends with a result", async () => {
   await using mcp = await mcpServer();
   const wanted = { toolsListChanged: true, promptsListChanged: false, resourceSubscriptions: ["test://a"] };
-  const answer = await listen(mcp, wanted);
-  expect(answer.headers.get("content-type")).toBe("text/event-stream");
-  expect(answer.headers.get("x-accel-buffering")).toBe("no");
-  const events = readEvents(answer);
+  const response = await listen(mcp, wanted);
+  expect(response.headers.get("content-type")).toBe("text/event-stream");
+  expect(response.headers.get("x-accel-buffering")).toBe("no");
+  const events = readEvents(response);
   expect(await events.next()).toEqual({
     jsonrpc: "2.0",
     method: "notifications/subscriptions/acknowledged",
@@ -33,7 +33,7 @@ test("only what was asked for is told, each with the id of the subscription, and
   ]);
 });
 
-test("who leaves is forgotten", async () => {
+test("a subscription is removed when its client disconnects", async () => {
   await using mcp = await mcpServer();
   const events = readEvents(await listen(mcp, { toolsListChanged: true }));
   await events.next();
@@ -52,17 +52,17 @@ test.each([
   [{ taskIds: ["x"] }, TASKS_META, undefined],
 ])("listening to %j", async (notifications, meta, code) => {
   await using mcp = await mcpServer({ settings: mcpSettings({ tasks: taskSettings }) });
-  const answer = await listen(mcp, notifications, meta === undefined ? {} : { _meta: meta });
+  const response = await listen(mcp, notifications, meta === undefined ? {} : { _meta: meta });
   if (code !== undefined) {
-    expect(await answer.json()).toMatchObject({ error: { code } });
+    expect(await response.json()).toMatchObject({ error: { code } });
     return;
   }
-  expect(await readEvents(answer).next()).toMatchObject({ params: { notifications: {} } });
+  expect(await readEvents(response).next()).toMatchObject({ params: { notifications: {} } });
 });
 
-test("so many listen and no more", () => {
+test("the number of streams is limited", () => {
   const streams = openStreams({ total: 3, perClient: 2 });
-  const open = (client: string, bytes = 0) => streams.open({ hear: () => {}, end: () => {} }, { client, bytes });
+  const open = (client: string, bytes = 0) => streams.open({ onEvent: () => {}, end: () => {} }, { client, bytes });
   const leave = open("ann");
   expect([open("ann"), open("ann"), open("bob"), open("eve")].map((each) => each !== undefined)).toEqual([
     true,
@@ -73,37 +73,37 @@ test("so many listen and no more", () => {
   leave?.();
   leave?.();
   expect([open("bob"), open("bob")].map((each) => each !== undefined)).toEqual([true, false]);
-  // Those that were ended make room as well.
+  // Streams that were ended make room, too.
   streams.endAll();
   expect([open("bob"), open("bob"), open("bob")].map((each) => each !== undefined)).toEqual([true, true, false]);
 });
 
-test("requests that stay open with their streams take 4 MiB for one client", () => {
+test("the requests of open streams can take 4 MiB per client", () => {
   const streams = openStreams();
   const open = (client: string) =>
-    streams.open({ hear: () => {}, end: () => {} }, { client, bytes: 3 * 1024 * 1024 }) !== undefined;
+    streams.open({ onEvent: () => {}, end: () => {} }, { client, bytes: 3 * 1024 * 1024 }) !== undefined;
   expect([open("ann"), open("ann"), open("bob")]).toEqual([true, false, true]);
   expect(streams.count()).toBe(2);
 });
 
 test("one client cannot take all streams, and is rejected as if there were none left", async () => {
-  await using mcp = await mcpServer({ gate: namedGate() });
-  const asked = { notifications: { toolsListChanged: true } };
+  await using mcp = await mcpServer({ access: namedGate() });
+  const params = { notifications: { toolsListChanged: true } };
   const streams = await Promise.all(
-    Array.from({ length: 130 }, async () => await mcp.modern("subscriptions/listen", asked, as("ann"))),
+    Array.from({ length: 130 }, async () => await mcp.modern("subscriptions/listen", params, as("ann"))),
   );
   const isStream = ({ headers }: Response): boolean => headers.get("content-type") === "text/event-stream";
   expect(streams.filter(isStream)).toHaveLength(128);
-  expect(await streams.find((answer) => !isStream(answer))?.json()).toMatchObject({
+  expect(await streams.find((response) => !isStream(response))?.json()).toMatchObject({
     error: { message: "Too many streams are open; try again later" },
   });
-  const others = await mcp.modern("subscriptions/listen", asked, as("bob"));
+  const others = await mcp.modern("subscriptions/listen", params, as("bob"));
   expect(isStream(others)).toBe(true);
   await mcp.untilStreams(129);
   mcp.server.drain();
 });
 
-test("requests that are long in vain get few streams: they would be kept as long as these", async () => {
+test("long requests get few streams, because they stay in memory as long as these", async () => {
   await using mcp = await mcpServer();
   const listen = (length: number): Promise<Response> =>
     mcp.modern("subscriptions/listen", { notifications: {}, padding: "x".repeat(length) });

@@ -10,8 +10,8 @@ import { notification } from "../reply.ts";
 import { MAX_WATCHED, MAX_WATCHED_LENGTH } from "../sessions.ts";
 import { taskMembers } from "../tasks/task.ts";
 
-/** What a client wants to hear of, as far as we can tell it. */
-interface Wanted {
+/** The supported notifications that a client requests. */
+interface Subscription {
   readonly lists: ReadonlySet<ChangingList>;
   readonly uris: ReadonlySet<string>;
   readonly taskIds: ReadonlySet<string>;
@@ -19,20 +19,22 @@ interface Wanted {
 
 const LISTS: readonly ChangingList[] = ["tools", "prompts", "resources"];
 
-/** An answer that stays open, and tells what changes, until somebody ends it. */
+/** A response that stays open and sends notifications until the client or the service ends it. */
 const listen: Method = {
   name: "subscriptions/listen",
-  eras: ["modern"],
+  protocols: ["modern"],
   async run(request, core) {
-    const wanted = await readWanted(request, core);
-    // Neither progress nor messages for a log belong on this stream.
+    const subscription = await readSubscription(request, core);
+    // This stream must contain neither progress nor log messages.
     const quiet = { ...request.meta, progressToken: undefined, logLevel: undefined };
-    return withCall({ ...request, meta: quiet }, core, ({ signal }) => stayOpen(wanted, { ...request, signal }, core));
+    return withCall({ ...request, meta: quiet }, core, ({ signal }) =>
+      stayOpen(subscription, { ...request, signal }, core),
+    );
   },
 };
 
 function stayOpen(
-  wanted: Wanted,
+  subscription: Subscription,
   request: McpRequest & { readonly signal: StopSignal },
   { isDraining, streams }: McpCore,
 ): Promise<JsonText> {
@@ -41,36 +43,41 @@ function stayOpen(
   const meta = `"${META.subscriptionId}":${id}`;
   return new Promise((resolve, reject) => {
     const end = (): void => resolve(state.stamp.resultWith(meta, ""));
-    const hear = (event: McpEvent): void => {
-      for (const message of noticesOf(event, wanted, meta)) reply.send(message);
+    const onEvent = (event: McpEvent): void => {
+      for (const message of noticesOf(event, subscription, meta)) reply.send(message);
     };
-    const leave = streams.open({ hear, end }, { client: clientKey(owner, address), bytes: messageBytes(request) });
-    if (leave === undefined) {
+    const closeStream = streams.open(
+      { onEvent, end },
+      { client: clientKey(owner, address), bytes: messageBytes(request) },
+    );
+    if (closeStream === undefined) {
       reject(new RpcFailure({ code: CODE.internal, message: "Too many streams are open; try again later" }));
       return;
     }
     const stop = (): void => {
-      leave();
+      closeStream();
       reject(signal.reason);
     };
     if (signal.aborted) return stop();
     signal.addEventListener("abort", stop);
-    reply.send(notification("notifications/subscriptions/acknowledged", `"_meta":{${meta}},${honoured(wanted)}`));
-    // Whoever was let in a moment before the service began to stop.
+    reply.send(
+      notification("notifications/subscriptions/acknowledged", `"_meta":{${meta}},${acknowledged(subscription)}`),
+    );
+    // The shutdown may have started after this request was authorized.
     if (isDraining()) end();
   });
 }
 
-async function readWanted(request: McpRequest, core: McpCore): Promise<Wanted> {
+async function readSubscription(request: McpRequest, core: McpCore): Promise<Subscription> {
   const { meta, owner, params, state } = request;
   const { notifications } = params;
   if (!isObject(notifications)) throw invalidParams("Missing required parameter: notifications");
   const uris = textsIn(notifications["resourceSubscriptions"], "resourceSubscriptions");
-  const asked = textsIn(notifications["taskIds"], "taskIds");
+  const requestedIds = textsIn(notifications["taskIds"], "taskIds");
   if (notifications["taskIds"] !== undefined && !meta.declaresTasks) throw tasksNotDeclared();
   const taskIds = new Set<string>();
   if (state.settings.tasks !== undefined) {
-    for (const id of asked) if ((await core.tasks.find(id, owner)) !== undefined) taskIds.add(id);
+    for (const id of requestedIds) if ((await core.tasks.find(id, owner)) !== undefined) taskIds.add(id);
   }
   return { lists: new Set(LISTS.filter((list) => notifications[`${list}ListChanged`] === true)), uris, taskIds };
 }
@@ -84,8 +91,8 @@ function textsIn(value: unknown, name: string): ReadonlySet<string> {
   throw invalidParams(`Invalid parameter: notifications.${name} must be a list of at most ${MAX_WATCHED} texts`);
 }
 
-/** The subset that the client will hear of. */
-function honoured({ lists, uris, taskIds }: Wanted): string {
+/** The notifications that the client will receive. */
+function acknowledged({ lists, uris, taskIds }: Subscription): string {
   const notifications = {
     ...Object.fromEntries([...lists].map((list) => [`${list}ListChanged`, true])),
     ...(uris.size > 0 ? { resourceSubscriptions: [...uris] } : {}),
@@ -94,7 +101,7 @@ function honoured({ lists, uris, taskIds }: Wanted): string {
   return `"notifications":${JSON.stringify(notifications)}`;
 }
 
-function noticesOf(event: McpEvent, { lists, uris, taskIds }: Wanted, meta: string): readonly JsonText[] {
+function noticesOf(event: McpEvent, { lists, uris, taskIds }: Subscription, meta: string): readonly JsonText[] {
   switch (event.kind) {
     case "list-changed":
       return lists.has(event.list)
@@ -102,7 +109,7 @@ function noticesOf(event: McpEvent, { lists, uris, taskIds }: Wanted, meta: stri
         : [];
     case "resource-updated":
       return [...uris]
-        .filter(event.isMeant)
+        .filter(event.matches)
         .map((uri) =>
           notification("notifications/resources/updated", `"_meta":{${meta}},"uri":${JSON.stringify(uri)}`),
         );

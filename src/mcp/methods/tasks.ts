@@ -5,7 +5,7 @@ import { type Task, taskMembers } from "../tasks/task.ts";
 
 const get: Method = {
   name: "tasks/get",
-  eras: ["modern"],
+  protocols: ["modern"],
   named: "taskId",
   async run(request, core) {
     const task = await taskOf(request, core);
@@ -13,10 +13,10 @@ const get: Method = {
   },
 };
 
-/** No task of ours ever asks for anything: answers to questions that nobody asked are ignored. */
+/** Eider's tasks never request input, so updates are ignored. */
 const update: Method = {
   name: "tasks/update",
-  eras: ["modern"],
+  protocols: ["modern"],
   named: "taskId",
   async run(request, core) {
     await taskOf(request, core);
@@ -26,7 +26,7 @@ const update: Method = {
 
 const cancel: Method = {
   name: "tasks/cancel",
-  eras: ["modern"],
+  protocols: ["modern"],
   named: "taskId",
   async run(request, core) {
     await core.tasks.cancel(await taskOf(request, core));
@@ -34,7 +34,7 @@ const cancel: Method = {
   },
 };
 
-/** A task of somebody else is no task. */
+/** Tasks of other users count as not found. */
 async function taskOf(request: McpRequest, core: McpCore): Promise<Task> {
   const { meta, method, owner, state } = request;
   if (state.settings.tasks === undefined) {

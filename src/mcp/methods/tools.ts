@@ -9,7 +9,7 @@ import { listMethod } from "./list-page.ts";
 
 const call: Method = {
   name: "tools/call",
-  eras: ["legacy", "modern"],
+  protocols: ["legacy", "modern"],
   named: "name",
   async run(request, core) {
     const name = requiredText(request, "name");
@@ -19,17 +19,17 @@ const call: Method = {
     if (settings.tasks !== undefined && request.meta.declaresTasks) {
       return runAsTask(work, { ...request, settings: settings.tasks }, core);
     }
-    return stamp.result(request.era, toolMembers(await withCall(request, core, work)));
+    return stamp.result(request.protocol, toolMembers(await withCall(request, core, work)));
   },
 };
 
-/** The answer when it comes soon, else a task by which it can be had later. */
+/** Returns the result if the call is fast, otherwise a task whose result the client fetches later. */
 async function runAsTask(
   work: (call: McpCall) => Promise<ToolResult>,
   request: McpRequest & { readonly settings: TaskSettings },
   core: McpCore,
 ): Promise<JsonText> {
-  const { era, owner, sender, settings, state } = request;
+  const { protocol, owner, sender, settings, state } = request;
   const origin = { client: clientKey(owner, sender.address), bytes: messageBytes(request) };
   const open = openCall(request, core);
   const run = async (): Promise<string> => toolMembers(await work(open.call));
@@ -37,7 +37,7 @@ async function runAsTask(
     open,
     core.tasks.run({ run, open, owner, origin, requestId: sender.requestId, settings }),
   );
-  return done.kind === "done" ? state.stamp.result(era, done.members) : state.stamp.task(taskMembers(done.task));
+  return done.kind === "done" ? state.stamp.result(protocol, done.members) : state.stamp.task(taskMembers(done.task));
 }
 
 function toolMembers({ content, structuredContent, isError }: ToolResult): string {

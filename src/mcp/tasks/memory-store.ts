@@ -1,23 +1,23 @@
 import { textBytes } from "../../bounded/own-text.ts";
 import type { Task, TaskStore } from "./task.ts";
 
-/** Results are kept for clients that may never come back for them: these are the bounds for what is over. */
+/** Limits for finished tasks, because clients may never fetch their results. */
 export interface FinishedLimits {
   readonly tasks: number;
   readonly bytes: number;
-  /** So that one client cannot push out the results of all others. */
+  /** So that one client cannot evict the results of all others. */
   readonly bytesPerClient: number;
 }
 
 const MIB = 1024 * 1024;
 const MAX_FINISHED: FinishedLimits = { tasks: 1_000, bytes: 64 * MIB, bytesPerClient: 16 * MIB };
-/** The task itself, and its place in the store. */
+/** Overhead of a task, besides its result. */
 const TASK_BYTES = 512;
 
-/** Tasks that are gone with the process. */
+/** Stores tasks in memory. They do not survive a restart. */
 export function memoryTaskStore(limits = MAX_FINISHED): TaskStore {
   const working = new Map<string, Task>();
-  /** The one that was over first stands first. */
+  /** In the order in which they finished. */
   const finished = new Map<string, Task>();
   const bytesOf = new Map<string, number>();
   let bytes = 0;
@@ -37,7 +37,7 @@ export function memoryTaskStore(limits = MAX_FINISHED): TaskStore {
     finished.set(task.id, task);
     add(task.client, taskBytes(task));
     for (const old of finished.values()) {
-      // The last one stays, whatever its size: its client has not seen it yet.
+      // The newest is kept at any size, because its client has not fetched it yet.
       if ((bytesOf.get(task.client) ?? 0) <= limits.bytesPerClient || old === task) break;
       if (old.client === task.client) remove(old);
     }
@@ -77,7 +77,7 @@ function taskBytes({ owner, state }: Task): number {
   }
 }
 
-/** One that still works is kept: the limits of its query end it. */
+/** A running task never expires. The limits of its query end it. */
 export function isOver({ state, updatedAt, ttlMs }: Task, now: number): boolean {
   return state.kind !== "working" && now - updatedAt >= ttlMs;
 }

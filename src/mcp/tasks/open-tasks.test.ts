@@ -16,7 +16,7 @@ interface Held {
   fail(error: unknown): void;
 }
 
-/** A server whose calls a test holds in its hand, under a clock that it turns. */
+/** A server whose calls and clock the test controls. */
 async function heldServer(tasks: object = {}) {
   const clock = turnedClock();
   const calls: Held[] = [];
@@ -29,43 +29,43 @@ async function heldServer(tasks: object = {}) {
       }),
   };
   const settings = mcpSettings({ tasks: { ...taskSettings, afterMs: 5_000, ...tasks } });
-  const mcp = await mcpServer({ service, settings, gate: namedGate(), after: clock.after, now: clock.now });
+  const mcp = await mcpServer({ service, settings, access: namedGate(), after: clock.after, now: clock.now });
   return { clock, calls, mcp, [Symbol.asyncDispose]: () => mcp[Symbol.asyncDispose]() };
 }
 
-interface Answer {
+interface TaskResponse {
   readonly result?: Readonly<Record<string, unknown>> & { readonly taskId?: string; readonly status?: string };
   readonly error?: { readonly code: number };
 }
 
-async function ask(mcp: TestMcp, method: string, params: object, who = "ann"): Promise<Answer> {
-  const answer = await mcp.modern(method, { _meta: TASKS_META, ...params }, as(who));
-  return (await answer.json()) as Answer;
+async function ask(mcp: TestMcp, method: string, params: object, who = "ann"): Promise<TaskResponse> {
+  const response = await mcp.modern(method, { _meta: TASKS_META, ...params }, as(who));
+  return (await response.json()) as TaskResponse;
 }
 
-const callTool = (mcp: TestMcp): Promise<Answer> => ask(mcp, "tools/call", { name: "greet" });
+const callTool = (mcp: TestMcp): Promise<TaskResponse> => ask(mcp, "tools/call", { name: "greet" });
 
 async function begun(held: Awaited<ReturnType<typeof heldServer>>): Promise<string> {
   const count = held.calls.length;
-  const asked = callTool(held.mcp);
+  const pending = callTool(held.mcp);
   await until("the call", () => held.calls.length > count);
   await held.clock.advance(5_000);
-  const { result } = await asked;
+  const { result } = await pending;
   expect(result).toMatchObject({ resultType: "task", status: "working", pollIntervalMs: 100 });
   return result?.taskId ?? "";
 }
 
-test("a call that is done soon is answered, and no timer is left", async () => {
+test("a fast call returns its result, and leaves no timer", async () => {
   await using held = await heldServer();
   const { calls, clock, mcp } = held;
-  const asked = callTool(mcp);
+  const pending = callTool(mcp);
   await until("the call", () => calls.length === 1);
   calls[0]?.finish(DONE);
-  expect((await asked).result).toMatchObject({ resultType: "complete", isError: true });
+  expect((await pending).result).toMatchObject({ resultType: "complete", isError: true });
   expect(clock.timers()).toBe(0);
 });
 
-test("a call that takes longer becomes a task, whose result has every digit", async () => {
+test("a slow call becomes a task, whose result keeps every digit", async () => {
   await using held = await heldServer();
   const { calls, mcp } = held;
   const taskId = await begun(held);
@@ -79,13 +79,13 @@ test("a call that takes longer becomes a task, whose result has every digit", as
   });
   calls[0]?.finish(DONE);
   await until("the result", () => calls.length === 1);
-  const answer = await mcp.modern("tasks/get", { _meta: TASKS_META, taskId }, as("ann"));
-  const text = await answer.text();
+  const response = await mcp.modern("tasks/get", { _meta: TASKS_META, taskId }, as("ann"));
+  const text = await response.text();
   expect(text).toContain('"status":"completed"');
   expect(text).toContain('"result":{"content":[],"structuredContent":{"n":12345678901234567890},"isError":true}');
 });
 
-test("an error of the protocol is a task that failed", async () => {
+test("a protocol error makes the task fail", async () => {
   await using held = await heldServer();
   const taskId = await begun(held);
   held.calls[0]?.fail(new McpError({ kind: "internal", message: "broken" }));
@@ -98,7 +98,7 @@ test("an error of the protocol is a task that failed", async () => {
   expect(result).not.toHaveProperty("result");
 });
 
-test("cancelling ends the call itself, is final, and may be repeated", async () => {
+test("cancelling a task stops its call, is final, and may be repeated", async () => {
   await using held = await heldServer();
   const { calls, mcp } = held;
   const taskId = await begun(held);
@@ -110,7 +110,7 @@ test("cancelling ends the call itself, is final, and may be repeated", async () 
   expect(mcp.events).toEqual([]);
 });
 
-test("a task of somebody else is no task", async () => {
+test("a task of another identity counts as not found", async () => {
   await using held = await heldServer();
   const { calls, mcp } = held;
   const taskId = await begun(held);
@@ -127,7 +127,7 @@ test("a task of somebody else is no task", async () => {
   expect(await readEvents(listening).next()).toMatchObject({ params: { notifications: {} } });
 });
 
-test("who listens hears the whole task when it changes", async () => {
+test("subscribers get the whole task when it changes", async () => {
   await using held = await heldServer();
   const { calls, mcp } = held;
   const taskId = await begun(held);
@@ -141,7 +141,7 @@ test("who listens hears the whole task when it changes", async () => {
   });
 });
 
-test("a result is kept for its time, and no longer; one that works is kept", async () => {
+test("a finished task expires, a running one does not", async () => {
   await using held = await heldServer({ ttlMs: 10_000 });
   const { calls, clock, mcp } = held;
   const [done, working] = [await begun(held), await begun(held)];
@@ -154,21 +154,21 @@ test("a result is kept for its time, and no longer; one that works is kept", asy
   expect((await ask(mcp, "tasks/get", { taskId: working })).result?.status).toBe("working");
 });
 
-test("with too many tasks a client waits for its answer", async () => {
+test("with too many tasks, a client waits for its response", async () => {
   await using held = await heldServer({ workers: 1, queueDepth: 0 });
   const { calls, clock, mcp } = held;
   await begun(held);
-  const asked = callTool(mcp);
+  const pending = callTool(mcp);
   await until("the call", () => calls.length === 2);
   await clock.advance(60_000);
   calls[1]?.finish(DONE);
-  expect((await asked).result).toMatchObject({ resultType: "complete" });
+  expect((await pending).result).toMatchObject({ resultType: "complete" });
   calls[0]?.finish(DONE);
   await clock.advance(0);
   await begun(held);
 });
 
-test("where nobody waits, tasks run so many at once, and those that wait can be called off", async () => {
+test("queued tasks run a few at a time, and can be cancelled while they wait", async () => {
   await using held = await heldServer({ afterMs: 0, workers: 1, queueDepth: 2 });
   const { calls, clock, mcp } = held;
   const ids = [];
@@ -182,25 +182,25 @@ test("where nobody waits, tasks run so many at once, and those that wait can be 
   expect(states).toEqual(["completed", "cancelled", "working"]);
 });
 
-test("when the service stops, tasks end", async () => {
+test("at shutdown, tasks end", async () => {
   await using held = await heldServer();
   await begun(held);
   held.mcp.server.cancelAll();
   expect(held.calls[0]?.call.signal.aborted).toBe(true);
 });
 
-test("without the setting, and without the word of the client, there are no tasks", async () => {
+test("tasks need the setting and the client's declaration", async () => {
   await using mcp = await mcpServer();
   expect((await mcp.modern("tasks/get", { _meta: TASKS_META, taskId: "x" })).status).toBe(404);
   await using held = await heldServer();
-  const asked = held.mcp.modern("tools/call", { name: "greet" }, as("ann"));
+  const pending = held.mcp.modern("tools/call", { name: "greet" }, as("ann"));
   await until("the call", () => held.calls.length === 1);
   await held.clock.advance(60_000);
   held.calls[0]?.finish(DONE);
-  expect(await (await asked).json()).toMatchObject({ result: { resultType: "complete" } });
+  expect(await (await pending).json()).toMatchObject({ result: { resultType: "complete" } });
 });
 
-test("results of clients that never come back do not pile up", async () => {
+test("results that are never fetched expire", async () => {
   const store = memoryTaskStore({ tasks: 2, bytes: 1_000_000, bytesPerClient: 1_000_000 });
   const task = {
     owner: "",
@@ -220,7 +220,7 @@ test("results of clients that never come back do not pile up", async () => {
   expect(await store.sweep(1_000)).toBe(0);
 });
 
-test("results that were not fetched are bounded in bytes, in all and for each client; the newest is there whatever its size", async () => {
+test("results are bounded in bytes, in total and per client; the newest is kept at any size", async () => {
   const store = memoryTaskStore({ tasks: 100, bytes: 50_000, bytesPerClient: 25_000 });
   const finish = (id: string, client: string, length: number): Promise<void> =>
     store.save({

@@ -5,8 +5,8 @@ import type { McpEvent } from "../events.ts";
 import { rpcErrorOf } from "../failed-outcome.ts";
 import type { OpenCall } from "../open-calls.ts";
 import { isOver } from "./memory-store.ts";
-import { openPlaces } from "./places.ts";
 import type { Task, TaskCall, TaskOrResult, TaskState, TaskStore, Tasks } from "./task.ts";
+import { openTaskSlots } from "./task-slots.ts";
 
 const SWEEP_MS = 60_000;
 const LATE = Symbol("late");
@@ -20,8 +20,8 @@ export function openTasks(options: {
   readonly publish: (event: McpEvent) => void;
 }): Tasks {
   const { store, now, after, randomId, publish } = options;
-  const places = openPlaces();
-  const working = new Map<string, { readonly open: OpenCall; readonly giveUp: () => boolean }>();
+  const slots = openTaskSlots();
+  const working = new Map<string, { readonly open: OpenCall; readonly leaveQueue: () => boolean }>();
   let cancelSweep: (() => void) | undefined;
 
   function scheduleSweep(): void {
@@ -34,20 +34,20 @@ export function openTasks(options: {
     });
   }
 
-  async function create({ open, owner, origin, settings }: TaskCall, giveUp: () => boolean): Promise<Task> {
+  async function create({ open, owner, origin, settings }: TaskCall, leaveQueue: () => boolean): Promise<Task> {
     const at = now();
     const { ttlMs, pollIntervalMs } = settings;
     const state = { kind: "working" } as const;
     const { client } = origin;
     const task = { id: randomId(), owner, client, createdAt: at, updatedAt: at, ttlMs, pollIntervalMs, state };
     open.detach();
-    working.set(task.id, { open, giveUp });
+    working.set(task.id, { open, leaveQueue });
     await store.save(task);
     scheduleSweep();
     return task;
   }
 
-  /** The first end counts: what comes of a call that was called off is nobody's. */
+  /** The first outcome counts. The result of a cancelled call is discarded. */
   async function settle(task: Task, state: TaskState): Promise<void> {
     const found = working.get(task.id);
     if (found === undefined) return;
@@ -62,10 +62,10 @@ export function openTasks(options: {
       await settle(task, { kind: "completed", result: `{${await running}}` });
     } catch (error) {
       if (open.stop.signal.aborted) await settle(task, { kind: "cancelled" });
-      else await settle(task, { kind: "failed", error: rpcErrorOf(error, { era: "modern", requestId }, options) });
+      else await settle(task, { kind: "failed", error: rpcErrorOf(error, { protocol: "modern", requestId }, options) });
     } finally {
       open.close();
-      places.leave(origin);
+      slots.release(origin);
     }
   }
 
@@ -81,13 +81,13 @@ export function openTasks(options: {
     }
   }
 
-  /** Nobody waits at all: it begins when others are done. */
+  /** The client does not wait: the task is queued. */
   async function runLater(call: TaskCall): Promise<TaskOrResult> {
-    const place = places.wait(call.origin, call.settings);
-    if (place === undefined) return runNow(call);
-    const task = await create(call, place.giveUp);
+    const queued = slots.wait(call.origin, call.settings);
+    if (queued === undefined) return runNow(call);
+    const task = await create(call, queued.leaveQueue);
     reportUnexpected(
-      place.turn.then(() => follow(task, call.open.stop.signal.aborted ? Promise.reject() : call.run(), call)),
+      queued.ready.then(() => follow(task, call.open.stop.signal.aborted ? Promise.reject() : call.run(), call)),
       call,
     );
     return { kind: "task", task };
@@ -96,16 +96,16 @@ export function openTasks(options: {
   async function runAWhile(call: TaskCall): Promise<TaskOrResult> {
     const { open, origin, settings } = call;
     const running = call.run();
-    // It is heard of below, unless the store fails before.
+    // Errors are handled below. This avoids an unhandled rejection if the store fails first.
     running.catch(() => {});
     let isTask = false;
     try {
       const first = await Promise.race([running, late(settings.afterMs, running)]);
       if (first !== LATE) return { kind: "done", members: first };
-      // With too many tasks the client waits, as one that knows of none.
-      if (!places.join(origin, settings)) return { kind: "done", members: await running };
+      // With too many tasks, the client waits for the result, as without tasks.
+      if (!slots.join(origin, settings)) return { kind: "done", members: await running };
       const task = await create(call, () => false).catch((error: unknown) => {
-        places.leave(origin);
+        slots.release(origin);
         open.stop.abort(new RequestFailure({ kind: "internal" }));
         throw error;
       });
@@ -117,7 +117,7 @@ export function openTasks(options: {
     }
   }
 
-  /** Comes true after a time, and keeps no timer for what is over before. */
+  /** Resolves after a time. Clears its timer if the work ends before. */
   function late(ms: number, running: Promise<unknown>): Promise<typeof LATE> {
     return new Promise((resolve) => {
       const cancel = after(ms, () => resolve(LATE));
@@ -134,8 +134,8 @@ export function openTasks(options: {
     async cancel(task) {
       const found = working.get(task.id);
       if (found === undefined) return;
-      // One that never began has nobody else to close it.
-      if (found.giveUp()) found.open.close();
+      // A task that never started is not closed elsewhere.
+      if (found.leaveQueue()) found.open.close();
       await settle(task, { kind: "cancelled" });
       found.open.stop.abort(new RequestFailure({ kind: "cancelled" }));
     },

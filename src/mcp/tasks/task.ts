@@ -2,22 +2,22 @@ import type { TaskSettings } from "../../config/mcp-config.ts";
 import type { JsonText } from "../mcp-service.ts";
 import type { OpenCall } from "../open-calls.ts";
 import type { RpcError } from "../protocol.ts";
-import type { TaskOrigin } from "./places.ts";
+import type { TaskOrigin } from "./task-slots.ts";
 
 export type TaskState =
   | { readonly kind: "working" }
-  /** `result` is the whole result of the call, also when the tool failed. */
+  /** `result` is the whole result of the call, even if the tool failed. */
   | { readonly kind: "completed"; readonly result: JsonText }
   | { readonly kind: "failed"; readonly error: RpcError }
   | { readonly kind: "cancelled" };
 
-/** A call whose answer is fetched later. */
+/** A call whose result is fetched later. */
 export interface Task {
-  /** Nobody can guess it. */
+  /** Unguessable. */
   readonly id: string;
   /** The key of the identity that it belongs to. */
   readonly owner: string;
-  /** Whose results are counted together, as `clientKey` names it. */
+  /** The `clientKey` under which results are counted. */
   readonly client: string;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -26,11 +26,11 @@ export interface Task {
   readonly state: TaskState;
 }
 
-/** Where tasks are kept. One that outlives the process can take the place of the one in memory. */
+/** Stores tasks. A persistent store can replace the one in memory. */
 export interface TaskStore {
   save(task: Task): Promise<void>;
   find(id: string): Promise<Task | undefined>;
-  /** Forgets what has been over for longer than it was to be kept. Gives back how many are left. */
+  /** Deletes expired tasks. Returns how many are left. */
   sweep(now: number): Promise<number>;
 }
 
@@ -61,12 +61,12 @@ function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** A call that may become a task. `run` gives the members of its result. */
+/** A call that may become a task. `run` returns the members of its result. */
 export interface TaskCall {
   readonly run: () => Promise<string>;
   readonly open: OpenCall;
   readonly owner: string;
-  /** Whose tasks are counted together, and what the message of this one holds. */
+  /** The client whose tasks are counted together, and the memory of this one's message. */
   readonly origin: TaskOrigin;
   readonly requestId: string;
   readonly settings: TaskSettings;
@@ -78,11 +78,11 @@ export type TaskOrResult =
 
 /** Calls that take longer than a client should wait. */
 export interface Tasks {
-  /** Runs a call, and closes it when it is over. Rejects with what it throws, as long as it is no task. */
+  /** Runs a call and closes it when it ends. Rejects with the error of the call, unless it became a task. */
   run(call: TaskCall): Promise<TaskOrResult>;
   /** A task of this owner. */
   find(id: string, owner: string): Promise<Task | undefined>;
-  /** Ends its call. Of one that is over nothing changes. */
+  /** Cancels its call. Has no effect on a finished task. */
   cancel(task: Task): Promise<void>;
   close(): void;
 }

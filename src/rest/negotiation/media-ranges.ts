@@ -1,7 +1,7 @@
 import type { Format } from "../../formats/format.ts";
 import { parseWeightedList } from "./weighted-list.ts";
 
-/** A media range of `Accept`. Parameters other than `codec` say nothing that we could heed. */
+/** A media range of `Accept`. Parameters other than `codec` are ignored. */
 export interface MediaRange {
   readonly type: string;
   readonly subtype: string;
@@ -12,7 +12,7 @@ export interface MediaRange {
   readonly rank: number;
 }
 
-/** A format, with its bytes packed inside by a codec or not. */
+/** A format, and the codec that compresses its contents, if any. */
 export interface FormatChoice {
   readonly format: Format;
   readonly codec: string | undefined;
@@ -20,10 +20,10 @@ export interface FormatChoice {
 
 const RANGE = /^([\w!#$%&'*+.^`|~-]+)\/([\w!#$%&'*+.^`|~-]+)$/;
 
-/** No client means more, and each is held against every format. */
+/** No client needs more, and each is compared with every format. */
 const MAX_RANGES = 100;
 
-/** What is no media range is left out, and so is what comes after the first hundred members. */
+/** Skips members that are not media ranges, and those after the first hundred. */
 export function parseMediaRanges(accept: string): readonly MediaRange[] {
   const ranges: MediaRange[] = [];
   for (const { value, q, parameters } of parseWeightedList(accept).slice(0, MAX_RANGES)) {
@@ -37,13 +37,13 @@ export function parseMediaRanges(accept: string): readonly MediaRange[] {
   return ranges;
 }
 
-/** The range that decides about a choice, and where it stands. */
+/** The range that applies to a choice, and its index. */
 interface Decision {
   readonly range: MediaRange;
-  readonly place: number;
+  readonly index: number;
 }
 
-/** What fits best: the higher weight, then the more specific range, then the earlier one, then the order of the offer. */
+/** The best match: by weight, then by the more specific range, then by the earlier range, then in the order offered. */
 export function bestChoice(offered: readonly Format[], ranges: readonly MediaRange[]): FormatChoice | undefined {
   let best: { readonly choice: FormatChoice; readonly decision: Decision } | undefined;
   for (const format of offered) {
@@ -60,16 +60,16 @@ export function bestChoice(offered: readonly Format[], ranges: readonly MediaRan
 function isBetter(a: Decision, b: Decision): boolean {
   if (a.range.q !== b.range.q) return a.range.q > b.range.q;
   if (a.range.rank !== b.range.rank) return a.range.rank > b.range.rank;
-  return a.place < b.place;
+  return a.index < b.index;
 }
 
-/** The most specific range counts; of two that differ only in what we do not heed, the one that likes us more. */
+/** The most specific matching range; of two that are equally specific, the one with the higher weight. */
 function decisionFor(choice: FormatChoice, ranges: readonly MediaRange[]): Decision | undefined {
   let found: Decision | undefined;
-  for (const [place, range] of ranges.entries()) {
+  for (const [index, range] of ranges.entries()) {
     if (!matches(range, choice)) continue;
     const [rank, q] = [found?.range.rank ?? -1, found?.range.q ?? 0];
-    if (range.rank > rank || (range.rank === rank && range.q > q)) found = { range, place };
+    if (range.rank > rank || (range.rank === rank && range.q > q)) found = { range, index };
   }
   return found;
 }

@@ -1,19 +1,19 @@
 import { type Compressor, compressors } from "../response/compressors.ts";
-import { rememberByText } from "./remember.ts";
-import { parseWeightedList, type Weighted } from "./weighted-list.ts";
+import { cacheByText } from "./cache-by-text.ts";
+import { parseWeightedList, type WeightedMember } from "./weighted-list.ts";
 
 /**
- * How a client wants bytes to be compressed; undefined: as they are. That is also the answer to a client that accepts
- * nothing at all, as RFC 9110 (12.5.3) advises. Without the header nothing is compressed: bare clients do not send it.
+ * The compressor that a client prefers, or undefined for none. A client that accepts no coding at all also gets none, as
+ * RFC 9110 (12.5.3) advises. Without the header nothing is compressed, because simple clients do not send it.
  */
 export function negotiateCoding(acceptEncoding: string | undefined): Compressor | undefined {
   return acceptEncoding === undefined ? undefined : (byHeader(acceptEncoding) ?? undefined);
 }
 
-const byHeader = rememberByText((header) => bestCompressor(compressors, parseWeightedList(header)) ?? null);
+const byHeader = cacheByText((header) => bestCompressor(compressors, parseWeightedList(header)) ?? null);
 
-/** Of equal weights, the first of the list. */
-function bestCompressor(offered: readonly Compressor[], members: readonly Weighted[]): Compressor | undefined {
+/** The compressor with the highest weight; of equal weights, the first. */
+function bestCompressor(offered: readonly Compressor[], members: readonly WeightedMember[]): Compressor | undefined {
   const weightOf = (...names: readonly string[]): number | undefined =>
     members.find(({ value }) => names.includes(value))?.q;
   const others = weightOf("*") ?? 0;
@@ -25,6 +25,6 @@ function bestCompressor(offered: readonly Compressor[], members: readonly Weight
     best = compressor;
     most = q;
   }
-  // One that says it likes plain bytes better gets them.
+  // The client prefers uncompressed bytes.
   return most < (weightOf("identity") ?? 0) ? undefined : best;
 }

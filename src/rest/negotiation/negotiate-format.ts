@@ -3,35 +3,35 @@ import { type FieldError, RequestFailure } from "../../failure.ts";
 import type { Format } from "../../formats/format.ts";
 import { formats } from "../../formats/index.ts";
 import { json } from "../../formats/json/json.ts";
+import { cacheByText } from "./cache-by-text.ts";
 import { bestChoice, type FormatChoice, type MediaRange, parseMediaRanges } from "./media-ranges.ts";
-import { rememberByText } from "./remember.ts";
 
-/** What a request wants its answer to be. With errors there is none: the format is then only a stopgap. */
-export interface Negotiated extends FormatChoice {
+/** The format of a response. With errors, the format is only a placeholder. */
+export interface NegotiatedFormat extends FormatChoice {
   readonly errors: readonly FieldError[];
 }
 
 /** Finds the format for the value of `format` and for `Accept`. Throws a RequestFailure `not-acceptable`. */
-export type Negotiate = (asked: string | undefined, accept: string | undefined) => Negotiated;
+export type Negotiate = (formatName: string | undefined, accept: string | undefined) => NegotiatedFormat;
 
 const NO_ERRORS: readonly FieldError[] = [];
 const UNKNOWN: readonly FieldError[] = [{ field: "format", message: "Invalid enum value" }];
 
-/** Over these formats, the first of which is the default. Spec 4.5, decisions.md 5. */
+/** Negotiates between these formats. The first is the default. See docs/http.md. */
 export function openNegotiation(offered: readonly [Format, ...Format[]]): Negotiate {
-  const byDefault: Negotiated = { format: offered[0], codec: undefined, errors: NO_ERRORS };
-  const unknown: Negotiated = { ...byDefault, errors: UNKNOWN };
-  const rangesOf = rememberByText(parseMediaRanges);
-  const byAccept = rememberByText((accept) => {
+  const byDefault: NegotiatedFormat = { format: offered[0], codec: undefined, errors: NO_ERRORS };
+  const unknown: NegotiatedFormat = { ...byDefault, errors: UNKNOWN };
+  const rangesOf = cacheByText(parseMediaRanges);
+  const byAccept = cacheByText((accept) => {
     const ranges = rangesOf(accept);
-    // A header that names nothing asks for nothing.
+    // A header without a valid range counts as absent.
     if (ranges.length === 0) return byDefault;
     const choice = bestChoice(offered, ranges);
     return choice === undefined ? null : { ...choice, errors: NO_ERRORS };
   });
-  return (asked, accept) => {
-    if (asked !== undefined) {
-      const name = asked.toLowerCase();
+  return (formatName, accept) => {
+    if (formatName !== undefined) {
+      const name = formatName.toLowerCase();
       const format = offered.find((known) => known.name === name);
       if (format === undefined) return unknown;
       return { format, codec: codecFor(format, accept === undefined ? [] : rangesOf(accept)), errors: NO_ERRORS };
@@ -42,14 +42,14 @@ export function openNegotiation(offered: readonly [Format, ...Format[]]): Negoti
   };
 }
 
-/** `format` names the format; how it is packed inside is still for `Accept` to say. */
+/** `format` selects the format. `Accept` still selects its codec. */
 function codecFor(format: Format, ranges: readonly MediaRange[]): string | undefined {
   return format.codecs.length === 0 ? undefined : bestChoice([format], ranges)?.codec;
 }
 
 const [first = json, ...others] = formats;
 const negotiateRead = openNegotiation([first, ...others]);
-/** What a write answers is not a table. Spec 4.4. */
+/** The response to a write is not a table. */
 const negotiateWrite = openNegotiation([json]);
 
 export function negotiationFor(operation: Operation): Negotiate {

@@ -1,19 +1,19 @@
-/** One member of a header like `Accept`. Texts are in lower case, values of parameters as they were sent. */
-export interface Weighted {
+/** One member of a header like `Accept`. Names are in lower case, values of parameters as sent. */
+export interface WeightedMember {
   readonly value: string;
-  /** 0 to 1; 1 when it is not told, or cannot be read. */
+  /** 0 to 1. 1 when it is absent or invalid. */
   readonly q: number;
   /** All but `q`. */
   readonly parameters: ReadonlyMap<string, string>;
 }
 
 const NO_PARAMETERS: ReadonlyMap<string, string> = new Map();
-/** Old clients write `.2`, and some have more decimals than the three that are allowed. */
+/** Some clients send `.2`, or more than the three decimals that are allowed. */
 const WEIGHT = /^(?:[01](?:\.\d*)?|\.\d+)$/;
 
-/** The members of a list with weights (RFC 9110, 12.4), in its order. Linear in its length, and forgiving: a header is no reason to fail. */
-export function parseWeightedList(header: string): readonly Weighted[] {
-  const members: Weighted[] = [];
+/** The members of a list with weights (RFC 9110, 12.4), in order. Takes linear time and skips what it cannot parse. */
+export function parseWeightedList(header: string): readonly WeightedMember[] {
+  const members: WeightedMember[] = [];
   for (const member of splitOutsideQuotes(header, ",")) {
     const [value = "", ...parameters] = splitOutsideQuotes(member, ";");
     const name = value.trim().toLowerCase();
@@ -22,7 +22,7 @@ export function parseWeightedList(header: string): readonly Weighted[] {
   return members;
 }
 
-function weighted(value: string, texts: readonly string[]): Weighted {
+function weighted(value: string, texts: readonly string[]): WeightedMember {
   let q = 1;
   let parameters: Map<string, string> | undefined;
   for (const text of texts) {
@@ -49,7 +49,7 @@ function unquoted(text: string): string {
   return inside.replace(/\\(.)/g, "$1");
 }
 
-/** A quoted text may hold any separator. One that never ends takes the rest. */
+/** A quoted string may contain the separator. An unterminated one extends to the end. */
 function splitOutsideQuotes(text: string, separator: string): readonly string[] {
   if (!text.includes('"')) return text.split(separator);
   const parts: string[] = [];

@@ -12,7 +12,7 @@ import { readHeaders } from "./read-headers.ts";
 import { NO_ERRORS, NO_VALUES, type ReadValues } from "./read-values.ts";
 import type { Target } from "./target.ts";
 
-/** What an endpoint's request carries, by location. Rejects with a RequestFailure when a part is malformed. */
+/** Reads the raw parameters of a request, by location. Rejects with a RequestFailure when a part is malformed. */
 export async function readParams(
   request: IncomingMessage,
   target: Target,
@@ -44,7 +44,7 @@ async function readJsonBody(
   if (!hasBody) return NOTHING;
   if (type !== undefined && !isJsonContentType(type)) throw new RequestFailure({ kind: "unsupported-body-type" });
   const bytes = await readBody(request, length, maxBodyBytes);
-  // Chunked and empty is no body; anything else must say what it is.
+  // An empty chunked body counts as none. Any other needs a Content-Type.
   if (bytes.length > 0 && type === undefined) throw new RequestFailure({ kind: "unsupported-body-type" });
   const parsing = parseBody(bytes, () => endpoint.parameters.flatMap((each) => (each.in === "body" ? each.name : [])));
   return bytes.length <= SHORT ? atOnce(parsing) : await inSlices(parsing);

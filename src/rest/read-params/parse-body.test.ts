@@ -76,7 +76,7 @@ test.each([100_000, 500_000])("%d levels of nesting are text like any other", (d
   expect(parse(`{"a":${"[".repeat(depth)}`).errors).toHaveLength(1);
 });
 
-test("any object reads the same as with JSON.parse", () => {
+test("any object parses the same as with JSON.parse", () => {
   fc.assert(
     fc.property(
       fc.dictionary(fc.string({ unit: "binary" }), fc.jsonValue()),

@@ -14,12 +14,12 @@ const NOT_AN_OBJECT: ReadValues = {
 };
 const EMPTY: ReadValues = { values: NO_VALUES, errors: NO_ERRORS };
 
-/** Of a long body: more are neither named in errors nor written down. */
+/** Further undeclared members of a long body appear neither in errors nor in the audit. */
 const MAX_UNDECLARED = 1_000;
 
 /**
- * The members of a JSON object, numbers with the digits in which they were sent. No body counts as `{}`. Of a long one
- * there are those that are `declared`, and some of the others.
+ * The members of a JSON object; numbers keep the digits as sent. No body counts as `{}`. Of a long body, returns the
+ * `declared` members and some of the others.
  */
 export function* parseBody(bytes: Buffer, declared: () => readonly string[]): Sliced<ReadValues> {
   if (bytes.length === 0) return EMPTY;

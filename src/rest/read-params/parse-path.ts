@@ -3,7 +3,7 @@ import type { RawValue } from "../../params/parameter.ts";
 import { decodePercent } from "./percent.ts";
 import { asText, badEncoding, NO_ERRORS, NO_VALUES, type ReadValues } from "./read-values.ts";
 
-/** Path parameters from the raw segments that the router matched, by name. A `+` is a plus sign here. Spec 2.2. */
+/** Path parameters from the raw segments that the router matched, by name. In a path, `+` is a plus sign. */
 export function parsePath(segments: Iterable<readonly [name: string, segment: string]>): ReadValues {
   let values: Map<string, RawValue> | undefined;
   let errors: FieldError[] | undefined;

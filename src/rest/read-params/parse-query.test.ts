@@ -4,7 +4,7 @@ import { parsePath } from "./parse-path.ts";
 import { parseQuery } from "./parse-query.ts";
 import { encodeByte } from "./percent.ts";
 
-/** A string as Node would hand over its UTF-8 bytes. */
+/** A string as Node represents its UTF-8 bytes: one character per byte. */
 const asLatin1 = (text: string) => Buffer.from(text, "utf8").toString("latin1");
 
 const texts = (values: ReadonlyMap<string, { readonly text: string }>) =>
@@ -64,7 +64,8 @@ test.each([
   expect(parseQuery(query).errors).toEqual([{ field, message: "Invalid percent-encoding" }]);
 });
 
-test("a second value of a name is not looked at", () => expect(parseQuery("a=1&a=%zz").errors).toEqual([]));
+test("a second value of a name is ignored, even if malformed", () =>
+  expect(parseQuery("a=1&a=%zz").errors).toEqual([]));
 
 test("path segments: a plus is a plus, a slash may be escaped", () => {
   const { values, errors } = parsePath([
@@ -83,7 +84,7 @@ const names = fc.dictionary(fc.string({ unit: "grapheme" }), fc.string({ unit: "
   noNullPrototype: true,
 });
 
-test("what encodeURIComponent and URLSearchParams write is read back", () => {
+test("parses the output of encodeURIComponent and URLSearchParams", () => {
   fc.assert(
     fc.property(names, (pairs) => {
       const entries = Object.entries(pairs);
@@ -94,7 +95,7 @@ test("what encodeURIComponent and URLSearchParams write is read back", () => {
   );
 });
 
-test("any query is either read or refused", () => {
+test("any query is either parsed or rejected", () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom("a", "=", "&", "%", "4", "+", "\u00c3", "\u00a9") }), (query) => {
       const { values, errors } = parseQuery(query);

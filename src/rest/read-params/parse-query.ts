@@ -3,7 +3,7 @@ import type { RawValue } from "../../params/parameter.ts";
 import { decodePercent } from "./percent.ts";
 import { asText, badEncoding, NO_ERRORS, NO_VALUES, type ReadValues } from "./read-values.ts";
 
-/** A raw query string, without its question mark. The first of repeated names wins. decisions.md 3. */
+/** Parses a raw query string, without its question mark. The first of repeated names wins. */
 export function parseQuery(query: string): ReadValues {
   if (query === "") return { values: NO_VALUES, errors: NO_ERRORS };
   const values = new Map<string, RawValue>();
@@ -19,14 +19,14 @@ export function parseQuery(query: string): ReadValues {
     }
     if (values.has(name)) continue;
     const text = equals === -1 ? "" : decodeQueryPart(pair.slice(equals + 1));
-    // A broken value takes its place all the same, so that a second one of its name does not hide it.
+    // An invalid value is stored too, so that a second value of the same name cannot replace it.
     values.set(name, asText(text ?? ""));
     if (text === undefined) errors.push(badEncoding(name));
   }
   return { values, errors };
 }
 
-/** A name or a value, in which `+` is a space. */
+/** Decodes a name or a value. In a query, `+` is a space. */
 export function decodeQueryPart(part: string): string | undefined {
   return decodePercent(part.includes("+") ? part.replaceAll("+", " ") : part);
 }

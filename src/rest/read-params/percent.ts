@@ -2,8 +2,8 @@ const ENCODED = /[%\u0080-\u00ff]/;
 const RAW_BYTE = /[\u0080-\u00ff]/g;
 
 /**
- * Percent-decoded text, or undefined when an escape is broken or the bytes are not UTF-8. Node hands over bytes beyond
- * ASCII as one character each; they are UTF-8 as well.
+ * Percent-decoded text, or undefined when an escape is invalid or the bytes are not UTF-8. Node represents each byte beyond
+ * ASCII as one character; these bytes are decoded as UTF-8 too.
  */
 export function decodePercent(text: string): string | undefined {
   if (!ENCODED.test(text)) return text;

@@ -34,7 +34,7 @@ test.each([
   expect(readHeaders({ x: sent }, ["x"]).get("x")).toEqual({ kind: "text", text });
 });
 
-test("repeated headers are one list", () => {
+test("repeated headers are joined", () => {
   expect(readHeaders({ "set-cookie": ["a", "b"] }, ["set-cookie"]).get("set-cookie")?.text).toBe("a, b");
 });
 

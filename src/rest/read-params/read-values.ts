@@ -1,13 +1,13 @@
 import type { FieldError } from "../../failure.ts";
 import type { RawValue } from "../../params/parameter.ts";
 
-/** What one part of a request carries. Errors are about the part's form; the values are only good without any. */
+/** The values of one part of a request. With errors, the part is malformed and the values are incomplete. */
 export interface ReadValues {
   readonly values: ReadonlyMap<string, RawValue>;
   readonly errors: readonly FieldError[];
 }
 
-/** For a part that is not there. */
+/** For an absent part. */
 export const NO_VALUES: ReadonlyMap<string, RawValue> = new Map();
 
 export const NO_ERRORS: readonly FieldError[] = [];

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-/** The address of a request, not yet decoded. */
+/** Path and query of a request, not yet decoded. */
 export interface Target {
   readonly path: string;
   readonly query: string;
@@ -8,7 +8,7 @@ export interface Target {
 
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 
-/** A target in absolute form (from a proxy) means its path. */
+/** Removes the origin from a target in absolute form, as proxies send it. */
 export function withoutOrigin(url: string): string {
   return url.startsWith("/") ? url : url.replace(ORIGIN, "");
 }

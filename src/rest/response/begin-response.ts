@@ -7,7 +7,7 @@ import { sliceChunk } from "../../result/slice-chunk.ts";
 import type { Spool } from "../../spool/spool.ts";
 import type { SpooledFile } from "../../spool/spooled-file.ts";
 import { gatherBuffered } from "./gather-buffered.ts";
-import { type CachedResponse, type HeaderList, nextPage, responseHeaders, type Sharing } from "./headers.ts";
+import { type CachedResponse, type CachingInfo, type HeaderList, nextPage, responseHeaders } from "./headers.ts";
 import { type WholeResponse, wholeResponse } from "./whole-response.ts";
 
 /** A response in a file. */
@@ -16,66 +16,65 @@ export interface FileResponse {
   readonly headers: HeaderList;
   readonly contentType: string;
   readonly file: SpooledFile;
-  /** Names exactly these bytes, where that is known; an ETag without its quotes. */
+  /** The ETag of these bytes, without quotes. Undefined if unknown. */
   readonly tag: string | undefined;
   readonly cached: CachedResponse | undefined;
 }
 
-/** A response too large to be held: it is streamed. */
+/** A response that is too large to buffer, so it is streamed. */
 export interface LongResponse {
   readonly kind: "long";
   readonly headers: HeaderList;
   readonly contentType: string;
   readonly isCompressible: boolean;
-  /** The first bytes, where they are many. */
+  /** The first bytes, if they do not fit in memory. */
   readonly file: SpooledFile | undefined;
-  /** Bytes that have been encoded, removed as they are sent. */
+  /** Encoded bytes, removed as they are sent. */
   readonly begun: Uint8Array[];
   readonly rows: ReadResult["rows"];
   /** Encodes the rows that follow. Absent: all have been encoded. */
   readonly rest: { readonly encoder: Encoder; readonly chunk: Chunk | undefined } | undefined;
-  /** Of the snapshot that the rows come from. */
+  /** The ETag of the snapshot that the rows come from. */
   readonly tag: string | undefined;
   readonly cached: CachedResponse | undefined;
 }
 
-/** A response with rows. Who holds it sends it, which closes what it holds. */
+/** A response with rows. Sending it closes its rows and files. */
 export type RowsResponse = WholeResponse | LongResponse | FileResponse;
 
-/** What an answer depends on. */
-export interface Recipe {
+export interface ResponseOptions {
   readonly format: RowFormat;
   readonly codec: string | undefined;
-  /** Of the request: the next page's address is made of it. */
+  /** The URL of the request. The link to the next page is derived from it. */
   readonly url: string;
-  readonly sharing: Sharing;
+  readonly cachingInfo: CachingInfo;
   readonly limits: Pick<Limits, "maxBufferedBytes">;
   readonly spool: Spool;
 }
 
-/** Where a format does not ask for more, an answer up to this size is sent with its length. */
+/** Unless the format buffers more, a response up to this size has a Content-Length. */
 const SMALL_BYTES = 64 * 1024;
-/** A long answer begins with so few rows that its first bytes do not wait for the encoding of thousands. */
+/** A long response starts with few rows, so that its first bytes do not wait for thousands to be encoded. */
 const FIRST_ROWS = 512;
 
-/** Makes bytes of rows until they end or are too many to be held. Rows of a whole answer are closed. */
+/** Encodes rows until they end or are too many to buffer. Closes the rows unless the response is long. */
 export async function beginResponse(
   { rows, page }: Pick<ReadResult, "rows" | "page">,
-  recipe: Recipe,
+  options: ResponseOptions,
 ): Promise<RowsResponse> {
   let isLong = false;
   try {
-    const next = nextPage(page, recipe.url);
-    const headers = responseHeaders(page, next, recipe.sharing);
-    const { format, codec } = recipe;
+    const next = nextPage(page, options.url);
+    const headers = responseHeaders(page, next, options.cachingInfo);
+    const { format, codec } = options;
     if (codec !== undefined) await format.prepare?.(codec);
     const encoder = format.open(rows.columns, frameOf(page, next), codec);
-    const answer =
+    const response =
       format.bufferPolicy === "small"
-        ? await beginSmall(rows, encoder, { headers, recipe })
-        : await beginBuffered(rows, encoder, { headers, recipe });
-    isLong = answer.kind === "long";
-    return answer;
+        ? await beginSmall(rows, encoder, { headers, options })
+        : await beginBuffered(rows, encoder, { headers, options });
+    isLong = response.kind === "long";
+    return response;
   } finally {
     if (!isLong) await rows.close();
   }
@@ -85,18 +84,18 @@ function frameOf(page: ReadResult["page"], next: string): Frame {
   return page === undefined ? { kind: "rows" } : { kind: "page", next, total: page.total };
 }
 
-interface Beginning {
+interface ResponseStart {
   readonly headers: HeaderList;
-  readonly recipe: Recipe;
+  readonly options: ResponseOptions;
 }
 
 async function beginBuffered(
   rows: ReadResult["rows"],
   encoder: Encoder,
-  { headers, recipe }: Beginning,
+  { headers, options }: ResponseStart,
 ): Promise<RowsResponse> {
-  const { format, limits, spool } = recipe;
-  const { cached } = recipe.sharing;
+  const { format, limits, spool } = options;
+  const { cached } = options.cachingInfo;
   const gathered = await gatherBuffered(encoder, { maxBytes: limits.maxBufferedBytes, spool, next: rows.next });
   switch (gathered.kind) {
     case "in-memory":
@@ -108,15 +107,15 @@ async function beginBuffered(
     }
     case "too-many": {
       const rest = gathered.ended ? undefined : { encoder, chunk: undefined };
-      return longResponse({ file: gathered.file, begun: gathered.pieces, rows, rest }, { headers, recipe });
+      return longResponse({ file: gathered.file, begun: gathered.pieces, rows, rest }, { headers, options });
     }
   }
 }
 
-async function beginSmall(rows: ReadResult["rows"], encoder: Encoder, beginning: Beginning): Promise<RowsResponse> {
-  const { headers, recipe } = beginning;
-  const { format } = recipe;
-  const { cached } = recipe.sharing;
+async function beginSmall(rows: ReadResult["rows"], encoder: Encoder, start: ResponseStart): Promise<RowsResponse> {
+  const { headers, options } = start;
+  const { format } = options;
+  const { cached } = options.cachingInfo;
   const pieces: Uint8Array[] = [];
   let size = 0;
   const add = (bytes: Uint8Array): boolean => {
@@ -125,7 +124,7 @@ async function beginSmall(rows: ReadResult["rows"], encoder: Encoder, beginning:
     return size <= SMALL_BYTES;
   };
   const long = (rest: LongResponse["rest"]): LongResponse =>
-    longResponse({ file: undefined, begun: pieces, rows, rest }, beginning);
+    longResponse({ file: undefined, begun: pieces, rows, rest }, start);
   for (let isFirst = true; ; isFirst = false) {
     const chunk = await rows.next();
     if (chunk === undefined) {
@@ -140,10 +139,10 @@ async function beginSmall(rows: ReadResult["rows"], encoder: Encoder, beginning:
 
 function longResponse(
   body: Pick<LongResponse, "file" | "begun" | "rows" | "rest">,
-  { headers, recipe: { format, sharing } }: Beginning,
+  { headers, options: { format, cachingInfo } }: ResponseStart,
 ): LongResponse {
   const { contentType, compressible } = format;
-  const { cached } = sharing;
+  const { cached } = cachingInfo;
   return { kind: "long", headers, contentType, isCompressible: compressible, ...body, tag: cached?.tag, cached };
 }
 

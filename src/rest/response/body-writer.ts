@@ -4,20 +4,20 @@ import { RequestFailure } from "../../failure.ts";
 import type { EndpointExchange } from "../exchange.ts";
 import type { Compressor } from "./compressors.ts";
 
-/** Takes the bytes of a body as fast as the client reads them: what is given waits until there is room for more. */
+/** Writes a body with back-pressure: each write waits until there is room for more. */
 export interface BodyWriter {
   write(bytes: Uint8Array): Promise<void>;
-  /** The last bytes; resolves when the client's side of the connection has taken all. */
+  /** Writes the last bytes. Resolves when all bytes have been handed to the operating system. */
   end(bytes: Uint8Array): Promise<void>;
-  /** The body breaks off. Nothing is sent that could make it look complete; who holds the connection cuts it. */
+  /** Aborts the body. Sends nothing that could make it look complete; the caller closes the connection. */
   abort(): void;
 }
 
-/** A client is given so much at once: one that takes less within the time of a stalled client counts as one. */
+/** Bytes per write. A client that does not read this much within the stalled-client timeout is stalled. */
 const SLICE_BYTES = 256 * 1024;
 
 export function openBody(exchange: EndpointExchange, compressor: Compressor | undefined): BodyWriter {
-  return compressor === undefined ? plainBody(exchange) : packedBody(exchange, compressor);
+  return compressor === undefined ? plainBody(exchange) : compressedBody(exchange, compressor);
 }
 
 function plainBody(exchange: EndpointExchange): BodyWriter {
@@ -26,34 +26,34 @@ function plainBody(exchange: EndpointExchange): BodyWriter {
     write: (bytes) => writeSlices(response, bytes, exchange),
     async end(bytes) {
       await endWith(response, bytes, exchange);
-      if (response.writableLength > 0) await taken(response, "finish", exchange);
+      if (response.writableLength > 0) await waitFor(response, "finish", exchange);
     },
     abort() {},
   };
 }
 
-/** A whole body, a character for each byte (Latin-1). */
+/** Sends a whole body, one character per byte (Latin-1). */
 export async function sendText(text: string, exchange: EndpointExchange): Promise<void> {
   const { response } = exchange;
   response.end(text, "latin1");
-  if (response.writableLength > 0) await taken(response, "finish", exchange);
+  if (response.writableLength > 0) await waitFor(response, "finish", exchange);
 }
 
-function packedBody(exchange: EndpointExchange, compressor: Compressor): BodyWriter {
+function compressedBody(exchange: EndpointExchange, compressor: Compressor): BodyWriter {
   const { response, deadline } = exchange;
-  const packer = compressor.open();
-  packer.on("error", () => deadline.cancel({ kind: "internal" }));
-  // The pipe holds the packer back while the client does not read, and ends the response only when the packer ended.
-  packer.pipe(response);
+  const compression = compressor.open();
+  compression.on("error", () => deadline.cancel({ kind: "internal" }));
+  // The pipe applies back-pressure while the client does not read, and ends the response after the last compressed byte.
+  compression.pipe(response);
   return {
-    write: (bytes) => writeSlices(packer, bytes, exchange),
+    write: (bytes) => writeSlices(compression, bytes, exchange),
     async end(bytes) {
-      await endWith(packer, bytes, exchange);
-      await taken(response, "finish", exchange);
+      await endWith(compression, bytes, exchange);
+      await waitFor(response, "finish", exchange);
     },
     abort() {
-      packer.unpipe(response);
-      packer.destroy();
+      compression.unpipe(response);
+      compression.destroy();
     },
   };
 }
@@ -65,7 +65,7 @@ async function writeSlices(
 ): Promise<void> {
   for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
     const flows = to.write(bytes.length <= SLICE_BYTES ? bytes : bytes.subarray(at, at + SLICE_BYTES));
-    if (!flows) await taken(to, "drain", exchange);
+    if (!flows) await waitFor(to, "drain", exchange);
   }
 }
 
@@ -78,8 +78,8 @@ async function endWith(to: ServerResponse | Transform, bytes: Uint8Array, exchan
   to.end();
 }
 
-/** Waits until what was written has been taken. A client that never does is cut off. */
-function taken(
+/** Waits until the written bytes have been taken. Disconnects a stalled client. */
+function waitFor(
   stream: ServerResponse | Transform,
   event: "drain" | "finish",
   { response, deadline, limits }: EndpointExchange,
@@ -96,7 +96,7 @@ function taken(
     const onClose = (): void =>
       settle(() => reject(deadline.signal.reason ?? new RequestFailure({ kind: "cancelled" })));
     const timer = setTimeout(onClose, limits.stalledClientTimeoutMs);
-    // The client may have left while the last rows came; there is nothing more to hear then.
+    // The client may have disconnected while the last rows were read. Then no event follows.
     if (deadline.signal.aborted || response.destroyed) return onClose();
     stream.on(event, onTaken);
     response.on("close", onClose);

@@ -4,11 +4,11 @@ import { RequestFailure } from "../../failure.ts";
 import type { Encoder } from "../../formats/format.ts";
 import type { Spool } from "../../spool/spool.ts";
 import type { GrowingFile, SpooledFile } from "../../spool/spooled-file.ts";
-import { type Buffered, gatherBuffered } from "./gather-buffered.ts";
+import { type BufferedRows, gatherBuffered } from "./gather-buffered.ts";
 
 const MIB = 1024 * 1024;
 
-/** A spool in memory, that may break after so many bytes. */
+/** A spool in memory. Writing may fail after a number of bytes. */
 function spoolOf(room = Number.POSITIVE_INFINITY): Spool & { closed: number } {
   const spool = {
     folder: "",
@@ -41,10 +41,10 @@ function spoolOf(room = Number.POSITIVE_INFINITY): Spool & { closed: number } {
   return spool;
 }
 
-/** An encoder whose chunks are pieces of one MiB, and an end of one byte. */
+/** An encoder with chunks of one MiB and an end of one byte. */
 function bytesOf(mib: number): {
   whole: Buffer;
-  gather: (maxBytes: number, spool: Spool, failsAt?: number) => Promise<Buffered>;
+  gather: (maxBytes: number, spool: Spool, failsAt?: number) => Promise<BufferedRows>;
 } {
   const body = randomBytes(mib * MIB);
   let at = 0;
@@ -69,7 +69,7 @@ async function allOf(file: SpooledFile | undefined, pieces: readonly Uint8Array[
   return Buffer.concat([...all, ...pieces]);
 }
 
-test("a little stays in memory", async () => {
+test("a small body stays in memory", async () => {
   const { whole, gather } = bytesOf(15);
   const gathered = await gather(64 * MIB, spoolOf());
   if (gathered.kind !== "in-memory") throw new Error(gathered.kind);
@@ -77,7 +77,7 @@ test("a little stays in memory", async () => {
   expect(gathered.size).toBe(whole.length);
 });
 
-test("more waits in a file, with a tag of its bytes", async () => {
+test("a larger body goes to a file, with a tag of its bytes", async () => {
   const { whole, gather } = bytesOf(20);
   const gathered = await gather(64 * MIB, spoolOf());
   if (gathered.kind !== "in-file") throw new Error(gathered.kind);
@@ -89,7 +89,7 @@ test("more waits in a file, with a tag of its bytes", async () => {
 test.each([
   ["in memory", 3.5, 4],
   ["in a file", 24.5, 25],
-])("too much is told as soon as it is known: %s", async (_, room, held) => {
+])("stops as soon as the limit is exceeded: %s", async (_, room, held) => {
   const { whole, gather } = bytesOf(40);
   const gathered = await gather(room * MIB, spoolOf());
   if (gathered.kind !== "too-many") throw new Error(gathered.kind);
@@ -99,7 +99,7 @@ test.each([
   expect(gathered.ended).toBe(false);
 });
 
-test("the last byte can be one too many", async () => {
+test("the last byte can exceed the limit", async () => {
   const { whole, gather } = bytesOf(20);
   const gathered = await gather(20 * MIB, spoolOf());
   if (gathered.kind !== "too-many") throw new Error(gathered.kind);
@@ -107,7 +107,7 @@ test("the last byte can be one too many", async () => {
   expect(gathered.ended).toBe(true);
 });
 
-test.each([0, 5, 18])("a disk that is full after %d MiB costs the length, not the answer", async (room) => {
+test.each([0, 5, 18])("a disk that is full after %d MiB costs the Content-Length, not the response", async (room) => {
   const { whole, gather } = bytesOf(40);
   const gathered = await gather(64 * MIB, spoolOf(room * MIB));
   if (gathered.kind !== "too-many") throw new Error(gathered.kind);
@@ -116,7 +116,7 @@ test.each([0, 5, 18])("a disk that is full after %d MiB costs the length, not th
   expect(bytes.equals(whole.subarray(0, bytes.length))).toBe(true);
 });
 
-test("rows that break off leave no file", async () => {
+test("rows that fail leave no file", async () => {
   const spool = spoolOf();
   await expect(bytesOf(40).gather(64 * MIB, spool, 30)).rejects.toThrow("broken");
   expect(spool.closed).toBe(1);

@@ -4,14 +4,14 @@ import type { Spool } from "../../spool/spool.ts";
 import type { GrowingFile, SpooledFile } from "../../spool/spooled-file.ts";
 import { openLongTag } from "./long-tag.ts";
 
-/** So much of one answer is held in memory; what follows waits in a file, so that many slow readers do not fill it. */
+/** A larger response is buffered in a file, so that many slow clients do not fill the memory. */
 const IN_MEMORY_BYTES = 16 * 1024 * 1024;
 
-/** What became of rows whose length is to be told: bytes in memory, in a file, or too many. */
-export type Buffered =
+/** Encoded rows, buffered to learn their length: in memory, in a file, or too many for either. */
+export type BufferedRows =
   | { readonly kind: "in-memory"; readonly pieces: readonly Uint8Array[]; readonly size: number }
   | { readonly kind: "in-file"; readonly file: SpooledFile; readonly tag: string }
-  /** The file, if there is one, comes before the pieces, and both before the rows that are left, if there are any. */
+  /** In this order: the file, if any; the pieces; the rows that have not been encoded, unless `ended`. */
   | {
       readonly kind: "too-many";
       readonly file: SpooledFile | undefined;
@@ -25,14 +25,17 @@ export interface BufferingOptions {
   readonly next: () => ReturnType<ReadResult["rows"]["next"]>;
 }
 
-/** Makes bytes of rows until they end or are more than `maxBytes`. Closes its file when it fails. */
-export async function gatherBuffered(encoder: Encoder, { maxBytes, spool, next }: BufferingOptions): Promise<Buffered> {
+/** Encodes rows until they end or exceed `maxBytes`. Closes its file when it fails. */
+export async function gatherBuffered(
+  encoder: Encoder,
+  { maxBytes, spool, next }: BufferingOptions,
+): Promise<BufferedRows> {
   const tag = openLongTag();
   const pieces: Uint8Array[] = [];
   let size = 0;
   let file: GrowingFile | undefined;
 
-  /** False when the file cannot be written: then the answer goes without its length. */
+  /** False when the file cannot be written. The response then has no Content-Length. */
   async function intoFile(): Promise<boolean> {
     try {
       file ??= await spool.grow();
@@ -55,7 +58,7 @@ export async function gatherBuffered(encoder: Encoder, { maxBytes, spool, next }
     return size <= IN_MEMORY_BYTES || (await intoFile());
   }
 
-  function tooMany(ended: boolean): Buffered {
+  function tooMany(ended: boolean): BufferedRows {
     return { kind: "too-many", file: file?.written(), pieces, ended };
   }
 

@@ -5,14 +5,14 @@ import { type CorsPolicy, variesByOrigin } from "../../http/cors.ts";
 import { canonicalHeaderName } from "../../params/parameter.ts";
 import { nextLink } from "../next-link.ts";
 
-/** Names and values in turn: the form in which Node writes a head fastest. */
+/** Alternating names and values, the form that Node writes fastest. */
 export type HeaderList = readonly string[];
 
-/** What every response of an endpoint tells caches. Computed at load. */
+/** The caching headers that all responses of an endpoint share. Computed at load. */
 export interface CachingRules {
   /** The request headers that the response depends on. */
   readonly vary: string;
-  /** Whether shared caches must not store it: it belongs to one user or tenant. */
+  /** Shared caches must not store the response, because it belongs to one user or tenant. */
   readonly isPrivate: boolean;
 }
 
@@ -28,15 +28,15 @@ export function cachingRules(
   return { vary: [...new Set(names)].join(", "), isPrivate: auth !== undefined || declared.length > 0 };
 }
 
-/** What a response tells caches, whatever its rows are. */
-export interface Sharing extends CachingRules {
+/** The inputs of a response's caching headers. */
+export interface CachingInfo extends CachingRules {
   /** The snapshot that the rows come from, where there is one. */
   readonly cached: CachedResponse | undefined;
 }
 
-/** An answer from a cache. */
+/** A response from a cache. */
 export interface CachedResponse {
-  /** Names the snapshot and the request; an ETag without its quotes. Undefined where there is none to name. */
+  /** Identifies snapshot and request: an ETag without its quotes. Undefined if there is none. */
   readonly tag: string | undefined;
   readonly state: "hit" | "miss" | "stale";
   /** Seconds since the snapshot was made. */
@@ -44,7 +44,7 @@ export interface CachedResponse {
   readonly scheduleMs: number | undefined;
 }
 
-/** What depends on the moment at which an answer from a cache is sent. */
+/** The headers that depend on when a cached response is sent. */
 export function snapshotHeaders(cached: CachedResponse | undefined): HeaderList {
   return cached === undefined ? [] : ["Age", String(cached.age()), "X-Cache", cached.state];
 }
@@ -54,15 +54,15 @@ export function snapshotHeaders(cached: CachedResponse | undefined): HeaderList 
  * 304. Rows from a cache are current until its next refresh. `Vary` alone does not keep tenants apart: proxies may
  * treat an absent header and an empty one as equal, or be configured to ignore `Vary`.
  */
-function cacheControl({ isPrivate, cached }: Sharing): string {
+function cacheControl({ isPrivate, cached }: CachingInfo): string {
   const fresh = cached?.scheduleMs === undefined ? "no-cache" : `max-age=${Math.ceil(cached.scheduleMs / 1000)}`;
   return isPrivate ? `private, ${fresh}` : fresh;
 }
 
-/** What successful reads have in common, a 304 included. Spec 4.3. */
-export function responseHeaders(page: PageOfRows | undefined, next: string, sharing: Sharing): HeaderList {
-  const { vary } = sharing;
-  const caching = cacheControl(sharing);
+/** The headers of every successful read, including 304. See docs/http.md. */
+export function responseHeaders(page: PageOfRows | undefined, next: string, cachingInfo: CachingInfo): HeaderList {
+  const { vary } = cachingInfo;
+  const caching = cacheControl(cachingInfo);
   if (page === undefined) return ["Vary", vary, "Cache-Control", caching];
   const { total, offset, limit } = page;
   return [
@@ -81,19 +81,19 @@ export function responseHeaders(page: PageOfRows | undefined, next: string, shar
   ];
 }
 
-/** The address of the page that follows; empty when there is none. */
+/** The link to the next page; empty when there is none. */
 export function nextPage(page: PageOfRows | undefined, url: string): string {
   if (page === undefined) return "";
   const next = page.offset + page.limit;
   return page.limit > 0 && next < page.total ? nextLink(url, next) : "";
 }
 
-/** Tells a browser to save a file, and under which name. */
+/** Makes browsers save the file under this name. */
 export function attachment(endpoint: Pick<Endpoint, "route">, { name }: FileFormat): HeaderList {
   return ["Content-Disposition", `attachment; filename="${fileNameOf(endpoint)}.${name}"`];
 }
 
-/** The last fixed part of the path, in characters that no system minds in a file's name. */
+/** The last fixed segment of the path, in characters that every file system allows. */
 export function fileNameOf({ route }: Pick<Endpoint, "route">): string {
   const last = route?.segments.findLast((segment) => segment.kind === "text");
   const safe = last?.kind === "text" ? last.text.replace(/[^\w.-]+/g, "_").replace(/^\.+/, "") : "";

@@ -1,13 +1,13 @@
 import type { IncomingMessage } from "node:http";
 
-/** What a POST reads has no address under which a client could keep it. */
+/** Clients cannot cache the response to a POST, even if it only reads. */
 export function isRead({ method }: IncomingMessage): boolean {
   return method === "GET" || method === "HEAD";
 }
 
 const TAG = /"([^"]*)"/g;
 
-/** Whether a client has these bytes already. Weak tags count like strong ones here (RFC 9110, 13.1.2). */
+/** Whether the client has these bytes already. Compares weakly (RFC 9110, 13.1.2). */
 export function hasCurrent(ifNoneMatch: string | undefined, tag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   if (ifNoneMatch.trim() === "*") return true;

@@ -8,7 +8,7 @@ async function longTag(pieces: readonly Uint8Array[]): Promise<string> {
   return tag.end();
 }
 
-test("the same bytes have the same tag; any change, exchange or cut has another", async () => {
+test("the same bytes have the same tag; changed, swapped or truncated bytes have another", async () => {
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ minLength: 2, maxLength: 200 }), fc.nat(), fc.nat(), async (bytes, one, other) => {
       const tag = await longTag([bytes]);
@@ -28,7 +28,7 @@ test("the same bytes have the same tag; any change, exchange or cut has another"
   );
 });
 
-test("pages of rows that differ in one value, in every place of a long body", async () => {
+test("a change of one value anywhere in a long body changes the tag", async () => {
   const body = Buffer.alloc(1_000_000, "0123456789abcdef");
   const tags = new Set([await longTag([body])]);
   for (let at = 0; at < body.length; at += 9_973) {

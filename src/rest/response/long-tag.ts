@@ -1,15 +1,15 @@
-/** Bytes in one turn of the event loop, a millisecond's worth. */
+/** Bytes per turn of the event loop: about a millisecond. */
 const AT_ONCE = 4 * 1024 * 1024;
 
-/** A tag for a long body, made while its pieces come by. */
+/** An ETag of a long body, computed incrementally. */
 export interface LongTag {
   add(piece: Uint8Array): Promise<void>;
   end(): string;
 }
 
 /**
- * 128 bits, made by the rounds of xxHash: four lanes that each take every fourth word. A change of one word always changes
- * it, and chance meets it once in billions; SHA-256 takes three times as long, a sixth of a whole answer.
+ * 128 bits, with the rounds of xxHash: four lanes that each take every fourth word. A change of one word always changes
+ * the tag; accidental collisions are negligible. SHA-256 takes three times as long, a sixth of a whole response.
  */
 export function openLongTag(): LongTag {
   const lanes = new Int32Array([0x24234428, 0x05ebca77, 0, 0x61c8864f]);
@@ -23,7 +23,7 @@ export function openLongTag(): LongTag {
         if (part.length === AT_ONCE) await new Promise((resolve) => setImmediate(resolve));
       }
     },
-    // The length is part of the tag: a last word of zeros changes the lanes no more than none.
+    // Includes the length, because a last word of zeros does not change the lanes.
     end: () => `${[...lanes].map((lane) => (lane >>> 0).toString(36)).join("-")}-${size.toString(36)}`,
   };
 }
@@ -31,7 +31,7 @@ export function openLongTag(): LongTag {
 const BLOCK = 16;
 
 function mixPart(lanes: Int32Array, part: Uint8Array): void {
-  // Signed words stay small numbers in V8, which halves the time.
+  // V8 keeps signed words as small integers, which halves the time.
   const { buffer, byteOffset } = part.byteOffset % 4 === 0 ? part : part.slice();
   const words = new Int32Array(buffer, byteOffset, (part.length - (part.length % BLOCK)) / 4);
   let [a = 0, b = 0, c = 0, d = 0] = lanes;

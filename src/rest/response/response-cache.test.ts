@@ -3,65 +3,65 @@ import type { Rows } from "../../engines/rows.ts";
 import { openResponseCache, type ResponseCache } from "./response-cache.ts";
 import type { WholeResponse } from "./whole-response.ts";
 
-const answerOf = (size: number): WholeResponse => ({
+const responseOf = (size: number): WholeResponse => ({
   kind: "whole",
   headers: [],
   contentType: "application/json",
   body: [new Uint8Array(size)],
   size,
   tag: String(size),
-  packed: undefined,
+  compressed: undefined,
   cached: undefined,
 });
 const current: Rows["watch"] = () => Promise.resolve(() => true);
 
 /** Offers twice, as two requests would. */
-async function offerTwice(answers: ResponseCache, key: string, answer: WholeResponse, watch = current): Promise<void> {
-  answers.offer(key, answer, watch);
-  answers.offer(key, answer, watch);
+async function offerTwice(cache: ResponseCache, key: string, response: WholeResponse, watch = current): Promise<void> {
+  cache.offer(key, response, watch);
+  cache.offer(key, response, watch);
   await watch();
 }
 
-test("an answer is kept when it is asked for a second time", async () => {
-  const answers = openResponseCache();
-  const answer = answerOf(10);
-  answers.offer("a", answer, current);
+test("a response is cached at its second request", async () => {
+  const cache = openResponseCache();
+  const response = responseOf(10);
+  cache.offer("a", response, current);
   await current();
-  expect(answers.find("a")).toBeUndefined();
-  answers.offer("a", answer, current);
+  expect(cache.find("a")).toBeUndefined();
+  cache.offer("a", response, current);
   await current();
-  expect(answers.find("a")).toBe(answer);
-  expect(answers.find("b")).toBeUndefined();
+  expect(cache.find("a")).toBe(response);
+  expect(cache.find("b")).toBeUndefined();
 });
 
-test("what may have changed is forgotten for good", async () => {
-  const answers = openResponseCache();
+test("an entry whose data may have changed is removed for good", async () => {
+  const cache = openResponseCache();
   let unchanged = true;
-  await offerTwice(answers, "a", answerOf(10), () => Promise.resolve(() => unchanged));
-  expect(answers.find("a")?.size).toBe(10);
+  await offerTwice(cache, "a", responseOf(10), () => Promise.resolve(() => unchanged));
+  expect(cache.find("a")?.size).toBe(10);
   unchanged = false;
-  expect(answers.find("a")).toBeUndefined();
+  expect(cache.find("a")).toBeUndefined();
   unchanged = true;
-  expect(answers.find("a")).toBeUndefined();
+  expect(cache.find("a")).toBeUndefined();
 });
 
-test("what nobody can watch, or has changed meanwhile, is not kept", async () => {
-  const answers = openResponseCache();
-  await offerTwice(answers, "a", answerOf(10), () => Promise.resolve(undefined));
-  await offerTwice(answers, "b", answerOf(10), () => Promise.resolve(() => false));
-  expect(answers.find("a")).toBeUndefined();
-  expect(answers.find("b")).toBeUndefined();
+test("a response is not cached if its data cannot be watched or has changed meanwhile", async () => {
+  const cache = openResponseCache();
+  await offerTwice(cache, "a", responseOf(10), () => Promise.resolve(undefined));
+  await offerTwice(cache, "b", responseOf(10), () => Promise.resolve(() => false));
+  expect(cache.find("a")).toBeUndefined();
+  expect(cache.find("b")).toBeUndefined();
 });
 
-test("memory is bounded: what was used longest ago goes first, and large answers and keys never come in", async () => {
-  const answers = openResponseCache(10_000);
-  for (const key of ["a", "b", "c"]) await offerTwice(answers, key, answerOf(1000));
-  expect(answers.find("a")?.size).toBe(1000);
-  await offerTwice(answers, "d", answerOf(1000));
-  expect(["a", "b", "c", "d"].map((key) => answers.find(key) !== undefined)).toEqual([true, false, true, true]);
-  await offerTwice(answers, "large", answerOf(300 * 1024));
-  expect(answers.find("large")).toBeUndefined();
+test("memory is bounded: evicts the least recently used, and skips large responses and long keys", async () => {
+  const cache = openResponseCache(10_000);
+  for (const key of ["a", "b", "c"]) await offerTwice(cache, key, responseOf(1000));
+  expect(cache.find("a")?.size).toBe(1000);
+  await offerTwice(cache, "d", responseOf(1000));
+  expect(["a", "b", "c", "d"].map((key) => cache.find(key) !== undefined)).toEqual([true, false, true, true]);
+  await offerTwice(cache, "large", responseOf(300 * 1024));
+  expect(cache.find("large")).toBeUndefined();
   const long = "k".repeat(3000);
-  await offerTwice(answers, long, answerOf(10));
-  expect(answers.find(long)).toBeUndefined();
+  await offerTwice(cache, long, responseOf(10));
+  expect(cache.find(long)).toBeUndefined();
 });

@@ -3,56 +3,56 @@ import type { Rows } from "../../engines/rows.ts";
 import type { WholeResponse } from "./whole-response.ts";
 
 /**
- * Whole answers to requests that come again and again, for as long as nobody can have changed what they are made of. Most
- * keys come once: an answer is kept only when it is asked for a second time.
+ * Caches whole responses while their data is unchanged. Most requests are never repeated, so a response is cached only at
+ * its second request.
  */
 export interface ResponseCache {
-  /** The answer that the same request got, if it would get the same again. */
+  /** The cached response, if it is still current. */
   find(key: string): WholeResponse | undefined;
-  /** Keeps the answer to a request if that is worth while, and if its rows can be watched. */
-  offer(key: string, answer: WholeResponse, watch: Rows["watch"]): void;
+  /** Caches a response if it is small, was requested before, and changes of its data can be detected. */
+  offer(key: string, response: WholeResponse, watch: Rows["watch"]): void;
 }
 
 interface ResponseCacheEntry {
-  readonly answer: WholeResponse;
+  readonly response: WholeResponse;
   readonly isCurrent: () => boolean;
 }
 
-const KEPT_BYTES = 32 * 1024 * 1024;
-/** One answer takes no more than this, so that many have room. */
-const LARGEST_BYTES = 256 * 1024;
-/** What an entry takes besides its body. */
+const MAX_BYTES = 32 * 1024 * 1024;
+/** Larger responses are not cached, to leave room for many. */
+const MAX_RESPONSE_BYTES = 256 * 1024;
+/** Overhead of an entry, besides its body. */
 const ENTRY_BYTES = 1024;
-const LONGEST_KEY = 2048;
-/** Some ten thousand requests that came once. */
-const SEEN_BYTES = 4 * 1024 * 1024;
+const MAX_KEY_LENGTH = 2048;
+/** About ten thousand keys that were requested once. */
+const MAX_SEEN_BYTES = 4 * 1024 * 1024;
 
-/** At most `limitBytes`, and never more than is good for a process. */
-export function openResponseCache(limitBytes = KEPT_BYTES): ResponseCache {
-  const maxBytes = Math.min(limitBytes, KEPT_BYTES);
-  const kept = openLru<ResponseCacheEntry>({ maxBytes, maxEntryBytes: maxBytes, bytesOf: bytesOfResponse });
-  const seen = openLru<true>({ maxBytes: SEEN_BYTES });
+/** Uses at most `limitBytes`, and never more than 32 MiB. */
+export function openResponseCache(limitBytes = MAX_BYTES): ResponseCache {
+  const maxBytes = Math.min(limitBytes, MAX_BYTES);
+  const entries = openLru<ResponseCacheEntry>({ maxBytes, maxEntryBytes: maxBytes, bytesOf: bytesOfResponse });
+  const seen = openLru<true>({ maxBytes: MAX_SEEN_BYTES });
   return {
     find(key) {
-      const found = kept.get(key);
-      if (found === undefined || found.isCurrent()) return found?.answer;
-      kept.delete(key);
+      const found = entries.get(key);
+      if (found === undefined || found.isCurrent()) return found?.response;
+      entries.delete(key);
       return undefined;
     },
-    offer(key, answer, watch) {
-      if (key.length > LONGEST_KEY || answer.size > LARGEST_BYTES) return;
+    offer(key, response, watch) {
+      if (key.length > MAX_KEY_LENGTH || response.size > MAX_RESPONSE_BYTES) return;
       if (seen.get(key) === undefined) {
         seen.set(key, true);
         return;
       }
       void watch().then((isCurrent) => {
-        if (isCurrent?.()) kept.set(key, { answer, isCurrent });
+        if (isCurrent?.()) entries.set(key, { response, isCurrent });
       });
     },
   };
 }
 
-/** Beside the body itself, it is kept as it was compressed. */
-function bytesOfResponse({ answer }: ResponseCacheEntry): number {
-  return answer.size * 2 + ENTRY_BYTES;
+/** An entry also holds its compressed body. */
+function bytesOfResponse({ response }: ResponseCacheEntry): number {
+  return response.size * 2 + ENTRY_BYTES;
 }

@@ -22,7 +22,7 @@ afterEach(async () => {
 
 async function serve(file: SpooledFile): Promise<Served> {
   const calls: Promise<unknown>[] = [];
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<unknown> => {
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<unknown> => {
     const deadline = openDeadline(1_000);
     const limits = { stalledClientTimeoutMs: 300, maxBufferedBytes: 0 };
     const page = { limit: 10, offset: 0, total: 30 };
@@ -41,7 +41,7 @@ async function serve(file: SpooledFile): Promise<Served> {
       return error;
     }
   };
-  const server = createServer((request, response) => void calls.push(answer(request, response)));
+  const server = createServer((request, response) => void calls.push(handle(request, response)));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const served: Served = {
@@ -56,7 +56,7 @@ async function serve(file: SpooledFile): Promise<Served> {
   return served;
 }
 
-/** A file of so many pieces, each 256 KiB; `breaks` after half of them. */
+/** A file of `count` pieces of 256 KiB each. `breaks`: reading fails after half of them. */
 function fileOf(count: number, breaks = false): SpooledFile & { closed: number; read: number } {
   const piece = randomBytes(256 * 1024);
   return {
@@ -78,9 +78,9 @@ function fileOf(count: number, breaks = false): SpooledFile & { closed: number; 
 
 function responseOf(url: string, method = "GET"): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const asking =
+    const sent =
       method === "GET" ? get(url, { agent: false }, resolve) : request(url, { method, agent: false }, resolve);
-    asking.on("error", reject).end();
+    sent.on("error", reject).end();
   });
 }
 
@@ -126,7 +126,7 @@ test("HEAD has the same headers and reads nothing", async () => {
   response.resume();
 });
 
-test("a file that breaks is cut", async () => {
+test("a file that cannot be read to its end aborts the response", async () => {
   const file = fileOf(20, true);
   const served = await serve(file);
   const response = await responseOf(served.url);
@@ -135,7 +135,7 @@ test("a file that breaks is cut", async () => {
   expect([String(await served.calls[0]), file.closed]).toEqual(["Error: a disk that breaks", 1]);
 });
 
-test("a client that does not read holds the file back, and is cut", async () => {
+test("a client that does not read pauses the file, and is disconnected", async () => {
   const file = fileOf(400);
   const served = await serve(file);
   const response = await responseOf(served.url);
@@ -147,7 +147,7 @@ test("a client that does not read holds the file back, and is cut", async () => 
   expect(response.complete).toBe(false);
 });
 
-test("a client that leaves ends it", async () => {
+test("a client that disconnects cancels the response", async () => {
   const file = fileOf(400);
   const served = await serve(file);
   const response = await responseOf(served.url);
@@ -157,7 +157,7 @@ test("a client that leaves ends it", async () => {
   expect(file.closed).toBe(1);
 });
 
-describe("names", () => {
+describe("file names", () => {
   const route = (path: string): Pick<Endpoint, "route"> => ({
     route: {
       method: "GET",

@@ -5,36 +5,36 @@ import type { Compressor } from "./compressors.ts";
 import type { CachedResponse, CachingRules, HeaderList } from "./headers.ts";
 import { openLongTag } from "./long-tag.ts";
 
-/** A successful answer whose bytes are all there. It is the same for whoever asks, so many requests may share one. */
+/** A successful response whose bytes are complete. Many requests may share one. */
 export interface WholeResponse {
   readonly kind: "whole";
-  /** Without what depends on who asks, and without those of the body. */
+  /** Without the headers that depend on the request or describe the body. */
   readonly headers: HeaderList;
   readonly contentType: string;
-  /** In pieces where they are many: nobody needs them in one. */
+  /** A long body is in several pieces. */
   readonly body: readonly Uint8Array[];
-  /** A short body once more, a character for each byte (Latin-1): Node sends it with the head, as one text. */
+  /** A short body again, one character per byte (Latin-1): Node sends it with the headers, in one string. */
   readonly text?: string | undefined;
   readonly size: number;
-  /** Names exactly these bytes; an ETag without its quotes. Undefined: the response is not stored. */
+  /** The ETag of these bytes, without quotes. Undefined: clients must not store the response. */
   readonly tag: string | undefined;
-  /** The body as it was packed so far, each way once. Absent: compression is not of use. */
-  readonly packed: Map<Compressor, Promise<Uint8Array>> | undefined;
+  /** The compressed bodies so far. Undefined: compression is not worthwhile. */
+  readonly compressed: Map<Compressor, Promise<Uint8Array>> | undefined;
   readonly cached: CachedResponse | undefined;
-  /** What observers report of it, should it be sent again. */
+  /** For observers, when the response is sent from the cache. */
   readonly rows?: number | undefined;
   readonly format?: string | undefined;
 }
 
-/** Smaller ones travel in one packet anyway. decisions.md 5. */
-const WORTH_PACKING_BYTES = 1024;
-/** What is longer gets a tag that costs a fifth. */
-const HASHED_BYTES = 256 * 1024;
+/** Smaller bodies fit in one packet anyway. */
+const MIN_COMPRESSED_BYTES = 1024;
+/** Longer bodies get a tag that takes a fifth of the time. */
+const MAX_HASHED_BYTES = 256 * 1024;
 /** 132 bits. */
 const TAG_LENGTH = 22;
-const WORTH_JOINING_BYTES = 64 * 1024;
-/** A tenth less CPU for a bare answer; from 4 KiB on, bytes are faster. */
-const SENT_AS_TEXT_BYTES = 1024;
+const MAX_JOINED_BYTES = 64 * 1024;
+/** Strings take a tenth less CPU for a small response. From 4 KiB on, bytes are faster. */
+const MAX_TEXT_BYTES = 1024;
 const NOTHING = new Uint8Array(0);
 
 export async function wholeResponse(
@@ -42,18 +42,18 @@ export async function wholeResponse(
   size: number,
   { headers, format, cached }: Pick<WholeResponse, "headers" | "cached"> & { readonly format: RowFormat },
 ): Promise<WholeResponse> {
-  // A short body goes out with one call when it is one piece.
-  const body = pieces.length > 1 && size <= WORTH_JOINING_BYTES ? [Buffer.concat(pieces, size)] : pieces;
+  // One piece needs only one call to send.
+  const body = pieces.length > 1 && size <= MAX_JOINED_BYTES ? [Buffer.concat(pieces, size)] : pieces;
   return {
     kind: "whole",
     headers,
     contentType: format.contentType,
     body,
-    text: body.length === 1 && size <= SENT_AS_TEXT_BYTES ? latin1(body[0] ?? NOTHING) : undefined,
+    text: body.length === 1 && size <= MAX_TEXT_BYTES ? latin1(body[0] ?? NOTHING) : undefined,
     size,
     tag: cached?.tag ?? (await tagOfBody(body, size)),
     cached,
-    packed: format.compressible && size > WORTH_PACKING_BYTES ? new Map() : undefined,
+    compressed: format.compressible && size > MIN_COMPRESSED_BYTES ? new Map() : undefined,
   };
 }
 
@@ -67,22 +67,22 @@ export function writtenResponse(body: string, { vary }: CachingRules): WholeResp
     body: [bytes],
     size: bytes.length,
     tag: undefined,
-    packed: undefined,
+    compressed: undefined,
     cached: undefined,
   };
 }
 
 /** The body in a content coding. */
-export function packBody(
-  { body, packed }: Pick<WholeResponse, "body" | "packed">,
+export function compressBody(
+  { body, compressed }: Pick<WholeResponse, "body" | "compressed">,
   compressor: Compressor,
 ): Promise<Uint8Array> {
-  const known = packed?.get(compressor);
+  const known = compressed?.get(compressor);
   if (known !== undefined) return known;
-  const packing = compressor.pack(body.length === 1 ? (body[0] ?? NOTHING) : Buffer.concat(body));
-  packed?.set(compressor, packing);
-  packing.catch(() => packed?.delete(compressor));
-  return packing;
+  const compressing = compressor.compress(body.length === 1 ? (body[0] ?? NOTHING) : Buffer.concat(body));
+  compressed?.set(compressor, compressing);
+  compressing.catch(() => compressed?.delete(compressor));
+  return compressing;
 }
 
 function latin1({ buffer, byteOffset, byteLength }: Uint8Array): string {
@@ -90,13 +90,13 @@ function latin1({ buffer, byteOffset, byteLength }: Uint8Array): string {
 }
 
 function tagOfBody(body: readonly Uint8Array[], size: number): string | Promise<string> {
-  if (size > HASHED_BYTES) return longTagOf(body);
+  if (size > MAX_HASHED_BYTES) return longTagOf(body);
   return tagOf(body.length === 1 ? (body[0] ?? NOTHING) : Buffer.concat(body));
 }
 
-/** Names exactly these bytes. */
+/** A hash of these bytes, for an ETag. */
 export function tagOf(bytes: Uint8Array): string {
-  // Came with Node 20.12, and takes half the time for a short body.
+  // `crypto.hash` was added in Node 20.12. It takes half the time for a short body.
   if (crypto.hash === undefined)
     return crypto.createHash("sha256").update(bytes).digest("base64url").slice(0, TAG_LENGTH);
   return crypto.hash("sha256", bytes, "base64url").slice(0, TAG_LENGTH);

@@ -1,27 +1,27 @@
 import { openClientQuota } from "../../bounded/client-quota.ts";
 
-/** How many tasks run at once, and how many wait for that. */
-export interface Places {
-  /** A call that runs already becomes a task. False when there are too many. */
-  join(origin: TaskOrigin, limits: Limits): boolean;
-  /** Resolves when it may run; undefined when too many wait. `giveUp` takes it out of the queue, if it still waits. */
+/** Limits how many tasks run at once, and how many are queued. */
+export interface TaskSlots {
+  /** Takes a slot for a running call. False if there are too many. */
+  join(origin: TaskOrigin, limits: TaskLimits): boolean;
+  /** Queues a task. `ready` resolves when it may run; `leaveQueue` cancels that. Undefined if the queue is full. */
   wait(
     origin: TaskOrigin,
-    limits: Limits,
-  ): { readonly turn: Promise<void>; readonly giveUp: () => boolean } | undefined;
-  /** One that ran is done. */
-  leave(origin: TaskOrigin): void;
+    limits: TaskLimits,
+  ): { readonly ready: Promise<void>; readonly leaveQueue: () => boolean } | undefined;
+  /** Releases the slot of a finished task. */
+  release(origin: TaskOrigin): void;
 }
 
 /** The client and the message that a task comes from. */
 export interface TaskOrigin {
-  /** As `clientKey` names it. */
+  /** The `clientKey` of the client. */
   readonly client: string;
-  /** What its message holds until the task is over. */
+  /** Memory of its message, held until the task ends. */
   readonly bytes: number;
 }
 
-export interface Limits {
+export interface TaskLimits {
   readonly workers: number;
   readonly queueDepth: number;
 }
@@ -29,14 +29,14 @@ export interface Limits {
 const MIB = 1024 * 1024;
 const MAX_BYTES = { total: 64 * MIB, perClient: 48 * MIB };
 
-export function openPlaces(): Places {
+export function openTaskSlots(): TaskSlots {
   let running = 0;
   const waiting = new Set<{ readonly workers: number; readonly begin: () => void }>();
   const counts = openClientQuota({ total: Number.POSITIVE_INFINITY, perClient: Number.POSITIVE_INFINITY });
   const bytes = openClientQuota(MAX_BYTES);
 
-  /** A client leaves a quarter of all places to others. */
-  function take(origin: TaskOrigin, { workers, queueDepth }: Limits): boolean {
+  /** One client can take at most three quarters of all slots. */
+  function take(origin: TaskOrigin, { workers, queueDepth }: TaskLimits): boolean {
     const all = workers + queueDepth;
     if (running + waiting.size >= all || counts.of(origin.client) >= all - (all >> 2)) return false;
     if (!bytes.take(origin.client, origin.bytes)) return false;
@@ -64,20 +64,20 @@ export function openPlaces(): Places {
     },
     wait(origin, limits) {
       if (!take(origin, limits)) return undefined;
-      let giveUp = (): boolean => false;
-      const turn = new Promise<void>((resolve) => {
+      let leaveQueue = (): boolean => false;
+      const ready = new Promise<void>((resolve) => {
         const one = { workers: limits.workers, begin: resolve };
         waiting.add(one);
-        giveUp = () => {
+        leaveQueue = () => {
           if (!waiting.delete(one)) return false;
           giveBack(origin);
           return true;
         };
       });
       next();
-      return { turn, giveUp };
+      return { ready, leaveQueue };
     },
-    leave(origin) {
+    release(origin) {
       running--;
       giveBack(origin);
       next();
