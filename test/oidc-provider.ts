@@ -5,8 +5,8 @@ import { importJWK, type JWK, SignJWT } from "jose";
 import Provider, { type Configuration, type JWK as ProviderKey } from "oidc-provider";
 import type { Authenticated } from "../src/auth/authenticator.ts";
 import { type OidcAuthenticator, openOidc } from "../src/auth/oidc/oidc.ts";
-import { oidcPolicyOf } from "../src/auth/oidc/presets.ts";
 import type { OidcPolicy } from "../src/auth/policy.ts";
+import { oidcPolicyOf } from "../src/config/oidc-presets.ts";
 import { oidc as oidcSchema } from "../src/config/schema/auth.ts";
 import type { ServiceEvent } from "../src/events.ts";
 

@@ -2,12 +2,13 @@ import { resolve } from "node:path";
 import type { AuditConfig } from "../audit/audit.ts";
 import type { AuthPolicy } from "../auth/policy.ts";
 import type { CorsPolicy } from "../http/cors.ts";
-import { corsPolicyOf } from "../http/cors-policy.ts";
 import { type TrustedProxies, trustedProxies } from "../http/forwarded.ts";
 import type { TlsFiles } from "../http/tls.ts";
 import type { RateLimitPolicy } from "../rate-limit/policy.ts";
 import { parseStoreAddress } from "../rate-limit/store-address.ts";
 import { compileAuth } from "./auth-config.ts";
+import { corsPolicyOf } from "./cors-policy.ts";
+import { isLoopback } from "./loopback.ts";
 import { type Reporter, reporterOf } from "./reporter.ts";
 import type { RateLimitInput } from "./schema/auth.ts";
 import type { EndpointInput } from "./schema/endpoint.ts";
@@ -158,8 +159,4 @@ function warnOfCombinations(
 
 export function readableCredentials(host: string): string {
   return `clients send credentials in plain text to ${host}; set enforce-https, or listen on 127.0.0.1 behind an HTTPS proxy`;
-}
-
-export function isLoopback(host: string): boolean {
-  return /^(?:127(?:\.\d{1,3}){3}|::1|\[::1\]|localhost)$/i.test(host);
 }

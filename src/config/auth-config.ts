@@ -1,6 +1,6 @@
-import { oidcPolicyOf } from "../auth/oidc/presets.ts";
 import { passwordAdvice, passwordShape } from "../auth/password.ts";
 import type { AuthPolicy, BasicPolicy, BearerPolicy, OidcPolicy, SecretUsers } from "../auth/policy.ts";
+import { oidcPolicyOf } from "./oidc-presets.ts";
 import type { KeyPath } from "./problem.ts";
 import type { Reporter } from "./reporter.ts";
 import type { AuthInput } from "./schema/auth.ts";

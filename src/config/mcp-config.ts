@@ -1,9 +1,10 @@
 import { resolve } from "node:path";
 import type { AuthPolicy } from "../auth/policy.ts";
-import { corsPolicyOf } from "../http/cors-policy.ts";
-import { isLoopback, readableCredentials } from "./access-config.ts";
+import { readableCredentials } from "./access-config.ts";
 import { compilePolicy } from "./auth-config.ts";
+import { corsPolicyOf } from "./cors-policy.ts";
 import type { Files } from "./files.ts";
+import { isLoopback } from "./loopback.ts";
 import { type Reporter, reporterOf } from "./reporter.ts";
 import type { MainInput } from "./schema/main.ts";
 import { mcp as mcpSchema } from "./schema/mcp.ts";
@@ -176,7 +177,7 @@ function publicUrlOf(written: string | undefined, { error }: Reporter): string |
 }
 
 /** In the spelling of browsers. */
-function originsOf(written: readonly string[], { error, entryOf }: Reporter): readonly string[] {
+function originsOf(written: McpInput["allowed-origins"], { error, entryOf }: Reporter): readonly string[] {
   if (written.length === 0) return [];
   const parsed = corsPolicyOf({ "allow-origins": written, "allow-credentials": false, "max-age": 0 });
   if ("policy" in parsed) return parsed.policy.origins === "any" ? ["*"] : parsed.policy.origins;

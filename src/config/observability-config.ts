@@ -1,4 +1,4 @@
-import { isLoopback } from "./access-config.ts";
+import { isLoopback } from "./loopback.ts";
 import { type Reporter, reporterOf } from "./reporter.ts";
 import type { MainInput } from "./schema/main.ts";
 import type { Report, Spot } from "./tree.ts";

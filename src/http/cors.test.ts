@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { type CorsInput, corsPolicyOf } from "../config/cors-policy.ts";
 import { cors } from "../config/schema/main.ts";
 import { type CorsPolicy, type CorsRequest, corsHeaders, variesByOrigin } from "./cors.ts";
-import { type CorsInput, corsPolicyOf } from "./cors-policy.ts";
 
 const EXPOSED =
   "X-Total-Count, X-Offset, X-Limit, X-Next, X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy, Retry-After, ETag, Content-Disposition";

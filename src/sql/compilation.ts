@@ -4,6 +4,7 @@ import { BARE, type Mode, type StringStyle } from "./sql-lexer.ts";
 import type { ClientRef, LiteralPart, Piece, TemplateProblem } from "./template.ts";
 import type { ValuePlace } from "./value-place.ts";
 import { openVariableFlow, type VariableFlow } from "./variable-flow.ts";
+import { nameOf } from "./whole-tokens.ts";
 
 /** Quotes that are open: their content so far. */
 export interface OpenQuotes {
@@ -151,11 +152,6 @@ export function noteValue({ traits }: ClientRef, { calls, variables, functionsAr
   // A view may read the variable.
   if (variables.isSetting()) functionsAround.add("getvariable");
   for (const { name } of calls) if (name !== "") functionsAround.add(name);
-}
-
-/** The name that a token is, quoted or not, in lower case. */
-export function nameOf({ text }: SeenToken): string {
-  return text.replace(/^"|"$/g, "").toLowerCase();
 }
 
 /** A `;`: the next statement begins. */

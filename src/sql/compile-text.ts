@@ -1,8 +1,10 @@
-import { type Compilation, emitSql, endStatement, nameOf, noteToken, type SeenToken } from "./compilation.ts";
+import { type Compilation, emitSql, endStatement, noteToken, type SeenToken } from "./compilation.ts";
 import { finishIdentifier, finishString } from "./finish-literal.ts";
+import { sqlCallAround } from "./inner-sql.ts";
 import { BARE, readBareToken, readComment, readQuoted, readString, type StringStyle } from "./sql-lexer.ts";
-import { placeOf, quotingAround } from "./surroundings.ts";
+import { placeOf } from "./surroundings.ts";
 import { literalMacro } from "./template.ts";
+import { nameOf } from "./whole-tokens.ts";
 
 /** Reads a piece of the template's own text. */
 export function compileText(text: string, offset: number, compilation: Compilation): void {
@@ -141,8 +143,8 @@ function compileSymbol(symbol: string, at: number, offset: number, compilation: 
 /** Quoting for the other side depends on the other side: `sql_literal` becomes the macro that fits. */
 function wordFor(word: string, rest: string, compilation: Compilation): string {
   if (word.toLowerCase() !== "sql_literal" || !/^\s*\(/.test(rest)) return word;
-  const quoting = quotingAround(compilation);
-  return quoting === undefined ? word : literalMacro(quoting);
+  const around = sqlCallAround(compilation);
+  return around === undefined ? word : literalMacro(around.quoting);
 }
 
 function openString(

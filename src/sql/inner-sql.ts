@@ -2,7 +2,7 @@ import type { Compilation, InnerState, OpenCall } from "./compilation.ts";
 import type { RemoteQuoting } from "./function-role.ts";
 
 /** The innermost call around this position that takes SQL, and how that is quoted. */
-function sqlCallAround({
+export function sqlCallAround({
   calls,
   dialect,
 }: Compilation): { call: OpenCall; quoting: RemoteQuoting; at: number } | undefined {

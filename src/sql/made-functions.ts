@@ -1,7 +1,7 @@
 import type { Dialect, VariableName } from "./dialect.ts";
 import { type FunctionRole, stricter } from "./function-role.ts";
 import { literalMacro } from "./template.ts";
-import { type WholeToken, wholeTokens } from "./whole-tokens.ts";
+import { nameOf, type WholeToken, wholeTokens } from "./whole-tokens.ts";
 
 /** A macro or view that a user created: what it does is what its text does. Names in lower case. */
 export interface MadeFunction {
@@ -23,7 +23,7 @@ export function dialectWith(dialect: Dialect, { made, unknown }: MadeFunctions):
   if (made.length === 0 && unknown.length === 0) return dialect;
   const byName = new Map<string, MadeFunction[]>();
   for (const definition of made) byName.set(definition.name, [...(byName.get(definition.name) ?? []), definition]);
-  const strangers = new Set(unknown);
+  const unknownNames = new Set(unknown);
   const judged = new Map<string, Judgement>();
 
   function judge(name: string): Judgement | undefined {
@@ -41,7 +41,7 @@ export function dialectWith(dialect: Dialect, { made, unknown }: MadeFunctions):
   const extended: Dialect = {
     ...dialect,
     roleOf(name) {
-      const builtIn = dialect.roleOf(name) ?? (strangers.has(name) ? { kind: "unknown" } : undefined);
+      const builtIn = dialect.roleOf(name) ?? (unknownNames.has(name) ? { kind: "unknown" } : undefined);
       const own = judge(name);
       if (own === undefined) return builtIn;
       // Which of two of the same name is meant depends on where they lie: it counts as both, unless the other is merely unknown.
@@ -94,10 +94,6 @@ const SKIPPED: ReadonlySet<WholeToken["kind"]> = new Set(["space", "open-line-co
 
 function isName({ kind }: WholeToken): boolean {
   return kind === "word" || kind === "open-identifier";
-}
-
-function nameOf({ text }: WholeToken): string {
-  return text.replace(/^"|"$/g, "").toLowerCase();
 }
 
 /** `'f')`: the name. Anything else is only known when it runs. */

@@ -28,7 +28,7 @@ const VERBS: ReadonlyMap<string, Reach["power"]> = new Map([
 ]);
 
 /** Pragmas that only return information. */
-const TELLING_PRAGMAS = new Set(
+const INFORMATION_PRAGMAS = new Set(
   (
     "COLLATIONS DATABASE_LIST DATABASE_SIZE EXTENSION_VERSIONS FUNCTIONS METADATA_INFO PLATFORM SHOW SHOW_DATABASES SHOW_TABLES " +
     "SHOW_TABLES_EXPANDED STORAGE_INFO TABLE_INFO USER_AGENT VERSION"
@@ -91,7 +91,7 @@ function powerOf(verb: string, others: readonly string[]): Reach["power"] | unde
       // It ends with the connection, which is not used again.
       return second === "VARIABLE" ? undefined : "set";
     case "PRAGMA":
-      return TELLING_PRAGMAS.has(second) ? undefined : (PRAGMAS.get(second) ?? "set");
+      return INFORMATION_PRAGMAS.has(second) ? undefined : (PRAGMAS.get(second) ?? "set");
     case "UPDATE":
       return second === "EXTENSIONS" && !others.includes("SET") ? "install" : undefined;
     case "CREATE":

@@ -1,5 +1,6 @@
 import type { Dialect } from "./dialect.ts";
-import { BARE, type Mode, readBareToken, readComment, readQuoted, readString } from "./sql-lexer.ts";
+import { readQuoted } from "./sql-lexer.ts";
+import { wholeTokens } from "./whole-tokens.ts";
 
 /** A word (upper case, a quoted name too) or a symbol of a statement. Literals and comments have none. */
 export interface Token {
@@ -9,35 +10,15 @@ export interface Token {
 }
 
 export function tokensOf(sql: string, dialect: Dialect): readonly Token[] {
-  return [...tokens(sql, dialect)];
-}
-
-function* tokens(sql: string, dialect: Dialect): Generator<Token> {
-  let mode: Mode = BARE;
-  let at = 0;
-  while (at < sql.length) {
-    if (mode.kind === "line-comment" || mode.kind === "block-comment") {
-      const rest: { mode: Mode; end: number } = readComment(sql, at, mode, dialect);
-      mode = rest.mode;
-      at = rest.end;
-      continue;
-    }
-    const token = readBareToken(sql, at, dialect);
-    const end = at + token.length;
-    if (token.kind === "open-string") {
-      at = readString(sql, end, token.style).end ?? sql.length;
-    } else if (token.kind === "open-identifier") {
-      const name = readQuoted(sql, end, '"');
-      yield { kind: "word", text: name.value.toUpperCase(), at };
-      at = name.end ?? sql.length;
-    } else {
-      if (token.kind === "open-line-comment") mode = { kind: "line-comment" };
-      if (token.kind === "open-block-comment") mode = { kind: "block-comment", depth: 1 };
-      if (token.kind === "word") yield { kind: "word", text: sql.slice(at, end).toUpperCase(), at };
-      if (token.kind === "symbol") yield { kind: "symbol", text: sql.slice(at, end), at };
-      at = end;
+  const tokens: Token[] = [];
+  for (const { kind, text, start: at } of wholeTokens(sql, dialect)) {
+    if (kind === "word") tokens.push({ kind, text: text.toUpperCase(), at });
+    else if (kind === "symbol") tokens.push({ kind, text, at });
+    else if (kind === "open-identifier") {
+      tokens.push({ kind: "word", text: readQuoted(text, 1, '"').value.toUpperCase(), at });
     }
   }
+  return tokens;
 }
 
 /** What of a statement runs: all of it, what EXPLAIN ANALYZE explains, nothing of a plain EXPLAIN. */

@@ -1,5 +1,4 @@
 import type { Compilation } from "./compilation.ts";
-import type { RemoteQuoting } from "./function-role.ts";
 import type { ValuePlace } from "./value-place.ts";
 
 const PLAIN: ValuePlace = { kind: "plain" };
@@ -50,15 +49,6 @@ function insideCalls({ calls, seen, dialect }: Compilation): ValuePlace {
     }
   }
   return place;
-}
-
-/** The function around this position, if any, that takes SQL: `sql_literal` quotes for it. */
-export function quotingAround({ calls, dialect }: Compilation): RemoteQuoting | undefined {
-  for (const { name } of calls.toReversed()) {
-    const role = dialect.roleOf(name);
-    if (role?.kind === "sql") return role.quoting;
-  }
-  return undefined;
 }
 
 /** Whether `FROM '...'` and the like want a literal here; an argument of a function takes a parameter. */

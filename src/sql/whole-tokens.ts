@@ -16,6 +16,11 @@ export function* wholeTokens(sql: string, dialect: Dialect): Generator<WholeToke
   }
 }
 
+/** The name that a token is, quoted or not, in lower case. */
+export function nameOf({ text }: { readonly text: string }): string {
+  return text.replace(/^"|"$/g, "").toLowerCase();
+}
+
 /** The texts of the statements in SQL without tags; blanks and comments alone are none. */
 export function statementTexts(sql: string, dialect: Dialect): readonly string[] {
   const texts: string[] = [];

@@ -83,6 +83,7 @@ const keys = {
 export const auth = block(keys);
 
 export type AuthInput = z.output<typeof auth>;
+export type OidcInput = z.output<typeof oidc>;
 
 /** The same for the MCP server, with exceptions by method. */
 export const mcpAuth = block({

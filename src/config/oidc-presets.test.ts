@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { oidc } from "../../config/schema/auth.ts";
-import { oidcProviders } from "../policy.ts";
-import { type OidcSettings, oidcPolicyOf } from "./presets.ts";
+import { oidcProviders } from "../auth/policy.ts";
+import { oidcPolicyOf } from "./oidc-presets.ts";
+import { type OidcInput, oidc } from "./schema/auth.ts";
 
-const settings = (changes: Partial<OidcSettings>): OidcSettings => oidc.parse({ "client-id": "client", ...changes });
+const settings = (changes: Partial<OidcInput>): OidcInput => oidc.parse({ "client-id": "client", ...changes });
 
 test("what is not written has its default", () => {
   expect(oidcPolicyOf(settings({ "issuer-url": "https://id.test/realm" }))).toEqual({
@@ -65,7 +65,7 @@ test("what is written wins", () => {
   });
 });
 
-test.each<[Partial<OidcSettings>, string, string]>([
+test.each<[Partial<OidcInput>, string, string]>([
   [{ "provider-type": "google" }, "https://accounts.google.com", "email"],
   [
     { "provider-type": "microsoft", tenant: "common" },
@@ -108,13 +108,13 @@ test.each<[Partial<OidcSettings>, string, string]>([
 });
 
 test("Keycloak's roles are where it puts them, until somebody says otherwise", () => {
-  const keycloak: Partial<OidcSettings> = { "provider-type": "keycloak", domain: "kc", realm: "r" };
+  const keycloak: Partial<OidcInput> = { "provider-type": "keycloak", domain: "kc", realm: "r" };
   expect(oidcPolicyOf(settings(keycloak)).policy?.roleClaimPath).toBe("realm_access.roles");
   expect(oidcPolicyOf(settings({ ...keycloak, "roles-claim": "roles" })).policy?.roleClaimPath).toBeUndefined();
   expect(oidcPolicyOf(settings({ ...keycloak, "role-claim-path": "a.b" })).policy?.roleClaimPath).toBe("a.b");
 });
 
-test.each<[Partial<OidcSettings>, readonly string[]]>([
+test.each<[Partial<OidcInput>, readonly string[]]>([
   [{}, ["issuer-url: missing; provider-type generic needs it"]],
   [{ "provider-type": "microsoft" }, ["tenant: missing; provider-type microsoft needs it, or an issuer-url"]],
   [

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { cors } from "../config/schema/main.ts";
 import { type CorsInput, corsPolicyOf } from "./cors-policy.ts";
+import { cors } from "./schema/main.ts";
 
 /** With the defaults of the schema. */
 const policyOf = (input: Partial<CorsInput>) => corsPolicyOf({ ...cors.parse({}), ...input });

@@ -1,13 +1,8 @@
-import { type CorsPolicy, TOKEN } from "./cors.ts";
+import { type CorsPolicy, TOKEN } from "../http/cors.ts";
+import type { MainInput } from "./schema/main.ts";
 
-/** The block `cors` of the main file, as it is written. */
-export interface CorsInput {
-  readonly "allow-origins"?: readonly string[] | undefined;
-  readonly "allow-headers"?: readonly string[] | undefined;
-  readonly "allow-methods"?: readonly string[] | undefined;
-  readonly "allow-credentials": boolean;
-  readonly "max-age": number;
-}
+/** The block `cors` of the configuration file. */
+export type CorsInput = Omit<NonNullable<MainInput["cors"]>, "enabled">;
 
 export interface CorsProblem {
   readonly key: "allow-origins" | "allow-headers" | "allow-methods";

@@ -1,27 +1,6 @@
-import type { OidcPolicy, OidcProvider } from "../policy.ts";
-
-/** The block `auth.oidc`, with the defaults that do not depend on the provider. */
-export interface OidcSettings {
-  readonly "provider-type": OidcProvider;
-  readonly "issuer-url"?: string | undefined;
-  readonly tenant?: string | undefined;
-  readonly realm?: string | undefined;
-  readonly domain?: string | undefined;
-  readonly "client-id": string;
-  readonly "client-secret"?: string | undefined;
-  readonly "allowed-audiences"?: readonly string[] | undefined;
-  readonly "verify-expiration": boolean;
-  readonly "clock-skew-seconds": number;
-  readonly "username-claim"?: string | undefined;
-  readonly "email-claim": string;
-  readonly "roles-claim"?: string | undefined;
-  readonly "role-claim-path"?: string | undefined;
-  readonly "groups-claim": string;
-  readonly scopes?: readonly string[] | undefined;
-  readonly "jwks-cache-hours": number;
-  readonly "enable-client-credentials": boolean;
-  readonly "enable-refresh-tokens": boolean;
-}
+import type { OidcPolicy, OidcProvider } from "../auth/policy.ts";
+import { isLoopback } from "./loopback.ts";
+import type { OidcInput } from "./schema/auth.ts";
 
 /** What is wrong with the block; `key` is the one to add or to change. */
 export interface OidcProblem {
@@ -74,7 +53,7 @@ const presets: Readonly<Record<OidcProvider, Preset>> = {
 const HOUR_MS = 3_600_000;
 
 /** Applies the provider's preset: it fills in what is not written, and reports what it cannot fill in. */
-export function oidcPolicyOf(settings: OidcSettings): SettledOidc {
+export function oidcPolicyOf(settings: OidcInput): SettledOidc {
   const { "provider-type": provider, "issuer-url": issuer, "roles-claim": rolesClaim } = settings;
   const preset = presets[provider];
   const problems: OidcProblem[] = [...exchangeProblems(settings), ...audienceProblems(settings)];
@@ -108,7 +87,7 @@ export function oidcPolicyOf(settings: OidcSettings): SettledOidc {
   return { policy, problems };
 }
 
-function exchangeProblems(settings: OidcSettings): readonly OidcProblem[] {
+function exchangeProblems(settings: OidcInput): readonly OidcProblem[] {
   const enabled = (["enable-client-credentials", "enable-refresh-tokens"] as const).filter((key) => settings[key]);
   if (settings["provider-type"] === "github") {
     return enabled.map((key) => error(key, "github has no token endpoint of OpenID Connect; remove it"));
@@ -117,13 +96,13 @@ function exchangeProblems(settings: OidcSettings): readonly OidcProblem[] {
   return [error("client-secret", `missing; ${enabled.join(" and ")} needs it`)];
 }
 
-function audienceProblems(settings: OidcSettings): readonly OidcProblem[] {
+function audienceProblems(settings: OidcInput): readonly OidcProblem[] {
   if (settings["provider-type"] !== "github" || (settings["allowed-audiences"] ?? []).length === 0) return [];
   return [error("allowed-audiences", "tokens of github name no audience; remove it")];
 }
 
 /** The preset's issuer with its placeholders filled. */
-function filledIssuer(settings: OidcSettings, preset: Preset, problems: OidcProblem[]): string | undefined {
+function filledIssuer(settings: OidcInput, preset: Preset, problems: OidcProblem[]): string | undefined {
   if (preset.issuer === undefined) {
     problems.push(error("issuer-url", `missing; provider-type ${settings["provider-type"]} needs it`));
     return undefined;
@@ -173,11 +152,6 @@ function writtenIssuer(text: string, preset: Preset, problems: OidcProblem[]): s
   }
   const bare = text.replace(/\/+$/, "").replace(WELL_KNOWN, "").replace(/\/+$/, "");
   return preset.issuer?.endsWith("/") ? `${bare}/` : bare;
-}
-
-/** Whether what is sent to this host stays on this machine. */
-function isLoopback(hostname: string): boolean {
-  return /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost|.+\.localhost)$/.test(hostname);
 }
 
 function error(key: string, message: string): OidcProblem {
