@@ -57,92 +57,49 @@ function failuresOf(endpoint: Endpoint, { maxBodyBytes, refusesPlainHttp }: Fail
   return kinds.filter((kind) => kind !== false);
 }
 
-const INVALID: FailureKind = {
-  status: "400",
-  name: "InvalidParameters",
-  description: "Parameters are missing, unknown or invalid. The body lists one error per field.",
-  shape: "fields",
-};
-const UNAUTHORIZED: FailureKind = {
-  status: "401",
-  name: "Unauthorized",
-  description: "Missing or invalid credentials.",
-  shape: "message",
+type FailureDetails = Partial<Pick<FailureKind, "shape" | "headers" | "beforeRateLimit">>;
+
+function failure(status: string, name: string, description: string, details: FailureDetails = {}): FailureKind {
+  return { status, name, description, shape: "message", ...details };
+}
+
+const INVALID = failure(
+  "400",
+  "InvalidParameters",
+  "Parameters are missing, unknown or invalid. The body lists one error per field.",
+  { shape: "fields" },
+);
+const UNAUTHORIZED = failure("401", "Unauthorized", "Missing or invalid credentials.", {
   headers: ["WWW-Authenticate"],
-};
-const HTTPS_ELSEWHERE: FailureKind = {
-  status: "308",
-  name: "HttpsElsewhere",
-  description: "Use HTTPS: the same URL with `https`.",
-  shape: "message",
+});
+const HTTPS_ELSEWHERE = failure("308", "HttpsElsewhere", "Use HTTPS: the same URL with `https`.", {
   headers: ["Location"],
   beforeRateLimit: true,
-};
-const HTTPS_REQUIRED: FailureKind = {
-  status: "403",
-  name: "HttpsRequired",
-  description: "The request came over plain HTTP.",
-  shape: "message",
-  beforeRateLimit: true,
-};
-const NOT_ACCEPTABLE: FailureKind = {
-  status: "406",
-  name: "NotAcceptable",
-  description: "`Accept` matches none of the available formats.",
-  shape: "message",
-};
-const CONFLICT: FailureKind = {
-  status: "409",
-  name: "Conflict",
-  description: "Concurrent requests changed the same rows. This request changed nothing; retry it.",
-  shape: "message",
-  headers: ["Retry-After"],
-};
-const TOO_LARGE: FailureKind = {
-  status: "413",
-  name: "BodyTooLarge",
-  description: "The body is larger than the limit",
+});
+const HTTPS_REQUIRED = failure("403", "HttpsRequired", "The request came over plain HTTP.", { beforeRateLimit: true });
+const NOT_ACCEPTABLE = failure("406", "NotAcceptable", "`Accept` matches none of the available formats.");
+const CONFLICT = failure(
+  "409",
+  "Conflict",
+  "Concurrent requests changed the same rows. This request changed nothing; retry it.",
+  { headers: ["Retry-After"] },
+);
+const TOO_LARGE = failure("413", "BodyTooLarge", "The body is larger than the limit", { shape: "fields" });
+const UNSUPPORTED_BODY = failure("415", "UnsupportedBodyType", "The body is not `application/json`.", {
   shape: "fields",
-};
-const UNSUPPORTED_BODY: FailureKind = {
-  status: "415",
-  name: "UnsupportedBodyType",
-  description: "The body is not `application/json`.",
-  shape: "fields",
-};
-const KEY_REUSED: FailureKind = {
-  status: "422",
-  name: "KeyReused",
-  description: "The `Idempotency-Key` was used for another request.",
-  shape: "message",
-};
-const TOO_MANY: FailureKind = {
-  status: "429",
-  name: "TooManyRequests",
-  description: "Too many requests, or too many failed logins.",
-  shape: "message",
+});
+const KEY_REUSED = failure("422", "KeyReused", "The `Idempotency-Key` was used for another request.");
+const TOO_MANY = failure("429", "TooManyRequests", "Too many requests, or too many failed logins.", {
   headers: ["Retry-After"],
-};
-const FAILED: FailureKind = {
-  status: "500",
-  name: "QueryFailed",
-  description: "The query failed; the body has the message of the database.",
-  shape: "message",
-};
-const UNAVAILABLE: FailureKind = {
-  status: "503",
-  name: "Unavailable",
-  description: "A data source is down, the queue is full, or the service is shutting down.",
-  shape: "message",
-  headers: ["Retry-After"],
-  beforeRateLimit: true,
-};
-const TIMEOUT: FailureKind = {
-  status: "504",
-  name: "QueryTimeout",
-  description: "The query timed out.",
-  shape: "message",
-};
+});
+const FAILED = failure("500", "QueryFailed", "The query failed; the body has the message of the database.");
+const UNAVAILABLE = failure(
+  "503",
+  "Unavailable",
+  "A data source is down, the queue is full, or the service is shutting down.",
+  { headers: ["Retry-After"], beforeRateLimit: true },
+);
+const TIMEOUT = failure("504", "QueryTimeout", "The query timed out.");
 
 function responseOf(kind: FailureKind, limited: boolean, components: Components): JsonObject {
   const { description, headers = [] } = kind;

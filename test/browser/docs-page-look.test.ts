@@ -185,7 +185,7 @@ describe("while somebody works on the project", () => {
     expect(await name.inputValue()).toBe("Customer");
     shop.setDocument({ ...changed, paths: {} });
     shop.tellChange();
-    await page.getByText("There are no endpoints yet.").waitFor();
+    await page.getByText("No endpoints yet.").waitFor();
     shop.setDocument(changed);
     shop.tellChange();
     await name.waitFor();

@@ -43,8 +43,8 @@ describe("exit code 2: wrong usage", () => {
     [["--port", "65536"], "--port: '65536' is not a port"],
     [["--port=-1"], "--port: '-1' is not a port"],
     [["--port"], "port"],
-    [["--log-level", "loud"], "--log-level: 'loud' is unknown"],
-    [["--log-format", "xml"], "--log-format: 'xml' is unknown"],
+    [["--log-level", "loud"], "--log-level: 'loud' is not valid"],
+    [["--log-format", "xml"], "--log-format: 'xml' is not valid"],
   ] as const;
 
   test.each(usage)("%j", async (args, message) => {
