@@ -1,7 +1,7 @@
 import type { Report } from "../events.ts";
 import type { RequestHandler } from "../http/listen.ts";
 import { requestIdOf } from "../http/request-id.ts";
-import { type AdminPage, type AdminParts, pageAt, pageMethods, sendPage } from "./pages.ts";
+import { type AdminPage, type AdminParts, jsonPage, pageAt, pageMethods, sendPage } from "./pages.ts";
 
 /** Handles the requests of the `admin` listener. */
 export function openAdminApp(parts: () => AdminParts, report: Report): RequestHandler {
@@ -13,11 +13,11 @@ export function openAdminApp(parts: () => AdminParts, report: Report): RequestHa
     };
     const fail = (error: unknown): void => {
       report({ kind: "unexpected", requestId, error });
-      send(refusal(500, "Internal Server Error"));
+      send(jsonPage(500, { error: "Internal Server Error" }));
     };
     try {
       const page = pageAt(path, parts());
-      if (page === undefined) return send(refusal(404, "Not Found"));
+      if (page === undefined) return send(jsonPage(404, { error: "Not Found" }));
       if (request.method === "GET" || request.method === "HEAD") {
         if (page instanceof Promise) void page.then(send).catch(fail);
         else send(page);
@@ -27,13 +27,9 @@ export function openAdminApp(parts: () => AdminParts, report: Report): RequestHa
       if (page instanceof Promise) page.catch(() => {});
       response.setHeader("Allow", pageMethods.join(", "));
       if (request.method === "OPTIONS") response.writeHead(204, { "X-Request-Id": requestId }).end();
-      else send(refusal(405, "Method Not Allowed"));
+      else send(jsonPage(405, { error: "Method Not Allowed" }));
     } catch (error) {
       fail(error);
     }
   };
-}
-
-function refusal(status: number, error: string): AdminPage {
-  return { status, contentType: "application/json", body: JSON.stringify({ error }) };
 }

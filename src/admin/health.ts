@@ -2,11 +2,6 @@ import type { Caches } from "../cache/caches.ts";
 import type { ConnectionStatus } from "../calls/connection-status.ts";
 import type { Heartbeats } from "../heartbeat/open-heartbeats.ts";
 
-export interface HealthResponse {
-  readonly status: number;
-  readonly body: unknown;
-}
-
 /** What can fail while the service keeps serving. */
 export interface HealthParts {
   readonly sources: ConnectionStatus;
@@ -15,7 +10,7 @@ export interface HealthParts {
 }
 
 /** Live: the process responds. Ready: it should get requests; the body names what fails. */
-export function healthResponse(path: string, parts: HealthParts, draining: boolean): HealthResponse | undefined {
+export function healthAt(path: string, parts: HealthParts, draining: boolean) {
   switch (path.length > 1 ? path.replace(/\/$/, "") : path) {
     case "/health":
     case "/health/live":
@@ -27,7 +22,7 @@ export function healthResponse(path: string, parts: HealthParts, draining: boole
   }
 }
 
-function readyResponse({ sources, caches, heartbeats }: HealthParts, draining: boolean): HealthResponse {
+function readyResponse({ sources, caches, heartbeats }: HealthParts, draining: boolean) {
   if (draining) return { status: 503, body: { status: "draining" } };
   const down = sources.down();
   const failing = caches

@@ -1,6 +1,6 @@
 import type { RequestHandler } from "../http/listen.ts";
 import type { MetricsPage } from "../metrics/open-metrics.ts";
-import { type HealthParts, healthResponse } from "./health.ts";
+import { type HealthParts, healthAt } from "./health.ts";
 
 /** What the pages for operators show. */
 export interface AdminParts {
@@ -23,8 +23,12 @@ export const pageMethods = ["GET", "HEAD", "OPTIONS"] as const;
 export function pageAt(path: string, parts: AdminParts): AdminPage | Promise<AdminPage> | undefined {
   const { metrics } = parts;
   if (path === "/metrics" || path === "/metrics/") return metrics && metricsPage(metrics);
-  const health = healthResponse(path, parts.health, parts.isDraining);
-  return health && { status: health.status, contentType: "application/json", body: JSON.stringify(health.body) };
+  const health = healthAt(path, parts.health, parts.isDraining);
+  return health && jsonPage(health.status, health.body);
+}
+
+export function jsonPage(status: number, body: unknown): AdminPage {
+  return { status, contentType: "application/json", body: JSON.stringify(body) };
 }
 
 async function metricsPage({ text, contentType }: MetricsPage): Promise<AdminPage> {

@@ -186,8 +186,8 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "its folder does not exist",
   ENOTDIR: "its folder is not a folder",
   EISDIR: "it is a folder",
-  ENXIO: "nobody reads the pipe",
-  EAGAIN: "nobody reads the pipe",
+  ENXIO: "the pipe has no reader",
+  EAGAIN: "the pipe has no reader",
   EMFILE: "too many files are open",
   ENFILE: "too many files are open",
 };

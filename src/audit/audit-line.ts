@@ -1,3 +1,5 @@
+import type { Identity } from "../auth/identity.ts";
+import type { RawParams } from "../params/parameter.ts";
 import { printable } from "../printable.ts";
 import { REDACTED, redaction } from "./redaction.ts";
 
@@ -24,7 +26,7 @@ export function auditLines(redact: readonly string[]): (entry: AuditEntry) => st
   const isRedacted = redaction(redact);
 
   /** Not an object: that would mishandle `__proto__` and put numeric keys first. */
-  function parametersOf(parameters: AuditEntry["parameters"]): string {
+  function parametersText(parameters: AuditEntry["parameters"]): string {
     const fields: string[] = [];
     for (const [name, text] of new Map(parameters)) {
       const value = isRedacted(name) ? REDACTED : shortened(text);
@@ -49,7 +51,7 @@ export function auditLines(redact: readonly string[]): (entry: AuditEntry) => st
     });
     const tail = JSON.stringify({ rows: rows ?? null, duration_ms: Number(durationMs.toFixed(3)), status });
     // JSON does not escape all control characters.
-    return `${printable(`${head.slice(0, -1)},"parameters":${parametersOf(parameters)},${tail.slice(1)}`)}\n`;
+    return `${printable(`${head.slice(0, -1)},"parameters":${parametersText(parameters)},${tail.slice(1)}`)}\n`;
   };
 }
 
@@ -59,4 +61,19 @@ function shortened(text: string): string {
   // Keeps surrogate pairs together.
   const end = last >= 0xd800 && last <= 0xdbff ? LONGEST_TEXT - 1 : LONGEST_TEXT;
   return `${text.slice(0, end)}[cut: ${text.length} characters]`;
+}
+
+/** The identity of a call, as in the audit. */
+export function callerOf(identity: Identity | undefined) {
+  const type = identity?.get("type")?.text;
+  if (type === undefined) return undefined;
+  return { type, username: identity?.get("username")?.text, roles: identity?.get("roles")?.text };
+}
+
+/** All parameters of a request. */
+export function* parametersOf(raw: RawParams | undefined): Generator<readonly [string, string]> {
+  if (raw === undefined) return;
+  for (const values of [raw.path, raw.query, raw.header, raw.body]) {
+    for (const [name, { text }] of values) yield [name, text];
+  }
 }

@@ -115,7 +115,7 @@ test("under load every line is there, in order, while the file is moved away aga
   expect(events).toEqual([]);
 });
 
-describe("whoever rotates files", () => {
+describe("log rotation", () => {
   test("may move the file: the next lines go to a new one", async () => {
     record(2);
     await written(1);
@@ -173,10 +173,10 @@ describe("a file that cannot be written", () => {
     await expect(opened(file)).rejects.toThrow(`the audit file ${file} cannot be opened: ${reason}`);
   });
 
-  test("at start is an error: a pipe that nobody reads", async () => {
+  test("at start is an error: a pipe without a reader", async () => {
     const pipe = join(folder, "pipe");
     expect(succeeds("mkfifo", pipe)).toBe(true);
-    await expect(opened(pipe)).rejects.toThrow("nobody reads the pipe");
+    await expect(opened(pipe)).rejects.toThrow("the pipe has no reader");
   });
 
   test("is reported once, tried again, and reported when it works", async () => {

@@ -1,5 +1,5 @@
 import type { Audit } from "../audit/audit.ts";
-import { callerOf, parametersOf } from "../audit/audit-entry.ts";
+import { callerOf, parametersOf } from "../audit/audit-line.ts";
 import type { CallObserver } from "./observed-call.ts";
 
 /** Records every call in the audit. */

@@ -1,4 +1,4 @@
-import { parametersOf } from "../audit/audit-entry.ts";
+import { parametersOf } from "../audit/audit-line.ts";
 import type { IsRedacted } from "../audit/redaction.ts";
 import { RequestFailure } from "../failure.ts";
 import type { RawParams } from "../params/parameter.ts";

@@ -49,9 +49,9 @@ test("the cache file is left alone", async () => {
 
 test.each([
   [["--bigint", "double"], 2, "--bigint: 'double' is not valid; use one of bigint, string, number"],
-  [["--out"], 2, "--out: missing value"],
+  [["--out"], 2, "'--out <value>' argument missing"],
   [["--out="], 2, "--out: missing value"],
-  [["--out", "--bigint", "string"], 2, "--out: missing value"],
+  [["--out", "--bigint", "string"], 2, "'--out' argument is ambiguous"],
   [["--out", "no/such/folder/client.ts"], 2, "--out: cannot write 'no/such/folder/client.ts' (ENOENT)"],
   [["--yaml"], 2, "--yaml"],
   [["--config", "none.yaml"], 1, "none.yaml"],

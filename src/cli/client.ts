@@ -22,9 +22,8 @@ ${projectOptionsHelp}
 Example:
   eider client --config project/eider.yaml --out client.ts`,
   async run(args, runtime) {
-    const { values, rest } = takeValues(args, ["out", "bigint"]);
+    const { flags: _, values, ...options } = readOptions(args, [], ["out", "bigint"]);
     const mode = modeOf(values.get("bigint"));
-    const { flags: _, ...options } = readOptions(rest, []);
     return await withProject(options, runtime, {
       purpose: "check",
       async run(service) {
@@ -46,26 +45,6 @@ async function print(text: string, out: string | undefined, { cwd, stdout }: Run
     const reason = error instanceof Error && "code" in error ? error.code : error;
     throw new UsageError(`--out: cannot write '${out}' (${reason})`);
   }
-}
-
-/** The values of options that only this command has, and the other arguments. */
-function takeValues(args: readonly string[], names: readonly string[]) {
-  const values = new Map<string, string>();
-  const rest: string[] = [];
-  for (let index = 0; index < args.length; index++) {
-    const arg = args[index] ?? "";
-    const name = names.find((each) => arg === `--${each}` || arg.startsWith(`--${each}=`));
-    if (name === undefined) {
-      rest.push(arg);
-      continue;
-    }
-    const value = arg === `--${name}` ? args[++index] : arg.slice(name.length + 3);
-    if (value === undefined || value === "" || (arg === `--${name}` && value.startsWith("-"))) {
-      throw new UsageError(`--${name}: missing value`);
-    }
-    values.set(name, value);
-  }
-  return { values, rest };
 }
 
 function modeOf(value: string | undefined): NumberMode {

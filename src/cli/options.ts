@@ -18,12 +18,19 @@ export const projectOptionsHelp = `  -c, --config FILE     configuration file (d
       --log-level LEVEL ${logLevels.join(", ")}
       --log-format F    pretty or json`;
 
-/** Parses the arguments of a command; `flags` are its own flags. */
+interface Options<Flag extends string> extends ProjectOptions {
+  readonly flags: ReadonlySet<Flag>;
+  /** Values of the command's own options. */
+  readonly values: ReadonlyMap<string, string>;
+}
+
+/** Parses the arguments of a command; `flags` and `valued` are its own options, without and with a value. */
 export function readOptions<Flag extends string>(
   args: readonly string[],
   flags: readonly Flag[],
-): ProjectOptions & { readonly flags: ReadonlySet<Flag> } {
-  const { positionals: _, ...options } = readOptionsAndNames(args, flags, false);
+  valued: readonly string[] = [],
+): Options<Flag> {
+  const { positionals: _, ...options } = parse(args, { flags, valued, allowPositionals: false });
   return options;
 }
 
@@ -31,38 +38,50 @@ export function readOptions<Flag extends string>(
 export function readOptionsAndNames<Flag extends string>(
   args: readonly string[],
   flags: readonly Flag[],
-  takesNames = true,
-): ProjectOptions & { readonly flags: ReadonlySet<Flag>; readonly positionals: readonly string[] } {
-  const { values, positionals } = parse(args, flags, takesNames);
-  const own = flags.filter((flag) => values[flag] === true);
+): Options<Flag> & { readonly positionals: readonly string[] } {
+  return parse(args, { flags, valued: [], allowPositionals: true });
+}
+
+interface Accepted<Flag extends string> {
+  readonly flags: readonly Flag[];
+  readonly valued: readonly string[];
+  readonly allowPositionals: boolean;
+}
+
+function parse<Flag extends string>(args: readonly string[], { flags, valued, allowPositionals }: Accepted<Flag>) {
+  const { values, positionals } = parseArguments(args, { flags, valued, allowPositionals });
+  const own = valued.flatMap((name) => {
+    const value = text(values[name]);
+    if (value === "") throw new UsageError(`--${name}: missing value`);
+    return value === undefined ? [] : [[name, value] as const];
+  });
   return {
     config: text(values["config"]),
     port: portOf(text(values["port"])),
     host: text(values["host"]),
     logLevel: oneOf("log-level", text(values["log-level"]), logLevels),
     logFormat: oneOf("log-format", text(values["log-format"]), ["pretty", "json"] as const),
-    flags: new Set(own),
+    flags: new Set(flags.filter((flag) => values[flag] === true)),
+    values: new Map(own),
     positionals,
   };
 }
 
-function parse(
+function parseArguments(
   args: readonly string[],
-  flags: readonly string[],
-  allowPositionals: boolean,
-): { readonly values: Record<string, unknown>; readonly positionals: readonly string[] } {
+  { flags, valued, allowPositionals }: Accepted<string>,
+): { readonly values: Readonly<Record<string, unknown>>; readonly positionals: readonly string[] } {
+  const names = (list: readonly string[], type: "boolean" | "string") =>
+    Object.fromEntries(list.map((name) => [name, { type }]));
   try {
     return parseArgs({
       args: [...args],
       options: {
         config: { type: "string", short: "c" },
         port: { type: "string", short: "p" },
-        host: { type: "string" },
-        "log-level": { type: "string" },
-        "log-format": { type: "string" },
-        // A flag of flAPI: there is no telemetry to turn off.
-        "no-telemetry": { type: "boolean" },
-        ...Object.fromEntries(flags.map((flag) => [flag, { type: "boolean" as const }])),
+        ...names(["host", "log-level", "log-format", ...valued], "string"),
+        // `no-telemetry` is a flag of flAPI: there is no telemetry to turn off.
+        ...names(["no-telemetry", ...flags], "boolean"),
       },
       allowPositionals,
     });

@@ -11,7 +11,7 @@ import type { Numbers } from "./runtime/call.ts";
 import { comment, literal, prose, typeKey } from "./source-text.ts";
 import { type NumberMode, numbersOf, unknownNumbers, valueType } from "./value-type.ts";
 
-/** An open project: a service is one. */
+/** An open project, such as a service. */
 export type ClientSource = Omit<DocumentSource, "now">;
 
 export interface ClientChoices {
@@ -19,7 +19,7 @@ export interface ClientChoices {
   readonly bigint?: NumberMode;
 }
 
-/** One endpoint, with all that its types are made from. */
+/** One endpoint, with everything that its types depend on. */
 interface ClientOperation {
   readonly id: string;
   readonly endpoint: Endpoint;
@@ -34,7 +34,7 @@ interface Words {
   readonly deprecated?: boolean;
 }
 
-/** A typed client of a project's REST endpoints: the text of one TypeScript file. The same project gives the same text. */
+/** Generates a typed client of a project's REST endpoints: one TypeScript file, the same for the same project. */
 export async function generateClient(
   source: ClientSource,
   { bigint: mode = "bigint" }: ClientChoices = {},
@@ -49,7 +49,7 @@ export async function generateClient(
     numberTypes(mode),
     ...made.map((each) => typesOf(each, mode)),
     `export interface Client {\n${made.map(memberOf).join("\n")}}`,
-    // Constant: to the compiler the value of a key like `constructor` is any text else.
+    // `as const`: otherwise the compiler widens the value of a key like `constructor`.
     `const operations = {\n${made.map(entryOf).join("")}} as const;`,
     factoryText(mode),
     await runtimeText("call"),
@@ -64,12 +64,12 @@ function entryOf({ id, endpoint, route, numbers }: Made): string {
 
 function factoryText(mode: NumberMode): string {
   return `export function createClient(options: ClientOptions): Client {
-  // The operations and the type are made from the same endpoints.
+  // The operations and the type come from the same endpoints.
   return openMethods(operations, options, ${mode === "number" ? "(text) => JSON.parse(text)" : "parseExact"}) as Client;
 }`;
 }
 
-/** In an order that does not depend on that of the files. */
+/** Sorted, so that the order of the files does not matter. */
 async function describe({ project, endpoints, engine }: ClientSource): Promise<readonly ClientOperation[]> {
   const shapes = await describeEndpoints(
     endpoints.filter(({ route }) => route !== undefined),
@@ -93,9 +93,9 @@ function compare(left: Route, right: Route): number {
 }
 
 interface Rows {
-  /** The type of a row; undefined where there are none. */
+  /** The type of a row; undefined without rows. */
   readonly row: string | undefined;
-  /** How the numbers of an answer are read; undefined where JSON's own way will do. */
+  /** How numbers in a response are parsed; undefined when `JSON.parse` is enough. */
   readonly numbers: Numbers | undefined;
 }
 
@@ -161,13 +161,13 @@ function methodOf({ operation }: Endpoint): readonly [method: string, answer: st
 }
 
 function numberTypes(mode: NumberMode): string {
-  return `/** A number with all its digits, as text. */
+  return `/** A number with all its digits, as a string. */
 export type NumberText = \`\${number}\`;
 
-/** A value of a JSON column${mode === "bigint" ? "; whole numbers that a double cannot hold are bigints" : ""}. */
+/** A value of a JSON column${mode === "bigint" ? "; integers that a double cannot hold are bigints" : ""}. */
 export type Json = string | number${mode === "bigint" ? " | bigint" : ""} | boolean | null | Json[] | { [key: string]: Json };
 
-/** What a field without a type takes: an object or a list reaches the query as its JSON text. */
+/** The value of a field without a type: the query gets an object or an array as JSON. */
 export type JsonInput = string | number | bigint | boolean | object;`;
 }
 

@@ -4,7 +4,7 @@ import { undeclaredFields } from "./parameter-type.ts";
 import type { Numbers } from "./runtime/call.ts";
 import { literal, objectKey } from "./source-text.ts";
 
-/** What the generated file has to know of an endpoint to call it. */
+/** The operation of an endpoint, as source. */
 export function operationText(endpoint: Endpoint, route: Route, numbers: Numbers | undefined): string {
   const { parameters } = endpoint;
   const namesIn = (location: ParameterLocation): readonly string[] =>

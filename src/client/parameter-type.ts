@@ -5,7 +5,7 @@ import type { Parameter } from "../params/parameter.ts";
 import { comment, literal, prose, typeKey } from "./source-text.ts";
 import type { NumberMode } from "./value-type.ts";
 
-/** What a call may carry undeclared. */
+/** Parameters that need no declaration. */
 export function undeclaredFields({ parameters, operation }: Endpoint): readonly PageField[] {
   if (operation.kind === "write") return [];
   return pageFields.filter((field) => !parameters.some(({ name }) => name === field));
@@ -20,7 +20,7 @@ export function paramsType(endpoint: Endpoint, mode: NumberMode): string {
   return types.length === 0 ? "Record<string, never>" : types.join(" & ");
 }
 
-/** Every field that a failure of this endpoint can name. */
+/** Every field that an error of this endpoint can name. */
 export function fieldNames(endpoint: Endpoint): readonly string[] {
   const takesBody = endpoint.parameters.some((parameter) => parameter.in === "body");
   const names = [
@@ -45,7 +45,7 @@ function memberOf(parameter: Parameter, endpoint: Endpoint, mode: NumberMode): s
   return `${comment([words], "  ")}  ${member};\n`;
 }
 
-/** What the service itself asks of a name, whether declared or not. */
+/** Eider's own type of a built-in parameter, declared or not. */
 function ownRules({ name }: Parameter, { operation }: Endpoint): { readonly type: string } | undefined {
   return isPageField(name) && operation.kind === "read" ? { type: "integer" } : undefined;
 }
@@ -57,13 +57,13 @@ function rulesOf(schema: Readonly<Record<string, unknown>>): readonly string[] {
     ...(maximum === undefined ? [] : [`At most ${maximum}.`]),
     ...(minLength === undefined ? [] : [`At least ${minLength} characters.`]),
     ...(maxLength === undefined ? [] : [`At most ${maxLength} characters.`]),
-    // Every whole number is one of 64 bits.
+    // Integers have 64 bits.
     ...(format === undefined || format === "int64" ? [] : [`Format: ${format}.`]),
   ];
 }
 
 function typeOf(parameter: Parameter, schema: Readonly<Record<string, unknown>>, mode: NumberMode): string {
-  // Other formats than JSON are nothing that rows could be read from.
+  // The client reads rows from JSON only.
   if (parameter.name === "format" && parameter.in === "query") return literal("json");
   const values = schema["enum"];
   if (Array.isArray(values))
@@ -73,7 +73,7 @@ function typeOf(parameter: Parameter, schema: Readonly<Record<string, unknown>>,
   return types.includes("null") ? `${named} | null` : named;
 }
 
-/** Whatever a row holds can be sent again. */
+/** A value of a row can be sent as a parameter. */
 function scalarType(type: unknown, mode: NumberMode): string {
   switch (type) {
     case "integer":

@@ -12,7 +12,7 @@ test.each([
   expect(JSON.parse(literal(text))).toBe(text);
 });
 
-test("characters beyond the first plane that nobody sees are escaped as two", () => {
+test("invisible characters beyond the first plane are escaped as two", () => {
   expect(literal("\u{e0001}")).toBe('"\\udb40\\udc01"');
 });
 
@@ -47,7 +47,7 @@ test("a comment ends where it ends", () => {
   }
 });
 
-test("somebody else's words start no tag", () => {
+test("text of the author starts no tag", () => {
   expect(prose(" @deprecated, ann@example.com (@see) {@link x} @ ")).toBe(
     "\\@deprecated, ann@example.com (\\@see) {\\@link x} @",
   );

@@ -1,7 +1,7 @@
-/** What a reader of source text does not see, or sees as something else: no such character is written as it is. */
+/** Characters that are invisible or misleading in source code: they are escaped. */
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
-/** A text as a string literal, whatever stands in it. */
+/** A string literal. */
 export function literal(text: string): string {
   return escaped(JSON.stringify(text));
 }
@@ -11,12 +11,12 @@ export function typeKey(name: string): string {
   return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(name) ? name : literal(name);
 }
 
-/** A name as the key of an object: written plainly, `__proto__` would set something else. */
+/** A name as the key of an object: unquoted, `__proto__` would set the prototype. */
 export function objectKey(name: string): string {
   return name === "__proto__" ? '["__proto__"]' : typeKey(name);
 }
 
-/** Paragraphs as a comment in front of something, with its line break; empty when there is nothing to say. */
+/** Paragraphs as a doc comment with a line break; empty without text. */
 export function comment(paragraphs: readonly string[], indent = ""): string {
   const lines = paragraphs
     .flatMap((paragraph, index) => [...(index === 0 ? [] : [""]), ...paragraph.split(/\r\n|[\n\r\u2028\u2029]/)])
@@ -27,7 +27,7 @@ export function comment(paragraphs: readonly string[], indent = ""): string {
   return `${indent}/**\n${lines.map((line) => `${indent} *${line && ` ${line}`}\n`).join("")}${indent} */\n`;
 }
 
-/** The words of somebody else, in which `@` starts no tag. */
+/** Text of the author, in which `@` must not start a tag. */
 export function prose(text: string): string {
   return text.trim().replaceAll(/(?<![\w.+-])@(?=\w)/g, "\\@");
 }

@@ -40,7 +40,7 @@ test.each<[readonly ColumnType[], string, Numbers | undefined]>([
   // Fields without a name share one.
   [[struct(["", int], ["", text])], '{ "": Json } | null', { fields: { "": "json" } }],
   [[union(bigint, text)], "bigint | string | null", "bigint"],
-  // Which of them a number is, nobody can tell.
+  // The kind of a number is unknown.
   [[union(bigint, { kind: "float", bits: 64 })], "NumberText | null", "text"],
   [[union(struct(["a", bigint]), struct(["a", int]))], "{ a: NumberText | null } | null", { fields: { a: "text" } }],
   [[union(struct(["a", bigint]), bigint)], "{ a: NumberText | null } | NumberText | null", "text"],

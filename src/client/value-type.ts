@@ -14,7 +14,7 @@ const KINDS: Readonly<Record<NumberMode, Kinds>> = {
   number: { plain: "number", whole: "number", decimal: "number", json: "number" },
 };
 
-/** Where one place may hold numbers of several kinds, nobody can tell which of them a number is. */
+/** The kind of a number is unknown where several kinds are possible. */
 const ALL_TEXT: Kinds = { plain: "text", whole: "text", decimal: "text", json: "text" };
 
 const NUMBER_TYPES: Readonly<Record<Kinds["plain"], string>> = {
@@ -25,18 +25,18 @@ const NUMBER_TYPES: Readonly<Record<Kinds["plain"], string>> = {
   "json-text": "Json",
 };
 
-/** A value as TypeScript calls it, and how the numbers in it are read; undefined where there are none. */
+/** The TypeScript type of a value, and how numbers in it are parsed; undefined without numbers. */
 export interface ValueType {
   readonly text: string;
   readonly numbers: Numbers | undefined;
 }
 
-/** The type of a column's values. NULL may stand anywhere. */
+/** The type of a column's values, which may be null. */
 export function valueType(types: readonly ColumnType[], mode: NumberMode): ValueType {
   return anyOf(types, KINDS[mode]);
 }
 
-/** How numbers are read of which nothing is known. */
+/** How numbers of an unknown type are parsed. */
 export function unknownNumbers(mode: NumberMode): Numbers {
   return KINDS[mode].json;
 }
@@ -107,7 +107,7 @@ function enumType({ values }: Extract<ColumnType, { kind: "enum" }>): string {
 
 function structType(fields: readonly Column[], kinds: Kinds): ValueType {
   const members = fieldsOf(fields).map(({ name, types }) => {
-    // Fields without a name share one; of those a reader of JSON sees the last.
+    // Fields with the same name: `JSON.parse` keeps the last.
     const [type, ...others] = types;
     const isShared = type === undefined || others.length > 0;
     return { name, ...(isShared ? { text: "Json", numbers: kinds.json } : typeOf(type, kinds)) };
@@ -122,7 +122,7 @@ function fieldsOf(fields: readonly Column[]): readonly { readonly name: string; 
   return [...byName].map(([name, types]) => ({ name, types }));
 }
 
-/** How the numbers of an object are read. What is not named is read as usual. */
+/** How the numbers of an object are parsed. Other fields are parsed as usual. */
 export function numbersOf(
   members: readonly { readonly name: string; readonly numbers: Numbers | undefined }[],
 ): Numbers | undefined {
@@ -133,7 +133,7 @@ export function numbersOf(
   return members.some(({ numbers }) => numbers !== undefined) ? "number" : undefined;
 }
 
-/** A value that may be of one type or of another. */
+/** A value of one type or another. */
 function anyOf(types: readonly ColumnType[], kinds: Kinds): ValueType {
   const members = types.map((type) => typeOf(type, kinds));
   const ways = members.flatMap(({ numbers }) => (numbers === undefined ? [] : [numbers]));

@@ -61,8 +61,10 @@ function columnSchema(type: ColumnType, components: SharedSchemas): JsonObject {
     case "time":
     case "timetz":
     case "timestamp":
-    case "interval":
-      return components.schema(nameOfShared(type), () => sharedSchema(type));
+    case "interval": {
+      const [name, schema] = sharedSchema(type);
+      return components.schema(name, () => schema);
+    }
     case "list":
       return { type: ["array", "null"], items: columnSchema(type.item, components) };
     case "array": {
@@ -113,68 +115,42 @@ function propertiesOf(entries: readonly (readonly [name: string, schema: JsonObj
 
 type Shared = Of<"decimal" | "bignum" | "geometry" | "date" | "time" | "timetz" | "timestamp" | "interval">;
 
-function nameOfShared(type: Shared): string {
-  switch (type.kind) {
-    case "decimal":
-      return "Decimal";
-    case "bignum":
-      return "BigNumber";
-    case "geometry":
-      return "Geometry";
-    case "date":
-      return "Date";
-    case "time":
-      return "Time";
-    case "timetz":
-      return "TimeWithZone";
-    case "timestamp":
-      return type.zoned ? "TimestampWithZone" : "Timestamp";
-    case "interval":
-      return "Interval";
-  }
-}
-
 const FAR =
   "May be `infinity` or `-infinity`; years before 1 and after 9999 have a sign (`-0043-03-15`, `+10000-01-01`).";
 
-function sharedSchema(type: Shared): JsonObject {
+/** The name of a shared schema, and the schema. */
+function sharedSchema(type: Shared): readonly [name: string, schema: JsonObject] {
   const text = ["string", "null"];
   switch (type.kind) {
-    case "decimal":
-      return {
-        type: ["number", "null"],
-        format: "decimal",
-        description: "A DECIMAL with all its digits. Parsing it as a double may lose the last ones.",
-      };
+    case "decimal": {
+      const description = "A DECIMAL with all its digits. Parsing it as a double may lose the last ones.";
+      return ["Decimal", { type: ["number", "null"], format: "decimal", description }];
+    }
     case "bignum":
-      return { type: ["integer", "null"], description: "Any number of digits, all exact." };
+      return ["BigNumber", { type: ["integer", "null"], description: "Any number of digits, all exact." }];
     case "geometry":
-      return { type: text, description: "Well-known text: `POINT (1 2)`." };
+      return ["Geometry", { type: text, description: "Well-known text: `POINT (1 2)`." }];
     case "date":
-      return { type: text, format: "date", description: `\`YYYY-MM-DD\`. ${FAR}` };
-    case "time":
-      return {
-        type: text,
-        pattern: "^[0-2][0-9]:[0-5][0-9]:[0-5][0-9](\\.[0-9]{3,9})?$",
-        description: "A time of day, `HH:MM:SS`, with a fraction unless it is zero.",
-      };
-    case "timetz":
-      return {
-        type: text,
-        pattern: "^[0-2][0-9]:[0-5][0-9]:[0-5][0-9](\\.[0-9]{6})?(Z|[+-][0-9]{2}:[0-9]{2}(:[0-9]{2})?)$",
-        description: "A time of day with its offset, `12:30:00+02:00`.",
-      };
-    case "timestamp":
-      return type.zoned
-        ? { type: text, format: "date-time", description: `A moment, in UTC. ${FAR}` }
-        : {
-            type: text,
-            description: `\`YYYY-MM-DDTHH:MM:SS\` without a time zone, with a fraction unless it is zero. ${FAR}`,
-          };
-    case "interval":
-      return {
-        type: text,
-        description: "A duration as in ISO 8601, each part with its own sign: `P1M2DT3H`, `P1Y-2M`.",
-      };
+      return ["Date", { type: text, format: "date", description: `\`YYYY-MM-DD\`. ${FAR}` }];
+    case "time": {
+      const pattern = "^[0-2][0-9]:[0-5][0-9]:[0-5][0-9](\\.[0-9]{3,9})?$";
+      const description = "A time of day, `HH:MM:SS`, with a fraction unless it is zero.";
+      return ["Time", { type: text, pattern, description }];
+    }
+    case "timetz": {
+      const pattern = "^[0-2][0-9]:[0-5][0-9]:[0-5][0-9](\\.[0-9]{6})?(Z|[+-][0-9]{2}:[0-9]{2}(:[0-9]{2})?)$";
+      return ["TimeWithZone", { type: text, pattern, description: "A time of day with its offset, `12:30:00+02:00`." }];
+    }
+    case "timestamp": {
+      if (type.zoned) {
+        return ["TimestampWithZone", { type: text, format: "date-time", description: `A moment, in UTC. ${FAR}` }];
+      }
+      const description = `\`YYYY-MM-DDTHH:MM:SS\` without a time zone, with a fraction unless it is zero. ${FAR}`;
+      return ["Timestamp", { type: text, description }];
+    }
+    case "interval": {
+      const description = "A duration as in ISO 8601, each part with its own sign: `P1M2DT3H`, `P1Y-2M`.";
+      return ["Interval", { type: text, description }];
+    }
   }
 }

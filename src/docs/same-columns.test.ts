@@ -31,7 +31,7 @@ test.each([
   ["PIVOT t ON a", "PIVOT t ON b"],
 ])("not for certain: %s and %s", (left, right) => expect(same(left, right)).toBe(false));
 
-test("of several statements nobody knows", () => {
+test("several statements are unknown", () => {
   const one = { sql: "SELECT a FROM t WHERE 1", values: [] };
   expect(haveSameColumns([one, one], [one, one], engine.dialect)).toBe(false);
   expect(haveSameColumns([], [], engine.dialect)).toBe(false);

@@ -120,7 +120,7 @@ describe("a run that takes longer than the interval", () => {
     expect([on.events, on.clock.timers()]).toEqual([[], 0]);
   });
 
-  test("ends when the database is opened anew, and begins again after it", async () => {
+  test("ends when the database is reopened, and begins again after it", async () => {
     await using served = await serviceFrom(SLOW);
     const on = turned(served);
     await on.clock.advance(0);

@@ -54,15 +54,10 @@ export interface HeartbeatOptions {
 /** A few at a time: hundreds of heartbeats must not delay clients. */
 const AT_ONCE = 4;
 
-interface HeartbeatState {
-  works: boolean | undefined;
-  lastMs: number | undefined;
-  runs: number;
-  failures: number;
-}
+const NEVER_RUN = { works: undefined, lastMs: undefined, runs: 0, failures: 0 };
 
 export function openHeartbeats(first: Heart, { after, now, report }: HeartbeatOptions): Heartbeats {
-  const known = new Map<string, HeartbeatState>();
+  const known = new Map<string, HeartbeatStatus>();
   const running = new Set<(failure: Failure) => void>();
   let heart = first;
   let cancel: (() => void) | undefined;
@@ -122,14 +117,17 @@ export function openHeartbeats(first: Heart, { after, now, report }: HeartbeatOp
   }
 
   function note(endpoint: string, lastMs: number, error: unknown): void {
-    const before = known.get(endpoint);
+    const before = known.get(endpoint) ?? NEVER_RUN;
     const works = error === undefined;
-    const { runs = 0, failures = 0 } = before ?? {};
-    known.set(endpoint, { works, lastMs, runs: runs + 1, failures: failures + (works ? 0 : 1) });
-    if (!works && before?.works !== false) {
-      report({ kind: "heartbeat-failed", endpoint, message: messageOf(error) });
-    }
-    if (works && before?.works === false) report({ kind: "heartbeat-works", endpoint });
+    known.set(endpoint, {
+      endpoint,
+      works,
+      lastMs,
+      runs: before.runs + 1,
+      failures: before.failures + Number(!works),
+    });
+    if (!works && before.works !== false) report({ kind: "heartbeat-failed", endpoint, message: messageOf(error) });
+    if (works && before.works === false) report({ kind: "heartbeat-works", endpoint });
   }
 
   schedule(0);
@@ -158,10 +156,7 @@ export function openHeartbeats(first: Heart, { after, now, report }: HeartbeatOp
     statuses: () =>
       heart.intervalMs === undefined
         ? []
-        : heart.beating.map(({ endpoint: { name } }) => ({
-            endpoint: name,
-            ...(known.get(name) ?? { works: undefined, lastMs: undefined, runs: 0, failures: 0 }),
-          })),
+        : heart.beating.map(({ endpoint: { name } }) => known.get(name) ?? { endpoint: name, ...NEVER_RUN }),
   };
 }
 

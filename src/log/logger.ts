@@ -53,6 +53,10 @@ function traced({ traceparent }: { readonly traceparent?: string | undefined }):
   return traceparent === undefined ? {} : { traceparent };
 }
 
+function line(level: LogLevel, message: string, fields: Line["fields"] = {}): Line {
+  return { level, message, fields };
+}
+
 function describe(event: ServiceEvent): Line {
   switch (event.kind) {
     case "call-failed": {
@@ -61,70 +65,54 @@ function describe(event: ServiceEvent): Line {
         failure.kind,
       );
       const message = failure.kind === "query-failed" ? `query failed: ${logMessage(failure)}` : failure.kind;
-      return { level: isOurs ? "warn" : "debug", message, fields: { endpoint, requestId, ...traced(event) } };
+      return line(isOurs ? "warn" : "debug", message, { endpoint, requestId, ...traced(event) });
     }
-    case "call-cut":
-      return {
-        level: "warn",
-        message: `response aborted: ${event.failure.kind}`,
-        fields: { endpoint: event.endpoint, requestId: event.requestId },
-      };
+    case "call-cut": {
+      const { endpoint, requestId, failure } = event;
+      return line("warn", `response aborted: ${failure.kind}`, { endpoint, requestId });
+    }
     case "connection-down":
-      return {
-        level: "warn",
-        message: `connection '${event.connection}' cannot be reached: ${event.message}`,
-        fields: {},
-      };
+      return line("warn", `connection '${event.connection}' cannot be reached: ${event.message}`);
     case "connection-up":
-      return { level: "info", message: `connection '${event.connection}' is back`, fields: {} };
+      return line("info", `connection '${event.connection}' is back`);
     case "database-lost":
-      return { level: "debug", message: "the database is unusable after an error", fields: {} };
+      return line("debug", "the database is unusable after an error");
     case "dependency-down":
-      return { level: "warn", message: `${event.dependency}: ${event.message}`, fields: {} };
+      return line("warn", `${event.dependency}: ${event.message}`);
     case "dependency-up":
-      return { level: "info", message: `${event.dependency} works again`, fields: {} };
+      return line("info", `${event.dependency} works again`);
     case "cache-warm-up": {
       const failed = event.failed === 0 ? "" : `, ${event.failed} failed`;
-      return { level: "info", message: `cache warm-up: ${event.done} of ${event.total}${failed}`, fields: {} };
+      return line("info", `cache warm-up: ${event.done} of ${event.total}${failed}`);
     }
     case "cache-refresh-failed": {
-      const again = event.retryMs === undefined ? "with the next read" : `in ${Math.ceil(event.retryMs / 1000)} s`;
-      const message = `cache refresh failed; retrying ${again}: ${event.message}`;
-      return { level: "warn", message, fields: { cache: event.cache } };
+      const { cache, retryMs, message } = event;
+      const again = retryMs === undefined ? "with the next read" : `in ${Math.ceil(retryMs / 1000)} s`;
+      return line("warn", `cache refresh failed; retrying ${again}: ${message}`, { cache });
     }
     case "cache-refresh-works":
-      return { level: "info", message: "cache refresh works again", fields: { cache: event.cache } };
+      return line("info", "cache refresh works again", { cache: event.cache });
     case "cache-refreshed": {
       const { cache, mode, rows, ms } = event;
-      return {
-        level: "debug",
-        message: `cache refreshed: ${rows} rows in ${Math.round(ms)} ms`,
-        fields: { cache, mode },
-      };
+      return line("debug", `cache refreshed: ${rows} rows in ${Math.round(ms)} ms`, { cache, mode });
     }
     case "cache-invalidated":
-      return { level: "debug", message: "cache invalidated by a write", fields: { cache: event.cache } };
+      return line("debug", "cache invalidated by a write", { cache: event.cache });
     case "cache-drop-failed":
-      return { level: "warn", message: `cannot delete old snapshots: ${event.message}`, fields: {} };
-    case "heartbeat-failed": {
-      const { endpoint } = event;
-      return { level: "warn", message: `heartbeat failed: ${event.message}`, fields: { endpoint } };
-    }
+      return line("warn", `cannot delete old snapshots: ${event.message}`);
+    case "heartbeat-failed":
+      return line("warn", `heartbeat failed: ${event.message}`, { endpoint: event.endpoint });
     case "heartbeat-works":
-      return { level: "info", message: "heartbeat works again", fields: { endpoint: event.endpoint } };
+      return line("info", "heartbeat works again", { endpoint: event.endpoint });
     case "slow-call": {
       const { endpoint, requestId, sql } = event;
       const phases = Object.entries(event.phases).map(([name, ms]) => `${name} ${tenths(ms)}`);
-      const message = `slow query: ${tenths(event.ms)} ms`;
-      return {
-        level: "warn",
-        message,
-        fields: { endpoint, requestId, ...traced(event), phases: phases.join(", "), sql },
-      };
+      const fields = { endpoint, requestId, ...traced(event), phases: phases.join(", "), sql };
+      return line("warn", `slow query: ${tenths(event.ms)} ms`, fields);
     }
     case "query-ran": {
       const { endpoint, requestId, connections, status, rows, sql, parameters } = event;
-      const fields = {
+      return line("info", `query: ${tenths(event.ms)} ms`, {
         endpoint,
         requestId,
         ...traced(event),
@@ -133,55 +121,37 @@ function describe(event: ServiceEvent): Line {
         ...(rows === undefined ? {} : { rows: String(rows) }),
         sql,
         ...(parameters === undefined ? {} : { parameters: JSON.stringify(parameters) }),
-      };
-      return { level: "info", message: `query: ${tenths(event.ms)} ms`, fields };
+      });
     }
     case "file-replaced": {
       const { database, problem } = event;
       return problem === undefined
-        ? { level: "info", message: `database file of '${database}' replaced; serving the new one`, fields: {} }
-        : {
-            level: "warn",
-            message: `cannot use the new database file of '${database}'; still serving the old one: ${problem}`,
-            fields: {},
-          };
+        ? line("info", `database file of '${database}' replaced; serving the new one`)
+        : line("warn", `cannot use the new database file of '${database}'; still serving the old one: ${problem}`);
     }
     case "checkpoint-failed":
-      return {
-        level: "warn",
-        message: `checkpoint failed after a durable write: ${event.message}`,
-        fields: {},
-      };
+      return line("warn", `checkpoint failed after a durable write: ${event.message}`);
     case "keys-refused": {
       const { endpoint, reason } = event;
-      return { level: "info", message: `requests with an Idempotency-Key get 400: ${reason}`, fields: { endpoint } };
+      return line("info", `requests with an Idempotency-Key get 400: ${reason}`, { endpoint });
     }
     case "files-changed":
-      return { level: "debug", message: "files of the project changed", fields: {} };
+      return line("debug", "files of the project changed");
     case "reloaded": {
       const { endpoints, ms } = event;
-      const message = `reloaded: ${endpoints} endpoint${endpoints === 1 ? "" : "s"} in ${Math.round(ms)} ms`;
-      return { level: "info", message, fields: {} };
+      return line("info", `reloaded: ${endpoints} endpoint${endpoints === 1 ? "" : "s"} in ${Math.round(ms)} ms`);
     }
     case "reload-refused":
-      return {
-        level: "warn",
-        message: `reload failed (${event.reason}); still serving the previous version`,
-        fields: {},
-      };
+      return line("warn", `reload failed (${event.reason}); still serving the previous version`);
     case "restart-needed":
-      return { level: "warn", message: `${event.key} has changed; restart to apply it`, fields: {} };
+      return line("warn", `${event.key} has changed; restart to apply it`);
     case "comma-in-name": {
-      const message = `a name in auth.${event.variable} contains a comma, which reads as %2C; compare with %2C in SQL, or rename it`;
-      return { level: "warn", message, fields: {} };
+      const { variable } = event;
+      const fix = "compare with %2C in SQL, or rename it";
+      return line("warn", `a name in auth.${variable} contains a comma, which reads as %2C; ${fix}`);
     }
-    case "unexpected": {
-      return {
-        level: "error",
-        message: `unexpected error: ${traceOf(event.error)}`,
-        fields: { requestId: event.requestId },
-      };
-    }
+    case "unexpected":
+      return line("error", `unexpected error: ${traceOf(event.error)}`, { requestId: event.requestId });
   }
 }
 

@@ -40,16 +40,3 @@ export function samplesOfTimings(name: string, { bounds, counts, sum }: Timings,
   samples.push({ metricName: `${name}_count`, labels, value: total });
   return samples;
 }
-
-/** A metric with one value; without a sample when the value is unknown. */
-export function gauge(name: string, help: string, value: () => number | undefined): MetricDefinition {
-  return { name, help, type: "gauge", labelNames: [], samples: () => only(value()) };
-}
-
-export function counter(name: string, help: string, value: () => number | undefined): MetricDefinition {
-  return { name, help, type: "counter", labelNames: [], samples: () => only(value()) };
-}
-
-function only(value: number | undefined): readonly Sample[] {
-  return value === undefined ? [] : [{ labels: {}, value }];
-}

@@ -18,13 +18,18 @@ import { type Engine, EngineOpenError } from "../engines/engine.ts";
 import { errorMessage } from "../error-message.ts";
 import type { Report } from "../events.ts";
 import { quoteLiteral } from "../sql/quote.ts";
-import type { OpenOptions } from "./shared-state.ts";
+
+/**
+ * `serve`: caches are refreshed on their schedules. `maintain`: they are opened, and nothing refreshes them.
+ * `check`: caches are empty and in memory, so that no file is touched.
+ */
+export type Purpose = "serve" | "maintain" | "check";
 
 export interface CacheParts {
   readonly engine: Engine;
   readonly definitions: readonly CacheDefinition[];
   readonly report: Report;
-  readonly purpose: OpenOptions["purpose"];
+  readonly purpose: Purpose;
 }
 
 export interface OpenedCaches {
@@ -39,7 +44,7 @@ export async function openProjectCaches(project: Project, parts: CacheParts): Pr
   if (storage === undefined || endpoints.every(({ cache }) => cache === undefined))
     return { caches: noCaches, problems: [] };
   const problems: Problem[] = [];
-  const { store, sharing, close } = await openStore(storage, { main, parts, problems });
+  const { store, sharing, ...opened } = await openStore(storage, { main, parts, problems });
   const caches = await openCaches({
     store,
     definitions: parts.definitions,
@@ -50,21 +55,16 @@ export async function openProjectCaches(project: Project, parts: CacheParts): Pr
     warmUp: storage.warmUp,
     sharing,
   });
-  const closing: Caches = {
-    ...caches,
-    async close() {
-      await caches.close();
-      await close();
-    },
+  const close = async (): Promise<void> => {
+    await caches.close();
+    await opened.close?.();
   };
-  return { caches: closing, problems };
+  return { caches: { ...caches, close }, problems };
 }
 
 function inMemory(storage: CacheStorage): CacheStorage {
-  return { ...storage, backend: IN_MEMORY, warmUp: false };
+  return { ...storage, backend: { kind: "duckdb", path: undefined }, warmUp: false };
 }
-
-const IN_MEMORY = { kind: "duckdb", path: undefined } as const;
 
 interface Opening {
   readonly main: MainConfig;
@@ -74,17 +74,13 @@ interface Opening {
 
 interface OpenedStore {
   readonly store: SnapshotStore;
-  readonly sharing: Sharing | undefined;
-  close(): Promise<void>;
+  readonly sharing?: Sharing | undefined;
+  close?(): Promise<void>;
 }
-
-const NOTHING_TO_CLOSE = async (): Promise<void> => {};
 
 async function openStore(storage: CacheStorage, opening: Opening): Promise<OpenedStore> {
   const { backend } = storage;
-  if (backend.kind === "duckdb") {
-    return { store: await openFileStore(storage, backend.path, opening), sharing: undefined, close: NOTHING_TO_CLOSE };
-  }
+  if (backend.kind === "duckdb") return { store: await openFileStore(storage, backend.path, opening) };
   try {
     return await openLakeStore(storage, backend, opening);
   } catch (error) {
@@ -96,7 +92,7 @@ async function openStore(storage: CacheStorage, opening: Opening): Promise<Opene
       path: "ducklake",
       message: `DuckLake cannot be used (${messageOf(error)}); caches are kept in memory instead`,
     });
-    return { store: await openFileStore(storage, undefined, opening), sharing: undefined, close: NOTHING_TO_CLOSE };
+    return { store: await openFileStore(storage, undefined, opening) };
   }
 }
 
@@ -140,19 +136,12 @@ async function openLakeStore(
     },
   };
   const leads = (): boolean => leadership.isLeader();
-  let stopCleaning = (): void => {};
-  const keepClean = (): void => {
-    stopCleaning = afterMs(CLEAN_EVERY_MS, () => {
-      if (leads()) void upkeep.clean();
-      keepClean();
-    });
-  };
-  keepClean();
+  const cleaningTimer = setInterval(() => leads() && void upkeep.clean(), CLEAN_EVERY_MS).unref();
   return {
     store: shared === undefined ? cleaning : sharedStore(cleaning, { leads, after: afterMs }),
     sharing: shared === undefined ? undefined : { leads },
     close() {
-      stopCleaning();
+      clearInterval(cleaningTimer);
       return leadership.close();
     },
   };
@@ -171,11 +160,8 @@ async function openFileStore(
     await engine.attach(catalog, attach);
     return await openSnapshotStore(engine, options);
   } catch (error) {
-    if (
-      path === undefined ||
-      isInUse(error) ||
-      !(error instanceof EngineOpenError || error instanceof ForeignCacheError)
-    ) {
+    const isUnusable = error instanceof EngineOpenError || error instanceof ForeignCacheError;
+    if (path === undefined || isInUse(error) || !isUnusable) {
       throw new Error(`the cache file cannot be opened: ${messageOf(error)}`);
     }
     const detach = error instanceof ForeignCacheError ? `DETACH ${catalog}; ` : "";

@@ -15,7 +15,7 @@ import { openRateLimiter, type RateLimiter } from "../rate-limit/rate-limiter.ts
 import { openSpool, type Spool } from "../spool/spool.ts";
 import type { CurrentProcess } from "../spool/sweep.ts";
 import { connect, openEngine, parseInits, settingProblem } from "./open-engine.ts";
-import type { OpenedCaches } from "./project-caches.ts";
+import type { OpenedCaches, Purpose } from "./project-caches.ts";
 
 export interface OpenOptions {
   readonly report: Report;
@@ -26,11 +26,7 @@ export interface OpenOptions {
   readonly self: CurrentProcess;
   /** For libraries, such as cloud credentials. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /**
-   * `serve`: caches are refreshed on their schedules. `maintain`: they are opened, and nothing refreshes them.
-   * `check`: caches are empty and in memory, so that no file is touched.
-   */
-  readonly purpose: "serve" | "maintain" | "check";
+  readonly purpose: Purpose;
   /** Security warnings are errors. */
   readonly strict?: boolean;
 }

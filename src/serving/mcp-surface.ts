@@ -6,7 +6,7 @@ import { holdable } from "../http/holdable.ts";
 import { checkHttps } from "../http/https-only.ts";
 import type { RequestHandler } from "../http/listen.ts";
 import { requestIdOf } from "../http/request-id.ts";
-import { type McpEndpoints, openMcpEndpoints } from "../mcp/endpoints/open-mcp-endpoints.ts";
+import { openMcpEndpoints } from "../mcp/endpoints/open-mcp-endpoints.ts";
 import { type McpServer, openMcpServer } from "../mcp/open-mcp-server.ts";
 import type { Service } from "../service/service.ts";
 import type { Surface } from "./surfaces.ts";
@@ -28,26 +28,26 @@ export interface McpSurfaceOptions {
 
 export async function openMcpSurface(service: Service, options: McpSurfaceOptions): Promise<McpSurface> {
   const { observers, report, now } = options;
-  let { settings } = options;
-  let { access, name } = service.project.main;
-  const productOf = (of: Service, as: McpSettings): Promise<McpEndpoints> =>
-    openMcpEndpoints(of, { settings: as, observers, report, now });
-  let product = await productOf(service, settings);
+  const stateOf = async (of: Service, settings: McpSettings) => {
+    const endpoints = await openMcpEndpoints(of, { settings, observers, report, now });
+    return { main: of.project.main, settings, endpoints };
+  };
+  let state = await stateOf(service, options.settings);
   const server = openMcpServer({
-    service: product.service,
-    access: product.access,
-    settings,
+    service: state.endpoints.service,
+    access: state.endpoints.access,
+    settings: state.settings,
     report,
     now: () => performance.now(),
     after: afterMs,
     randomId: () => crypto.randomUUID(),
-    proxies: { isTrusted: (address) => access.proxies.isTrusted(address) },
-    protectedResource: () => protectedResourceOf(name, settings),
+    proxies: { isTrusted: (address) => state.main.access.proxies.isTrusted(address) },
+    protectedResource: () => protectedResourceOf(state.main.name, state.settings),
   });
 
   const handle: RequestHandler = (request, response) => {
-    if (checkHttps(request, response, access) === undefined) return server.handle(request, response);
-    // Agents send credentials: they are not redirected with them.
+    if (checkHttps(request, response, state.main.access) === undefined) return server.handle(request, response);
+    // No redirect: clients would repeat their credentials.
     const requestId = requestIdOf(request.headers["x-request-id"]);
     response
       .writeHead(403, { "Content-Type": "application/json", "X-Request-Id": requestId })
@@ -58,20 +58,16 @@ export async function openMcpSurface(service: Service, options: McpSurfaceOption
     server,
     ...holdable(handle),
     async prepare(next) {
-      const { mcp = settings, access: border, name: called } = next.project.main;
-      const made = await productOf(next, mcp);
+      const prepared = await stateOf(next, next.project.main.mcp ?? state.settings);
       return () => {
-        settings = mcp;
-        access = border;
-        name = called;
-        product = made;
-        server.replace(made.service, made.access, mcp);
+        state = prepared;
+        server.replace(prepared.endpoints.service, prepared.endpoints.access, prepared.settings);
       };
     },
     onEvent(event) {
       if (event.kind !== "cache-refreshed" && event.kind !== "cache-invalidated") return;
       const [schema = "", ...table] = event.cache.split(".");
-      server.resourceUpdated(...product.urisOfCache({ schema, table: table.join(".") }));
+      server.resourceUpdated(...state.endpoints.urisOfCache({ schema, table: table.join(".") }));
     },
     drain: server.drain,
     cancelAll: server.cancelAll,

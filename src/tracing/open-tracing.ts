@@ -119,15 +119,15 @@ function routeOf({ surface, endpoint }: ObservedCall): Attributes {
   return method === undefined || route === undefined ? {} : { "http.request.method": method, "http.route": route };
 }
 
-/** Numbers and names of the project, no values. */
+/** Numbers and names of the project, no values. OpenTelemetry skips what is undefined. */
 function outcomeOf({ rows, bytes, format, cache, fromResponseCache }: ObservedCall, status: number): Attributes {
   return {
     "http.response.status_code": status,
-    ...(rows === undefined ? {} : { "eider.rows": rows }),
-    ...(bytes === undefined ? {} : { "eider.bytes": bytes }),
-    ...(format === undefined ? {} : { "eider.format": format }),
-    ...(cache === undefined ? {} : { "eider.cache": cache }),
-    ...(fromResponseCache === true ? { "eider.remembered": true } : {}),
+    "eider.rows": rows,
+    "eider.bytes": bytes,
+    "eider.format": format,
+    "eider.cache": cache,
+    "eider.remembered": fromResponseCache || undefined,
   };
 }
 

@@ -150,7 +150,7 @@ test("columns that parameters choose are not promised", async () => {
     required: ["id", "v"],
     properties: {
       v: { anyOf: [{ type: ["integer", "null"] }, { type: ["string", "null"] }], "x-sql-type": "INTEGER or VARCHAR" },
-      more: { type: ["string", "null"], description: expect.stringContaining("parameters decide") },
+      more: { type: ["string", "null"], description: expect.stringContaining("depending on the parameters") },
     },
   });
 });
@@ -453,7 +453,7 @@ test("who must show what, and how often one may call", async () => {
     "x-rate-limit": { max: 1_000_000, interval: 60, key: "ip" },
   });
   expect(at(document, "paths", "/kept", "get")).toMatchObject({
-    description: "Rows come from a cache, which is refreshed every 5 minutes.",
+    description: "Rows come from a cache, refreshed every 5 minutes.",
     "x-cache": { kind: "rows", "max-age": 300 },
   });
   expect(JSON.stringify(document)).not.toMatch(/a-token-of|a-secret-of|"secret"/);

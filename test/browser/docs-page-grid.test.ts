@@ -88,7 +88,7 @@ describe("rows as a table", () => {
     await counted("Rows 1 to 30 of 63");
   });
 
-  visit("goes back from a page where somebody began", async ({ page, open, send }) => {
+  visit("goes back from a page with an offset", async ({ page, open, send }) => {
     await open("GET /customers");
     await page.getByLabel("limit", { exact: true }).fill("20");
     await page.getByLabel("offset", { exact: true }).fill("230");

@@ -7,7 +7,7 @@ import { closeVisits, visit } from "./visit.ts";
 
 afterAll(closeVisits);
 
-/** Pictures for people, where somebody asks for them. */
+/** Screenshots, on demand. */
 const PICTURES = process.env["EIDER_TEST_PICTURES"];
 
 async function picture(page: Page, name: string): Promise<void> {
@@ -156,7 +156,7 @@ visit("hostile names, texts and values are shown and nothing more", async ({ pag
   ).toEqual([undefined, undefined, 0]);
 });
 
-describe("while somebody works on the project", () => {
+describe("while the project is edited", () => {
   visit("a change is shown at once, and nothing that was typed is lost", async ({ page, open, send, shop }) => {
     const live = { "x-eider-events": "/docs/events" };
     shop.setDocument(shopDocument(live));
@@ -185,21 +185,21 @@ describe("while somebody works on the project", () => {
     expect(await name.inputValue()).toBe("Customer");
     shop.setDocument({ ...changed, paths: {} });
     shop.tellChange();
-    await page.getByText("There are no endpoints yet.").waitFor();
+    await page.getByText("No endpoints yet.").waitFor();
     shop.setDocument(changed);
     shop.tellChange();
     await name.waitFor();
     expect(await name.inputValue()).toBe("Customer");
   });
 
-  visit("without events nobody listens", async ({ page, open, shop }) => {
+  visit("without events the page does not listen", async ({ page, open, shop }) => {
     await open();
     expect(shop.listeners()).toBe(0);
     expect(await page.locator("#live").isVisible()).toBe(false);
   });
 });
 
-visit("a document that cannot be had is said, and asked for again", async ({ page, shop }) => {
+visit("an unavailable document is reported, and can be loaded again", async ({ page, shop }) => {
   let fails = true;
   await page.route("**/openapi.json", (route) =>
     fails ? route.fulfill({ status: 503, body: "{}" }) : route.continue(),

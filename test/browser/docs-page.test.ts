@@ -45,12 +45,12 @@ describe("the list", () => {
   visit("an address that leads nowhere says so, and the way back works", async ({ page, open }) => {
     await open();
     await page.goto(`${page.url()}#GET%20%2Fgone`);
-    await page.getByText("is not there (any more)").waitFor();
+    await page.getByText("not found. It may have been renamed or removed").waitFor();
     await page.goto(`${page.url().split("#")[0]}#%E0%A4%A`);
-    await page.getByText("is not there (any more)").waitFor();
+    await page.getByText("not found. It may have been renamed or removed").waitFor();
     await page.locator("#brand").click();
     await page.locator(".first-call").waitFor();
-    expect(await page.getByText("is not there").count()).toBe(0);
+    expect(await page.getByText("Endpoint not found").count()).toBe(0);
   });
 });
 

@@ -63,7 +63,7 @@ const written = {
     },
   },
   "400": invalid,
-  "401": error("Nobody signed in"),
+  "401": error("Not signed in"),
 };
 
 const customer: Schema = {
@@ -162,7 +162,7 @@ const paths: Schema = {
       tags: ["account"],
       summary: "Who is signed in",
       security: [{ staff: [] }],
-      responses: { ...read(rowsOf({ username: { type: "string" } })), "401": error("Nobody signed in") },
+      responses: { ...read(rowsOf({ username: { type: "string" } })), "401": error("Not signed in") },
     },
   },
   "/robot": {
@@ -171,7 +171,7 @@ const paths: Schema = {
       tags: ["account"],
       summary: "Which token was sent",
       security: [{ token: [] }],
-      responses: { ...read(rowsOf({ username: { type: "string" } })), "401": error("Nobody signed in") },
+      responses: { ...read(rowsOf({ username: { type: "string" } })), "401": error("Not signed in") },
     },
   },
   "/many": {

@@ -73,8 +73,8 @@ describe("path and query", () => {
 
   test.each([
     ["", "A path needs a value here"],
-    ["..", "A path cannot carry .."],
-    [".", "A path cannot carry ."],
+    ["..", "A path cannot contain .."],
+    [".", "A path cannot contain ."],
   ])("a path cannot carry %j", (text, message) => {
     const { request, problems } = requested({ path: "/x/{id}", params: [field("path", "id")] }, { "path:id": text });
     expect(problems).toEqual([{ field: "id", place: "path", message }]);

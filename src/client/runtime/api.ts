@@ -1,15 +1,15 @@
-/** Who calls. A token that is a function is asked for by every call, so that it may be a new one. */
+/** Credentials. A function is called for every request, so that it can return a fresh token. */
 export type Auth =
   | { readonly kind: "basic"; readonly username: string; readonly password: string }
   | { readonly kind: "bearer"; readonly token: string | (() => string | Promise<string>) };
 
 export interface ClientOptions {
-  /** Where the service is: `https://api.example.com`, with a path where a proxy serves it below one. */
+  /** URL of the service: `https://api.example.com`, with the path prefix of a proxy if there is one. */
   readonly baseUrl: string;
   readonly auth?: Auth | undefined;
-  /** Sent with every call. */
+  /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Sends the requests instead of the global `fetch`. */
+  /** Used instead of the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
 }
 
@@ -19,15 +19,15 @@ export interface CallOptions {
 }
 
 export interface WriteOptions extends CallOptions {
-  /** Names the call, so that it can be sent again: within 24 hours the first answer comes back and nothing runs. */
+  /** Identifies the request, so that it can be retried: within 24 hours the service returns the first response and runs nothing. */
   readonly idempotencyKey?: string | undefined;
 }
 
-/** What every read takes. */
+/** Parameters of every read. */
 export type PageParams = {
-  /** At most so many rows: of a page, or, where there are no pages, of all. */
+  /** Maximum number of rows, of a page or in total. */
   readonly limit?: number | bigint | undefined;
-  /** Rows to leave out. */
+  /** Rows to skip. */
   readonly offset?: number | bigint | undefined;
 };
 
@@ -38,36 +38,36 @@ export interface FieldError<Field extends string = string> {
 
 /** Every way in which a call can fail. `retryAfter` is in seconds. */
 export type Failure<Field extends string = string> =
-  /** Parameters are missing, unknown or not of their form. */
+  /** Parameters are missing, unknown or invalid. */
   | { readonly kind: "validation"; readonly message: string; readonly errors: readonly FieldError<Field>[] }
   | { readonly kind: "unauthorized"; readonly message: string }
   | { readonly kind: "forbidden"; readonly message: string }
   | { readonly kind: "not-found"; readonly message: string }
-  /** Others kept changing the same rows. Nothing was changed. */
+  /** Concurrent requests changed the same rows. This one changed nothing. */
   | { readonly kind: "conflict"; readonly message: string; readonly retryAfter: number | undefined }
   | { readonly kind: "rate-limited"; readonly message: string; readonly retryAfter: number | undefined }
   /** Any other status from 400 to 499. */
   | { readonly kind: "refused"; readonly message: string; readonly status: number }
   | { readonly kind: "query-failed"; readonly message: string }
-  /** A data source is down, too many calls wait, or the service is stopping. */
+  /** A data source is down, the queue is full, or the service is shutting down. */
   | { readonly kind: "unavailable"; readonly message: string; readonly retryAfter: number | undefined }
-  /** The query took too long and was stopped. */
+  /** The query timed out. */
   | { readonly kind: "timeout"; readonly message: string }
-  /** No answer came, or not all of it. */
+  /** No response, or an incomplete one. */
   | { readonly kind: "network"; readonly message: string }
-  /** The call's own signal ended it. */
+  /** The caller's signal aborted it. */
   | { readonly kind: "aborted"; readonly message: string }
-  /** An answer that the service does not give: something else answered. */
+  /** A response that is not from Eider, such as one of a proxy. */
   | { readonly kind: "unexpected"; readonly message: string; readonly status: number };
 
-/** What every call throws when it fails. */
+/** Thrown by every call that fails. */
 export class EiderError<Field extends string = string> extends Error {
   /** Name of the method that was called. */
   readonly operation: string;
   readonly failure: Failure<Field>;
-  /** Undefined when no answer came. */
+  /** Undefined without a response. */
   readonly status: number | undefined;
-  /** As the log of the service has it. */
+  /** As in the log of the service. */
   readonly requestId: string | undefined;
 
   constructor(
@@ -85,14 +85,14 @@ export class EiderError<Field extends string = string> extends Error {
   }
 }
 
-/** Parameters may be left out where none is required. */
+/** Parameters are optional when none is required. */
 export type Arguments<Params, Options> =
   Partial<Params> extends Params
     ? [params?: Params | undefined, options?: Options | undefined]
     : [params: Params, options?: Options | undefined];
 
 export interface Fails<Field extends string> {
-  /** Whether this method threw it; then the names of its fields are known. */
+  /** Whether this method threw it; narrows the names of its fields. */
   isError(error: unknown): error is EiderError<Field>;
 }
 
@@ -108,14 +108,14 @@ export interface Page<Row> {
   data: Row[];
   /** Path and query of the next page; empty on the last one. */
   next: string;
-  /** Rows on all pages together. */
+  /** Rows on all pages. */
   total_count: number;
 }
 
 export interface PagedMethod<Params, Row, Field extends string> extends Fails<Field> {
   (...args: Arguments<Params, CallOptions>): Promise<Page<Row>>;
-  /** This page and all that follow. `limit` is the size of each. */
+  /** This page and all following ones; `limit` is their size. */
   pages(...args: Arguments<Params, CallOptions>): AsyncGenerator<Page<Row>, void, undefined>;
-  /** The rows of this page and of all that follow; each page is asked for when its first row is. */
+  /** The rows of this page and all following ones; each page is fetched when its first row is needed. */
   all(...args: Arguments<Params, CallOptions>): AsyncGenerator<Row, void, undefined>;
 }

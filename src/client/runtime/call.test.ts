@@ -48,7 +48,7 @@ test.each<[number, string, object, unknown]>([
   ],
   [504, '{"error":"slow"}', {}, { kind: "timeout", message: "slow" }],
   [404, "null", {}, { kind: "not-found", message: "404" }],
-  [200, "<html>", {}, { kind: "unexpected", status: 200, message: "the answer is not the JSON that was expected" }],
+  [200, "<html>", {}, { kind: "unexpected", status: 200, message: "the response is not the expected JSON" }],
 ])("an answer of %i with %j", async (status, body, headers, failure) => {
   const { it } = methodOf(read, new Response(body, { status, headers: headers as Record<string, string> }));
   const error = await failureOf(it());

@@ -1,7 +1,7 @@
 import type { CallOptions, ClientOptions, Failure, FieldError, Page, WriteOptions } from "./api.ts";
 import { EiderError } from "./api.ts";
 
-/** How the numbers of an answer are read: all that is below, the values of a map, or field by field. */
+/** How numbers in a response are parsed: all of them, the values of a map, or field by field. */
 export type Numbers =
   | "number"
   | "bigint"
@@ -70,7 +70,7 @@ export function openMethods(
     try {
       return parse(text, operation.numbers);
     } catch (cause) {
-      const failure = unexpected("the answer is not the JSON that was expected", response);
+      const failure = unexpected("the response is not the expected JSON", response);
       throw new EiderError(name, failure, { response, cause });
     }
   }
@@ -90,10 +90,10 @@ function pagesOf(name: string, call: Call) {
     options: CallOptions = {},
   ): AsyncGenerator<Page<unknown>, void, undefined> {
     for (let offset = Number(params["offset"] ?? 0), next = "?"; next !== ""; ) {
-      // An operation of this kind answers with a page.
+      // This kind of operation returns a page.
       const page = (await call({ ...params, offset }, options)) as Page<unknown>;
       next = page.next;
-      // Not the link itself: where a proxy serves below another path, it would lead elsewhere.
+      // `next` itself lacks the path prefix of a proxy.
       const after = Number(new URLSearchParams(next.slice(next.indexOf("?"))).get("offset"));
       if (next !== "" && !(after > offset)) {
         throw new EiderError(name, { kind: "unexpected", message: "`next` leads nowhere", status: 200 });
@@ -108,12 +108,12 @@ function pagesOf(name: string, call: Call) {
   return { pages, all };
 }
 
-/** What an address cannot carry as a segment of a path: dots are taken for steps up. */
+/** Not usable as a path segment: URLs resolve dots. */
 const NO_SEGMENT = /^\.{0,2}$|\p{Cs}/u;
 const NO_HEADER = /[^\t\x20-\x7e\x80-\xff]/;
 
 function requestOf({ name, method, path, query = [], headers = [], body }: Named, params: Params) {
-  // A parameter may have the name of something that every object has.
+  // A parameter may be named like a property of every object.
   const valueAt = (param: string): unknown => (Object.hasOwn(params, param) ? params[param] : undefined) ?? undefined;
   const refuse = (field: string, message: string): never => {
     throw new EiderError(name, invalid([{ field, message }]));
@@ -143,7 +143,7 @@ function requestOf({ name, method, path, query = [], headers = [], body }: Named
 /** As `JSON.stringify`, with all digits of a bigint. */
 function jsonText(value: unknown): string | undefined {
   if (typeof value === "bigint") return String(value);
-  // Not `null`, which would count as not sent.
+  // `null` would count as absent.
   if (typeof value === "number" && !Number.isFinite(value)) return `"${value}"`;
   if (typeof value !== "object" || value === null || "toJSON" in value) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map((item) => jsonText(item) ?? "null").join(",")}]`;

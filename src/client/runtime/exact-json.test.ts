@@ -25,7 +25,7 @@ test("it refuses what JSON.parse refuses", () => {
   fc.assert(
     fc.property(fc.array(pieces, { maxLength: 8 }), (parts) => {
       const text = parts.join("");
-      // Numbers with zeros in front are no JSON; nobody sends them.
+      // Numbers with zeros in front are not JSON.
       expect(isJson(() => parseExact(text, "json"))).toBe(isJson(() => JSON.parse(text)));
     }),
     { numRuns: 2_000 },

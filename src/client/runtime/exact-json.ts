@@ -84,7 +84,7 @@ function numberOf(digits: string, how: Numbers): unknown {
   if (how === "bigint") return BigInt(digits);
   if (how === "text") return digits;
   const number = Number(digits);
-  // In JSON whose types nobody knows: whole numbers that a double cannot hold.
+  // In JSON of unknown types: integers that a double cannot hold.
   const isWide = /^-?\d+$/.test(digits) && !Number.isSafeInteger(number);
   if (how === "json" && isWide) return BigInt(digits);
   return how === "json-text" && isWide ? digits : number;
