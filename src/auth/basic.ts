@@ -3,11 +3,12 @@ import { RequestFailure } from "../failure.ts";
 import type { Authenticated, Authenticator, UserSource } from "./authenticator.ts";
 import { type UserAndPassword, userAndPassword } from "./authorization.ts";
 import { type FailedAttempts, openFailedAttempts } from "./failed-attempts.ts";
+import { keyOf, openFingerprint } from "./fingerprint.ts";
 import { type Hashing, openHashing } from "./hashing.ts";
 import { identityOf, openCommaWarning } from "./identity.ts";
 import { costOf, matchesAtOnce, matchesHash, type PasswordShape, passwordShape } from "./password.ts";
 import type { User } from "./policy.ts";
-import { authenticatedBytes, keyOf, openExpiringCache, openFingerprint, VERIFIED_BYTES } from "./verified.ts";
+import { authenticatedBytes, openExpiringCache, VERIFIED_BYTES } from "./verified.ts";
 
 /** A source that knows all of its users knows the highest cost of a check before the first request. */
 export interface CountedUsers extends UserSource {

@@ -2,17 +2,11 @@ import { timingSafeEqual } from "node:crypto";
 import type { Report } from "../events.ts";
 import type { Authenticated, Authenticator } from "./authenticator.ts";
 import { bearerToken } from "./authorization.ts";
+import { type Fingerprint, keyOf, openFingerprint } from "./fingerprint.ts";
 import { identityOf, openCommaWarning } from "./identity.ts";
 import { openJwtVerifier } from "./jwt.ts";
 import type { BearerPolicy } from "./policy.ts";
-import {
-  authenticatedBytes,
-  type Fingerprint,
-  keyOf,
-  openExpiringCache,
-  openFingerprint,
-  VERIFIED_BYTES,
-} from "./verified.ts";
+import { authenticatedBytes, openExpiringCache, VERIFIED_BYTES } from "./verified.ts";
 
 export interface BearerOptions {
   readonly report: Report;

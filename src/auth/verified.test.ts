@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { keyOf, openExpiringCache, openFingerprint } from "./verified.ts";
+import { keyOf, openFingerprint } from "./fingerprint.ts";
+import { openExpiringCache } from "./verified.ts";
 
 test("a fingerprint is the same for the same text, and another in another process", () => {
   const [one, other] = [openFingerprint(), openFingerprint()];

@@ -1,5 +1,6 @@
 import type { Authenticated } from "../authenticator.ts";
-import { authenticatedBytes, keyOf, openExpiringCache, openFingerprint, VERIFIED_BYTES } from "../verified.ts";
+import { keyOf, openFingerprint } from "../fingerprint.ts";
+import { authenticatedBytes, openExpiringCache, VERIFIED_BYTES } from "../verified.ts";
 
 /** A token that was accepted. */
 export interface AcceptedToken {

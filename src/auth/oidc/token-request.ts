@@ -1,6 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
+import { openFingerprint } from "../fingerprint.ts";
 import type { OidcPolicy } from "../policy.ts";
-import { openFingerprint } from "../verified.ts";
 
 /** A request for tokens that may be handed on, or why it may not: an error code of RFC 6749. */
 export type TokenRequest =
