@@ -85,8 +85,12 @@ test.each<[Partial<OidcInput>, string, string]>([
   ],
   [{ "provider-type": "auth0", domain: "acme" }, "https://acme.auth0.com/", "email"],
   [{ "provider-type": "auth0", domain: "acme.eu.auth0.com" }, "https://acme.eu.auth0.com/", "email"],
-  [{ "provider-type": "okta", domain: "acme" }, "https://acme.okta.com", "preferred_username"],
-  [{ "provider-type": "okta", domain: "login.acme.com" }, "https://login.acme.com", "preferred_username"],
+  [{ "provider-type": "okta", domain: "acme" }, "https://acme.okta.com/oauth2/default", "preferred_username"],
+  [
+    { "provider-type": "okta", domain: "login.acme.com" },
+    "https://login.acme.com/oauth2/default",
+    "preferred_username",
+  ],
   [{ "provider-type": "github" }, "https://api.github.com", "login"],
   // The address that is written wins over the preset and needs none of its placeholders.
   [

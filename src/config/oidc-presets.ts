@@ -44,7 +44,12 @@ const presets: Readonly<Record<OidcProvider, Preset>> = {
   },
   // The slash is part of what Auth0 calls itself.
   auth0: { issuer: "https://{domain}/", domainSuffix: ".auth0.com", usernameClaim: "email", scopes: OPENID },
-  okta: { issuer: "https://{domain}", domainSuffix: ".okta.com", usernameClaim: "preferred_username", scopes: OPENID },
+  okta: {
+    issuer: "https://{domain}/oauth2/default",
+    domainSuffix: ".okta.com",
+    usernameClaim: "preferred_username",
+    scopes: OPENID,
+  },
   // Not an issuer but the address of its API: there is no discovery and there are no signed tokens.
   github: { issuer: "https://api.github.com", usernameClaim: "login", scopes: ["read:user", "user:email"] },
   generic: { issuer: undefined, usernameClaim: "sub", scopes: OPENID },
