@@ -39,7 +39,7 @@ const table = {};
 for (const [name, work] of Object.entries(works)) {
   const rounds = [];
   for (let round = -2; round < ROUNDS; round++) {
-    // Whoever comes second finds a warmer machine: the order changes.
+    // The second one runs on a warmer machine: the order changes.
     const first = round % 2 === 0;
     const a = await cpuPerRequest(first ? here : there, work);
     const b = await cpuPerRequest(first ? there : here, work);

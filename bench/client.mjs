@@ -2,7 +2,7 @@
 import net from "node:net";
 
 const BUFFER_BYTES = 256 * 1024;
-/** Whoever says nothing for so long hangs. */
+/** A response that takes longer hangs. */
 const PATIENCE_MS = 60_000;
 
 /** Takes answers apart as their bytes come, by Content-Length or in chunks. A piece is only good until the next one. */

@@ -1,4 +1,4 @@
-// Ten times more requests than the service can answer: whoever is accepted gets a quick answer, the others a quick refusal,
+// Ten times more requests than the service can answer: accepted requests get a quick response, the others a quick rejection,
 // /health answers all the time, and afterwards everything is as it was.
 //   npm run build && node bench/overload.mjs
 // EIDER_BENCH_SECONDS (default 30) is how long the overload lasts, EIDER_BENCH_TIMES (default 10) how much more than the

@@ -15,11 +15,17 @@ function filesBelow(folder: string, ending: RegExp): readonly string[] {
     .sort();
 }
 
+function rootDocuments(): readonly string[] {
+  return readdirSync(root).filter((name) => name.endsWith(".md"));
+}
+
 const read = (file: string): string => readFileSync(join(root, file), "utf8");
 const isTest = (file: string): boolean => file.endsWith(".test.ts");
 const allSources = filesBelow("src", /\.ts$/);
 const sources = allSources.filter((file) => !isTest(file));
 const tests = [...allSources.filter(isTest), ...filesBelow("test", /\.ts$/), ...filesBelow("web", /\.ts$/)];
+const pages = filesBelow("web", /\.(js|html|css)$/);
+const prose = [...filesBelow("docs", /\.md$/), ...filesBelow("examples", /\.(md|sql|yaml)$/), ...rootDocuments()];
 const scripts = [
   ...filesBelow("bench", /\.mjs$/),
   ...filesBelow("bin", /\.cjs$/),
@@ -74,7 +80,7 @@ const importOrder: Rule = (file, text) =>
     const target = targetOf(file, from);
     const edge = `${file} -> ${target}`;
     if (!target.startsWith("src/")) return [`${edge} leaves src/`];
-    // Whoever uses an engine knows its interface, not which one it is.
+    // Code that uses an engine knows its interface, not which one it is.
     if (target.startsWith("src/engines/duckdb/") && !file.startsWith("src/engines/")) return [`${edge} knows DuckDB`];
     if (typesOnly && typesFromBelow.has(edge)) return [];
     const [mine, other] = [order.indexOf(homeOf(file)), order.indexOf(homeOf(target))];
@@ -168,6 +174,28 @@ const tellingNames: Rule = (file, text) => [
 const nothingLeftForLater: Rule = (file, text) =>
   [...text.matchAll(/\b(?:TO[D]O|FIX[M]E|XX[X])\b/g)].map(([word]) => `${file}: ${word}`);
 
+/** Words that readers stumble over, statements that are no longer true, and documents that are not in this repository. */
+const retired = new RegExp(
+  [
+    /\bwh[o]ever\b/,
+    /\bm[e]nd(s|ed|ing)?\b/,
+    /\b[a]new\b/,
+    /\bhe[e]d(s|ed|ing)?\b/,
+    /\bt[a]ken up\b/,
+    /\bby the cl[o]ck\b/,
+    /\bcannot be h[a]d\b/,
+    /\bthe r[e]lative\b/,
+    /\b(sp[e]c|decisi[o]ns(\.md)?) \d/,
+    /\bnot [a]ctive yet\b/,
+    /\bnothing [u]ses (it|them) yet\b/,
+  ]
+    .map(({ source }) => source)
+    .join("|"),
+  "gi",
+);
+
+const plainWords: Rule = (file, text) => [...text.matchAll(retired)].map(([words]) => `${file}: ${words}`);
+
 const LEFT_OUT = /\b(?:test|it|describe|suite)(?:\.\w+)*\.(only|skip|skipIf|runIf|todo|fails)\b/;
 
 /** `.only` never; `.skip` and its like with a comment on their line or on the one before. */
@@ -193,6 +221,11 @@ describe("the tree keeps its rules", () => {
     ["names say what something is for", tellingNames, [...sources, ...tests, ...scripts]],
     ["nothing is left for later", nothingLeftForLater, [...sources, ...tests, ...scripts]],
     ["every test runs, or says why not", everyTestRuns, tests],
+    [
+      "the words are plain, and cite nothing from outside",
+      plainWords,
+      [...sources, ...tests, ...scripts, ...pages, ...prose],
+    ],
   ])("%s", (_, rule, files) => {
     expect(files.length).toBeGreaterThan(0);
     expect(violations(rule, files)).toEqual([]);
@@ -254,6 +287,9 @@ describe("the rules find what breaks them", () => {
     ["a manager", tellingNames, "src/x.ts", made("class Cache", "Manager {}")],
     ["a base", tellingNames, "src/x.ts", made("interface Base", "Engine {}")],
     ["work left over", nothingLeftForLater, "src/x.ts", made("// TO", "DO: more")],
+    ["a retired word", plainWords, "docs/x.md", made("Wh", "oever calls it gets rows.")],
+    ["a document from outside", plainWords, "src/x.ts", made("// Sp", "ec 4.2")],
+    ["a statement of the past", plainWords, "docs/x.md", made("not act", "ive yet")],
     ["a test alone", everyTestRuns, "test/x.test.ts", made("test.", "only('x', () => {}); // reason")],
     ["a test left out", everyTestRuns, "test/x.test.ts", made("test.", "skip('x', () => {});")],
     ["a table left out", everyTestRuns, "test/x.test.ts", made("describe.skipIf", "(true)('x', () => {});")],

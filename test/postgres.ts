@@ -22,7 +22,7 @@ interface Owner {
 /** Why tests that need a Postgres cannot run; undefined when they can. */
 export const missingPostgres = reasonOf();
 
-/** A Postgres of our own: it goes with whoever disposes of it. */
+/** A Postgres of our own: it ends when it is disposed of. */
 export interface TestPostgres extends AsyncDisposable {
   readonly port: number;
   readonly user: string;
@@ -38,7 +38,7 @@ export interface TestPostgres extends AsyncDisposable {
 }
 
 const USER = "eider";
-/** Whoever forgets to quote it gets to know. */
+/** Code that forgets to quote it fails. */
 const PASSWORD = "geheim 'und' lang\\";
 
 /** One server for all tests of a file: started when the first of them asks for it. */

@@ -10,7 +10,7 @@ import { until } from "./until.ts";
 const SERVER = "redis-server";
 const isThere = spawnSync(SERVER, ["--version"]).status === 0;
 
-/** A Redis of our own: it keeps nothing, and goes with whoever disposes of it. */
+/** A Redis of our own: it stores nothing on disk, and ends when it is disposed of. */
 export interface TestRedis extends AsyncDisposable {
   readonly port: number;
   readonly url: string;

@@ -194,7 +194,7 @@ describe("what it costs", () => {
     expect(rounds()).toBe(ROUNDS);
   });
 
-  test("more than may wait are turned away, and whoever is remembered is not", async () => {
+  test("more than may wait are rejected, but not cached users", async () => {
     const { show } = openTest({ hashing: openHashing({ concurrency: 1, maxWaiting: 2 }) });
     await show(basic("bob", "builder"));
     const pending = ["wonder", "wrong 1", "wrong 2", "wrong 3", "wrong 4"].map((password) =>

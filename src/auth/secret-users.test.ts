@@ -86,7 +86,7 @@ async function open(
   };
 }
 
-/** Why the users cannot be had. Nothing of keys and passwords is in it. */
+/** Why the users are unavailable, without keys and passwords. */
 async function refusal(config: SecretUsers, options: Partial<SecretUsersOptions> & { readonly setup?: string }) {
   try {
     await using _ = await open(config, options);
@@ -247,7 +247,7 @@ describe("with AWS on this machine", () => {
     expect(opened.events.slice(1)).toEqual([{ kind: "dependency-up", dependency }]);
   });
 
-  testWithMoto("refreshes never overlap: whoever comes meanwhile waits for the one that runs", async () => {
+  testWithMoto("refreshes never overlap: concurrent ones wait for the one that runs", async () => {
     const name = await secret('{"ann": "p"}');
     await using opened = await open(block(name), { env });
     await put(name, '{"ann": "new"}');

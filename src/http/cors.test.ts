@@ -84,7 +84,7 @@ describe("calls", () => {
     expect(corsHeaders(TRUSTING, preflight("GET", { origin }))).toEqual({ headers: [], preflight: true });
   });
 
-  test("whoever is no page gets nothing either", () => {
+  test("a client that is no page gets nothing either", () => {
     expect(corsHeaders(ANY, call(undefined))).toEqual({ headers: [], preflight: false });
     expect(corsHeaders(ANY, preflight("GET", { origin: undefined }))).toEqual({ headers: [], preflight: false });
   });

@@ -175,7 +175,7 @@ test.each<[string, string, number, string | undefined]>([
   await listener.close();
 });
 
-test("over a socket: whoever is not trusted cannot say that it speaks HTTPS", async () => {
+test("over a socket: an untrusted proxy cannot claim HTTPS", async () => {
   const listener = await enforcing(["10.0.0.0/8"]);
   using socket = await openSocket(listener.url);
   socket.send("GET /a HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: evil.example\r\n\r\n");

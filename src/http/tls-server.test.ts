@@ -377,7 +377,7 @@ describe("the end", () => {
     const serving = await serve(echo, { checkEveryMs: 1 });
     await serving.listener.close();
     await serving[Symbol.asyncDispose]();
-    // The folder is gone: whoever still looked would soon have found two reasons to complain.
+    // The folder is gone: a watcher that still ran would soon report two problems.
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(serving.events).toEqual([]);
   });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { as, namedGate } from "../../test/mcp-gate.ts";
+import { as, namedGate } from "../../test/mcp-access.ts";
 import { mcpServer } from "../../test/mcp-server.ts";
 import type { Failure } from "../failure.ts";
 

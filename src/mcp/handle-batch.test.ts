@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { as, namedGate } from "../../test/mcp-gate.ts";
+import { as, namedGate } from "../../test/mcp-access.ts";
 import { MODERN_META, mcpServer } from "../../test/mcp-server.ts";
 
 const ping = (id: unknown) => ({ jsonrpc: "2.0", id, method: "ping" });

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { namedGate } from "../../test/mcp-gate.ts";
+import { namedGate } from "../../test/mcp-access.ts";
 import { testRegistry } from "../../test/mcp-registry.ts";
 import { MODERN_META, mcpServer, mcpSettings, openGate } from "../../test/mcp-server.ts";
 import { until } from "../../test/until.ts";

@@ -76,7 +76,7 @@ test("endpoints and callers are counted apart", async () => {
   expect(allowed(await takes(5))).toBe(3);
   expect(allowed(await takes(5, { name: "GET /y" }))).toBe(3);
   expect(allowed(await takes(5, { who: { ...alice, address: "10.0.0.2" } }))).toBe(3);
-  // The address counts, whoever calls from there.
+  // The address counts, not the user.
   expect(allowed(await takes(5, { who: { ...alice, username: "bob" } }))).toBe(0);
 });
 

@@ -74,7 +74,7 @@ test("one line per call: who, what, with which parameters, how many rows, and ho
       rows: null,
       status: 400,
     },
-    // Whoever was not let in was not listened to.
+    // The input of a rejected request is not read.
     {
       request_id: "three",
       surface: "rest",

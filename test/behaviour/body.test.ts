@@ -151,7 +151,7 @@ describe("over limits.max-body-bytes", () => {
   test("in chunks, slowly: the answer comes before the end, and nothing is run", async () => {
     using socket = await openSocket(service.url);
     socket.send(`${HEAD}Transfer-Encoding: chunked\r\n\r\n${chunk(`{"a":"${"x".repeat(500)}`)}`);
-    // Not over the limit yet: it waits for more. Whoever asks later is answered first.
+    // Not over the limit yet: it waits for more. A later request is answered first.
     expect(await service.json("/t")).toEqual([]);
     expect(socket.received().length).toBe(0);
     socket.send(chunk("x".repeat(500)));

@@ -76,7 +76,7 @@ describe("pages", () => {
     expect(await collected(client["getCustomers"]?.all({ limit: 0 }))).toEqual([]);
   });
 
-  test("whoever stops asks for no further page", async () => {
+  test("a loop that stops requests no further page", async () => {
     const asked: string[] = [];
     const counted: typeof fetch = (input, init) => {
       asked.push(String(input));

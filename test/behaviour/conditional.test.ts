@@ -50,7 +50,7 @@ const paths = ["/small", "/none", "/rows", "/page?limit=150", "/page?limit=1&off
 const withFormat = (path: string, format: string): string => `${path}${path.includes("?") ? "&" : "?"}format=${format}`;
 
 describe.each(rowFormats)("%s", (format) => {
-  test.each(paths)("%s: a tag of its bytes, and 304 for whoever has them", async (path) => {
+  test.each(paths)("%s: a tag of its bytes, and 304 for clients that have them", async (path) => {
     const url = withFormat(path, format);
     const whole = await get(url);
     const { etag = "" } = whole.headers;

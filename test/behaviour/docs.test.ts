@@ -37,7 +37,7 @@ describe("GET /docs", () => {
     ]);
   });
 
-  test("the address of whoever asks, and of nobody that it makes up", async () => {
+  test("the URL that the client used, and no host that it makes up", async () => {
     await using service = await serviceFrom({ "eider.yaml": MAIN, ...endpoint("SELECT 1 AS n") });
     const serverOf = async (host: string): Promise<unknown> => {
       const { body } = await ask(`${service.url}/openapi.json`, { headers: { Host: host } });

@@ -37,7 +37,7 @@ async function untilIdle(service: TestService): Promise<void> {
   await until("an idle engine", () => isIdle(service));
 }
 
-describe("whoever leaves ends the query", () => {
+describe("a client that disconnects ends its query", () => {
   test.each(["close", "reset", "half"] as const)("a client that leaves: %s", async (leave) => {
     await using service = await serviceFrom({
       ...main(NO_TIMEOUT),
@@ -256,7 +256,7 @@ describe("too many at once", () => {
     expect(answer.headers.get("retry-after")).toBe("1");
     expect(await answer.json()).toEqual({ error: "Service Unavailable: too many requests are waiting" });
     expect(await service.json("/health")).toEqual({ status: "ok" });
-    // Whoever waited has its turn.
+    // The request that waited runs.
     first.close();
     expect((await second.take(1))[0]?.body).toBe('[{"n":1}]');
     expect((await service.get("/quick")).status).toBe(200);

@@ -19,7 +19,7 @@ function leaving(body: unknown, headers: Readonly<Record<string, string>>): { le
   return { leave: () => asking.destroy() };
 }
 
-test("A20 whoever leaves, of the new era, ends its query; the next call is answered at once", async () => {
+test("A20 a modern client that disconnects ends its query; the next call is answered at once", async () => {
   const call = leaving(modernBody("tools/call", LONG), modernHeaders("tools/call", LONG));
   await program.untilRunning(1);
   const from = performance.now();

@@ -171,7 +171,7 @@ describe("limits and the audit", () => {
     expect((await program.call("who", {}, ann))["isError"]).toBe(false);
   });
 
-  test("whoever guesses is counted by the address, and then refused with 429", async () => {
+  test("failed attempts count for the address, and then get 429", async () => {
     const { block } = kindOf("bearer");
     const limit = "rate-limit: { max: 2, interval: 60 }\n";
     await using program = await startMcp({ "eider.yaml": main(`, auth: { ${block} }`), ...rows(limit) });

@@ -95,7 +95,7 @@ test("A35 a project with a problem is told on standard error, and the program en
   expect([program.stdout(), program.stderr()]).toEqual(["", expect.stringContaining("one.sql:1:")]);
 });
 
-test("nobody needs a password here, whatever mcp.auth says; whoever is nobody has no name", async () => {
+test("no password is needed here, whatever mcp.auth says; the identity is anonymous", async () => {
   const auth = "mcp: { auth: { type: bearer, token: a-token-that-is-long-enough-to-be-one } }\n";
   await using program = await open({ ...FILES, "eider.yaml": FILES["eider.yaml"] + auth });
   expect((await ask(program, call(1, "who"))).result?.["structuredContent"].rows).toEqual([{ name: "", roles: "" }]);

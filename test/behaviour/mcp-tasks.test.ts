@@ -91,7 +91,7 @@ test("A25 who does not know tasks waits, over both eras; who is quick needs none
   expect(await begin("find_customer", { id: 1 })).toMatchObject({ resultType: "complete", isError: false });
 });
 
-test("whoever left a call that had become a task finds it later; a failure of a tool is an end like others", async () => {
+test("a client that disconnected from a call that became a task finds it later; a failed tool completes its task", async () => {
   const { taskId } = await begin("failing_job", {});
   expect(await ended(taskId)).toMatchObject({
     status: "completed",

@@ -83,7 +83,7 @@ describe("over REST, with a real provider", () => {
     expect(await get(await sign("ID"))).toEqual([401, { error: "Unauthorized" }]);
   });
 
-  test("the answer to whoever is not let in names Bearer first", async () => {
+  test("a 401 names Bearer first", async () => {
     const answer = await service.get("/who");
     expect([answer.status, answer.headers.get("www-authenticate")]).toEqual([
       401,
@@ -129,7 +129,7 @@ describe("POST /auth/token", () => {
     return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Record<string, unknown> };
   }
 
-  test("client credentials only for whoever knows ours", async () => {
+  test("client credentials need Eider's own secret", async () => {
     expect(await exchange({ grant_type: "client_credentials" })).toMatchObject({
       status: 401,
       body: { error: "invalid_client" },
@@ -146,7 +146,7 @@ describe("POST /auth/token", () => {
     expect(await get(String(body["access_token"]))).toMatchObject([200, [{ username: client.id }]]);
   });
 
-  test("a refresh token for whoever holds one", async () => {
+  test("a refresh token is exchanged", async () => {
     const token = await provider.refreshToken("bob");
     const { status, body } = await exchange({ grant_type: "refresh_token", refresh_token: token });
     expect(status).toBe(200);

@@ -125,7 +125,7 @@ describe("keys", () => {
     });
     expect(await statuses(service, "/a/1", 2, { Authorization: "Basic d3Jvbmc6eA==" })).toEqual([401, 401]);
     expect(await statuses(service, "/a/1", 2)).toEqual([401, 429]);
-    // Whoever has a name of its own is not locked out by others at its address.
+    // A user is not blocked by other clients at the same address.
     expect(await statuses(service, "/a/1", 1, basic("ann"))).toEqual([200]);
   });
 

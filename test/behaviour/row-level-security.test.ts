@@ -112,7 +112,7 @@ test("the turnover is for admins", async () => {
   ]);
 });
 
-test("a new row belongs to whoever wrote it", async () => {
+test("a new row belongs to the user who wrote it", async () => {
   await using example = await serveFolder(folder);
   const body = { customer: "O'Brien", amount: 12.5 };
   const answer = await send(example, "POST /invoices", body, as("acme"));

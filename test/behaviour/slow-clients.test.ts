@@ -55,7 +55,7 @@ async function answers(url: string): Promise<void> {
   expect([answer.status, await answer.text()]).toEqual([200, '[{"a":"1"}]']);
 }
 
-describe("whoever sends too slowly is answered 408 and closed, and keeps nobody waiting", () => {
+describe("a client that sends too slowly gets 408, is closed and delays no other", () => {
   test.each([
     ["headers", "", `${HEAD}X-Long: ${"x".repeat(10_000)}`, PATIENCE.headersMs],
     ["a body", `${HEAD}Content-Length: 10000\r\n\r\n`, `{"a":"${"x".repeat(10_000)}`, PATIENCE.requestMs],

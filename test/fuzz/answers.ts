@@ -7,7 +7,7 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** Whoever waits longer than this waits for ever. */
+/** A response that takes longer never comes. */
 const LIMIT_MS = 20_000;
 
 const agent = new Agent({ keepAlive: true, maxSockets: 8 });

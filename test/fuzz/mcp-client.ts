@@ -10,7 +10,7 @@ export interface Answer {
   readonly text: string;
 }
 
-/** Whoever waits longer than this waits for ever. */
+/** A response that takes longer never comes. */
 const LIMIT_MS = 20_000;
 
 const agent = new Agent({ keepAlive: true, maxSockets: 16 });

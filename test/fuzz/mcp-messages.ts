@@ -121,7 +121,7 @@ function mustAnswerOne(one: Kind, { status, message, ids, sent, told }: Answered
   switch (one.kind) {
     case "notification":
     case "response":
-      // Nobody waits for more; whoever may not send it is told so by the status, and the error has no id.
+      // There is no response; a rejected client gets a status, and the error has no ID.
       if (status !== 202) must([400, 404].includes(status) && ids.length === 1 && ids[0] === "", told);
       return;
     case "invalid":
@@ -197,7 +197,7 @@ export const mcpMessages = target({
       },
       async [Symbol.asyncDispose]() {
         await isWell();
-        // Whoever listened has left.
+        // The listener has disconnected.
         await until("the end of every stream", async () => (await health()).streams === 0);
       },
     };

@@ -46,7 +46,7 @@ test("a listener of its own for health and metrics; the other knows neither", as
   expect(await program.exited).toEqual({ code: 0, signal: null });
 });
 
-test("while it stops, whoever watches is told so until the last call has ended", async () => {
+test("during shutdown, health checks report it until the last call has ended", async () => {
   await using program = await start(project(ADMIN, "2s"));
   const url = await program.url();
   const admin = await adminUrl(program);

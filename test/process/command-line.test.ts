@@ -259,7 +259,7 @@ describe("check", () => {
     }
   });
 
-  test("flags of the relative", async () => {
+  test("flags of flAPI", async () => {
     const validated = await run(wrong, { args: ["--validate-config"] });
     expect([validated.code, validated.stderr]).toEqual([1, expect.stringContaining("project-nam")]);
     const sound = await runHere(hello, { args: ["-c", "eider.yaml", "--validate-config", "--no-telemetry"] });

@@ -83,7 +83,7 @@ async function addUntilFull(url: string, from: number): Promise<readonly number[
   throw new Error("the disk is never full");
 }
 
-/** DuckDB may have to be opened anew first: what comes in that moment may still meet the old one. */
+/** DuckDB may have to be reopened first: a request in that moment may still fail. */
 async function until200(what: string, url: string, path: string): Promise<Buffer> {
   return await until(what, async () => {
     const { status, body } = await ask(url, path);
@@ -208,7 +208,7 @@ needsDisk("a cache file on a full disk: the old snapshot is served, and refreshe
   const url = await program.url();
   const health = async (): Promise<unknown> => JSON.parse((await ask(url, "/health/ready")).body.toString());
   const first = await snapshot(url);
-  await until("a refresh by the clock", async () => (await snapshot(url)) !== first);
+  await until("a scheduled refresh", async () => (await snapshot(url)) !== first);
   await disk.fill();
   await until("a refresh that fails", async () => JSON.stringify(await health()).includes("cache.c"));
   expect(await health()).toEqual({ status: "degraded", caches: ["cache.c"] });
@@ -229,7 +229,7 @@ needsDisk("a checkpoint of the cache file on a full disk: DuckDB gives up the fi
   await disk.fill();
   await until("the end of the file", () => program.stderr().includes("unusable after an error; reopening"));
   await disk.free();
-  await until("the file opened anew", () => program.stderr().includes("the database works again"), 20_000);
+  await until("the reopened file", () => program.stderr().includes("the database works again"), 20_000);
   await until("a refresh that works", async () => (await snapshot(url)) !== first, 20_000);
   expect(await ids(url)).toEqual([1]);
   expect((await add(url, 2)).status).toBe(200);

@@ -66,7 +66,7 @@ function tryToConnect(url: string): Promise<Socket | undefined> {
 }
 
 needsLimits(
-  "no file descriptors left: whoever is connected is served, others are refused, and it recovers",
+  "no file descriptors left: connected clients are served, others are rejected, and it recovers",
   async () => {
     await using program = await start(PROJECT);
     const url = await program.url();
@@ -124,7 +124,7 @@ needsLinux(
     for (const [status] of await Promise.all([...flying, ...late])) expect(status).toBe(200);
     const soon = await refreshes();
     const elapsed = performance.now() - continued;
-    // One by the clock that was late, and one for each second since.
+    // One scheduled run that was late, and one for each second since.
     expect(soon - before).toBeLessThanOrEqual(2 + Math.ceil(elapsed / 1_000));
     await until("the schedule", async () => (await refreshes()) > soon);
     expect(await ask(url, "/health/ready")).toEqual([200, '{"status":"ok"}']);

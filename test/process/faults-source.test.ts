@@ -100,7 +100,7 @@ needsPostgres(
       expect(program.stderr().split("is back").length - 1).toBe(round);
     }
     expect(program.stderr()).not.toContain('"level":"error"');
-    // The reason is told to whoever mends it, and the password to nobody.
+    // The log has the reason, but not the password.
     expect(program.stderr()).toMatch(/connection 'pg' cannot be reached: .*(?:refused|closed)/);
     expect(program.stderr()).not.toContain("geheim");
   },
@@ -132,7 +132,7 @@ needsPostgres("a database that is slow: 504 in time although it cannot be interr
   const slow = await Promise.all([ask(url, "/sleep"), ask(url, "/sleep?x=2"), ask(url, "/t"), ask(url, "/local")]);
   expect(slow.map(({ status }) => status)).toEqual([504, 504, 200, 200]);
   expect(slow[0]?.body).toEqual(SLOW);
-  // One second for the query and one for it to heed the interrupt; the source itself takes six.
+  // One second for the query and one for the interrupt; the source itself takes six.
   for (const { ms } of slow) expect(ms).toBeLessThan(4_500);
   expect((await ask(url, "/t")).body).toEqual(ROWS);
   // A table that somebody else has locked: the row that could not be written in time is not written later.

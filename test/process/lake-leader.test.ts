@@ -128,7 +128,7 @@ async function lakeIn(folder: string): Promise<unknown> {
 
 const MAKE_PIPE = "mkfifo";
 
-/** A file that keeps whoever reads it waiting until somebody writes. */
+/** A file that blocks its reader until something is written to it. */
 function pipeIn(folder: string): string {
   const path = join(folder, "pipe.csv");
   expect(spawnSync(MAKE_PIPE, [path]).status).toBe(0);

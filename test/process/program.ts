@@ -48,7 +48,7 @@ export interface StartOptions {
 
 const PROGRAM = resolve(import.meta.dirname, "../../bin/eider.cjs");
 
-/** A folder with files. It goes with whoever disposes of it. */
+/** A folder with files, deleted when it is disposed of. */
 export async function folderWith(files: Files): Promise<{ readonly path: string } & AsyncDisposable> {
   const path = await mkdtemp(join(tmpdir(), "eider-process-"));
   for (const [name, text] of Object.entries(files)) {

@@ -42,7 +42,7 @@ test("a new endpoint answers soon after its file is saved; ten files at once are
   await until("the line", () => reloads(program) === 2 || undefined);
 });
 
-test("a change with problems is told and changes nothing; mending it is taken up", async () => {
+test("a change with problems is reported and changes nothing; fixing it reloads", async () => {
   await using program = await start(
     { "eider.yaml": MAIN, ...files("one", "SELECT 1 AS a") },
     { args: ["serve", "--watch"] },
@@ -56,7 +56,7 @@ test("a change with problems is told and changes nothing; mending it is taken up
   await until("the other problem", () => /^one\.yaml:1:1: .*did you mean/m.exec(program.stderr()));
   expect(await (await fetch(`${url}/one`)).json()).toEqual([{ a: 1 }]);
   await save(program, files("one", "SELECT 5 AS a"));
-  await until("the mended endpoint", async () =>
+  await until("the fixed endpoint", async () =>
     (await (await fetch(`${url}/one`)).text()) === '[{"a":5}]' ? true : undefined,
   );
   await rm(join(program.folder, "one.yaml"));
@@ -101,7 +101,7 @@ test("SIGHUP reloads; tables in memory survive, and calls in flight keep their s
   expect(await program.exited).toEqual({ code: 0, signal: null });
 });
 
-test("other connections open the database anew, while requests wait; what does not open leaves the old one", async () => {
+test("other connections reopen the database, while requests wait; if that fails, the old one stays", async () => {
   const main = (init: string) => `http-port: 0\nconnections:\n  memory:\n    lazy: false\n    init: ${init}\n`;
   await using program = await start({
     "eider.yaml": main("CREATE TABLE t AS SELECT 1 AS a"),

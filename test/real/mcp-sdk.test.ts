@@ -89,27 +89,32 @@ testWithMcpTools("A5 the second SDK, pinned: it hears of the lists that it asked
   await program.untilStreams(0);
 });
 
-testWithMcpTools("A5 a reload that opens the database anew ends the stream, and the next one hears again", async () => {
-  await using program = await startMcp(mcpFixture);
-  const listen = () => program.modern("subscriptions/listen", { notifications: { toolsListChanged: true } });
-  const first = listen();
-  await program.untilStreams(1);
-  const main = mcpFixture["eider.yaml"]?.replace("'Ada'", "'Alma'") ?? "";
-  await writeFile(join(program.folder, "eider.yaml"), main);
-  program.signal("SIGHUP");
-  expect((await first).message?.result).toMatchObject({ resultType: "complete" });
-  const second = listen();
-  await program.untilStreams(1);
-  expect((await program.call("find_customer", { id: 1 }))["structuredContent"].rows).toMatchObject([{ name: "Alma" }]);
-  await changeTool(program);
-  program.signal("SIGHUP");
-  await until("the reload", () => program.stderr().split('"reloaded: ').length === 3);
-  program.signal("SIGTERM");
-  expect((await second).notices.map(({ method }) => method)).toEqual([
-    "notifications/subscriptions/acknowledged",
-    "notifications/tools/list_changed",
-  ]);
-});
+testWithMcpTools(
+  "A5 a reload that reopens the database ends the stream, and the next one receives events again",
+  async () => {
+    await using program = await startMcp(mcpFixture);
+    const listen = () => program.modern("subscriptions/listen", { notifications: { toolsListChanged: true } });
+    const first = listen();
+    await program.untilStreams(1);
+    const main = mcpFixture["eider.yaml"]?.replace("'Ada'", "'Alma'") ?? "";
+    await writeFile(join(program.folder, "eider.yaml"), main);
+    program.signal("SIGHUP");
+    expect((await first).message?.result).toMatchObject({ resultType: "complete" });
+    const second = listen();
+    await program.untilStreams(1);
+    expect((await program.call("find_customer", { id: 1 }))["structuredContent"].rows).toMatchObject([
+      { name: "Alma" },
+    ]);
+    await changeTool(program);
+    program.signal("SIGHUP");
+    await until("the reload", () => program.stderr().split('"reloaded: ').length === 3);
+    program.signal("SIGTERM");
+    expect((await second).notices.map(({ method }) => method)).toEqual([
+      "notifications/subscriptions/acknowledged",
+      "notifications/tools/list_changed",
+    ]);
+  },
+);
 
 for (const mode of ["legacy", { pin: "2026-07-28" }] as const) {
   testWithMcpTools(
@@ -149,7 +154,7 @@ for (const mode of ["legacy", { pin: "2026-07-28" }] as const) {
   );
 }
 
-testWithMcpTools("A26 progress: values that grow for whoever asks, and none for others", async () => {
+testWithMcpTools("A26 progress: growing values for clients that ask for it, and none for others", async () => {
   await using program = await startMcp();
   const [first, second] = [await import(sdkV1("client/index.js")), await import(sdkV2Client())];
   const { StreamableHTTPClientTransport: Transport } = await import(sdkV1("client/streamableHttp.js"));

@@ -164,7 +164,7 @@ describe("a provider that is down", () => {
     using opened = openAgainst(provider.issuer);
     const token = await sign(opened, "first");
     expect(await opened.show(token)).toEqual(down);
-    // Rubbish is rubbish whoever is down.
+    // A malformed token is rejected although the provider is down.
     expect(await opened.show("a.b.c")).toEqual(refused);
     await provider.start();
     opened.turn(2_999);

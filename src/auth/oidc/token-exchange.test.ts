@@ -109,7 +109,7 @@ describe("client credentials", () => {
     for (let i = 0; i < 2; i++) expect((await exchange(oidc, wanted, ours)).status).toBe(200);
     expect(shown).toEqual(["Basic", "form", "form"]);
     expect(oidc.events).toEqual([]);
-    // What was learnt is learnt anew when it is refused.
+    // The method is found again when the provider rejects it.
     provider.instead.set("/token", (request, response) => {
       const isBasic = request.headers.authorization !== undefined;
       const body = isBasic ? '{"access_token":"a","token_type":"Bearer"}' : '{"error":"invalid_client"}';
@@ -122,7 +122,7 @@ describe("client credentials", () => {
 });
 
 describe("refresh tokens", () => {
-  test("whoever holds one gets new tokens", async () => {
+  test("a client that holds one gets new tokens", async () => {
     using oidc = opened({ audiences: [target, client.id] });
     const first = await provider.refreshToken("ada");
     const answer = await exchange(oidc, { grant_type: "refresh_token", refresh_token: first });

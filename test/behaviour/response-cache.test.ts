@@ -30,7 +30,7 @@ test("the same request gets the same answer, with the head that belongs to it", 
   const [first, ...others] = await askOften(service, "/x?limit=3&offset=5");
   expect(first).toBe('{"data":[{"id":5},{"id":6},{"id":7}],"next":"/x?limit=3&offset=8","total_count":1000}');
   expect(others).toEqual(others.map(() => first));
-  // Whoever is answered from memory gets an id of its own, a 304 where it has the answer, and no body for HEAD.
+  // A cached response has its own request ID, is 304 for clients that have it, and has no body for HEAD.
   const one = await service.get("/x?limit=3&offset=5");
   const other = await service.get("/x?limit=3&offset=5");
   expect(one.headers.get("x-request-id")).not.toBe(other.headers.get("x-request-id"));
@@ -91,7 +91,7 @@ test("failures are not remembered", async () => {
   expect(statuses).toEqual([409, 409, 409, 409, 200, 200]);
 });
 
-test("a file that changes is read anew, however often it was asked for", async () => {
+test("a file that changes is read again, however often it was requested", async () => {
   await using service = await serviceFrom({
     "eider.yaml": "connections:\n  memory:\n    properties: { path: ./t.csv }\n",
     "t.csv": "id\n1\n2\n",

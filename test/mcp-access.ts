@@ -1,7 +1,7 @@
 import { anonymous, identityOf } from "../src/auth/identity.ts";
 import type { McpAccess, McpAccessRequest } from "../src/mcp/mcp-service.ts";
 
-/** Lets in whoever names itself, `Bearer ann`, and nobody else to methods that are not open. */
+/** Accepts any client that names itself, `Bearer ann`; others may only use open methods. */
 export function namedGate(open: readonly string[] = []): McpAccess & { readonly asked: readonly McpAccessRequest[] } {
   const asked: McpAccessRequest[] = [];
   return {
