@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { serviceFrom } from "../service.ts";
+import { until } from "../until.ts";
 import { type Answer, bodyFields, INT, mainFile, outcome, route, send } from "./write-project.ts";
 
 const CLIENTS = 64;
@@ -95,30 +96,27 @@ describe("many clients change the same row", () => {
       ...route("GET /counter", "SELECT n FROM counter"),
       ...route("POST /counter", "UPDATE counter SET n = n + 1"),
     });
-    // Somebody who has changed the row and does not come to an end, for longer than any request may take.
+    // A transaction that has changed the row and does not end, for longer than any request may take.
     const stop = new AbortController();
-    const held = service.service.engine.write({
-      connections: ["memory"],
-      statements: [
-        { sql: "UPDATE counter SET n = n + 100", values: [] },
-        { sql: "SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b", values: [] },
-      ],
-      transaction: true,
-      returnsData: false,
-      signal: stop.signal,
-    });
-    held.catch(() => {});
-    let refused: Answer | undefined;
-    // The first ones may come before the row is held.
-    for (let time = 0; time < 50 && refused?.status !== 409; time++) refused = await send(service, "POST /counter");
-    expect(refused?.status).toBe(409);
-    expect(JSON.parse(refused?.text ?? "")).toEqual({ error: expect.stringMatching(/^Conflict: /) });
-    expect(refused?.headers.get("retry-after")).toMatch(/^\d+$/);
-    const [{ n: before }] = (await service.json("/counter")) as [{ n: number }];
-    stop.abort(new Error("enough"));
-    await held.catch(() => {});
+    let hasChanged = false;
+    const held = service.service.engine.change(
+      { connections: ["memory"], touches: ["counter"], signal: new AbortController().signal },
+      async (run) => {
+        await run({ sql: "UPDATE counter SET n = n + 100", values: [] });
+        hasChanged = true;
+        await new Promise((resolve) => stop.signal.addEventListener("abort", resolve));
+      },
+    );
+    await until("the change", () => hasChanged);
+    const refused = await send(service, "POST /counter");
+    expect(refused.status).toBe(409);
+    expect(JSON.parse(refused.text)).toEqual({ error: expect.stringMatching(/^Conflict: /) });
+    expect(refused.headers.get("retry-after")).toMatch(/^\d+$/);
+    expect(await service.json("/counter")).toEqual([{ n: 0 }]);
+    stop.abort();
+    await held;
     expect(await outcome(service, "POST /counter")).toEqual([200, { rows_affected: 1 }]);
-    expect(await service.json("/counter")).toEqual([{ n: before + 1 }]);
+    expect(await service.json("/counter")).toEqual([{ n: 101 }]);
   });
 });
 

@@ -84,7 +84,9 @@ describe("GET /docs", () => {
     await using open = await serviceFrom({ "eider.yaml": MAIN + BASIC, ...endpoint("SELECT 1") });
     expect((await open.get("/docs")).status).toBe(200);
     const problems = await problemsFrom({ "eider.yaml": `${MAIN}docs: { auth: true }\n`, ...endpoint("SELECT 1") });
-    expect(problems).toEqual([expect.stringMatching(/^eider\.yaml:2:\d+: docs\.auth: there is no auth block to ask/)]);
+    expect(problems).toEqual([
+      expect.stringMatching(/^eider\.yaml:2:\d+: docs\.auth: there is no auth block; add one/),
+    ]);
   });
 
   test("only reads", async () => {
