@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { readEvents } from "../../test/mcp-events.ts";
 import { as, namedGate } from "../../test/mcp-access.ts";
+import { readEvents } from "../../test/mcp-events.ts";
 import { testRegistry } from "../../test/mcp-registry.ts";
 import { MODERN_META, mcpServer } from "../../test/mcp-server.ts";
 import { turnedClock } from "../../test/turned-clock.ts";

@@ -29,5 +29,5 @@ test.each(targets)("$name: what was found before", async ({ replay }) => {
 });
 
 for (const { name, search, timeoutMs } of targets) {
-  test(`${name}: whatever comes`, async () => expect(await search()).toBeGreaterThan(10), timeoutMs);
+  test(`${name}: whatever comes`, async () => expect(await search()).toBeGreaterThan(0), timeoutMs);
 }

@@ -6,6 +6,8 @@ import fc from "fast-check";
 /** What all targets share by default; EIDER_FUZZ_SECONDS gives them more. */
 const TOTAL_SECONDS = Number(process.env["EIDER_FUZZ_SECONDS"] ?? 16);
 
+/** Of a target, however small its share. */
+const LEAST_MS = 1_500;
 /** Repeats a search that failed. */
 const SEED = process.env["EIDER_FUZZ_SEED"];
 
@@ -38,7 +40,7 @@ interface Case<Input> {
 }
 
 export function target<Input>({ name, share, inputs, open }: Fuzzed<Input>): Target {
-  const milliseconds = TOTAL_SECONDS * 1000 * share;
+  const milliseconds = Math.max(LEAST_MS, TOTAL_SECONDS * 1000 * share);
   // When the process dies or hangs nobody can print the input: then it is found here.
   const journal = join(tmpdir(), `eider-fuzz-${name}.json`);
   return {

@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import { expect, test } from "vitest";
-import { readEvents } from "../../../test/mcp-events.ts";
 import { as, namedGate } from "../../../test/mcp-access.ts";
+import { readEvents } from "../../../test/mcp-events.ts";
 import { testRegistry } from "../../../test/mcp-registry.ts";
 import { mcpServer, mcpSettings, openGate, type TestMcp } from "../../../test/mcp-server.ts";
 import { anonymous } from "../../auth/identity.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { readEvents } from "../../../test/mcp-events.ts";
 import { as, namedGate } from "../../../test/mcp-access.ts";
+import { readEvents } from "../../../test/mcp-events.ts";
 import { testRegistry } from "../../../test/mcp-registry.ts";
 import { mcpServer, mcpSettings, TASKS_META, type TestMcp, taskSettings } from "../../../test/mcp-server.ts";
 import { turnedClock } from "../../../test/turned-clock.ts";
