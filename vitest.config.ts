@@ -6,8 +6,10 @@ process.env["UV_THREADPOOL_SIZE"] ??= "32";
 export default defineConfig({
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts", "web/**/*.test.ts"],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // No test depends on how long something takes: these only end what hangs.
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
+    expect: { poll: { timeout: 120_000 } },
     pool: "forks",
     // Modules are loaded once for each worker instead of once for each file.
     isolate: false,

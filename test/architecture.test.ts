@@ -209,6 +209,18 @@ const everyTestRuns: Rule = (file, text) => {
   });
 };
 
+/** A clock that was read once: the difference to now, or a variable that holds such a difference. */
+const ELAPSED = /\b(?:performance|Date)\.now\(\) - \w/;
+
+/** No test says that something must happen within a time: on a busy machine it would fail. At least some time is fine. */
+const noUpperTimeLimit: Rule = (file, text) => {
+  const lines = text.split("\n");
+  const named = lines.flatMap((line) => (ELAPSED.test(line) ? [...line.matchAll(/(?:const|let) (\w+) =/g)] : []));
+  const elapsed = named.map(([, name]) => `\\b${name}\\b`);
+  const limited = new RegExp(`(?:${[ELAPSED.source, ...elapsed].join("|")}).*(?:toBeLessThan|toBe\\(true|toEqual)`);
+  return lines.flatMap((line, index) => (limited.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : []));
+};
+
 const violations = (rule: Rule, files: readonly string[]): readonly string[] =>
   files.flatMap((file) => rule(file, read(file)));
 
@@ -221,6 +233,7 @@ describe("the tree keeps its rules", () => {
     ["names say what something is for", tellingNames, [...sources, ...tests, ...scripts]],
     ["nothing is left for later", nothingLeftForLater, [...sources, ...tests, ...scripts]],
     ["every test runs, or says why not", everyTestRuns, tests],
+    ["no test depends on how fast the machine is", noUpperTimeLimit, tests.filter(isTest)],
     [
       "the words are plain, and cite nothing from outside",
       plainWords,
@@ -292,6 +305,8 @@ describe("the rules find what breaks them", () => {
     ["a statement of the past", plainWords, "docs/x.md", made("not act", "ive yet")],
     ["a test alone", everyTestRuns, "test/x.test.ts", made("test.", "only('x', () => {}); // reason")],
     ["a test left out", everyTestRuns, "test/x.test.ts", made("test.", "skip('x', () => {});")],
+    ["a time limit", noUpperTimeLimit, "test/x.test.ts", made("expect(Date.now() ", "- from).toBeLessThan(50);")],
+    ["a time", noUpperTimeLimit, "x.test.ts", made("const ms = Date.now() ", "- from;\nexpect(ms).toBeLessThan(50);")],
     ["a table left out", everyTestRuns, "test/x.test.ts", made("describe.skipIf", "(true)('x', () => {});")],
   ])("%s", (_, rule, file, text) => {
     expect(rule(file, text)).toHaveLength(1);
@@ -302,6 +317,7 @@ describe("the rules find what breaks them", () => {
     ["in the same folder", importOrder, "src/rest/x.ts", 'import { a } from "./rest-app.ts";\n'],
     ["the word process", processOnlyInMain, "src/x.ts", '/** Ends the process. */\nconst a = "process"; // process\n'],
     ["a reason", everyTestRuns, "test/x.test.ts", made("// Needs a server.\ntest.skipIf", "(true)('x', () => {});")],
+    ["a time that must pass", noUpperTimeLimit, "x.test.ts", "expect(Date.now() - from).toBeGreaterThan(50);\n"],
     ["a name in a text", everyTestRuns, "test/x.test.ts", made('test("test.', 'only", () => {});')],
   ])("%s is fine", (_, rule, file, text) => {
     expect(rule(file, text)).toEqual([]);

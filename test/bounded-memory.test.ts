@@ -291,7 +291,6 @@ test("every row of the documentation is filled here, and nothing else", () => {
 
 test.each(stores.map((store) => [store.rows.join(", "), store] as const))(
   "memory levels off: %s",
-  { timeout: 60_000 },
   async (_, { rows, count, open }) => {
     const bound = rows.reduce((sum, row) => sum + (bounds.get(row) ?? Number.NaN), 0) * MIB;
     await using filling = { [Symbol.asyncDispose]: async () => {}, ...(await open()) };
@@ -312,7 +311,7 @@ test.each(stores.map((store) => [store.rows.join(", "), store] as const))(
   },
 );
 
-test("DuckDB does not keep long values with a prepared statement", { timeout: 60_000 }, async () => {
+test("DuckDB does not keep long values with a prepared statement", async () => {
   await using t = await testEngine("CREATE TABLE t AS SELECT range AS id, 'name' AS name FROM range(10)");
   const value = { type: "VARCHAR", value: "x".repeat(4_000_000) } as const;
   const read = async (n: number): Promise<void> => {

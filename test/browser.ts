@@ -10,7 +10,7 @@ const PROGRAM = "/usr/bin/chromium";
  * it runs and fails.
  */
 export function testInBrowser(name: string, run: () => Promise<void>): void {
-  if (existsSync(PROGRAM) || process.env["EIDER_TEST_REQUIRE"] === "all") test(name, run, 60_000);
+  if (existsSync(PROGRAM) || process.env["EIDER_TEST_REQUIRE"] === "all") test(name, run);
   // The browser is missing here; CI has it.
   else test.skip(`${name} (left out: there is no ${PROGRAM})`, run);
 }

@@ -69,14 +69,10 @@ async function startMariaDb(): Promise<TestMariaDb> {
     });
     let said = "";
     for (const stream of [child.stdout, child.stderr]) stream?.on("data", (text) => (said += text));
-    await until(
-      "a MariaDB that is ready",
-      () => {
-        if (child?.exitCode !== null) throw new Error(`mariadbd ended: ${said}`);
-        return said.includes("ready for connections");
-      },
-      30_000,
-    );
+    await until("a MariaDB that is ready", () => {
+      if (child?.exitCode !== null) throw new Error(`mariadbd ended: ${said}`);
+      return said.includes("ready for connections");
+    });
   } catch (error) {
     await stop();
     throw error;

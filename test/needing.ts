@@ -1,9 +1,6 @@
 import { test } from "vitest";
 
-/** Servers and other processes take their time on a machine that is busy. */
-const DEFAULT_MS = 60_000;
-
-/** `test` for work that may take long, under a name that may say why it is left out. */
+/** `test`, under a name that may say why it is left out; a time limit is for tests whose length is chosen by who runs them. */
 export type TestNeeding = (name: string, run: () => Promise<void>, timeoutMs?: number) => void;
 
 /**
@@ -13,7 +10,7 @@ export type TestNeeding = (name: string, run: () => Promise<void>, timeoutMs?: n
 export function testNeeding(...reasons: readonly (string | undefined)[]): TestNeeding {
   const missing = reasons.filter((reason) => reason !== undefined).join(", ");
   if (missing === "" || process.env["EIDER_TEST_REQUIRE"] === "all") {
-    return (name, run, timeoutMs = DEFAULT_MS) => test(name, run, timeoutMs);
+    return (name, run, timeoutMs) => test(name, run, timeoutMs);
   }
   // Something is missing here; CI has it.
   return (name, run) => test.skip(`${name} (left out: ${missing})`, run);

@@ -74,7 +74,7 @@ const typesTool = process.env["EIDER_TEST_OPENAPI_TYPESCRIPT"] ?? join(root, "no
 
 /** `test` where openapi-typescript is; elsewhere it is left out and says so, or fails under EIDER_TEST_REQUIRE=all. */
 export function testWithTypes(name: string, run: () => Promise<void>): void {
-  if (process.env["EIDER_TEST_REQUIRE"] === "all" || existsSync(typesTool)) test(name, run, 120_000);
+  if (process.env["EIDER_TEST_REQUIRE"] === "all" || existsSync(typesTool)) test(name, run);
   // It is missing here; CI has it.
   else test.skip(`${name} (left out: no openapi-typescript; EIDER_TEST_OPENAPI_TYPESCRIPT names one)`, run);
 }

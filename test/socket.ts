@@ -30,8 +30,8 @@ export interface RawSocket extends Disposable {
   /** Whether it ended with an error instead of in order. */
   wasReset(): boolean;
   /** The first `count` answers, each complete or cut off by the end of the connection. */
-  take(count: number, withinMs?: number): Promise<readonly RawAnswer[]>;
-  closed(withinMs?: number): Promise<void>;
+  take(count: number): Promise<readonly RawAnswer[]>;
+  closed(): Promise<void>;
 }
 
 /** Connects to the address of a listener. */
@@ -65,18 +65,14 @@ export async function openSocket(url: string): Promise<RawSocket> {
     answers: () => parseAnswers(received()),
     isClosed: () => closed,
     wasReset: () => reset,
-    take: (count, withinMs) =>
-      until(
-        `${count} answers, so far: ${received().toString("latin1").slice(0, 500)}`,
-        () => {
-          const answers = parseAnswers(received());
-          return answers.length >= count && (closed || answers.slice(0, count).every(({ complete }) => complete))
-            ? answers.slice(0, count)
-            : closed && answers;
-        },
-        withinMs,
-      ),
-    closed: async (withinMs) => void (await until("the end of the connection", () => closed, withinMs)),
+    take: (count) =>
+      until(`${count} answers, so far: ${received().toString("latin1").slice(0, 500)}`, () => {
+        const answers = parseAnswers(received());
+        return answers.length >= count && (closed || answers.slice(0, count).every(({ complete }) => complete))
+          ? answers.slice(0, count)
+          : closed && answers;
+      }),
+    closed: async () => void (await until("the end of the connection", () => closed)),
     [Symbol.dispose]: () => void socket.destroy(),
   };
 }

@@ -167,7 +167,7 @@ describe("random writes and refreshes come out as the model says", () => {
     ["append, all rows each time", APPEND, true],
     ["append, rows from the mark on", APPEND, false],
     ["merge", MERGE, true],
-  ])("%s", { timeout: 240_000 }, async (_, mode, asksForAll) => {
+  ])("%s", async (_, mode, asksForAll) => {
     await using s = await testStore();
     let run = 0;
     await fc.assert(

@@ -8,7 +8,7 @@ export const serve: Command = {
   help: `Usage: eider serve [options]
 
 Serves the endpoints of a project, and prints one line per listener when it is ready. SIGHUP reloads the project; data in
-memory stays unless \`duckdb\` or \`connections\` changed.
+memory stays unless a setting of the database changed (see docs/command-line.md).
 
 Options:
 ${projectOptionsHelp}

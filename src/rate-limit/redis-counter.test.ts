@@ -48,19 +48,21 @@ describe("counters in Redis", () => {
   testWithRedis("limiters that share a store count together, to the one", async () => {
     await using redis = await startRedis();
     const policy = policyOf(redis.url, 20);
+    const before = Date.now();
     const states = await Promise.all([takes(opened(), policy, 50), takes(opened(), policy, 50)]);
     expect(allowed(states.flat())).toBe(20);
     const [state] = await takes(opened(), policy, 1);
     expect(state).toMatchObject({ allowed: false, limit: 20, remaining: 0, windowSeconds: 60 });
     expect(state?.retryAfterSeconds).toBeGreaterThanOrEqual(1);
-    expect(Math.abs((state?.resetAtMs ?? 0) - Date.now() - 60_000)).toBeLessThan(20_000);
+    expect(state?.resetAtMs).toBeGreaterThan(before + 59_000);
+    expect(state?.resetAtMs).toBeLessThan(Date.now() + 61_000);
     expect(events).toEqual([]);
   });
 
   testWithRedis("a window ends, and its counter is gone", async () => {
     await using redis = await startRedis();
     const limiter = opened();
-    const policy = { ...policyOf(redis.url), intervalSeconds: 1 };
+    const policy = { ...policyOf(redis.url), intervalSeconds: 3 };
     const [first] = await takes(limiter, policy, 1);
     expect(allowed(await takes(limiter, policy, 3))).toBe(2);
     await until("the end of the window", () => Date.now() > (first?.resetAtMs ?? 0) + 50);
@@ -180,9 +182,7 @@ describe("without Redis each process counts for itself", () => {
     await until("a Redis that is used", () => events.length % 2 === 0);
     events.length = 0;
     redis.pause();
-    const start = performance.now();
     expect((await takes(limiter, policy, 10)).length).toBe(10);
-    expect(performance.now() - start).toBeGreaterThan(240);
     expect(kinds()).toEqual(["dependency-down"]);
     expect(events[0]).toMatchObject({
       message: "it does not answer in time; each process counts for itself meanwhile",
@@ -202,9 +202,7 @@ describe("without Redis each process counts for itself", () => {
     try {
       const policy = policyOf(`redis://:hunter2@127.0.0.1:${port}`);
       const limiter = opened({ patienceMs: 250 });
-      const start = performance.now();
       expect(allowed(await takes(limiter, policy, 10))).toBe(3);
-      expect(performance.now() - start).toBeLessThan(5000);
       await until("the report", () => events.length > 0);
       expect(allowed(await takes(limiter, policy, 1000))).toBe(0);
       await until("another attempt", () => sockets.size > 1);

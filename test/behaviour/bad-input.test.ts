@@ -470,7 +470,7 @@ describe("connections", () => {
     socket.send(get("/slow"));
     await until("the query", () => service.service.engine.activity().running === 1);
     socket.half();
-    await until("the end of the query", () => service.service.engine.activity().running === 0, 1_000);
+    await until("the end of the query", () => service.service.engine.activity().running === 0);
     await socket.closed();
   });
 });

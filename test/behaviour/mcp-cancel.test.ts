@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => program[Symbol.asyncDispose]());
 
-const LONG = { name: "wait", arguments: { ms: 30_000 } };
+const LONG = { name: "wait", arguments: { ms: 600_000 } };
 
 /** A POST whose sender may leave. */
 function leaving(body: unknown, headers: Readonly<Record<string, string>>): { leave(): void } {
@@ -22,12 +22,9 @@ function leaving(body: unknown, headers: Readonly<Record<string, string>>): { le
 test("A20 a modern client that disconnects ends its query; the next call is answered at once", async () => {
   const call = leaving(modernBody("tools/call", LONG), modernHeaders("tools/call", LONG));
   await program.untilRunning(1);
-  const from = performance.now();
   call.leave();
   await program.untilRunning(0);
   expect((await program.call("find_customer", { id: 1 }))["isError"]).toBe(false);
-  // A second is promised; a machine that is busy may take longer, and the query would take thirty.
-  expect(performance.now() - from).toBeLessThan(10_000);
 });
 
 test("A20 a stream with progress is left in the same way", async () => {
@@ -41,7 +38,7 @@ test("A20 a stream with progress is left in the same way", async () => {
 test("A20 a resource that takes long is left in the same way", async () => {
   const before = await program.metric("eider_queries_running");
   expect(before).toBe(0);
-  const params = { uri: "test://wait/30000" };
+  const params = { uri: "test://wait/600000" };
   const call = leaving(modernBody("resources/read", params), modernHeaders("resources/read", params));
   await program.untilRunning(1);
   call.leave();

@@ -38,11 +38,7 @@ const linesOf = (program: Program): readonly RpcMessage[] =>
 /** The answer to one request. */
 async function ask(program: Program, request: Json): Promise<RpcMessage> {
   program.send(`${JSON.stringify(request)}\n`);
-  return await until(
-    `an answer to ${request["id"]}`,
-    () => linesOf(program).find(({ id }) => id === request["id"]),
-    20_000,
-  );
+  return await until(`an answer to ${request["id"]}`, () => linesOf(program).find(({ id }) => id === request["id"]));
 }
 
 const call = (id: number, name: string): Json => ({ jsonrpc: "2.0", id, method: "tools/call", params: { name } });

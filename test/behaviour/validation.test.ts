@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { cpuMs } from "../cpu-time.ts";
 import { serviceFrom, type TestService } from "../service.ts";
 
 const OK = undefined;
@@ -284,17 +285,15 @@ describe("a pattern that ruins other engines answers at once", () => {
     ["that does not match", `${"a".repeat(50_000)}!`, NO_MATCH],
     ["that matches", "a".repeat(50_000), OK],
   ])("(a+)+$ against 50,000 characters %s", async (_, value, message) => {
-    const from = performance.now();
-    expect(await messageFor("string_slow", value)).toBe(message);
-    expect(performance.now() - from).toBeLessThan(1_000);
+    const ms = await cpuMs(async () => expect(await messageFor("string_slow", value)).toBe(message));
+    expect(ms).toBeLessThan(2_000);
   });
 
   test("nor does a large value of any type keep others waiting", async () => {
     for (const field of Object.keys(FIELDS) as Field[]) {
       for (const unit of ["1", "'", "a", "-", "aA@", " or 1=1 "]) {
-        const from = performance.now();
-        await messageFor(field, unit.repeat(Math.floor(100_000 / unit.length)));
-        expect([field, unit, performance.now() - from < 1_000]).toEqual([field, unit, true]);
+        const ms = await cpuMs(() => messageFor(field, unit.repeat(Math.floor(100_000 / unit.length))));
+        expect(ms, `${field} of ${unit}`).toBeLessThan(2_000);
       }
     }
   });

@@ -78,7 +78,6 @@ test("the image as the Dockerfile makes it: not root, nothing writable but /tmp,
     const url = await until(
       "the line of the listener",
       () => /REST listening on (\S+)/.exec(said)?.[1] ?? (child.exitCode !== null && "none"),
-      30_000,
     );
     expect([url, said]).not.toEqual(["none", said]);
     const large = fetch(`${url}/large`).then((answer) => answer.json());
@@ -103,4 +102,4 @@ test("the image as the Dockerfile makes it: not root, nothing writable but /tmp,
     await exited;
     chmodSync(folder.path, 0o755);
   }
-}, 60_000);
+});

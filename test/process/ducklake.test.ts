@@ -30,37 +30,29 @@ const read = async (url: string): Promise<{ run: string; n: number }> => {
 
 describe("a DuckLake catalog in a file", () => {
   const missing = missingExtensions("ducklake");
-  testNeeding(missing)(
-    "fills, refreshes by schedule, and outlives the process",
-    async () => {
-      const lake = "cache: { backend: ducklake, metadata-path: ./lake.ducklake, data-path: ./lake }\n";
-      await using program = await start(files(lake, extensionDirectory("ducklake")), {
-        args: ["serve", "--port", "0"],
-      });
-      const url = await program.url();
-      expect(await read(url)).toMatchObject({ n: 2 });
-      await writeFile(join(program.folder, "data/b.csv"), "x\n3\n");
-      await expect.poll(async () => (await read(url)).n, { timeout: 15_000, interval: 200 }).toBe(3);
-      program.signal("SIGKILL");
-      await program.exited;
-      const listed = await run({}, { args: ["cache", "list", "--json"], cwd: program.folder });
-      expect([listed.stderr, JSON.parse(listed.stdout)]).toMatchObject(["", [{ table: "cache.totals", rows: 1 }]]);
-    },
-    60_000,
-  );
+  testNeeding(missing)("fills, refreshes by schedule, and outlives the process", async () => {
+    const lake = "cache: { backend: ducklake, metadata-path: ./lake.ducklake, data-path: ./lake }\n";
+    await using program = await start(files(lake, extensionDirectory("ducklake")), {
+      args: ["serve", "--port", "0"],
+    });
+    const url = await program.url();
+    expect(await read(url)).toMatchObject({ n: 2 });
+    await writeFile(join(program.folder, "data/b.csv"), "x\n3\n");
+    await expect.poll(async () => (await read(url)).n, { interval: 200 }).toBe(3);
+    program.signal("SIGKILL");
+    await program.exited;
+    const listed = await run({}, { args: ["cache", "list", "--json"], cwd: program.folder });
+    expect([listed.stderr, JSON.parse(listed.stdout)]).toMatchObject(["", [{ table: "cache.totals", rows: 1 }]]);
+  });
 
-  testNeeding(missing)(
-    "in the words of flAPI",
-    async () => {
-      const lake = "ducklake: { enabled: true, alias: cache, metadata-path: ./lake.ducklake, data-path: ./lake }\n";
-      await using program = await start(files(lake, extensionDirectory("ducklake")), {
-        args: ["serve", "--port", "0"],
-      });
-      expect(await read(await program.url())).toMatchObject({ n: 2 });
-      expect(program.stderr()).not.toContain("ducklake");
-    },
-    60_000,
-  );
+  testNeeding(missing)("in the words of flAPI", async () => {
+    const lake = "ducklake: { enabled: true, alias: cache, metadata-path: ./lake.ducklake, data-path: ./lake }\n";
+    await using program = await start(files(lake, extensionDirectory("ducklake")), {
+      args: ["serve", "--port", "0"],
+    });
+    expect(await read(await program.url())).toMatchObject({ n: 2 });
+    expect(program.stderr()).not.toContain("ducklake");
+  });
 });
 
 describe("without the extension", () => {
@@ -91,39 +83,33 @@ describe("without the extension", () => {
         expect.stringMatching(/the DuckLake catalog cannot be opened/),
       ]);
     },
-    60_000,
   );
 });
 
 describe("a DuckLake catalog in Postgres, shared by two processes", () => {
   const missing = missingExtensions("ducklake", "postgres_scanner") ?? missingPostgres;
   const postgres = sharedPostgres();
-  testNeeding(missing)(
-    "one refreshes, both read; the other takes over when it is killed",
-    async () => {
-      const database = await (await postgres()).createDatabase();
-      await using lake = await folderWith({});
-      const block = `cache: { backend: ducklake, metadata-path: ${JSON.stringify(`postgres:${database}`)}, data-path: '${lake.path}' }\n`;
-      const all = files(block, extensionDirectory("ducklake", "postgres_scanner"));
-      await using first = await start(all, { args: ["serve", "--port", "0"] });
-      const urls = [await first.url()];
-      const programs: Program[] = [first];
-      expect(await read(urls[0] ?? "")).toMatchObject({ n: 2 });
-      await using second = await start(all, { args: ["serve", "--port", "0"], cwd: first.folder });
-      programs.push(second);
-      urls.push(await second.url());
-      // What one has made the other finds.
-      await expect.poll(async () => (await read(urls[1] ?? "")).n, { timeout: 10_000 }).toBe(2);
-      await writeFile(join(first.folder, "data/b.csv"), "x\n3\n");
-      for (const url of urls)
-        await expect.poll(async () => (await read(url)).n, { timeout: 20_000, interval: 200 }).toBe(3);
-      first.signal("SIGKILL");
-      await first.exited;
-      await writeFile(join(first.folder, "data/c.csv"), "x\n4\n5\n");
-      await expect.poll(async () => (await read(urls[1] ?? "")).n, { timeout: 40_000, interval: 500 }).toBe(5);
-      const record = (await (await fetch(`${urls[1]}/record`)).json()) as { status: string; n: number }[];
-      expect(record.map(({ status }) => status)).toEqual(["ok"]);
-    },
-    120_000,
-  );
+  testNeeding(missing)("one refreshes, both read; the other takes over when it is killed", async () => {
+    const database = await (await postgres()).createDatabase();
+    await using lake = await folderWith({});
+    const block = `cache: { backend: ducklake, metadata-path: ${JSON.stringify(`postgres:${database}`)}, data-path: '${lake.path}' }\n`;
+    const all = files(block, extensionDirectory("ducklake", "postgres_scanner"));
+    await using first = await start(all, { args: ["serve", "--port", "0"] });
+    const urls = [await first.url()];
+    const programs: Program[] = [first];
+    expect(await read(urls[0] ?? "")).toMatchObject({ n: 2 });
+    await using second = await start(all, { args: ["serve", "--port", "0"], cwd: first.folder });
+    programs.push(second);
+    urls.push(await second.url());
+    // What one has made the other finds.
+    await expect.poll(async () => (await read(urls[1] ?? "")).n).toBe(2);
+    await writeFile(join(first.folder, "data/b.csv"), "x\n3\n");
+    for (const url of urls) await expect.poll(async () => (await read(url)).n, { interval: 200 }).toBe(3);
+    first.signal("SIGKILL");
+    await first.exited;
+    await writeFile(join(first.folder, "data/c.csv"), "x\n4\n5\n");
+    await expect.poll(async () => (await read(urls[1] ?? "")).n, { interval: 500 }).toBe(5);
+    const record = (await (await fetch(`${urls[1]}/record`)).json()) as { status: string; n: number }[];
+    expect(record.map(({ status }) => status)).toEqual(["ok"]);
+  });
 });

@@ -154,7 +154,7 @@ needsLinux("clients that are stopped in the middle of a long answer are cut off,
     // There are two slots, and six answers that nobody reads.
     for (let times = 0; times < 5; times++)
       expect(await ask(url, `/work?n=${times}`)).toMatchObject([200, expect.any(String)]);
-    await until("the end of their connections", async () => (await descriptors(program)) <= before + 2, 20_000);
+    await until("the end of their connections", async () => (await descriptors(program)) <= before + 2);
     expect(program.stderr().split("response aborted").length - 1).toBeLessThanOrEqual(6);
     expect((await ask(url, "/quick"))[0]).toBe(200);
     noErrors(program);

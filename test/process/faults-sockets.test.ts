@@ -84,11 +84,11 @@ describe("more clients than file descriptors, none of which ever closes", () => 
       try {
         // Health is there for those who look after the service all the time, for clients soon.
         expect(await statusAt(`${admin}/health`)).toBe(200);
-        await until("health", async () => (await statusAt(`${url}/x`)) === 200, 20_000);
+        await until("health", async () => (await statusAt(`${url}/x`)) === 200);
         expect(await statusAt(`${url}/file`)).toBe(200);
         // A keep-alive connection that has been served may stay as long as nobody needs its place.
         if (!name.startsWith("idle") && name !== "silent") {
-          await until("the end of all", async () => (await descriptors(program)) <= before + 2, 20_000);
+          await until("the end of all", async () => (await descriptors(program)) <= before + 2);
         }
         expect(program.stderr().split("accepting connections: all 192 are in use").length).toBe(2);
         expect(program.stderr()).not.toContain('"level":"error"');

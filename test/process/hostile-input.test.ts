@@ -65,7 +65,7 @@ async function survives(program: Program, count: number, send: (n: number) => Pr
   expect(mostMemory(program)).toBeLessThan(MOST_MIB);
 }
 
-test("no text that clients send is kept for long: memory levels off", { timeout: 120_000 }, async () => {
+test("no text that clients send is kept for long: memory levels off", async () => {
   const env = { NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}` };
   await using program = await start(project, { env });
   const [url, mcp] = [await program.url(), await program.mcpUrl()];

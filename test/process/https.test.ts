@@ -54,12 +54,12 @@ test("the program speaks TLS itself, and nothing else; a new certificate is used
           ({ status }) => status,
           () => 0,
         ),
-      { timeout: 30_000, interval: 500 },
+      { interval: 500 },
     )
     .toBe(200);
   program.signal("SIGTERM");
   expect(await program.exited).toMatchObject({ code: 0 });
-}, 60_000);
+});
 
 test.each([
   ["no file", {}, /\.pem/],

@@ -103,14 +103,10 @@ async function contender(lake: unknown): Promise<Contender> {
     tell: (line) => void child.stdin.write(`${JSON.stringify(line)}\n`),
     signal: (name) => void child.kill(name),
     async heard(key, isIt = (value) => value !== undefined) {
-      return await until(
-        `${key} of a process`,
-        () => {
-          if (child.exitCode !== null) throw new Error(`it ended: ${complaints}`);
-          return said.find((line) => key in line && isIt(line[key]));
-        },
-        30_000,
-      ).then((line) => line[key]);
+      return await until(`${key} of a process`, () => {
+        if (child.exitCode !== null) throw new Error(`it ended: ${complaints}`);
+        return said.find((line) => key in line && isIt(line[key]));
+      }).then((line) => line[key]);
     },
     async [Symbol.asyncDispose]() {
       child.kill("SIGKILL");
@@ -137,62 +133,52 @@ function pipeIn(folder: string): string {
 
 /** It has written rows for a table, and is not through with it. */
 function isAtWork(folder: string, table: string): Promise<void> {
-  return expect
-    .poll(async () => (await readdir(join(folder, "rows/s", table)).catch(() => [])).length, { timeout: 20_000 })
-    .toBe(1);
+  return expect.poll(async () => (await readdir(join(folder, "rows/s", table)).catch(() => [])).length).toBe(1);
 }
 
-testWithProcesses(
-  "a leader that is killed in the middle of a refresh is followed by the other process",
-  async () => {
-    await using folder = await folderWith({ "more.csv": "a\nb\n" });
-    const csv = join(folder.path, "more.csv");
-    const lake = await lakeIn(folder.path);
-    await using first = await contender(lake);
-    await using second = await contender(lake);
-    expect([first, second].map(({ said }) => said.find(({ started }) => started !== undefined)?.started)).toEqual([
-      true,
-      false,
-    ]);
-    first.tell({ refreshed: { table: "t", csv } });
-    expect(await first.heard("refreshed")).toEqual({ table: "t", id: 1, rows: 102 });
-    first.tell({ refreshed: { table: "u", csv: pipeIn(folder.path) } });
-    await isAtWork(folder.path, "u");
-    first.signal("SIGKILL");
-    await second.heard("leads", (leads) => leads === true);
-    // Nothing is left of what was not finished, and nothing is in the way of doing it again.
-    second.tell({ listed: true });
-    expect(await second.heard("listed")).toEqual([{ table: "t", id: 1, rows: 102 }]);
-    second.tell({ refreshed: { table: "u", csv } });
-    expect(await second.heard("refreshed")).toEqual({ table: "u", id: 1, rows: 102 });
-    expect(second.said.filter(({ event, failed }) => event !== undefined || failed !== undefined)).toEqual([]);
-  },
-  90_000,
-);
+testWithProcesses("a leader that is killed in the middle of a refresh is followed by the other process", async () => {
+  await using folder = await folderWith({ "more.csv": "a\nb\n" });
+  const csv = join(folder.path, "more.csv");
+  const lake = await lakeIn(folder.path);
+  await using first = await contender(lake);
+  await using second = await contender(lake);
+  expect([first, second].map(({ said }) => said.find(({ started }) => started !== undefined)?.started)).toEqual([
+    true,
+    false,
+  ]);
+  first.tell({ refreshed: { table: "t", csv } });
+  expect(await first.heard("refreshed")).toEqual({ table: "t", id: 1, rows: 102 });
+  first.tell({ refreshed: { table: "u", csv: pipeIn(folder.path) } });
+  await isAtWork(folder.path, "u");
+  first.signal("SIGKILL");
+  await second.heard("leads", (leads) => leads === true);
+  // Nothing is left of what was not finished, and nothing is in the way of doing it again.
+  second.tell({ listed: true });
+  expect(await second.heard("listed")).toEqual([{ table: "t", id: 1, rows: 102 }]);
+  second.tell({ refreshed: { table: "u", csv } });
+  expect(await second.heard("refreshed")).toEqual({ table: "u", id: 1, rows: 102 });
+  expect(second.said.filter(({ event, failed }) => event !== undefined || failed !== undefined)).toEqual([]);
+});
 
-testWithProcesses(
-  "a leader that is stopped in the middle of a refresh, and comes back, cannot commit it",
-  async () => {
-    await using folder = await folderWith({ "more.csv": "a\nb\n" });
-    const csv = join(folder.path, "more.csv");
-    const pipe = pipeIn(folder.path);
-    const lake = await lakeIn(folder.path);
-    await using first = await contender(lake);
-    await using second = await contender(lake);
-    first.tell({ refreshed: { table: "t", csv: pipe } });
-    await isAtWork(folder.path, "t");
-    first.signal("SIGSTOP");
-    await second.heard("leads", (leads) => leads === true);
-    // Of another table: nothing but the lead itself is in the way of the first.
-    second.tell({ refreshed: { table: "u", csv } });
-    expect(await second.heard("refreshed")).toEqual({ table: "u", id: 1, rows: 102 });
-    first.signal("SIGCONT");
-    await writeFile(pipe, "late\n");
-    expect(await first.heard("failed")).toContain("another process leads the refreshes of this cache now");
-    await first.heard("leads", (leads) => leads === false);
-    second.tell({ listed: true });
-    expect(await second.heard("listed")).toEqual([{ table: "u", id: 1, rows: 102 }]);
-    expect(second.said.filter(({ leads }) => leads === false)).toEqual([]);
-  },
-  90_000,
-);
+testWithProcesses("a leader that is stopped in the middle of a refresh, and comes back, cannot commit it", async () => {
+  await using folder = await folderWith({ "more.csv": "a\nb\n" });
+  const csv = join(folder.path, "more.csv");
+  const pipe = pipeIn(folder.path);
+  const lake = await lakeIn(folder.path);
+  await using first = await contender(lake);
+  await using second = await contender(lake);
+  first.tell({ refreshed: { table: "t", csv: pipe } });
+  await isAtWork(folder.path, "t");
+  first.signal("SIGSTOP");
+  await second.heard("leads", (leads) => leads === true);
+  // Of another table: nothing but the lead itself is in the way of the first.
+  second.tell({ refreshed: { table: "u", csv } });
+  expect(await second.heard("refreshed")).toEqual({ table: "u", id: 1, rows: 102 });
+  first.signal("SIGCONT");
+  await writeFile(pipe, "late\n");
+  expect(await first.heard("failed")).toContain("another process leads the refreshes of this cache now");
+  await first.heard("leads", (leads) => leads === false);
+  second.tell({ listed: true });
+  expect(await second.heard("listed")).toEqual([{ table: "u", id: 1, rows: 102 }]);
+  expect(second.said.filter(({ leads }) => leads === false)).toEqual([]);
+});

@@ -64,7 +64,7 @@ async function toolResult(url: string, name: string, n: number): Promise<string>
   return await response.text();
 }
 
-test("values of 3 GB, and four of 200 MB at once, are refused within the bound", { timeout: 180_000 }, async () => {
+test("values of 3 GB, and four of 200 MB at once, are refused within the bound", async () => {
   await using program = await start(project);
   const [url, mcpUrl] = [await program.url(), await program.mcpUrl()];
   const refused = /^500 .*limits\.max-value-bytes \(67108864\)/;
@@ -87,7 +87,7 @@ test("values of 3 GB, and four of 200 MB at once, are refused within the bound",
   expect(program.hasExited()).toBe(false);
 });
 
-test("what DuckDB does not count is held by the kernel, and ends in an error", { timeout: 180_000 }, async () => {
+test("what DuckDB does not count is held by the kernel, and ends in an error", async () => {
   const limit = 2048;
   await using program = await start(project, { dataLimitKiB: limit * 1024 });
   const url = await program.url();
@@ -100,7 +100,7 @@ test("what DuckDB does not count is held by the kernel, and ends in an error", {
   expect(mostMemory(program)).toBeLessThan(limit);
 });
 
-test("a value up to the limit costs about four times its length", { timeout: 180_000 }, async () => {
+test("a value up to the limit costs about four times its length", async () => {
   await using program = await start(project);
   const url = await program.url();
   await answerOf(`${url}/one`);

@@ -90,7 +90,6 @@ export async function start(files: Files, options: StartOptions = {}): Promise<P
     const found = await until(
       `the line of the listener for ${name}`,
       () => line.exec(output.stdout())?.[1] ?? (ended && "none"),
-      20_000,
     );
     if (found === "none") throw new Error(`ended with ${ended?.code}:\n${output.stderr()}`);
     return found;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { openSocket } from "../socket.ts";
 import { until } from "../until.ts";
-import { type Files, type Program, start } from "./program.ts";
+import { type Files, start } from "./program.ts";
 
 /** Some tenths of a second of work, and more than anybody waits for. */
 const WORK = "SELECT sum(a.range * b.range) AS s FROM range({{params.n}}) a, range({{params.n}}) b";
@@ -33,42 +33,40 @@ async function busy(grace: string, path: string) {
   return { program, url, socket };
 }
 
-async function timeToExit(program: Program): Promise<number> {
-  const from = performance.now();
-  expect(await program.exited).toEqual({ code: 0, signal: null });
-  return performance.now() - from;
-}
+/** Longer than any test may take: a program that waits for all of it fails its test. */
+const LONG = "600s";
+const STOPPED = { code: 0, signal: null };
 
 describe.each(["SIGTERM", "SIGINT"] as const)("%s", (signal) => {
   test("nothing to do: ends at once", async () => {
-    await using program = await start(project("10s"));
+    await using program = await start(project(LONG));
     const url = await program.url();
     // A kept-alive connection that is idle does not hold it.
     expect((await fetch(`${url}/health`)).status).toBe(200);
     program.signal(signal);
-    expect(await timeToExit(program)).toBeLessThan(15_000);
+    expect(await program.exited).toEqual(STOPPED);
     expect(program.stderr()).toBe("");
   });
 
   test("a call in flight is answered, then it ends without waiting for the grace", async () => {
-    const { program, url, socket } = await busy("30s", SOME);
+    const { program, url, socket } = await busy(LONG, SOME);
     await using _ = program;
     program.signal(signal);
     await refusesConnections(url);
-    const [answer] = await socket.take(1, 25_000);
+    const [answer] = await socket.take(1);
     expect(answer?.status).toBe(200);
     expect(JSON.parse(answer?.body ?? "")).toEqual([{ s: 2499500025000000 }]);
     expect(answer?.headers.get("connection")).toBe("close");
-    expect(await timeToExit(program)).toBeLessThan(15_000);
+    expect(await program.exited).toEqual(STOPPED);
   });
 
   test("a second one ends it at once", async () => {
-    const { program, url, socket } = await busy("60s", ENDLESS);
+    const { program, url, socket } = await busy(LONG, ENDLESS);
     await using _ = program;
     program.signal(signal);
     await refusesConnections(url);
     program.signal(signal);
-    expect(await timeToExit(program)).toBeLessThan(15_000);
+    expect(await program.exited).toEqual(STOPPED);
     await socket.closed();
   });
 });
@@ -76,14 +74,12 @@ describe.each(["SIGTERM", "SIGINT"] as const)("%s", (signal) => {
 test("after the grace the query is interrupted, and its client is told", async () => {
   const { program, socket } = await busy("1s", ENDLESS);
   await using _ = program;
-  const from = performance.now();
   program.signal("SIGTERM");
   const [answer] = await socket.take(1);
-  expect(performance.now() - from).toBeGreaterThan(900);
   expect(answer?.status).toBe(503);
   expect(JSON.parse(answer?.body ?? "")).toEqual({ error: "Service Unavailable: the service is stopping" });
   expect(answer?.headers.get("retry-after")).toBe("1");
-  expect(await timeToExit(program)).toBeLessThan(15_000);
+  expect(await program.exited).toEqual(STOPPED);
 });
 
 test("after the grace a stream is cut, not closed as if it were complete", async () => {
@@ -99,7 +95,7 @@ test("after the grace a stream is cut, not closed as if it were complete", async
 });
 
 test("while it drains, a connection that was open is answered 503 and closed", async () => {
-  await using program = await start(project("20s"));
+  await using program = await start(project(LONG));
   const url = await program.url();
   using ready = await openSocket(url);
   using call = await openSocket(url);
@@ -120,7 +116,7 @@ test("while it drains, a connection that was open is answered 503 and closed", a
   expect(callAnswer?.headers.get("retry-after")).toBe("1");
   expect(liveAnswer?.status).toBe(200);
   for (const answer of [readyAnswer, callAnswer, liveAnswer]) expect(answer?.headers.get("connection")).toBe("close");
-  expect(await timeToExit(program)).toBeLessThan(15_000);
+  expect(await program.exited).toEqual(STOPPED);
 });
 
 test("a source that waits for its server does not hold a process that is told to stop", async () => {
@@ -131,37 +127,33 @@ test("a source that waits for its server does not hold a process that is told to
   await program.url();
   expect(program.stderr()).toContain("connection 'hangs' cannot be reached: no answer within 5 s");
   program.signal("SIGTERM");
-  const from = performance.now();
   expect((await program.exited).code).toBe(0);
-  expect(performance.now() - from).toBeLessThan(3_000);
 });
 
 test("as many slow queries as there are slots but one delay nobody", async () => {
-  await using program = await start(project("1s, max-concurrent-queries: 16"));
+  await using program = await start(project("1s, query-timeout: 600s, max-concurrent-queries: 16"));
   const url = await program.url();
   expect((await fetch(`${url}/work?n=1`)).status).toBe(200);
   const slow = await Promise.all(Array.from({ length: 15 }, () => openSocket(url)));
   for (const socket of slow) socket.send(request(ENDLESS));
   expect((await fetch(`${url}/health`)).status).toBe(200);
-  const from = performance.now();
   for (let count = 0; count < 5; count++) {
     expect((await fetch(`${url}/health`)).status).toBe(200);
     expect(await (await fetch(`${url}/work?n=2`)).json()).toEqual([{ s: 1 }]);
   }
-  // Ten answers beside fifteen queries that take every core they can get.
-  expect(performance.now() - from).toBeLessThan(5_000);
+  // None of the slow queries has ended while the others were answered.
   for (const socket of slow) expect(socket.received().length).toBe(0);
 });
 
 /** Waits until the port is closed. */
 async function refusesConnections(url: string): Promise<void> {
-  for (const deadline = performance.now() + 10_000; performance.now() < deadline; ) {
+  await until("a closed port", async () => {
     try {
       (await openSocket(url)).close();
+      return false;
     } catch (error) {
       // A connection that the port had not yet accepted when it was closed is reset.
-      if ((error as NodeJS.ErrnoException).code === "ECONNREFUSED") return;
+      return (error as NodeJS.ErrnoException).code === "ECONNREFUSED";
     }
-  }
-  throw new Error("it still takes connections");
+  });
 }

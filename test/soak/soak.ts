@@ -66,7 +66,7 @@ test(`a soak of ${SECONDS} seconds: memory, file descriptors, threads and latenc
   expect(wrong).toEqual([]);
   expect(program.stderr()).not.toContain('"level":"error"');
   expect(compared.filter(isTooMuch)).toEqual([]);
-  await until("its descriptors", () => descriptorsOf(program) <= atRest + 25, 15_000);
+  await until("its descriptors", () => descriptorsOf(program) <= atRest + 25);
   expect(await (await fetch(`${url}/health/ready`)).json()).toEqual({ status: "ok" });
   program.signal("SIGTERM");
   expect(await program.exited).toEqual({ code: 0, signal: null });

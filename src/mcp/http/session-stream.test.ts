@@ -134,7 +134,7 @@ test("a disconnect is detected even if the GET had a body", async () => {
   await new Promise((resolve) => sent.once("response", resolve));
   sent.destroy();
   await mcp.untilStreams(0);
-}, 10_000);
+});
 
 test("a client that disconnects during authentication gets no stream", async () => {
   let decide = (): void => {};
@@ -164,7 +164,7 @@ test("a client that disconnects during authentication gets no stream", async () 
   decide();
   await mcp.post(ask("ping"));
   await mcp.untilStreams(0);
-}, 10_000);
+});
 
 test("ending a stream keeps the session; the next stream gets notifications again", async () => {
   await using mcp = await mcpServer();

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { cpuMs } from "../../../test/cpu-time.ts";
 import type { Validator } from "../parameter.ts";
 import { validators, validatorTypes } from "./index.ts";
 import { PlainScalar } from "./scalars.ts";
@@ -260,12 +261,10 @@ describe("options that do not compile", () => {
   });
 });
 
-test("an author's pattern cannot be made to run long", () => {
+test("an author's pattern cannot be made to run long", async () => {
   for (const regex of ["(a+)+$", "(a|aa)+", "(.*a){20}", "^(([a-z])+.)+[A-Z]([a-z])+$"]) {
     const { check } = compile("string", { regex });
-    const start = performance.now();
-    check(`${"a".repeat(50_000)}!`);
-    expect(performance.now() - start, regex).toBeLessThan(250);
+    expect(await cpuMs(() => check(`${"a".repeat(50_000)}!`)), regex).toBeLessThan(1_000);
   }
 });
 
