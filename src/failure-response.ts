@@ -86,10 +86,10 @@ export function failureResponse(failure: Failure): FailureResponse {
   }
 }
 
-/** What proxies log when a client disconnects before the response. */
+/** The status that proxies log when a client disconnects early. */
 export const CLIENT_CLOSED = 499;
 
-/** The text of a body, in one line. */
+/** The error message of a body, in one line. */
 export function errorText({ body }: FailureResponse): string {
   return "error" in body ? body.error : body.errors.map(({ field, message }) => `${field}: ${message}`).join("; ");
 }

@@ -124,6 +124,7 @@ const homes: readonly (readonly [dependency: RegExp, home: RegExp])[] = [
     /^node:fs(\/promises)?$/,
     /^src\/(config\/files\.ts$|cli\/run\.ts$|spool\/|cache\/cache-file\.ts$|client\/client-files\.ts$|docs\/page-assets\.ts$|audit\/|http\/tls\.ts$)/,
   ],
+  [/^node:timers\/promises$/, /^src\/serving\//],
   [/^node:path$/, /^src\/(cache|cli|client|config|serving|spool)\//],
   [/^node:buffer$/, /^src\/http\//],
   [/^node:crypto$/, /^src\/((auth|http|rate-limit|rest\/response)\/|calls\/idempotency\.ts$)/],

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { anonymous } from "../src/auth/identity.ts";
-import type { After } from "../src/cache/schedule.ts";
 import { defaultMcpSettings, type McpSettings } from "../src/config/mcp-config.ts";
 import type { ServiceEvent } from "../src/events.ts";
 import { listen } from "../src/http/listen.ts";
 import type { McpAccess, McpService } from "../src/mcp/mcp-service.ts";
 import { type McpServer, type McpServerOptions, openMcpServer } from "../src/mcp/open-mcp-server.ts";
+import type { After } from "../src/time-limit.ts";
 import { TASK_AFTER_MS, testRegistry } from "./mcp-registry.ts";
 
 /** Settings as they are when nothing is written, without tasks, but for what a test says. */

@@ -1,4 +1,4 @@
-import type { After } from "../src/cache/schedule.ts";
+import type { After } from "../src/time-limit.ts";
 
 /** A clock and timers that a test turns. */
 export interface TurnedClock {

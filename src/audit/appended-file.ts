@@ -4,7 +4,7 @@ import type { Report } from "../events.ts";
 
 /** A file to which lines are appended in order, each whole or not at all. */
 export interface AppendedFile {
-  /** Returns at once; lines are written in batches. */
+  /** Returns immediately. Lines are written in batches. */
   append(line: string): void;
   /** Writes the remaining lines. */
   close(): Promise<void>;
@@ -16,12 +16,12 @@ interface OpenFile {
   readonly dev: number;
 }
 
-/** Lines on their way into the file. */
+/** Lines that are being written. */
 interface Piece {
   readonly bytes: Buffer;
-  /** How much of it is written. */
+  /** The number of bytes already written. */
   at: number;
-  /** The length of the file when writing failed halfway. */
+  /** The length of the file after a partial write. */
   fileSize: number;
 }
 
@@ -31,8 +31,8 @@ const RETRY_MS = 1000;
 const LINE_FEED = 10;
 
 /**
- * Appends to the file at a path: after it was moved or deleted, the next lines go to a new file. While writing fails, lines
- * wait in memory, and are lost when there are too many. Rejects when the file cannot be opened.
+ * Appends to the file at a path. If it is moved or deleted, the next lines go to a new file. While writing fails, lines wait
+ * in memory, up to a limit. Rejects if the file cannot be opened.
  */
 export async function openAppendedFile(path: string, report: Report): Promise<AppendedFile> {
   const dependency = `audit file ${path}`;
@@ -74,7 +74,7 @@ export async function openAppendedFile(path: string, report: Report): Promise<Ap
 
   async function current(unfinished: Piece): Promise<FileHandle> {
     const { isSame, size } = await standing();
-    // A line whose beginning is in another file, or was truncated, is written from its start.
+    // If the start of a line is in another file, or was truncated, the whole line is written again.
     if (!isSame || size < unfinished.fileSize) unfinished.at = lineStart(unfinished);
     if (isSame && file !== undefined) return file.handle;
     await file?.handle.close().catch(() => {});
@@ -95,13 +95,13 @@ export async function openAppendedFile(path: string, report: Report): Promise<Ap
         throw error;
       }
       if ((await target.stat()).nlink > 0 || (await standing()).isSame) return;
-      // The file was deleted, so nothing could be read from it.
+      // The file was deleted, so the lines are written again.
       unfinished.at = from;
     }
   }
 
   async function work(): Promise<void> {
-    // Lines of the same turn of the event loop are one batch.
+    // Lines of the same iteration of the event loop are one batch.
     await new Promise((resolve) => setImmediate(resolve));
     clearTimeout(retry);
     try {

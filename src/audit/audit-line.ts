@@ -21,11 +21,11 @@ export interface AuditEntry {
 
 const LONGEST_TEXT = 1000;
 
-/** A call as a line of JSON, with its keys in a fixed order. */
+/** Formats calls as lines of JSON, with keys in a fixed order. */
 export function auditLines(redact: readonly string[]): (entry: AuditEntry) => string {
   const isRedacted = redaction(redact);
 
-  /** Not an object: that would mishandle `__proto__` and put numeric keys first. */
+  /** Not built as an object, which would mishandle `__proto__` and put numeric keys first. */
   function parametersText(parameters: AuditEntry["parameters"]): string {
     const fields: string[] = [];
     for (const [name, text] of new Map(parameters)) {
@@ -63,7 +63,7 @@ function shortened(text: string): string {
   return `${text.slice(0, end)}[cut: ${text.length} characters]`;
 }
 
-/** The identity of a call, as in the audit. */
+/** The identity of a call, as in the audit log. */
 export function callerOf(identity: Identity | undefined) {
   const type = identity?.get("type")?.text;
   if (type === undefined) return undefined;

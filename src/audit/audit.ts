@@ -4,14 +4,14 @@ import { type AuditEntry, auditLines } from "./audit-line.ts";
 
 export type { AuditEntry } from "./audit-line.ts";
 
-/** An `audit` block that is on. */
+/** An enabled `audit` block. */
 export interface AuditConfig {
   readonly sink: { readonly kind: "stdout" } | { readonly kind: "file"; readonly path: string };
   /** Names of parameters, in any case, whose values are redacted. */
   readonly redact: readonly string[];
 }
 
-/** One line for each call, for auditors. */
+/** The audit log: one line per call. */
 export interface Audit {
   record(entry: AuditEntry): void;
   /** Writes the remaining lines. Later ones are dropped. */
@@ -19,12 +19,12 @@ export interface Audit {
 }
 
 export interface AuditOptions {
-  /** Takes whole lines, each with its line feed. */
+  /** Writes a whole line, including its line feed. */
   readonly stdout: (line: string) => void;
   readonly report: Report;
 }
 
-/** Rejects with an Error that names the file when it cannot be opened. */
+/** Rejects with an Error that names the file if it cannot be opened. */
 export async function openAudit({ sink, redact }: AuditConfig, { stdout, report }: AuditOptions): Promise<Audit> {
   const lineOf = auditLines(redact);
   switch (sink.kind) {

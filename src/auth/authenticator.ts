@@ -2,31 +2,31 @@ import type { Failure } from "../failure.ts";
 import type { Identity } from "./identity.ts";
 import type { TokenExchange } from "./oidc/token-exchange.ts";
 
-/** What a caller shows. There is no HTTP in it: agents call as well. */
+/** The credentials of a client. Independent of HTTP, because MCP clients may use stdio. */
 export interface Credentials {
-  /** The `Authorization` header as it was sent. */
+  /** The `Authorization` header as sent. */
   readonly authorization: string | undefined;
-  /** Where the caller is: failed attempts are counted by it. */
+  /** The client's address. Failed attempts are counted by address. */
   readonly address: string;
 }
 
-/** Who it is, or why it is not let in. */
+/** The identity of a client, or why it was rejected. */
 export type Authenticated =
   | { readonly kind: "identity"; readonly identity: Identity }
   | { readonly kind: "refused"; readonly failure: Failure };
 
-/** One auth block at work. */
+/** Authenticates clients by the rules of one `auth` block. */
 export interface Authenticator {
-  /** Synchronous when the credentials are cached or malformed. Never throws, never rejects. */
+  /** Synchronous if the credentials are cached or malformed. Never throws, never rejects. */
   authenticate(credentials: Credentials): Authenticated | Promise<Authenticated>;
-  /** Exchanges tokens at the provider, where the block allows that. */
+  /** Exchanges tokens at the provider, if the block allows it. */
   readonly exchange?: TokenExchange | undefined;
 }
 
-/** Where the users of a basic block are. */
+/** The users of a block of type basic. */
 export interface UserSource {
   find(username: string): Promise<UserEntry | undefined> | UserEntry | undefined;
-  /** Grows when any user may have changed: what was verified before is forgotten then. */
+  /** Increases when users may have changed, which clears the cache of verified passwords. */
   version(): number;
 }
 

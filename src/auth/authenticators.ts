@@ -10,16 +10,16 @@ import type { AuthPolicy, BasicPolicy } from "./policy.ts";
 import type { Environment } from "./secret-reader.ts";
 import { openSecretUsers, type SecretUserSource } from "./secret-users.ts";
 
-/** Every auth block of a project at work. */
+/** The authenticators of all `auth` blocks of a project. */
 export interface Authenticators {
   of(policy: AuthPolicy): Authenticator;
-  /** What a start says of users that are not in the YAML. */
+  /** Startup warnings about users from outside the YAML. */
   readonly warnings: readonly { readonly policy: AuthPolicy; readonly message: string }[];
-  /** What a reload goes on with: blocks that say the same keep what they remember. */
+  /** Reused by a reload: unchanged blocks keep their caches. */
   readonly kept: AuthenticatorSet;
   close(): void;
-  /** After a reload: closes what the next ones did not take over. */
-  closeBut(next: Authenticators): void;
+  /** After a reload: closes the authenticators that `next` does not reuse. */
+  closeUnshared(next: Authenticators): void;
 }
 
 interface OpenAuthenticator {
@@ -29,12 +29,12 @@ interface OpenAuthenticator {
 }
 
 interface AuthenticatorSet {
-  /** By what a block says. */
+  /** By the settings of the block, as JSON. */
   readonly opened: ReadonlyMap<string, OpenAuthenticator>;
   readonly shared: Shared;
 }
 
-/** One bound for all: a flood against one block must not be a way around another's. */
+/** Shared by all blocks, so that an attacker cannot avoid a limit by using another block. */
 interface Shared {
   readonly now: () => number;
   readonly hashing: ReturnType<typeof openHashing>;
@@ -47,17 +47,17 @@ export interface AuthenticatorOptions {
   readonly now: () => number;
   readonly fetch: typeof globalThis.fetch;
   readonly env: Environment;
-  /** Those before a reload. */
+  /** The authenticators before a reload. */
   readonly previous?: Authenticators | undefined;
 }
 
-/** Rejects with an Error that names the secret when its users cannot be read. */
+/** Rejects with an Error that names the secret if its users cannot be read. */
 export async function openAuthenticators(
   policies: Iterable<AuthPolicy>,
   options: AuthenticatorOptions,
 ): Promise<Authenticators> {
   const of = new Map<AuthPolicy, Authenticator>();
-  // Blocks that say the same, as by an include, share what they remember.
+  // Blocks with the same settings, such as included ones, share their caches.
   const opened = new Map<string, OpenAuthenticator>();
   const warnings: { policy: AuthPolicy; message: string }[] = [];
   const before = options.previous?.kept;
@@ -67,7 +67,7 @@ export async function openAuthenticators(
     attempts: openFailedAttempts({ now: options.now }),
   };
 
-  function closeBut(next: ReadonlyMap<string, OpenAuthenticator> | undefined): void {
+  function closeExcept(next: ReadonlyMap<string, OpenAuthenticator> | undefined): void {
     for (const [settings, each] of opened) if (next?.get(settings) !== each) each.close();
   }
 
@@ -80,7 +80,7 @@ export async function openAuthenticators(
       of.set(policy, known.authenticator);
     }
   } catch (error) {
-    closeBut(before?.opened);
+    closeExcept(before?.opened);
     throw error;
   }
   return {
@@ -91,8 +91,8 @@ export async function openAuthenticators(
     },
     warnings,
     kept: { opened, shared },
-    close: () => closeBut(undefined),
-    closeBut: (next) => closeBut(next.kept.opened),
+    close: () => closeExcept(undefined),
+    closeUnshared: (next) => closeExcept(next.kept.opened),
   };
 }
 
@@ -107,7 +107,7 @@ async function open(policy: AuthPolicy, shared: Shared, options: AuthenticatorOp
       return { authenticator: openBearer(policy, options), messages: [], close() {} };
     case "oidc": {
       const oidc = openOidc(policy, options);
-      // In the background: a provider that is down must not keep the service from starting.
+      // In the background, because a provider that is down must not prevent startup.
       void oidc.loadKeys();
       return { authenticator: oidc, messages: [], close: oidc.close };
     }
@@ -118,7 +118,7 @@ function usersOf({ users }: BasicPolicy, secret: SecretUserSource | undefined): 
   const inline = inlineUsers(users);
   if (secret === undefined) return inline;
   return {
-    // Those in the YAML come first.
+    // Users in the YAML take precedence.
     find: (username) => inline.find(username) ?? secret.find(username),
     version: () => secret.version(),
     maxCost: () => Math.max(inline.maxCost?.() ?? 0, secret.maxCost()),

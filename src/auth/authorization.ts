@@ -1,8 +1,8 @@
 import { decodeExactBase64 } from "./base64.ts";
 
-/** What an `Authorization` header says, not yet understood. */
+/** An `Authorization` header, split but not decoded. */
 export interface Authorization {
-  /** In small letters. */
+  /** In lower case. */
   readonly scheme: string;
   readonly credentials: string;
 }
@@ -12,13 +12,13 @@ export interface UserAndPassword {
   readonly password: string;
 }
 
-/** The listener rejects longer headers; the same limit holds for callers that are not HTTP. */
+/** The listener rejects longer headers. This applies the same limit outside HTTP. */
 const MAX_LENGTH = 16 * 1024;
 
-// One space and no other: two credentials that a proxy joined are none.
+// Exactly one space, so that two headers joined by a proxy are invalid.
 const SHAPE = /^([\w!#$%&'*+.^`|~-]+) ([\x21-\x7e]+)$/;
 
-/** Scheme and credentials of a header; nothing when it has another shape. Never throws. */
+/** Undefined if the header is malformed. Never throws. */
 export function parseAuthorization(header: string | undefined): Authorization | undefined {
   if (header === undefined || header.length > MAX_LENGTH) return undefined;
   const [, scheme, credentials] = SHAPE.exec(header) ?? [];
@@ -43,16 +43,16 @@ export function userAndPassword(header: string | undefined): UserAndPassword | u
   return colon < 0 ? undefined : { username: text.slice(0, colon), password: text.slice(colon + 1) };
 }
 
-/** HTTP Basic cannot carry these; see RFC 7617. */
+/** HTTP Basic does not allow control characters (RFC 7617). */
 export function hasControlCharacters(text: string): boolean {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: finds control characters.
   return /[\x00-\x1f\x7f]/.test(text);
 }
 
-// A mark at the start is kept: otherwise two passwords would be one.
+// Keeps a byte order mark: without it, two different passwords would be equal.
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Text, or nothing when the bytes are not UTF-8. */
+/** Undefined if the bytes are not UTF-8. */
 export function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
     return utf8.decode(bytes);

@@ -10,9 +10,9 @@ import { costOf, matchesAtOnce, matchesHash, type PasswordShape, passwordShape }
 import type { User } from "./policy.ts";
 import { authenticatedBytes, openExpiringCache, VERIFIED_BYTES } from "./verified.ts";
 
-/** A source that knows all of its users knows the highest cost of a check before the first request. */
+/** Users whose highest cost of a password check may be known before the first request. */
 export interface CountedUsers extends UserSource {
-  /** Rounds of PBKDF2, as `costOf` gives them. */
+  /** Rounds of PBKDF2, as `costOf` returns them. */
   readonly maxCost?: () => number;
 }
 
@@ -30,13 +30,13 @@ export interface BasicOptions {
 }
 
 const unauthorized: Authenticated = { kind: "refused", failure: { kind: "unauthorized", scheme: "basic" } };
-/** What an unknown user is checked against. */
+/** Stands for the password of an unknown user. */
 const unknownUser: PasswordShape = { kind: "malformed", reason: "there is no such user" };
 
-/** Some three thousand wrong passwords. */
+/** About three thousand wrong passwords. */
 const WRONG_BYTES = 1024 * 1024;
 
-/** HTTP Basic. Verified passwords are cached: 600,000 rounds per request would be too slow. */
+/** HTTP Basic. Verified passwords are cached, because 600,000 rounds per request would be too slow. */
 export function openBasic({
   report,
   users,
@@ -51,12 +51,12 @@ export function openBasic({
   const verified = openExpiringCache({ maxBytes: maxCacheBytes, bytesOf: authenticatedBytes, now });
   const warnOfComma = openCommaWarning(report);
   const wrong = openExpiringCache({ maxBytes: WRONG_BYTES, bytesOf: authenticatedBytes, now });
-  /** Checks under way: concurrent requests with the same credentials share one. */
+  /** Running checks. Concurrent requests with the same credentials share one. */
   let checking = new Map<string, Promise<Authenticated>>();
   let version = users.version();
   let maxCostSeen = 0;
 
-  /** What every wrong password must cost, for any user name. */
+  /** Every wrong password must cost the same, for any user name. */
   function costOfWrong(shape: PasswordShape): number {
     maxCostSeen = Math.max(maxCostSeen, costOf(shape));
     return Math.max(users.maxCost?.() ?? maxCostSeen, costOf(shape));
@@ -117,7 +117,7 @@ export function openBasic({
       const shown = userAndPassword(authorization);
       if (shown === undefined) return unauthorized;
       forgetWhenUsersChanged();
-      // Neither has control characters, so that no two pairs are one text.
+      // Neither contains control characters, so different pairs have different keys.
       const key = keyOf(fingerprint(`${shown.username}\0${shown.password}`));
       const known = verified.get(key);
       if (known !== undefined) return known;
@@ -128,7 +128,7 @@ export function openBasic({
   };
 }
 
-/** A source of users that fails chooses the failure that a client gets. */
+/** If the users cannot be read, their source decides which failure the client gets. */
 function refusedBy(error: unknown): Authenticated {
   return {
     kind: "refused",
@@ -136,7 +136,7 @@ function refusedBy(error: unknown): Authenticated {
   };
 }
 
-/** Users that stand in the configuration. Of two with one name the first counts. */
+/** The users in the configuration. Of two with the same name, the first wins. */
 export function inlineUsers(users: readonly User[]): CountedUsers {
   const byName = new Map(users.toReversed().map((user) => [user.username, user]));
   const maxCost = users.reduce((most, { password }) => Math.max(most, costOf(passwordShape(password))), 0);

@@ -17,10 +17,10 @@ export interface BearerOptions {
 }
 
 const unauthorized: Authenticated = { kind: "refused", failure: { kind: "unauthorized", scheme: "bearer" } };
-/** The library that verifies could not be loaded. */
+/** For example, the JWT library could not be loaded. */
 const internal: Authenticated = { kind: "refused", failure: { kind: "internal" } };
 
-/** Shared tokens and signed ones. */
+/** Shared tokens and JWTs. */
 export function openBearer(
   { jwt, tokens }: BearerPolicy,
   { report, now, cacheMs = 5 * 60_000, maxCacheBytes = VERIFIED_BYTES }: BearerOptions,
@@ -34,7 +34,7 @@ export function openBearer(
   async function check(token: string, key: string): Promise<Authenticated> {
     const claims = await verify?.(token);
     if (claims === undefined) return unauthorized;
-    // A concurrent request with the same token was faster: both get one identity.
+    // If a concurrent request with the same token was faster, both must get the same object.
     const known = verified.get(key);
     if (known !== undefined) return known;
     const identity = identityOf({ type: "bearer", ...claims });
@@ -57,7 +57,7 @@ export function openBearer(
   };
 }
 
-/** Looks at every token, always: how long it takes says nothing. */
+/** Compares with every token, so that the duration reveals nothing. */
 function sharedTokens(
   tokens: BearerPolicy["tokens"],
   fingerprint: Fingerprint,

@@ -2,15 +2,15 @@ import { createHash } from "node:crypto";
 
 const PLAIN = /^[\w.@+-]{1,64}$/;
 
-/** A text as part of a key: as it is when it is short and plain, else as a hash. */
+/** Unchanged if it is short and plain, otherwise hashed. */
 export function shortKey(kind: string, text: string): string {
   if (PLAIN.test(text)) return `${kind}:${text}`;
   return `${kind}#${createHash("sha256").update(text).digest("base64url")}`;
 }
 
 /**
- * The network that an address stands for: a client with one IPv6 address has a whole /64, and can call from each of them. It
- * holds no space, and is short whatever the address is.
+ * The network of an address. A client with one IPv6 address usually has a whole /64, and can use any address in it. The key
+ * contains no spaces, and is always short.
  */
 export function networkKey(address: string): string {
   if (!address.includes(":")) return shortKey("ip", address);
@@ -31,7 +31,7 @@ function groupsOf(address: string): readonly number[] | undefined {
   const last = partsOf(tail ?? "");
   if (more.length > 0 || first === undefined || last === undefined) return undefined;
   const missing = 8 - first.length - last.length;
-  // `::` stands for one group at least.
+  // `::` replaces at least one group.
   if (tail === undefined ? missing !== 0 : missing < 1) return undefined;
   return [...first, ...Array<number>(missing).fill(0), ...last];
 }

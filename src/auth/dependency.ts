@@ -1,12 +1,12 @@
 import type { Report } from "../events.ts";
 
-/** What authentication depends on: an identity provider, a secret. */
+/** A system that authentication depends on, such as an identity provider or a secret. */
 export interface Dependency {
   down(message: string): void;
   up(): void;
 }
 
-/** Reports it once when it goes down, and once when it is back. */
+/** Reports a dependency once when it goes down, and once when it recovers. */
 export function openDependency(dependency: string, report: Report): Dependency {
   let isDown = false;
   return {

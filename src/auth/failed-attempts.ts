@@ -3,14 +3,14 @@ import { networkKey } from "./client-network.ts";
 
 /** Counts wrong credentials by address, to slow down guessing. */
 export interface FailedAttempts {
-  /** Seconds until this address may try again; nothing while it may. */
+  /** Seconds until this address may try again. Undefined if it is not blocked. */
   blockedFor(address: string): number | undefined;
   failed(address: string): void;
 }
 
 export interface FailedAttemptsOptions {
   readonly now: () => number;
-  /** So many within the window, and no more. */
+  /** Failed attempts per window. */
   readonly max?: number;
   readonly windowMs?: number;
   readonly maxAddresses?: number;

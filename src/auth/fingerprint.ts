@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
 
-/** Secrets are only kept as fingerprints, which no other process can compute. */
+/** Secrets are stored only as fingerprints, which no other process can compute. */
 export type Fingerprint = (text: string) => Buffer;
 
 export function openFingerprint(): Fingerprint {

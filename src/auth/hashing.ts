@@ -1,8 +1,8 @@
 import { type Derive, deriveKey } from "./password.ts";
 
-/** Where passwords are hashed: few at a time, so that a flood of wrong ones cannot take the machine. */
+/** Limits how many passwords are hashed at once, so that a flood of wrong ones cannot use all CPUs. */
 export interface Hashing {
-  /** Waits for its turn, then does `work`. Nothing when too many wait already. */
+  /** Runs `work` as soon as a slot is free. Undefined if the queue is full. */
   run<T>(work: (derive: Derive) => Promise<T>): Promise<T> | undefined;
 }
 
@@ -12,12 +12,12 @@ export interface HashingOptions {
   readonly derive?: Derive;
 }
 
-/** One for the whole service: blocks that each had their own would take the machine together. */
+/** One for the whole service, because the limits of several blocks would add up. */
 export function openHashing({ concurrency = 2, maxWaiting = 64, derive = deriveKey }: HashingOptions = {}): Hashing {
   const waiting: (() => void)[] = [];
   let running = 0;
 
-  /** Starts the work that has waited longest. */
+  /** Releases a slot, and starts the oldest waiting work. */
   function leave(): void {
     const next = waiting.shift();
     if (next === undefined) running--;

@@ -2,13 +2,13 @@ import { textBytes } from "../bounded/own-text.ts";
 import type { Report } from "../events.ts";
 import type { ParamValue } from "../params/parameter.ts";
 
-/** The identity of a client: the values of `auth.*` that are set. Nothing of it can come from a request's parameters. */
+/** The identity of a client: the values of `auth.*` that are set. None of them come from request parameters. */
 export type Identity = ReadonlyMap<string, ParamValue>;
 
-/** Without authentication all of `auth.*` is unset. */
+/** Without authentication, all of `auth.*` is unset. */
 export const anonymous: Identity = new Map();
 
-/** What an authenticator knows of a caller. */
+/** The data that an authenticator has about a client. */
 export interface Claims {
   readonly type: "basic" | "bearer" | "oidc";
   readonly username: string | undefined;
@@ -17,7 +17,7 @@ export interface Claims {
   readonly groups?: readonly string[];
 }
 
-/** What templates see of a caller: what is not known is unset, lists are joined by `joinNames`. */
+/** The values of `auth.*` for templates. Unknown ones are unset, and lists are joined by `joinNames`. */
 export function identityOf({ type, username, email, roles = [], groups = [] }: Claims): Identity {
   const values = new Map<string, ParamValue>();
   const set = (name: string, text: string | undefined): void => {
@@ -33,14 +33,14 @@ export function identityOf({ type, username, email, roles = [], groups = [] }: C
 }
 
 /**
- * Names as one string, separated by commas. A comma inside a name is written `%2C`. For every list to have a string of its
- * own, a name that itself holds `%2C` or `%25` gets `%25` for that percent sign; other names stay as they are.
+ * Names as one string, separated by commas. A comma inside a name becomes `%2C`. To keep this unambiguous, `%2C` and `%25`
+ * inside a name become `%252C` and `%2525`. Other names stay unchanged.
  */
 export function joinNames(names: readonly string[]): string {
   return names.map((name) => name.replace(/%(?=2[5c])/gi, "%25").replaceAll(",", COMMA)).join(",");
 }
 
-/** The names in such a string; empty ones are left out. */
+/** The names in such a string, without empty ones. */
 export function splitNames(joined: string): readonly string[] {
   const names = joined.split(",").filter((name) => name !== "");
   return names.map((name) => name.replace(/%2([5c])/gi, (_, digit) => (digit === "5" ? "%" : ",")));
@@ -48,12 +48,12 @@ export function splitNames(joined: string): readonly string[] {
 
 const COMMA = "%2C";
 
-/** Reports the first identity that has a name with a comma: SQL must compare with the name as it is written then. */
+/** Reports the first identity that has a name with a comma, because SQL must compare with the escaped name. */
 export function openCommaWarning(report: Report): (identity: Identity) => void {
   let isReported = false;
   return (identity) => {
     if (isReported) return;
-    // A name that holds `%2C` itself is written `%252C`.
+    // A name that contains `%2C` itself becomes `%252C`.
     const variable = (["roles", "groups"] as const).find((name) => identity.get(name)?.text.includes(COMMA));
     if (variable === undefined) return;
     isReported = true;
@@ -61,7 +61,7 @@ export function openCommaWarning(report: Report): (identity: Identity) => void {
   };
 }
 
-/** The same text for two callers only when templates see the same of them. */
+/** Two clients have the same key only if templates see the same values. */
 export function identityKey(identity: Identity): string {
   if (identity.size === 0) return "";
   const known = keys.get(identity);
@@ -71,7 +71,7 @@ export function identityKey(identity: Identity): string {
   return key;
 }
 
-/** What an identity takes in memory at most, with its key. */
+/** An upper bound for the memory of an identity and its key. */
 export function identityBytes(identity: Identity): number {
   let bytes = 512;
   for (const { text } of identity.values()) bytes += 128 + 2 * textBytes(text);

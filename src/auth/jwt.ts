@@ -5,14 +5,14 @@ import type { BearerPolicy } from "./policy.ts";
 import { isForApis, isNumericDate } from "./token-claims.ts";
 
 export interface JwtClaims extends Omit<Claims, "type"> {
-  /** Milliseconds; nothing when it never expires. */
+  /** In milliseconds. Undefined if it never expires. */
   readonly expiresAt: number | undefined;
 }
 
-/** Three parts, and a signature of HS256 in the only way of writing it: one signature, one token. */
+/** Three parts, and an HS256 signature in its canonical spelling, so that each token has only one. */
 const SHAPE = /^[\w-]+\.[\w-]+\.[\w-]{42}[AEIMQUYcgkosw048]$/;
 
-/** Verifies tokens that are signed with a secret. Nothing when a token is not good, whatever the reason. */
+/** Verifies tokens that are signed with a secret. Returns undefined for any invalid token. */
 export function openJwtVerifier(
   { secret, issuer }: NonNullable<BearerPolicy["jwt"]>,
   now: () => number,
@@ -28,7 +28,7 @@ export function openJwtVerifier(
         ...(issuer === undefined ? {} : { issuer }),
       });
       const claims = isPlain(protectedHeader) ? claimsOf(payload) : undefined;
-      // The library looks at whole seconds.
+      // The library compares whole seconds.
       return claims?.expiresAt !== undefined && claims.expiresAt <= now() ? undefined : claims;
     } catch {
       return undefined;
@@ -36,7 +36,7 @@ export function openJwtVerifier(
   };
 }
 
-/** Whether the payload is the claims themselves, with nothing that a verifier must know more about. */
+/** Whether the payload is plain claims: no extensions, no compression, no nested token. */
 function isPlain(header: JWTHeaderParameters): boolean {
   const names = Object.keys(header);
   return (
@@ -49,7 +49,7 @@ function claimsOf(payload: JWTPayload): JwtClaims | undefined {
   const { sub, roles, email, groups, exp, nbf, iat, typ } = payload;
   if (!isForApis(typ) || ![exp, nbf, iat].every((date) => date === undefined || isNumericDate(date))) return undefined;
   const roleNames = textsOf(roles ?? []);
-  // The type says that it is a string, but the library does not check it.
+  // By its type, `sub` is a string, but the library does not check this.
   if (typeof sub !== "string" || sub === "" || roleNames === undefined) return undefined;
   return {
     username: sub,
@@ -60,7 +60,7 @@ function claimsOf(payload: JWTPayload): JwtClaims | undefined {
   };
 }
 
-/** A list of texts, or one text; nothing when it is something else. */
+/** A list of strings, or a single string. Undefined for anything else. */
 function textsOf(claim: unknown): readonly string[] | undefined {
   if (typeof claim === "string") return claim === "" ? [] : [claim];
   return Array.isArray(claim) && claim.every((each) => typeof each === "string")

@@ -1,18 +1,18 @@
 import { createHash, pbkdf2, randomBytes, timingSafeEqual } from "node:crypto";
 import { decodeBase64 } from "./base64.ts";
 
-/** What is unsafe about passwords that are no good hashes, and what to do. */
+/** Advice for passwords that are not securely hashed. */
 export const passwordAdvice = {
   plain: "a plain password is for local demos only; make a hash with `eider hash-password`",
   md5: "an MD5 hash is deprecated and quickly guessed; make a better one with `eider hash-password`",
 } as const;
 
-/** What a stored password is, by its shape. */
+/** A stored password, parsed. Its format determines its kind. */
 export type PasswordShape =
   | Pbkdf2Hash
   | { readonly kind: "md5"; readonly hash: Buffer }
   | { readonly kind: "plain"; readonly text: string }
-  /** It matches nothing. `reason` says what is wrong and shows none of it. */
+  /** Matches no password. `reason` quotes nothing of it. */
   | { readonly kind: "malformed"; readonly reason: string };
 
 export interface Pbkdf2Hash {
@@ -27,9 +27,9 @@ const ITERATIONS = 600_000;
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 
-/** More would keep a processor busy for many seconds per request. */
+/** More would use a CPU for many seconds per request. */
 const MAX_ITERATIONS = 10_000_000;
-/** Less could be guessed, whatever the password is. */
+/** A shorter hash can be guessed, even for a strong password. */
 const MIN_HASH_BYTES = 16;
 const MAX_HASH_BYTES = 64;
 
@@ -61,7 +61,7 @@ function malformed(reason: string): PasswordShape {
   return { kind: "malformed", reason };
 }
 
-/** Python's passlib writes a dot where others write a plus. */
+/** Python's passlib writes a dot instead of a plus. */
 function decodeHashText(text: string): Buffer | undefined {
   return decodeBase64(text.replaceAll(".", "+"));
 }
@@ -75,27 +75,27 @@ export interface Derivation {
 
 export type Derive = (derivation: Derivation) => Promise<Buffer>;
 
-/** PBKDF2-SHA256 on another thread: other requests go on. */
+/** PBKDF2-SHA256 on another thread, so that other requests are not blocked. */
 export function deriveKey({ password, salt, iterations, bytes }: Derivation): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     pbkdf2(password, salt, iterations, bytes, "sha256", (error, key) => (error ? reject(error) : resolve(key)));
   });
 }
 
-/** A new hash with a salt of its own. URL-safe and without padding, as flAPI writes and reads it. */
+/** Uses a random salt. URL-safe and without padding, for compatibility with flAPI. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
   const hash = await deriveKey({ password, salt, iterations: ITERATIONS, bytes: HASH_BYTES });
   return `${PBKDF2}${ITERATIONS}$${salt.toString("base64url")}$${hash.toString("base64url")}`;
 }
 
-/** How long a check against it takes, in rounds of PBKDF2: zero for what is no such hash. */
+/** The cost of a check, in rounds of PBKDF2. Zero for other passwords. */
 export function costOf(shape: PasswordShape): number {
-  // A longer hash is made of several, each with all of the rounds.
+  // A longer hash consists of several blocks, each with all rounds.
   return shape.kind === "pbkdf2" ? shape.iterations * Math.ceil(shape.hash.length / HASH_BYTES) : 0;
 }
 
-/** Whether the password is the one that is stored, as far as that is known without PBKDF2. */
+/** Checks a password that needs no PBKDF2. False for hashes that do. */
 export function matchesAtOnce(password: string, shape: PasswordShape): boolean {
   switch (shape.kind) {
     case "plain":
@@ -110,7 +110,7 @@ export function matchesAtOnce(password: string, shape: PasswordShape): boolean {
 
 const DUMMY_SALT = randomBytes(SALT_BYTES);
 
-/** The rest of the check. A wrong password takes `cost` rounds whatever is stored, so that timing does not reveal user names. */
+/** Checks a PBKDF2 hash. A wrong password always takes `cost` rounds, so that timing does not reveal user names. */
 export async function matchesHash(
   password: string,
   shape: PasswordShape,

@@ -1,4 +1,4 @@
-/** A user of type basic. The shape of the password shows whether it is a hash or plain text. */
+/** A user of type basic. `passwordShape` determines whether the password is a hash or plain text. */
 export interface User {
   readonly username: string;
   readonly password: string;
@@ -15,13 +15,13 @@ export interface SharedToken {
 /** Users in AWS Secrets Manager. */
 export interface SecretUsers {
   readonly secretName: string;
-  /** As written: it may name a schema. */
+  /** As written. May include a schema. */
   readonly table: string;
-  /** What is undefined here comes from the environment, as AWS's own tools do it. */
+  /** If undefined, region and keys come from the environment, as with AWS's own tools. */
   readonly region: string | undefined;
   readonly accessKeyId: string | undefined;
   readonly secretAccessKey: string | undefined;
-  /** SQL that runs at start, before the table is filled. */
+  /** SQL that runs at startup, before the table is filled. */
   readonly init: string | undefined;
   readonly refreshMs: number;
 }
@@ -34,7 +34,7 @@ export interface BasicPolicy {
 
 export interface BearerPolicy {
   readonly kind: "bearer";
-  /** HS256 tokens are verified with this secret. */
+  /** Verifies HS256 tokens. */
   readonly jwt: { readonly secret: string; readonly issuer: string | undefined } | undefined;
   readonly tokens: readonly SharedToken[];
 }
@@ -42,22 +42,22 @@ export interface BearerPolicy {
 export const oidcProviders = ["google", "microsoft", "keycloak", "auth0", "okta", "github", "generic"] as const;
 export type OidcProvider = (typeof oidcProviders)[number];
 
-/** Type oidc with the provider's preset applied: nothing is left open. */
+/** Type oidc, with the provider's preset applied. */
 export interface OidcPolicy {
   readonly kind: "oidc";
   readonly provider: OidcProvider;
-  /** Without a slash at the end unless the provider's own issuer has one; placeholders are filled. */
+  /** Without a trailing slash, unless the provider's issuer has one. Placeholders are replaced. */
   readonly issuerUrl: string;
   readonly clientId: string;
   readonly clientSecret: string | undefined;
-  /** None: any audience is accepted. */
+  /** If empty, any audience is accepted. */
   readonly audiences: readonly string[];
   readonly verifyExpiration: boolean;
   readonly clockSkewSeconds: number;
   readonly usernameClaim: string;
   readonly emailClaim: string;
   readonly rolesClaim: string;
-  /** `realm_access.roles`: wins over `rolesClaim` where it leads to something. */
+  /** Such as `realm_access.roles`. If the token has this claim, it overrides `rolesClaim`. */
   readonly roleClaimPath: string | undefined;
   readonly groupsClaim: string;
   readonly scopes: readonly string[];
@@ -65,5 +65,5 @@ export interface OidcPolicy {
   readonly exchanges: { readonly clientCredentials: boolean; readonly refreshTokens: boolean };
 }
 
-/** An auth block that is on. */
+/** An enabled `auth` block. */
 export type AuthPolicy = BasicPolicy | BearerPolicy | OidcPolicy;

@@ -4,7 +4,7 @@ import type { User } from "./policy.ts";
 const EXPECTED =
   'expected is JSON, {"auth": [{"username": "...", "password": "...", "roles": ["..."]}]} or {"<user>": "<password>"}';
 
-/** The users in the content of a secret. Throws an Error that says what is wrong and shows nothing of it. */
+/** The users in a secret. Throws an Error that quotes nothing of it. */
 export function usersInSecret(content: string | Uint8Array): readonly User[] {
   const layout = parsed(content);
   if (!isObject(layout)) throw unfit("it is not an object");
@@ -20,7 +20,7 @@ function parsed(content: string | Uint8Array): unknown {
       typeof content === "string" ? content : new TextDecoder("utf-8", { fatal: true }).decode(content),
     );
   } catch {
-    // The parser's own message shows a piece of the secret.
+    // The parser's own message would quote the secret.
     throw unfit("it is not JSON");
   }
 }
@@ -41,7 +41,7 @@ function rolesOf(roles: unknown, index: number): readonly string[] {
 }
 
 function usersByName(layout: Readonly<Record<string, unknown>>): readonly User[] {
-  // What AWS keeps for one database login would read as two users, one named 'username' with a password that is no secret.
+  // A database login stored by AWS. It would be read as two users, one named 'username' with a known password.
   if ("username" in layout && "password" in layout) throw unfit("it holds one login and no list of users");
   return Object.entries(layout).map(([username, password]) => {
     if (!isFilled(username)) throw unfit("a user has no name");

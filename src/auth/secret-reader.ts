@@ -4,16 +4,16 @@ import type { SecretUsers } from "./policy.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What a secret holds now. */
+/** The current value of a secret. */
 export interface SecretValue {
-  /** Another one whenever the content is. */
+  /** Changes with the content. */
   readonly versionId: string | undefined;
   readonly content: string | Uint8Array;
 }
 
 /** A secret in AWS Secrets Manager. */
 export interface SecretReader {
-  /** Rejects with an Error that says in plain words why it cannot be read; no key is in it. */
+  /** Rejects with an Error that contains no keys. */
   read(): Promise<SecretValue>;
   close(): void;
 }
@@ -24,7 +24,7 @@ export async function openSecretReader(
   config: SecretUsers,
   { env, timeoutMs }: { readonly env: Environment; readonly timeoutMs: number },
 ): Promise<SecretReader> {
-  // Many modules: only those who keep users in AWS pay for them.
+  // Loaded on demand, because the SDK is large.
   const { SecretsManagerClient, GetSecretValueCommand } = await import("@aws-sdk/client-secrets-manager");
   const client = new SecretsManagerClient({
     ...whereAndWho(config, env),
@@ -33,20 +33,20 @@ export async function openSecretReader(
   });
 
   async function fetchSecret(): Promise<SecretValue> {
-    const answer = await client.send(new GetSecretValueCommand({ SecretId: config.secretName }));
-    const content = answer.SecretString ?? answer.SecretBinary;
+    const response = await client.send(new GetSecretValueCommand({ SecretId: config.secretName }));
+    const content = response.SecretString ?? response.SecretBinary;
     if (content === undefined) throw new Error("AWS sent neither SecretString nor SecretBinary");
-    return { versionId: answer.VersionId, content };
+    return { versionId: response.VersionId, content };
   }
 
   return {
     async read() {
       const region = await regionOf(client);
       try {
-        // The client bounds each attempt, but neither the search for credentials nor a body that stops half-way.
+        // The client's own timeout covers neither the search for credentials nor a body that stalls.
         return await withTimeLimit(fetchSecret(), (ATTEMPTS + 1) * timeoutMs, timedOut);
       } catch (error) {
-        // The client's errors carry requests and responses, which must not be logged.
+        // The client's errors contain requests and responses, which must not be logged.
         throw new Error(reasonOf(error, region));
       }
     },
@@ -54,7 +54,7 @@ export async function openSecretReader(
   };
 }
 
-/** What neither the block nor the environment says is left to the client's own chain: profiles, roles, metadata. */
+/** Settings of the block or the environment. For others, the client has its own chain: profiles, roles, metadata. */
 function whereAndWho(
   { region, accessKeyId, secretAccessKey }: SecretUsers,
   env: Environment,
@@ -71,7 +71,7 @@ function whereAndWho(
 
 type Credentials = Exclude<SecretsManagerClientConfig["credentials"], undefined>;
 
-/** A profile that is named goes before keys: so it is in the client's chain. */
+/** A named profile overrides keys, as in the client's own chain. */
 function credentialsIn(env: Environment): Credentials | undefined {
   if (env["AWS_PROFILE"]) return undefined;
   return credentialsOf({
@@ -106,7 +106,7 @@ const NO_CREDENTIALS =
   "no credentials; write secret-id and secret-key in the block, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
 const WRONG_KEYS = "access denied: AWS does not accept the access key";
 
-/** By the names of AWS's errors. */
+/** By the name of the AWS error. */
 const REASONS: Readonly<Record<string, string>> = {
   AccessDeniedException: "access denied: secretsmanager:GetSecretValue is not allowed on it",
   DecryptionFailure: "access denied: its KMS key may not be used to decrypt it",
@@ -136,7 +136,7 @@ function reasonOf(error: unknown, region: string): string {
   return `it cannot be read (${status === undefined ? error.name : `${status}, ${error.name}`})`;
 }
 
-/** The status of a response that is not from AWS itself, but from a proxy, for example. */
+/** The status of a response that may not come from AWS, but from a proxy. */
 function statusOf(error: Error): number | undefined {
   if (!("$metadata" in error) || typeof error.$metadata !== "object" || error.$metadata === null) return undefined;
   const status = "httpStatusCode" in error.$metadata ? error.$metadata.httpStatusCode : undefined;

@@ -8,9 +8,9 @@ import type { BoundValue, Statement } from "../sql/statement.ts";
 import type { UserEntry } from "./authenticator.ts";
 import type { User } from "./policy.ts";
 
-/** Users in a table of the database: each request is authenticated against it. */
+/** The users of a secret, in a table of the database. */
 export interface SecretTable {
-  /** Replaces all users, or changes nothing. Rejects with an Error that shows none of them. */
+  /** Replaces all users, or changes nothing. Rejects with an Error that quotes none of them. */
   replace(users: readonly User[]): Promise<void>;
   /** Rejects with a RequestFailure. */
   find(username: string): Promise<UserEntry | undefined>;
@@ -21,7 +21,7 @@ export interface SecretTableOptions {
   readonly signal: StopSignal;
 }
 
-/** Makes the table, and its schema, where they are missing. Rejects with an Error that says why it cannot be used. */
+/** Creates the table and its schema if they are missing. Rejects with an Error if the table cannot be used. */
 export async function openSecretTable(name: string, { engine, signal }: SecretTableOptions): Promise<SecretTable> {
   const path = tablePath(name);
   const table = quoted(path);
@@ -35,7 +35,7 @@ export async function openSecretTable(name: string, { engine, signal }: SecretTa
     await engine.write({ connections: [], statements, transaction: true, returnsData: false, signal });
   }
 
-  /** The statements that make it: it may be dropped later. */
+  /** Returns the statements, to repeat them in case the table is dropped later. */
   async function make(): Promise<readonly Statement[]> {
     const statements = [
       ...(await schemaFor(path, read)),
@@ -51,7 +51,7 @@ export async function openSecretTable(name: string, { engine, signal }: SecretTa
     const types = rows.columns.map(({ name, type }) =>
       type.kind === "list" ? `${name} ${type.item.kind}[]` : `${name} ${type.kind}`,
     );
-    // A table with other columns holds other data, which would be deleted.
+    // A table with other columns contains other data, which would be deleted.
     if (types.join() !== "username text,password text,roles text[]") {
       throw new Error(`it is there already with other columns than ${COLUMNS}; name another table`);
     }
@@ -70,7 +70,7 @@ export async function openSecretTable(name: string, { engine, signal }: SecretTa
       try {
         await change([...making, statement(`DELETE FROM ${table}`), ...users.map((user) => insertion(table, user))]);
       } catch (error) {
-        // What the database says of a row may show the row.
+        // The database's message may quote the row.
         const kind = error instanceof RequestFailure ? error.failure.kind : "internal";
         throw new Error(`its users cannot be written into secret-table ${name} (${kind})`);
       }
@@ -90,7 +90,7 @@ const COLUMNS = "username VARCHAR, password VARCHAR, roles VARCHAR[]";
 const PART = /(?:([\p{L}_][\p{L}\p{N}_$]*)|"((?:[^"\p{Cc}]|"")+)")(?:\.|$)/uy;
 const MOST_PARTS = 3;
 
-/** The parts of a name such as `users`, `auth.users` or `"my users"`. Throws when it is anything else. */
+/** The parts of a name such as `users`, `auth.users` or `"my users"`. Throws for anything else. */
 export function tablePath(name: string): readonly string[] {
   const parts: string[] = [];
   let at = 0;
@@ -111,7 +111,7 @@ function quoted(path: readonly string[]): string {
   return path.map(quoteIdentifier).join(".");
 }
 
-/** In `a.b`, `a` may be a database that is attached: a schema of that name would make it ambiguous. */
+/** In `a.b`, `a` may be an attached database. A schema with the same name would make it ambiguous. */
 async function schemaFor(
   path: readonly string[],
   read: (query: Statement) => Promise<Rows>,
@@ -128,7 +128,7 @@ async function schemaFor(
   return [statement(`CREATE SCHEMA IF NOT EXISTS ${quoted(path.slice(0, -1))}`)];
 }
 
-/** A placeholder for each role: no separator that a role might hold. */
+/** One placeholder per role, because a role may contain any separator. */
 function insertion(table: string, { username, password, roles }: User): Statement {
   const list = roles.map((_, index) => `$${index + 3}`).join(", ");
   return statement(
@@ -139,11 +139,11 @@ function insertion(table: string, { username, password, roles }: User): Statemen
   );
 }
 
-/** Undefined when two rows have the name: Eider must not choose one. */
+/** Undefined if two rows have this name, because Eider must not choose one. */
 function entryIn({ rows, vectors }: Chunk, username: string): UserEntry | undefined {
   const [names, passwords, roles] = vectors;
   if (rows !== 1 || names === undefined || passwords === undefined || roles === undefined) return undefined;
-  // The database may compare less strictly than we do, by its collation.
+  // With its collation, the database may compare less strictly.
   if (textAt(names, 0) !== username) return undefined;
   const password = textAt(passwords, 0);
   return password === undefined ? undefined : { password, roles: textsAt(roles, 0) };
@@ -165,10 +165,10 @@ function textsAt(vector: Vector, row: number): readonly string[] {
   );
 }
 
-/** What the database said, on one line. */
+/** The database's message, on one line. */
 export function databaseReason(error: unknown): string {
-  const said = error instanceof RequestFailure ? (error.cause ?? error) : error;
-  return errorMessage(said).replace(/\s+/g, " ");
+  const cause = error instanceof RequestFailure ? (error.cause ?? error) : error;
+  return errorMessage(cause).replace(/\s+/g, " ");
 }
 
 function statement(sql: string, ...values: readonly BoundValue[]): Statement {

@@ -16,34 +16,34 @@ import { passwordWarnings } from "./secret-warnings.ts";
 export interface SecretUserSource extends UserSource {
   /** The highest cost of a password check, as `costOf` returns it. */
   maxCost(): number;
-  /** What the start warns of: passwords that are no good hashes. */
+  /** Startup warnings about passwords that are not securely hashed. */
   readonly warnings: readonly string[];
   close(): void;
 }
 
-/** Calls something again and again until what it returns is called. */
+/** Calls `work` at an interval. Returns a function that stops it. */
 export type Every = (ms: number, work: () => Promise<void>) => () => void;
 
 export interface SecretUsersOptions {
-  /** Opened with `initConnection` of the same block among its connections. */
+  /** Its connections must include the `initConnection` of this block. */
   readonly engine: Engine;
   readonly env: Environment;
   readonly report: Report;
   readonly every?: Every;
-  /** How long AWS may take for one attempt. */
+  /** For one attempt to reach AWS. */
   readonly timeoutMs?: number;
 }
 
 const TIMEOUT_MS = 5_000;
 
-/** The `init` of a block as the engine runs it: once for all blocks that have the same. */
+/** A connection that runs the `init` of a block. Blocks with the same `init` share it. */
 export function initConnection({ init, accessKeyId, secretAccessKey }: SecretUsers): ConnectionDefinition | undefined {
   if (init === undefined) return undefined;
   const secrets = [accessKeyId, secretAccessKey].filter((secret) => secret !== undefined);
   return { name: `from-aws-secretmanager\n${init}`, init, secrets };
 }
 
-/** Users from a secret, put into a table and kept up to date. Rejects with an Error that names the secret. */
+/** Copies the users of a secret into a table, and refreshes it. Rejects with an Error that names the secret. */
 export async function openSecretUsers(config: SecretUsers, options: SecretUsersOptions): Promise<SecretUserSource> {
   try {
     return await openUsers(config, options);
@@ -75,7 +75,7 @@ interface Refreshing {
   readonly config: SecretUsers;
   readonly table: SecretTable;
   readonly reader: SecretReader;
-  /** What is in the table. */
+  /** The initial content of the table. */
   readonly first: { readonly versionId: string | undefined; readonly users: readonly User[] };
   readonly report: Report;
   readonly every: Every;
@@ -114,7 +114,7 @@ function refreshed({ config, table, reader, first, report, every, stop }: Refres
   }
 
   function tick(): Promise<void> {
-    // A user may have changed the table by hand: the change counts after one period at most.
+    // Users may change the table by hand. The change takes effect after at most one interval.
     version += 1;
     running ??= refresh().finally(() => {
       running = undefined;
@@ -132,7 +132,7 @@ function refreshed({ config, table, reader, first, report, every, stop }: Refres
         return await table.find(username);
       } catch (error) {
         if (!(error instanceof RequestFailure) || error.failure.kind !== "query-failed") throw error;
-        // A user may have dropped the table: the next refresh creates it again. Clients must not see the database's message.
+        // If a user dropped the table, the next refresh recreates it. Clients must not see the database's message.
         stored = undefined;
         goDown(`secret-table ${config.table}: ${databaseReason(error)}. All logins fail until the next refresh`);
         throw new RequestFailure({ kind: "provider-down" });
@@ -164,7 +164,7 @@ function partOf({ secretName }: SecretUsers): string {
   return `secret '${secretName}'`;
 }
 
-/** More than this a timer takes for one millisecond. */
+/** Node treats a longer interval as one millisecond. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 const everyInterval: Every = (ms, work) => {

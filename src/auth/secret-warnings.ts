@@ -1,7 +1,7 @@
 import { passwordAdvice, passwordShape } from "./password.ts";
 import type { User } from "./policy.ts";
 
-/** What is wrong with the passwords of a secret, in numbers: no name and no password is shown. */
+/** Counts insecure passwords in a secret, without naming users. */
 export function passwordWarnings(users: readonly User[]): readonly string[] {
   const kinds = users.map(({ password }) => passwordShape(password).kind);
   const malformed = "a hash that cannot be read matches nothing; make one with `eider hash-password`";

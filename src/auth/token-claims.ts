@@ -1,14 +1,14 @@
-/** The last second that a `Date` can hold, from 1970 on, in either direction. */
+/** The range of `Date`, in seconds before and after 1970. */
 const LAST_SECOND = 8_640_000_000_000;
 
-/** Whether a claim is a NumericDate that we can compare. JSON has numbers that are infinite for us: 1e999. */
+/** Whether a claim is a valid NumericDate. Excludes numbers such as 1e999, which JavaScript parses as infinite. */
 export function isNumericDate(claim: unknown): claim is number {
   return typeof claim === "number" && Math.abs(claim) <= LAST_SECOND;
 }
 
 /**
- * Keycloak writes the purpose of a token into its claim `typ`; an access token has `Bearer`. ID and refresh tokens are
- * signed alike and name the same user, but are for the client that got them, not for an API.
+ * Keycloak sets the claim `typ`, to `Bearer` for an access token. ID and refresh tokens have the same signature and user,
+ * but must not be accepted by an API.
  */
 export function isForApis(typ: unknown): boolean {
   return !(typeof typ === "string" && /^(?:id|refresh|offline)$/i.test(typ));

@@ -2,10 +2,10 @@ import { openLru } from "../bounded/lru.ts";
 import type { Authenticated } from "./authenticator.ts";
 import { identityBytes } from "./identity.ts";
 
-/** What was found out about a credential, for a while. */
+/** Caches the results of credential checks. */
 export interface ExpiringCache<T> {
   get(key: string): T | undefined;
-  /** Until this time of the clock. */
+  /** `until` is a time in milliseconds. */
   set(key: string, value: T, until: number): void;
   delete(key: string): void;
   clear(): void;
@@ -17,7 +17,7 @@ export interface ExpiringCacheOptions<T> {
   readonly now: () => number;
 }
 
-/** Times, and the object that holds them. */
+/** Overhead of an entry, besides its value. */
 const ENTRY_BYTES = 72;
 
 export function openExpiringCache<T>({ maxBytes, bytesOf, now }: ExpiringCacheOptions<T>): ExpiringCache<T> {
@@ -31,7 +31,7 @@ export function openExpiringCache<T>({ maxBytes, bytesOf, now }: ExpiringCacheOp
       const entry = entries.get(key);
       if (entry === undefined) return undefined;
       const time = now();
-      // A clock that was set back must not make it live longer.
+      // If the clock was set back, the entry must not live longer.
       if (time >= entry.since && time < entry.until) return entry.value;
       entries.delete(key);
       return undefined;
@@ -44,7 +44,7 @@ export function openExpiringCache<T>({ maxBytes, bytesOf, now }: ExpiringCacheOp
   };
 }
 
-/** Some ten thousand users with a few roles each; one with a token of 16 KiB takes as much as fifty of them. */
+/** About ten thousand users with a few roles each. */
 export const VERIFIED_BYTES = 16 * 1024 * 1024;
 
 export function authenticatedBytes(found: Authenticated): number {

@@ -1,10 +1,10 @@
-/** A resource that clients share: with a total limit, and a limit per client, so that none can take all of it. */
+/** A shared resource with a total limit, and a limit per client, so that no client can use all of it. */
 export interface ClientQuota {
-  /** Takes an amount; false when a limit is reached. */
+  /** Takes an amount. False if a limit is reached. */
   take(client: string, amount: number): boolean;
   /** Returns an amount. */
   give(client: string, amount: number): void;
-  /** How much a client has taken. */
+  /** The amount that a client has taken. */
   of(client: string): number;
 }
 
@@ -13,7 +13,7 @@ export interface QuotaLimits {
   readonly perClient: number;
 }
 
-/** Clients are identified by short keys; those that have nothing are not stored. */
+/** Clients are identified by short keys. Clients that hold nothing are not stored. */
 export function openClientQuota({ total, perClient }: QuotaLimits): ClientQuota {
   const parts = new Map<string, number>();
   let taken = 0;

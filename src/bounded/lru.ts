@@ -1,8 +1,8 @@
 import { ownText, textBytes } from "./own-text.ts";
 
 /**
- * A map that is bounded in bytes, keys included: it evicts the least recently used entries. Whatever
- * clients can fill with their input is stored in one of these.
+ * A map that is limited in bytes, including keys. Evicts the least recently used entries. For all caches that clients can
+ * fill.
  */
 export interface Lru<V> {
   get(key: string): V | undefined;
@@ -17,11 +17,11 @@ export interface Lru<V> {
 
 export interface LruOptions<V> {
   readonly maxBytes: number;
-  /** Default: an eighth of the whole, so that a few large entries cannot evict all others. */
+  /** Default: an eighth of `maxBytes`, so that a few large entries cannot evict all others. */
   readonly maxEntryBytes?: number;
   /** The size of a value, without its key. It must not change while the entry exists. */
   readonly bytesOf?: (value: V) => number;
-  /** Called with each value that is removed, for any reason. */
+  /** Called for each removed value. */
   readonly dropped?: (value: V) => void;
 }
 
@@ -31,11 +31,11 @@ interface Entry<V> {
   readonly bytes: number;
 }
 
-/** The entry object, and its slot in a hash table that may be half empty. */
+/** Memory of an entry object and its slot in the hash table, which may be half empty. */
 const ENTRY_BYTES = 120;
 
 export function openLru<V>({ maxBytes, maxEntryBytes = maxBytes / 8, bytesOf, dropped }: LruOptions<V>): Lru<V> {
-  // A Map keeps the order of insertion: the first entry is the least recently used.
+  // A Map preserves the order of insertion, so the first entry is the least recently used.
   const entries = new Map<string, Entry<V>>();
   let bytes = 0;
 
@@ -50,7 +50,7 @@ export function openLru<V>({ maxBytes, maxEntryBytes = maxBytes / 8, bytesOf, dr
       const entry = entries.get(key);
       if (entry === undefined) return undefined;
       entries.delete(key);
-      // With its own key: the argument may keep a request body alive.
+      // With the stored key, because the argument may keep a request body in memory.
       entries.set(entry.key, entry);
       return entry.value;
     },

@@ -1,13 +1,13 @@
 /**
- * A copy of a string. V8 keeps the whole text alive that a substring was cut from, and both parts of one that was joined:
- * twenty characters of a request body of 4 MB would hold all of it.
+ * A copy of a string. In V8, a substring keeps its source in memory, and a joined string both parts. So twenty characters
+ * could keep a request body of 4 MB.
  */
 export function ownText(text: string): string {
-  // Shorter ones are never parts of others.
+  // V8 always copies shorter strings.
   return text.length < 13 ? text : JSON.parse(JSON.stringify(text));
 }
 
-/** What a string takes at most: two bytes per character, and its header. */
+/** The maximum memory of a string: two bytes per character, and a header. */
 export function textBytes(text: string): number {
   return text.length * 2 + 24;
 }

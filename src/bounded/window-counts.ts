@@ -1,13 +1,13 @@
 import { ownText } from "./own-text.ts";
 
 /**
- * How often clients did something, in fixed windows: the window of a key begins when it is counted first. Bounded in the
- * number of keys, each of which takes less than 300 bytes (docs/decisions/0011-own-rate-limit-memory.md).
+ * Counts per key, in fixed windows. The window of a key starts when it is first counted. Limited in the number of keys, each
+ * of which needs less than 300 bytes (docs/decisions/0011-own-rate-limit-memory.md).
  */
 export interface WindowCounts {
-  /** Counts `points`; 0 only reads. */
+  /** Adds `points`. With 0, only reads. */
   count(key: string, points: number, limit: WindowLimit): WindowCount;
-  /** How many keys are stored. */
+  /** The number of stored keys. */
   size(): number;
   clear(): void;
 }
@@ -26,8 +26,8 @@ export interface WindowCount {
 export interface WindowCountsOptions {
   readonly now: () => number;
   /**
-   * Beyond it, the unblocked key whose window ends first is evicted. A blocked key stays until its window ends,
-   * or clients with many addresses could unblock each other. When all are blocked, new keys are counted as one.
+   * Above this limit, the unblocked key whose window ends first is evicted. A blocked key stays until its window ends.
+   * Otherwise, clients with many addresses could unblock each other. If all keys are blocked, new keys share one count.
    */
   readonly maxKeys: number;
 }
@@ -37,11 +37,11 @@ interface Window {
   consumed: number;
 }
 
-/** Windows of one length. A Map keeps the order of insertion: the first one began first. */
+/** Windows of the same length. A Map preserves the order of insertion, so the first window is the oldest. */
 interface Windows {
   readonly open: Map<string, Window>;
   readonly blocked: Map<string, Window>;
-  /** For all keys that did not fit. */
+  /** Shared by all keys that did not fit. */
   shared: Window | undefined;
 }
 
@@ -69,7 +69,7 @@ export function openWindowCounts({ now, maxKeys }: WindowCountsOptions): WindowC
     }
   }
 
-  /** Whether one more key fits. */
+  /** Returns whether another key fits. */
   function makeRoom(time: number): boolean {
     dropEnded(time);
     if (size < maxKeys) return true;
@@ -139,7 +139,7 @@ interface Current {
 }
 
 function isCurrent(window: Window, { time, windowMs }: Current): boolean {
-  // After the clock was set back, no client waits longer than a window.
+  // If the clock was set back, no client must wait longer than a window.
   window.since = Math.min(window.since, time);
   return time - window.since < windowMs;
 }

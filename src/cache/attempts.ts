@@ -17,12 +17,12 @@ export interface RefreshTarget {
 /** One refresh, from the first request to its end. */
 export interface Attempt extends Job {
   priority: RefreshPriority;
-  /** It is cancelled when its last waiter leaves; other attempts run to their end. */
+  /** It is cancelled when its last waiter is. Other attempts run to their end. */
   readonly endsWithWaiters: boolean;
   readonly waiters: Set<Waiter>;
   readonly signal: StopSignal;
   readonly abort: Stop["abort"];
-  /** How many writes it certainly sees. */
+  /** How many writes it is certain to see. */
   writes: number;
   startedAtMs: number;
   /** In schedule time; undefined while it waits. */
@@ -57,7 +57,7 @@ export interface RefreshRequest<T> {
 
 export interface Attempts<S extends RefreshTarget> {
   /** Refreshes, or shares a refresh that sees every write so far. */
-  wait<T>(target: S, wish: RefreshRequest<T>): Promise<T>;
+  wait<T>(target: S, request: RefreshRequest<T>): Promise<T>;
   /** Starts a background refresh, unless one runs or waits. */
   begin(target: S): void;
 }
@@ -127,11 +127,11 @@ export function openAttempts<S extends RefreshTarget>({ queue, now, time, handle
   function enqueue(target: S, attempt: Attempt, priority: RefreshPriority): void {
     if (RANK[priority] < RANK[attempt.priority]) attempt.priority = priority;
     if (target.waiting === attempt) {
-      queue.hasten(attempt, attempt.priority);
+      queue.prioritize(attempt, attempt.priority);
       return;
     }
     target.waiting = attempt;
-    // Behind a running one, which queues this one when it ends.
+    // A running one queues this one when it ends.
     if (target.running === undefined) queue.add(attempt, attempt.priority);
   }
 
@@ -168,22 +168,22 @@ function waitFor<T>(
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     const waiter: Waiter = (outcome) => {
-      signal?.removeEventListener("abort", leave);
+      signal?.removeEventListener("abort", stopWaiting);
       try {
         resolve(take(outcome));
       } catch (failure) {
         reject(failure);
       }
     };
-    const leave = (): void => {
-      signal?.removeEventListener("abort", leave);
+    const stopWaiting = (): void => {
+      signal?.removeEventListener("abort", stopWaiting);
       attempt.waiters.delete(waiter);
       reject(signal?.reason);
       const isAbandoned = attempt.endsWithWaiters && attempt.waiters.size === 0;
-      // Other callers may still join an attempt that has not started.
+      // Others may still join an attempt that has not started.
       if (isAbandoned && attempt.beganAt !== undefined) attempt.abort(signal?.reason);
     };
     attempt.waiters.add(waiter);
-    signal?.addEventListener("abort", leave);
+    signal?.addEventListener("abort", stopWaiting);
   });
 }

@@ -18,7 +18,7 @@ export interface Coordination {
   readonly sharing: Sharing | undefined;
 }
 
-/** Several processes share a catalog: the leader refreshes by schedule, the others adopt its snapshots. */
+/** Several processes share a catalog: the leader refreshes on schedule, the others adopt its snapshots. */
 export interface Sharing {
   leads(): boolean;
 }

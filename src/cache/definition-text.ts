@@ -14,7 +14,7 @@ const NEXT: RefreshVariables = {
   previousSnapshotTimestamp: "1970-01-01 00:00:00",
 };
 
-/** Whether two descriptions of a cache mean the same: then its rows stay valid. */
+/** Whether two definitions of a cache are equal, so that its rows stay valid. */
 export function isSameDefinition(one: CacheDefinition, other: CacheDefinition): boolean {
   const textOf = (each: CacheDefinition): string => JSON.stringify([each, definitionText(each)]);
   return one === other || textOf(one) === textOf(other);

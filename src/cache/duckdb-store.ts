@@ -19,7 +19,7 @@ import {
 import { openRefresher } from "./store-refresh.ts";
 import { fillTable } from "./store-rows.ts";
 import { openSpaceReclaimer } from "./store-space.ts";
-import { inTransaction, look } from "./store-sql.ts";
+import { inReadTransaction, inTransaction } from "./store-sql.ts";
 
 export { ForeignCacheError } from "./store-layout.ts";
 
@@ -48,17 +48,17 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
   // The first one clears records of an earlier process.
   let recordsUntilClearing = 1;
 
-  /** Once, before the change that needs it: two transactions that create the same schema conflict. */
+  /** Once per schema: two transactions that create the same one conflict. */
   function openSchema({ schema }: CacheName): Promise<unknown> {
-    const known = schemas.get(foldName(schema));
-    if (known !== undefined) return known;
+    const existing = schemas.get(foldName(schema));
+    if (existing !== undefined) return existing;
     const sql = `CREATE SCHEMA IF NOT EXISTS ${quoteIdentifier(catalog)}.${quoteIdentifier(schema)}`;
-    const made = inTransaction(engine, [schema], (run) => run(statement(sql))).catch((error: unknown) => {
+    const created = inTransaction(engine, [schema], (run) => run(statement(sql))).catch((error: unknown) => {
       schemas.delete(foldName(schema));
       throw error;
     });
-    schemas.set(foldName(schema), made);
-    return made;
+    schemas.set(foldName(schema), created);
+    return created;
   }
 
   async function openCache(name: CacheName): Promise<void> {
@@ -77,7 +77,7 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
   }
 
   return {
-    load: () => look(engine, (run) => allSnapshots(run, catalog)),
+    load: () => inReadTransaction(engine, (run) => allSnapshots(run, catalog)),
 
     async refresh(definition, previous, signal) {
       await openCache(definition.name);
@@ -109,15 +109,18 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
       if (snapshots.length === 0) return;
       // A table that a template changes itself is never dropped.
       const tables = snapshots.filter((snapshot) => !isOwnTable(snapshot));
-      const kept = snapshots.filter(({ physicalTable }) => !isResult(physicalTable)).map(({ uid }) => uid);
-      const touches = [...tables.map(({ physicalTable }) => physicalTable), ...(kept.length > 0 ? ["snapshots"] : [])];
+      const recorded = snapshots.filter(({ physicalTable }) => !isResult(physicalTable)).map(({ uid }) => uid);
+      const touches = [
+        ...tables.map(({ physicalTable }) => physicalTable),
+        ...(recorded.length > 0 ? ["snapshots"] : []),
+      ];
       await inTransaction(engine, touches, async (run) => {
-        const [current] = await currentAmong(run, catalog, kept);
-        if (current !== undefined) throw new Error(refusal(snapshots.find(({ uid }) => uid === current)));
+        const [current] = await currentAmong(run, catalog, recorded);
+        if (current !== undefined) throw new Error(dropsCurrentMessage(snapshots.find(({ uid }) => uid === current)));
         for (const { name, physicalTable } of tables) {
           await run(statement(`DROP TABLE IF EXISTS ${tableIn(catalog, name.schema, physicalTable)}`));
         }
-        for (const uid of kept) await run(deleteSnapshot(catalog, uid));
+        for (const uid of recorded) await run(deleteSnapshot(catalog, uid));
       });
       await reclaimSpace(tables.reduce((sum, { rows }) => sum + rows, 0));
     },
@@ -127,10 +130,10 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
       await clearRecords();
     },
 
-    records: (limit) => look(engine, (run) => newestRecords(run, catalog, limit)),
+    records: (limit) => inReadTransaction(engine, (run) => newestRecords(run, catalog, limit)),
   };
 }
 
-function refusal(snapshot: Snapshot | undefined): string {
+function dropsCurrentMessage(snapshot: Snapshot | undefined): string {
   return `snapshot ${snapshot?.id} is the current one of the cache ${snapshot?.name.schema}.${snapshot?.name.table}`;
 }

@@ -3,8 +3,8 @@ import { errorMessage } from "../error-message.ts";
 import { messageMask } from "../secrets.ts";
 import { quoteIdentifier, quoteLiteral } from "../sql/quote.ts";
 import { statement, textValue } from "../sql/statement.ts";
+import type { After } from "../time-limit.ts";
 import { type LakeAddress, lakeAddress } from "./lake-address.ts";
-import type { After } from "./schedule.ts";
 import { inTransaction } from "./store-sql.ts";
 
 /** A DuckLake catalog that holds the cache. */
@@ -36,19 +36,23 @@ export function attachSql({ catalog, metadataPath, dataPath }: Lake): string {
   const secret = `${catalog}_catalog`;
   switch (address.kind) {
     case "file":
-      return together(extensions, attach(catalog, address.path, settings));
+      return joinStatements(extensions, attach(catalog, address.path, settings));
     case "sqlite": {
       // Otherwise readers block writers.
       const journal = ["META_JOURNAL_MODE 'WAL'", "META_BUSY_TIMEOUT 5000"];
-      return together(extensions, attach(catalog, `sqlite:${address.path}`, [...settings, ...journal]));
+      return joinStatements(extensions, attach(catalog, `sqlite:${address.path}`, [...settings, ...journal]));
     }
     case "postgres": {
       const { connection, password } = address;
-      if (password === undefined) return together(extensions, attach(catalog, `postgres:${connection}`, settings));
+      if (password === undefined)
+        return joinStatements(extensions, attach(catalog, `postgres:${connection}`, settings));
       // Error messages show addresses, but not secrets.
-      const made = `CREATE OR REPLACE SECRET ${quoteIdentifier(secret)} (TYPE postgres, PASSWORD ${quoteLiteral(password)})`;
-      const used = [...settings, `META_SECRET ${quoteLiteral(secret)}`];
-      return together([...extensions, made], attach(catalog, `postgres:${connection}`, used));
+      const createSecret = `CREATE OR REPLACE SECRET ${quoteIdentifier(secret)} (TYPE postgres, PASSWORD ${quoteLiteral(password)})`;
+      const settingsWithSecret = [...settings, `META_SECRET ${quoteLiteral(secret)}`];
+      return joinStatements(
+        [...extensions, createSecret],
+        attach(catalog, `postgres:${connection}`, settingsWithSecret),
+      );
     }
   }
 }
@@ -61,14 +65,14 @@ function attach(catalog: string, address: string, settings: readonly string[]): 
   return `ATTACH ${quoteLiteral(`ducklake:${address}`)} AS ${quoteIdentifier(catalog)} (${settings.join(", ")})`;
 }
 
-function together(before: readonly string[], last: string): string {
+function joinStatements(before: readonly string[], last: string): string {
   return [...before, last].join(";\n");
 }
 
-const MOST_TRIES = 10;
+const MAX_TRIES = 10;
 const PAUSE_MS = 100;
 /** Two processes that create the same catalog at the same time conflict. */
-const MADE_BY_OTHERS =
+const CREATED_CONCURRENTLY =
   /Failed to initialize DuckLake[\s\S]*(?:duplicate key|already exists|could not serialize|locked)/i;
 
 /** Attaches the catalog, and creates it if missing. Rejects with an EngineOpenError that holds no secret. */
@@ -79,8 +83,8 @@ export async function attachLake(engine: Engine, lake: Lake, after: After): Prom
       await engine.attach(lake.catalog, sql);
       break;
     } catch (error) {
-      const message = shown(error, lake);
-      if (tries === MOST_TRIES || !MADE_BY_OTHERS.test(message)) {
+      const message = maskedMessage(error, lake);
+      if (tries === MAX_TRIES || !CREATED_CONCURRENTLY.test(message)) {
         throw new EngineOpenError(message, error instanceof EngineOpenError ? error.setting : undefined);
       }
       // The other process is usually done by now.
@@ -91,19 +95,19 @@ export async function attachLake(engine: Engine, lake: Lake, after: After): Prom
 }
 
 async function pause(after: After): Promise<void> {
-  // `after` does not keep the process alive, and nothing else does during startup.
-  const awake = setInterval(() => {}, PAUSE_MS);
+  // During startup, nothing else keeps the process alive.
+  const keepAlive = setInterval(() => {}, PAUSE_MS);
   await new Promise<void>((resolve) => after(PAUSE_MS, resolve));
-  clearInterval(awake);
+  clearInterval(keepAlive);
 }
 
-function shown(error: unknown, { metadataPath }: Lake): string {
+function maskedMessage(error: unknown, { metadataPath }: Lake): string {
   const address = lakeAddress(metadataPath);
   const secrets = address.kind === "postgres" ? address.secrets : [];
   return messageMask(secrets)(errorMessage(error));
 }
 
-/** Audit tables get few rows: these go into the catalog's database, not into a file each. */
+/** Audit tables get few rows, which go into the catalog's database instead of a file each. */
 async function keepRecordsInline(engine: Engine, catalog: string): Promise<void> {
   const options = `ducklake_options(${quoteLiteral(catalog)})`;
   await inTransaction(engine, ["audit"], async (run) => {

@@ -18,7 +18,7 @@ export type LakeAddress =
 
 /**
  * Reads a `metadata-path`: a file, `sqlite:<file>`, or Postgres as `postgres:` and what libpq takes, `dbname=x host=y` or a
- * URL. Throws an EngineOpenError that shows nothing of it.
+ * URL. Throws an EngineOpenError that does not quote it.
  */
 export function lakeAddress(metadataPath: string): LakeAddress {
   const text = metadataPath.replace(/^ducklake:/i, "").trim();
@@ -34,7 +34,7 @@ export function lakeAddress(metadataPath: string): LakeAddress {
     case "postgresql":
       return postgres(rest.startsWith("//") ? `postgres:${rest}` : rest.trim());
     default:
-      throw refusal("expected a file, sqlite:<file> or postgres:<connection>");
+      throw invalidPath("expected a file, sqlite:<file> or postgres:<connection>");
   }
 }
 
@@ -50,13 +50,14 @@ function postgres(text: string): LakeAddress {
 
 type Settings = Readonly<Record<string, string>>;
 
-/** As libpq reads them: a value in quotes may hold spaces, and a backslash takes the next character as it is. */
+/** As libpq reads them: a quoted value may contain spaces, and a backslash escapes the next character. */
 function settingsOfPairs(text: string): Settings {
   const pair = /\s*(\w+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|((?:[^\s'\\]|\\.)*))(?:\s+|$)/sy;
   const settings: Record<string, string> = {};
   while (pair.lastIndex < text.length) {
     const [, name, quoted, plain = ""] = pair.exec(text) ?? [];
-    if (name === undefined) throw refusal("not a Postgres connection; use one such as postgres:dbname=cache host=db");
+    if (name === undefined)
+      throw invalidPath("not a Postgres connection; use one such as postgres:dbname=cache host=db");
     settings[name] = (quoted ?? plain).replace(/\\(.)/gs, "$1");
   }
   return settings;
@@ -71,7 +72,7 @@ function settingsOfUrl(text: string): Settings {
     const names = { user: url.username, password: url.password, host, port: url.port, dbname: url.pathname.slice(1) };
     for (const [name, value] of Object.entries(names)) if (value !== "") parts.push([name, decodeURIComponent(value)]);
   } catch {
-    throw refusal("not a Postgres URL; use one such as postgres://user@host/database");
+    throw invalidPath("not a Postgres URL; use one such as postgres://user@host/database");
   }
   return Object.fromEntries([...parts, ...url.searchParams]);
 }
@@ -80,6 +81,6 @@ function quotedValue(value: string): string {
   return `'${value.replace(/['\\]/g, "\\$&")}'`;
 }
 
-function refusal(message: string): EngineOpenError {
+function invalidPath(message: string): EngineOpenError {
   return new EngineOpenError(`metadata-path: ${message}`, "metadata-path");
 }

@@ -3,9 +3,9 @@ import type { Report } from "../events.ts";
 import { quoteLiteral } from "../sql/quote.ts";
 import { statement } from "../sql/statement.ts";
 import { isShared, type Lake } from "./ducklake.ts";
-import { inTransaction, look, type Run } from "./store-sql.ts";
+import { inReadTransaction, inTransaction, type Run } from "./store-sql.ts";
 
-/** Frees the space of dropped snapshots. The leader does it now and then. */
+/** Frees the space of dropped snapshots. Only the leader does this. */
 export interface LakeUpkeep {
   /** Expires old versions of the catalog, and deletes the files that only they needed. Never rejects. */
   clean(): Promise<void>;
@@ -24,7 +24,7 @@ export interface UpkeepOptions {
   readonly report: Report;
 }
 
-/** A moment: every later transaction sees this version of the catalog, or a newer one. */
+/** A point in time after which every transaction sees at least this version of the catalog. */
 interface Mark {
   readonly version: number;
   /** Microseconds of the catalog's server; 0 where there is none. */
@@ -32,14 +32,14 @@ interface Mark {
   readonly at: number;
 }
 
-const MOST_AT_ONCE = 5_000;
+const MAX_VERSIONS_AT_ONCE = 5_000;
 /** Without a server, running reads are unknown: none takes longer than this. */
-const LONGEST_READ_MS = 15 * 60 * 1000;
-const HELD_UP_MS = 60 * 60 * 1000;
-const PART = "cache clean-up";
+const MAX_READ_MS = 15 * 60 * 1000;
+const BLOCKED_TOO_LONG_MS = 60 * 60 * 1000;
+const DEPENDENCY = "cache clean-up";
 /** The files of a running refresh are not in the catalog yet. */
 const ORPHANED_FOR = "INTERVAL 1 DAY";
-const OF_A_LAKE = /(?:^|[/\\])ducklake-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:-delete)?\.(?:parquet|puffin)$/;
+const LAKE_FILE = /(?:^|[/\\])ducklake-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:-delete)?\.(?:parquet|puffin)$/;
 
 /**
  * Versions older than a mark expire once no transaction from before the mark is running. Not earlier: DuckLake does not see
@@ -49,70 +49,70 @@ export function openLakeUpkeep({ engine, lake, now, report }: UpkeepOptions): La
   const name = quoteLiteral(lake.catalog);
   const shared = isShared(lake);
   let mark: Mark | undefined;
-  let isHeldUp = false;
+  let isBlocked = false;
   let cleaning: Promise<void> | undefined;
 
   /** The catalog's current version, and the start of its oldest transaction. */
   async function observe(): Promise<{ readonly current: Mark; readonly busySince: number | undefined }> {
     // First the version, then the time: transactions after that time see that version.
-    const version = Number(await one(`SELECT id::VARCHAR FROM ducklake_current_snapshot(${name})`));
+    const version = Number(await selectValue(`SELECT id::VARCHAR FROM ducklake_current_snapshot(${name})`));
     if (!shared) return { current: { version, serverTime: 0, at: now() }, busySince: undefined };
     const micros = (time: string): string => `(extract(epoch FROM ${time}) * 1000000)::bigint::text`;
     const query = `SELECT ${micros("clock_timestamp()")} AS a, ${micros("min(xact_start)")} AS b FROM pg_stat_activity
       WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()`;
     const server = quoteLiteral(`__ducklake_metadata_${lake.catalog}`);
-    const [[time, oldest] = []] = await ask(`SELECT a, b FROM postgres_query(${server}, ${quoteLiteral(query)})`);
+    const [[time, oldest] = []] = await select(`SELECT a, b FROM postgres_query(${server}, ${quoteLiteral(query)})`);
     const current = { version, serverTime: Number(time), at: now() };
     return { current, busySince: oldest === null || oldest === undefined ? undefined : Number(oldest) };
   }
 
-  function mayGo({ serverTime, at }: Mark, busySince: number | undefined): boolean {
-    if (!shared) return now() - at >= LONGEST_READ_MS;
+  function mayExpire({ serverTime, at }: Mark, busySince: number | undefined): boolean {
+    if (!shared) return now() - at >= MAX_READ_MS;
     return busySince === undefined || busySince > serverTime;
   }
 
   async function cleanBefore({ version }: Mark): Promise<void> {
-    const known = await ask(
+    const known = await select(
       `SELECT snapshot_id::VARCHAR FROM ducklake_snapshots(${name}) WHERE snapshot_id < ${version}
-       ORDER BY snapshot_id LIMIT ${MOST_AT_ONCE}`,
+       ORDER BY snapshot_id LIMIT ${MAX_VERSIONS_AT_ONCE}`,
     );
     if (known.length > 0) {
       const versions = known.map(([id]) => id).join(", ");
-      await act(`SELECT count(*)::VARCHAR FROM ducklake_expire_snapshots(${name}, versions => [${versions}])`);
+      await execute(`SELECT count(*)::VARCHAR FROM ducklake_expire_snapshots(${name}, versions => [${versions}])`);
     }
-    // Only once that is durable: the files could still be needed before.
-    await act(`SELECT count(*)::VARCHAR FROM ducklake_cleanup_old_files(${name}, cleanup_all => true)`);
+    // Only after that is durable, since the files may be needed until then.
+    await execute(`SELECT count(*)::VARCHAR FROM ducklake_cleanup_old_files(${name}, cleanup_all => true)`);
   }
 
   async function tryToClean(): Promise<void> {
     const { current, busySince } = await observe();
-    if (mark !== undefined && !mayGo(mark, busySince)) {
-      if (!shared || isHeldUp || now() - mark.at < HELD_UP_MS) return;
-      isHeldUp = true;
+    if (mark !== undefined && !mayExpire(mark, busySince)) {
+      if (!shared || isBlocked || now() - mark.at < BLOCKED_TOO_LONG_MS) return;
+      isBlocked = true;
       const message = "a transaction has been open in the catalog's database for more than an hour";
       report({
         kind: "dependency-down",
-        dependency: PART,
+        dependency: DEPENDENCY,
         message: `${message}; files of old snapshots stay until it ends`,
       });
       return;
     }
     if (mark !== undefined) await cleanBefore(mark);
     mark = current;
-    if (isHeldUp) report({ kind: "dependency-up", dependency: PART });
-    isHeldUp = false;
+    if (isBlocked) report({ kind: "dependency-up", dependency: DEPENDENCY });
+    isBlocked = false;
   }
 
-  async function ask(sql: string): ReturnType<Run> {
-    return await look(engine, (run) => run(statement(sql)));
+  async function select(sql: string): ReturnType<Run> {
+    return await inReadTransaction(engine, (run) => run(statement(sql)));
   }
 
-  async function one(sql: string): Promise<string | null | undefined> {
-    const [[value] = []] = await ask(sql);
+  async function selectValue(sql: string): Promise<string | null | undefined> {
+    const [[value] = []] = await select(sql);
     return value;
   }
 
-  async function act(sql: string): Promise<number> {
+  async function execute(sql: string): Promise<number> {
     const [[count] = []] = await inTransaction(engine, [], (run) => run(statement(sql)));
     return Number(count);
   }
@@ -130,12 +130,12 @@ export function openLakeUpkeep({ engine, lake, now, report }: UpkeepOptions): La
     async deleteOrphans() {
       const orphans = (options: string): string =>
         `FROM ducklake_delete_orphaned_files(${name}, older_than => now() - ${ORPHANED_FOR}${options})`;
-      const found = await ask(`SELECT path ${orphans(", dry_run => true")}`);
-      const foreign = found.find(([path]) => !OF_A_LAKE.test(path ?? ""));
+      const found = await select(`SELECT path ${orphans(", dry_run => true")}`);
+      const foreign = found.find(([path]) => !LAKE_FILE.test(path ?? ""));
       if (foreign !== undefined) {
         throw new Error(`${foreign[0]} lies in the data path of the cache, and is no file of it: nothing was deleted`);
       }
-      return found.length === 0 ? 0 : await act(`SELECT count(*)::VARCHAR ${orphans("")}`);
+      return found.length === 0 ? 0 : await execute(`SELECT count(*)::VARCHAR ${orphans("")}`);
     },
   };
 }

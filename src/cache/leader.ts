@@ -3,7 +3,7 @@ import { errorMessage } from "../error-message.ts";
 import type { Report } from "../events.ts";
 import { logMessage, RequestFailure } from "../failure.ts";
 import { integerValue, type Statement, statement, textValue } from "../sql/statement.ts";
-import type { After } from "./schedule.ts";
+import type { After } from "../time-limit.ts";
 import { tableIn } from "./store-names.ts";
 import type { Run } from "./store-sql.ts";
 
@@ -39,24 +39,24 @@ export interface LeadershipOptions {
 /** The known state of the leader. */
 interface State {
   readonly holder: string | undefined;
-  /** Grows with each change of hands. */
+  /** Grows with each change of leader. */
   readonly term: number;
-  /** Grows with everything that the leader does. */
-  readonly sign: number;
+  /** Grows with each heartbeat and each fenced transaction. */
+  readonly heartbeat: number;
   readonly rows: number;
 }
 
-const SIGNS_PER_LEASE = 3;
-/** Signs are rows. Deleting old ones conflicts with running refreshes, so it happens rarely. */
-const MOST_ROWS = 10_000;
-const PART = "cache leadership";
+const HEARTBEATS_PER_LEASE = 3;
+/** Heartbeats are rows. Deleting old ones conflicts with running refreshes, so it is rare. */
+const MAX_ROWS = 10_000;
+const DEPENDENCY = "cache leadership";
 /** With its schema, so that no other table whose name starts the same is affected. */
 const TOUCHED: readonly string[] = ["audit.leader"];
 const LOST = "another process leads the refreshes of this cache now";
 
 /**
- * Starts to compete for the lead. Clocks of two processes are never compared: a follower takes over once it has seen no new
- * sign for `leaseMs` of its own time, and a leader relies on its lead only that long after its last sign. A leader that was
+ * Starts to compete for the lead. Clocks of two processes are never compared: a follower takes over after `leaseMs` of its
+ * own time without a new heartbeat, and a leader relies on its lead only that long after its last one. A leader that was
  * suspended meanwhile is rejected by the database: a change of leader deletes rows of a table into which a fenced transaction
  * inserts, and these two conflict in DuckLake. docs/decisions/0009-ducklake.md
  */
@@ -64,8 +64,8 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
   const { engine, catalog, id, leaseMs, now, after, report, changed } = options;
   const table = tableIn(catalog, "audit", "leader");
   let seen: { readonly state: State; readonly at: number } | undefined;
-  let led: { readonly term: number; until: number } | undefined;
-  let sign = 0;
+  let lead: { readonly term: number; until: number } | undefined;
+  let heartbeat = 0;
   let isDown = false;
   let isClosed = false;
   let cancel = (): void => {};
@@ -73,15 +73,17 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
   /** Runs `work` in a transaction with a time limit. */
   async function change<T>(work: (run: Run) => Promise<T>): Promise<T> {
     const stop = new AbortController();
-    const over = after(leaseMs, () => stop.abort(new RequestFailure({ kind: "query-timeout", limitMs: leaseMs })));
+    const cancelTimeout = after(leaseMs, () =>
+      stop.abort(new RequestFailure({ kind: "query-timeout", limitMs: leaseMs })),
+    );
     try {
       return await engine.change({ connections: [], touches: TOUCHED, signal: stop.signal }, work);
     } finally {
-      over();
+      cancelTimeout();
     }
   }
 
-  async function makeTable(): Promise<State> {
+  async function createTable(): Promise<State> {
     return await change(async (run) => {
       const known = await readState(run).catch(() => undefined);
       if (known !== undefined) return known;
@@ -92,7 +94,7 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
            SELECT NULL::VARCHAR AS holder, 0::BIGINT AS term, 0::BIGINT AS sign, NULL::TIMESTAMP AS at`,
         ),
       );
-      return { holder: undefined, term: 0, sign: 0, rows: 1 };
+      return { holder: undefined, term: 0, heartbeat: 0, rows: 1 };
     });
   }
 
@@ -105,17 +107,17 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
     );
     if (row === undefined) return undefined;
     const [holder, term, last, rows] = row;
-    return { holder: holder ?? undefined, term: Number(term), sign: Number(last), rows: Number(rows) };
+    return { holder: holder ?? undefined, term: Number(term), heartbeat: Number(last), rows: Number(rows) };
   }
 
-  function signOf(term: number): Statement {
-    sign++;
+  function heartbeatFor(term: number): Statement {
+    heartbeat++;
     // The time is informational.
     return statement(
       `INSERT INTO ${table} VALUES ($1, $2, $3, epoch_ms(epoch_ms(now())))`,
       textValue(id),
       integerValue(term),
-      integerValue(sign),
+      integerValue(heartbeat),
     );
   }
 
@@ -124,20 +126,20 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
     return await change(async (run) => {
       const state = await readState(run);
       if (state === undefined || state.holder !== id || state.term !== term) return undefined;
-      if (state.rows >= MOST_ROWS) await run(statement(`DELETE FROM ${table}`));
-      await run(signOf(term));
+      if (state.rows >= MAX_ROWS) await run(statement(`DELETE FROM ${table}`));
+      await run(heartbeatFor(term));
       return state;
     });
   }
 
-  /** Undefined when the leader has written a sign meanwhile. */
+  /** Undefined if the leader has written a heartbeat meanwhile. */
   async function takeOver(from: State): Promise<number | undefined> {
     return await change(async (run) => {
       const state = await readState(run);
-      if (state?.term !== from.term || state.sign !== from.sign) return undefined;
+      if (state?.term !== from.term || state.heartbeat !== from.heartbeat) return undefined;
       const term = from.term + 1;
       await run(statement(`DELETE FROM ${table}`));
-      await run(signOf(term));
+      await run(heartbeatFor(term));
       return term;
     });
   }
@@ -151,68 +153,68 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
         statement(
           `INSERT INTO ${table} VALUES (NULL, $1, $2, epoch_ms(epoch_ms(now())))`,
           integerValue(term),
-          integerValue(state.sign + 1),
+          integerValue(state.heartbeat + 1),
         ),
       );
     });
   }
 
   function isLeader(): boolean {
-    return led !== undefined && now() < led.until;
+    return lead !== undefined && now() < lead.until;
   }
 
-  /** Writes a sign, or checks for one and takes over. Returns the milliseconds until the next step. */
+  /** Writes a heartbeat, or checks for one and takes over. Returns the milliseconds until the next step. */
   async function step(): Promise<number> {
     const beganAt = now();
-    if (led !== undefined) {
-      const { term } = led;
-      if ((await renew(term)) === undefined) lose();
-      else led = { term, until: beganAt + leaseMs };
-      return leaseMs / SIGNS_PER_LEASE;
+    if (lead !== undefined) {
+      const { term } = lead;
+      if ((await renew(term)) === undefined) loseLead();
+      else lead = { term, until: beganAt + leaseMs };
+      return leaseMs / HEARTBEATS_PER_LEASE;
     }
-    const state = (await change(readState).catch(() => undefined)) ?? (await makeTable());
-    if (seen?.state.term !== state.term || seen.state.sign !== state.sign) seen = { state, at: now() };
-    const patience = state.holder === undefined ? 0 : seen.at + leaseMs - now();
-    if (patience > 0) return Math.min(patience, leaseMs / SIGNS_PER_LEASE);
+    const state = (await change(readState).catch(() => undefined)) ?? (await createTable());
+    if (seen?.state.term !== state.term || seen.state.heartbeat !== state.heartbeat) seen = { state, at: now() };
+    const remainingMs = state.holder === undefined ? 0 : seen.at + leaseMs - now();
+    if (remainingMs > 0) return Math.min(remainingMs, leaseMs / HEARTBEATS_PER_LEASE);
     const takingAt = now();
     const term = await takeOver(state);
     if (term === undefined) return 0;
-    led = { term, until: takingAt + leaseMs };
+    lead = { term, until: takingAt + leaseMs };
     changed(true);
-    return leaseMs / SIGNS_PER_LEASE;
+    return leaseMs / HEARTBEATS_PER_LEASE;
   }
 
-  function lose(): void {
-    led = undefined;
+  function loseLead(): void {
+    lead = undefined;
     seen = undefined;
     changed(false);
   }
 
-  async function live(): Promise<void> {
-    let pauseMs = leaseMs / SIGNS_PER_LEASE;
+  async function runStep(): Promise<void> {
+    let pauseMs = leaseMs / HEARTBEATS_PER_LEASE;
     try {
       pauseMs = await step();
-      if (isDown && !isClosed) report({ kind: "dependency-up", dependency: PART });
+      if (isDown && !isClosed) report({ kind: "dependency-up", dependency: DEPENDENCY });
       isDown = false;
     } catch (error) {
       // The catalog is unreachable or too busy: the lead lapses, and a process that reaches it takes over.
       const message = `${reasonOf(error)}; until it works again this process refreshes nothing by schedule`;
-      if (!isDown && !isClosed) report({ kind: "dependency-down", dependency: PART, message });
+      if (!isDown && !isClosed) report({ kind: "dependency-down", dependency: DEPENDENCY, message });
       isDown = true;
     }
     if (isClosed) return;
     cancel = after(Math.max(1, pauseMs), () => {
-      running = live();
+      running = runStep();
     });
   }
 
-  let running = live();
+  let running = runStep();
   await running;
 
   return {
     isLeader,
     fence() {
-      const term = led?.term ?? -1;
+      const term = lead?.term ?? -1;
       const isOurs = `SELECT count(*) FROM ${table} WHERE holder = $1 AND term = $2`;
       return [
         statement(
@@ -221,15 +223,15 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
           integerValue(term),
           textValue(LOST),
         ),
-        signOf(term),
+        heartbeatFor(term),
       ];
     },
     async close() {
       isClosed = true;
       cancel();
       await running;
-      const term = led?.term;
-      led = undefined;
+      const term = lead?.term;
+      lead = undefined;
       if (term !== undefined) await stepDown(term).catch(() => {});
     },
   };

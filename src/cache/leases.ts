@@ -7,23 +7,23 @@ import type { SnapshotStore } from "./snapshot-store.ts";
 /** A snapshot and how many readers it has. */
 export interface HeldSnapshot {
   readonly snapshot: Snapshot;
-  readonly account: Account | undefined;
+  readonly sizeTracker: SizeTracker | undefined;
   leases: number;
-  /** It gets no new readers, and is dropped with its last lease. */
+  /** It gets no new readers, and is dropped after its last lease. */
   isRetired: boolean;
 }
 
-/** Counts the size of snapshots. */
-export interface Account {
+/** Tracks the total size of snapshots. */
+export interface SizeTracker {
   /** The last lease was released, and the snapshot stays. */
   idle(): void;
   /** The snapshot is dropped. */
-  gone(snapshot: Snapshot): void;
+  dropped(snapshot: Snapshot): void;
 }
 
 /** Counts the readers of snapshots, so that none is dropped while it is read. */
 export interface Leases {
-  hold(snapshot: Snapshot, account?: Account): HeldSnapshot;
+  hold(snapshot: Snapshot, sizeTracker?: SizeTracker): HeldSnapshot;
   lease(held: HeldSnapshot, state: Lease["state"], isCurrent: () => boolean): Lease;
   /** Drops a snapshot as soon as it has no readers. */
   retire(held: HeldSnapshot): void;
@@ -78,8 +78,8 @@ export function openLeases({ store, report }: { readonly store: SnapshotStore; r
     if (waiting.length > 0 && !closed) dropping ??= dropWaiting();
   }
 
-  function drop({ snapshot, account }: HeldSnapshot): void {
-    account?.gone(snapshot);
+  function drop({ snapshot, sizeTracker }: HeldSnapshot): void {
+    sizeTracker?.dropped(snapshot);
     waiting.push(snapshot);
     dropNow();
   }
@@ -88,11 +88,11 @@ export function openLeases({ store, report }: { readonly store: SnapshotStore; r
     held.leases--;
     if (held.leases > 0) return;
     if (held.isRetired) drop(held);
-    else held.account?.idle();
+    else held.sizeTracker?.idle();
   }
 
   return {
-    hold: (snapshot, account) => ({ snapshot, account, leases: 0, isRetired: false }),
+    hold: (snapshot, sizeTracker) => ({ snapshot, sizeTracker, leases: 0, isRetired: false }),
     lease(held, state, isCurrent) {
       held.leases++;
       let isReleased = false;

@@ -1,8 +1,8 @@
-/** Something that is used. Uses are counted, since two may fall in the same millisecond. */
+/** An item in the order. Uses are numbered, since two may fall in the same millisecond. */
 export interface LruItem {
   /** The number of its last use; 0 before the first. */
   lastUse: number;
-  /** Its last use when it was placed. */
+  /** Its last use when it was last moved. */
   placedUse: number;
 }
 
@@ -61,8 +61,8 @@ export function mostRecentlyUsed<T extends LruItem>(
   for (const item of items) {
     const last = found.at(-1);
     if (!isWanted(item) || (found.length === count && last !== undefined && last.lastUse > item.lastUse)) continue;
-    const place = found.findIndex((other) => other.lastUse < item.lastUse);
-    found.splice(place < 0 ? found.length : place, 0, item);
+    const index = found.findIndex((other) => other.lastUse < item.lastUse);
+    found.splice(index < 0 ? found.length : index, 0, item);
     if (found.length > count) found.pop();
   }
   return found;

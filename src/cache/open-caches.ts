@@ -1,5 +1,6 @@
 import type { Report, ServiceEvent } from "../events.ts";
 import { RequestFailure } from "../failure.ts";
+import type { After } from "../time-limit.ts";
 import { withTimeLimit } from "../time-limit.ts";
 import type { CacheDefinition, Snapshot } from "./cache.ts";
 import type { Caches } from "./caches.ts";
@@ -7,7 +8,7 @@ import type { Coordination, Sharing } from "./coordination.ts";
 import { openLeases } from "./leases.ts";
 import { openRefreshQueue } from "./refresh-queue.ts";
 import { openResultCaches } from "./result-cache.ts";
-import { type After, afterMs, openSchedule, scheduledTask } from "./schedule.ts";
+import { afterMs, openSchedule, scheduledTask } from "./schedule.ts";
 import type { SnapshotStore } from "./snapshot-store.ts";
 import { openTableCaches } from "./table-cache.ts";
 import { openTiming } from "./timing.ts";
@@ -29,8 +30,8 @@ export interface CachesOptions {
   readonly sharing?: Sharing | undefined;
 }
 
-/** How soon one process sees the snapshots of another. */
-const LOOK_EVERY_MS = 2_000;
+/** How soon a process adopts the snapshots of another. */
+const ADOPT_EVERY_MS = 2_000;
 
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
 /** Results do not outlive the process: shutdown does not wait long for their drop. */
@@ -51,18 +52,18 @@ export async function openCaches({
 }: CachesOptions): Promise<Caches> {
   const loaded: readonly Snapshot[] = await store.load();
   const schedule = openSchedule({ now, after });
-  const leases = openLeases({ store, report: tell });
+  const leases = openLeases({ store, report: reportWhileOpen });
   const queue = openRefreshQueue(maxConcurrentRefreshes);
   const timing = openTiming(random);
-  const coordination: Coordination = { store, queue, schedule, leases, timing, now, report: tell, sharing };
+  const coordination: Coordination = { store, queue, schedule, leases, timing, now, report: reportWhileOpen, sharing };
   const tables = openTableCaches(definitions, loaded, coordination);
   const results = openResultCaches(maxBytes, coordination);
   const sweeping = scheduledTask(sweep);
-  const looking = scheduledTask(() => void lookForOthers());
+  const adopting = scheduledTask(() => void adoptFromOthers());
   let closed = false;
 
   /** Failures during shutdown are not reported. */
-  function tell(event: ServiceEvent): void {
+  function reportWhileOpen(event: ServiceEvent): void {
     if (!closed) report(event);
   }
 
@@ -72,12 +73,12 @@ export async function openCaches({
     schedule.set(sweeping, SWEEP_EVERY_MS);
   }
 
-  async function lookForOthers(): Promise<void> {
-    // A catalog that cannot be read is retried: until then the current rows stay.
+  async function adoptFromOthers(): Promise<void> {
+    // On failure, the next check retries; the current rows stay.
     const snapshots = await store.load().catch(() => []);
     if (closed) return;
     tables.adopt(snapshots);
-    schedule.set(looking, LOOK_EVERY_MS);
+    schedule.set(adopting, ADOPT_EVERY_MS);
   }
 
   function whileOpen<T>(work: () => Promise<T>): Promise<T> {
@@ -90,15 +91,15 @@ export async function openCaches({
     invalidate(name) {
       tables.invalidate(name);
       results.invalidate(name);
-      tell({ kind: "cache-invalidated", cache: `${name.schema}.${name.table}` });
+      reportWhileOpen({ kind: "cache-invalidated", cache: `${name.schema}.${name.table}` });
     },
     async refreshAfterWrite(name) {
       await Promise.all([tables.refreshAfterWrite(name), results.refreshAfterWrite(name)]);
     },
     refresh: (name, signal) => whileOpen(() => tables.refresh(name, signal)),
-    async redefine(described) {
+    async redefine(next) {
       const snapshots = await store.load();
-      if (!closed) tables.redefine(described, snapshots);
+      if (!closed) tables.redefine(next, snapshots);
     },
     statuses: () => [...tables.statuses(), ...results.statuses()],
     async collect() {
@@ -111,7 +112,7 @@ export async function openCaches({
       schedule.start();
       sweep();
       tables.start();
-      if (sharing !== undefined) schedule.set(looking, LOOK_EVERY_MS);
+      if (sharing !== undefined) schedule.set(adopting, ADOPT_EVERY_MS);
       if (warmUp) tables.warmUp(reportTenths);
     },
     async close() {
@@ -125,6 +126,7 @@ export async function openCaches({
 
   /** Reports the start, the end and about ten steps between, so that a thousand caches do not log a thousand lines. */
   function reportTenths(done: number, total: number, failed: number): void {
-    if (done === total || done % Math.ceil(total / 10) === 0) tell({ kind: "cache-warm-up", done, total, failed });
+    if (done === total || done % Math.ceil(total / 10) === 0)
+      reportWhileOpen({ kind: "cache-warm-up", done, total, failed });
   }
 }

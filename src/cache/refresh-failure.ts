@@ -1,6 +1,6 @@
 import { logMessage, RequestFailure } from "../failure.ts";
 
-/** What a refresh rejected with. Anything but a RequestFailure is a bug. */
+/** The failure of a refresh. Any other error is a bug. */
 export function asFailure(error: unknown): RequestFailure {
   return error instanceof RequestFailure ? error : new RequestFailure({ kind: "internal" }, { cause: error });
 }

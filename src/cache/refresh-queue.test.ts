@@ -58,11 +58,11 @@ test("a job that a caller waits for now moves forward, once", async () => {
   queue.add(job("other"), "background");
   queue.add(late, "background");
   queue.add(later, "background");
-  queue.hasten(late, "background");
-  queue.hasten(late, "read");
-  queue.hasten(later, "read");
-  queue.hasten(later, "call");
-  queue.hasten(later, "call");
+  queue.prioritize(late, "background");
+  queue.prioritize(late, "read");
+  queue.prioritize(later, "read");
+  queue.prioritize(later, "call");
+  queue.prioritize(later, "call");
   expect(begun).toEqual(["running", "later"]);
   await end("running");
   await end("late");

@@ -16,7 +16,7 @@ export interface Job {
 export interface RefreshQueue {
   add(job: Job, priority: RefreshPriority): void;
   /** A call waits for it now: it moves forward, unless it runs already. */
-  hasten(job: Job, priority: RefreshPriority): void;
+  prioritize(job: Job, priority: RefreshPriority): void;
   /** Starts nothing more; stops what runs and waits for it. */
   close(): Promise<void>;
 }
@@ -70,7 +70,7 @@ export function openRefreshQueue(maxConcurrent: number): RefreshQueue {
 
   return {
     add,
-    hasten(job, priority) {
+    prioritize(job, priority) {
       if (priority === "background") return;
       if (queues.background.delete(job) || (priority === "call" && queues.read.delete(job))) add(job, priority);
     },

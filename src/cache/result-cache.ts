@@ -3,13 +3,13 @@ import { type Attempt, openAttempts, type RefreshOutcome, type RefreshTarget } f
 import { type CacheName, cacheKey, type Snapshot } from "./cache.ts";
 import type { AcquireOptions, CacheStatus, Caches, Lease } from "./caches.ts";
 import type { Coordination } from "./coordination.ts";
-import type { Account, HeldSnapshot } from "./leases.ts";
+import type { HeldSnapshot, SizeTracker } from "./leases.ts";
 import { type LruItem, mostRecentlyUsed, openLruOrder } from "./lru-order.ts";
 import { reasonOf } from "./refresh-failure.ts";
 import { inputBytes, LARGEST_INPUT_BYTES, MAX_INPUT_BYTES, ownInput } from "./result-input.ts";
 import { type ScheduledTask, scheduledTask } from "./schedule.ts";
 import type { ScheduledResult } from "./snapshot-store.ts";
-import { goodFor } from "./timing.ts";
+import { freshForMs } from "./timing.ts";
 
 /** The results of one cache. */
 interface Group {
@@ -19,7 +19,7 @@ interface Group {
   readonly entries: Map<string, Entry>;
   /** How many entries have old rows because their refresh failed. */
   failing: number;
-  /** Why the last of these did. */
+  /** Why the last of them failed. */
   error: string | undefined;
 }
 
@@ -32,7 +32,7 @@ interface Entry extends RefreshTarget, LruItem {
   readonly inputBytes: number;
   result: ScheduledResult;
   held: HeldSnapshot | undefined;
-  /** How many writes the rows have seen. */
+  /** How many writes the rows include. */
   seen: number;
   /** When the rows become too old, in schedule time. */
   lateFrom: number;
@@ -40,7 +40,7 @@ interface Entry extends RefreshTarget, LruItem {
   useAtStart: number;
   /** The last use before the rows were read. */
   useBefore: number;
-  /** When they were last used, in schedule time. */
+  /** When the rows were last used, in schedule time. */
   usedAt: number;
   failures: number;
 }
@@ -51,10 +51,10 @@ export interface ResultCaches extends Pick<Caches, "acquireResult" | "invalidate
   clear(): void;
 }
 
-/** The least that any table counts, so that their number is limited too. */
-const LEAST_BYTES = 1024;
+/** The smallest size that counts for a table, which limits their number. */
+const MIN_TABLE_BYTES = 1024;
 /** How many results one write refreshes; the others wait for their next read. */
-const MOST_AFTER_WRITE = 20;
+const MAX_REFRESHES_AFTER_WRITE = 20;
 /** Results that were not used for this long are not refreshed either. */
 const RECENT_MS = 5 * 60_000;
 
@@ -68,9 +68,9 @@ export function openResultCaches(
   let bytes = 0;
   /** The size of all entries without their rows. */
   let inputs = 0;
-  const account: Account = {
-    idle: makeRoom,
-    gone(snapshot) {
+  const sizeTracker: SizeTracker = {
+    idle: evict,
+    dropped(snapshot) {
       bytes -= bytesOf(snapshot);
     },
   };
@@ -128,14 +128,14 @@ export function openResultCaches(
   function forget(entry: Entry): void {
     if (entry.held !== undefined) leases.retire(entry.held);
     entry.held = undefined;
-    worksAgain(entry);
+    clearFailure(entry);
     schedule.clear(entry.due);
     lru.remove(entry);
     const isIdle = entry.running === undefined && entry.waiting === undefined;
     if (isIdle && entry.group.entries.delete(entry.key)) inputs -= entry.inputBytes;
   }
 
-  function makeRoom(): void {
+  function evict(): void {
     const fits = (): boolean => bytes <= maxBytes && inputs <= MAX_INPUT_BYTES;
     if (fits()) return;
     for (const entry of lru.oldestFirst()) {
@@ -149,7 +149,7 @@ export function openResultCaches(
     const { scheduleMs } = entry.result;
     const wasRead = entry.lastUse > entry.useBefore;
     // While refreshes fail, it is kept as long as it is used.
-    const wasReadLately = schedule.time() <= entry.usedAt + goodFor(scheduleMs, 0);
+    const wasReadLately = schedule.time() <= entry.usedAt + freshForMs(scheduleMs, 0);
     if (wasRead && wasReadLately) attempts.begin(entry);
     else forget(entry);
   }
@@ -160,18 +160,18 @@ export function openResultCaches(
     const isKept = bytesOf(snapshot) <= maxBytes && entry.inputBytes <= LARGEST_INPUT_BYTES;
     if (isKept) bytes += bytesOf(snapshot);
     if (entry.held !== undefined) leases.retire(entry.held);
-    entry.held = leases.hold(snapshot, isKept ? account : undefined);
+    entry.held = leases.hold(snapshot, isKept ? sizeTracker : undefined);
     entry.seen = writes;
-    entry.lateFrom = schedule.time() + goodFor(result.scheduleMs, ms);
+    entry.lateFrom = schedule.time() + freshForMs(result.scheduleMs, ms);
     entry.useBefore = entry.useAtStart;
     lru.keep(entry);
-    if (worksAgain(entry)) report({ kind: "cache-refresh-works", cache: group.label });
+    if (clearFailure(entry)) report({ kind: "cache-refresh-works", cache: group.label });
     report({ kind: "cache-refreshed", cache: group.label, mode: "results", rows: snapshot.rows, ms });
     if (result.scheduleMs !== undefined) schedule.set(entry.due, timing.next(result.scheduleMs, ms));
   }
 
   function failed(entry: Entry, failure: RequestFailure, { signal }: Attempt): void {
-    // All callers left, or the service shuts down: not a failure.
+    // All callers were cancelled, or the service shuts down.
     if (signal.aborted) return;
     // The template may have rejected because this caller must no longer see the rows.
     if (failure.failure.kind === "refused-by-template") forget(entry);
@@ -186,8 +186,8 @@ export function openResultCaches(
     group.error = message;
   }
 
-  /** Whether it was the last failing entry of its cache. */
-  function worksAgain(entry: Entry): boolean {
+  /** Returns whether it was the last failing entry of its cache. */
+  function clearFailure(entry: Entry): boolean {
     const { group } = entry;
     if (entry.failures === 0) return false;
     entry.failures = 0;
@@ -199,12 +199,12 @@ export function openResultCaches(
 
   function settled(entry: Entry): void {
     const { held, result, due, waiting } = entry;
-    // Too large to be cached: the waiters have leased it by now.
-    if (held === undefined || held.account === undefined) forget(entry);
-    // It fell due while callers refreshed it, and then they left.
-    else if (result.scheduleMs !== undefined && due.place < 0 && waiting === undefined)
+    // Too large to cache. Its waiters already have their leases.
+    if (held === undefined || held.sizeTracker === undefined) forget(entry);
+    // It became due during a refresh whose callers were cancelled.
+    else if (result.scheduleMs !== undefined && due.heapIndex < 0 && waiting === undefined)
       schedule.set(due, timing.retry(result.scheduleMs, 1));
-    makeRoom();
+    evict();
   }
 
   function isLate({ lateFrom }: Entry): boolean {
@@ -255,9 +255,9 @@ export function openResultCaches(
       group.writes.count++;
       const since = schedule.time() - RECENT_MS;
       const isRead = ({ held, usedAt }: Entry): boolean => held !== undefined && usedAt >= since;
-      const wish = { priority: "read", newer: false, signal: undefined, endsWithWaiters: false, take() {} } as const;
-      const read = mostRecentlyUsed(group.entries.values(), MOST_AFTER_WRITE, isRead);
-      await Promise.all(read.map((entry) => attempts.wait(entry, wish)));
+      const request = { priority: "read", newer: false, signal: undefined, endsWithWaiters: false, take() {} } as const;
+      const read = mostRecentlyUsed(group.entries.values(), MAX_REFRESHES_AFTER_WRITE, isRead);
+      await Promise.all(read.map((entry) => attempts.wait(entry, request)));
     },
     statuses: () => [...groups.values()].map(statusOf),
     clear() {
@@ -287,5 +287,5 @@ export function openResultCaches(
 }
 
 function bytesOf({ bytes }: Snapshot): number {
-  return Math.max(bytes, LEAST_BYTES);
+  return Math.max(bytes, MIN_TABLE_BYTES);
 }

@@ -9,7 +9,7 @@ export const LARGEST_INPUT_BYTES = MAX_INPUT_BYTES / 8;
 /** The entry itself, with its snapshot and its schedule. */
 const ENTRY_BYTES = 1024;
 
-/** The size of what a cache entry keeps of its call. */
+/** The bytes that a cache entry keeps of its call. */
 export function inputBytes(key: string, { statements }: ResultDefinition): number {
   let bytes = ENTRY_BYTES + textBytes(key);
   for (const { sql, values } of statements) {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { turnedClock } from "../../test/turned-clock.ts";
 import { afterMs, openSchedule, scheduledTask } from "./schedule.ts";
-import { goodFor, openTiming } from "./timing.ts";
+import { freshForMs, openTiming } from "./timing.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
 
@@ -35,6 +35,21 @@ describe("a schedule", () => {
     expect(fired).toEqual(["b", "a"]);
     expect(schedule.remaining(a)).toBeUndefined();
     expect(clock.timers()).toBe(0);
+  });
+
+  test("a task that throws does not keep the others from running", async () => {
+    const { clock, schedule, fired, due } = opened();
+    schedule.set(
+      scheduledTask(() => {
+        throw new Error("broken");
+      }),
+      10,
+    );
+    schedule.set(due("later"), 20);
+    schedule.start();
+    await expect(clock.advance(15)).rejects.toThrow("broken");
+    await clock.advance(15);
+    expect(fired).toEqual(["later"]);
   });
 
   test("what falls due and sets itself again does not go round in circles", async () => {
@@ -174,6 +189,10 @@ describe("timing", () => {
   });
 
   test("rows are good for two periods, and as long as it may take to get new ones", () => {
-    expect([goodFor(1_000, 0), goodFor(1_000, 5_000), goodFor(undefined, 5_000)]).toEqual([2_000, 7_000, Infinity]);
+    expect([freshForMs(1_000, 0), freshForMs(1_000, 5_000), freshForMs(undefined, 5_000)]).toEqual([
+      2_000,
+      7_000,
+      Infinity,
+    ]);
   });
 });

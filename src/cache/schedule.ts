@@ -1,36 +1,34 @@
 import type { After } from "../time-limit.ts";
 
-export type { After };
-
-/** A task that falls due. It belongs to one schedule. */
+/** A task of a schedule. */
 export interface ScheduledTask {
   readonly work: () => void;
   /** In schedule time. */
   at: number;
   /** Its index in the heap; -1 when it is not scheduled. */
-  place: number;
+  heapIndex: number;
 }
 
 export function scheduledTask(work: () => void): ScheduledTask {
-  return { work, at: 0, place: -1 };
+  return { work, at: 0, heapIndex: -1 };
 }
 
 /** Runs tasks when they fall due, with one timer for all. */
 export interface Schedule {
   /** Milliseconds that never run backwards, even when the clock is changed. */
   time(): number;
-  /** Schedules it, instead of its earlier time if any. */
-  set(due: ScheduledTask, delayMs: number): void;
-  clear(due: ScheduledTask): void;
+  /** Schedules it, and replaces its earlier time. */
+  set(task: ScheduledTask, delayMs: number): void;
+  clear(task: ScheduledTask): void;
   /** Milliseconds until it is due; undefined when it is not scheduled. */
-  remaining(due: ScheduledTask): number | undefined;
-  /** Until then, nothing runs. */
+  remaining(task: ScheduledTask): number | undefined;
+  /** Nothing runs before. */
   start(): void;
   close(): void;
 }
 
 /** How soon a suspended machine or a changed clock is noticed. It is also below the largest timer delay. */
-const LONGEST_WAIT_MS = 60_000;
+const MAX_WAIT_MS = 60_000;
 
 export function openSchedule({ now, after }: { readonly now: () => number; readonly after: After }): Schedule {
   const heap: ScheduledTask[] = [];
@@ -49,7 +47,7 @@ export function openSchedule({ now, after }: { readonly now: () => number; reado
   function arm(): void {
     const [first] = heap;
     if (!isRunning || first === undefined) return;
-    const wait = Math.max(1, Math.ceil(Math.min(LONGEST_WAIT_MS, first.at - time())));
+    const wait = Math.max(1, Math.ceil(Math.min(MAX_WAIT_MS, first.at - time())));
     const until = elapsed + wait;
     if (timer !== undefined && timer.until <= until) return;
     timer?.cancel();
@@ -61,24 +59,27 @@ export function openSchedule({ now, after }: { readonly now: () => number; reado
     elapsed = Math.max(time(), timer?.until ?? 0);
     timer = undefined;
     const until = elapsed;
-    for (let first = heap[0]; first !== undefined && first.at <= until; first = heap[0]) {
-      remove(heap, first);
-      first.work();
+    try {
+      for (let first = heap[0]; first !== undefined && first.at <= until; first = heap[0]) {
+        remove(heap, first);
+        first.work();
+      }
+    } finally {
+      arm();
     }
-    arm();
   }
 
   return {
     time,
-    set(due, delayMs) {
-      remove(heap, due);
+    set(task, delayMs) {
+      remove(heap, task);
       // At least one millisecond later, so that a task that reschedules itself runs in the next tick.
-      due.at = time() + Math.max(1, delayMs);
-      insert(heap, due);
+      task.at = time() + Math.max(1, delayMs);
+      insert(heap, task);
       arm();
     },
-    clear: (due) => remove(heap, due),
-    remaining: (due) => (due.place < 0 ? undefined : Math.max(0, due.at - time())),
+    clear: (task) => remove(heap, task),
+    remaining: (task) => (task.heapIndex < 0 ? undefined : Math.max(0, task.at - time())),
     start() {
       isRunning = true;
       arm();
@@ -99,46 +100,46 @@ export const afterMs: After = (ms, work) => {
 
 // A binary heap whose items know their index, so that any of them can be removed.
 
-function insert(heap: ScheduledTask[], due: ScheduledTask): void {
-  due.place = heap.length;
-  heap.push(due);
-  rise(heap, due);
+function insert(heap: ScheduledTask[], task: ScheduledTask): void {
+  task.heapIndex = heap.length;
+  heap.push(task);
+  rise(heap, task);
 }
 
-function remove(heap: ScheduledTask[], due: ScheduledTask): void {
-  const { place } = due;
-  if (place < 0) return;
-  due.place = -1;
+function remove(heap: ScheduledTask[], task: ScheduledTask): void {
+  const { heapIndex } = task;
+  if (heapIndex < 0) return;
+  task.heapIndex = -1;
   const last = heap.pop();
-  if (last === undefined || last === due) return;
-  heap[place] = last;
-  last.place = place;
+  if (last === undefined || last === task) return;
+  heap[heapIndex] = last;
+  last.heapIndex = heapIndex;
   rise(heap, last);
   sink(heap, last);
 }
 
-function rise(heap: ScheduledTask[], due: ScheduledTask): void {
-  while (due.place > 0) {
-    const parent = heap[(due.place - 1) >> 1];
-    if (parent === undefined || parent.at <= due.at) return;
-    swap(heap, parent, due);
+function rise(heap: ScheduledTask[], task: ScheduledTask): void {
+  while (task.heapIndex > 0) {
+    const parent = heap[(task.heapIndex - 1) >> 1];
+    if (parent === undefined || parent.at <= task.at) return;
+    swap(heap, parent, task);
   }
 }
 
-function sink(heap: ScheduledTask[], due: ScheduledTask): void {
+function sink(heap: ScheduledTask[], task: ScheduledTask): void {
   for (;;) {
-    const left = heap[2 * due.place + 1];
-    const right = heap[2 * due.place + 2];
+    const left = heap[2 * task.heapIndex + 1];
+    const right = heap[2 * task.heapIndex + 2];
     const child = right !== undefined && left !== undefined && right.at < left.at ? right : left;
-    if (child === undefined || child.at >= due.at) return;
-    swap(heap, child, due);
+    if (child === undefined || child.at >= task.at) return;
+    swap(heap, child, task);
   }
 }
 
 function swap(heap: ScheduledTask[], one: ScheduledTask, other: ScheduledTask): void {
-  const { place } = one;
-  one.place = other.place;
-  other.place = place;
-  heap[one.place] = one;
-  heap[other.place] = other;
+  const { heapIndex } = one;
+  one.heapIndex = other.heapIndex;
+  other.heapIndex = heapIndex;
+  heap[one.heapIndex] = one;
+  heap[other.heapIndex] = other;
 }

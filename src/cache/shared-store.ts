@@ -1,12 +1,12 @@
+import type { After } from "../time-limit.ts";
 import type { Snapshot } from "./cache.ts";
-import type { After } from "./schedule.ts";
 import type { SnapshotStore } from "./snapshot-store.ts";
 import { isResult } from "./store-names.ts";
 
-/** Another process may have just got the name of a snapshot without reading it yet. */
+/** Another process may know the name of a snapshot and read it later. */
 const DROP_AFTER_MS = 60_000;
 
-/** The store of a process among several: only the leader drops snapshots, after the others have stopped reading them. */
+/** A store that several processes share. Only the leader drops snapshots, after the others have stopped reading them. */
 export function sharedStore(
   store: SnapshotStore,
   { leads, after }: { readonly leads: () => boolean; readonly after: After },

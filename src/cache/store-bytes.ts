@@ -12,10 +12,10 @@ const WIDTHS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** The overhead of a value of variable length. */
-const REFERENCE = 16;
+const REFERENCE_BYTES = 16;
 /** The size of a table with one row, and of each column: measured with DuckDB 1.5 in memory. */
-const TABLE = 16_384;
-const COLUMN = 26_624;
+const TABLE_BYTES = 16_384;
+const COLUMN_BYTES = 26_624;
 
 export interface TableSize {
   readonly rows: number;
@@ -30,12 +30,12 @@ export async function measureTable(run: Run, table: string): Promise<TableSize> 
   const [[count, long] = []] = await run(
     statement(`SELECT count(*)::VARCHAR, (${["0", ...lengths].join(" + ")})::VARCHAR FROM ${table}`),
   );
-  const width = columns.reduce((sum, column) => sum + (widthOf(column) ?? REFERENCE), 0);
+  const width = columns.reduce((sum, column) => sum + (widthOf(column) ?? REFERENCE_BYTES), 0);
   const rows = Number(count);
-  return { rows, bytes: TABLE + columns.length * COLUMN + rows * width + Number(long) };
+  return { rows, bytes: TABLE_BYTES + columns.length * COLUMN_BYTES + rows * width + Number(long) };
 }
 
-/** Undefined for texts, blobs and nested values. */
+/** Undefined for strings, blobs and nested values. */
 function widthOf({ type }: TableColumn): number | undefined {
   return type.endsWith("]") ? undefined : WIDTHS.get(/^\w+/.exec(type)?.[0] ?? "");
 }

@@ -3,9 +3,9 @@ import { quoteIdentifier } from "../sql/quote.ts";
 import { statement, textValue } from "../sql/statement.ts";
 import type { CacheName } from "./cache.ts";
 import { foldName, tableIn } from "./store-names.ts";
-import { columnsIfThere, databaseMessage, inTransaction, look, type Run } from "./store-sql.ts";
+import { columnsIfExists, databaseMessage, inReadTransaction, inTransaction, type Run } from "./store-sql.ts";
 
-/** The cache database is not a cache, or is from another version of Eider. It can be renamed. */
+/** The cache database is not a cache, or is from another version of Eider. Its file can be renamed. */
 export class ForeignCacheError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -63,10 +63,10 @@ export function isAuditTable({ schema, table }: CacheName): boolean {
 
 /** Creates the audit tables if missing, and checks existing ones. Rejects with a ForeignCacheError. */
 export async function openLayout(engine: Engine, catalog: string): Promise<void> {
-  if (await look(engine, (run) => isThere(run, catalog))) return;
+  if (await inReadTransaction(engine, (run) => hasAuditTables(run, catalog))) return;
   await inTransaction(engine, NAMES, async (run) => {
     // Another process may have created them meanwhile.
-    if (await isThere(run, catalog)) return;
+    if (await hasAuditTables(run, catalog)) return;
     await run(statement(`CREATE SCHEMA IF NOT EXISTS ${quoteIdentifier(catalog)}.${quoteIdentifier(AUDIT)}`));
     for (const table of NAMES) {
       await run(statement(`CREATE TABLE ${auditTable(catalog, table)} (${TABLES[table].join(", ")})`));
@@ -75,10 +75,10 @@ export async function openLayout(engine: Engine, catalog: string): Promise<void>
   });
 }
 
-async function isThere(run: Run, catalog: string): Promise<boolean> {
+async function hasAuditTables(run: Run, catalog: string): Promise<boolean> {
   const found: AuditTable[] = [];
   for (const table of NAMES) {
-    const columns = await readable(columnsIfThere(run, auditTable(catalog, table)));
+    const columns = await orForeign(columnsIfExists(run, auditTable(catalog, table)));
     if (columns === undefined) continue;
     found.push(table);
     const shape = columns.map(({ name, type }) => `${name} ${type}`);
@@ -89,14 +89,14 @@ async function isThere(run: Run, catalog: string): Promise<boolean> {
   if (found.length === 0) return false;
   const missing = NAMES.find((table) => !found.includes(table));
   if (missing !== undefined) throw new ForeignCacheError(`it has ${AUDIT}.${found[0]}, but no ${AUDIT}.${missing}`);
-  const rows = await readable(run(statement(`SELECT version FROM ${auditTable(catalog, "layout")}`)));
+  const rows = await orForeign(run(statement(`SELECT version FROM ${auditTable(catalog, "layout")}`)));
   const versions = rows.map(([version]) => version ?? "NULL").join(", ");
   if (versions === VERSION) return true;
   throw new ForeignCacheError(`its layout is of version ${versions || "none"}, ours is ${VERSION}`);
 }
 
-/** A cache that cannot be read is not usable. */
-async function readable<T>(work: Promise<T>): Promise<T> {
+/** Turns a database error into a ForeignCacheError. */
+async function orForeign<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {

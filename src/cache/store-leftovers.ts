@@ -1,8 +1,8 @@
 import type { Engine } from "../engines/engine.ts";
 import { statement, textValue } from "../sql/statement.ts";
-import { foldName, isMadeByUs, tableIn } from "./store-names.ts";
+import { foldName, isCacheTable, tableIn } from "./store-names.ts";
 import { allSnapshots, deleteSnapshot } from "./store-records.ts";
-import { inTransaction, look, type Run } from "./store-sql.ts";
+import { inReadTransaction, inTransaction, type Run } from "./store-sql.ts";
 
 interface Leftovers {
   /** Tables of caches that no snapshot uses. */
@@ -13,10 +13,10 @@ interface Leftovers {
 
 /**
  * Drops tables of caches that no snapshot uses: results of an earlier process, and what other SQL in the cache database
- * has left behind. What cannot be dropped does no harm.
+ * has left behind. A table that cannot be dropped does no harm.
  */
 export async function clearLeftovers(engine: Engine, catalog: string): Promise<void> {
-  const { tables, uids } = await look(engine, (run) => findLeftovers(run, catalog));
+  const { tables, uids } = await inReadTransaction(engine, (run) => findLeftovers(run, catalog));
   if (tables.length === 0 && uids.length === 0) return;
   const touches = ["snapshots", ...tables.map(({ table }) => table)];
   await inTransaction(engine, touches, async (run) => {
@@ -36,7 +36,7 @@ async function findLeftovers(run: Run, catalog: string): Promise<Leftovers> {
   const there = new Set(tables.map(({ schema, table }) => key(schema, table)));
   const used = new Set(snapshots.map(({ name, physicalTable }) => key(name.schema, physicalTable)));
   return {
-    tables: tables.filter(({ schema, table }) => isMadeByUs(table) && !used.has(key(schema, table))),
+    tables: tables.filter(({ schema, table }) => isCacheTable(table) && !used.has(key(schema, table))),
     uids: snapshots
       .filter(({ name, physicalTable }) => !there.has(key(name.schema, physicalTable)))
       .map(({ uid }) => uid),

@@ -6,10 +6,10 @@ export function tableIn(catalog: string, schema: string, table: string): string 
   return `${quoteIdentifier(catalog)}.${quoteIdentifier(schema)}.${quoteIdentifier(table)}`;
 }
 
-const MOST_READABLE = 40;
+const MAX_PLAIN_LENGTH = 40;
 const RANDOM_LENGTH = 16;
 
-/** The table of a snapshot: the plain characters of its cache's name, for readers, and random letters, to be unique. */
+/** The table of a snapshot: the name of its cache in plain characters, and random letters to make it unique. */
 export function snapshotTable({ table }: CacheName, id: number, randomId: () => string): string {
   return `${plain(table)}__${id}_${randomLetters(randomId)}`;
 }
@@ -19,12 +19,12 @@ export function resultTable({ table }: CacheName, randomId: () => string): strin
   return `${plain(table)}__r_${randomLetters(randomId)}`;
 }
 
-const MADE = new RegExp(`__(?:\\d+|r)_[0-9a-z]{${RANDOM_LENGTH}}$`);
-const RESULT = new RegExp(`__r_[0-9a-z]{${RANDOM_LENGTH}}$`);
+const CACHE_TABLE = new RegExp(`__(?:\\d+|r)_[0-9a-z]{${RANDOM_LENGTH}}$`);
+const RESULT_TABLE = new RegExp(`__r_[0-9a-z]{${RANDOM_LENGTH}}$`);
 
 /** Whether a table has the name of a snapshot or result; all others belong to users. */
-export function isMadeByUs(table: string): boolean {
-  return MADE.test(table);
+export function isCacheTable(table: string): boolean {
+  return CACHE_TABLE.test(table);
 }
 
 /** Whether a snapshot is the table of its cache, which the template itself changes: it must not be dropped. */
@@ -34,11 +34,11 @@ export function isOwnTable({ name, physicalTable }: Pick<Snapshot, "name" | "phy
 
 /** Whether it holds the rows of one call. */
 export function isResult(table: string): boolean {
-  return RESULT.test(table);
+  return RESULT_TABLE.test(table);
 }
 
 function plain(name: string): string {
-  const text = name.slice(0, MOST_READABLE).replace(/[^A-Za-z0-9_]/g, "_");
+  const text = name.slice(0, MAX_PLAIN_LENGTH).replace(/[^A-Za-z0-9_]/g, "_");
   return /^[A-Za-z_]/.test(text) ? text : `_${text}`;
 }
 
@@ -59,7 +59,7 @@ export function foldName(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 
-/** Names in the forms in which SQL may mention them: also with doubled quotes. */
-export function mentioned(...names: readonly string[]): readonly string[] {
+/** Names as they may appear in SQL: also with doubled quotes. */
+export function sqlSpellings(...names: readonly string[]): readonly string[] {
   return [...new Set(names.flatMap((name) => [name, name.replaceAll('"', '""')]))];
 }

@@ -6,7 +6,7 @@ import { type Statement, statement } from "../sql/statement.ts";
 import type { CacheDefinition, RefreshRecord, RefreshStatements, RefreshVariables, Snapshot } from "./cache.ts";
 import { definitionText } from "./definition-text.ts";
 import type { SnapshotStore } from "./snapshot-store.ts";
-import { foldName, isOwnTable, mentioned, snapshotTable, tableIn } from "./store-names.ts";
+import { foldName, isOwnTable, snapshotTable, sqlSpellings, tableIn } from "./store-names.ts";
 import {
   type CurrentSnapshot,
   currentSnapshot,
@@ -15,7 +15,7 @@ import {
   insertSnapshot,
 } from "./store-records.ts";
 import { ColumnsChanged, fillTable, type TableFill } from "./store-rows.ts";
-import { columnsIfThere, databaseMessage, look, type Run } from "./store-sql.ts";
+import { columnsIfExists, databaseMessage, inReadTransaction, type Run } from "./store-sql.ts";
 
 export interface StoreOptions {
   readonly now: () => number;
@@ -26,29 +26,29 @@ export interface StoreOptions {
   readonly fence?: (() => readonly Statement[]) | undefined;
 }
 
-/** Another process has refreshed the same cache meanwhile. */
+/** Another process has refreshed the cache meanwhile. */
 class Overtaken extends Error {}
 
-const MOST_TRIES = 5;
+const MAX_TRIES = 5;
 
 export function openRefresher(engine: Engine, options: StoreOptions): SnapshotStore["refresh"] {
   const { catalog, now, randomId, fence = () => [] } = options;
 
-  function begin(definition: CacheDefinition, before: CurrentState): RefreshPlan {
+  function planRefresh(definition: CacheDefinition, before: CurrentState): RefreshPlan {
     const startedAtMs = now();
     const id = (before.current?.id ?? 0) + 1;
     return { definition, before, startedAtMs, id, ...renderFor(definition, before, { id, startedAtMs }) };
   }
 
-  function attempt(beginning: RefreshPlan, signal: StopSignal): Promise<Snapshot> {
-    const { definition, before, id, statements, startedAtMs } = beginning;
+  function attempt(plan: RefreshPlan, signal: StopSignal): Promise<Snapshot> {
+    const { definition, before, id, statements, startedAtMs } = plan;
     const { name, connections, mode } = definition;
     const isOwn = statements.kind === "own";
     const physicalTable = isOwn ? name.table : snapshotTable(name, id, randomId);
     const named = isOwn
       ? statements.statements.flatMap(({ sql }) => changedName(sql, engine.dialect)?.at(-1) ?? [])
       : [];
-    const touches = mentioned(
+    const touches = sqlSpellings(
       name.table,
       physicalTable,
       // Queries that use the view depend on this table.
@@ -57,15 +57,15 @@ export function openRefresher(engine: Engine, options: StoreOptions): SnapshotSt
       "snapshots",
       "refreshes",
     );
-    // Once: a process that was suspended for a while must fail when it retries.
-    const guards = fence();
+    // Once, so that a process that was suspended fails when it retries.
+    const fences = fence();
     return engine.change({ connections, touches, signal }, async (run) => {
-      for (const guard of guards) await run(guard);
+      for (const each of fences) await run(each);
       const known = await currentSnapshot(run, catalog, { name, definition: before.text });
       if (known?.id !== before.current?.id) throw new Overtaken();
       const target = tableIn(catalog, name.schema, physicalTable);
-      if (isOwn) await changeOwnTable(run, catalog, beginning);
-      else await fillSnapshot(run, catalog, { beginning, target, physicalTable });
+      if (isOwn) await changeOwnTable(run, catalog, plan);
+      else await fillSnapshot(run, catalog, { plan, target, physicalTable });
       const rows = await countRows(run, target);
       const snapshot = { name, id, uid: randomId(), physicalTable, createdAtMs: startedAtMs, rows, bytes: 0 };
       await run(insertSnapshot(catalog, snapshot, before.text));
@@ -78,20 +78,20 @@ export function openRefresher(engine: Engine, options: StoreOptions): SnapshotSt
     const text = definitionText(definition);
     let rebuild = previous === undefined;
     for (let tries = 1; ; tries++) {
-      const found = await look(engine, (run) => findBefore(run, catalog, { definition, text }), signal);
+      const found = await inReadTransaction(engine, (run) => findState(run, catalog, { definition, text }), signal);
       const before = rebuild ? withoutBase(found) : found;
       try {
-        return await attempt(begin(definition, before), signal);
+        return await attempt(planRefresh(definition, before), signal);
       } catch (error) {
         if (error instanceof ColumnsChanged) rebuild = true;
         else if (!(error instanceof Overtaken)) throw error;
-        if (tries === MOST_TRIES) throw new RequestFailure({ kind: "conflict" }, { cause: error });
+        if (tries === MAX_TRIES) throw new RequestFailure({ kind: "conflict" }, { cause: error });
       }
     }
   };
 }
 
-/** What a refresh finds before it starts. */
+/** The state of a cache before a refresh. */
 interface CurrentState {
   /** Identifies the definition. */
   readonly text: string;
@@ -107,7 +107,7 @@ interface Base extends NonNullable<TableFill["base"]> {
   readonly isOwn: boolean;
 }
 
-/** A refresh that has read the current state, and changed nothing yet. */
+/** A planned refresh. Nothing is changed yet. */
 interface RefreshPlan {
   readonly definition: CacheDefinition;
   readonly before: CurrentState;
@@ -117,7 +117,7 @@ interface RefreshPlan {
   readonly base: Base | undefined;
 }
 
-async function findBefore(
+async function findState(
   run: Run,
   catalog: string,
   { definition, text }: { readonly definition: CacheDefinition; readonly text: string },
@@ -131,20 +131,20 @@ async function findBefore(
   if (!isOfDefinition && !isOwn) return { text, current, base: undefined };
   const table = tableIn(catalog, name.schema, physicalTable);
   try {
-    const columns = await columnsIfThere(run, table);
+    const columns = await columnsIfExists(run, table);
     if (columns === undefined) return { text, current, base: undefined };
     const cursor = mode.kind === "full" ? undefined : mode.cursor;
     const hasMark = cursor !== undefined && columns.some(({ name: column }) => foldName(column) === foldName(cursor));
     const mark = hasMark ? await largest(run, table, cursor) : undefined;
     return { text, current, base: { id, table, columns, mark, isOwn } };
   } catch (error) {
-    // It is unreadable: rebuild all rows.
+    // Unreadable: rebuild all rows.
     if (databaseMessage(error) === undefined) throw error;
     return { text, current, base: undefined };
   }
 }
 
-/** A table that its template changes exists independently of known snapshots. */
+/** The template's own table exists even without a known snapshot. */
 function withoutBase(found: CurrentState): CurrentState {
   return found.base?.isOwn === true ? found : { ...found, base: undefined };
 }
@@ -189,12 +189,12 @@ async function changeOwnTable(
 async function fillSnapshot(
   run: Run,
   catalog: string,
-  place: { readonly beginning: RefreshPlan; readonly target: string; readonly physicalTable: string },
+  filling: { readonly plan: RefreshPlan; readonly target: string; readonly physicalTable: string },
 ): Promise<void> {
-  const { definition, before, statements, base } = place.beginning;
+  const { definition, before, statements, base } = filling.plan;
   const { name, mode } = definition;
-  const { target } = place;
-  await fillTable(run, statements.statements, { mode, target, stage: quoteIdentifier(place.physicalTable), base });
+  const { target } = filling;
+  await fillTable(run, statements.statements, { mode, target, stage: quoteIdentifier(filling.physicalTable), base });
   const view = tableIn(catalog, name.schema, name.table);
   if (before.current !== undefined && isOwnTable({ name, ...before.current })) {
     await run(statement(`DROP TABLE IF EXISTS ${view}`));

@@ -13,7 +13,7 @@ export class ColumnsChanged extends Error {}
 export interface TableFill {
   readonly mode: CacheMode;
   readonly target: string;
-  /** A temporary table that may be used on the way. */
+  /** A name for a temporary table. */
   readonly stage: string;
   /** The snapshot that the new rows are added to; undefined: rebuild all rows. */
   readonly base: { readonly table: string; readonly columns: readonly TableColumn[] } | undefined;

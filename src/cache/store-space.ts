@@ -1,20 +1,20 @@
 import type { Engine } from "../engines/engine.ts";
 import { quoteIdentifier } from "../sql/quote.ts";
 import { statement, textValue } from "../sql/statement.ts";
-import { inTransaction, look } from "./store-sql.ts";
+import { inReadTransaction, inTransaction } from "./store-sql.ts";
 
-/** Called with the number of rows that were dropped or replaced: now and then their space is reclaimed. Never rejects. */
+/** Counts dropped or replaced rows, and reclaims their space when there are many. Never rejects. */
 export type ReclaimSpace = (rows: number) => Promise<void>;
 
 /** Smaller tables go through the write-ahead log, which triggers checkpoints itself. */
 const ROWS_BETWEEN = 122_880;
 
 /**
- * DuckDB reuses the space of dropped tables after a checkpoint, and makes one when its log is long. Large tables hardly
- * show in the log: without an explicit checkpoint the file would grow with each of them.
+ * DuckDB reuses the space of dropped tables after a checkpoint, which it makes when its log is long. Large tables add
+ * little to the log: without an explicit checkpoint the file would grow with each of them.
  */
 export async function openSpaceReclaimer(engine: Engine, catalog: string): Promise<ReclaimSpace> {
-  const files = await look(engine, (run) =>
+  const files = await inReadTransaction(engine, (run) =>
     run(
       statement(
         "SELECT path FROM duckdb_databases() WHERE database_name = $1 AND type = 'duckdb' AND path IS NOT NULL",
@@ -23,16 +23,16 @@ export async function openSpaceReclaimer(engine: Engine, catalog: string): Promi
     ),
   );
   if (files.length === 0) return () => Promise.resolve();
-  let waiting = 0;
+  let unreclaimed = 0;
   return async (rows) => {
-    waiting += rows;
-    if (waiting < ROWS_BETWEEN) return;
-    const before = waiting;
-    waiting = 0;
+    unreclaimed += rows;
+    if (unreclaimed < ROWS_BETWEEN) return;
+    const before = unreclaimed;
+    unreclaimed = 0;
     const checkpoint = statement(`CHECKPOINT ${quoteIdentifier(catalog)}`);
     await inTransaction(engine, [], (run) => run(checkpoint)).catch(() => {
       // Another transaction prevents it now: the next call retries.
-      waiting += before;
+      unreclaimed += before;
     });
   };
 }

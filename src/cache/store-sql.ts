@@ -3,7 +3,7 @@ import { NEVER_STOPPED } from "../engines/stop.ts";
 import { RequestFailure } from "../failure.ts";
 import { type Statement, statement } from "../sql/statement.ts";
 
-/** Runs a statement in the transaction that is open. */
+/** Runs a statement in the open transaction. */
 export type Run = (statement: Statement) => Promise<TextRows>;
 
 /** Changes tables in one transaction, with no client waiting. */
@@ -15,8 +15,12 @@ export function inTransaction<T>(
   return engine.change({ connections: [], touches, signal: NEVER_STOPPED }, work);
 }
 
-/** Only reads: it invalidates nothing that is cached. */
-export function look<T>(engine: Engine, work: (run: Run) => Promise<T>, signal = NEVER_STOPPED): Promise<T> {
+/** Only reads, and so invalidates no cached data. */
+export function inReadTransaction<T>(
+  engine: Engine,
+  work: (run: Run) => Promise<T>,
+  signal = NEVER_STOPPED,
+): Promise<T> {
   return engine.change({ connections: [], touches: [], signal }, work);
 }
 
@@ -33,7 +37,7 @@ export async function columnsOf(run: Run, { sql, values }: Statement): Promise<r
 }
 
 /** Undefined if there is no such table. */
-export async function columnsIfThere(run: Run, table: string): Promise<readonly TableColumn[] | undefined> {
+export async function columnsIfExists(run: Run, table: string): Promise<readonly TableColumn[] | undefined> {
   try {
     return await columnsOf(run, statement(table));
   } catch (error) {

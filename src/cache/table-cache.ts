@@ -8,7 +8,7 @@ import type { HeldSnapshot } from "./leases.ts";
 import { reasonOf } from "./refresh-failure.ts";
 import { scheduledTask } from "./schedule.ts";
 import type { TableCache, TableCaches } from "./table-caches.ts";
-import { goodFor } from "./timing.ts";
+import { freshForMs } from "./timing.ts";
 
 export function openTableCaches(
   definitions: readonly CacheDefinition[],
@@ -36,13 +36,13 @@ export function openTableCaches(
   for (const definition of definitions) caches.set(cacheKey(definition.name), openTable(definition));
   fill(caches, loaded);
 
-  /** The current one of each comes last. */
+  /** The current snapshot of each cache comes last. */
   function fill(opened: ReadonlyMap<string, TableCache>, snapshots: readonly Snapshot[]): void {
     for (const snapshot of snapshots) {
       const cache = opened.get(cacheKey(snapshot.name));
       if (cache === undefined) continue;
-      put(cache, snapshot);
-      cache.lateFrom = schedule.time() - ageOf(snapshot) + goodFor(cache.definition.scheduleMs, 0);
+      setCurrent(cache, snapshot);
+      cache.lateFrom = schedule.time() - ageOf(snapshot) + freshForMs(cache.definition.scheduleMs, 0);
     }
   }
 
@@ -70,11 +70,11 @@ export function openTableCaches(
     return cache;
   }
 
-  function put(cache: TableCache, snapshot: Snapshot): void {
+  function setCurrent(cache: TableCache, snapshot: Snapshot): void {
     const { current } = cache;
     // A refresh that found nothing new may return the same snapshot.
     if (current?.snapshot.uid === snapshot.uid) return;
-    // A template that changes its own table has overwritten the snapshot before.
+    // A template that changes its own table has overwritten the previous snapshot.
     if (current !== undefined && current.snapshot.physicalTable !== snapshot.physicalTable) cache.older.push(current);
     cache.current = leases.hold(snapshot);
   }
@@ -82,9 +82,9 @@ export function openTableCaches(
   function made(cache: TableCache, snapshot: Snapshot, { writes, beganAt = schedule.time() }: Attempt): void {
     const { label: name, definition } = cache;
     const ms = schedule.time() - beganAt;
-    put(cache, snapshot);
+    setCurrent(cache, snapshot);
     cache.seen = writes;
-    cache.lateFrom = schedule.time() + goodFor(definition.scheduleMs, ms);
+    cache.lateFrom = schedule.time() + freshForMs(definition.scheduleMs, ms);
     if (cache.failures > 0) report({ kind: "cache-refresh-works", cache: name });
     cache.failures = 0;
     cache.error = undefined;
@@ -151,7 +151,7 @@ export function openTableCaches(
     return cache;
   }
 
-  /** Waits for a refresh, which runs to its end even when callers leave. */
+  /** Waits for a refresh, which runs to its end even if callers are cancelled. */
   function refreshed<T>(
     cache: TableCache,
     { signal, refresh }: { readonly signal: AcquireOptions["signal"] | undefined; readonly refresh: boolean },
@@ -188,16 +188,16 @@ export function openTableCaches(
         return cache.current.snapshot;
       });
     },
-    statuses: () => present().map(statusOf),
+    statuses: () => activeCaches().map(statusOf),
     start,
-    redefine(described, snapshots) {
+    redefine(next, snapshots) {
       const added = new Map<string, TableCache>();
       for (const cache of caches.values()) cache.isGone = true;
-      for (const definition of described) {
+      for (const definition of next) {
         const key = cacheKey(definition.name);
         const cache = caches.get(key) ?? openTable(definition);
         if (!caches.has(key)) added.set(key, cache);
-        else if (!isSameDefinition(cache.definition, definition)) change(cache, definition);
+        else if (!isSameDefinition(cache.definition, definition)) redefineOne(cache, definition);
         cache.isGone = false;
         caches.set(key, cache);
       }
@@ -206,7 +206,7 @@ export function openTableCaches(
       start();
     },
     warmUp(progress) {
-      const empty = present().filter(({ current }) => current === undefined);
+      const empty = activeCaches().filter(({ current }) => current === undefined);
       const total = empty.length;
       let done = 0;
       let failures = 0;
@@ -232,33 +232,33 @@ export function openTableCaches(
         const newest = newestOf(snapshots, cache.definition.name);
         if (newest === undefined || cache.running !== undefined) continue;
         if (newest.id <= (cache.current?.snapshot.id ?? 0)) continue;
-        put(cache, newest);
-        cache.lateFrom = schedule.time() - ageOf(newest) + goodFor(cache.definition.scheduleMs, 0);
+        setCurrent(cache, newest);
+        cache.lateFrom = schedule.time() - ageOf(newest) + freshForMs(cache.definition.scheduleMs, 0);
         retireOld(cache);
       }
     },
   };
 
-  function present(): readonly TableCache[] {
+  function activeCaches(): readonly TableCache[] {
     return [...caches.values()].filter(({ isGone }) => !isGone);
   }
 
   function start(): void {
-    for (const cache of present()) {
+    for (const cache of activeCaches()) {
       const { scheduleMs } = cache.definition;
-      if (scheduleMs === undefined || cache.due.place >= 0) continue;
+      if (scheduleMs === undefined || cache.due.heapIndex >= 0) continue;
       const ageMs = cache.current && ageOf(cache.current.snapshot);
       schedule.set(cache.due, timing.first(scheduleMs, ageMs ?? 0));
     }
   }
 
   /** Rows of another template are stale: the next read waits for new ones. */
-  function change(cache: TableCache, definition: CacheDefinition): void {
+  function redefineOne(cache: TableCache, definition: CacheDefinition): void {
     cache.definition = definition;
     cache.writes.count++;
     cache.failures = 0;
     cache.error = undefined;
-    cache.lateFrom = schedule.time() + goodFor(definition.scheduleMs, 0);
+    cache.lateFrom = schedule.time() + freshForMs(definition.scheduleMs, 0);
     schedule.clear(cache.due);
   }
 

@@ -14,7 +14,7 @@ export interface TableCache extends RefreshTarget {
   current: HeldSnapshot | undefined;
   /** Retained snapshots besides the current one, the oldest first. */
   older: HeldSnapshot[];
-  /** How many writes the current one has seen. */
+  /** How many writes the current one includes. */
   seen: number;
   /** When the current rows become too old, in schedule time. */
   lateFrom: number;

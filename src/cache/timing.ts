@@ -28,7 +28,7 @@ export function openTiming(random: () => number): Timing {
   };
 }
 
-/** How long rows stay fresh: after two periods a refresh has been missed. A slow refresh may be slow again. */
-export function goodFor(scheduleMs: number | undefined, spentMs: number): number {
+/** How long rows stay fresh: two periods, plus the time of a slow refresh. */
+export function freshForMs(scheduleMs: number | undefined, spentMs: number): number {
   return scheduleMs === undefined ? Number.POSITIVE_INFINITY : 2 * scheduleMs + spentMs;
 }

@@ -18,16 +18,16 @@ export interface Admission {
 
 /**
  * Counts a call against the rate limit and returns its identity. Rejects with a RequestFailure if the limit is exceeded or
- * authentication failed. Failed attempts count for the client's address. Nothing else applies rate limits.
+ * authentication failed. Failed attempts count against the client's address. Nothing else applies rate limits.
  */
 export function admit(
-  found: Authenticated,
-  limited: RateLimitTarget,
+  result: Authenticated,
+  target: RateLimitTarget,
   admission: Admission,
 ): Identity | Promise<Identity> {
-  const identity = found.kind === "identity" ? found.identity : anonymous;
-  return andThen(count(identity, limited, admission), () => {
-    if (found.kind === "refused") throw new RequestFailure(found.failure);
+  const identity = result.kind === "identity" ? result.identity : anonymous;
+  return andThen(count(identity, target, admission), () => {
+    if (result.kind === "refused") throw new RequestFailure(result.failure);
     return identity;
   });
 }

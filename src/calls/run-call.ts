@@ -11,10 +11,10 @@ import type { CallObserver, ObservedCall } from "./observed-call.ts";
 import type { Callee } from "./run-endpoint.ts";
 import { withheldFailure } from "./withheld-failure.ts";
 
-/** What a surface (REST or MCP) does in a call of an endpoint. It only translates. */
+/** The part of a call that differs between surfaces (REST, MCP). It only translates. */
 export interface CallSurface<T> {
   readonly observed: ObservedCall;
-  readonly limited: RateLimitTarget;
+  readonly rateLimitTarget: RateLimitTarget;
   authenticate(): Authenticated | Promise<Authenticated>;
   /** Receives the client's rate limit state, if there is a limit. */
   readonly onCounted?: ((state: RateState) => void) | undefined;
@@ -24,12 +24,12 @@ export interface CallSurface<T> {
   stopped(): Failure | undefined;
   /** Calls `stop` when the client disconnects or the service shuts down. Returns a function that unsubscribes. */
   onStop(stop: (failure: Failure) => void): () => void;
-  /** Reads the input, runs the endpoint and sends the result. Anything that takes time runs in `timed`. */
+  /** Reads the input, runs the endpoint and sends the result. Slow work runs in `timed`. */
   respond(call: AdmittedCall): T | Promise<T>;
   fail(failure: Failure): T;
-  /** How much of the response was sent when the call fails. Absent: nothing. */
+  /** How much of the response was sent before a failure. Absent: nothing. */
   readonly progress?: () => ResponseProgress;
-  /** Reports the status once the response is over. `isSent`: it has been sent already. Absent: it ends with the call. */
+  /** Calls `sent` with the status once the response is over; `isSent`: it already is. Absent: it ends with the call. */
   readonly whenSent?: (sent: (status: number) => void, isSent: boolean) => void;
 }
 
@@ -55,19 +55,19 @@ export interface CallContext {
  * Never rejects. Returns a promise only if something has to be awaited.
  */
 export function runCall<T>(surface: CallSurface<T>, context: CallContext): T | Promise<T> {
-  const { observed, limited, onCounted, whenSent } = surface;
+  const { observed, rateLimitTarget, onCounted, whenSent } = surface;
   const { callee, rateLimiter, observers, report } = context;
   const end = (status: number): void => {
     const durationMs = performance.now() - observed.startedAt;
     for (const observer of observers) observer.ended(observed, { status, durationMs });
   };
-  let isWatched = observers.length === 0;
-  const watch = (isSent: boolean): void => {
-    if (!isWatched) whenSent?.(end, isSent);
-    isWatched = true;
+  let isSubscribed = observers.length === 0;
+  const subscribeToEnd = (isSent: boolean): void => {
+    if (!isSubscribed) whenSent?.(end, isSent);
+    isSubscribed = true;
   };
   const timed = async <R>(work: (deadline: Deadline) => Promise<R>): Promise<R> => {
-    watch(false);
+    subscribeToEnd(false);
     const deadline = openDeadline(callee.limits.queryTimeoutMs);
     const release = surface.onStop(deadline.cancel);
     try {
@@ -82,7 +82,7 @@ export function runCall<T>(surface: CallSurface<T>, context: CallContext): T | P
     return value;
   };
   const fail = (thrown: unknown): T => {
-    watch(false);
+    subscribeToEnd(false);
     const error = withheldFailure(thrown, observed.raw, callee.isRedacted);
     const { requestId, endpoint, traceparent } = observed;
     const failure = reportFailure(error, { requestId, endpoint, traceparent, progress: surface.progress?.() }, report);
@@ -96,16 +96,16 @@ export function runCall<T>(surface: CallSurface<T>, context: CallContext): T | P
       if (headers !== undefined) surface.addHeaders?.(headers);
     }
     const admission = { rateLimiter, address: observed.address, onCounted };
-    const admitted = andThen(surface.authenticate(), (found) => admit(found, limited, admission));
-    // The client may disconnect while its password is checked.
-    if (admitted instanceof Promise) watch(false);
+    const admitted = andThen(surface.authenticate(), (result) => admit(result, rateLimitTarget, admission));
+    // The client may disconnect during authentication.
+    if (admitted instanceof Promise) subscribeToEnd(false);
     const response = andThen(admitted, (identity) => {
       const stopped = surface.stopped();
       if (stopped !== undefined) throw new RequestFailure(stopped);
       observed.identity = identity;
       return surface.respond({ identity, timed });
     });
-    watch(!(response instanceof Promise));
+    subscribeToEnd(!(response instanceof Promise));
     return response instanceof Promise ? response.then(finish, fail) : finish(response);
   } catch (error) {
     return fail(error);

@@ -40,8 +40,8 @@ export interface Call {
   readonly observed: CallNotes;
   /** The client requests a cache refresh, and is allowed to. */
   readonly refresh?: boolean;
-  /** Whether the client has the rows of this snapshot already. If so, none are read. */
-  readonly has?: (cached: CachedFrom) => boolean;
+  /** Whether the client already has the rows of this snapshot. If so, none are read. */
+  readonly clientHas?: (cached: CachedFrom) => boolean;
 }
 
 /** What running a call needs of the service. */
@@ -158,7 +158,7 @@ async function runRead<T extends object>(
         verified.cache.kind === "results" ? verified.cache.scheduleMs : verified.cache.refresh?.scheduleMs,
       );
       observed.cache = cached.state;
-      if (call.has?.(cached) === true) {
+      if (call.clientHas?.(cached) === true) {
         lease.release();
         return { kind: "unchanged", cached };
       }
@@ -208,7 +208,7 @@ export function validateCall(endpoint: Endpoint, call: Call, limits: Limits): Va
   const rules: ParamRules = {
     rejectsUnknown: rejectsUnknownParams,
     skipValidatorsBut:
-      operation.kind === "write" && !operation.validateBeforeWrite ? (template?.listsRelied ?? new Set()) : undefined,
+      operation.kind === "write" && !operation.validateBeforeWrite ? (template?.enforcedEnums ?? new Set()) : undefined,
     page: operation.kind === "read" ? { ...limits, paginated: operation.paginated } : undefined,
     found: call.errors,
   };
@@ -254,12 +254,12 @@ function readOf(
 }
 
 /** Marks the statements as rendered. The returned function marks the start of the query. */
-export function noteRendered(marks: CallMarks | undefined, ran: () => RanQuery): Pick<Read, "entered"> {
+export function noteRendered(marks: CallMarks | undefined, ran: () => RanQuery): Pick<Read, "onStart"> {
   if (marks === undefined) return {};
   marks.ran = ran();
   marks.rendered = performance.now();
   return {
-    entered() {
+    onStart() {
       marks.entered ??= performance.now();
     },
   };

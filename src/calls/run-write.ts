@@ -36,8 +36,8 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Call
     const { connections, queueGroup } = verified;
     const { transaction, returnsData } = operation;
     const statements = statementsOf(verified, lookup, callee.engine);
-    const { entered } = noteRendered(marks, () => ranQuery(verified, lookup, callee.engine));
-    const write: Write = { connections, queueGroup, statements, transaction, returnsData, signal, entered };
+    const { onStart } = noteRendered(marks, () => ranQuery(verified, lookup, callee.engine));
+    const write: Write = { connections, queueGroup, statements, transaction, returnsData, signal, onStart };
     const failed = (error: unknown): never => {
       // Statements before the one that failed have been committed.
       if (!transaction) invalidateAfter(endpoint, callee);

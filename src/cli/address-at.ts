@@ -1,4 +1,4 @@
-/** A listener on all addresses of a machine has no address that a client could use. */
+/** Clients cannot use these addresses, on which a listener accepts connections to any address of the machine. */
 const EVERY_ADDRESS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 
 export interface ListeningAt {
@@ -7,7 +7,7 @@ export interface ListeningAt {
   readonly isSecure: boolean;
 }
 
-/** The URL of a listener; `everywhere` is the host name of one that listens on all addresses. */
+/** The URL of a listener. `everywhere` is the host name to use if it listens on all addresses. */
 export function addressAt({ host, port, isSecure }: ListeningAt, everywhere: string): string {
   const name = EVERY_ADDRESS.has(host) ? everywhere : host.includes(":") ? `[${host}]` : host;
   return `${isSecure ? "https" : "http"}://${name}:${port}`;

@@ -2,7 +2,7 @@ import { loadProject } from "../config/load-project.ts";
 import { hasErrors, inOrder, oneLine, type Problem } from "../config/problem.ts";
 import type { Project } from "../config/project.ts";
 import { printable, printableLines } from "../printable.ts";
-import { type OpenedService, openService, strictly } from "../service/service.ts";
+import { applyStrict, type OpenedService, openService } from "../service/service.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime } from "./command.ts";
 import { type ProjectOptions, projectOptionsHelp, readOptions } from "./options.ts";
 import { printProblems } from "./print-problems.ts";
@@ -26,7 +26,7 @@ Example:
   async run(args, runtime) {
     const options = readOptions(args, ["json", "offline", "strict"]);
     const opened = await findProblems(options, options.flags.has("offline"), runtime);
-    const found = { ...opened, problems: strictly(opened.problems, options.flags.has("strict")) };
+    const found = { ...opened, problems: applyStrict(opened.problems, options.flags.has("strict")) };
     if (options.flags.has("json")) {
       runtime.stdout.write(`${printableLines(JSON.stringify(reportOf(found), null, 2))}\n`);
     } else {

@@ -1,12 +1,12 @@
 import type { CurrentProcess } from "../spool/sweep.ts";
 
-/** What a command sees of the process around it. Only `main.ts` builds it from the real one. */
+/** The process in which a command runs. Only `main.ts` creates the real one. */
 export interface Runtime {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdout: Output;
   readonly stderr: Output;
-  /** Opened only when a command reads it. */
+  /** Opened on first use. */
   stdin(): Input;
   readonly now: () => Date;
   /** The system's folder for temporary files. */
@@ -16,7 +16,7 @@ export interface Runtime {
   onStop(listener: () => void): void;
   /** Calls the listener on every SIGHUP. */
   onReload(listener: () => void): void;
-  /** Ends the process now, whatever its threads are doing. */
+  /** Ends the process immediately, even if its threads are busy. */
   kill(): void;
 }
 
@@ -27,15 +27,15 @@ export interface Output {
 
 export interface Input {
   readonly isTerminal: boolean;
-  /** Pieces as they come. A terminal delivers every key, even Ctrl-C, and shows none. Leaving the loop closes it. */
+  /** Chunks of input. A terminal delivers every key, even Ctrl-C, without echo. Leaving the loop closes the input. */
   read(): AsyncIterable<Uint8Array>;
-  /** Pieces as they come; from a terminal, whole lines. */
+  /** Chunks of input. A terminal delivers whole lines. */
   readPlain(): AsyncIterable<Uint8Array>;
   /** Ends the input for its reader. */
   close(): void;
 }
 
-/** Done, a problem in the project, wrong usage, could not listen or open: see docs/command-line.md. */
+/** See docs/command-line.md. */
 export const exitCodes = { done: 0, problem: 1, usage: 2, unavailable: 3 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
@@ -46,5 +46,5 @@ export interface Command {
   run(args: readonly string[], runtime: Runtime): Promise<ExitCode>;
 }
 
-/** The command line itself is wrong: exit code 2. */
+/** The command line is wrong: exit code 2. */
 export class UsageError extends Error {}

@@ -1,10 +1,10 @@
-/** How a client reaches the service: it starts the program, or connects to a URL. */
+/** How a client reaches the service: it starts a program, or connects to a URL. */
 export type Reach =
   | { readonly kind: "program"; readonly command: string; readonly args: readonly string[] }
-  /** `scheme` is the scheme of the `Authorization` header, when the client must send one. */
+  /** `scheme` is the scheme of the `Authorization` header, if the client must send one. */
   | { readonly kind: "address"; readonly url: string; readonly scheme: "Basic" | "Bearer" | undefined };
 
-/** The environment variable from which clients take the credentials. */
+/** The environment variable from which clients read the credentials. */
 export const TOKEN_VARIABLE = "EIDER_TOKEN";
 
 /** An MCP client, and its configuration. */
@@ -16,7 +16,7 @@ export interface McpClient {
   text(server: string, reach: Reach): string;
 }
 
-/** To add one, list it here. */
+/** The supported clients. To add one, list it here. */
 export const mcpClients: readonly McpClient[] = [
   {
     name: "claude-desktop",
@@ -99,7 +99,7 @@ function address({ url, scheme }: Address, more: object, token = `\${${TOKEN_VAR
 
 const HEADER_VARIABLE = "EIDER_AUTHORIZATION";
 
-/** For a client that only starts programs: a bridge to the URL. It accepts no space within an argument. */
+/** A bridge to the URL, for a client that only starts programs. Its arguments must not contain spaces. */
 function remote({ url, scheme }: Address) {
   const args = ["-y", "mcp-remote", url];
   if (scheme === undefined) return { command: "npx", args };

@@ -94,7 +94,7 @@ function addressOf({ mcp: settings = defaultMcpSettings, http, access }: MainCon
   return `${addressAt({ host, port, isSecure: access.https?.tls !== undefined }, "127.0.0.1")}/mcp`;
 }
 
-/** The scheme of the credentials that clients must be configured with. With an identity provider, clients get a token themselves. */
+/** The scheme of the credentials to configure. With an identity provider, clients get a token themselves. */
 function schemeOf({ mcp: settings }: MainConfig): "Basic" | "Bearer" | undefined {
   switch (settings?.auth?.policy.kind) {
     case "basic":
@@ -112,7 +112,7 @@ function tokenHint(scheme: "Basic" | "Bearer"): string {
   return `mcp.auth requires credentials: set ${TOKEN_VARIABLE}, or its placeholder, to ${what}`;
 }
 
-/** The log goes to standard error, because standard output belongs to the protocol. */
+/** The log goes to standard error, because the protocol uses standard output. */
 function logOf({ main: { log } }: Project, { stderr, now }: Runtime): Report {
   const format = log.format ?? (stderr.isTerminal ? "pretty" : "json");
   return openLogger({ level: log.level, format, write: (line) => stderr.write(line), now }).report;

@@ -20,11 +20,11 @@ export const projectOptionsHelp = `  -c, --config FILE     configuration file (d
 
 interface Options<Flag extends string> extends ProjectOptions {
   readonly flags: ReadonlySet<Flag>;
-  /** Values of the command's own options. */
+  /** The values of the command's own options. */
   readonly values: ReadonlyMap<string, string>;
 }
 
-/** Parses the arguments of a command; `flags` and `valued` are its own options, without and with a value. */
+/** Parses the arguments of a command. `flags` and `valued` are its own options, without and with a value. */
 export function readOptions<Flag extends string>(
   args: readonly string[],
   flags: readonly Flag[],
@@ -80,7 +80,7 @@ function parseArguments(
         config: { type: "string", short: "c" },
         port: { type: "string", short: "p" },
         ...names(["host", "log-level", "log-format", ...valued], "string"),
-        // `no-telemetry` is a flag of flAPI: there is no telemetry to turn off.
+        // `no-telemetry` is a flag of flAPI, accepted for compatibility.
         ...names(["no-telemetry", ...flags], "boolean"),
       },
       allowPositionals,

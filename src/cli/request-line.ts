@@ -13,8 +13,8 @@ const ASIDE = /^\/docs\/(?:assets\/|events$)/;
 const LONGEST_PATH = 120;
 
 /**
- * The line that `eider dev` prints for a request: method, route, status, rows, time, cache; undefined for the page itself.
- * Without values: only a request without an endpoint shows its path, without the query.
+ * The line that `eider dev` prints for a request. Undefined for requests of the page at /docs. Contains no parameter values:
+ * only a request without an endpoint shows its path, without the query.
  */
 export function requestLine(
   { method, path: requested, status, ms, call }: FinishedRequest,
@@ -31,7 +31,7 @@ export function requestLine(
   return `${method.padEnd(6)} ${path.padEnd(40)} ${colour}${status}${RESET} ${DIM}${tail}${RESET}`;
 }
 
-/** `GET /customers/:id` without its method, which HEAD shares. */
+/** Removes the method, which may be GET for a HEAD request. */
 function routeOf({ endpoint }: NonNullable<FinishedRequest["call"]>): string {
   return endpoint.replace(/^\S+ /, "");
 }

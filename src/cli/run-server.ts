@@ -4,7 +4,7 @@ import type { LoadedProject, MainConfig } from "../config/project.ts";
 import { openLogger } from "../log/logger.ts";
 import { printable } from "../printable.ts";
 import type { FinishedRequest } from "../rest/watch-request.ts";
-import { strictly } from "../service/service.ts";
+import { applyStrict } from "../service/service.ts";
 import type { Address } from "../serving/open-surfaces.ts";
 import { type ServeOptions, serveProject } from "../serving/serve-project.ts";
 import { openForCheck } from "./check.ts";
@@ -13,7 +13,7 @@ import type { ProjectOptions } from "./options.ts";
 import { printProblems, printProblemsInSource } from "./print-problems.ts";
 import { requestLine } from "./request-line.ts";
 
-/** Loads a project and serves it: what `serve` and `dev` share. */
+/** Loads a project and serves it, for `serve` and `dev`. */
 export async function runServer(
   { config: file, ...overrides }: ProjectOptions,
   { strict, watch, isDev }: Pick<ServeOptions, "strict" | "watch" | "isDev">,
@@ -22,7 +22,7 @@ export async function runServer(
   const { cwd, env, stdout, stderr, now } = runtime;
   const load = async (): Promise<LoadedProject> => {
     const loaded = await loadProject({ file, cwd, env, overrides });
-    return { ...loaded, problems: strictly(loaded.problems, strict) };
+    return { ...loaded, problems: applyStrict(loaded.problems, strict) };
   };
   const show = (problems: readonly Problem[]): void => {
     if (isDev) printProblemsInSource(problems, stderr, cwd);
@@ -30,9 +30,9 @@ export async function runServer(
   };
   const { project, sound, problems, files } = await load();
   if (project === undefined) {
-    // The SQL of the sound part is checked as well, so that every problem is printed at once.
+    // The SQL of the valid endpoints is checked too, so that every problem is printed at once.
     const rest = sound && (await openForCheck(sound, true, runtime));
-    show([...problems, ...strictly(rest?.problems ?? [], strict)]);
+    show([...problems, ...applyStrict(rest?.problems ?? [], strict)]);
     return exitCodes.problem;
   }
   show(problems);

@@ -4,7 +4,6 @@ import { printableLines } from "../printable.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime, UsageError } from "./command.ts";
 import { commands } from "./index.ts";
 
-/** Arguments in, exit code out. */
 export async function runCommandLine(args: readonly string[], runtime: Runtime): Promise<ExitCode> {
   const [first, ...rest] = args;
   if (first === "--help" || first === "-h" || first === "help") {
@@ -19,7 +18,7 @@ export async function runCommandLine(args: readonly string[], runtime: Runtime):
   try {
     if (named !== undefined) return await runCommand(named, rest, runtime);
     if (first !== undefined && !first.startsWith("-")) throw new UsageError(unknownCommand(first));
-    // flAPI's flag for `check`.
+    // flAPI's equivalent of `check`.
     const checks = args.includes("--validate-config");
     const others = args.filter((arg) => arg !== "--validate-config");
     return await runCommand(commandNamed(checks ? "check" : "serve"), others, runtime);

@@ -10,13 +10,13 @@ import { printProblems } from "./print-problems.ts";
 
 export interface ProjectWork {
   readonly purpose: OpenOptions["purpose"];
-  /** Logs events; absent: nothing is logged. */
+  /** Logs events. By default, nothing is logged. */
   readonly reportOf?: (project: Project) => Report;
-  /** What is done with the open project. Nothing returned means that it is done. */
+  /** Uses the open project. Undefined means success. */
   run(service: Service, report: Report): Promise<ExitCode | undefined>;
 }
 
-/** Loads a project, opens it, works with it and closes it. Prints every problem. */
+/** Loads and opens a project, runs the work and closes it. Prints every problem. */
 export async function withProject(
   { config: file, ...overrides }: ProjectOptions,
   runtime: Runtime,

@@ -1,17 +1,17 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 
-/** A part of the generated file that is the same for every project, copied as it is written. */
+/** A part of the generated file that is the same for every project. */
 export type RuntimePart = "api" | "call" | "exact-json";
 
-/** The source of a part, for one file: without imports, and exported only when it is for users. */
+/** The source of a part, without imports. Only `api` keeps its exports. */
 export async function runtimeText(part: RuntimePart): Promise<string> {
   const text = await readFile(new URL(`../client/runtime/${part}.ts`, import.meta.url), "utf8");
   const alone = text.replaceAll(/^import [^;]*;\n+/gm, "");
   return part === "api" ? alone : alone.replaceAll(/^export /gm, "");
 }
 
-/** Writes a generated file; a relative path starts at the working directory. */
+/** Writes a generated file. A relative path starts at the working directory. */
 export async function writeClient(file: string, cwd: string, text: string): Promise<void> {
   await writeFile(resolve(cwd, file), text);
 }

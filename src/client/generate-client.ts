@@ -15,11 +15,11 @@ import { type NumberMode, numbersOf, unknownNumbers, valueType } from "./value-t
 export type ClientSource = Omit<DocumentSource, "now">;
 
 export interface ClientChoices {
-  /** How BIGINT, HUGEINT and DECIMAL appear in rows; default `bigint`. */
+  /** How BIGINT, HUGEINT and DECIMAL appear in rows. Default: `bigint`. */
   readonly bigint?: NumberMode;
 }
 
-/** One endpoint, with everything that its types depend on. */
+/** One endpoint, with all the data for its types. */
 interface ClientOperation {
   readonly id: string;
   readonly endpoint: Endpoint;
@@ -34,7 +34,7 @@ interface Words {
   readonly deprecated?: boolean;
 }
 
-/** Generates a typed client of a project's REST endpoints: one TypeScript file, the same for the same project. */
+/** Generates a typed client for the REST endpoints of a project: one TypeScript file. */
 export async function generateClient(
   source: ClientSource,
   { bigint: mode = "bigint" }: ClientChoices = {},
@@ -49,7 +49,7 @@ export async function generateClient(
     numberTypes(mode),
     ...made.map((each) => typesOf(each, mode)),
     `export interface Client {\n${made.map(memberOf).join("\n")}}`,
-    // `as const`: otherwise the compiler widens the value of a key like `constructor`.
+    // Without `as const`, the compiler widens the value of a key like `constructor`.
     `const operations = {\n${made.map(entryOf).join("")}} as const;`,
     factoryText(mode),
     await runtimeText("call"),
@@ -93,9 +93,9 @@ function compare(left: Route, right: Route): number {
 }
 
 interface Rows {
-  /** The type of a row; undefined without rows. */
+  /** The type of a row. Undefined without rows. */
   readonly row: string | undefined;
-  /** How numbers in a response are parsed; undefined when `JSON.parse` is enough. */
+  /** How numbers in a response are parsed. Undefined if `JSON.parse` is sufficient. */
   readonly numbers: Numbers | undefined;
 }
 
@@ -145,17 +145,17 @@ function typesOf({ id, endpoint, row, rows }: Made, mode: NumberMode): string {
 function memberOf({ id, endpoint, route, words }: Made): string {
   const { summary, description, deprecated = false } = words;
   const name = capitalized(id);
-  const said = [
+  const paragraphs = [
     ...(summary === undefined ? [] : [prose(summary)]),
     ...(description === undefined ? [] : [prose(description)]),
     [`\`${route.method} ${route.path}\`.`, ...notesOf(endpoint).sentences].join(" "),
     ...(deprecated ? ["@deprecated"] : []),
   ];
-  const [method, answer] = methodOf(endpoint);
-  return `${comment(said, "  ")}  readonly ${id}: ${method}<${name}Params, ${name}${answer}, ${name}Field>;\n`;
+  const [method, result] = methodOf(endpoint);
+  return `${comment(paragraphs, "  ")}  readonly ${id}: ${method}<${name}Params, ${name}${result}, ${name}Field>;\n`;
 }
 
-function methodOf({ operation }: Endpoint): readonly [method: string, answer: string] {
+function methodOf({ operation }: Endpoint): readonly [method: string, result: string] {
   if (operation.kind === "write") return ["WriteMethod", "Result"];
   return [operation.paginated ? "PagedMethod" : "RowsMethod", "Row"];
 }

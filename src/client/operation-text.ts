@@ -4,7 +4,7 @@ import { undeclaredFields } from "./parameter-type.ts";
 import type { Numbers } from "./runtime/call.ts";
 import { literal, objectKey } from "./source-text.ts";
 
-/** The operation of an endpoint, as source. */
+/** The operation of an endpoint, as source code. */
 export function operationText(endpoint: Endpoint, route: Route, numbers: Numbers | undefined): string {
   const { parameters } = endpoint;
   const namesIn = (location: ParameterLocation): readonly string[] =>
@@ -29,7 +29,7 @@ function kindOf({ operation }: Endpoint): "rows" | "page" | "write" {
   return operation.paginated ? "page" : "rows";
 }
 
-/** A placeholder is a whole segment, `:name`; no other segment has a colon. */
+/** A placeholder is a whole segment, `:name`. Other segments contain no colon. */
 function pathOf({ segments }: Route): string {
   return `/${segments.map((segment) => (segment.kind === "param" ? `:${segment.name}` : encodeURI(segment.text))).join("/")}`;
 }

@@ -5,7 +5,7 @@ import type { Parameter } from "../params/parameter.ts";
 import { comment, literal, prose, typeKey } from "./source-text.ts";
 import type { NumberMode } from "./value-type.ts";
 
-/** Parameters that need no declaration. */
+/** The parameters of an endpoint that need no declaration. */
 export function undeclaredFields({ parameters, operation }: Endpoint): readonly PageField[] {
   if (operation.kind === "write") return [];
   return pageFields.filter((field) => !parameters.some(({ name }) => name === field));
@@ -20,7 +20,7 @@ export function paramsType(endpoint: Endpoint, mode: NumberMode): string {
   return types.length === 0 ? "Record<string, never>" : types.join(" & ");
 }
 
-/** Every field that an error of this endpoint can name. */
+/** The fields that an error of this endpoint can name. */
 export function fieldNames(endpoint: Endpoint): readonly string[] {
   const takesBody = endpoint.parameters.some((parameter) => parameter.in === "body");
   const names = [
@@ -45,7 +45,7 @@ function memberOf(parameter: Parameter, endpoint: Endpoint, mode: NumberMode): s
   return `${comment([words], "  ")}  ${member};\n`;
 }
 
-/** Eider's own type of a built-in parameter, declared or not. */
+/** Eider's own type of a built-in parameter. */
 function ownRules({ name }: Parameter, { operation }: Endpoint): { readonly type: string } | undefined {
   return isPageField(name) && operation.kind === "read" ? { type: "integer" } : undefined;
 }
@@ -73,7 +73,7 @@ function typeOf(parameter: Parameter, schema: Readonly<Record<string, unknown>>,
   return types.includes("null") ? `${named} | null` : named;
 }
 
-/** A value of a row can be sent as a parameter. */
+/** Accepts the types of row values, so that these can be sent as parameters. */
 function scalarType(type: unknown, mode: NumberMode): string {
   switch (type) {
     case "integer":

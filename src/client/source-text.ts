@@ -1,4 +1,4 @@
-/** Characters that are invisible or misleading in source code: they are escaped. */
+/** Characters that are invisible or misleading in source code, and therefore escaped. */
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
 /** A string literal. */
@@ -11,12 +11,12 @@ export function typeKey(name: string): string {
   return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(name) ? name : literal(name);
 }
 
-/** A name as the key of an object: unquoted, `__proto__` would set the prototype. */
+/** A name as the key of an object. A plain `__proto__` would set the prototype. */
 export function objectKey(name: string): string {
   return name === "__proto__" ? '["__proto__"]' : typeKey(name);
 }
 
-/** Paragraphs as a doc comment with a line break; empty without text. */
+/** Paragraphs as a doc comment with a line break. Empty without text. */
 export function comment(paragraphs: readonly string[], indent = ""): string {
   const lines = paragraphs
     .flatMap((paragraph, index) => [...(index === 0 ? [] : [""]), ...paragraph.split(/\r\n|[\n\r\u2028\u2029]/)])

@@ -14,7 +14,7 @@ const KINDS: Readonly<Record<NumberMode, Kinds>> = {
   number: { plain: "number", whole: "number", decimal: "number", json: "number" },
 };
 
-/** The kind of a number is unknown where several kinds are possible. */
+/** Used if several kinds of numbers are possible. */
 const ALL_TEXT: Kinds = { plain: "text", whole: "text", decimal: "text", json: "text" };
 
 const NUMBER_TYPES: Readonly<Record<Kinds["plain"], string>> = {
@@ -25,13 +25,13 @@ const NUMBER_TYPES: Readonly<Record<Kinds["plain"], string>> = {
   "json-text": "Json",
 };
 
-/** The TypeScript type of a value, and how numbers in it are parsed; undefined without numbers. */
+/** The TypeScript type of a value, and how its numbers are parsed. Undefined without numbers. */
 export interface ValueType {
   readonly text: string;
   readonly numbers: Numbers | undefined;
 }
 
-/** The type of a column's values, which may be null. */
+/** The type of the values of a column, which may be null. */
 export function valueType(types: readonly ColumnType[], mode: NumberMode): ValueType {
   return anyOf(types, KINDS[mode]);
 }
@@ -107,7 +107,7 @@ function enumType({ values }: Extract<ColumnType, { kind: "enum" }>): string {
 
 function structType(fields: readonly Column[], kinds: Kinds): ValueType {
   const members = fieldsOf(fields).map(({ name, types }) => {
-    // Fields with the same name: `JSON.parse` keeps the last.
+    // Of fields with the same name, `JSON.parse` keeps the last.
     const [type, ...others] = types;
     const isShared = type === undefined || others.length > 0;
     return { name, ...(isShared ? { text: "Json", numbers: kinds.json } : typeOf(type, kinds)) };
@@ -133,7 +133,7 @@ export function numbersOf(
   return members.some(({ numbers }) => numbers !== undefined) ? "number" : undefined;
 }
 
-/** A value of one type or another. */
+/** A value of one of several types. */
 function anyOf(types: readonly ColumnType[], kinds: Kinds): ValueType {
   const members = types.map((type) => typeOf(type, kinds));
   const ways = members.flatMap(({ numbers }) => (numbers === undefined ? [] : [numbers]));

@@ -13,25 +13,25 @@ import { type Reporter, reporterOf } from "./reporter.ts";
 import type { RateLimitInput } from "./schema/auth.ts";
 import type { EndpointInput } from "./schema/endpoint.ts";
 import type { MainInput } from "./schema/main.ts";
-import type { Report, Spot } from "./tree.ts";
+import type { NodePositions, Report } from "./tree.ts";
 
-/** Who may call, and how often: of the main file, inherited by every endpoint that has no block of its own. */
+/** Authentication and rate limit. Endpoints without their own block inherit those of the main file. */
 export interface EndpointAccess {
   readonly auth: AuthPolicy | undefined;
   readonly rateLimit: RateLimitPolicy | undefined;
 }
 
-/** Everything that stands between a listener and the endpoints. */
+/** The access settings of the main file. */
 export interface AccessConfig extends EndpointAccess {
   readonly https: HttpsPolicy | undefined;
   readonly proxies: TrustedProxies;
   readonly cors: CorsPolicy | undefined;
   readonly audit: AuditConfig | undefined;
-  /** Parameters whose values appear nowhere, also where nothing is audited. */
+  /** Parameters whose values are never written, not even to the log. */
   readonly redact: readonly string[];
 }
 
-/** HTTPS is enforced: by Eider's own TLS, or by a proxy in front of it. */
+/** Enforces HTTPS. `tls` is undefined if a proxy terminates TLS. */
 export interface HttpsPolicy {
   readonly tls: TlsFiles | undefined;
 }
@@ -40,14 +40,14 @@ interface MainSource {
   readonly input: MainInput;
   readonly folder: string;
   readonly host: string;
-  readonly spot: Spot;
+  readonly positions: NodePositions;
 }
 
 export function compileAccess(source: MainSource, report: Report): AccessConfig {
-  const { input, spot } = source;
-  const reporter = reporterOf(spot, report);
+  const { input, positions } = source;
+  const reporter = reporterOf(positions, report);
   const access: AccessConfig = {
-    auth: input.auth && compileAuth(input.auth, reporterOf(spot, report, ["auth"])),
+    auth: input.auth && compileAuth(input.auth, reporterOf(positions, report, ["auth"])),
     rateLimit: rateLimitOf(input["rate-limit"], undefined, reporter),
     https: httpsOf(source, reporter),
     proxies: proxiesOf(input, reporter),
@@ -59,23 +59,23 @@ export function compileAccess(source: MainSource, report: Report): AccessConfig 
   return access;
 }
 
-/** An endpoint's own block replaces the global one as a whole; `enabled: false` switches it off. */
+/** An endpoint's own block replaces the global one completely. `enabled: false` disables it. */
 export function compileEndpointAccess(
-  { input, spot }: { readonly input: EndpointInput; readonly spot: Spot },
+  { input, positions }: { readonly input: EndpointInput; readonly positions: NodePositions },
   inherited: EndpointAccess,
   report: Report,
 ): EndpointAccess {
   const { auth, "rate-limit": limit } = input;
   return {
-    auth: auth === undefined ? inherited.auth : compileAuth(auth, reporterOf(spot, report, ["auth"])),
+    auth: auth === undefined ? inherited.auth : compileAuth(auth, reporterOf(positions, report, ["auth"])),
     rateLimit:
       limit === undefined
         ? inherited.rateLimit
-        : rateLimitOf(limit, inherited.rateLimit?.store, reporterOf(spot, report)),
+        : rateLimitOf(limit, inherited.rateLimit?.store, reporterOf(positions, report)),
   };
 }
 
-/** The store is shared by all: an endpoint that only has other numbers counts in the same store. */
+/** An endpoint with its own block uses the global store by default. */
 function rateLimitOf(
   block: RateLimitInput | undefined,
   inheritedStore: string | undefined,
@@ -134,7 +134,7 @@ function auditOf({ input: { audit }, folder }: MainSource, { keyError }: Reporte
   return { sink: { kind: "file", path: resolve(folder, path) }, redact };
 }
 
-/** What is safe by itself and not together. */
+/** Warns of settings that are unsafe in combination. */
 function warnOfCombinations(
   { input, host }: MainSource,
   { auth, cors, https }: AccessConfig,

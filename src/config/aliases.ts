@@ -1,16 +1,16 @@
 import type { YamlAlias, YamlNode } from "./yaml-node.ts";
 
-/** Values that aliases may repeat in one file. A page of YAML can otherwise stand for billions of them. */
+/** The limit per file. Without it, a short file of nested aliases can expand to billions of values. */
 const MAX_REPEATED = 10_000;
 
 export interface Aliases {
-  /** Reads what an alias stands for. */
+  /** Reads the target of an alias. */
   follow<Result>(alias: YamlAlias, read: (target: YamlNode) => Result): Followed<Result>;
-  /** Counts one value that is being repeated. False when there are too many. */
+  /** Counts a value inside an alias. False if there are too many. */
   count(): boolean;
 }
 
-/** `why` is absent when it was said before. */
+/** `why` is undefined if the problem is already reported. */
 export type Followed<Result> =
   | { readonly ok: true; readonly result: Result }
   | { readonly ok: false; readonly why: string | undefined };
@@ -24,7 +24,7 @@ export function openAliases(root: YamlNode): Aliases {
     count: () => open.size === 0 || ++repeated <= MAX_REPEATED,
     follow({ name, start }, read) {
       anchors ??= anchorsIn(root);
-      // An anchor may be given again further down: an alias means the last one before it.
+      // An anchor may be redefined. An alias refers to the last definition before it.
       const target = anchors.get(name)?.findLast((node) => node.start < start);
       if (target === undefined) return failed(`unknown alias '*${name}'; no '&${name}' stands before it`);
       if (open.has(target)) return failed(`the alias '*${name}' stands inside what it names`);
@@ -32,7 +32,7 @@ export function openAliases(root: YamlNode): Aliases {
       const result = read(target);
       open.delete(target);
       if (repeated <= MAX_REPEATED) return { ok: true, result };
-      // Said once, of the alias that stands in no other.
+      // Reported once, for the outermost alias.
       const why =
         refused || open.size > 0 ? undefined : `the aliases repeat more than ${MAX_REPEATED} values; use fewer`;
       refused ||= open.size === 0;

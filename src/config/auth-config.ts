@@ -5,12 +5,12 @@ import type { KeyPath } from "./problem.ts";
 import type { Reporter } from "./reporter.ts";
 import type { AuthInput } from "./schema/auth.ts";
 
-/** The policy of a block that is on; undefined when it is off, or so wrong that there is none. */
+/** Undefined if the block is disabled or invalid. */
 export function compileAuth(input: AuthInput, reporter: Reporter): AuthPolicy | undefined {
   return input.enabled ? compilePolicy(input, reporter) : undefined;
 }
 
-/** The same for a block that is off: a method of MCP may need it all the same. */
+/** The same, even if the block is disabled, because an MCP method may still require it. */
 export function compilePolicy(input: AuthInput, reporter: Reporter): AuthPolicy | undefined {
   if (input.type === undefined) {
     reporter.error(
@@ -43,7 +43,7 @@ function warnOfUnused(input: AuthInput, type: keyof typeof KEYS, { warning }: Re
   }
 }
 
-/** A name with a comma is most likely a list that was written as one string. */
+/** A name with a comma is probably a list that was written as one string. */
 function warnOfCommas(key: KeyPath, roles: readonly string[], { warning }: Reporter): void {
   if (!roles.some((name) => name.includes(","))) return;
   warning(
@@ -135,8 +135,8 @@ function oidcOf({ oidc }: AuthInput, { error, warning, insecure, isWritten }: Re
   }
   const found = oidcPolicyOf(oidc);
   for (const { key, message, severity } of found.problems) {
-    const say = severity === "warning" ? insecure : error;
-    say(["oidc", key], message);
+    const reportProblem = severity === "warning" ? insecure : error;
+    reportProblem(["oidc", key], message);
   }
   if (oidc["allowed-audiences"] === undefined && oidc["provider-type"] !== "github") {
     insecure(

@@ -4,25 +4,25 @@ import type { Complain } from "./problem.ts";
 import { reporterOf } from "./reporter.ts";
 import { ducklake, type EndpointCacheInput } from "./schema/cache.ts";
 import type { MainInput } from "./schema/main.ts";
-import type { Report, SourceFile, Spot } from "./tree.ts";
+import type { NodePositions, Report, SourceFile } from "./tree.ts";
 
 /** The cache block of an endpoint. */
 export type CacheConfig =
-  /** Its template reads a table that a refresh fills. `refresh` is absent where another endpoint brings it. */
+  /** The template reads a table that a refresh fills. `refresh` is undefined if another endpoint defines it. */
   | {
       readonly kind: "table";
       readonly name: CacheName;
       readonly refresh: RefreshConfig | undefined;
       readonly allowsClientRefresh: boolean;
     }
-  /** Its rows are kept, once per set of values. */
+  /** The rows are cached, per set of parameter values. */
   | {
       readonly kind: "results";
       readonly name: CacheName;
       readonly scheduleMs: number | undefined;
       readonly allowsClientRefresh: boolean;
     }
-  /** It writes, and a cache is old then. */
+  /** The endpoint writes, which invalidates or refreshes a cache. */
   | { readonly kind: "on-write"; readonly name: CacheName; readonly action: "invalidate" | "refresh" };
 
 export interface RefreshConfig {
@@ -31,13 +31,13 @@ export interface RefreshConfig {
   readonly cursorType: string | undefined;
   readonly retention: Retention;
   readonly scheduleMs: number | undefined;
-  /** As it was written, for `cache.schedule`. */
+  /** As written, for `cache.schedule`. */
   readonly schedule: string | undefined;
 }
 
-/** Where caches are kept. */
+/** The storage of all caches. */
 export interface CacheStorage {
-  /** The catalog under which templates find it. */
+  /** The name of the catalog in templates. */
   readonly catalog: string;
   readonly backend:
     | { readonly kind: "duckdb"; readonly path: string | undefined }
@@ -52,7 +52,7 @@ export interface CacheStorage {
   readonly isScheduled: boolean;
   readonly maxBytes: number;
   readonly maxConcurrentRefreshes: number;
-  /** For caches that say nothing of their own. */
+  /** For caches without their own setting. */
   readonly retention: Retention;
 }
 
@@ -60,12 +60,16 @@ const ONLY_THE_CURRENT: Retention = { keepLast: 1, maxAgeMs: undefined };
 const PLAIN_NAME = /^[A-Za-z_]\w*$/;
 
 export function compileCacheStorage(
-  { input, spot, folder }: { readonly input: MainInput; readonly spot: Spot; readonly folder: string },
+  {
+    input,
+    positions,
+    folder,
+  }: { readonly input: MainInput; readonly positions: NodePositions; readonly folder: string },
   report: Report,
 ): CacheStorage | undefined {
   const { cache } = input;
   if (!cache.enabled) return undefined;
-  const { keyError: complain } = reporterOf(spot, report);
+  const { keyError: complain } = reporterOf(positions, report);
   const lake = input.ducklake.enabled ? input.ducklake : ducklake.parse({});
   const catalog = lake.alias;
   if (!PLAIN_NAME.test(catalog))
@@ -105,7 +109,7 @@ function lakeOf(
   data: string | undefined,
   { folder, isRequired }: { readonly folder: string; readonly isRequired: boolean },
 ): CacheStorage["backend"] {
-  // `postgres:...` and the like name a server, s3://... a bucket.
+  // Others, such as `postgres:...` and `s3://...`, are not local paths.
   const local = (path: string): string => {
     const [, scheme, file] = /^(sqlite|duckdb):(.+)$/i.exec(path) ?? [];
     if (scheme !== undefined && file !== undefined) return `${scheme}:${resolve(folder, file)}`;
@@ -130,17 +134,17 @@ function retentionOf(input: EndpointCacheInput["retention"], inherited: Retentio
 export interface EndpointCacheContext {
   readonly storage: CacheStorage | undefined;
   readonly operation: "read" | "write";
-  /** The refresh template, when one is named and there. */
+  /** Undefined if none is configured, or it is missing. */
   readonly refreshTemplate: SourceFile | undefined;
-  /** Whether the endpoint's own template names the table of the cache. */
+  /** Whether the endpoint's own template reads the cache table. */
   readonly readsTable: boolean;
-  /** By which a cache without a name is called. */
+  /** The name of the cache if `table` is not set. */
   readonly fallbackName: string;
   readonly complain: Complain;
   readonly warn: Complain;
 }
 
-/** The block of one endpoint; undefined when it is off or has no effect. */
+/** The block of one endpoint. Undefined if it is disabled or has no effect. */
 export function compileEndpointCache(
   input: EndpointCacheInput | undefined,
   context: EndpointCacheContext,
@@ -176,7 +180,7 @@ export function compileEndpointCache(
   }
   if (input.table === undefined) complain(["cache", "table"], "missing; name the table that the template-file fills");
   const { refreshTemplate } = context;
-  // A template that is named but missing is reported already.
+  // A missing template is already reported.
   if (input["template-file"] !== undefined && refreshTemplate === undefined) return undefined;
   const refresh = refreshTemplate && {
     template: refreshTemplate,

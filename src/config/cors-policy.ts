@@ -1,19 +1,19 @@
 import { type CorsPolicy, TOKEN } from "../http/cors.ts";
 import type { MainInput } from "./schema/main.ts";
 
-/** The block `cors` of the configuration file. */
+/** The `cors` block of the configuration file. */
 export type CorsInput = Omit<NonNullable<MainInput["cors"]>, "enabled">;
 
 export interface CorsProblem {
   readonly key: "allow-origins" | "allow-headers" | "allow-methods";
-  /** Which entry of the list, from 0; undefined when the key itself is meant. */
+  /** The index in the list. Undefined for a problem of the key itself. */
   readonly index: number | undefined;
   readonly message: string;
 }
 
 const METHODS: readonly string[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 
-/** The policy of a block that is on, or everything that is wrong with it. */
+/** The policy of an enabled block, or all its problems. */
 export function corsPolicyOf(
   input: CorsInput,
 ): { readonly policy: CorsPolicy } | { readonly problems: readonly CorsProblem[] } {
@@ -45,7 +45,7 @@ export function corsPolicyOf(
 
 type Parsed = { readonly value: string } | { readonly message: string };
 
-/** Every entry, each once. */
+/** Parses the entries, without duplicates. */
 function readList(
   input: CorsInput,
   key: CorsProblem["key"],
@@ -63,7 +63,7 @@ function readList(
 
 const ORIGIN = /^([a-z][a-z0-9+.-]*):\/\/(\*\.)?([^*/?#@\\\s]+)$/i;
 
-/** An origin as browsers spell it: in lower case, names in ASCII, without the port that goes without saying. */
+/** An origin in the spelling of browsers: lower case, ASCII, without the default port. */
 function parseOrigin(text: string): Parsed {
   if (text === "*" || text === "null") return { value: text };
   const refusal = {

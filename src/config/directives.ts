@@ -1,7 +1,7 @@
 /**
- * `{{env.X}}`, `${X}` and `{{include:...}}` are not YAML, or not YAML everywhere. Before parsing, each becomes a token of the
- * same length, so that positions stay and neither the directive nor the value that replaces it can change the structure.
- * Tokens are made of Unicode noncharacters, which do not occur in text.
+ * `{{env.X}}`, `${X}` and `{{include:...}}` are not always valid YAML. Before parsing, each is replaced by a token of the same
+ * length. So positions stay correct, and neither the directive nor its value can change the structure. Tokens consist of
+ * Unicode noncharacters, which do not occur in text.
  */
 const MARK = "\uFDD0";
 const FILL = "\uFDEF";
@@ -10,7 +10,7 @@ const BASE = 30;
 const RESERVED = /[\uFDD0-\uFDEF]/;
 const TOKEN = /\uFDD0([\uFDD1-\uFDEE]+)\uFDEF*/g;
 
-/** Said of a text that holds characters which would be mistaken for a token. */
+/** For text with characters that would be mistaken for a token. */
 export const RESERVED_MESSAGE = "a character from U+FDD0 to U+FDEF, which Unicode keeps out of texts; remove it";
 
 const NAME = "[A-Za-z_][A-Za-z0-9_]*";
@@ -29,19 +29,19 @@ export type Directive =
   | { readonly kind: "include"; readonly text: string; readonly include: Include }
   | { readonly kind: "malformed"; readonly text: string };
 
-/** `{{include:section from path if env.X}}`; without a section it is the whole file. */
+/** `{{include:section from path if env.X}}`. Without a section, it includes the whole file. */
 export interface Include {
   readonly section: string | undefined;
-  /** As written: it may hold environment references. */
+  /** As written. May contain environment references. */
   readonly path: string;
   readonly condition: { readonly name: string; readonly wanted: boolean } | undefined;
 }
 
 export interface MaskedText {
-  /** As long as the original, line by line. */
+  /** Every line is as long as in the original. */
   readonly text: string;
   readonly directives: readonly Directive[];
-  /** Why the text cannot be read, and where. */
+  /** Set if the text cannot be read. */
   readonly rejected: { readonly offset: number; readonly message: string } | undefined;
 }
 
@@ -57,7 +57,7 @@ export function maskDirectives(original: string): MaskedText {
   const text = original.replace(DIRECTIVE, (match, offset: number) => {
     directives.push(parseDirective(match));
     const token = tokenOf(directives.length - 1);
-    // At the start of a line an include is an entry of the top level: its token becomes the entry's key.
+    // On a line of its own, an include is a top-level entry, so its token becomes the key.
     return standsAlone(original, offset, match.length)
       ? `${token.padEnd(match.length - 1, FILL)}:`
       : token.padEnd(match.length, FILL);
@@ -70,12 +70,12 @@ function refusal(offset: number, message: string): MaskedText {
   return { text: "", directives: [], rejected: { offset, message } };
 }
 
-/** A parsed scalar or key, cut into its own text and the directives in it. */
+/** Splits a parsed scalar or key into text and directives. */
 export function splitText(value: string, directives: readonly Directive[]): readonly Part[] {
   return cut(value, TOKEN, ([, digits = ""]) => directives[indexOf(digits)]);
 }
 
-/** A text that never went through YAML (an include's path), cut into its own text and environment references. */
+/** Splits text that was not parsed as YAML, such as the path of an include. */
 export function splitReferences(text: string): readonly Part[] {
   return cut(text, DIRECTIVE, ([directive]) => parseDirective(directive));
 }

@@ -2,7 +2,7 @@ import type { AuthPolicy } from "../auth/policy.ts";
 import type { Locate } from "./problem.ts";
 import type { EndpointConfig, McpConfig } from "./project.ts";
 import { parseResourceName, shapeOfResource } from "./resource-name.ts";
-import { errorAt, partLocation, type Report, type Spot } from "./tree.ts";
+import { errorAt, type NodePositions, partLocation, type Report } from "./tree.ts";
 import { parseUrlPath, shapeOf } from "./url-path.ts";
 
 /** Two secrets in one table would overwrite each other. */
@@ -23,25 +23,27 @@ export function rejectSharedTables(
   }
 }
 
-/** Two resources whose placeholders differ only in name have one address. */
+/** Resource names that differ only in the names of placeholders have the same URIs. */
 function addressOf({ kind, name }: McpConfig): string {
   const parts = kind === "resource" ? parseResourceName(name) : name;
   return typeof parts === "string" ? name : shapeOfResource(parts);
 }
 
-/** Two endpoints with the same route, or two MCP entries of a kind with one name. Reported at the later file. */
+/** Rejects equal routes, and equal names of MCP entries of the same kind. Reported at the later file. */
 export function rejectDuplicates(
-  endpoints: readonly { readonly config: EndpointConfig; readonly spot: Spot }[],
+  endpoints: readonly { readonly config: EndpointConfig; readonly positions: NodePositions }[],
   report: Report,
 ): void {
   const owners = new Map<string, string>();
-  for (const { config, spot } of endpoints) {
+  for (const { config, positions } of endpoints) {
     const { file, rest, mcp } = config;
     const claim = (key: string, path: readonly string[], what: string) => {
       const owner = owners.get(key);
       if (owner === undefined) owners.set(key, file);
       else
-        report(errorAt(partLocation(spot, path), path, `${what} is declared by ${owner} already; change one of them`));
+        report(
+          errorAt(partLocation(positions, path), path, `${what} is declared by ${owner} already; change one of them`),
+        );
     };
     const urlPath = rest === undefined ? undefined : parseUrlPath(rest.urlPath);
     if (rest !== undefined && typeof urlPath === "object") {

@@ -9,38 +9,39 @@ import { type Reporter, reporterOf } from "./reporter.ts";
 import type { EndpointInput, Method } from "./schema/endpoint.ts";
 import { unknown } from "./suggest.ts";
 import type { FindTemplate } from "./template-file.ts";
-import { keyLocation, type Report, type SourceFile, type Spot } from "./tree.ts";
+import { keyLocation, type NodePositions, type Report, type SourceFile } from "./tree.ts";
 import { parseUrlPath, type UrlPath } from "./url-path.ts";
 
 export interface EndpointSource {
-  /** Absolute path, and as problems name it. */
+  /** Absolute. */
   readonly path: string;
+  /** The same path, as shown in messages. */
   readonly file: string;
   readonly input: EndpointInput;
-  readonly spot: Spot;
-  /** Top-level keys with a problem of their own: they may say anything. */
+  readonly positions: NodePositions;
+  /** Top-level keys with a problem. Their values are unknown. */
   readonly broken: ReadonlySet<string>;
 }
 
 export interface EndpointContext {
   readonly connections: ReadonlyMap<string, ConnectionConfig>;
-  /** False when the connections themselves have a problem: a name that is missing may be among them. */
+  /** False if the connections have a problem. An unknown name may then be one of them. */
   readonly connectionsAreSound: boolean;
   readonly findTemplate: FindTemplate;
-  /** What an endpoint without blocks of its own has. */
+  /** For endpoints without their own blocks. */
   readonly access: EndpointAccess;
-  /** Undefined when there is no caching. */
+  /** Undefined if caching is disabled. */
   readonly cacheStorage: CacheStorage | undefined;
   readonly limits: Limits;
-  /** Whether the main file lets heartbeats run. */
+  /** Whether the main file enables heartbeats. */
   readonly hasHeartbeats: boolean;
   readonly report: Report;
 }
 
-/** One endpoint file, with every rule that concerns more than one key. What has a problem is left out. */
+/** Compiles one endpoint file, and checks the rules that involve several keys. Omits the parts with problems. */
 export function compileEndpoint(source: EndpointSource, context: EndpointContext): EndpointConfig {
-  const { input, spot, broken } = source;
-  const reporter = reporterOf(spot, context.report);
+  const { input, positions, broken } = source;
+  const reporter = reporterOf(positions, context.report);
   const { error: complain, warning: warn } = reporter;
   checkKinds(source, complain);
 
@@ -89,11 +90,11 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
       complain,
       warn,
     }),
-    locate: (path) => keyLocation(spot, path),
+    locate: (path) => keyLocation(positions, path),
   };
 }
 
-/** Undefined when the entries have problems of their own: a name that is missing may be among them. */
+/** Undefined if the entries have problems. An unknown name may then be one of them. */
 function fieldNames({ input, broken }: EndpointSource): readonly string[] | undefined {
   return broken.has("request") ? undefined : input.request.map((entry) => entry["field-name"]);
 }
@@ -103,8 +104,8 @@ function restRules(urlPath: UrlPath | undefined, method: Method) {
 }
 
 /** One file declares one endpoint: REST, one MCP kind, or REST with a tool or a resource. */
-function checkKinds({ spot }: EndpointSource, complain: Complain): void {
-  const has = (key: string) => spot.children?.has(key) === true;
+function checkKinds({ positions }: EndpointSource, complain: Complain): void {
+  const has = (key: string) => positions.children?.has(key) === true;
   const [first, second] = ["mcp-tool", "mcp-resource", "mcp-prompt"].filter(has);
   if (second !== undefined) complain([second], `a file holds one MCP kind, and this one has '${first}' too; split it`);
   if (has("url-path") && has("mcp-prompt")) {
@@ -112,10 +113,10 @@ function checkKinds({ spot }: EndpointSource, complain: Complain): void {
   }
 }
 
-/** A template that names the table of its cache. */
+/** Matches a template that reads its cache table. */
 export const READS_CACHE = /\{\{[{&#^]?\s*cache\.(?:table|schema|catalog)\b/;
 
-/** A cache whose block names no table is called after its endpoint. */
+/** A cache without `table` is named after its endpoint. */
 function fallbackName(rest: RestConfig | undefined, input: EndpointInput): string {
   const mcp = input["mcp-tool"] ?? input["mcp-resource"] ?? input["mcp-prompt"];
   const name = rest === undefined ? (mcp?.name ?? "") : `${rest.method} ${rest.urlPath}`;
@@ -124,7 +125,7 @@ function fallbackName(rest: RestConfig | undefined, input: EndpointInput): strin
 
 interface Templates {
   readonly own: SourceFile | undefined;
-  /** That of the cache's refresh. */
+  /** The template of the cache refresh. */
   readonly refresh: SourceFile | undefined;
 }
 
@@ -172,9 +173,9 @@ function connectionsOf(
   });
 }
 
-/** Everything that runs SQL needs a template and a connection; a prompt needs neither. */
-function requireKey({ spot, broken }: EndpointSource, key: string, hint: string, complain: Complain): void {
-  const kind = ["url-path", "mcp-tool", "mcp-resource"].find((name) => spot.children?.has(name));
+/** Endpoints that run SQL need a template and a connection. Prompts need neither. */
+function requireKey({ positions, broken }: EndpointSource, key: string, hint: string, complain: Complain): void {
+  const kind = ["url-path", "mcp-tool", "mcp-resource"].find((name) => positions.children?.has(name));
   if (kind === undefined || broken.has(key)) return;
   complain([key], `missing; ${hint}`);
 }

@@ -8,7 +8,16 @@ import type { EndpointConfig } from "./project.ts";
 import { endpointSchema, kindKeys } from "./schema/endpoint.ts";
 import { mcpKeys } from "./schema/mcp.ts";
 import { nearest, suggestion } from "./suggest.ts";
-import { errorAt, isMapping, keyLocation, locationOf, type Report, type Spot, type Tree, warningAt } from "./tree.ts";
+import {
+  errorAt,
+  isMapping,
+  keyLocation,
+  locationOf,
+  type NodePositions,
+  type Report,
+  type Tree,
+  warningAt,
+} from "./tree.ts";
 import type { YamlFile, YamlFiles } from "./yaml-file.ts";
 
 export interface EndpointFilesContext {
@@ -21,10 +30,10 @@ export interface EndpointFilesContext {
 
 interface ParsedEndpoint {
   readonly config: EndpointConfig;
-  readonly spot: Spot;
+  readonly positions: NodePositions;
 }
 
-/** Every endpoint below a folder, in the order of their files. */
+/** Reads the endpoints, in the order of their files. */
 export function readEndpointFiles(paths: readonly string[], context: EndpointFilesContext): readonly ParsedEndpoint[] {
   return paths.flatMap((path) => {
     const opened = context.yaml.open(path);
@@ -46,12 +55,12 @@ function readEndpoint(file: YamlFile, context: EndpointFilesContext): ParsedEndp
   const { value: input, broken } = parseTree(tree, endpointSchema, report);
   if (input === undefined) return undefined;
   const name = file.source.file;
-  const { spot } = tree;
-  const config = compileEndpoint({ path: file.path, file: name, input, spot, broken }, context.endpoints);
-  return { config, spot };
+  const { positions } = tree;
+  const config = compileEndpoint({ path: file.path, file: name, input, positions, broken }, context.endpoints);
+  return { config, positions };
 }
 
-/** A file without any of the four keys is there to be included. A key that is nearly one of them is a slip. */
+/** A file without any of `kindKeys` is only for includes. A key that resembles one is reported as a typo. */
 function isFragment({ root, source }: YamlFile, report: Report): boolean {
   const keys = root.pairs.flatMap(({ key }) =>
     key.kind === "scalar" && typeof key.value === "string" ? [{ name: key.value, offset: key.start }] : [],
@@ -66,15 +75,15 @@ function isFragment({ root, source }: YamlFile, report: Report): boolean {
   return true;
 }
 
-/** Unlike elsewhere, unknown keys under the MCP keys do no harm. */
-function mentionIgnoredKeys({ data, spot }: Tree, report: Report): void {
+/** Unlike elsewhere, unknown keys in the MCP blocks are only warnings. */
+function mentionIgnoredKeys({ data, positions }: Tree, report: Report): void {
   for (const [kind, known] of Object.entries(mcpKeys)) {
     const block = isMapping(data) ? data[kind] : undefined;
     for (const key of isMapping(block) ? Object.keys(block) : []) {
       if (known.includes(key)) continue;
       const near = suggestion(key, known);
       const hint = near === undefined ? `known: ${known.join(", ")}` : `did you mean '${near}'?`;
-      report(warningAt(keyLocation(spot, [kind, key]), [kind, key], `'${key}' is ignored; ${hint}`));
+      report(warningAt(keyLocation(positions, [kind, key]), [kind, key], `'${key}' is ignored; ${hint}`));
     }
   }
 }

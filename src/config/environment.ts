@@ -8,13 +8,13 @@ export type EnvironmentValue =
 export interface Environment {
   allows(name: string): boolean;
   lookUp(name: string): EnvironmentValue;
-  /** Every variable that is listed and set. */
+  /** The allowed variables that are set. */
   readonly values: ReadonlyMap<string, string>;
 }
 
 export type Pattern = (name: string) => boolean;
 
-/** A name or a regular expression, matched against the whole name. Undefined: it is not a regular expression. */
+/** A name or a regular expression for the whole name. Undefined if the expression is invalid. */
 export function compilePattern(pattern: string): Pattern | undefined {
   if (/^\w+$/.test(pattern)) return (name) => name === pattern;
   try {

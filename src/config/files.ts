@@ -5,21 +5,21 @@ import { errorCode } from "../error-message.ts";
 
 export type FileText = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly why: ReadFailure };
 
-/** `absent`: there is no such file. Anything else names its reason. */
+/** `absent` means that the file does not exist. */
 export type ReadFailure = { readonly kind: "absent" } | { readonly kind: "unreadable"; readonly reason: string };
 
 export type Listing =
   | { readonly ok: true; readonly files: readonly string[] }
   | { readonly ok: false; readonly folder: string; readonly reason: string };
 
-/** The file system as one load sees it. */
+/** Access to the file system during one load. */
 export interface Files {
-  /** As problems name a file: relative to the working directory when it is inside. */
+  /** The path as shown in messages: relative to the working directory if it is inside. */
   display(file: string): string;
   read(file: string): FileText;
-  /** Every file below a folder that `wanted` accepts, in sorted order; dot folders and node_modules are left out. */
+  /** All files below a folder that `wanted` accepts, sorted. Skips dot folders and node_modules. */
   list(folder: string, wanted: (name: string) => boolean): Listing;
-  /** Whether a file is, symbolic links followed, inside one of the folders. */
+  /** Whether a file is inside one of the folders, with symbolic links resolved. */
   containment(file: string, folders: readonly string[]): "inside" | "outside" | "absent";
   /** Every file that was requested, whether it exists or not. */
   requested(): readonly string[];
@@ -36,9 +36,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EMFILE: "too many files are open",
 };
 
-/**
- * Reads are synchronous: nothing is served from the state that is being loaded, and there is no other work to do meanwhile.
- */
+/** Reads are synchronous, because a load has no other work to do meanwhile. */
 export function openFiles(cwd: string): Files {
   const here = resolve(cwd);
   const realFolders = new Map<string, string | undefined>();
@@ -61,7 +59,7 @@ export function openFiles(cwd: string): Files {
       if (!folders.some((folder) => contains(folder, file))) return "outside";
       const entry = entryOf(file);
       if (entry === undefined) return "absent";
-      // Most files are no links: then only their folder needs to be followed, once for all of its files.
+      // Most files are not links. Then only their folder must be resolved, once for all its files.
       const folder = entry.isSymbolicLink() ? undefined : realFolder(dirname(file));
       const real = folder === undefined ? realPath(file) : join(folder, basename(file));
       if (real === undefined) return "absent";
@@ -70,7 +68,7 @@ export function openFiles(cwd: string): Files {
   };
 }
 
-/** True when a path is the folder or below it, both absolute and without dots. */
+/** Whether a path is the folder or below it. Both must be absolute and without dots. */
 function contains(folder: string, path: string): boolean {
   return (
     path.startsWith(folder) && (path.length === folder.length || folder.endsWith(sep) || path[folder.length] === sep)
@@ -79,15 +77,15 @@ function contains(folder: string, path: string): boolean {
 
 function displayPath(file: string, cwd: string): string {
   if (file.length <= cwd.length || !contains(cwd, file)) return file;
-  const way = file.slice(cwd.endsWith(sep) ? cwd.length : cwd.length + 1);
-  return sep === "/" ? way : way.split(sep).join("/");
+  const relative = file.slice(cwd.endsWith(sep) ? cwd.length : cwd.length + 1);
+  return sep === "/" ? relative : relative.split(sep).join("/");
 }
 
 function entryOf(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch {
-    // Something on the way is no folder, or may not be looked into.
+    // A part of the path is not a folder, or is not accessible.
     return undefined;
   }
 }
@@ -100,13 +98,13 @@ function realPath(path: string): string | undefined {
   }
 }
 
-/** Tells a file from another that took its place, and from itself before it was changed. Undefined when there is none. */
+/** Changes when the file is replaced or modified. Undefined if it does not exist. */
 export async function fileIdentity(path: string): Promise<string | undefined> {
   const entry = await stat(path, { bigint: true }).catch(() => undefined);
   return entry?.isFile() ? `${entry.dev}:${entry.ino}:${entry.size}:${entry.mtimeNs}` : undefined;
 }
 
-/** The text of a file; undefined when it cannot be read. */
+/** Undefined if the file cannot be read. */
 export function textOf(file: string): string | undefined {
   const found = readText(file);
   return found.ok ? found.text : undefined;

@@ -1,6 +1,6 @@
 import type { KeyRule } from "./key-rules.ts";
 
-/** Keys of the flAPI dialect, and mistakes that people make. Each list is applied before the schema sees the file. */
+/** Keys of flAPI, and common mistakes. Each list is applied before the schema checks the file. */
 
 const authentication = "there is no such key; authentication is configured under 'auth'";
 const sayNothing = "Eider sends no telemetry";

@@ -2,13 +2,13 @@ import { type Document, isAlias, isMap, isScalar, type ParsedNode, parseAllDocum
 import { holdsToken } from "./directives.ts";
 import { nothing, type YamlNode, type YamlScalar } from "./yaml-node.ts";
 
-/** A node of the whole language, or what is wrong with the text, each with its offset. `root` may stand beside problems. */
+/** The parsed YAML, or its problems. After a duplicate key, there are both. */
 export interface FullYaml {
   readonly root: YamlNode | undefined;
   readonly problems: readonly { readonly offset: number; readonly message: string }[];
 }
 
-/** One schema for all files: making one per document costs as much as parsing it. */
+/** Shared by all files, because creating a schema takes as long as parsing a document. */
 const schema = new Schema({ schema: "core", merge: true });
 
 const TOO_DEEP: FullYaml = {
@@ -20,7 +20,7 @@ export function parseFullYaml(text: string): FullYaml {
   try {
     return readDocuments(text);
   } catch (error) {
-    // The parser descends by recursion: a file of brackets exhausts the stack.
+    // The parser is recursive, so many nested brackets exhaust the stack.
     if (error instanceof RangeError) return TOO_DEEP;
     throw error;
   }
@@ -37,10 +37,10 @@ function readDocuments(text: string): FullYaml {
     return { root: undefined, problems: [{ offset: second.range[0], message }] };
   }
   const problems = errors
-    // Further errors at the same position are consequences.
+    // Further errors at the same position are consequences of the first.
     .filter(({ pos }, index) => errors[index - 1]?.pos[0] !== pos[0])
     .map(({ code, message, pos }) => ({ offset: pos[0], message: messageOf({ code, message, text, offset: pos[0] }) }));
-  // A key that is there twice leaves a mapping that can be read on, for the problems after it.
+  // After a duplicate key, the mapping is still readable, so later problems are reported too.
   const readable = errors.every(({ code }) => code === "DUPLICATE_KEY");
   const contents = document?.contents ?? undefined;
   return { root: readable && contents !== undefined ? fromLibrary(contents) : undefined, problems };
@@ -107,9 +107,9 @@ function messageOf({ code, message, text, offset }: SyntaxError): string {
   if (/^ *\t/.test(line)) return "a tab in the indentation; YAML takes spaces only";
   if (code === "DUPLICATE_KEY")
     return `the key '${line.slice(offset - start).split(":", 1)[0]}' is there twice; keep one`;
-  const said = `not valid YAML: ${message.charAt(0).toLowerCase()}${message.slice(1)}`;
+  const problem = `not valid YAML: ${message.charAt(0).toLowerCase()}${message.slice(1)}`;
   if (holdsToken(line))
-    return `${said}; an include stands on a line of its own at the top level, or as the value of a key`;
-  if (line.includes("{{")) return `${said}; put quotes around a value with {{...}}`;
-  return INDENTATION.includes(code) ? `${said}; check the indentation of this line and the next` : said;
+    return `${problem}; an include stands on a line of its own at the top level, or as the value of a key`;
+  if (line.includes("{{")) return `${problem}; put quotes around a value with {{...}}`;
+  return INDENTATION.includes(code) ? `${problem}; check the indentation of this line and the next` : problem;
 }

@@ -5,23 +5,23 @@ import type { Complain } from "./problem.ts";
 import type { EndpointInput } from "./schema/endpoint.ts";
 import { unknown } from "./suggest.ts";
 
-/** An endpoint that is run regularly: what a client would send. */
+/** The parameters of regular runs, as a client would send them. */
 export interface HeartbeatConfig {
   readonly raw: RawParams;
 }
 
 export interface HeartbeatRules {
   readonly operation: "read" | "write";
-  /** Undefined when they have problems of their own. */
+  /** Undefined if they have problems. */
   readonly parameters: readonly Parameter[] | undefined;
   readonly page: PageRules;
-  /** Whether the main file lets heartbeats run. */
+  /** Whether the main file enables heartbeats. */
   readonly isOn: boolean;
   readonly complain: Complain;
   readonly warn: Complain;
 }
 
-/** The heartbeat of an endpoint; its values are held against the validators as those of a request would be. */
+/** Compiles the heartbeat of an endpoint. Its values are validated like those of a request. */
 export function compileHeartbeat(input: EndpointInput, rules: HeartbeatRules): HeartbeatConfig | undefined {
   const { heartbeat } = input;
   if (heartbeat?.enabled !== true) return undefined;

@@ -11,15 +11,15 @@ import {
   errorAt,
   locationOf,
   type Mapping,
-  type Place,
+  type NodePositions,
   type Report,
   SKIPPED,
-  type Spot,
+  type SourcePosition,
   type Tree,
 } from "./tree.ts";
 import type { YamlFile, YamlFiles } from "./yaml-file.ts";
 
-/** What another file may bring in. */
+/** The keys that can be included from another file. */
 const includable = ["request", "auth", "rate-limit", "connection", "template-source", "cache", "heartbeat"] as const;
 
 export interface IncludeContext {
@@ -27,36 +27,36 @@ export interface IncludeContext {
   readonly yaml: YamlFiles;
   readonly environment: Environment;
   readonly report: Report;
-  /** Folders that no include may leave. */
+  /** Included files must be inside these folders. */
   readonly roots: readonly string[];
 }
 
 interface Section {
-  readonly at: Place;
+  readonly at: SourcePosition;
   readonly included: boolean;
   read(path: KeyPath): Tree;
 }
 
 type Sections = ReadonlyMap<string, Section>;
 
-/** A file as data, with what it includes. */
+/** Reads a file and its includes. */
 export type ReadDocument = (file: YamlFile) => Tree;
 
 export function openIncludes(context: IncludeContext): ReadDocument {
   const { files, environment } = context;
   const shared = new Map<string, Tree>();
 
-  function problem(at: Place, path: KeyPath, message: string): void {
+  function problem(at: SourcePosition, path: KeyPath, message: string): void {
     context.report(errorAt(locationOf(at), path, message));
   }
 
-  /** True when the variable may be read and the condition does not hold. */
+  /** Whether the condition is false. A variable that must not be read is reported later. */
   function isSwitchedOff({ condition }: Include): boolean {
     if (condition === undefined || !environment.allows(condition.name)) return false;
     return ((environment.values.get(condition.name) ?? "") !== "") !== condition.wanted;
   }
 
-  /** The keys of a file's top level, its own and those it includes. `chain` are the files on the way to it. */
+  /** The top-level keys of a file, with included ones. `chain` are the files that led to it. */
   function sectionsOf(file: YamlFile, chain: readonly string[]): Sections {
     const sections = new Map<string, Section>();
     const here = [...chain, file.path];
@@ -72,7 +72,7 @@ export function openIncludes(context: IncludeContext): ReadDocument {
         );
       }
     };
-    const readInclude = (include: Include, at: Place, path: KeyPath): Tree => {
+    const readInclude = (include: Include, at: SourcePosition, path: KeyPath): Tree => {
       if (include.section === undefined) {
         problem(
           at,
@@ -99,7 +99,7 @@ export function openIncludes(context: IncludeContext): ReadDocument {
   }
 
   interface Site {
-    readonly at: Place;
+    readonly at: SourcePosition;
     readonly path: KeyPath;
     readonly chain: readonly string[];
   }
@@ -130,8 +130,8 @@ export function openIncludes(context: IncludeContext): ReadDocument {
     return tree;
   }
 
-  /** `{{include from path}}`: every section of the file that may be included. */
-  function wholeFile(include: Include, at: Place, chain: readonly string[]): Sections {
+  /** `{{include from path}}`: all sections of the file. */
+  function wholeFile(include: Include, at: SourcePosition, chain: readonly string[]): Sections {
     const target = openTarget(include, { at, path: [], chain });
     if (target === undefined || target === SKIPPED) return new Map();
     const sections = sectionsOf(target, chain);
@@ -188,19 +188,19 @@ export function openIncludes(context: IncludeContext): ReadDocument {
 
   return (file) => {
     const data: Mapping = Object.create(null);
-    const children = new Map<string | number, Spot>();
+    const children = new Map<string | number, NodePositions>();
     for (const [name, section] of sectionsOf(file, [])) {
       const tree = section.read([name]);
       if (tree.data === SKIPPED) continue;
       data[name] = tree.data;
-      children.set(name, tree.spot);
+      children.set(name, tree.positions);
     }
-    const start: Place = { source: file.source, offset: 0 };
-    return { data, spot: { key: start, value: start, children, secrets: [] } };
+    const start: SourcePosition = { source: file.source, offset: 0 };
+    return { data, positions: { key: start, value: start, children, secrets: [] } };
   };
 }
 
-/** `auth` for `auth` and for its variants, `auth-prod`. */
+/** Returns `auth` for `auth` and for variants such as `auth-prod`. */
 function baseOf(section: string): string | undefined {
   return includable.find((name) => section === name || section.startsWith(`${name}-`));
 }

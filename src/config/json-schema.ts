@@ -9,12 +9,12 @@ import { endpointSchema, kindKeys } from "./schema/endpoint.ts";
 import { mainSchema } from "./schema/main.ts";
 import { validator } from "./schema/request.ts";
 
-/** JSON Schema of the main file, made from what the loader checks it with: for editors. */
+/** The JSON Schema of the main file, for editors. Derived from the schema that the loader uses. */
 export function mainJsonSchema(): JsonSchema {
   return fileSchema(mainSchema, mainRules, { title: "Eider: main file" });
 }
 
-/** The same of an endpoint file. One that holds none of the four kinds is a fragment, and may be anything. */
+/** The JSON Schema of an endpoint file. */
 export function endpointJsonSchema(): JsonSchema {
   return fileSchema(endpointSchema, endpointRules, {
     title: "Eider: endpoint file",
@@ -22,7 +22,7 @@ export function endpointJsonSchema(): JsonSchema {
   });
 }
 
-/** Draft 7 is what every editor reads. */
+/** Every editor supports draft 7. */
 const DIALECT = "http://json-schema.org/draft-07/schema#";
 
 function fileSchema(schema: z.ZodType, rules: readonly KeyRule[], head: JsonSchema): JsonSchema {
@@ -33,7 +33,7 @@ function fileSchema(schema: z.ZodType, rules: readonly KeyRule[], head: JsonSche
 
 type Draft = Record<string, unknown>;
 
-/** Another file may bring in a list or a mapping. */
+/** An include may replace a list or a mapping. */
 const INCLUDE = "^\\{\\{ *include";
 
 function schemaOf(schema: z.ZodType): Draft {
@@ -47,7 +47,7 @@ function schemaOf(schema: z.ZodType): Draft {
   return rest;
 }
 
-/** Scalars describe themselves. Connections and validators are read by code, so their schemas are made here. */
+/** Connections and validators are parsed by code, so zod cannot derive their schemas. */
 function rewrite(schema: z.core.$ZodTypes, made: Draft): void {
   const { def } = schema._zod;
   if (schema === connection) replace(made, connectionSchema());
@@ -59,21 +59,21 @@ function rewrite(schema: z.core.$ZodTypes, made: Draft): void {
   } else if (def.type === "prefault") nameDefault(made);
 }
 
-/** Editors show the default in the description. Of a block or a list it would say nothing. */
+/** Adds the default to the description, which editors show. Removes defaults of blocks and lists. */
 function nameDefault(made: Draft): void {
   const { default: value, description } = made;
   if (typeof value === "object" || value === "") delete made["default"];
   else made["description"] = [description, `Default: ${value}.`].filter((part) => part !== undefined).join(" ");
 }
 
-/** A list may be empty, or included; some may be a single text. */
+/** A list may be empty or an include. Some lists may also be a single string. */
 function listForms(schema: z.core.$ZodTypes): JsonSchema {
   return z.safeParse(schema, "text").success
     ? { type: ["array", "null", ...SCALARS], pattern: "\\S" }
     : { type: ["array", "null", "string"], pattern: INCLUDE };
 }
 
-/** A mapping of this form, and no include that stands for one. */
+/** A mapping that an include cannot replace. */
 function closed({ pattern: _, ...made }: Draft): Draft {
   return { ...made, type: "object" };
 }
@@ -84,7 +84,7 @@ function replace(made: Draft, by: JsonSchema): void {
   Object.assign(made, by, description === undefined ? {} : { description });
 }
 
-/** A connection is read by code: beside its own keys stand the options of its type. */
+/** A connection has its own keys, and the options of its type. */
 function connectionSchema(): JsonSchema {
   const { connectionTypes } = engine;
   const { properties: own } = schemaOf(ownKeys);
@@ -117,13 +117,13 @@ function implies(condition: JsonSchema, consequence: JsonSchema): JsonSchema {
   return { anyOf: [{ type: ["null", "string"] }, { not: condition }, consequence] };
 }
 
-/** Options of other types are unknown keys. */
+/** Forbids the options of other types. */
 function without(options: ReadonlySet<string>, known: readonly string[]): JsonSchema {
   const others = [...options].filter((option) => !known.includes(option));
   return { properties: Object.fromEntries(others.map((option) => [option, false])) };
 }
 
-/** Keys of flAPI and other spellings: an editor shows them as out of date. What is a mistake stays unknown. */
+/** Marks keys of flAPI and other spellings as deprecated. Mistakes remain unknown keys. */
 function applyRule(root: Draft, rule: KeyRule): void {
   if (rule.kind === "mistake") return;
   const steps = rule.at.split(".");
@@ -135,7 +135,7 @@ function applyRule(root: Draft, rule: KeyRule): void {
     if (rule.kind === "renamed" && !isDraft(target)) continue;
     if (rule.kind === "renamed") takeEither(parent, rule.to, key);
     const note = rule.kind === "renamed" ? `Write '${rule.to}'.` : `Ignored; ${rule.why}.`;
-    // The last is what editors of YAML show beside the key.
+    // YAML editors show `deprecationMessage`.
     properties[key] = {
       ...(isDraft(target) ? target : {}),
       description: note,
@@ -145,7 +145,7 @@ function applyRule(root: Draft, rule: KeyRule): void {
   }
 }
 
-/** A key that must be there may be there under its other name. */
+/** A required key may have its other name. */
 function takeEither(parent: Draft, key: string, other: string): void {
   const { required, allOf } = parent;
   if (!Array.isArray(required) || !required.includes(key)) return;
@@ -153,7 +153,7 @@ function takeEither(parent: Draft, key: string, other: string): void {
   parent["allOf"] = [...(Array.isArray(allOf) ? allOf : []), oneOfGroup([key, other])];
 }
 
-/** The schemas of a key, or of every entry. */
+/** The schemas of a key, or of all entries for `*`. */
 function below(schema: Draft, step: string): readonly Draft[] {
   const { anyOf, items, additionalProperties, properties } = schema;
   const alternatives = Array.isArray(anyOf) ? anyOf.filter(isDraft).flatMap((each) => below(each, step)) : [];
@@ -162,7 +162,7 @@ function below(schema: Draft, step: string): readonly Draft[] {
   return [...alternatives, ...own.filter(isDraft)];
 }
 
-/** A rule about the entries of a list holds for each form that they may have. */
+/** A rule about list entries applies to each alternative. */
 function unfold(schema: unknown): readonly unknown[] {
   return isDraft(schema) && Array.isArray(schema["anyOf"]) ? schema["anyOf"] : [schema];
 }

@@ -1,29 +1,38 @@
 import type { KeyPath } from "./problem.ts";
-import { errorAt, isMapping, keyLocation, type Mapping, type Report, type Spot, type Tree, warningAt } from "./tree.ts";
+import {
+  errorAt,
+  isMapping,
+  keyLocation,
+  type Mapping,
+  type NodePositions,
+  type Report,
+  type Tree,
+  warningAt,
+} from "./tree.ts";
 
-/** What is said and done about a key that the schema does not have. `at` is its path, `*` standing for any name or entry. */
+/** How to handle a key that is not in the schema. `at` is its path, in which `*` matches any name or entry. */
 export type KeyRule =
-  /** A key of the flAPI dialect that has no meaning here. */
+  /** A key of flAPI that Eider does not use. */
   | { readonly at: string; readonly kind: "ignored"; readonly why: string }
   /** Another spelling of a key. */
   | { readonly at: string; readonly kind: "renamed"; readonly to: string; readonly quiet?: true }
-  /** A key that people write for something else. */
+  /** A common mistake. */
   | { readonly at: string; readonly kind: "mistake"; readonly message: string };
 
-/** Takes the keys of the rules out of the tree, or renames them, and reports each. */
+/** Removes or renames the keys of the rules, and reports them. */
 export function applyKeyRules(tree: Tree, rules: readonly KeyRule[], report: Report): void {
   for (const rule of rules) {
     const steps = stepsOf(rule);
-    if (tree.spot.children?.has(steps[0] ?? "") !== true) continue;
-    visit(tree, { steps, path: [] }, (parent, spot, path) =>
-      applyRule(rule, { parent, spot, path, root: tree.spot }, report),
+    if (tree.positions.children?.has(steps[0] ?? "") !== true) continue;
+    visit(tree, { steps, path: [] }, (parent, positions, path) =>
+      applyRule(rule, { parent, positions, path, root: tree.positions }, report),
     );
   }
 }
 
 const splitPaths = new WeakMap<KeyRule, readonly string[]>();
 
-/** Split once, not once per file. */
+/** Cached, because rules are applied to every file. */
 function stepsOf(rule: KeyRule): readonly string[] {
   const known = splitPaths.get(rule);
   if (known !== undefined) return known;
@@ -34,18 +43,18 @@ function stepsOf(rule: KeyRule): readonly string[] {
 
 interface Match {
   readonly parent: Mapping;
-  readonly spot: Spot;
+  readonly positions: NodePositions;
   readonly path: KeyPath;
-  readonly root: Spot;
+  readonly root: NodePositions;
 }
 
-function applyRule(rule: KeyRule, { parent, spot, path, root }: Match, report: Report): void {
+function applyRule(rule: KeyRule, { parent, positions, path, root }: Match, report: Report): void {
   const key = String(path.at(-1));
   const location = keyLocation(root, path);
-  const child = spot.children?.get(key);
+  const child = positions.children?.get(key);
   const value = parent[key];
   delete parent[key];
-  spot.children?.delete(key);
+  positions.children?.delete(key);
   switch (rule.kind) {
     case "ignored":
       report(warningAt(location, path, `'${key}' is ignored; ${rule.why}`));
@@ -61,7 +70,7 @@ function applyRule(rule: KeyRule, { parent, spot, path, root }: Match, report: R
       if (rule.quiet === undefined)
         report(warningAt(location, path, `'${key}' means '${rule.to}'; write '${rule.to}'`));
       parent[rule.to] = value;
-      if (child !== undefined) spot.children?.set(rule.to, child);
+      if (child !== undefined) positions.children?.set(rule.to, child);
   }
 }
 
@@ -71,21 +80,22 @@ interface Way {
 }
 
 function visit(
-  { data, spot }: Tree,
+  { data, positions }: Tree,
   { steps, path }: Way,
-  found: (parent: Mapping, spot: Spot, path: KeyPath) => void,
+  found: (parent: Mapping, positions: NodePositions, path: KeyPath) => void,
 ): void {
   const [step, ...rest] = steps;
   if (step === undefined) return;
   if (step === "*") {
-    for (const [name, child] of spot.children ?? []) {
+    for (const [name, child] of positions.children ?? []) {
       const value = Array.isArray(data) ? data[Number(name)] : isMapping(data) ? data[name] : undefined;
-      visit({ data: value, spot: child }, { steps: rest, path: [...path, name] }, found);
+      visit({ data: value, positions: child }, { steps: rest, path: [...path, name] }, found);
     }
     return;
   }
   if (!isMapping(data) || !Object.hasOwn(data, step)) return;
-  const child = spot.children?.get(step);
-  if (rest.length === 0) found(data, spot, [...path, step]);
-  else if (child !== undefined) visit({ data: data[step], spot: child }, { steps: rest, path: [...path, step] }, found);
+  const child = positions.children?.get(step);
+  if (rest.length === 0) found(data, positions, [...path, step]);
+  else if (child !== undefined)
+    visit({ data: data[step], positions: child }, { steps: rest, path: [...path, step] }, found);
 }

@@ -21,7 +21,7 @@ export interface LoadOptions {
   readonly overrides: Overrides;
 }
 
-/** A folder of YAML becomes a project, or every problem at once. */
+/** Loads a project. Reports all problems at once. */
 export async function loadProject(options: LoadOptions): Promise<LoadedProject> {
   const problems: Problem[] = [];
   const files = openFiles(options.cwd);
@@ -36,10 +36,10 @@ export async function loadProject(options: LoadOptions): Promise<LoadedProject> 
   };
 }
 
-/** Blocks of the main file that every endpoint hangs on. */
+/** Blocks of the main file that affect every endpoint. */
 const FOUNDATIONS = /^(?:connections|duckdb|template)\b/;
 
-/** The endpoints that no error touches. An error in an included file may touch any of them: then there are none. */
+/** The endpoints without errors. Undefined if an error may affect all, such as one in an included file. */
 function soundPart(project: Project, errors: readonly Problem[]): Project | undefined {
   const files = new Set(project.endpoints.map(({ file }) => file));
   const mainFile = project.main.locate([]).file;
@@ -55,8 +55,8 @@ function readProject({ file, cwd, env, overrides }: LoadOptions, files: Files, r
   const yaml = openYamlFiles(files, report);
   const mainFile = readMainFile(file, { cwd, env, files, yaml, report });
   if (mainFile === undefined) return undefined;
-  const { path, input, spot, environment } = mainFile;
-  const main = compileMain({ file: path, input, spot, env, overrides, files }, report);
+  const { path, input, positions, environment } = mainFile;
+  const main = compileMain({ file: path, input, positions, env, overrides, files }, report);
 
   const paths = mainFile.broken.has("template") ? [] : endpointPaths(mainFile, main.templatePath, { files, report });
   const endpoints = readEndpointFiles(paths, {
@@ -76,7 +76,7 @@ function readProject({ file, cwd, env, overrides }: LoadOptions, files: Files, r
     report,
   });
   rejectDuplicates(endpoints, report);
-  // Someone who writes `enabled: false` knows.
+  // With `enabled: false`, this is intended.
   if (input.mcp === undefined && !mainFile.broken.has("mcp")) {
     warnOfUnserved(endpoints, files.display(path), report);
   }
@@ -101,7 +101,7 @@ interface Reading {
 }
 
 function endpointPaths(main: MainFile, templatePath: string, { files, report }: Reading): readonly string[] {
-  const problem = (message: string) => reporterOf(main.spot, report).error(["template", "path"], message);
+  const problem = (message: string) => reporterOf(main.positions, report).error(["template", "path"], message);
   const written = main.input.template.path;
   if (isRemote(written)) {
     problem(`'${written}' is remote, and remote folders are not supported yet; copy it beside the configuration file`);
@@ -113,7 +113,7 @@ function endpointPaths(main: MainFile, templatePath: string, { files, report }: 
   return [];
 }
 
-/** What is included by many is wrong once. */
+/** A problem in an included file is found once per include, but reported once. */
 function once(problems: readonly Problem[]): readonly Problem[] {
   return [...new Map(problems.map((problem) => [formatProblem(problem), problem])).values()];
 }

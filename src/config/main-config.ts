@@ -9,9 +9,9 @@ import type { ConnectionConfig, Limits, MainConfig } from "./project.ts";
 import { type Reporter, reporterOf } from "./reporter.ts";
 import type { ConnectionInput } from "./schema/connections.ts";
 import type { LogLevel, MainInput } from "./schema/main.ts";
-import { keyLocation, type Report, type Spot, secretsIn, spotAt } from "./tree.ts";
+import { keyLocation, type NodePositions, positionsAt, type Report, secretsIn } from "./tree.ts";
 
-/** What the command line says; it wins over the environment and the file. */
+/** Command-line options. They override the environment and the file. */
 export interface Overrides {
   readonly port?: number | undefined;
   readonly host?: string | undefined;
@@ -23,22 +23,22 @@ export interface MainSource {
   /** Absolute path. */
   readonly file: string;
   readonly input: MainInput;
-  readonly spot: Spot;
+  readonly positions: NodePositions;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly overrides: Overrides;
   readonly files: Files;
 }
 
-/** As JSON a byte may become six, and no buffer of Node is larger than 4 GiB. */
+/** In JSON, a byte may become six, and a Node buffer has at most 4 GiB. */
 const LONGEST_VALUE = 512 * 1_048_576;
 
-/** The main file with its defaults, and with what wins over it. */
+/** Compiles the main file, with defaults and overrides. */
 export function compileMain(source: MainSource, report: Report): MainConfig {
-  const { file, input, spot, overrides } = source;
+  const { file, input, positions, overrides } = source;
   const folder = dirname(file);
-  const reporter = reporterOf(spot, report);
+  const reporter = reporterOf(positions, report);
   const connections = Object.entries(input.connections).map(([name, connection]) =>
-    compileConnection(name, connection, { folder, spot: spotAt(spot, ["connections", name]) }),
+    compileConnection(name, connection, { folder, positions: positionsAt(positions, ["connections", name]) }),
   );
   const host = overrides.host ?? set(source.env, "EIDER_HOST") ?? input["http-host"];
   const http = {
@@ -57,23 +57,23 @@ export function compileMain(source: MainSource, report: Report): MainConfig {
     duckdb: compileDuckdb(input.duckdb, folder),
     limits: compileLimits(input, reporter),
     docs: compileDocs(input, reporter),
-    mcp: compileMcp({ input, spot, folder, http, files: source.files }, report),
-    cache: compileCacheStorage({ input, spot, folder }, report),
-    access: compileAccess({ input, spot, folder, host }, report),
+    mcp: compileMcp({ input, positions, folder, http, files: source.files }, report),
+    cache: compileCacheStorage({ input, positions, folder }, report),
+    access: compileAccess({ input, positions, folder, host }, report),
     log: {
       level: overrides.logLevel ?? input.log.level,
       format: overrides.logFormat ?? input.log.format,
       slowQueryMs: input.log["slow-query"],
     },
-    observability: compileObservability({ input, spot, http }, report),
-    locate: (path) => keyLocation(spot, path),
+    observability: compileObservability({ input, positions, http }, report),
+    locate: (path) => keyLocation(positions, path),
   };
 }
 
 function compileConnection(
   name: string,
   input: ConnectionInput,
-  { folder, spot }: { readonly folder: string; readonly spot: Spot },
+  { folder, positions }: { readonly folder: string; readonly positions: NodePositions },
 ): ConnectionConfig {
   const properties = mapValues(input.properties, (value) => absolute(value, folder));
   return {
@@ -87,11 +87,11 @@ function compileConnection(
     maxConcurrency: input["max-concurrency"],
     logQueries: input["log-queries"],
     logParameters: input["log-parameters"],
-    secrets: [...new Set([...secretsIn(spot), ...secretsOf(input)])],
+    secrets: [...new Set([...secretsIn(positions), ...secretsOf(input)])],
   };
 }
 
-/** Values under the names of credentials, and credentials inside others: a connection string, an `init`. */
+/** Values of keys that name credentials, and credentials inside connection strings and `init`. */
 function secretsOf({ init = "", options, properties }: ConnectionInput): readonly string[] {
   const named = [...Object.entries(options), ...Object.entries(properties)].flatMap(([key, value]) =>
     isCredentialName(key) && value !== "" ? value : credentialsIn(value),
@@ -155,12 +155,12 @@ function mapValues(
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
 }
 
-/** Paths in properties and options are meant from the main file, wherever the service was started. */
+/** Paths in properties and options are relative to the main file, not to the working directory. */
 function absolute(value: string, folder: string): string {
   return value.startsWith("./") || value.startsWith("../") ? resolve(folder, value) : value;
 }
 
-/** A variable that is set to nothing counts as not set. */
+/** An empty variable counts as not set. */
 function set(env: MainSource["env"], name: string): string | undefined {
   return env[name] === "" ? undefined : env[name];
 }

@@ -7,7 +7,7 @@ import { applyKeyRules } from "./key-rules.ts";
 import { parseTree } from "./parse-tree.ts";
 import { leaf, readEntries } from "./read-tree.ts";
 import { type MainInput, mainSchema } from "./schema/main.ts";
-import { BROKEN, dataAt, errorAt, type Report, type Spot, valueLocation } from "./tree.ts";
+import { BROKEN, dataAt, errorAt, type NodePositions, type Report, valueLocation } from "./tree.ts";
 import type { YamlFile, YamlFiles } from "./yaml-file.ts";
 
 const names = ["eider.yaml", "flapi.yaml"] as const;
@@ -15,7 +15,7 @@ const names = ["eider.yaml", "flapi.yaml"] as const;
 export interface MainFile {
   readonly path: string;
   readonly input: MainInput;
-  readonly spot: Spot;
+  readonly positions: NodePositions;
   readonly broken: ReadonlySet<string>;
   readonly environment: Environment;
 }
@@ -28,7 +28,7 @@ export interface MainFileContext {
   readonly report: Report;
 }
 
-/** Reads the main file: the one that is named, or the first of the usual ones. Undefined: the problem is reported. */
+/** Reads the named main file, or the first with a default name. If undefined, the problem is reported. */
 export function readMainFile(named: string | undefined, context: MainFileContext): MainFile | undefined {
   const { files, report } = context;
   const candidates = (named === undefined ? names : [named]).map((name) => resolve(context.cwd, name));
@@ -51,10 +51,12 @@ function parseMainFile(file: YamlFile, context: MainFileContext): MainFile | und
   const tree = openIncludes({ ...context, environment, roots })(file);
   applyKeyRules(tree, mainRules, report);
   const { value, broken } = parseTree(tree, mainSchema, report);
-  return value === undefined ? undefined : { path: file.path, input: value, spot: tree.spot, broken, environment };
+  return value === undefined
+    ? undefined
+    : { path: file.path, input: value, positions: tree.positions, broken, environment };
 }
 
-/** The whitelist as it is written: it says what may be substituted, so nothing is substituted in it. */
+/** Reads the whitelist without substitution, because it decides which variables may be substituted. */
 function readWhitelist(file: YamlFile, report: Report): readonly Pattern[] {
   const nothing = openEnvironment([], {});
   const entries = readEntries(file, {
@@ -66,7 +68,7 @@ function readWhitelist(file: YamlFile, report: Report): readonly Pattern[] {
   for (const entry of entries) {
     if (entry.kind !== "key" || (entry.name !== "template" && entry.name !== "environment-whitelist")) continue;
     const path = entry.name === "template" ? ["environment-whitelist"] : [];
-    const { data, spot } = entry.read([entry.name]);
+    const { data, positions } = entry.read([entry.name]);
     const list = dataAt(data, path);
     for (const [index, pattern] of (Array.isArray(list) ? list : [list]).entries()) {
       if (typeof pattern !== "string") continue;
@@ -74,7 +76,7 @@ function readWhitelist(file: YamlFile, report: Report): readonly Pattern[] {
       if (compiled !== undefined) patterns.push(compiled);
       else {
         const at = Array.isArray(list) ? [...path, index] : path;
-        report(errorAt(valueLocation(spot, at), [entry.name, ...at], `'${pattern}' is not a regular expression`));
+        report(errorAt(valueLocation(positions, at), [entry.name, ...at], `'${pattern}' is not a regular expression`));
       }
     }
   }

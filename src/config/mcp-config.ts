@@ -9,34 +9,34 @@ import { type Reporter, reporterOf } from "./reporter.ts";
 import type { MainInput } from "./schema/main.ts";
 import { mcp as mcpSchema } from "./schema/mcp.ts";
 import { unknown } from "./suggest.ts";
-import type { Report, Spot } from "./tree.ts";
+import type { NodePositions, Report } from "./tree.ts";
 
-/** The MCP server, with its defaults. */
+/** The settings of the MCP server. */
 export interface McpSettings {
   readonly host: string;
   readonly port: number;
   readonly auth: McpAuth | undefined;
   readonly instructions: string | undefined;
-  /** Entries of one page of a list. */
+  /** Entries per page of a list. */
   readonly pageSize: number;
-  /** Rows of one result. */
+  /** Rows per result. */
   readonly maxRows: number;
-  /** Of the text of one result. */
+  /** Text per result. */
   readonly maxTextBytes: number;
-  /** The address by which clients know the server, without a slash at its end. */
+  /** The URL that clients use, without a trailing slash. */
   readonly publicUrl: string | undefined;
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
   readonly uriScheme: string;
-  /** How rows look in the text block; the structured content is always whole JSON. */
+  /** The format of rows in the text block. Structured content is always JSON. */
   readonly resultText: "json" | "markdown" | "csv";
-  /** Undefined: every call gets its response when it is done. */
+  /** Undefined if tasks are disabled. Clients then wait for every call. */
   readonly tasks: TaskSettings | undefined;
 }
 
 export interface McpAuth {
   readonly policy: AuthPolicy;
-  /** Whether a method needs authentication that `methods` does not name: `mcp.auth.enabled`. */
+  /** For methods that are not in `methods`: `mcp.auth.enabled`. */
   readonly isRequired: boolean;
   readonly methods: ReadonlyMap<string, boolean>;
 }
@@ -49,26 +49,26 @@ export interface TaskSettings {
   readonly pollIntervalMs: number;
 }
 
-/** The main file, and what its `mcp` block leans on. */
+/** The main file, and the dependencies of its `mcp` block. */
 export interface McpSource {
   readonly input: MainInput;
-  readonly spot: Spot;
+  readonly positions: NodePositions;
   readonly folder: string;
-  /** The REST listener: MCP may share it. */
+  /** The REST listener, which MCP may share. */
   readonly http: { readonly host: string; readonly port: number };
   readonly files: Files;
 }
 
 type McpInput = NonNullable<MainInput["mcp"]>;
 
-/** A block without anything in it: for MCP without a listener. */
+/** The settings of an empty block, for MCP without a listener. */
 export const defaultMcpSettings: McpSettings = settingsOf(mcpSchema.parse({}));
 
-/** The settings of a block that is on. */
+/** Undefined if MCP is disabled. */
 export function compileMcp(source: McpSource, report: Report): McpSettings | undefined {
   const { mcp } = source.input;
   if (mcp?.enabled !== true) return undefined;
-  const reporter = reporterOf(source.spot, report, ["mcp"]);
+  const reporter = reporterOf(source.positions, report, ["mcp"]);
   checkScheme(mcp["uri-scheme"], reporter);
   const settings: McpSettings = {
     ...settingsOf(mcp),
@@ -96,7 +96,7 @@ function settingsOf(mcp: McpInput): McpSettings {
     allowedOrigins: mcp["allowed-origins"],
     uriScheme: mcp["uri-scheme"],
     resultText: mcp["result-text"],
-    // On by default: only clients that support tasks get one.
+    // Enabled by default, because only clients that support tasks get them.
     tasks: tasks.enabled
       ? {
           afterMs: tasks["after-ms"],
@@ -133,14 +133,14 @@ const METHODS: readonly string[] = [
   "notifications/cancelled",
 ];
 
-/** A method may need authentication while the block is off, so then there is a policy all the same. */
-function authOf({ auth }: McpInput, { spot }: McpSource, report: Report): McpAuth | undefined {
+/** A disabled block also has a policy if one of its methods requires authentication. */
+function authOf({ auth }: McpInput, { positions }: McpSource, report: Report): McpAuth | undefined {
   if (auth === undefined) return undefined;
   const { methods: named = {}, ...input } = auth;
-  const reporter = reporterOf(spot, report, ["mcp", "auth"]);
+  const reporter = reporterOf(positions, report, ["mcp", "auth"]);
   const methods = new Map(Object.entries(named).map(([method, { required }]) => [method, required]));
   for (const method of methods.keys()) {
-    // A misspelt name would leave its method open, so it is no warning.
+    // An error, because a misspelt name would leave the method unprotected.
     if (!METHODS.includes(method)) reporter.error(["methods", method], unknown("method", method, METHODS));
   }
   const isRequired = auth.enabled;
@@ -193,7 +193,7 @@ function checkScheme(scheme: string, { error }: Reporter): void {
   );
 }
 
-/** Warns of settings that let other machines call the tools, or read credentials on their way. */
+/** Warns of settings that let other machines call tools or read credentials. */
 function warnOfExposure(
   { host: own, port, auth, allowedOrigins }: McpSettings,
   { input, http }: McpSource,

@@ -5,17 +5,17 @@ import { reporterOf } from "./reporter.ts";
 import { parseResourceName } from "./resource-name.ts";
 import type { EndpointInput, Method } from "./schema/endpoint.ts";
 import { unknown } from "./suggest.ts";
-import type { Report, Spot } from "./tree.ts";
+import type { NodePositions, Report } from "./tree.ts";
 
-/** What an entry depends on beside its own block. */
+/** The settings outside its own block that an entry depends on. */
 export interface McpEntryContext {
   readonly method: Method;
   readonly operation: OperationConfig["kind"];
-  /** Of the request's fields; undefined when they are not known. */
+  /** The names of the request fields. Undefined if these have problems. */
   readonly names: readonly string[] | undefined;
 }
 
-/** A tool, resource or prompt. */
+/** Compiles a tool, resource or prompt. */
 export function compileMcpEntry(
   input: EndpointInput,
   { method, operation, names }: McpEntryContext,
@@ -55,9 +55,9 @@ function checkResource(name: string, names: readonly string[] | undefined, compl
   }
 }
 
-/** Without an `mcp` block MCP is not served, which is easily overlooked. */
+/** Without an `mcp` block, MCP is not served, which is easily overlooked. */
 export function warnOfUnserved(
-  endpoints: readonly { readonly config: EndpointConfig; readonly spot: Spot }[],
+  endpoints: readonly { readonly config: EndpointConfig; readonly positions: NodePositions }[],
   mainFile: string,
   report: Report,
 ): void {
@@ -65,5 +65,5 @@ export function warnOfUnserved(
   if (first?.config.mcp === undefined) return;
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
   const message = `not served over MCP${more}: ${mainFile} has no mcp block; add 'mcp: {}' to serve MCP, or 'mcp: {enabled: false}'`;
-  reporterOf(first.spot, report).warning([`mcp-${first.config.mcp.kind}`], message);
+  reporterOf(first.positions, report).warning([`mcp-${first.config.mcp.kind}`], message);
 }

@@ -1,27 +1,26 @@
 import { isLoopback } from "./loopback.ts";
 import { type Reporter, reporterOf } from "./reporter.ts";
 import type { MainInput } from "./schema/main.ts";
-import type { Report, Spot } from "./tree.ts";
+import type { NodePositions, Report } from "./tree.ts";
 
-/** Export of traces by OTLP. */
+/** The export of traces over OTLP. */
 export interface TracingConfig {
   /** Base URL of the collector. */
   readonly endpoint: string;
   readonly serviceName: string;
-  /** Sent with every export. They may hold secrets. */
+  /** Sent with every export. May contain secrets. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The share of calls that are traced, of those whose client has not decided it. */
+  /** The share of traced calls, if the client does not decide. */
   readonly sampleRatio: number;
 }
 
-/** How a service is watched from outside. */
 export interface ObservabilityConfig {
-  /** The separate listener for health and metrics; undefined when health is on the REST port. */
+  /** The separate listener for health and metrics. If undefined, health is on the REST port. */
   readonly admin: ListenAddress | undefined;
-  /** Undefined when they are off. `onRest`: `/metrics` is on the REST port, for every client. */
+  /** Undefined if disabled. With `onRest`, `/metrics` is on the REST port, for every client. */
   readonly metrics: { readonly onRest: boolean } | undefined;
   readonly tracing: TracingConfig | undefined;
-  /** How often endpoints with a heartbeat are run; undefined: never. */
+  /** The interval of heartbeats. Undefined if disabled. */
   readonly heartbeatMs: number | undefined;
 }
 
@@ -32,12 +31,15 @@ interface ListenAddress {
 
 interface ObservabilityInput {
   readonly input: MainInput;
-  readonly spot: Spot;
+  readonly positions: NodePositions;
   readonly http: ListenAddress;
 }
 
-export function compileObservability({ input, spot, http }: ObservabilityInput, report: Report): ObservabilityConfig {
-  const reporter = reporterOf(spot, report);
+export function compileObservability(
+  { input, positions, http }: ObservabilityInput,
+  report: Report,
+): ObservabilityConfig {
+  const reporter = reporterOf(positions, report);
   const { heartbeat } = input;
   const admin = adminOf(input, http, reporter);
   return {
@@ -58,8 +60,8 @@ function adminOf({ admin }: MainInput, http: ListenAddress, { error }: Reporter)
 }
 
 /**
- * Only this key opens `/metrics` on the REST port. The client's address cannot: behind a proxy on the same host every
- * client is local.
+ * `/metrics` is on the REST port only if `metrics.public` is set. Being local is not enough, because behind a proxy on the
+ * same host, every client is local.
  */
 function metricsOf(
   { metrics }: MainInput,

@@ -2,14 +2,14 @@ import type { OidcPolicy, OidcProvider } from "../auth/policy.ts";
 import { isLoopback } from "./loopback.ts";
 import type { OidcInput } from "./schema/auth.ts";
 
-/** What is wrong with the block; `key` is the one to add or to change. */
+/** A problem with the block. `key` is the key to add or change. */
 export interface OidcProblem {
   readonly severity: "error" | "warning";
   readonly key: string;
   readonly message: string;
 }
 
-/** No policy when one of the problems is an error. */
+/** `policy` is undefined if one of the problems is an error. */
 export interface SettledOidc {
   readonly policy: OidcPolicy | undefined;
   readonly problems: readonly OidcProblem[];
@@ -18,9 +18,9 @@ export interface SettledOidc {
 type Placeholder = "tenant" | "realm" | "domain";
 
 interface Preset {
-  /** Undefined: there is none to guess. */
+  /** Undefined if there is no default. */
   readonly issuer: string | undefined;
-  /** What a domain without a dot is completed with. */
+  /** Appended to a domain without a dot. */
   readonly domainSuffix?: string;
   readonly usernameClaim: string;
   readonly roleClaimPath?: string;
@@ -42,7 +42,7 @@ const presets: Readonly<Record<OidcProvider, Preset>> = {
     roleClaimPath: "realm_access.roles",
     scopes: OPENID,
   },
-  // The slash is part of what Auth0 calls itself.
+  // The slash is part of Auth0's issuer.
   auth0: { issuer: "https://{domain}/", domainSuffix: ".auth0.com", usernameClaim: "email", scopes: OPENID },
   okta: {
     issuer: "https://{domain}/oauth2/default",
@@ -50,14 +50,14 @@ const presets: Readonly<Record<OidcProvider, Preset>> = {
     usernameClaim: "preferred_username",
     scopes: OPENID,
   },
-  // Not an issuer but the address of its API: there is no discovery and there are no signed tokens.
+  // The URL of its API, because GitHub has neither discovery nor signed tokens.
   github: { issuer: "https://api.github.com", usernameClaim: "login", scopes: ["read:user", "user:email"] },
   generic: { issuer: undefined, usernameClaim: "sub", scopes: OPENID },
 };
 
 const HOUR_MS = 3_600_000;
 
-/** Applies the provider's preset: it fills in what is not written, and reports what it cannot fill in. */
+/** Applies the defaults of the provider's preset, and reports missing keys. */
 export function oidcPolicyOf(settings: OidcInput): SettledOidc {
   const { "provider-type": provider, "issuer-url": issuer, "roles-claim": rolesClaim } = settings;
   const preset = presets[provider];
@@ -79,7 +79,7 @@ export function oidcPolicyOf(settings: OidcInput): SettledOidc {
     usernameClaim: settings["username-claim"] ?? preset.usernameClaim,
     emailClaim: settings["email-claim"],
     rolesClaim: rolesClaim ?? "roles",
-    // An explicit flat claim switches the preset's path off.
+    // `roles-claim` disables the path of the preset.
     roleClaimPath: settings["role-claim-path"] ?? (rolesClaim === undefined ? preset.roleClaimPath : undefined),
     groupsClaim: settings["groups-claim"],
     scopes: settings.scopes ?? preset.scopes,
@@ -106,7 +106,7 @@ function audienceProblems(settings: OidcInput): readonly OidcProblem[] {
   return [error("allowed-audiences", "tokens of github name no audience; remove it")];
 }
 
-/** The preset's issuer with its placeholders filled. */
+/** The issuer of the preset, with its placeholders replaced. */
 function filledIssuer(settings: OidcInput, preset: Preset, problems: OidcProblem[]): string | undefined {
   if (preset.issuer === undefined) {
     problems.push(error("issuer-url", `missing; provider-type ${settings["provider-type"]} needs it`));

@@ -7,11 +7,11 @@ import type { UrlPath } from "./url-path.ts";
 type RequestEntry = EndpointInput["request"][number];
 
 export interface ParameterRules {
-  /** Absent for an endpoint that is not reached over REST, or whose path has a problem. */
+  /** Undefined for an endpoint without REST, or with a problem in its path. */
   readonly rest: { readonly method: Method; readonly urlPath: UrlPath } | undefined;
 }
 
-/** Request parameters, compiled, with the rules that concern more than one key. */
+/** Compiles the parameters, and checks the rules that involve several keys. */
 export function compileParameters(
   entries: readonly RequestEntry[],
   { rest }: ParameterRules,
@@ -22,7 +22,7 @@ export function compileParameters(
     const parameter = compileParameter(entry);
     const at = (key: string): KeyPath => ["request", index, key];
     const { name } = parameter;
-    // Two spellings of one header are one parameter.
+    // Two spellings of a header are the same parameter.
     const identity = parameter.in === "header" ? headerName(name) : name;
     const first = seen.get(name) ?? seen.get(identity);
     if (first !== undefined)

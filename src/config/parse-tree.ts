@@ -13,9 +13,9 @@ import {
 } from "./tree.ts";
 
 export interface ParsedTree<Value> {
-  /** What the schema makes of the file. When parts of it are wrong, what it makes of the rest. */
+  /** The output of the schema, without the invalid parts. */
   readonly value: Value | undefined;
-  /** Top-level keys that have a problem: what depends on them is not known. */
+  /** Top-level keys with a problem. Their values are unknown. */
   readonly broken: ReadonlySet<string>;
 }
 
@@ -26,7 +26,7 @@ export function parseTree<Schema extends z.ZodType>(
   report: Report,
 ): ParsedTree<z.output<Schema>> {
   const first = schema.safeParse(tree.data);
-  // No schema takes a BROKEN value.
+  // No schema accepts a BROKEN value.
   if (first.success) return { value: first.data, broken: new Set() };
 
   const broken = brokenKeys(tree.data);
@@ -36,7 +36,7 @@ export function parseTree<Schema extends z.ZodType>(
     if (issue.code === "unrecognized_keys") {
       const messages = issue.message.split("\n");
       for (const [index, key] of issue.keys.entries()) {
-        report(errorAt(keyLocation(tree.spot, [...path, key]), [...path, key], messages[index] ?? issue.message));
+        report(errorAt(keyLocation(tree.positions, [...path, key]), [...path, key], messages[index] ?? issue.message));
         if (path.length === 0) delete rest[key];
       }
     } else reportIssue(tree, { path, message: issue.message }, report);
@@ -55,16 +55,15 @@ function reportIssue(
   const value = dataAt(tree.data, path);
   if (value === BROKEN) return;
   if (value !== undefined) {
-    // A key of the author's own choice is placed by its name.
-    report(errorAt(valueLocation(tree.spot, path), path, message));
+    report(errorAt(valueLocation(tree.positions, path), path, message));
     return;
   }
   const parent = dataAt(tree.data, path.slice(0, -1));
   if (parent === BROKEN) return;
-  report(errorAt(keyLocation(tree.spot, path), path, `missing; ${message.replace(", found nothing", "")}`));
+  report(errorAt(keyLocation(tree.positions, path), path, `missing; ${message.replace(", found nothing", "")}`));
 }
 
-/** Top-level keys with a value, somewhere below, whose problem is reported already. */
+/** Top-level keys that contain a value whose problem is already reported. */
 function brokenKeys(data: unknown): Set<string> {
   if (!isMapping(data)) return new Set();
   return new Set(Object.keys(data).filter((key) => holdsBroken(data[key])));

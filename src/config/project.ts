@@ -1,7 +1,7 @@
 import type { AuthPolicy } from "../auth/policy.ts";
 import type { Parameter } from "../params/parameter.ts";
 import type { RateLimitPolicy } from "../rate-limit/policy.ts";
-import type { Power } from "../sql/reach.ts";
+import type { Permission } from "../sql/privileged-actions.ts";
 import type { AccessConfig } from "./access-config.ts";
 import type { CacheConfig, CacheStorage } from "./cache-config.ts";
 import type { HeartbeatConfig } from "./heartbeat.ts";
@@ -14,19 +14,19 @@ import type { SourceFile } from "./tree.ts";
 
 export interface ConnectionConfig {
   readonly name: string;
-  /** Complete SQL, typed short forms expanded by the engine's list of connection types. */
+  /** The SQL as written. The engine adds the SQL of `type`. */
   readonly init: string | undefined;
   readonly type: string | undefined;
-  /** Options of the typed short form, as written. */
+  /** The options of `type`, as written. */
   readonly options: Readonly<Record<string, string>>;
-  /** `conn.<key>`; values that start with `./` or `../` are absolute already. */
+  /** `conn.<key>`. Relative paths are already absolute. */
   readonly properties: ReadonlyMap<string, string>;
   readonly readOnly: boolean;
   readonly lazy: boolean;
   readonly maxConcurrency: number | undefined;
   readonly logQueries: boolean;
   readonly logParameters: boolean;
-  /** Values that came from the environment into this connection, and its credentials. */
+  /** Environment values used in this connection, and its credentials. */
   readonly secrets: readonly string[];
 }
 
@@ -43,9 +43,9 @@ export interface Limits {
   readonly shutdownGraceMs: number;
 }
 
-/** The main configuration file, with defaults filled in. */
+/** The main configuration file, with defaults. */
 export interface MainConfig {
-  /** Absolute path of the main file, and its folder. */
+  /** Absolute path. */
   readonly file: string;
   readonly folder: string;
   readonly name: string;
@@ -54,20 +54,20 @@ export interface MainConfig {
   readonly http: { readonly host: string; readonly port: number };
   readonly templatePath: string;
   readonly connections: ReadonlyMap<string, ConnectionConfig>;
-  /** DuckDB settings by name without `db_path`, as text. */
+  /** DuckDB settings by name, without `db_path`. */
   readonly duckdb: { readonly path: string | undefined; readonly settings: ReadonlyMap<string, string> };
   readonly limits: Limits;
   readonly access: AccessConfig;
-  /** The OpenAPI document and its page; undefined when they are switched off. */
+  /** The OpenAPI document and its page. Undefined if disabled. */
   readonly docs: { readonly needsAuth: boolean } | undefined;
-  /** The MCP server; undefined when there is none. */
+  /** Undefined if MCP is disabled. */
   readonly mcp: McpSettings | undefined;
-  /** Where caches are kept; undefined when there is no caching. */
+  /** Undefined if caching is disabled. */
   readonly cache: CacheStorage | undefined;
   readonly log: {
     readonly level: LogLevel;
     readonly format: "pretty" | "json" | undefined;
-    /** Calls that spend more than this in the database are logged; undefined: none. */
+    /** Slower queries are logged. Undefined if disabled. */
     readonly slowQueryMs: number | undefined;
   };
   readonly observability: ObservabilityConfig;
@@ -85,8 +85,8 @@ export interface OperationConfig {
   readonly returnsData: boolean;
   readonly transaction: boolean;
   readonly validateBeforeWrite: boolean;
-  /** What the template of a write may do beyond its data. */
-  readonly allow: readonly Power[];
+  /** Additional permissions of a write. */
+  readonly allow: readonly Permission[];
 }
 
 export type McpConfig =
@@ -95,7 +95,7 @@ export type McpConfig =
       readonly name: string;
       readonly description: string;
       readonly mimeType: string;
-      /** As written, or GET: it says what a write does to what is there. */
+      /** As written, or GET. Determines the annotations of a write tool. */
       readonly method: Method;
     }
   | { readonly kind: "resource"; readonly name: string; readonly description: string; readonly mimeType: string }
@@ -107,9 +107,9 @@ export type McpConfig =
       readonly arguments: readonly string[];
     };
 
-/** One endpoint file: known keys only, values of the right types, everything it names read or looked up. */
+/** One endpoint file, validated, with its files read and its references resolved. */
 export interface EndpointConfig {
-  /** As problems name it. */
+  /** The path as shown in messages. */
   readonly file: string;
   readonly rest: RestConfig | undefined;
   readonly mcp: McpConfig | undefined;
@@ -117,20 +117,20 @@ export interface EndpointConfig {
   readonly description: string | undefined;
   readonly tags: readonly string[];
   readonly deprecated: boolean;
-  /** Absent only for a prompt. */
+  /** Undefined only for a prompt. */
   readonly template: SourceFile | undefined;
   readonly connections: readonly ConnectionConfig[];
   readonly parameters: readonly Parameter[];
   readonly paginated: boolean;
   readonly rejectsUnknownParams: boolean;
   readonly operation: OperationConfig;
-  /** The endpoint's own block, or the global one. */
+  /** From the endpoint's own block, or the global one. */
   readonly auth: AuthPolicy | undefined;
   readonly rateLimit: RateLimitPolicy | undefined;
-  /** Queries at once. */
+  /** Of queries. */
   readonly maxConcurrency: number | undefined;
   readonly cache: CacheConfig | undefined;
-  /** Undefined when it is not run by itself. */
+  /** Undefined if disabled. */
   readonly heartbeat: HeartbeatConfig | undefined;
   readonly locate: Locate;
 }
@@ -138,19 +138,19 @@ export interface EndpointConfig {
 export interface Project {
   readonly main: MainConfig;
   readonly endpoints: readonly EndpointConfig[];
-  /** Values of whitelisted environment variables that are set: for `{{env.X}}` in SQL templates. */
+  /** The allowed environment variables that are set, for `{{env.X}}` in SQL templates. */
   readonly environment: ReadonlyMap<string, string>;
-  /** True for a name that `template.environment-whitelist` lists. */
+  /** Whether `template.environment-whitelist` contains a name. */
   readonly environmentAllows: (name: string) => boolean;
 }
 
-/** What loading found. */
+/** The result of loading a project. */
 export interface LoadedProject {
-  /** Undefined when at least one problem is an error. */
+  /** Undefined if at least one problem is an error. */
   readonly project: Project | undefined;
-  /** The parts without an error, so that problems of their SQL are reported at the same time. */
+  /** The parts without errors, so that problems in their SQL are reported too. */
   readonly sound: Project | undefined;
   readonly problems: readonly Problem[];
-  /** Every file that was read, or would have been. */
+  /** Every file that the load tried to read, even if it does not exist. */
   readonly files: readonly string[];
 }

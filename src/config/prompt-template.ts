@@ -2,7 +2,7 @@ import { type MustacheNode, parseMustache } from "../sql/mustache-nodes.ts";
 import { handlebarsHint } from "../sql/scope.ts";
 import { suggestion } from "./suggest.ts";
 
-/** A part of a prompt's text. Arguments are texts: a section is there or not, and never repeated. */
+/** A part of a prompt. Arguments are strings, so a section is never repeated. */
 export type PromptPart =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "argument"; readonly name: string }
@@ -18,10 +18,10 @@ export interface ParsedPrompt {
   readonly problems: readonly string[];
 }
 
-/** An inline Mustache body. `{{name}}` and `{{params.name}}` mean the same. */
+/** Parses a Mustache template. `{{name}}` and `{{params.name}}` are equivalent. */
 export function parsePrompt(template: string, names: readonly string[]): ParsedPrompt {
   const { nodes, problems } = parseMustache(template);
-  // The parser's words are for SQL, and a prompt has none.
+  // The parser's message is about SQL, but a prompt has none.
   const messages = problems.map(({ message }) =>
     message.replace("write the SQL out, or use a view", "write the text out"),
   );
@@ -33,7 +33,7 @@ interface PromptScope {
   readonly messages: string[];
 }
 
-/** `inside` is the argument of the section around, which `{{.}}` means. */
+/** `inside` is the argument of the enclosing section, for `{{.}}`. */
 function partsOf(
   nodes: readonly MustacheNode[],
   inside: string | undefined,

@@ -4,7 +4,7 @@ import type { Environment } from "./environment.ts";
 import type { YamlFile } from "./yaml-file.ts";
 import type { YamlScalar } from "./yaml-node.ts";
 
-/** A scalar with its directives: its value, an include instead of it, or why it has none. */
+/** A scalar with its directives resolved: a value, an include, or problems. */
 export type ScalarReading =
   | { readonly kind: "value"; readonly data: string | PlainScalar; readonly secrets: readonly string[] }
   | { readonly kind: "include"; readonly include: Include }
@@ -13,7 +13,7 @@ export type ScalarReading =
 export function readScalar(node: YamlScalar, file: YamlFile, environment: Environment): ScalarReading {
   const { value } = node;
   if (typeof value !== "string") return { kind: "value", data: new PlainScalar(value, node.source), secrets: [] };
-  // Only double quotes have escapes, and only an escape can make a token that is not in the text.
+  // Only an escape can create a token that is not in the text, and only double quotes allow escapes.
   if (node.style === "double" && countReserved(value) !== countReserved(textOf(node, file))) {
     return { kind: "broken", messages: [RESERVED_MESSAGE] };
   }
@@ -24,7 +24,7 @@ export function readScalar(node: YamlScalar, file: YamlFile, environment: Enviro
   return substitute(parts, environment);
 }
 
-/** Environment references replaced, after parsing: a value can never change the structure around it. */
+/** Replaces environment references. Runs after parsing, so that a value cannot change the structure. */
 export function substitute(
   parts: readonly Part[],
   environment: Environment,

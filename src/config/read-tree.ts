@@ -9,10 +9,10 @@ import {
   isMapping,
   locationOf,
   type Mapping,
-  type Place,
+  type NodePositions,
   type Report,
   SKIPPED,
-  type Spot,
+  type SourcePosition,
   type Tree,
 } from "./tree.ts";
 import type { YamlFile } from "./yaml-file.ts";
@@ -23,32 +23,32 @@ const MAX_DEPTH = 64;
 export interface ReadContext {
   readonly environment: Environment;
   readonly report: Report;
-  /** What an include yields for the key at `path`: BROKEN and SKIPPED are among it. */
-  include(include: Include, at: Place, path: KeyPath): Tree;
+  /** Resolves an include for the key at `path`. Its data may be BROKEN or SKIPPED. */
+  include(include: Include, at: SourcePosition, path: KeyPath): Tree;
 }
 
-/** An entry of the top level, read on demand: an entry that is not included may name variables that are not set. */
+/** A top-level entry, read on demand, because entries that are not included may use variables that are not set. */
 export type Entry =
-  | { readonly kind: "key"; readonly name: string; readonly at: Place; read(path: KeyPath): Tree }
-  | { readonly kind: "include"; readonly include: Include; readonly at: Place };
+  | { readonly kind: "key"; readonly name: string; readonly at: SourcePosition; read(path: KeyPath): Tree }
+  | { readonly kind: "include"; readonly include: Include; readonly at: SourcePosition };
 
-/** The entries of a file's top level, in order. Merged ones come last: what is written wins over them. */
+/** The top-level entries of a file, in order. Merged entries come last, because written ones override them. */
 export function readEntries(file: YamlFile, context: ReadContext): readonly Entry[] {
   const { source, directives } = file;
   const aliases = openAliases(file.root);
-  /** The path of the node that is being read. */
+  /** The path of the current node. */
   let path: (string | number)[] = [];
 
-  const place = (offset: number): Place => ({ source, offset });
+  const positionAt = (offset: number): SourcePosition => ({ source, offset });
 
   function problem(offset: number, message: string): void {
-    context.report(errorAt(locationOf(place(offset)), path, message));
+    context.report(errorAt(locationOf(positionAt(offset)), path, message));
   }
 
-  /** An entry of a list has no key: it is its own. */
-  function readNode(node: YamlNode, keyPlace: Place | undefined): Tree {
-    const value = place(node.start);
-    const key = keyPlace ?? value;
+  /** List entries have no key, so `keyPosition` is undefined. */
+  function readNode(node: YamlNode, keyPosition: SourcePosition | undefined): Tree {
+    const value = positionAt(node.start);
+    const key = keyPosition ?? value;
     if (path.length > MAX_DEPTH) {
       const message = `nested more than ${MAX_DEPTH} levels deep; use fewer levels`;
       context.report(errorAt(locationOf(value), path.slice(0, 1), message));
@@ -67,7 +67,7 @@ export function readEntries(file: YamlFile, context: ReadContext): readonly Entr
     }
   }
 
-  function readStep(step: string | number, node: YamlNode, key: Place | undefined): Tree {
+  function readStep(step: string | number, node: YamlNode, key: SourcePosition | undefined): Tree {
     const depth = path.length;
     path.push(step);
     const tree = readNode(node, key);
@@ -75,33 +75,33 @@ export function readEntries(file: YamlFile, context: ReadContext): readonly Entr
     return tree;
   }
 
-  function readList({ items }: YamlList, key: Place, value: Place): Tree {
+  function readList({ items }: YamlList, key: SourcePosition, value: SourcePosition): Tree {
     const data: unknown[] = [];
-    const children = new Map<string | number, Spot>();
+    const children = new Map<string | number, NodePositions>();
     for (const item of items) {
       const tree = readStep(data.length, item, undefined);
       if (tree.data === SKIPPED) continue;
-      children.set(data.length, tree.spot);
+      children.set(data.length, tree.positions);
       data.push(tree.data);
     }
-    return { data, spot: { key, value, children, secrets: NONE } };
+    return { data, positions: { key, value, children, secrets: NONE } };
   }
 
-  function readAlias(node: YamlAlias, key: Place, value: Place): Tree {
+  function readAlias(node: YamlAlias, key: SourcePosition, value: SourcePosition): Tree {
     const followed = aliases.follow(node, (target) => readNode(target, key));
     if (followed.ok) return followed.result;
     if (followed.why !== undefined) problem(node.start, followed.why);
     return leaf(BROKEN, key, value);
   }
 
-  function readLeaf(node: YamlScalar, key: Place, value: Place): Tree {
+  function readLeaf(node: YamlScalar, key: SourcePosition, value: SourcePosition): Tree {
     const reading = readScalar(node, file, context.environment);
     switch (reading.kind) {
       case "value":
-        return { data: reading.data, spot: { key, value, children: undefined, secrets: reading.secrets } };
+        return { data: reading.data, positions: { key, value, children: undefined, secrets: reading.secrets } };
       case "include": {
-        const { data, spot } = context.include(reading.include, value, [...path]);
-        return { data, spot: { ...spot, key } };
+        const { data, positions } = context.include(reading.include, value, [...path]);
+        return { data, positions: { ...positions, key } };
       }
       case "broken":
         for (const message of reading.messages) problem(value.offset, message);
@@ -109,29 +109,29 @@ export function readEntries(file: YamlFile, context: ReadContext): readonly Entr
     }
   }
 
-  function readMap(node: YamlMap, key: Place, value: Place): Tree {
+  function readMap(node: YamlMap, key: SourcePosition, value: SourcePosition): Tree {
     const data: Mapping = Object.create(null);
-    const children = new Map<string | number, Spot>();
+    const children = new Map<string | number, NodePositions>();
     const add = (name: string, tree: Tree) => {
       if (tree.data === SKIPPED || children.has(name)) return;
       data[name] = tree.data;
-      children.set(name, tree.spot);
+      children.set(name, tree.positions);
     };
     let merged: readonly MergedEntry[] = [];
     for (const pair of node.pairs) {
       if (isMergeKey(pair)) merged = [...merged, ...mergedEntries(pair)];
       else {
         const found = readKey(pair.key);
-        if (found?.kind === "name") add(found.name, readStep(found.name, pair.value, place(pair.key.start)));
+        if (found?.kind === "name") add(found.name, readStep(found.name, pair.value, positionAt(pair.key.start)));
         else if (found?.kind === "include") {
           problem(pair.key.start, "misplaced include; it stands at the top level, or as the value of a key");
         }
       }
     }
     for (const { name, tree } of merged) add(name, tree);
-    // A key that is no name makes it unclear what the mapping is.
+    // With a key that is not a name, the mapping is unusable.
     const named = node.pairs.every((pair) => pair.key.kind === "scalar");
-    return { data: named ? data : BROKEN, spot: { key, value, children, secrets: NONE } };
+    return { data: named ? data : BROKEN, positions: { key, value, children, secrets: NONE } };
   }
 
   function readKey(key: YamlNode): Key | undefined {
@@ -155,19 +155,19 @@ export function readEntries(file: YamlFile, context: ReadContext): readonly Entr
     return undefined;
   }
 
-  /** `<<: *name`, or a list of such: of two sources the first wins. */
+  /** `<<: *name`, or a list of aliases, of which the first wins. */
   function mergedEntries(pair: YamlPair): readonly MergedEntry[] {
-    const { data, spot } = readNode(pair.value, place(pair.key.start));
+    const { data, positions } = readNode(pair.value, positionAt(pair.key.start));
     if (data === BROKEN) return [];
     const sources = Array.isArray(data)
-      ? data.map((item, index) => ({ item, from: spot.children?.get(index) }))
-      : [{ item: data, from: spot }];
+      ? data.map((item, index) => ({ item, from: positions.children?.get(index) }))
+      : [{ item: data, from: positions }];
     if (sources.some(({ item }) => !isMapping(item))) {
       problem(pair.key.start, "the merge key '<<' takes an alias of a mapping, or a list of them");
     }
     return sources.flatMap(({ item, from }) =>
       [...(from?.children ?? [])].flatMap(([name, child]): MergedEntry[] =>
-        isMapping(item) && typeof name === "string" ? [{ name, tree: { data: item[name], spot: child } }] : [],
+        isMapping(item) && typeof name === "string" ? [{ name, tree: { data: item[name], positions: child } }] : [],
       ),
     );
   }
@@ -175,11 +175,11 @@ export function readEntries(file: YamlFile, context: ReadContext): readonly Entr
   const written: Entry[] = [];
   const merged: Entry[] = [];
   for (const pair of file.root.pairs) {
-    const at = place(pair.key.start);
+    const at = positionAt(pair.key.start);
     const found = isMergeKey(pair) ? undefined : readKey(pair.key);
     if (isMergeKey(pair)) {
       for (const { name, tree } of mergedEntries(pair))
-        merged.push({ kind: "key", name, at: tree.spot.key, read: () => tree });
+        merged.push({ kind: "key", name, at: tree.positions.key, read: () => tree });
     } else if (found?.kind === "include") written.push({ kind: "include", include: found.include, at });
     else if (found?.kind === "name") {
       const read = (whole: KeyPath) => {
@@ -205,6 +205,6 @@ function isMergeKey({ key }: YamlPair): boolean {
   return key.kind === "scalar" && key.style === "plain" && key.source === "<<";
 }
 
-export function leaf(data: unknown, key: Place, value: Place): Tree {
-  return { data, spot: { key, value, children: undefined, secrets: NONE } };
+export function leaf(data: unknown, key: SourcePosition, value: SourcePosition): Tree {
+  return { data, positions: { key, value, children: undefined, secrets: NONE } };
 }

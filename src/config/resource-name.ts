@@ -1,4 +1,4 @@
-/** A part of a resource's name: a fixed text, or a parameter's name. */
+/** A part of a resource name: literal text, or the name of a parameter. */
 export type ResourcePart =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "param"; readonly name: string };
@@ -6,7 +6,7 @@ export type ResourcePart =
 const PLACEHOLDER = /\{([^{}]*)\}/g;
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** The parts of a name such as `customers/{id}`, or what is wrong with it. */
+/** The parts of a name such as `customers/{id}`, or an error message. */
 export function parseResourceName(written: string): readonly ResourcePart[] | string {
   if (/[?#]/.test(written)) return "a name holds no '?' and no '#'; declare parameters under 'request'";
   const parts: ResourcePart[] = [];
@@ -27,7 +27,7 @@ export function parseResourceName(written: string): readonly ResourcePart[] | st
   return isBraced ? "a brace has no partner; a placeholder is {name}" : parts;
 }
 
-/** Two names with the same shape are one address: the names of placeholders do not matter. */
+/** Names with the same shape have the same URIs, because the names of placeholders do not matter. */
 export function shapeOfResource(parts: readonly ResourcePart[]): string {
   return parts.map((part) => (part.kind === "text" ? part.text : "{}")).join("");
 }

@@ -3,7 +3,7 @@ import type { CacheConfig, RefreshConfig } from "./cache-config.ts";
 import type { EndpointConfig } from "./project.ts";
 import { errorAt, type Report } from "./tree.ts";
 
-/** Several endpoints may share a cache: one brings its refresh, and all know it then. */
+/** Several endpoints may share a cache. One defines the refresh, which is copied to the others. */
 export function shareCaches(endpoints: readonly EndpointConfig[], report: Report): readonly EndpointConfig[] {
   const owners = new Map<string, { readonly file: string; readonly refresh: RefreshConfig }>();
   const results = new Map<string, string>();

@@ -1,9 +1,9 @@
 import { nothing, type YamlMap, type YamlNode, type YamlPair, type YamlScalar } from "./yaml-node.ts";
 
 /**
- * Reads the plain part of YAML that nearly every endpoint file keeps to: block mappings and lists, scalars on one line, short
- * flow lists, comments. Undefined: something else is in the text, and the real parser reads it. A thousand endpoint files take
- * that one half a second, which is what the whole startup may take. A test compares the results of both.
+ * Parses the subset of YAML that most endpoint files use: block mappings and lists, scalars on one line, short flow lists,
+ * comments. Undefined if the text contains anything else. The full parser then reads it, but needs half a second for a
+ * thousand endpoint files, as long as the whole startup may take. A test compares both.
  */
 export function parseSimpleYaml(text: string): YamlMap | undefined {
   if (OUTSIDE.test(text)) return undefined;
@@ -26,9 +26,9 @@ const PLAIN_IN_LIST = /^[A-Za-z0-9_/.+$-][A-Za-z0-9_/. +$-]*$/;
 
 interface Line {
   readonly indent: number;
-  /** Without indentation, and without blanks at the end. */
+  /** Without indentation and trailing blanks. */
   readonly content: string;
-  /** Of the content in the text. */
+  /** The offset of the content in the text. */
   readonly start: number;
 }
 
@@ -86,7 +86,7 @@ function readList(cursor: Cursor, indent: number): YamlNode | undefined {
   return { kind: "list", items, start };
 }
 
-/** The block under `key:`, or nothing. A list may stand as far left as the key. */
+/** The block below `key:`, if any. A list may have the same indentation as the key. */
 function readBelow(cursor: Cursor, { indent, start }: Line): YamlNode | undefined {
   const below = cursor.lines[cursor.next];
   if (below === undefined || below.indent < indent) return nothing(start);
@@ -94,7 +94,7 @@ function readBelow(cursor: Cursor, { indent, start }: Line): YamlNode | undefine
   return below.indent === indent ? nothing(start) : readMap(cursor, below.indent);
 }
 
-/** What stands behind `key:` or `-`. It may not go on in the lines below. */
+/** The value after `key:` or `-`. It must not continue on the next lines. */
 function readOnLine(cursor: Cursor, line: Line): YamlNode | undefined {
   const below = cursor.lines[cursor.next];
   if (below !== undefined && below.indent > line.indent) return undefined;
@@ -119,7 +119,7 @@ function readInline(content: string, start: number): YamlNode | undefined {
 function readQuoted(content: string, start: number): YamlScalar | undefined {
   const quote = content.charAt(0);
   const close = content.indexOf(quote, 1);
-  // A quote inside single quotes is written twice, and an escape is outside this part of YAML.
+  // Doubled quotes and escapes are not part of this subset.
   if (close < 0 || content[close + 1] === quote || !/^(?: +#.*)?$/.test(content.slice(close + 1))) return undefined;
   const value = content.slice(1, close);
   if (quote === '"' && value.includes("\\")) return undefined;

@@ -1,4 +1,4 @@
-/** The known word that was probably meant: a near one, or one that the word begins with or abbreviates. */
+/** The known word that was probably meant: a similar one, a prefix or an extension of it. */
 export function suggestion(word: string, known: readonly string[]): string | undefined {
   return (
     nearest(word, known) ?? known.find((candidate) => isShortened(word, candidate) || isShortened(candidate, word))
@@ -9,7 +9,7 @@ function isShortened(short: string, long: string): boolean {
   return short.length >= 3 && long.startsWith(short);
 }
 
-/** The known word with the fewest slips of the keyboard between, when they are few. */
+/** The known word with the smallest edit distance, if it is small enough. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const limit = Math.max(1, Math.floor(word.length / 3));
   let best: { readonly word: string; readonly distance: number } | undefined;
@@ -28,7 +28,7 @@ export function unknown(what: string, word: string, known: readonly string[]): s
   return `unknown ${what} '${word}'; known: ${known.join(", ")}`;
 }
 
-/** Insertions, deletions, substitutions and swaps of neighbours; anything from `limit` on counts as `limit`. */
+/** Counts insertions, deletions, substitutions and swaps of neighbours, up to `limit`. */
 function editDistance(left: string, right: string, limit = Number.POSITIVE_INFINITY): number {
   if (Math.abs(left.length - right.length) >= limit) return limit;
   let beforePrevious: number[] = [];

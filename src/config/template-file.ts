@@ -2,10 +2,10 @@ import { dirname, isAbsolute, resolve } from "node:path";
 import type { Files } from "./files.ts";
 import type { SourceFile } from "./tree.ts";
 
-/** The template, or why there is none. */
+/** Returns the template, or an error message. */
 export type FindTemplate = (name: string, yamlFile: string) => SourceFile | string;
 
-/** Finds templates from `template.path`, then from the folder of the YAML file, and reads each once. */
+/** Looks in `template.path`, then in the folder of the YAML file. Reads each template once. */
 export function openTemplates(templatePath: string, files: Files): FindTemplate {
   const found = new Map<string, SourceFile | string | undefined>();
 
@@ -42,7 +42,7 @@ export function openTemplates(templatePath: string, files: Files): FindTemplate 
   };
 }
 
-/** `s3://...`, `https://...` and their like. */
+/** Whether it is a URL, such as `s3://...`. */
 export function isRemote(path: string): boolean {
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(path);
 }

@@ -1,7 +1,6 @@
 /**
- * JSON data as YAML in block style. Strings are plain where they are unambiguous, else in the quotes of JSON, which YAML
- * reads too. The `yaml` package takes seconds to write a document of three megabytes, and blocks every other request
- * meanwhile. A test has it read what is written here.
+ * Writes JSON data as YAML in block style. Ambiguous strings are quoted as in JSON, which is valid YAML. The `yaml` package
+ * needs seconds for a document of three megabytes, and blocks other requests meanwhile. A test parses the output with it.
  */
 export function toYaml(data: unknown): string {
   if (isFilled(data)) return `${nested(data, "")}\n`;
@@ -32,7 +31,7 @@ function scalar(value: unknown, indent: string): string {
   return value.includes("\n") && PARAGRAPHS.test(value) ? paragraphs(value, indent) : line(value);
 }
 
-/** Lines of text: the first begins with a letter or sign, and at most one line break stands at the end. */
+/** Text that starts and ends with a visible character, except for one trailing line break. */
 const PARAGRAPHS = /^[^\s\p{C}](?:[^\p{C}\p{Zl}\p{Zp}]|\n)*[^\s\p{C}]\n?$/u;
 
 function paragraphs(text: string, indent: string): string {
@@ -42,7 +41,7 @@ function paragraphs(text: string, indent: string): string {
 }
 
 const PLAIN = /^[A-Za-z/$_](?:[\w/$.,;{}()[\]+*'"`=<> -]*[\w/$.,;{}()[\]+*'"`=<>-])?$/;
-/** What YAML, in its old version too, takes for something other than text. */
+/** Words that YAML 1.1 or 1.2 does not parse as strings. */
 const WORDS = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
 
 function line(text: string): string {

@@ -1,49 +1,49 @@
 import type { KeyPath, Location, Problem } from "./problem.ts";
 
-/** A file that was read, YAML or SQL. */
+/** A YAML or SQL file. */
 export interface SourceFile {
-  /** As problems name it. */
+  /** The path as shown in messages. */
   readonly file: string;
-  /** Of YAML with the directives masked: as long as the file, line by line. */
+  /** In YAML, directives are masked, but every line keeps its length. */
   readonly text: string;
 }
 
-export interface Place {
+export interface SourcePosition {
   readonly source: SourceFile;
   readonly offset: number;
 }
 
-/** Where a value was written, and the key before it; a list entry is its own key. */
-export interface Spot {
-  readonly key: Place;
-  readonly value: Place;
-  readonly children: Map<string | number, Spot> | undefined;
-  /** Environment values that went into this scalar. */
+/** The positions of a value and its key, and of everything inside. A list entry is its own key. */
+export interface NodePositions {
+  readonly key: SourcePosition;
+  readonly value: SourcePosition;
+  readonly children: Map<string | number, NodePositions> | undefined;
+  /** Environment values used in this scalar. */
   readonly secrets: readonly string[];
 }
 
-/** Plain data without prototypes, scalars that are not strings as PlainScalar, with the position of every part. */
+/** Data and its positions. Scalars that are not strings are PlainScalars. */
 export interface Tree {
   readonly data: unknown;
-  readonly spot: Spot;
+  readonly positions: NodePositions;
 }
 
-/** A mapping of the data: made with a null prototype, so that `constructor` is a key like any other. */
+/** Has a null prototype, so that `constructor` is a key like any other. */
 export type Mapping = Record<string, unknown>;
 
 export type Report = (problem: Problem) => void;
 
-/** Replaces a value that could not be read. Its problem is reported already, and must not be reported twice. */
+/** Replaces a value that could not be read. Its problem is already reported. */
 export const BROKEN: unique symbol = Symbol("a value with a problem of its own");
 
-/** Replaces an include whose condition does not hold: the key counts as not written. */
+/** Replaces an include whose condition is false. The key counts as absent. */
 export const SKIPPED: unique symbol = Symbol("a value that is not there");
 
 export function isMapping(data: unknown): data is Mapping {
   return typeof data === "object" && data !== null && Object.getPrototypeOf(data) === null;
 }
 
-export function locationOf({ source, offset }: Place): Location {
+export function locationOf({ source, offset }: SourcePosition): Location {
   let line = 1;
   let start = 0;
   for (let end = source.text.indexOf("\n"); end >= 0 && end < offset; end = source.text.indexOf("\n", start)) {
@@ -53,29 +53,29 @@ export function locationOf({ source, offset }: Place): Location {
   return { file: source.file, line, column: offset - start + 1 };
 }
 
-/** The spot of a path, or of its nearest parent. */
-export function spotAt(root: Spot, path: KeyPath): Spot {
-  let spot = root;
+/** The positions of a path, or of its nearest parent. */
+export function positionsAt(root: NodePositions, path: KeyPath): NodePositions {
+  let positions = root;
   for (const step of path) {
-    const child = spot.children?.get(step);
-    if (child === undefined) return spot;
-    spot = child;
+    const child = positions.children?.get(step);
+    if (child === undefined) return positions;
+    positions = child;
   }
-  return spot;
+  return positions;
 }
 
-export function keyLocation(root: Spot, path: KeyPath): Location {
-  return locationOf(spotAt(root, path).key);
+export function keyLocation(root: NodePositions, path: KeyPath): Location {
+  return locationOf(positionsAt(root, path).key);
 }
 
-export function valueLocation(root: Spot, path: KeyPath): Location {
-  return locationOf(spotAt(root, path).value);
+export function valueLocation(root: NodePositions, path: KeyPath): Location {
+  return locationOf(positionsAt(root, path).value);
 }
 
-/** A block is found by its key, a scalar by itself. */
-export function partLocation(root: Spot, path: KeyPath): Location {
-  const spot = spotAt(root, path);
-  return locationOf(spot.children === undefined ? spot.value : spot.key);
+/** The location of the key for a block, of the value for a scalar. */
+export function partLocation(root: NodePositions, path: KeyPath): Location {
+  const positions = positionsAt(root, path);
+  return locationOf(positions.children === undefined ? positions.value : positions.key);
 }
 
 export function dataAt(data: unknown, path: KeyPath): unknown {
@@ -92,17 +92,17 @@ function formatPath(path: KeyPath): string {
   return path.map((step, index) => (typeof step === "number" ? `[${step}]` : index === 0 ? step : `.${step}`)).join("");
 }
 
-/** Every environment value in a part of the tree. */
-export function secretsIn(spot: Spot): readonly string[] {
-  const nested = [...(spot.children?.values() ?? [])].flatMap(secretsIn);
-  return [...spot.secrets, ...nested];
+/** All environment values in a part of the tree. */
+export function secretsIn(positions: NodePositions): readonly string[] {
+  const nested = [...(positions.children?.values() ?? [])].flatMap(secretsIn);
+  return [...positions.secrets, ...nested];
 }
 
 export function errorAt(location: Location, path: KeyPath, message: string): Problem {
   return { severity: "error", location, path: formatPath(path), message };
 }
 
-/** A warning of something unsafe: `--strict` makes an error of it. */
+/** A warning that `--strict` turns into an error. */
 export function securityWarningAt(location: Location, path: KeyPath, message: string): Problem {
   return { ...warningAt(location, path, message), security: true };
 }

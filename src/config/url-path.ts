@@ -1,4 +1,4 @@
-/** What a `url-path` says. */
+/** A parsed `url-path`. */
 export interface UrlPath {
   /** Without a trailing slash, except `/` itself. */
   readonly path: string;
@@ -26,7 +26,7 @@ const reserved: readonly string[] = [
   "/.well-known/oauth-protected-resource/mcp",
 ];
 
-/** The path, or what is wrong with it. */
+/** Returns the path, or an error message. */
 export function parseUrlPath(written: string): UrlPath | string {
   if (!written.startsWith("/")) return `'${written}' does not start with '/'; write '/${written}'`;
   const path = written.length > 1 && written.endsWith("/") ? written.slice(0, -1) : written;
@@ -43,7 +43,7 @@ export function parseUrlPath(written: string): UrlPath | string {
   return { path, placeholders };
 }
 
-/** Two paths with the same shape match the same requests: the names of placeholders do not matter. */
+/** Paths with the same shape match the same requests, because the names of placeholders do not matter. */
 export function shapeOf({ path }: UrlPath): string {
   return path.replaceAll(/:[^/]+/g, ":");
 }
@@ -55,7 +55,7 @@ function problemOf(segment: string): string | undefined {
   if (/[{}]/.test(segment)) return "braces do not belong in a path; a placeholder is a whole segment, ':name'";
   if (segment.includes("*")) return "there are no wildcards; a placeholder is a whole segment, ':name'";
   if (/[?#]/.test(segment)) return "a path holds no '?' and no '#'; declare query parameters under 'request'";
-  // A path is compared with what a client sends after decoding, which never holds these.
+  // Decoded request paths never contain these.
   if (/[\s\\]/u.test(segment)) return "a path holds no blanks and no backslashes";
   if (segment === "." || segment === "..") return "'.' and '..' are resolved by clients before they reach the service";
   if (segment.startsWith(":") && !NAME.test(segment.slice(1))) {

@@ -5,7 +5,7 @@ import { parseSimpleYaml } from "./simple-yaml.ts";
 import { errorAt, locationOf, type Report, type SourceFile } from "./tree.ts";
 import type { YamlMap } from "./yaml-node.ts";
 
-/** A file that was parsed once: its top-level mapping, not yet read into data. */
+/** A parsed file. Its directives and aliases are not resolved yet. */
 export interface YamlFile {
   /** Absolute path. */
   readonly path: string;
@@ -17,13 +17,13 @@ export interface YamlFile {
 export type YamlReadResult =
   | { readonly kind: "parsed"; readonly file: YamlFile }
   | { readonly kind: "absent" }
-  /** It cannot be read or is not sound YAML. The problem is reported. */
+  /** It cannot be read, or is not valid YAML. The problem is already reported. */
   | { readonly kind: "broken" };
 
 export interface YamlFiles {
-  /** Parses a file once, however many include it. */
+  /** Parses a file only once, even if many files include it. */
   open(path: string): YamlReadResult;
-  /** Drops a file that is unlikely to be included: thousands of parsed files cost more to keep than to parse. */
+  /** Drops a file that is probably not included, because thousands of parsed files need much memory. */
   forget(path: string): void;
 }
 

@@ -1,11 +1,11 @@
-/** YAML as it was written, without the library's own node types: one file is read by one of two parsers. */
+/** A YAML node, independent of the library, because there are two parsers. */
 export type YamlNode = YamlScalar | YamlMap | YamlList | YamlAlias;
 
 export interface YamlScalar {
   readonly kind: "scalar";
-  /** What YAML 1.2 makes of it. */
+  /** The value in YAML 1.2. */
   readonly value: string | number | bigint | boolean | null;
-  /** The characters it was written in, without quotes. */
+  /** The characters as written, without quotes. */
   readonly source: string;
   readonly style: "plain" | "single" | "double" | "block";
   readonly start: number;

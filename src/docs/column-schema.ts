@@ -104,10 +104,10 @@ function structSchema(fields: readonly Column[], components: SharedSchemas): Jso
   return { type: ["object", "null"], required: Object.keys(properties), properties };
 }
 
-/** Columns with the same name: JSON readers see the last, of an unknown type. */
+/** Of columns with the same name, JSON parsers keep the last, so their type is unknown. */
 function propertiesOf(entries: readonly (readonly [name: string, schema: JsonObject])[]): JsonObject {
   const names = entries.map(([name]) => name);
-  // Not by assignment: a column may be called `__proto__`.
+  // Assignment would fail for a column named `__proto__`.
   return Object.fromEntries(
     entries.map(([name, schema], index) => [name, names.indexOf(name) === index ? schema : {}]),
   );

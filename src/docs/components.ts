@@ -5,14 +5,14 @@ type Section = (typeof SECTIONS)[number];
 
 /** Components that operations refer to. Each is added on first use. */
 export interface Components {
-  /** A reference to the schema of this name; `make` is called the first time. */
+  /** A reference to the schema with this name. `make` is called on first use. */
   schema(name: string, make: () => JsonObject): JsonObject;
   parameter(name: string, make: () => JsonObject): JsonObject;
   header(name: string, make: () => JsonObject): JsonObject;
   response(name: string, make: () => JsonObject): JsonObject;
-  /** Security schemes are referred to by their bare name. */
+  /** Security schemes are referenced by their plain name. */
   securityScheme(name: string, make: () => JsonObject): string;
-  /** All of them, sections and names in order: the same project gives the same text. */
+  /** All components, in a fixed order, so that the same project has the same document. */
   all(): JsonObject;
 }
 

@@ -12,7 +12,7 @@ import { haveSameColumns } from "./same-columns.ts";
 
 const DESCRIBED_AT_ONCE = 4;
 
-/** The rows of each endpoint, from its prepared template. Runs no template. */
+/** The shape of the rows of each endpoint. Prepares its template, but does not run it. */
 export async function describeEndpoints(
   endpoints: readonly Endpoint[],
   engine: Engine,
@@ -29,8 +29,8 @@ export async function describeEndpoints(
 }
 
 /**
- * The rows of an endpoint. Sections and enums may choose its columns, so the template is looked at with its optional
- * parameters set, with none of them, and with every value of an enum that becomes SQL.
+ * Sections and enums may determine the columns. So the template is prepared with all optional parameters, with none, and with
+ * every value of an enum that becomes part of the SQL.
  */
 async function describeEndpoint(endpoint: Endpoint, engine: Engine): Promise<RowShape> {
   const { template, operation } = endpoint;
@@ -39,7 +39,7 @@ async function describeEndpoint(endpoint: Endpoint, engine: Engine): Promise<Row
   const [least, all, ...values] = samplesOf(endpoint, template);
   if (least === undefined || all === undefined) throw new Error("there is always a least and a full sample");
   for (const sample of [all, least, ...values]) await ways.add(sample);
-  // What is chosen by one parameter may be chosen by each.
+  // If the columns depend on some parameters, each parameter is checked alone.
   if (ways.differ()) for (const single of singleSamples(all)) await ways.add(single);
   return ways.shape();
 }
@@ -69,7 +69,7 @@ function openWays(described: DescribeInput) {
         return;
       }
       differ = true;
-      // A variant that the database rejects never returns rows; the columns of one that it accepts are unknown.
+      // A rejected variant never returns rows. The columns of an accepted one are unknown.
       const problem = await engine.plan(statements);
       isUnknown = problem === undefined || problem.kind === "other";
     },
@@ -78,7 +78,7 @@ function openWays(described: DescribeInput) {
   };
 }
 
-/** Whether one rendering has the columns of another that is known. */
+/** Whether two renderings certainly have the same columns. */
 function isKnownBy(
   before: readonly Statement[],
   statements: readonly Statement[],
@@ -93,7 +93,7 @@ function namesOf(columns: readonly Column[]): string {
   return JSON.stringify(columns.map(({ name }) => name));
 }
 
-/** A cache that was filled has a view of the name in the YAML, with the columns of its snapshots. */
+/** A filled cache has a view with the configured name, with the columns of its snapshots. */
 function lookupOf({ cache }: Endpoint, sample: Sample): Lookup {
   const lookup = sampleLookup(sample);
   if (cache?.kind !== "table") return lookup;
@@ -102,7 +102,7 @@ function lookupOf({ cache }: Endpoint, sample: Sample): Lookup {
     ref.scope === "cache" && ref.name === "table" ? { text: table, type: "VARCHAR", value: table } : lookup(ref);
 }
 
-/** Undefined when unknown; empty when there are no rows. */
+/** Undefined if unknown, empty if there are no rows. */
 async function columnsOf(
   statements: readonly Statement[],
   { endpoint, engine }: DescribeInput,
@@ -112,7 +112,7 @@ async function columnsOf(
     statements.map(({ sql }) => sql),
     engine.dialect,
   );
-  // The rows of the last RETURNING, or else those of a query at the end.
+  // The columns of the last RETURNING, otherwise those of a final query.
   for (let count = statements.length; count > 0; count--) {
     if (effects[count - 1]?.kind !== "changes") continue;
     const columns = await engine.describe(statements.slice(0, count));

@@ -5,7 +5,7 @@ import type { Components } from "./components.ts";
 import { type HeaderName, headersNamed, rateLimitNames } from "./headers.ts";
 import type { JsonObject } from "./json.ts";
 
-/** What of the project decides which failures an endpoint can have. */
+/** The project settings that determine possible failures. */
 export interface FailureContext {
   readonly components: Components;
   readonly maxBodyBytes: number;
@@ -15,16 +15,16 @@ export interface FailureContext {
 
 interface FailureKind {
   readonly status: string;
-  /** Of the component. */
+  /** The name of the component. */
   readonly name: string;
   readonly description: string;
   readonly shape: "fields" | "message" | "either";
   readonly headers?: readonly HeaderName[];
-  /** It can happen before anything is counted. */
+  /** Whether it can occur before the rate limit is checked. */
   readonly beforeRateLimit?: true;
 }
 
-/** Every failure that a call of this endpoint can end in, by status. */
+/** All possible failures of an endpoint, by status. */
 export function failureResponses(endpoint: Endpoint, context: FailureContext): JsonObject {
   const { components } = context;
   const kinds = withRaised(failuresOf(endpoint, context), raisedBy(endpoint));
@@ -59,7 +59,7 @@ function failuresOf(endpoint: Endpoint, { maxBodyBytes, refusesPlainHttp }: Fail
   return kinds.filter((kind) => kind !== false);
 }
 
-/** Status, headers and form of the body as the service sends them. */
+/** Derives status, headers and body from the response of the service. */
 function kindOf(failure: Failure, name: string, description: string): FailureKind {
   const { status, headers, body } = failureResponse(failure);
   return {
@@ -179,7 +179,7 @@ const INVALID_FIELDS: JsonObject = {
 const RAISED = /\berror\s*\(\s*'(4\d\d):/gi;
 const RAISES = /\berror\s*\(/i;
 
-/** The statuses that the template raises with `error('403: not yours')`; `4XX` when it raises what only a call can tell. */
+/** The statuses that the template raises with `error('403: not yours')`. `4XX` if a status is only known at run time. */
 function raisedBy({ source }: Endpoint): readonly string[] {
   const text = source?.text ?? "";
   const statuses = [...text.matchAll(RAISED)].map(([, status = ""]) => status);
@@ -187,7 +187,7 @@ function raisedBy({ source }: Endpoint): readonly string[] {
   return [...new Set([...statuses, ...others])].sort();
 }
 
-/** Eider may return a status that the template raises as well. */
+/** Eider itself may return a status that the template also raises. */
 function withRaised(kinds: readonly FailureKind[], raised: readonly string[]): readonly FailureKind[] {
   const own = kinds.map((kind): FailureKind => {
     if (!raised.includes(kind.status)) return kind;

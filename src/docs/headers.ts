@@ -2,7 +2,7 @@ import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { Components } from "./components.ts";
 import type { JsonObject } from "./json.ts";
 
-/** Headers by name; `required` ones are on every response of their kind. */
+/** Headers by name. `required` ones are on every response of their kind. */
 const described = {
   "X-Request-Id": {
     required: true,
@@ -50,7 +50,7 @@ export function headersNamed(names: readonly HeaderName[], components: Component
   return Object.fromEntries(names.map((name) => [name, components.header(name, () => described[name])]));
 }
 
-/** Headers of every response after the rate limit was checked. */
+/** The headers of every response after the rate limit check. */
 export const rateLimitNames: readonly HeaderName[] = [
   "X-RateLimit-Limit",
   "X-RateLimit-Remaining",
@@ -61,7 +61,7 @@ export const rateLimitNames: readonly HeaderName[] = [
 
 export const pageNames: readonly HeaderName[] = ["X-Total-Count", "X-Offset", "X-Limit", "X-Next"];
 
-/** The headers of rows, a 304 included. */
+/** The headers of a read, including a 304. */
 export function readHeaderNames({ route, operation, cache, rateLimit }: Endpoint): readonly HeaderName[] {
   return [
     "X-Request-Id",

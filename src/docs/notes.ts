@@ -3,7 +3,7 @@ import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { RateLimitPolicy } from "../rate-limit/policy.ts";
 import { type JsonObject, withoutUnset } from "./json.ts";
 
-/** What OpenAPI cannot express: sentences for the description, and extensions. */
+/** Facts that OpenAPI cannot express, as sentences for the description and as extensions. */
 export interface Notes {
   readonly sentences: readonly string[];
   readonly extensions: JsonObject;

@@ -10,18 +10,18 @@ import { type RowShape, UNKNOWN_ROWS } from "./row-shape.ts";
 import { issuersOf, securityOf } from "./security.ts";
 import { successResponses } from "./success-responses.ts";
 
-/** One endpoint, and what its author and the database say of it. */
+/** One endpoint, with its documentation and its rows. */
 export interface DocumentedEndpoint {
   readonly endpoint: Endpoint;
   readonly words: Pick<EndpointConfig, "summary" | "description" | "tags" | "deprecated">;
-  /** From `describeEndpoints`; absent: not known yet. */
+  /** From `describeEndpoints`. Undefined if not known yet. */
   readonly rows: RowShape | undefined;
 }
 
 export interface DocumentInput {
   readonly main: Pick<MainConfig, "name" | "description" | "version" | "limits" | "access">;
   readonly endpoints: readonly DocumentedEndpoint[];
-  /** URLs of the service, the one of the client first. */
+  /** URLs of the service, the one that the client uses first. */
   readonly servers: readonly string[];
 }
 
@@ -29,7 +29,7 @@ interface Routed extends DocumentedEndpoint {
   readonly route: Route;
 }
 
-/** The OpenAPI 3.1 document of a project. The same input gives the same document, whatever the order of the files. */
+/** The OpenAPI 3.1 document of a project. Independent of the order of the files. */
 export function openApiDocument({ main, endpoints, servers }: DocumentInput): JsonObject {
   const components = openComponents();
   const routed = endpoints.flatMap(({ endpoint, ...rest }): Routed[] =>
@@ -78,8 +78,8 @@ interface DocumentPath {
 }
 
 /**
- * The path of each route with its placeholders in braces. `GET /a/:id` and `POST /a/:name` are one path, which has one name for
- * its placeholder: that of the first route. The name is for readers; no request carries it.
+ * The path of each route, with its placeholders in braces. `GET /a/:id` and `POST /a/:name` are the same path in OpenAPI, so
+ * both use the name of the first route. This name is not part of requests.
  */
 function pathsOf(routes: readonly Route[]): readonly DocumentPath[] {
   const known = new Map<string, DocumentPath>();
@@ -132,7 +132,7 @@ function operationOf({ endpoint, words, route, rows }: Routed, context: Operatio
 
 const LONGEST_SUMMARY = 120;
 
-/** A short description is a summary too. */
+/** A short first line of the description is also a summary. */
 function firstLine(description: string | undefined): string | undefined {
   const line = description?.trim().split("\n")[0]?.trim() ?? "";
   return line === "" || line.length > LONGEST_SUMMARY ? undefined : line;

@@ -2,8 +2,8 @@ import type { Method } from "../config/schema/endpoint.ts";
 import type { Route } from "../endpoint/endpoint.ts";
 
 /**
- * A name for each route, in their order: `GET /customers/:id` is `getCustomersById`. It depends on method and path alone; of
- * two that would be the same, the path that comes later in the alphabet gets a number.
+ * A name for each route: `GET /customers/:id` is `getCustomersById`. It depends only on method and path. Of routes with the
+ * same name, those that sort later get a number.
  */
 export function operationIds(routes: readonly Route[]): readonly string[] {
   const byId = new Map<string, Route[]>();
@@ -11,7 +11,7 @@ export function operationIds(routes: readonly Route[]): readonly string[] {
   const ids = new Map<Route, string>();
   for (const [id, same] of byId) {
     const inOrder = same.toSorted((left, right) => (left.path < right.path ? -1 : 1));
-    // Ids have no underscores of their own, so this one is unique.
+    // Other IDs contain no underscores, so this one is unique.
     inOrder.forEach((route, index) => ids.set(route, index === 0 ? id : `${id}_${index + 1}`));
   }
   return routes.map((route) => ids.get(route) ?? idOf(route));

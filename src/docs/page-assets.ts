@@ -1,16 +1,16 @@
 import { readdir, readFile } from "node:fs/promises";
 
-/** A file of the page. Its path changes with every version of the page, so browsers may cache it for ever. */
+/** A file of the page. Its path changes with every version of the page, so browsers may cache it forever. */
 export interface PageAsset {
   readonly path: string;
   readonly contentType: string;
   readonly body: Buffer;
-  /** Of its own bytes, for an ETag. */
+  /** The hash of its bytes, for an ETag. */
   readonly hash: string;
 }
 
 export interface DocsPage {
-  /** Its links are relative, so that a proxy may serve it below another path. It belongs at `/docs`, without a slash. */
+  /** Its links are relative, so that a proxy may add a path prefix. Must be served at `/docs`, without a trailing slash. */
   readonly html: PageAsset;
   readonly assets: readonly PageAsset[];
 }
@@ -25,7 +25,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Headers of the page's HTML. Scripts, styles and requests only from this service; trusted types make the browser reject
+ * The headers of the page. They allow scripts, styles and requests only for this service. With trusted types, browsers reject
  * any string used as HTML.
  */
 export const pageHeaders: Readonly<Record<string, string>> = {

@@ -1,17 +1,17 @@
 import type { Parameter, Validator } from "../params/parameter.ts";
 import { type JsonObject, joined, withoutUnset } from "./json.ts";
 
-/** Which of a parameter's validators hold: all of them, or none but a fixed list (`validate-before-write: false`). */
+/** Which validators apply. With `validate-before-write: false`, only enums or none. */
 export type Validated = "all" | "lists" | "nothing";
 
-/** What a body field without validators takes: an object or a list reaches the template as its JSON text. */
+/** The schema of a body field without validators. The template gets objects and lists as JSON text. */
 const ANY_VALUE: JsonObject = {
   type: ["string", "number", "boolean", "object", "array"],
   additionalProperties: true,
   items: {},
 };
 
-/** A parameter's rules as JSON Schema; `own` are those of the service, for a name that means something to it. */
+/** The rules of a parameter as JSON Schema. `own` are those of Eider, for a built-in name. */
 export function parameterSchema(parameter: Parameter, validated: Validated, own?: JsonObject): JsonObject {
   const validators = heldBy(parameter, validated);
   const schema = schemaOf(validators, parameter, own);
@@ -52,7 +52,7 @@ function schemaOf(validators: readonly Validator[], parameter: Parameter, own: J
   return merged["type"] === "string" ? mergeRules(merged, leastLength(parameter)) : merged;
 }
 
-/** A segment of a path is never empty. */
+/** Path segments are never empty. */
 function leastLength({ in: location }: Parameter): JsonObject {
   return location === "path" ? { minLength: 1 } : {};
 }
@@ -60,7 +60,7 @@ function leastLength({ in: location }: Parameter): JsonObject {
 const LEAST: ReadonlySet<string> = new Set(["minimum", "minLength"]);
 const GREATEST: ReadonlySet<string> = new Set(["maximum", "maxLength"]);
 
-/** Both must hold. JSON Schema cannot express a rule of another type than the first, so it goes into the description. */
+/** Combines two schemas. Rules of another type than the first cannot be merged, so they go into the description. */
 function mergeRules(schema: JsonObject, rules: JsonObject): JsonObject {
   if (rules["type"] !== undefined && rules["type"] !== schema["type"]) {
     const words = Object.entries(rules).map(([key, value]) => `${key} ${value}`);
@@ -90,7 +90,7 @@ function text(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** Adds the default in the type of the schema. One that a JSON number cannot hold goes into the description. */
+/** Adds the default, with the type of the schema. If a JSON number cannot represent it, it goes into the description. */
 function addDefault(schema: JsonObject, byDefault: string | undefined): JsonObject {
   if (byDefault === undefined) return schema;
   const value = typedDefault(schema["type"], byDefault);

@@ -10,7 +10,7 @@ import { isRequired, parameterSchema, type Validated } from "./parameter-schema.
 export interface ParameterContext {
   readonly components: Components;
   readonly limits: Pick<Limits, "defaultPageSize" | "maxPageSize">;
-  /** The names that the placeholders of the path have in the document, in their order. */
+  /** The names of the path's placeholders in the document, in order. */
   readonly placeholders: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export function parametersOf(endpoint: Endpoint, context: ParameterContext): rea
   ];
 }
 
-/** Every placeholder is one, declared or not. */
+/** Every placeholder is a parameter, even if it is not declared. */
 function pathParameters(endpoint: Endpoint, { placeholders }: ParameterContext): readonly JsonObject[] {
   const names = (endpoint.route?.segments ?? []).flatMap((segment) => (segment.kind === "param" ? segment.name : []));
   return names.map((name, index) => {
@@ -59,16 +59,16 @@ function declaredParameter(parameter: Parameter, endpoint: Endpoint, { limits }:
   });
 }
 
-/** Rules of Eider for a parameter with a built-in name. */
+/** Eider's own rules for a parameter with a built-in name. */
 function ownRules({ name, in: location }: Parameter, endpoint: Endpoint, limits: ParameterContext["limits"]) {
   if (name === "format" && location === "query") return formatSchema(endpoint);
   return isPageField(name) && endpoint.operation.kind === "read" ? pageSchema(name, limits) : undefined;
 }
 
-/** `validate-before-write: false` leaves only the lists that become SQL. */
+/** With `validate-before-write: false`, only enums that become part of the SQL are checked. */
 export function validatedIn({ operation, template }: Endpoint, name: string): Validated {
   if (operation.kind === "read" || operation.validateBeforeWrite) return "all";
-  return template?.listsRelied.has(name) === true ? "lists" : "nothing";
+  return template?.enforcedEnums.has(name) === true ? "lists" : "nothing";
 }
 
 /** `limit`, `offset` and `format` need no declaration. */
@@ -123,7 +123,7 @@ function idempotencyKey({ components }: ParameterContext): JsonObject {
   }));
 }
 
-/** The JSON object that carries the declared body fields; undefined when there are none. */
+/** The JSON object with the declared body fields. Undefined if there are none. */
 export function requestBodyOf(endpoint: Endpoint, name: string, components: Components): JsonObject | undefined {
   const fields = endpoint.parameters.filter((parameter) => parameter.in === "body");
   if (fields.length === 0 || endpoint.route?.method === "GET") return undefined;

@@ -7,24 +7,24 @@ import { type DocumentedEndpoint, openApiDocument } from "./openapi.ts";
 import { type RenderedDocument, renderDocument } from "./render-document.ts";
 import { type RowShape, UNKNOWN_ROWS } from "./row-shape.ts";
 
-/** What is documented: an open project. `endpoints` are those of `project`, compiled, in the same order. */
+/** An open project to document. `endpoints` are those of `project`, compiled, in the same order. */
 export interface DocumentSource {
   readonly project: { readonly main: MainConfig; readonly endpoints: readonly EndpointConfig[] };
   readonly endpoints: readonly Endpoint[];
   readonly engine: Engine;
   /** Milliseconds. */
   readonly now: () => number;
-  /** Path of the events that make the page reload, in `eider dev`. */
+  /** In `eider dev`, the path of the events that make the page reload. */
   readonly events?: string | undefined;
 }
 
-/** The document of a project, made once and kept. */
+/** The cached document of a project. */
 export interface ProjectDocument {
-  /** As far as it is known now. */
+  /** May lack columns that are not known yet. */
   current(): Promise<RenderedDocument>;
 }
 
-/** A data source may be back, a cache may be filled: unknown columns are looked up again, but not by every request. */
+/** Unknown columns are queried again, because a data source may be back or a cache filled. But not for every request. */
 const ASK_AGAIN_MS = 5_000;
 
 export function openProjectDocument(source: DocumentSource): ProjectDocument {
@@ -67,7 +67,7 @@ function eventsOf({ events }: DocumentSource): JsonObject {
   return events === undefined ? {} : { "x-eider-events": events };
 }
 
-/** The document as it is now, for a single use. */
+/** The current document, not cached. */
 export async function describeProject(
   source: Omit<DocumentSource, "now">,
   servers: readonly string[],

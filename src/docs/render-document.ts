@@ -1,20 +1,20 @@
 import { toYaml } from "../config/to-yaml.ts";
 import type { JsonObject } from "./json.ts";
 
-/** The text of a document, rendered once; only the URL of the service differs by client. */
+/** The text of a document, rendered once. Only the URL of the service differs between clients. */
 export interface RenderedDocument {
   json(server: string): string;
   yaml(server: string): string;
 }
 
-/** Placeholder for the URL: unlikely in a document, and neither JSON nor YAML escapes it. */
+/** Placeholder for the URL. Unlikely to occur in a document, and never escaped in JSON or YAML. */
 const PLACE = "eider-server-7f3c1a";
 
 export function renderDocument(document: JsonObject): RenderedDocument {
   const template: JsonObject = { ...document, servers: [{ url: PLACE }] };
   return {
     json: textFor(JSON.stringify(PLACE), () => JSON.stringify(template)),
-    // A JSON string is a YAML string too.
+    // A JSON string is also a YAML string.
     yaml: textFor(PLACE, () => toYaml(template)),
   };
 }

@@ -1,23 +1,23 @@
 import type { Column, ColumnType } from "../result/column.ts";
 import { sqlTypeName } from "./sql-type-name.ts";
 
-/** What is known of the rows of an endpoint. */
+/** The known shape of the rows of an endpoint. */
 export type RowShape =
   | {
       readonly kind: "known";
       readonly columns: readonly ShapedColumn[];
-      /** Some calls have no rows at all: not even an empty list of them. */
+      /** Whether some calls return no list of rows, not even an empty one. */
       readonly sometimesAbsent: boolean;
     }
-  /** Only running the query would tell. */
+  /** Unknown until the query runs. */
   | { readonly kind: "unknown" }
   /** A write that returns no rows. */
   | { readonly kind: "none" };
 
-/** A column as the parameters of a call may make it: a template can choose its columns. */
+/** A column, which may depend on the parameters of a call. */
 export interface ShapedColumn {
   readonly name: string;
-  /** More than one where it depends on the parameters. */
+  /** More than one if it depends on the parameters. */
   readonly types: readonly [ColumnType, ...ColumnType[]];
   readonly isAlwaysThere: boolean;
 }

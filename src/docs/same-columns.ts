@@ -4,12 +4,12 @@ import { wholeTokens } from "../sql/whole-tokens.ts";
 
 /** Clauses that follow the columns and cannot change them. */
 const ROWS_ONLY = new Set(["WHERE", "GROUP", "HAVING", "QUALIFY", "ORDER", "LIMIT", "OFFSET"]);
-/** Clauses with columns of their own. */
+/** Clauses that start another query, with its own columns. */
 const ANOTHER_QUERY = new Set(["UNION", "INTERSECT", "EXCEPT", "SELECT", "FROM", "VALUES", "TABLE"]);
 
 /**
- * Whether two renderings certainly have the same columns: single queries that differ only after WHERE and the like. Most
- * differ in their filters alone, and preparing each one is expensive.
+ * Whether two renderings certainly have the same columns: single queries that differ only after a clause of `ROWS_ONLY`. Most
+ * differ only in their filters, and preparing each one is expensive.
  */
 export function haveSameColumns(left: readonly Statement[], right: readonly Statement[], dialect: Dialect): boolean {
   const [one, ...others] = left;
@@ -20,7 +20,7 @@ export function haveSameColumns(left: readonly Statement[], right: readonly Stat
   return one.sql.slice(0, end) === other.sql.slice(0, end);
 }
 
-/** The offset of the first clause after the columns; undefined when unclear. */
+/** The offset of the first clause after the columns. Undefined if unclear. */
 function endOfColumns(sql: string, dialect: Dialect): number | undefined {
   let depth = 0;
   let hasTables = false;

@@ -3,7 +3,7 @@ import type { AuthPolicy, OidcPolicy } from "../auth/policy.ts";
 import type { Components } from "./components.ts";
 import type { JsonObject } from "./json.ts";
 
-/** The security requirement of an auth policy; undefined without one. */
+/** The security requirement of an auth policy. Undefined without a policy. */
 export function securityOf(
   policy: AuthPolicy | undefined,
   issuers: readonly string[],
@@ -39,7 +39,7 @@ function oidcScheme(policy: OidcPolicy, issuers: readonly string[], components: 
   }));
 }
 
-/** The issuers of a project, in an order that does not depend on that of its files. */
+/** The issuers of a project, sorted. */
 export function issuersOf(policies: readonly (AuthPolicy | undefined)[]): readonly string[] {
   const urls = policies.flatMap((policy) =>
     policy?.kind === "oidc" && policy.provider !== "github" ? policy.issuerUrl : [],

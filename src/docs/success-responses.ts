@@ -9,20 +9,19 @@ import { type HeaderName, headersNamed, pageNames, rateLimitNames, readHeaderNam
 import type { JsonObject } from "./json.ts";
 import type { RowShape } from "./row-shape.ts";
 
-/** What a success response is made of. */
 export interface SuccessInput {
   readonly endpoint: Endpoint;
   readonly rows: RowShape;
-  /** Of the schema of a row. */
+  /** The name of the row schema. */
   readonly rowName: string;
 }
 
-/** Responses of successful calls, by status. */
-export function successResponses(answered: SuccessInput, components: Components): JsonObject {
-  const { endpoint, rows, rowName } = answered;
+/** The responses of successful calls, by status. */
+export function successResponses(input: SuccessInput, components: Components): JsonObject {
+  const { endpoint, rows, rowName } = input;
   const { operation, route } = endpoint;
   const rowOf = (): JsonObject => components.schema(rowName, () => rowSchema(rows, components));
-  if (operation.kind === "write") return { "200": writeResponse(answered, rowOf, components) };
+  if (operation.kind === "write") return { "200": writeResponse(input, rowOf, components) };
   const names = readHeaderNames(endpoint);
   const ok = {
     description: operation.paginated ? "A page of rows." : "The rows.",
@@ -56,7 +55,7 @@ function textSchema({ name }: Format, description: string, components: Component
   return components.schema(`${capitalized(name)}Text`, () => ({ type: "string", description }));
 }
 
-/** Binary formats have no JSON Schema; the media type describes them. */
+/** Binary formats have no JSON Schema. The media type describes them. */
 function bytesSchema({ name, mediaTypes }: Format, components: Components): JsonObject {
   return components.schema(`${capitalized(name)}Bytes`, () => ({
     description: `The bytes of ${capitalized(name)}.`,

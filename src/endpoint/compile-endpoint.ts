@@ -8,7 +8,7 @@ import type { TemplateScope } from "../sql/scope.ts";
 import type { TemplateProblem, ValueTraits } from "../sql/template.ts";
 import type { Endpoint, Operation, Route } from "./endpoint.ts";
 
-/** Typed configuration becomes an Endpoint, or problems of its template. */
+/** Compiles the configuration of an endpoint. Returns the problems of its template. */
 export function compileEndpoint(
   config: EndpointConfig,
   project: Project,
@@ -79,7 +79,7 @@ function routeOf({ rest }: EndpointConfig): Route | undefined {
 function scopeOf(config: EndpointConfig, project: Project): TemplateScope {
   const params = new Map<string, ValueTraits>();
   for (const parameter of config.parameters) params.set(parameter.name, traitsOf(parameter));
-  // Paging needs no declaration.
+  // These need no declaration.
   params.set("limit", "scalar").set("offset", "scalar");
   const { cache } = config;
   const isTable = cache?.kind === "table";
@@ -103,7 +103,7 @@ function scopeOf(config: EndpointConfig, project: Project): TemplateScope {
   };
 }
 
-/** What every template of an endpoint knows of the configuration. */
+/** The variables that come from the configuration. */
 export function configurationScope(
   { connections }: EndpointConfig,
   project: Project,
@@ -120,7 +120,7 @@ export function configurationScope(
   };
 }
 
-/** What may be done with a parameter's value in SQL, as its validators allow. */
+/** How SQL may use a parameter, as its validators allow. */
 function traitsOf({ validators }: Parameter): ValueTraits {
   if (validators.some(({ allowedValues }) => allowedValues !== undefined)) return "enum";
   const [first] = validators;

@@ -12,15 +12,15 @@ import type { TemplateScope } from "../sql/scope.ts";
 import { configurationScope, templateProblems } from "./compile-endpoint.ts";
 import type { Endpoint } from "./endpoint.ts";
 
-/** How a cache is filled. */
+/** The compiled refresh template of a cache. */
 export interface CompiledRefresh {
   readonly definition: CacheDefinition;
-  /** The refresh as an endpoint: for verifying its template. */
+  /** The refresh as an endpoint, to verify its template. */
   readonly endpoint: Endpoint;
   readonly problems: readonly Problem[];
 }
 
-/** Undefined where the endpoint brings no refresh template. */
+/** Undefined if the endpoint has no refresh template. */
 export function compileRefresh(
   config: EndpointConfig,
   endpoint: Endpoint,
@@ -69,7 +69,7 @@ export function compileRefresh(
       template,
       source,
       scope,
-      // What reads or changes the table can only be planned once there is one.
+      // Statements that use the cache table cannot be planned before it exists.
       cache: isOwn || READS_CACHE.test(source.text) ? cache : undefined,
       location: config.locate(["cache", "template-file"]),
     },
@@ -102,7 +102,7 @@ function scopeOf(config: EndpointConfig, refresh: RefreshConfig, project: Projec
   };
 }
 
-/** Values as templates see them; what is unset is not among them. */
+/** The variables that are set, as template values. */
 function valuesOf(variables: RefreshVariables): ReadonlyMap<string, ParamValue> {
   const values = new Map<string, ParamValue>();
   for (const [name, value] of Object.entries(variables)) {

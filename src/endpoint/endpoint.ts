@@ -8,11 +8,11 @@ import type { QueueGroup } from "../engines/engine.ts";
 import type { RecordStore } from "../engines/write-once.ts";
 import type { Parameter } from "../params/parameter.ts";
 import type { RateLimitPolicy } from "../rate-limit/policy.ts";
-import type { Power } from "../sql/reach.ts";
+import type { Permission } from "../sql/privileged-actions.ts";
 import type { TemplateScope } from "../sql/scope.ts";
 import type { Template } from "../sql/template.ts";
 
-/** What a call of an endpoint does. */
+/** The operation of an endpoint. */
 export type Operation =
   | { readonly kind: "read"; readonly paginated: boolean }
   | {
@@ -20,18 +20,18 @@ export type Operation =
       readonly returnsData: boolean;
       readonly transaction: boolean;
       readonly validateBeforeWrite: boolean;
-      /** What its template may do beyond its data. */
-      readonly allow: readonly Power[];
-      /** Where the record of an `Idempotency-Key` is kept. Absent until the endpoint is verified against the database. */
+      /** Additional permissions of the template. */
+      readonly allow: readonly Permission[];
+      /** Stores the records of `Idempotency-Key`. Undefined until the endpoint is verified against the database. */
       readonly recordStore?: RecordStore;
     };
 
-/** Whether a client may name its requests by `Idempotency-Key`. */
+/** Whether the endpoint supports `Idempotency-Key`. */
 export function takesKeys({ operation }: Pick<Endpoint, "operation">): boolean {
   return operation.kind === "write" && operation.recordStore?.kind !== "none";
 }
 
-/** One part of a path: a fixed text, or a parameter's name. */
+/** A segment of a path: literal text, or the name of a parameter. */
 export type Segment =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "param"; readonly name: string };
@@ -42,12 +42,12 @@ export interface Route {
   readonly segments: readonly Segment[];
 }
 
-/** An endpoint that is ready to be called: everything is looked up, merged and compiled. */
+/** A compiled endpoint, ready to be called. */
 export interface Endpoint {
-  /** How people name it: `GET /customers/:id`, `mcp-tool find_customer`. */
+  /** For people, such as `GET /customers/:id` or `mcp-tool find_customer`. */
   readonly name: string;
   readonly file: string;
-  /** Its share of the database. */
+  /** Limits its share of the database. */
   readonly queueGroup: QueueGroup;
   readonly route: Route | undefined;
   readonly mcp: McpConfig | undefined;
@@ -56,18 +56,18 @@ export interface Endpoint {
   readonly parameters: readonly Parameter[];
   readonly rejectsUnknownParams: boolean;
   readonly operation: Operation;
-  /** Names of the connections that a call opens. */
+  /** The names of its connections. */
   readonly connections: readonly string[];
-  /** Absent only for a prompt. */
+  /** Undefined only for a prompt. */
   readonly template: Template | undefined;
   readonly source: SourceFile | undefined;
-  /** The names that the template may use. */
+  /** The variables that the template may use. */
   readonly scope: TemplateScope;
-  /** The template uses `params.limit` or `params.offset` itself. */
+  /** Whether the template itself uses `params.limit` or `params.offset`. */
   readonly pagesItself: boolean;
-  /** Whole numbers and booleans are rendered as text, since the SQL takes no parameter where one of them stands. */
+  /** Whether integers and booleans become part of the SQL, because SQL does not allow bound parameters there. */
   readonly inline: boolean;
   readonly cache: CacheConfig | undefined;
-  /** Where the template is named. */
+  /** The location of the `template-source` key. */
   readonly location: Location;
 }

@@ -5,13 +5,13 @@ import type { SqlType } from "../sql/statement.ts";
 import type { LiteralPart, Piece, Template } from "../sql/template.ts";
 import type { Endpoint } from "./endpoint.ts";
 
-/** Values to try a template with at load. */
+/** Values to check a template with at load time. */
 export interface Sample {
-  /** least: only what is always set. all: everything. value: everything, with one value of an enum. single: one optional value. */
+  /** least: no optional values. all: every value. value: all, with another enum value. single: some optional values. */
   readonly kind: "least" | "all" | "value" | "single";
-  /** What is special about it, for messages. */
+  /** Describes the sample in messages. */
   readonly note: string;
-  /** By `params.id` and so on. */
+  /** By name, such as `params.id`. */
   readonly values: ReadonlyMap<string, ParamValue>;
   /** Names that are not always set. */
   readonly optional: readonly string[];
@@ -31,7 +31,7 @@ const SAMPLE_TEXTS: Readonly<Record<SqlType, ParamValue["value"]>> = {
   BOOLEAN: true,
 };
 
-/** What every snapshot has. */
+/** Variables that every snapshot has. */
 const ALWAYS_SET: ReadonlySet<string> = new Set(["cache.table", "cache.snapshotId", "cache.snapshotTimestamp"]);
 
 function typeOfVariable(name: string): SqlType {
@@ -39,7 +39,7 @@ function typeOfVariable(name: string): SqlType {
   return name === "snapshotId" || name === "previousSnapshotId" ? "BIGINT" : "VARCHAR";
 }
 
-/** The least and the full sample first, then one for each further value of an enum that becomes SQL text. */
+/** The samples `least` and `all`, then one for each further value of an enum that becomes part of the SQL. */
 export function samplesOf({ parameters, operation }: Endpoint, template: Template): readonly Sample[] {
   const declared = new Map(parameters.map((parameter) => [parameter.name, parameter]));
   const values = new Map<string, ParamValue>();
@@ -73,7 +73,7 @@ export function samplesOf({ parameters, operation }: Endpoint, template: Templat
   return samples;
 }
 
-/** From the full sample: what is always set, and one optional value. `auth` variables come together. */
+/** Samples with one optional value each. The `auth` variables are set together. */
 export function singleSamples({ values, optional }: Sample): readonly Sample[] {
   const isAuth = (key: string): boolean => authVariables.some((name) => key === `auth.${name}`);
   const groups = [...optional.filter((key) => !isAuth(key)).map((key) => [key]), optional.filter(isAuth)];
@@ -87,12 +87,12 @@ export function singleSamples({ values, optional }: Sample): readonly Sample[] {
     }));
 }
 
-/** More cannot all be tried: then each alone, and all but each. */
+/** Above this limit, only each value alone and all values but one are checked. */
 const COMBINED_AT_MOST = 6;
 
 /**
- * What optional values there may be together, beside none and all: a statement may stand where one is set and another is not.
- * Only for what is looked at without the database.
+ * Combinations of optional values, except none and all, because a section may need one value without another. There are
+ * many, so they are only used for checks without the database.
  */
 export function combinedSamples(samples: readonly Sample[]): readonly Sample[] {
   const all = samples.find(({ kind }) => kind === "all");
@@ -123,7 +123,7 @@ function sampleValue(type: SqlType): ParamValue {
   return { text: String(value), type, value };
 }
 
-/** The enum parameters whose text becomes part of the SQL. */
+/** The enum parameters that become part of the SQL. */
 function inlinedEnums(pieces: readonly Piece[]): ReadonlySet<string> {
   const found = new Set<string>();
   const ofParts = (parts: readonly LiteralPart[]): void => {

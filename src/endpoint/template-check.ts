@@ -6,10 +6,10 @@ import type { Statement } from "../sql/statement.ts";
 import type { Template } from "../sql/template.ts";
 import type { Endpoint } from "./endpoint.ts";
 
-/** How far an endpoint can be verified: against its tables, or its grammar alone. */
+/** Whether templates are checked against the tables, or only parsed. */
 export type Depth = "plan" | "parse";
 
-/** A template that is tried at load, in one way of rendering it. */
+/** A check of a template at load time. */
 export interface TemplateCheck {
   readonly endpoint: Endpoint;
   readonly template: Template;
@@ -19,10 +19,10 @@ export interface TemplateCheck {
   readonly inline: boolean;
 }
 
-/** A rendered sample, with the way back from its SQL to the template. */
+/** A rendered sample, with positions in the template. */
 export interface Rendered {
   readonly statements: readonly Statement[];
-  /** The template's offset for a position in a statement. */
+  /** The offset in the template for a position in a statement. */
   origin(statement: number, at: number): number;
 }
 
@@ -39,7 +39,7 @@ export function renderSample(
     trace: (statement, at, offset) => traces.push({ statement, at, offset }),
   });
   return {
-    // What a text will hold is unknown at load: NULL stands for any, since it can be converted to everything.
+    // Strings are unknown at load time. NULL replaces them, because it can be converted to any type.
     statements: statements.map(({ sql, values }) => ({
       sql,
       values: values.map((bound) => (bound.type === "VARCHAR" ? { ...bound, value: null } : bound)),
@@ -51,7 +51,7 @@ export function renderSample(
   };
 }
 
-/** The first character from an offset on that is no blank. */
+/** The offset of the next character that is not white space. */
 export function startOf(text: string, offset: number): number {
   return offset + (/^\s*/.exec(text.slice(offset))?.[0].length ?? 0);
 }

@@ -1,13 +1,13 @@
 import type { Problem } from "../config/problem.ts";
 import { effectsOf } from "../sql/classify.ts";
-import { type Power, type Reach, reachesOf } from "../sql/reach.ts";
+import { type Permission, type PrivilegedAction, privilegedActions } from "../sql/privileged-actions.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { combinedSamples, type Sample, sampleLookup } from "./samples.ts";
 import { problemAt, renderSample, startOf, type TemplateCheck } from "./template-check.ts";
 
 /**
- * Reads that would change data, transactions that are not theirs to end, and whatever reaches beyond the data of an endpoint that
- * does not allow it. Only the tokens of the statements are read: nothing is prepared.
+ * Finds reads that change data, statements that begin or end transactions, and effects that `operation.allow` does not
+ * permit. Only reads the tokens of the statements, without preparing them.
  */
 export function effectProblems(check: TemplateCheck, samples: readonly Sample[]): readonly Problem[] {
   const { endpoint, engine, source } = check;
@@ -19,17 +19,17 @@ export function effectProblems(check: TemplateCheck, samples: readonly Sample[])
     const rendered = renderSample(check, sampleLookup(sample));
     if (rendered.statements.length === 0 && sample.kind === "all") complain(0, "the template holds no SQL statement");
     const texts = rendered.statements.map(({ sql }) => sql);
-    const reaching = new Set<number>();
+    const privileged = new Set<number>();
     texts.forEach((sql, index) => {
-      for (const reach of reachesOf(sql, engine.dialect)) {
-        const message = reachProblem(reach, endpoint);
+      for (const action of privilegedActions(sql, engine.dialect)) {
+        const message = permissionProblem(action, endpoint);
         if (message === undefined) continue;
-        reaching.add(index);
-        complain(startOf(source.text, rendered.origin(index, reach.at)), message);
+        privileged.add(index);
+        complain(startOf(source.text, rendered.origin(index, action.at)), message);
       }
     });
     effectsOf(texts, engine.dialect).forEach((effect, index) => {
-      if (effect.kind === "reads" || reaching.has(index)) return;
+      if (effect.kind === "reads" || privileged.has(index)) return;
       const message = effectProblem(effect.verb, endpoint.operation.kind);
       if (message !== undefined) complain(startOf(source.text, rendered.origin(index, 0)), message);
     });
@@ -47,8 +47,8 @@ function effectProblem(verb: string, kind: "read" | "write"): string | undefined
   return `a read endpoint must not change anything, and this statement does (${verb}); set operation.type: Write, or make it a temporary table`;
 }
 
-/** Where it belongs instead. */
-const INSTEAD: Readonly<Record<Power, string>> = {
+/** The alternative to each power. */
+const INSTEAD: Readonly<Record<Permission, string>> = {
   attach: "attach it in the init of a connection",
   checkpoint: "DuckDB does it by itself",
   copy: "request CSV or Parquet instead, and read files with SELECT",
@@ -57,8 +57,8 @@ const INSTEAD: Readonly<Record<Power, string>> = {
   set: "set it under duckdb or in the init of a connection, and keep values of a call by SET VARIABLE",
 };
 
-function reachProblem({ power, what }: Reach, { operation }: Endpoint): string | undefined {
-  switch (power) {
+function permissionProblem({ permission, what }: PrivilegedAction, { operation }: Endpoint): string | undefined {
+  switch (permission) {
     case "install":
       return `extensions are never installed while requests are served (${what}); install them in the init of a connection`;
     case "environment":
@@ -69,8 +69,8 @@ function reachProblem({ power, what }: Reach, { operation }: Endpoint): string |
     case "load":
     case "secret":
     case "set": {
-      if (operation.kind === "write" && operation.allow.includes(power)) return undefined;
-      return `a template must not reach beyond its data, and this one does (${what}); ${INSTEAD[power]}; only a write that says operation.allow: [${power}] may do it`;
+      if (operation.kind === "write" && operation.allow.includes(permission)) return undefined;
+      return `a template must not reach beyond its data, and this one does (${what}); ${INSTEAD[permission]}; only a write that says operation.allow: [${permission}] may do it`;
     }
   }
 }

@@ -8,7 +8,7 @@ import { effectProblems } from "./verify-effects.ts";
 
 export type { Depth } from "./template-check.ts";
 
-/** An endpoint as it will be served, and what the database says of its template. Runs nothing of the template. */
+/** Checks the template with the database, without running it. Returns the endpoint to serve. */
 export async function verifyEndpoint(
   endpoint: Endpoint,
   engine: Engine,
@@ -16,22 +16,22 @@ export async function verifyEndpoint(
 ): Promise<{ readonly endpoint: Endpoint; readonly problems: readonly Problem[] }> {
   const { template, source } = endpoint;
   if (template === undefined || source === undefined) return { endpoint, problems: [] };
-  // The table of a snapshot exists once the cache is filled, which does not happen at load.
+  // At load time, the cache is not filled yet, so its table does not exist.
   const reach: Depth = endpoint.cache?.kind === "table" ? "parse" : depth;
   const checkWith = (inline: boolean): TemplateCheck => ({ endpoint, template, source, engine, depth: reach, inline });
   const samples = samplesOf(endpoint, template);
-  const words = effectProblems(checkWith(false), samples);
-  if (words.length > 0) return { endpoint, problems: words };
+  const forbidden = effectProblems(checkWith(false), samples);
+  if (forbidden.length > 0) return { endpoint, problems: forbidden };
   const bound = await tryAll(checkWith(false), samples);
   if (bound.length === 0) return { endpoint: await withRecordStore(checkWith(false), samples), problems: [] };
-  // A whole number or a fixed list may stand where SQL takes no parameter: then its text is inlined.
+  // Where SQL does not allow a bound parameter, integers and enum values are inlined.
   const inlined = await tryAll(checkWith(true), samples);
   const isBetter = inlined.filter(isError).length < bound.filter(isError).length || inlined.length < bound.length;
   const best = await withRecordStore(checkWith(isBetter), samples);
   return { endpoint: best, problems: isBetter ? inlined : bound };
 }
 
-/** The endpoint as it is tried, and where the records of its writes are kept. */
+/** Adds the store for the records of its writes. */
 async function withRecordStore(check: TemplateCheck, samples: readonly Sample[]): Promise<Endpoint> {
   const { endpoint, inline, engine, depth } = check;
   const { operation } = endpoint;
@@ -45,9 +45,8 @@ function isError({ severity }: Problem): boolean {
 }
 
 /**
- * Tries the template with its optional parameters set and not set, and with every allowed value of an enum that becomes
- * SQL text. What fails in every way is an error; what only some combinations do is a warning, since their author may
- * know that they never come together.
+ * Checks the template with and without its optional parameters, and with every value of an enum that becomes part of the
+ * SQL. If only some combinations fail, this is a warning, because clients may never send them.
  */
 async function tryAll(check: TemplateCheck, samples: readonly Sample[]): Promise<readonly Problem[]> {
   const [least, all, ...values] = samples;
@@ -83,7 +82,7 @@ async function tryOne(check: TemplateCheck, sample: Sample): Promise<Problem | u
   }
   const typed = rendered.statements.some(({ values }) => values.some(({ type }) => type !== "VARCHAR"));
   if (!typed || sample.kind === "value") return planned(rendered, check);
-  // Whether types fit is tried with NULLs of their type. Where SQL takes one of those it takes a parameter too, save after BY.
+  // Typed NULLs check whether the types match. Where SQL allows these, it allows parameters, except after BY.
   const misfit = await planned(renderSample(check, sampleLookup(sample), true), check);
   if (misfit === undefined && !check.template.scalarAfterBy) return undefined;
   return (await planned(rendered, check)) ?? misfit;
@@ -102,11 +101,11 @@ function databaseProblem(check: TemplateCheck, problem: StatementProblem, offset
       ? "SQL takes no value at this place, only the author's own text; give the parameter an enum validator with the allowedValues"
       : oneLine(problem.message);
   const guess = problem.kind === "parameter" ? firstBareValue(check.template.pieces) : undefined;
-  const place = problem.offset === undefined ? guess : offset;
-  return problemAt(source, place ?? startOf(source.text, offset), { severity: "error", message });
+  const position = problem.offset === undefined ? guess : offset;
+  return problemAt(source, position ?? startOf(source.text, offset), { severity: "error", message });
 }
 
-/** The database does not say where; the first bare text is the likeliest. */
+/** The database reports no position. The first unquoted string is the likeliest. */
 function firstBareValue(pieces: readonly Piece[]): number | undefined {
   for (const piece of pieces) {
     if (piece.kind === "value" && piece.ref.traits !== "scalar") return piece.offset;

@@ -2,35 +2,32 @@ import type { Problem } from "../config/problem.ts";
 import type { Engine } from "../engines/engine.ts";
 import { compileTemplate } from "../sql/compile-template.ts";
 import type { Dialect } from "../sql/dialect.ts";
-import { dialectWith, type MadeFunctions, macrosMadeBy } from "../sql/made-functions.ts";
 import type { TemplateProblem } from "../sql/template.ts";
+import { dialectWith, macrosCreatedBy, type UserFunctions } from "../sql/user-functions.ts";
 import { templateProblems } from "./compile-endpoint.ts";
 import type { Endpoint } from "./endpoint.ts";
 
-/**
- * The dialect in which these endpoints are compiled once their connections are open: with the macros that the database holds, and
- * those that their templates make.
- */
+/** The dialect for these endpoints, with the macros of the database and of their templates. */
 export async function dialectOf(endpoints: readonly Endpoint[], engine: Engine): Promise<Dialect> {
   const called = new Set(endpoints.flatMap(({ template }) => [...(template?.functionsAround ?? [])]));
-  // A template without values in functions and variables has nothing that a function could be given.
-  const found: MadeFunctions = called.size === 0 ? { made: [], unknown: [] } : await engine.madeFunctions(called);
+  // If no template passes values to functions, the database need not be queried.
+  const found: UserFunctions = called.size === 0 ? { defined: [], unknown: [] } : await engine.userFunctions(called);
   return dialectWith(engine.dialect, {
     ...found,
-    made: [...found.made, ...madeByTemplates(endpoints, engine.dialect)],
+    defined: [...found.defined, ...madeByTemplates(endpoints, engine.dialect)],
   });
 }
 
-/** The same, from the templates alone. */
+/** The same, with the macros of the templates only. */
 export function dialectOfTemplates(endpoints: readonly Endpoint[], dialect: Dialect): Dialect {
-  return dialectWith(dialect, { made: madeByTemplates(endpoints, dialect), unknown: [] });
+  return dialectWith(dialect, { defined: madeByTemplates(endpoints, dialect), unknown: [] });
 }
 
-function madeByTemplates(endpoints: readonly Endpoint[], dialect: Dialect): MadeFunctions["made"] {
-  return endpoints.flatMap(({ source }) => (source === undefined ? [] : macrosMadeBy(source.text, dialect)));
+function madeByTemplates(endpoints: readonly Endpoint[], dialect: Dialect): UserFunctions["defined"] {
+  return endpoints.flatMap(({ source }) => (source === undefined ? [] : macrosCreatedBy(source.text, dialect)));
 }
 
-/** An endpoint whose template knows what the functions of a dialect do with its values; what is newly found wrong with it. */
+/** Recompiles an endpoint with another dialect. Returns the problems that `known` did not have. */
 export function withFunctions(
   endpoint: Endpoint,
   dialect: Dialect,

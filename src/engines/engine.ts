@@ -1,14 +1,14 @@
 import type { Column } from "../result/column.ts";
 import type { Dialect } from "../sql/dialect.ts";
-import type { MadeFunctions } from "../sql/made-functions.ts";
 import type { Statement } from "../sql/statement.ts";
+import type { UserFunctions } from "../sql/user-functions.ts";
 import type { Rows, WriteResult } from "./rows.ts";
 import type { RecordStore, WriteOnce, WriteOnceResult } from "./write-once.ts";
 
 /** Queries that are queued together, such as those of one endpoint: no group can keep all others waiting. */
 export interface QueueGroup {
   readonly name: string;
-  /** Queries at once. */
+  /** Maximum concurrent queries. */
   readonly maxConcurrency: number | undefined;
 }
 
@@ -18,14 +18,14 @@ export interface Read {
   readonly connections: readonly string[];
   readonly queueGroup?: QueueGroup | undefined;
   readonly statements: readonly Statement[];
-  /** The wanted part of the last statement's rows; absent: all that the statement returns. */
+  /** The wanted part of the last statement's rows. Undefined: all rows. */
   readonly window: Window | undefined;
   /** Count all rows of the last of these statements, in the same transaction as the rows. */
   readonly totalOf: readonly Statement[] | undefined;
   /** Aborted with a RequestFailure as its reason: the query is interrupted and `read` or `next` rejects with it. */
   readonly signal: StopSignal;
-  /** Called when it leaves the queue and starts; not called for a read that shares another's execution. */
-  readonly entered?: (() => void) | undefined;
+  /** Called when it leaves the queue, unless it shares another read's execution. */
+  readonly onStart?: (() => void) | undefined;
 }
 
 /** A change: all statements run in order on one connection. */
@@ -33,24 +33,24 @@ export interface Write {
   readonly connections: readonly string[];
   readonly queueGroup?: QueueGroup | undefined;
   readonly statements: readonly Statement[];
-  /** All statements in one transaction: an error leaves nothing behind. Otherwise each commits by itself. */
+  /** All statements run in one transaction: an error undoes them all. Otherwise each commits by itself. */
   readonly transaction: boolean;
-  /** The rows of the last RETURNING are wanted, or those of a SELECT at the end when there is none. */
+  /** Whether to return the rows of the last RETURNING or, if there is none, of a final SELECT. */
   readonly returnsData: boolean;
-  /** As for a read; what has not been committed by then is rolled back. */
+  /** As for a read. Uncommitted changes are rolled back. */
   readonly signal: StopSignal;
-  readonly entered?: (() => void) | undefined;
+  readonly onStart?: (() => void) | undefined;
 }
 
 /** Eider's own bookkeeping in one transaction: each statement may depend on the rows of the one before. */
 export interface Change {
   readonly connections: readonly string[];
-  /** The tables that it changes or makes, by the last part of their names: what is cached of other tables stays. */
+  /** The tables that it creates or changes, by the last part of their names. Cached data of other tables stays. */
   readonly touches: readonly string[];
   readonly signal: StopSignal;
 }
 
-/** Rows of a statement whose columns are all text (cast them); others have none. */
+/** Rows of a statement. All its columns must be text: cast them. */
 export type TextRows = readonly (readonly (string | null)[])[];
 
 /** The part of an AbortSignal that is needed to stop; a real one costs several times as much per call. */
@@ -81,10 +81,10 @@ export interface FileRows {
 
 /** Why the engine rejects a statement at load. `offset` counts characters (UTF-16) in the statement's SQL. */
 export interface StatementProblem {
-  /** syntax: wrong whatever tables exist. names: a table, column, function or type is missing or does not match. other: depends on the values. */
+  /** syntax: always invalid. names: missing or mismatched table, column, function or type. parameter: not allowed here. other: depends on values. */
   readonly kind: "syntax" | "names" | "parameter" | "other";
   readonly message: string;
-  /** Which of the statements, from 0. */
+  /** The index of the statement. */
   readonly statement: number;
   readonly offset: number | undefined;
 }
@@ -105,44 +105,44 @@ export interface EngineMemory {
   readonly limit: number;
 }
 
-/** Where SQL runs. Nothing above this folder knows which database it is. */
+/** Runs SQL. Code outside this folder does not know which database it is. */
 export interface Engine {
   readonly dialect: Dialect;
   /** Opens a connection now (runs its `init` once). Rejects with a RequestFailure `connection-down`, its cause the database's error without secrets. */
   openConnection(name: string): Promise<void>;
   /**
-   * Called once what the configuration opens is open: from now on no setting changes and no extension is installed, save by what
-   * of the configuration could not be reached yet. `settable` are settings that templates may change (in lower case).
+   * Called once the reachable connections are open. From then on, only connections that were down may change settings or install
+   * extensions. `settable` are settings that templates may change (in lower case).
    */
   lock(settable: readonly string[]): Promise<void>;
-  /** Prepares statements in order, without running them: values are only bound to those that later ones need. Undefined: all is well. */
+  /** Prepares statements in order, and runs only CREATE TEMP, without data. Undefined: no problem. */
   plan(statements: readonly Statement[]): Promise<StatementProblem | undefined>;
   /**
-   * The columns that the last of these statements would return, found by preparing them with values of these types: nothing is
-   * run. None for a statement without rows. Undefined when it cannot be known: a table is missing, the data decide.
+   * The columns that the last of these statements would return, with values of these types. Runs only what `plan` does.
+   * Empty for a statement without rows. Undefined if unknown: a table is missing, or the columns depend on the data.
    */
   describe(statements: readonly Statement[]): Promise<readonly Column[] | undefined>;
   /**
-   * The macros and views that the database holds now, its own and those of what is attached, and which of these functions (lower
-   * case) it has without the dialect knowing them.
+   * The current macros and views of the database and of attached ones, and which of these functions (lower case) exist but are
+   * unknown to the dialect.
    */
-  madeFunctions(called: ReadonlySet<string>): Promise<MadeFunctions>;
+  userFunctions(called: ReadonlySet<string>): Promise<UserFunctions>;
   /** Parses a statement: needs no table and no connection. */
   parse(sql: string): Promise<StatementProblem | undefined>;
   /** Rejects with a RequestFailure. */
   read(read: Read): Promise<Rows>;
-  /** Rejects with a RequestFailure; `conflict` when others kept changing the same rows. */
+  /** Rejects with a RequestFailure; `conflict` if other writes kept changing the same rows. */
   write(write: Write): Promise<WriteResult>;
   /**
-   * Runs a write unless it is done. Where each statement commits by itself, it continues after those that are done. Rejects with a
-   * RequestFailure; `key-reused` when the record is of another request.
+   * Runs a write unless it is already done. Without a transaction, it continues after the committed statements. Rejects with a
+   * RequestFailure; `key-reused` if the record belongs to another request.
    */
   writeOnce(write: Write, once: WriteOnce): Promise<WriteOnceResult>;
-  /** Where the records of a write can be kept, whichever of these lists of statements it runs. */
+  /** Where a write can keep its records. It runs one of these lists of statements. */
   recordStore(samples: readonly (readonly Statement[])[]): Promise<RecordStore>;
   /**
    * Runs statements one after the other in one transaction, which is committed when `work` resolves and rolled back when it
-   * rejects. What conflicts with others is tried again from the beginning. Rejects with a RequestFailure, or with what `work` threw.
+   * rejects. On a conflict, it retries from the beginning. Rejects with a RequestFailure, or with what `work` threw.
    */
   change<T>(change: Change, work: (run: (statement: Statement) => Promise<TextRows>) => Promise<T>): Promise<T>;
   /** Attaches a database that no other process changes. Rejects with an EngineOpenError. */
@@ -157,9 +157,9 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** Something that stops the engine from opening: a bad setting, a file that cannot be opened. */
+/** The engine cannot be opened, because of an invalid setting or an unusable file. */
 export class EngineOpenError extends Error {
-  /** The name of the setting that is wrong, when it is one. */
+  /** The invalid setting, if that is the cause. */
   readonly setting: string | undefined;
 
   constructor(message: string, setting?: string, options?: ErrorOptions) {
@@ -175,7 +175,7 @@ export interface ConnectionDefinition {
   readonly init: string | undefined;
   /** Strings that must never appear in a message. */
   readonly secrets: readonly string[];
-  /** Queries at once. */
+  /** Maximum concurrent queries. */
   readonly maxConcurrency?: number | undefined;
 }
 
@@ -186,7 +186,7 @@ export type ConnectionOptions = Readonly<Record<string, string | undefined>>;
 export interface ConnectionType {
   readonly type: string;
   readonly options: readonly string[];
-  /** Of each group at least one must be given. */
+  /** At least one option of each group is required. */
   readonly required: readonly (readonly string[])[];
   /** `name` becomes the name of the catalog, view or secret. */
   expand(options: ConnectionOptions, context: { readonly name: string; readonly readOnly: boolean }): string;
@@ -208,11 +208,11 @@ export interface EngineOptions {
   readonly fileReplaced?: ((file: ReplacedFile) => void) | undefined;
   /** Called when a write is durable but the checkpoint after it failed. The message holds no secrets. */
   readonly checkpointFailed?: ((message: string) => void) | undefined;
-  /** Queries at once. */
+  /** Maximum concurrent queries. */
   readonly maxConcurrentQueries: number;
-  /** The length of the queue; beyond it, calls are `overloaded`. Undefined: it adapts to the load. */
+  /** The length of the queue; beyond it, calls fail as `overloaded`. Undefined: it adapts to the load. */
   readonly maxQueued: number | undefined;
-  /** Bytes of one value that a query may make or return; unlimited when absent. */
+  /** Bytes of one value that a query may create or return. Absent: unlimited. */
   readonly maxValueBytes?: number | undefined;
 }
 

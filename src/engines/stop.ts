@@ -28,7 +28,7 @@ export function openStop(): Stop {
   };
 }
 
-/** For work of our own that no client waits for. */
+/** For Eider's own work, which no client waits for. */
 export const NEVER_STOPPED: StopSignal = {
   aborted: false,
   reason: undefined,

@@ -3,7 +3,7 @@ import { type Files, serviceFrom, type TestService } from "../../test/service.ts
 import { type TurnedClock, turnedClock } from "../../test/turned-clock.ts";
 import { until } from "../../test/until.ts";
 import type { ServiceEvent } from "../events.ts";
-import { type Beating, type Heartbeats, openHeartbeats } from "./open-heartbeats.ts";
+import { type HeartbeatEndpoint, type Heartbeats, openHeartbeats } from "./open-heartbeats.ts";
 
 const MAIN = `connections: { memory: { init: "CREATE TABLE IF NOT EXISTS seen (name VARCHAR); CREATE TABLE IF NOT EXISTS t (i INTEGER)" } }
 heartbeat: { worker-interval: 30 }
@@ -22,7 +22,7 @@ interface Turned {
   readonly events: readonly ServiceEvent[];
 }
 
-const beatingOf = ({ service }: TestService): readonly Beating[] =>
+const beatingOf = ({ service }: TestService): readonly HeartbeatEndpoint[] =>
   service.endpoints.flatMap((endpoint, index) => {
     const heartbeat = service.project.endpoints[index]?.heartbeat;
     return heartbeat === undefined ? [] : { endpoint, heartbeat };
@@ -33,7 +33,7 @@ function turned(served: TestService): Turned {
   served.observation.surface.hold();
   const clock = turnedClock();
   const events: ServiceEvent[] = [];
-  const heart = { callee: served.service, beating: beatingOf(served), intervalMs: 30_000 };
+  const heart = { callee: served.service, endpoints: beatingOf(served), intervalMs: 30_000 };
   const report = (event: ServiceEvent) => events.push(event);
   return { clock, events, heartbeats: openHeartbeats(heart, { after: clock.after, now: clock.now, report }) };
 }
@@ -148,9 +148,9 @@ test("another state brings its own set; what is known of the rest stays", async 
   const on = turned(served);
   await beat(on, 0, { "GET /a": 1, "GET /b": 1 });
   const callee = served.service;
-  on.heartbeats.use({ callee, beating: beatingOf(served).slice(0, 1), intervalMs: 30_000 });
+  on.heartbeats.use({ callee, endpoints: beatingOf(served).slice(0, 1), intervalMs: 30_000 });
   await beat(on, 0, { "GET /a": 2 });
-  on.heartbeats.use({ callee, beating: beatingOf(served), intervalMs: undefined });
+  on.heartbeats.use({ callee, endpoints: beatingOf(served), intervalMs: undefined });
   await on.clock.advance(300_000);
   expect(on.heartbeats.statuses()).toEqual([]);
   on.heartbeats.stop();

@@ -1,5 +1,4 @@
 import { anonymous } from "../auth/identity.ts";
-import type { After } from "../cache/schedule.ts";
 import { openDeadline } from "../calls/deadline.ts";
 import { type Callee, runEndpoint } from "../calls/run-endpoint.ts";
 import { withheldFailure } from "../calls/withheld-failure.ts";
@@ -7,36 +6,37 @@ import type { HeartbeatConfig } from "../config/heartbeat.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { Report } from "../events.ts";
 import { type Failure, logMessage, RequestFailure } from "../failure.ts";
+import type { After } from "../time-limit.ts";
 
-/** An endpoint that is run regularly, and with what. */
-export interface Beating {
+/** An endpoint with a heartbeat. */
+export interface HeartbeatEndpoint {
   readonly endpoint: Endpoint;
   readonly heartbeat: HeartbeatConfig;
 }
 
-/** The endpoints that are run. */
-export interface Heart {
+/** What heartbeats run, and how often. */
+export interface HeartbeatInput {
   readonly callee: Callee;
-  readonly beating: readonly Beating[];
-  /** Undefined: never. */
+  readonly endpoints: readonly HeartbeatEndpoint[];
+  /** Undefined if heartbeats are disabled. */
   readonly intervalMs: number | undefined;
 }
 
-/** How the last run of an endpoint went. */
+/** The results of the runs of an endpoint. */
 export interface HeartbeatStatus {
   readonly endpoint: string;
-  /** Undefined until the first run is over. */
+  /** Whether the last run worked. Undefined until the first run has ended. */
   readonly works: boolean | undefined;
-  /** Milliseconds that the last run took. */
+  /** The duration of the last run. */
   readonly lastMs: number | undefined;
   readonly runs: number;
   readonly failures: number;
 }
 
-/** Runs endpoints on a schedule, to find out whether they still work. */
+/** Runs endpoints on a schedule, to check whether they still work. */
 export interface Heartbeats {
-  /** Runs the endpoints of another state from now on; keeps the status of those that it still has. */
-  use(heart: Heart): void;
+  /** Switches to other endpoints after a reload. Keeps the status of those that still exist. */
+  use(heart: HeartbeatInput): void;
   /** Starts no runs until the returned function is called. */
   hold(): () => void;
   /** Starts no more runs and cancels the current ones. */
@@ -51,12 +51,12 @@ export interface HeartbeatOptions {
   readonly report: Report;
 }
 
-/** A few at a time: hundreds of heartbeats must not delay clients. */
+/** Limited, so that hundreds of heartbeats do not delay clients. */
 const AT_ONCE = 4;
 
 const NEVER_RUN = { works: undefined, lastMs: undefined, runs: 0, failures: 0 };
 
-export function openHeartbeats(first: Heart, { after, now, report }: HeartbeatOptions): Heartbeats {
+export function openHeartbeats(first: HeartbeatInput, { after, now, report }: HeartbeatOptions): Heartbeats {
   const known = new Map<string, HeartbeatStatus>();
   const running = new Set<(failure: Failure) => void>();
   let heart = first;
@@ -70,13 +70,13 @@ export function openHeartbeats(first: Heart, { after, now, report }: HeartbeatOp
     cancel = after(ms, () => void beat());
   }
 
-  /** One round over all endpoints. The next begins an interval after this one began, but not before it ended. */
+  /** Runs all endpoints once. The next round starts an interval after this start, but not before the end. */
   async function beat(): Promise<void> {
     const { intervalMs } = heart;
-    if (beating || held || stopped || intervalMs === undefined || heart.beating.length === 0) return;
+    if (beating || held || stopped || intervalMs === undefined || heart.endpoints.length === 0) return;
     beating = true;
     const from = now();
-    const waiting = [...heart.beating];
+    const waiting = [...heart.endpoints];
     const { callee } = heart;
     const work = async (): Promise<void> => {
       for (let next = waiting.shift(); next !== undefined && !held && !stopped; next = waiting.shift()) {
@@ -88,7 +88,7 @@ export function openHeartbeats(first: Heart, { after, now, report }: HeartbeatOp
     if (!stopped && !held) schedule(Math.max(0, from + intervalMs - now()));
   }
 
-  async function run({ endpoint, heartbeat }: Beating, callee: Callee): Promise<void> {
+  async function run({ endpoint, heartbeat }: HeartbeatEndpoint, callee: Callee): Promise<void> {
     const from = now();
     const deadline = openDeadline(callee.limits.queryTimeoutMs);
     running.add(deadline.cancel);
@@ -98,7 +98,7 @@ export function openHeartbeats(first: Heart, { after, now, report }: HeartbeatOp
       const call = { raw: heartbeat.raw, errors: [], identity: anonymous, deadline, observed };
       const outcome = await runEndpoint(endpoint, call, callee);
       if (outcome.kind === "rows") {
-        // The first rows are enough; the query may have millions.
+        // The first rows are sufficient. The query may have millions.
         try {
           await outcome.rows.next();
         } finally {
@@ -111,8 +111,8 @@ export function openHeartbeats(first: Heart, { after, now, report }: HeartbeatOp
       running.delete(deadline.cancel);
       deadline.close();
     }
-    // A run that ended with the service or its database says nothing about the endpoint.
-    if (stopped || held || !heart.beating.some((one) => one.endpoint.name === endpoint.name)) return;
+    // A run that was cancelled by a shutdown or reload says nothing about the endpoint.
+    if (stopped || held || !heart.endpoints.some((one) => one.endpoint.name === endpoint.name)) return;
     note(endpoint.name, now() - from, error);
   }
 
@@ -134,9 +134,9 @@ export function openHeartbeats(first: Heart, { after, now, report }: HeartbeatOp
   return {
     use(next) {
       heart = next;
-      const names = new Set(next.beating.map(({ endpoint }) => endpoint.name));
+      const names = new Set(next.endpoints.map(({ endpoint }) => endpoint.name));
       for (const name of known.keys()) if (!names.has(name)) known.delete(name);
-      // A running round schedules the next one itself.
+      // A round in progress schedules the next one itself.
       if (!beating && !held && !stopped) schedule(0);
     },
     hold() {
@@ -156,11 +156,11 @@ export function openHeartbeats(first: Heart, { after, now, report }: HeartbeatOp
     statuses: () =>
       heart.intervalMs === undefined
         ? []
-        : heart.beating.map(({ endpoint: { name } }) => known.get(name) ?? { endpoint: name, ...NEVER_RUN }),
+        : heart.endpoints.map(({ endpoint: { name } }) => known.get(name) ?? { endpoint: name, ...NEVER_RUN }),
   };
 }
 
-/** The message of a failure, or its kind; without values of the request. */
+/** The message of a failure, or its kind. Contains no values of the request. */
 function messageOf(error: unknown): string {
   if (!(error instanceof RequestFailure)) return "unexpected error";
   const { failure } = error;

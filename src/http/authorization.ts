@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-/** Node keeps the first of several and a proxy may have meant the last: two of them are none. */
+/** Of several headers, Node keeps the first, but a proxy may use the last. So several are rejected. */
 export function authorizationOf({ headers, rawHeaders }: IncomingMessage): string | undefined {
   const { authorization } = headers;
   if (authorization === undefined) return undefined;

@@ -2,8 +2,8 @@ import type { Readable } from "node:stream";
 import { RequestFailure } from "../failure.ts";
 
 /**
- * The whole body of a request, or a `body-too-large` failure as soon as it is known. The stream is never destroyed, for
- * that would take the connection with it and the client would see no response; what still comes is dropped.
+ * Reads the whole body of a request. Rejects with `body-too-large` as early as possible. The rest is then dropped, because
+ * destroying the stream would close the connection before the response.
  */
 export function readBody(stream: Readable, contentLength: string | undefined, maxBytes: number): Promise<Buffer> {
   if (Number(contentLength ?? 0) > maxBytes) {
@@ -23,7 +23,7 @@ export function readBody(stream: Readable, contentLength: string | undefined, ma
       const [only] = chunks;
       resolve(only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks, size));
     };
-    // The connection broke before the end.
+    // The client disconnected before the end of the body.
     const onClose = () => fail({ kind: "cancelled" });
     const onError = (cause: unknown) => fail({ kind: "cancelled" }, cause);
     const fail = (failure: RequestFailure["failure"], cause?: unknown) => {
@@ -33,7 +33,7 @@ export function readBody(stream: Readable, contentLength: string | undefined, ma
     };
     const stopListening = () => {
       stream.off("data", onData).off("end", onEnd).off("close", onClose);
-      // The listener for errors stays: an unhandled one would end the process.
+      // The error listener stays, because an unhandled error would end the process.
     };
     stream.on("data", onData).on("end", onEnd).on("close", onClose).on("error", onError);
   });

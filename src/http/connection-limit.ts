@@ -1,23 +1,20 @@
 import type { Server } from "node:net";
 import type { Report } from "../events.ts";
 
-/** How many connections there may be at once, over several listeners together. */
+/** Limits the number of connections of several listeners together. */
 export interface ConnectionLimit {
-  /** From now on the connections of this server count. `makeRoom` closes connections that are not in use. */
+  /** Counts the connections of this server. `makeRoom` closes connections that are not in use. */
   follow(server: Server, makeRoom: () => void): void;
 }
 
 const PART = "accepting connections";
-/** It is over when so many are free again, and none was closed for a while. */
+/** The problem is over if this share is free, and no connection was rejected for a while. */
 const FREE_SHARE = 1 / 16;
 const OVER_AFTER_MS = 5_000;
 const MAKE_ROOM_EVERY_MS = 1_000;
 const RAISE = "raise the limit of open files (ulimit -n, LimitNOFILE)";
 
-/**
- * Closes what comes beyond the limit at once. Without one the process would run out of file descriptors, and could open no
- * file either.
- */
+/** Closes excess connections immediately. Otherwise, the process could run out of file descriptors. */
 export function openConnectionLimit(
   max: number,
   { report, now }: { readonly report: Report; readonly now: () => number },
@@ -30,7 +27,7 @@ export function openConnectionLimit(
 
   function changed(by: 1 | -1): void {
     open += by;
-    // Node takes 0 for no limit.
+    // For Node, 0 means no limit.
     for (const each of followed) each.server.maxConnections = Math.max(1, each.count + max - open);
     if (!isFull || open > max * (1 - FREE_SHARE) || now() - fullAt < OVER_AFTER_MS) return;
     isFull = false;
@@ -57,7 +54,7 @@ export function openConnectionLimit(
       server.maxConnections = Math.max(1, max - open);
       server.on("drop", dropped);
       server.on("error", ({ code }: NodeJS.ErrnoException) => {
-        // Files have taken them: fewer connections would not help for long.
+        // Other files use them, so closing connections would not help for long.
         if (code !== "EMFILE" && code !== "ENFILE") return;
         full(`there are no file descriptors left (${code}), and new ones are closed until there are; ${RAISE}`);
       });

@@ -1,41 +1,41 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 
-/** The connections of a listener that have their keys, if they need any. None outlives its last response for long. */
+/** The connections of a listener, after their TLS handshake. They are closed soon after their last response. */
 export interface Connections {
   add(socket: Socket): void;
-  /** Notes a new request. False when its connection has had its last response: the request must not be handled. */
+  /** Registers a new request. False if its connection is closing: the request must not be handled. */
   begin(request: IncomingMessage): boolean;
-  /** The response to a request has ended. What the client still sends of the request is read and dropped, for a while. */
+  /** Ends a request after its response. The rest of its body is read and dropped for a while. */
   end(request: IncomingMessage): void;
-  /** Sends what is written and the end of it; then what still comes is dropped, for a while. */
+  /** Ends the connection after the written data. Further input is read and dropped for a while. */
   closeSoon(socket: Socket): void;
-  /** Destroys those that have not sent a byte. */
+  /** Destroys connections that have not sent a byte. */
   destroySilent(): void;
-  /** Destroys those that are not in use: they have had their last response, or have been silent from the start. */
+  /** Destroys connections that are closing, or that have not sent a byte for a while. */
   makeRoom(): void;
-  /** Destroys those whose client has not taken a byte of what is sent for `stalledMs`. Called at intervals. */
+  /** Destroys connections whose client has not read a byte of the response for `stalledMs`. Called at intervals. */
   destroyStalled(stalledMs: number): void;
 }
 
 interface Connection {
   readonly since: number;
-  /** The newest one. */
+  /** The newest request. */
   request: IncomingMessage | undefined;
   isClosing: boolean;
-  /** What the client had taken when it was last seen to take something, and when that was. */
+  /** How many bytes the client has read, and when it last read some. */
   taken: number;
   takenAt: number;
 }
 
-/** What a client sends after its response is read, so that it gets to see the response; up to these bounds. */
+/** How long input after a response is read and dropped. Otherwise, the client may not see the response. */
 const QUIET_MS = 1_000;
 const LONGEST_MS = 10_000;
 
 export function openConnections(now: () => number): Connections {
   const connections = new Map<Socket, Connection>();
 
-  /** Destroys the connection when nothing comes for a moment or too much, unless the client is done before. */
+  /** Drops input until `isDone`. Destroys the connection if no input arrives for a while, or after the time limit. */
   function dropUntil(socket: Socket, isDone: () => boolean): void {
     let read = socket.bytesRead;
     let rounds = 0;
@@ -62,7 +62,7 @@ export function openConnections(now: () => number): Connections {
       const connection: Connection = { since: time, request: undefined, isClosing: false, taken: 0, takenAt: time };
       connections.set(socket, connection);
       const destroyAtOnce = socket.destroySoon;
-      // Node calls it after the last response. A close while the client still sends is a reset, which may eat the response.
+      // Called by Node after the last response. Closing while the client still sends would cause a reset, which may discard it.
       socket.destroySoon = () => {
         if (connection.request?.complete === false) closeSoon(socket);
         else destroyAtOnce.call(socket);

@@ -1,9 +1,9 @@
 // One parameter after the media type: `; charset=utf-8`, `; profile="a;b"`.
 const PARAMETER = /\s*;\s*(?:([^\s;="]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*)))?/y;
 
-/** True for `application/json`, whatever its parameters, as long as a charset says UTF-8. */
+/** True for `application/json` with any parameters, but with no other charset than UTF-8. */
 export function isJsonContentType(header: string | undefined): boolean {
-  // What nearly every client sends.
+  // Most clients send exactly this.
   if (header === "application/json") return true;
   if (header === undefined) return false;
   const semicolon = header.indexOf(";");

@@ -1,16 +1,16 @@
-/** Which pages of other origins may call, and how. Without one the browser lets none. */
+/** Which web pages of other origins may send requests. Without a policy, browsers block them all. */
 export interface CorsPolicy {
-  /** As browsers spell them; `https://*.example.com` stands for every subdomain, `null` for pages that hide theirs. */
+  /** In the spelling of browsers. `https://*.example.com` matches every subdomain, `null` pages without an origin. */
   readonly origins: "any" | readonly string[];
-  /** "any": whatever a page requests. */
+  /** "any" allows every requested header. */
   readonly headers: "any" | readonly string[];
   readonly methods: readonly string[];
-  /** Whether a page may call in the name of its user, with cookies or saved passwords. */
+  /** Whether a page may send cookies or saved passwords. */
   readonly credentials: boolean;
   readonly maxAgeSeconds: number;
 }
 
-/** What a request says that matters here, and which methods its path has. */
+/** The parts of a request that matter for CORS, and the methods of its path. */
 export interface CorsRequest {
   readonly origin: string | undefined;
   readonly method: string;
@@ -22,11 +22,11 @@ export interface CorsRequest {
 
 export interface CorsHeaders {
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** Whether it is a preflight request: only headers are expected, and no credentials. */
+  /** Whether it is a preflight request, which has no credentials and needs no body. */
   readonly preflight: boolean;
 }
 
-/** Our headers that a page may read; the plain ones of HTTP it may read anyway. */
+/** The response headers that pages may read, besides those that browsers always allow. */
 const EXPOSED = [
   "X-Total-Count",
   "X-Offset",
@@ -43,22 +43,22 @@ const EXPOSED = [
   "Content-Disposition",
 ].join(", ");
 
-/** Browsers let these through whatever `Access-Control-Allow-Methods` says. */
+/** Browsers allow these methods regardless of `Access-Control-Allow-Methods`. */
 const ALWAYS_LET_THROUGH: readonly string[] = ["GET", "HEAD", "POST"];
 
-/** The characters of a header's name. RFC 9110, 5.6.2. */
+/** The name of a header (RFC 9110, section 5.6.2). */
 export const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 const NOTHING = { headers: [], preflight: false } as const;
 
-/** The headers that let a page read the response. A page that is not allowed gets none, and the browser blocks it. */
+/** The headers that let a page read the response. Without them, the browser blocks the page. */
 export function corsHeaders(policy: CorsPolicy, request: CorsRequest): CorsHeaders {
   const { origin, method, requestMethod } = request;
   if (origin === undefined) return NOTHING;
   const preflight = method === "OPTIONS" && requestMethod !== undefined;
   const wanted = preflight ? requestMethod : method;
-  const isHeldBack = ALWAYS_LET_THROUGH.includes(wanted) && !policy.methods.includes(wanted);
-  if (isHeldBack || !isAllowed(policy.origins, origin)) return { headers: [], preflight };
+  const isForbidden = ALWAYS_LET_THROUGH.includes(wanted) && !policy.methods.includes(wanted);
+  if (isForbidden || !isAllowed(policy.origins, origin)) return { headers: [], preflight };
   const headers: [string, string][] = [["Access-Control-Allow-Origin", variesByOrigin(policy) ? origin : "*"]];
   if (policy.credentials) headers.push(["Access-Control-Allow-Credentials", "true"]);
   if (!preflight) {
@@ -84,7 +84,7 @@ function isAllowed(origins: CorsPolicy["origins"], origin: string): boolean {
 
 const LABELS = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/;
 
-/** In `https://*.example.com` any number of labels stand for the asterisk, but not none. */
+/** In `https://*.example.com`, the asterisk matches one or more labels. */
 function isMeant(allowed: string, origin: string): boolean {
   const star = allowed.indexOf("*");
   if (star < 0) return allowed === origin;

@@ -1,10 +1,10 @@
 import { isUtf8 } from "node:buffer";
 import { SHORT, type Sliced } from "../slices.ts";
 
-/** Much at a time, for it is quick; but characters beyond ASCII are not that quick. */
+/** Bytes to decode before yielding to other requests. Many, because decoding is fast. */
 const STEP = 8 * SHORT;
 
-/** The text of bytes; undefined when they are not UTF-8. */
+/** Undefined if the bytes are not UTF-8. */
 export function* decodeUtf8(bytes: Buffer): Sliced<string | undefined> {
   if (!isUtf8(bytes)) return undefined;
   let text = "";

@@ -1,38 +1,38 @@
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP, SocketAddress } from "node:net";
 
-/** The proxies whose word counts. */
+/** The proxies whose forwarding headers are trusted. */
 export interface TrustedProxies {
-  /** Entries that are no address and no network. */
+  /** Entries that are neither an address nor a network. */
   readonly problems: readonly ProxyProblem[];
-  /** Of an address as `clientOf` gives it. */
+  /** Expects an address in the spelling of `clientOf`. */
   isTrusted(address: string): boolean;
 }
 
 export interface ProxyProblem {
-  /** Where it stands in the list, from 0. */
+  /** The index in the list. */
   readonly index: number;
   readonly value: string;
   readonly message: string;
 }
 
-/** The client that sent a request, as far as it is known. */
+/** The client of a request, as far as it is known. */
 export interface Client {
-  /** IPv4 for an IPv4-mapped IPv6 address; empty when the connection is closed. */
+  /** IPv4 for an IPv4-mapped IPv6 address. Empty if the connection is closed. */
   readonly address: string;
-  /** Whether the connection from the client to Eider, or to the proxy that it trusts, is encrypted. */
+  /** Whether the connection from the client to Eider, or to a trusted proxy, is encrypted. */
   readonly isSecure: boolean;
-  /** The requested host, as it was sent: not validated. */
+  /** The requested host, as sent. Not validated. */
   readonly host: string | undefined;
 }
 
 const NETWORK = /^([^/]+)\/(0|[1-9][0-9]{0,2})$/;
-/** `::ffff:0:0/96` holds the IPv4 addresses. */
+/** `::ffff:0:0/96` contains the IPv4 addresses. */
 const MAPPED_BITS = 96;
 
 export function trustedProxies(list: readonly string[]): TrustedProxies {
   const problems: ProxyProblem[] = [];
-  // One of each: a network of IPv6 never holds an IPv4 address.
+  // Separate lists, so that an IPv6 network never matches an IPv4 address.
   const [ipv4, ipv6] = [new BlockList(), new BlockList()];
   for (const [index, value] of list.entries()) {
     const network = parseNetwork(value);
@@ -60,15 +60,15 @@ function parseNetwork(text: string): Network | undefined {
   if (address === undefined) return undefined;
   const width = isIP(address) === 4 ? 32 : 128;
   if (prefix === undefined) return { address, bits: width };
-  // The prefix of an IPv4-mapped address counts the first 96 bits as well.
+  // The prefix of an IPv4-mapped address includes the first 96 bits.
   const bits = Number(prefix) - (width === 32 && before.includes(":") ? MAPPED_BITS : 0);
   return bits >= 0 && bits <= width ? { address, bits } : undefined;
 }
 
 /**
- * The client of a request. A trusted proxy is believed about the one before it: `X-Forwarded-For` is read from its end up
- * to the first address that is not trusted; of `X-Forwarded-Proto` and `X-Forwarded-Host` the last value counts, which
- * is the one of the proxy next to us. From any other client these headers are ignored.
+ * The client of a request. Behind trusted proxies, it is the last address in `X-Forwarded-For` that is not trusted. Of
+ * `X-Forwarded-Proto` and `X-Forwarded-Host`, the last value counts, which the nearest proxy sets. From other clients, these
+ * headers are ignored.
  */
 export function clientOf({ socket, headers }: IncomingMessage, proxies: Pick<TrustedProxies, "isTrusted">): Client {
   const peer = peerAddress(socket.remoteAddress ?? "");
@@ -81,14 +81,14 @@ export function clientOf({ socket, headers }: IncomingMessage, proxies: Pick<Tru
   };
 }
 
-/** The address of the other side, canonical except for IPv4-mapped addresses and the name of a network card. */
+/** Node's address is canonical, except for IPv4-mapped addresses and the name of a network interface. */
 function peerAddress(address: string): string {
   if (address.startsWith("::ffff:")) return address.slice("::ffff:".length);
   const zone = address.indexOf("%");
   return zone < 0 ? address : address.slice(0, zone);
 }
 
-/** The first address before `peer` that is not trusted; what stands before something that is no address counts for nothing. */
+/** The last address in `hops` that is not trusted. An invalid entry ends the search. */
 function firstBefore(peer: string, hops: string, { isTrusted }: Pick<TrustedProxies, "isTrusted">): string {
   let known = peer;
   for (let end = hops.length; end >= 0; ) {
@@ -102,7 +102,7 @@ function firstBefore(peer: string, hops: string, { isTrusted }: Pick<TrustedProx
   return known;
 }
 
-/** An address with or without a port, as proxies write it: 1.2.3.4:567, ::1, [::1]:5. */
+/** An address with an optional port, as proxies write it: 1.2.3.4:567, [::1]:5. */
 const HOP = /^(?:\[([0-9a-f:.]+)\]|([0-9.]+))(?::[0-9]{1,5})?$/i;
 
 function parseHop(text: string): string | undefined {
@@ -111,7 +111,7 @@ function parseHop(text: string): string | undefined {
   return parseAddress(ipv4 ?? text);
 }
 
-/** One spelling for each address. With a zone (`fe80::1%eth0`) it means nothing to another machine, and is none. */
+/** The canonical spelling of an address. Undefined with a zone (`fe80::1%eth0`), which is only valid on one machine. */
 function parseAddress(text: string): string | undefined {
   const family = isIP(text);
   if (family === 0 || text.includes("%")) return undefined;
@@ -122,7 +122,7 @@ function lastOf(list: string): string {
   return list.slice(list.lastIndexOf(",") + 1).trim();
 }
 
-/** Node joins headers that came several times, but its types do not say so. */
+/** Node joins repeated headers, but its types do not say so. */
 function oneText(header: string | string[] | undefined): string {
   return typeof header === "string" ? header : (header?.join(",") ?? "");
 }

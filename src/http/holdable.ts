@@ -1,9 +1,9 @@
 import type { RequestHandler } from "./listen.ts";
 
-/** A handler whose requests can be made to wait. */
+/** A request handler that can be paused. */
 export interface Holdable {
   readonly handle: RequestHandler;
-  /** From now on requests wait, until what it gives back is called. */
+  /** New requests wait until the returned function is called. */
   hold(): () => void;
 }
 

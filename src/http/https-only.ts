@@ -2,29 +2,29 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIPv6 } from "node:net";
 import { type Client, clientOf, type TrustedProxies } from "./forwarded.ts";
 
-/** Browsers do not even try plain HTTP for a year. */
+/** For a year, browsers use only HTTPS. */
 const STRICT_TRANSPORT = ["Strict-Transport-Security", "max-age=31536000"] as const;
 
 /** Health checks and metrics within the network need no certificate. */
 const EXEMPT = /^\/(?:health(?:\/(?:live|ready))?|metrics)\/?(?:\?|$)/;
 
-/** A path with its query, in characters that can stand in a header. A fragment is no part of it. */
+/** A path with its query, in characters that a header allows. Without a fragment. */
 const ORIGIN_FORM = /^\/[!"$-~]*$/;
 
 const HOST = /^(?:\[([0-9a-f:.]+)\]|[a-z0-9_](?:[a-z0-9._-]{0,253}))(?::[0-9]{0,5})?$/i;
 
-/** What a listener knows of HTTPS and proxies. */
+/** The HTTPS settings of a listener. */
 export interface HttpsRules {
   readonly https: { readonly tls: unknown } | undefined;
   readonly proxies: Pick<TrustedProxies, "isTrusted">;
 }
 
-/** Plain HTTP where HTTPS is enforced. `location` is the same URL over HTTPS, where the client may be redirected. */
+/** A plain HTTP request although HTTPS is enforced. `location` is the HTTPS URL, if the client may be redirected. */
 export interface HttpsProblem {
   readonly location: string | undefined;
 }
 
-/** Enforces HTTPS on every listener, and tells browsers to use it. Undefined: the request may pass. */
+/** Enforces HTTPS, and makes browsers use it. Undefined if the request is allowed. */
 export function checkHttps(
   request: IncomingMessage,
   response: ServerResponse,
@@ -37,18 +37,18 @@ export function checkHttps(
   return problem;
 }
 
-/** Exported for its tests. The port of the host is dropped: it is the one for plain HTTP. */
+/** Exported for tests. Drops the port of the host, because it is that of plain HTTP. */
 export function httpsProblem(
   { method, url = "" }: Pick<IncomingMessage, "method" | "url">,
   { isSecure, host }: Pick<Client, "isSecure" | "host">,
 ): HttpsProblem | undefined {
   if (isSecure || EXEMPT.test(url)) return undefined;
-  // A body has been sent in plain text already: the client must learn of it.
+  // Other methods are not redirected: their body was sent in plain text, which the client must notice.
   const name = method === "GET" || method === "HEAD" ? hostName(host) : undefined;
   return { location: name !== undefined && ORIGIN_FORM.test(url) ? `https://${name}${url}` : undefined };
 }
 
-/** The host without its port, or undefined when it is none. */
+/** The host without its port. Undefined if it is invalid. */
 export function hostName(host = ""): string | undefined {
   const match = HOST.exec(host);
   if (match === null) return undefined;

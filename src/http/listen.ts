@@ -7,39 +7,39 @@ import { createTlsServer, type TlsOptions, type TlsServer } from "./tls-server.t
 
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A port that is open. */
+/** An open port. */
 export interface Listener {
   readonly url: string;
-  /** No new connections; resolves after the last response, or at once after `destroy`. */
+  /** Accepts no new connections. Resolves after the last response, or after `destroy`. */
   close(): Promise<void>;
-  /** Resolves when the responses that are under way now have ended. */
+  /** Resolves when all current responses have ended. */
   settled(): Promise<void>;
-  /** Ends every connection now. */
+  /** Closes every connection immediately. */
   destroy(): void;
 }
 
 /** A port could not be opened. */
 export class ListenError extends Error {}
 
-/** Room for one header block. Larger ones get 431. */
+/** Larger header blocks get 431. */
 const MAX_HEADER_BYTES = 16 * 1024;
-/** Longer than the idle time of common load balancers, so that it is they who close first. */
+/** Longer than the idle timeout of common load balancers, so that these close first. */
 const KEEP_ALIVE_MS = 75_000;
 const HEADERS_TIMEOUT_MS = 30_000;
 const REQUEST_TIMEOUT_MS = 300_000;
 const STALLED_MS = 60_000;
 
-/** How long clients may take, in milliseconds. */
+/** The timeouts for clients, in milliseconds. */
 export interface Patience {
-  /** For the head of a request, from the first byte; for the first one from when the connection was made. */
+  /** For the headers, from the first byte of the request. For the first request, from the start of the connection. */
   readonly headersMs: number;
   /** For the whole request. */
   readonly requestMs: number;
   /** Between two requests. */
   readonly idleMs: number;
-  /** Without taking a byte of what is sent. */
+  /** Without reading a byte of the response. */
   readonly stalledMs: number;
-  /** How often it is looked who is late. */
+  /** How often the timeouts are checked. */
   readonly checkMs: number;
 }
 
@@ -58,21 +58,21 @@ function settingsOf({ headersMs, requestMs, idleMs, checkMs }: Patience): Server
     headersTimeout: headersMs,
     requestTimeout: requestMs,
     connectionsCheckingInterval: checkMs,
-    // Answered by us, in JSON.
+    // `statusOfHead` rejects these, in JSON.
     requireHostHeader: false,
   };
 }
 
 /**
- * Opens a port for HTTP, or for HTTPS alone when there is `tls`. Whatever reaches `handle` is well-formed HTTP; the rest
- * is rejected here. Rejects with a ListenError, or with a CertificateError.
+ * Opens a port for HTTP, or for HTTPS if `tls` is set. Only well-formed requests reach `handle`. Rejects with a ListenError
+ * or a CertificateError.
  */
 export async function listen(options: {
   readonly host: string;
   readonly port: number;
   readonly handle: RequestHandler;
   readonly tls?: TlsOptions | undefined;
-  /** Absent: as many as the system lets the process have. */
+  /** By default, only the system limits the number of connections. */
   readonly limit?: ConnectionLimit | undefined;
   readonly patience?: Partial<Patience>;
 }): Promise<Listener> {
@@ -84,7 +84,7 @@ export async function listen(options: {
   function answered(this: ServerResponse): void {
     open.delete(this);
     if (!this.req.complete) connections.end(this.req);
-    // Its connection becomes idle in this turn of the event loop.
+    // The connection becomes idle in this iteration of the event loop.
     if (closing) setImmediate(() => server.closeIdleConnections());
   }
   function answer(request: IncomingMessage, response: ServerResponse): void {
@@ -96,7 +96,7 @@ export async function listen(options: {
     if (status === undefined) options.handle(request, response);
     else rejectRequest(request, response, status);
   }
-  /** Refuses a request for its head. What its parser says of the body does not matter any more. */
+  /** Rejects a request because of its headers. Later parser errors in its body are ignored. */
   function rejectRequest({ socket }: IncomingMessage, response: ServerResponse, status: number): void {
     rejected.add(socket);
     const { headers, body } = rejectionOf(status);
@@ -107,18 +107,18 @@ export async function listen(options: {
   server.on(tls === undefined ? "connection" : "secureConnection", connections.add);
   const rejected = new WeakSet<Socket>();
   tls?.server.prependListener("tlsClientError", (_error, socket) => {
-    // Without keys there can be no response. Node also emits a clientError.
+    // Without keys, no response is possible. Node also emits a clientError.
     rejected.add(socket);
     socket.destroy();
   });
   server.on("clientError", (error, socket: Socket) => {
-    // What follows a malformed request is malformed as well, and is reported here again.
+    // Data after a malformed request causes further errors.
     if (rejected.has(socket)) return;
     rejected.add(socket);
     rejectAfter([...open], socket, () => rejectConnection(socket, statusOfError(error), connections));
   });
   server.on("connect", (_request, socket: Socket) => {
-    // Node has detached from this connection: nothing else reads it or handles its errors.
+    // Node has detached from this connection, so nothing else reads it or handles its errors.
     socket.on("error", () => {});
     rejectConnection(socket.resume(), 405, connections);
   });
@@ -126,7 +126,7 @@ export async function listen(options: {
     if (connections.begin(request)) rejectRequest(request, response, 417);
   });
   await new Promise<void>((resolve, reject) => {
-    // Stays: later errors are of connections that could not be accepted.
+    // Stays registered, because connections that cannot be accepted cause errors later.
     server.on("error", (error: NodeJS.ErrnoException) => reject(new ListenError(whyNot(error, options))));
     server.listen(options.port, options.host, resolve);
   });
@@ -140,9 +140,9 @@ export async function listen(options: {
     closing = true;
     clearInterval(stalled);
     tls?.leaveFiles();
-    // Clients then open a new connection for the next request, to another instance.
+    // So that clients send the next request to another instance.
     for (const response of open) response.shouldKeepAlive = false;
-    // A request that has begun is still read.
+    // Requests that have started are still read.
     connections.destroySilent();
   });
 }
@@ -153,7 +153,7 @@ interface Listening {
 }
 
 function listenerOf(server: Server, { tls, open }: Listening, beginClosing: () => void): Listener {
-  // A server that listens on a TCP port has an address of this form.
+  // A server on a TCP port has this type of address.
   const { address, family, port } = server.address() as AddressInfo;
   const host = family === "IPv6" ? `[${address}]` : address;
   return {
@@ -175,34 +175,34 @@ function listenerOf(server: Server, { tls, open }: Listening, beginClosing: () =
   };
 }
 
-/** Rejects what came after requests whose responses are under way, once these have ended. */
+/** Rejects malformed data, but only after the responses to earlier requests on the connection. */
 function rejectAfter(open: readonly ServerResponse[], socket: Socket, rejectNow: () => void): void {
   const pending = open.filter(({ req, writableFinished }) => req.socket === socket && !writableFinished);
   const last = pending.at(-1);
   if (last?.req.complete === true) last.once("finish", rejectNow);
-  // The body of a request whose response has begun: another response would look like a part of it.
+  // In the body of a request whose response has started, a second response would look like a part of it.
   else if (pending.length > 1 || last?.headersSent === true) socket.destroy();
   else rejectNow();
 }
 
-/** Answers what never became a request, and closes. */
+/** Responds to data that is not a valid request, and closes the connection. */
 function rejectConnection(socket: Socket, status: number, connections: Connections): void {
   if (socket.writable) socket.write(rejectionText(status));
   connections.closeSoon(socket);
 }
 
 function whyNot(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): string {
-  const place = `${host}:${port}`;
+  const address = `${host}:${port}`;
   switch (error.code) {
     case "EADDRINUSE":
-      return `cannot listen on ${place}: the port is in use; stop what uses it or choose another with --port`;
+      return `cannot listen on ${address}: the port is in use; stop what uses it or choose another with --port`;
     case "EACCES":
-      return `cannot listen on ${place}: not permitted; ports below 1024 need rights, choose another with --port`;
+      return `cannot listen on ${address}: not permitted; ports below 1024 need rights, choose another with --port`;
     case "EADDRNOTAVAIL":
-      return `cannot listen on ${place}: this machine has no such address; choose another with --host`;
+      return `cannot listen on ${address}: this machine has no such address; choose another with --host`;
     case "ENOTFOUND":
-      return `cannot listen on ${place}: the host name is unknown; choose another with --host`;
+      return `cannot listen on ${address}: the host name is unknown; choose another with --host`;
     default:
-      return `cannot listen on ${place}: ${error.message}`;
+      return `cannot listen on ${address}: ${error.message}`;
   }
 }

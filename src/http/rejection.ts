@@ -1,10 +1,10 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import { requestIdOf } from "./request-id.ts";
 
-/** Node silently drops what comes after its two thousandth header. */
+/** Lower than Node's limit of 2,000, above which it silently drops headers. */
 const MAX_HEADERS = 1_000;
 
-/** What is wrong with a head that Node lets through, if anything. */
+/** The status of headers that Node accepts but Eider rejects. Undefined if they are valid. */
 export function statusOfHead({ rawHeaders, headers, httpVersion }: IncomingMessage): number | undefined {
   if (rawHeaders.length > 2 * MAX_HEADERS) return 431;
   const coding = headers["transfer-encoding"];
@@ -14,20 +14,20 @@ export function statusOfHead({ rawHeaders, headers, httpVersion }: IncomingMessa
   return coding === undefined ? undefined : statusOfCoding(coding);
 }
 
-/** Node joins headers that came several times. */
+/** Node joins repeated headers. */
 const CHUNKED = /^chunked$/i;
 const CHUNKED_LAST = /[^\s,][\s]*,[\s]*chunked$/i;
 
 /**
- * A body is chunked, or has a length. Any coding below the chunks is one that we do not have (501); where the last one is
- * not `chunked`, the end of the body is unknown (400).
+ * Only `chunked` is supported. Another coding before it is not implemented (501). If `chunked` is not the last one, the end of
+ * the body is unknown (400).
  */
 function statusOfCoding(coding: string): number | undefined {
   if (CHUNKED.test(coding)) return undefined;
   return CHUNKED_LAST.test(coding) ? 501 : 400;
 }
 
-/** Node keeps the first of several; a proxy in front may have meant the last. */
+/** Counts Host headers. Of several, Node keeps the first, but a proxy may use the last. */
 function hostHeaders(rawHeaders: readonly string[]): number {
   let count = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -40,12 +40,12 @@ function hostHeaders(rawHeaders: readonly string[]): number {
 /** An error of Node's parser. */
 export interface ParseError extends NodeJS.ErrnoException {
   readonly reason?: string;
-  /** The bytes that it was given last, and how many of them it took. */
+  /** The last bytes it received, and how many of them it parsed. */
   readonly rawPacket?: Buffer;
   readonly bytesParsed?: number;
 }
 
-/** The status for what Node's parser does not take. */
+/** The status for an error of Node's parser. */
 export function statusOfError(error: ParseError): number {
   switch (error.code) {
     case "HPE_HEADER_OVERFLOW":
@@ -64,7 +64,7 @@ export function statusOfError(error: ParseError): number {
 
 const ONE = 0x31;
 
-/** Whether two digits were read that are no version of HTTP/1; `1.2` is malformed for Node. */
+/** Whether the version is well-formed but not HTTP/1. Node considers `1.2` malformed. */
 function isOtherVersion({ reason, rawPacket, bytesParsed = 0 }: ParseError): boolean {
   return reason === "Invalid HTTP version" && rawPacket?.[bytesParsed - "1.1".length] !== ONE;
 }
@@ -74,7 +74,7 @@ export interface Rejection {
   readonly body: string;
 }
 
-/** The response to what is rejected before a handler sees it. It is the last one of its connection. */
+/** The response to a request that is rejected before it reaches a handler. The connection is then closed. */
 export function rejectionOf(status: number): Rejection {
   const body = JSON.stringify({ error: STATUS_CODES[status] ?? "Bad Request" });
   const headers = {
@@ -88,7 +88,7 @@ export function rejectionOf(status: number): Rejection {
   return { headers, body };
 }
 
-/** The same as bytes, for what never became a request. */
+/** The same as raw HTTP, if there is no request object. */
 export function rejectionText(status: number): string {
   const { headers, body } = rejectionOf(status);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);

@@ -7,19 +7,18 @@ import { type Certificate, openCertificate, type TlsFiles } from "./tls.ts";
 
 export interface TlsOptions extends TlsFiles {
   readonly report: Report;
-  /** How often the files are looked at; 10 seconds when absent. */
+  /** How often the files are checked. Default: 10 seconds. */
   readonly checkEveryMs?: number | undefined;
-  /** How long a client may take to agree on keys; 30 seconds when absent. */
+  /** Default: 30 seconds. */
   readonly handshakeTimeoutMs?: number | undefined;
 }
 
-/** A server that speaks TLS itself. */
 export interface TlsServer {
   readonly server: Server;
-  /** From now on a new certificate is shown soon after it lies there. */
+  /** Starts checking the files for a new certificate. */
   followFiles(): void;
   leaveFiles(): void;
-  /** Ends the connections that have not agreed on keys yet: HTTP does not know of them. */
+  /** Closes connections that are still in the TLS handshake, which the HTTP server does not track. */
   endHandshakes(): void;
 }
 
@@ -38,7 +37,7 @@ export async function createTlsServer(
       ...settings,
       ...certificate.options(),
       handshakeTimeout: tls.handshakeTimeoutMs ?? HANDSHAKE_TIMEOUT_MS,
-      // As in Node's server for plain HTTP: a client that has closed its side still gets the error.
+      // As in Node's HTTP server: a client that has closed its side still gets the error.
       allowHalfOpen: true,
     },
     answer,
@@ -55,7 +54,7 @@ function fileFollower(
   let timer: NodeJS.Timeout | undefined;
   let left = false;
   async function look(): Promise<void> {
-    // Connections that are open keep the keys they agreed on.
+    // Open connections keep their keys.
     if (await certificate.renew()) server.setSecureContext(certificate.options());
     if (!left) lookLater();
   }
@@ -71,9 +70,9 @@ function fileFollower(
   };
 }
 
-/** Gives back what ends every connection whose handshake is under way. */
+/** Returns a function that closes every connection in a TLS handshake. */
 function trackHandshakes(server: Server): () => void {
-  // By where they come from: once a connection is encrypted, Node has another object for it.
+  // By remote address and port, because Node uses another socket object after the handshake.
   const open = new Map<string, Socket>();
   const keyOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
   server.on("connection", (socket: Socket) => {

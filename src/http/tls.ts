@@ -4,35 +4,35 @@ import { createSecureContext, type SecureContextOptions } from "node:tls";
 import { errorCode } from "../error-message.ts";
 import type { Report } from "../events.ts";
 
-/** Where the certificate (with its chain, if it has one) and its key lie, in PEM form. Absolute paths. */
+/** The absolute paths of the certificate, with its chain, and its key. Both are PEM files. */
 export interface TlsFiles {
   readonly certFile: string;
   readonly keyFile: string;
 }
 
-/** A certificate or its key cannot be used. The message names the file and the reason, and nothing of what is in it. */
+/** A certificate or its key cannot be used. The message quotes nothing of the files. */
 export class CertificateError extends Error {
   override readonly name = "CertificateError";
 }
 
-/** The certificate of a server, as it was last found to be good. */
+/** The last valid certificate of a server. */
 export interface Certificate {
-  /** What a server needs to know of TLS. */
+  /** The TLS options of the server. */
   readonly options: () => SecureContextOptions;
-  /** Reads the files again, which finds changed links as well; whether something new is to be used. Never rejects. */
+  /** Reads the files again, and returns whether they changed. Also detects changed symbolic links. Never rejects. */
   renew(): Promise<boolean>;
 }
 
-/** What the two files hold. */
+/** The contents of the two files. */
 interface KeyPair {
   readonly cert: Buffer;
   readonly key: Buffer;
 }
 
-/** Renewal writes one file after the other: what is wrong at one look only may have been half of it. */
+/** During a renewal, only one of the files may be new. So a single failed check is not reported. */
 const LOOKS_BEFORE_ALARM = 2;
 
-/** Rejects with a CertificateError. What becomes of later ones is reported. */
+/** Rejects with a CertificateError. Problems with later certificates are reported. */
 export async function openCertificate(files: TlsFiles, report: Report): Promise<Certificate> {
   const dependency = `certificate ${files.certFile}`;
   let used = await readFiles(files);
@@ -95,7 +95,7 @@ const CERTIFICATE = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/;
 const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
 const ENCRYPTED = /-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED/m;
 
-/** Throws a CertificateError when a server could not use the pair. */
+/** Throws a CertificateError if a server cannot use the pair. */
 function checkPair(pair: KeyPair, { certFile, keyFile }: TlsFiles): void {
   const certificate = attempt(`certificate file ${certFile}`, () => {
     if (!CERTIFICATE.test(pair.cert.toString("latin1"))) {
@@ -123,7 +123,7 @@ function attempt<T>(what: string, work: () => T): T {
   }
 }
 
-/** OpenSSL names its reasons, and never quotes what it was given. */
+/** OpenSSL's reasons never quote their input. */
 function reasonOf(error: unknown): string {
   if (error instanceof CertificateError) return error.message;
   if (error instanceof Error && "reason" in error) return String(error.reason);

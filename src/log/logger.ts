@@ -157,7 +157,7 @@ function describe(event: ServiceEvent): Line {
 
 const QUOTED = /(["'`])[\s\S]*?(?:\1|$)/g;
 
-/** The stack, without quoted text: messages such as those of JSON.parse quote values of the request. */
+/** The stack without quoted text, because messages such as those of JSON.parse quote values of the request. */
 function traceOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
   const message = error.message.replace(QUOTED, "$1***$1");

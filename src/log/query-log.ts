@@ -9,11 +9,11 @@ import { type Mask, maskOf } from "../secrets.ts";
 /** Logs slow calls (`log.slow-query`), and calls over connections with `log-queries`. */
 export interface QueryLog {
   readonly observer: CallObserver;
-  /** Uses the configuration of another state from now on. */
+  /** Switches to another configuration after a reload. */
   use(project: Project): void;
 }
 
-/** Which connections are logged, and what is masked. */
+/** The connections to log, and the values to mask. */
 interface Rules {
   readonly slowMs: number;
   readonly logged: ReadonlySet<string>;
@@ -23,7 +23,7 @@ interface Rules {
 }
 
 export function openQueryLog(first: Project, report: Report): QueryLog {
-  // The log is set up once, at startup.
+  // A reload does not change `log.slow-query`.
   const slowMs = first.main.log.slowQueryMs ?? Number.POSITIVE_INFINITY;
   let rules = rulesOf(first, slowMs);
 
@@ -80,7 +80,7 @@ export function openQueryLog(first: Project, report: Report): QueryLog {
 
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-/** Clients may send anything. */
+/** Undefined if the client sent an invalid header. */
 function traceparentOf({ traceparent }: ObservedCall): string | undefined {
   return traceparent !== undefined && TRACEPARENT.test(traceparent) ? traceparent : undefined;
 }

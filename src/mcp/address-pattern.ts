@@ -2,9 +2,9 @@
 export type AddressPattern = (address: string) => readonly string[] | undefined;
 
 /**
- * A URI with placeholders. `literals` are the strings around them, so there is one more of them than placeholders. A value
- * is not empty and contains no "/". If there are several matches, the first value is the longest. Never backtracks, unlike
- * a regular expression, because URIs are untrusted and may be long.
+ * A URI with placeholders. `literals` are the strings before, between and after them. A value is not empty and contains no
+ * "/". If several values are possible, the first is the longest. Never backtracks, unlike a regular expression, because URIs
+ * are untrusted and may be long.
  */
 export function addressPattern(literals: readonly string[]): AddressPattern {
   const segments = segmentsOf(literals);
@@ -34,7 +34,7 @@ function segmentsOf(literals: readonly string[]): readonly (readonly string[])[]
   return segments;
 }
 
-/** Matches from the end. Each value starts as late as possible, which leaves the most to those before it. */
+/** Matches from the end. Each value starts as late as possible, so that earlier values are longer. */
 function valuesIn(part: string, literals: readonly string[]): readonly string[] | undefined {
   const [first = "", ...between] = literals;
   const last = between.pop();

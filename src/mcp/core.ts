@@ -1,6 +1,6 @@
 import type { Identity } from "../auth/identity.ts";
-import type { After } from "../cache/schedule.ts";
 import type { Report } from "../events.ts";
+import type { After } from "../time-limit.ts";
 import type { RequestMeta, RoutingHeaders } from "./envelope.ts";
 import type { AccessDecision, JsonText } from "./mcp-service.ts";
 import type { Arguments, JsonObject } from "./message.ts";
@@ -63,7 +63,7 @@ export interface McpRequest {
 export interface Method {
   readonly name: string;
   readonly protocols: readonly ProtocolKind[];
-  /** The parameter that `Mcp-Name` repeats. */
+  /** The parameter that the header `Mcp-Name` repeats. */
   readonly named?: "name" | "uri" | "taskId";
   /** Returns the result, or throws an RpcFailure or an error of the McpService. */
   run(request: McpRequest, core: McpCore): MessageResponse | Promise<MessageResponse>;

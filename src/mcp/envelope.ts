@@ -24,7 +24,7 @@ const DATE = /^\d{4}-\d{2}-\d{2}$/;
 /** Versions are dates. The modern protocol starts in this year. */
 const FIRST_MODERN_YEAR = "2026";
 
-/** A modern request declares its version in `_meta`. The header alone is enough to apply the modern rules. */
+/** A modern request declares its version in `_meta`. With the header alone, it is also checked as modern. */
 export function protocolOf(params: JsonObject | undefined, headerVersion: string | undefined): ProtocolKind {
   const meta = params?.["_meta"];
   if (isObject(meta) && Object.hasOwn(meta, META.protocolVersion)) return "modern";

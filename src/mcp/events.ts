@@ -28,7 +28,7 @@ export function changedLists(before: McpService, after: McpService): readonly Ch
 const PLACEHOLDER = /\{[^{}?]*\}/;
 const QUERY = /\{\?[^{}]*\}/g;
 
-/** Matches the URIs of this resource: `{name}` matches one segment part, and any query matches. */
+/** Matches the URIs of this resource. `{name}` matches any characters except "/". Queries are ignored. */
 export function uriMatcher(uri: string): (watched: string) => boolean {
   const fits = addressPattern(uri.replaceAll(QUERY, "").split(PLACEHOLDER));
   return (watched) => watched === uri || fits(watched.split("?", 1)[0] ?? "") !== undefined;

@@ -4,7 +4,7 @@ import { errorText, failureResponse } from "../failure-response.ts";
 import { McpError, type McpProblem } from "./mcp-service.ts";
 import { CODE, type MessageResult, type ProtocolKind, type Refusal, type RpcError, RpcFailure } from "./protocol.ts";
 
-/** The error that clients see for an error that a method threw. Unexpected errors are reported but not shown to clients. */
+/** Converts an error that a method threw. Unexpected errors are reported but not shown to clients. */
 export function rpcErrorOf(
   error: unknown,
   { protocol, requestId }: { readonly protocol: ProtocolKind; readonly requestId: string },
@@ -44,7 +44,7 @@ export function stopping(): Refusal {
 export function refusedOutcome(failure: Failure, challenges: readonly string[]): Refusal {
   const response = failureResponse(failure);
   const { "WWW-Authenticate": _basic, ...others } = response.headers;
-  // In one header: of two headers with the same name, Node keeps only the last if some were set before.
+  // Joined, because Node may keep only the last of several headers with the same name.
   const headers = challenges.length === 0 ? others : { "WWW-Authenticate": challenges.join(", "), ...others };
   const { status } = response;
   const error = { code: status, message: errorText(response) };

@@ -7,7 +7,7 @@ export interface Lists {
   page(kind: ListKind, protocol: ProtocolKind, cursor: string | undefined): Uint8Array | undefined;
 }
 
-/** Their names in the protocol. */
+/** The name of each list in the protocol. */
 const MEMBER: Readonly<Record<ListKind, string>> = {
   tools: "tools",
   resources: "resources",
@@ -68,6 +68,6 @@ function toCursor(version: string, start: number): string {
 
 function startOf(cursor: string, version: string): number | undefined {
   const text = Buffer.from(cursor, "base64url").toString("latin1");
-  const [, of, start] = /^(.+)\.([1-9][0-9]{0,8})$/.exec(text) ?? [];
-  return of === version ? Number(start) : undefined;
+  const [, cursorVersion, start] = /^(.+)\.([1-9][0-9]{0,8})$/.exec(text) ?? [];
+  return cursorVersion === version ? Number(start) : undefined;
 }

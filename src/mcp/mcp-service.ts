@@ -10,7 +10,7 @@ export type LogLevel = "debug" | "info" | "warning" | "error";
 
 /** One authorized request, independent of transport and protocol version. */
 export interface McpCall {
-  /** Eider's own ID, for the log and the audit. */
+  /** Eider's own ID, for the log and the audit log. */
   readonly requestId: string;
   readonly identity: Identity;
   readonly address: string;

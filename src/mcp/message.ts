@@ -32,7 +32,7 @@ export type Message =
       readonly kind: "invalid";
       readonly id: JsonText | undefined;
       readonly problem: string;
-      /** It gets no response, even if it is invalid. */
+      /** An invalid notification gets no response. */
       readonly isNotification: boolean;
     };
 
@@ -44,9 +44,9 @@ export type ParseResult =
 
 /** Each message gets a response, so a large batch would cause a far larger response. */
 const MAX_BATCH = 100;
-/** A message up to this length is parsed whole. A longer one must not exceed it without its arguments. */
+/** Messages up to this length are parsed whole. The rest of a longer one, without its arguments, must not exceed it. */
 const MAX_WHOLE = 64 * 1024;
-/** Limit for a long message. */
+/** The maximum number of arguments of a long message. */
 const MAX_ARGUMENTS = 1_000;
 
 /** Parses a message or a batch. Long text is parsed in slices. */
@@ -118,8 +118,8 @@ function* tooLong(text: string): Sliced<Message> {
 /** The JSON of the last member with this name, and its start index. */
 function* memberIn(text: string, name: string): Sliced<{ readonly text: string; readonly start: number } | undefined> {
   let found: { readonly text: string; readonly start: number } | undefined;
-  yield* scanJson(text, (start, end, each) => {
-    if (each === name) found = { text: text.slice(start, end), start };
+  yield* scanJson(text, (start, end, key) => {
+    if (key === name) found = { text: text.slice(start, end), start };
   });
   return found;
 }
@@ -157,7 +157,7 @@ function idText(id: unknown, text: string): JsonText | undefined {
   return id === null ? "null" : keyText(id, text, ["id"]);
 }
 
-/** The text of an ID or token in a message. Equal IDs have equal texts. */
+/** The JSON of an ID or token in a message. Equal IDs have equal JSON. */
 export function keyText(value: unknown, text: string, path: readonly string[]): JsonText | undefined {
   if (typeof value === "string") return JSON.stringify(value);
   return typeof value === "number" ? numberText(value, text, path) : undefined;
@@ -166,7 +166,7 @@ export function keyText(value: unknown, text: string, path: readonly string[]): 
 /** A number exactly as sent. JavaScript would round some, and write `1.0` as `1`. */
 function numberText(value: number, text: string, path: readonly string[]): JsonText | undefined {
   const usual = `"${path.at(-1)}":${value}`;
-  // The usual spelling, which needs no parsing. Other members with this spelling have the same value.
+  // The usual spelling, which needs no parsing. Another member with this spelling has the same value.
   if (Number.isSafeInteger(value) && (text.includes(`${usual},`) || text.includes(`${usual}}`))) return String(value);
   return rawMember(text, path)?.text;
 }

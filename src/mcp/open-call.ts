@@ -27,7 +27,7 @@ export async function withCall<T>(request: McpRequest, core: McpCore, work: (cal
   }
 }
 
-/** The result of a call, unless the client cancelled it. */
+/** Throws a StoppedCall if the client cancelled, or if the work failed after a stop. */
 export async function rejectIfStopped<T>({ stop: { signal } }: OpenCall, work: Promise<T>): Promise<T> {
   try {
     const result = await work;
@@ -43,7 +43,7 @@ function isCancel(reason: unknown): boolean {
 }
 
 const HEARTBEAT_MS = 5_000;
-/** Small enough to stay below the next step that a call reports. */
+/** Small, so that it stays below the next value that a call reports. */
 const HEARTBEAT_STEP = 0.01;
 
 export function openCall(request: McpRequest, core: McpCore): OpenCall {
@@ -105,7 +105,7 @@ interface Progress {
   close(): void;
 }
 
-/** Sends growing values. Without news, they still grow a little from time to time, so that clients do not time out. */
+/** Sends increasing values. Between reports, it increases them slightly, so that clients do not time out. */
 function openProgress(token: string, send: (message: string) => void, { after }: Pick<McpCore, "after">): Progress {
   let last: { readonly done: number; readonly total: number | undefined; readonly message: string } | undefined;
   let cancelTimer = after(HEARTBEAT_MS, beat);

@@ -1,8 +1,8 @@
-import type { After } from "../cache/schedule.ts";
 import type { McpSettings } from "../config/mcp-config.ts";
 import type { Report } from "../events.ts";
 import type { TrustedProxies } from "../http/forwarded.ts";
 import type { RequestHandler } from "../http/listen.ts";
+import type { After } from "../time-limit.ts";
 import type { McpCore } from "./core.ts";
 import { changedLists, uriMatcher } from "./events.ts";
 import { type HttpContext, handleHttp } from "./http/handle-http.ts";

@@ -25,7 +25,7 @@ export function argumentsOf({
   return rawMembers(text, ["params", "arguments"]);
 }
 
-/** The same, with every argument as a string. */
+/** Arguments as strings, for prompts and completions. */
 export function texts(values: Arguments): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const [name, { text }] of values) found.set(name, text);

@@ -1,6 +1,6 @@
 import type { JsonText } from "./mcp-service.ts";
 
-/** The protocol versions fall into two kinds: the stateless one of 2026, and the older ones with `initialize`. */
+/** Modern is the stateless protocol of 2026. Legacy are the older versions, with `initialize`. */
 export type ProtocolKind = "legacy" | "modern";
 
 /** Returned by `server/discover`, and in the error for an unsupported version. */

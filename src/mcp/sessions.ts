@@ -30,7 +30,7 @@ export type SessionOwner = Pick<Session, "owner" | "client">;
 
 export interface Sessions {
   open(owner: SessionOwner): Session;
-  /** The session of this owner. Undefined if there is none, or it belongs to another owner; clients cannot see which. */
+  /** Undefined if there is no such session, or it belongs to another owner. Clients cannot tell these apart. */
   find(id: string, owner: string): Session | undefined;
   /** False if this session, or all sessions of its client together, have too many subscriptions. */
   watch(session: Session, uri: string): boolean;
@@ -93,7 +93,7 @@ export function openSessions({
     return found;
   }
 
-  /** Evicts a session of a client that has too many; other clients keep theirs. */
+  /** Evicts sessions: those of this client if it has too many, otherwise the oldest of all. */
   function makeRoom(client: string): void {
     closeIdle();
     while (!counts.take(client, 1)) {

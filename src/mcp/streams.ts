@@ -8,7 +8,7 @@ export interface Listener {
   end(): void;
 }
 
-/** Whose quota a stream uses, and how much. */
+/** The quota that a stream uses. */
 export interface StreamCost {
   /** The `clientKey` of the client. */
   readonly client: string;

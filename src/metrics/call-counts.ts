@@ -2,14 +2,14 @@ import { eachPhase, type Phase, phases } from "../calls/call-marks.ts";
 import type { CallEnd, CallObserver, ObservedCall } from "../calls/observed-call.ts";
 import { addTiming, callBounds, openTimings, type Timings } from "./timings.ts";
 
-/** Counts of the calls of one endpoint over one surface. */
+/** The counts of one endpoint on one surface. */
 export interface EndpointCounts {
   readonly endpoint: string;
   readonly surface: ObservedCall["surface"];
   /** Calls by format, then by status. */
   readonly requests: Map<string, Map<number, number>>;
   readonly durations: Timings;
-  /** Seconds, in the order of the phases. */
+  /** Seconds, in the order of `phases`. */
   readonly phaseSeconds: Float64Array;
   readonly cacheReads: Map<"hit" | "miss" | "stale", number>;
   rows: number;

@@ -1,14 +1,14 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { Report } from "../events.ts";
 
-/** What the service reports of itself, counted by prom-client: events are too rare for its cost to matter. */
+/** Counts events with prom-client. Events are so rare that its cost does not matter. */
 export interface EventMetrics {
   readonly onEvent: Report;
-  /** Drops series of other endpoints and caches. */
+  /** Drops the series of all other endpoints and caches. */
   keep(endpoints: ReadonlySet<string>, caches: ReadonlySet<string>): Promise<void>;
 }
 
-/** Seconds: a refresh may take minutes. */
+/** In seconds. A refresh may take minutes. */
 const REFRESH_BOUNDS = [0.01, 0.1, 0.5, 1, 5, 15, 60, 300, 1800];
 
 export function openEventMetrics(registry: Registry): EventMetrics {
@@ -82,13 +82,13 @@ export function openEventMetrics(registry: Registry): EventMetrics {
           return slow.inc();
         case "unexpected":
           return unexpected.inc();
-        // The others show in the state of connections, caches and heartbeats.
+        // Other events are visible in the metrics of connections, caches and heartbeats.
       }
     },
     async keep(endpoints, caches) {
       for (const counter of [failures, cut]) {
         for (const { labels } of (await counter.get()).values) {
-          // Without an endpoint: the call reached none.
+          // An empty name means that the call reached no endpoint.
           if (labels.endpoint !== "" && !endpoints.has(String(labels.endpoint))) counter.remove(labels);
         }
       }

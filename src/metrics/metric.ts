@@ -5,13 +5,13 @@ export type Labels = Readonly<Record<string, string>>;
 
 /** One sample of a metric. */
 export interface Sample {
-  /** When it differs from the name of the metric. */
+  /** Only if it differs from the name of the metric. */
   readonly metricName?: string;
   readonly labels: Labels;
   readonly value: number;
 }
 
-/** A metric. Its samples are made at a scrape. */
+/** A metric. Its samples are created at a scrape. */
 export interface MetricDefinition {
   readonly name: string;
   readonly help: string;
@@ -20,7 +20,7 @@ export interface MetricDefinition {
   readonly samples: () => readonly Sample[];
 }
 
-/** The registry of prom-client needs no more than this. Its own kinds hash their labels on every count. */
+/** Bypasses the metric types of prom-client, because these hash their labels on every count. */
 export function register(registry: Registry, { samples, ...metric }: MetricDefinition): void {
   const get = async () => ({ ...metric, aggregator: "sum", values: samples() });
   registry.registerMetric({ ...metric, get } as unknown as Metric);

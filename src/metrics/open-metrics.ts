@@ -24,44 +24,44 @@ export interface Measured {
   readonly heartbeats: Pick<Heartbeats, "statuses">;
 }
 
-/** The page of metrics, as a listener serves it. */
+/** The metrics page of a listener. */
 export interface MetricsPage {
   readonly contentType: string;
   text(): Promise<string>;
 }
 
-/** Metrics for Prometheus. They outlive reloads. */
+/** Metrics for Prometheus. They survive reloads. */
 export interface Metrics {
   readonly contentType: string;
   readonly observer: CallObserver;
-  /** Counts what the service reports. */
+  /** Counts an event. */
   readonly onEvent: Report;
   /** Adds metrics of the process: memory, CPU, event loop. Once per process. */
   watchProcess(): void;
-  /** Every metric of a state as it is now. Drops series of endpoints and caches that this state does not have. */
+  /** The current value of every metric. Drops the series of removed endpoints and caches. */
   text(measured: Measured): Promise<string>;
-  /** Every metric of ours; docs/metrics.md has a row for each. */
+  /** All metrics of Eider. docs/metrics.md has a row for each. */
   readonly definitions: readonly Pick<MetricDefinition, "name" | "help" | "type" | "labelNames">[];
 }
 
-/** A scrape has a timeout of its own; a busy database must not use it up. */
+/** Short, so that a busy database does not exhaust the timeout of the scrape. */
 const MEMORY_PATIENCE_MS = 500;
 
 export function openMetrics(now: () => Date): Metrics {
   const registry = new Registry();
   const calls = openCallCounts();
   let moment: Moment | undefined;
-  let asked: Promise<EngineMemory | undefined> | undefined;
+  let running: Promise<EngineMemory | undefined> | undefined;
 
   /** Concurrent scrapes share one query. */
   function memoryOf(engine: Measured["engine"]): Promise<EngineMemory | undefined> {
-    asked ??= engine
+    running ??= engine
       .memory()
       .catch(() => undefined)
       .finally(() => {
-        asked = undefined;
+        running = undefined;
       });
-    return withTimeLimit(asked, MEMORY_PATIENCE_MS, () => undefined);
+    return withTimeLimit(running, MEMORY_PATIENCE_MS, () => undefined);
   }
 
   async function momentOf({ project, endpoints, engine, caches, sources, heartbeats }: Measured): Promise<Moment> {
@@ -78,7 +78,7 @@ export function openMetrics(now: () => Date): Metrics {
     };
   }
 
-  /** Drops series that calls from before a reload left behind. */
+  /** Drops the series of endpoints and caches that a reload removed. */
   async function keepServed({ endpoints, caches }: Measured): Promise<void> {
     const names = endpoints.flatMap(({ name, mcp }) =>
       mcp === undefined ? name : [name, `mcp-${mcp.kind} ${mcp.name}`],
@@ -92,7 +92,7 @@ export function openMetrics(now: () => Date): Metrics {
   for (const metric of callMetrics(calls)) register(registry, metric);
   const events = openEventMetrics(registry);
   for (const metric of stateMetrics(() => moment)) register(registry, metric);
-  // Its types leave out the names of the labels.
+  // Its types omit the label names.
   const definitions = registry.getMetricsAsArray() as unknown as Metrics["definitions"];
 
   return {

@@ -8,13 +8,13 @@ export interface Moment {
   readonly endpoints: number;
   readonly activity: ReturnType<Engine["activity"]>;
   readonly savings: EngineSavings;
-  /** Undefined when the database was too slow. */
+  /** Undefined if the database was too slow. */
   readonly memory: EngineMemory | undefined;
   readonly caches: readonly CacheStatus[];
-  /** Every connection, and whether the last attempt to reach it worked. */
+  /** Whether the last attempt to reach a connection worked, by name. */
   readonly connections: ReadonlyMap<string, boolean>;
   readonly heartbeats: readonly HeartbeatStatus[];
-  /** Time of day in milliseconds. */
+  /** Unix time. */
   readonly nowMs: number;
 }
 

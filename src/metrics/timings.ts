@@ -1,12 +1,12 @@
 /** A histogram: counts by upper bound. Plain numbers, so that counting is cheap. */
 export interface Timings {
   readonly bounds: readonly number[];
-  /** Counts per bound, each beyond the one before; the last is beyond all bounds. */
+  /** Counts per bound, not cumulative. The last one is for values above all bounds. */
   readonly counts: Float64Array;
   sum: number;
 }
 
-/** Seconds, from a cached response to a very long query. */
+/** In seconds, from a cached response to a very long query. */
 export const callBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const;
 
 export function openTimings(bounds: readonly number[]): Timings {

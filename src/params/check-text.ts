@@ -2,28 +2,28 @@ import { atOnce, SHORT, type Sliced, waitFor } from "../slices.ts";
 import { scanForInjection } from "./injection-scan.ts";
 import type { Checked, Parameter, ParamValue, Validator } from "./parameter.ts";
 
-/** A value that passed, or the first rule that it broke. */
+/** A valid value, or the message of the first failed rule. */
 export type CheckedText =
   | { readonly ok: true; readonly param: ParamValue }
   | { readonly ok: false; readonly message: string };
 
-/** A surrogate without its other half: no database text can hold it. */
+/** A surrogate without its other half, which no database string can contain. */
 const LONE_SURROGATE = /[\ud800-\udfff]/u;
 
 const MALFORMED: CheckedText = { ok: false, message: "Invalid string format" };
 const INJECTION: CheckedText = { ok: false, message: "Potential SQL injection detected" };
 
-/** How a validator is run. */
+/** Runs a validator, on this thread or another. */
 type Check = (validator: Validator, text: string) => Checked | Promise<Checked>;
 const here: Check = (validator, text) => validator.check(text);
 const elsewhere: Check = (validator, text) => validator.checkElsewhere?.(text) ?? validator.check(text);
 
-/** What a parameter makes of a text, a default included: every validator must pass, the first one gives the type. */
+/** Checks a value or a default. Every validator must pass. The first one determines the type. */
 export function checkText(parameter: Parameter, text: string): CheckedText {
   return atOnce(checking(parameter, text, here));
 }
 
-/** The same for a text that may be long. */
+/** The same for a string that may be long. */
 export function checkLongText(parameter: Parameter, text: string): Sliced<CheckedText> {
   return checking(parameter, text, text.length <= SHORT ? here : elsewhere);
 }
@@ -37,7 +37,7 @@ function* checking({ validators }: Parameter, text: string, check: Check): Slice
     if (checked instanceof Promise) checked = yield* waitFor(checked);
     if (!checked.ok) return checked;
     if (validator.scansForInjection && (yield* scanForInjection(text))) return INJECTION;
-    // What is on the author's list may become part of the SQL, so it stays as the author wrote it.
+    // An enum value may become part of the SQL, so it stays as written in the configuration.
     if (validator.allowedValues !== undefined) param = asText(text);
     else if (isFirst) param = { text, type: validator.databaseType(text), value: checked.value };
     isFirst = false;
@@ -46,18 +46,22 @@ function* checking({ validators }: Parameter, text: string, check: Check): Slice
 }
 
 /**
- * The same for a write that does not want its validators (`validate-before-write: false`): a value that fits its type
- * is bound in it, any other as text. A fixed list whose values become part of the SQL holds all the same.
+ * For `validate-before-write: false`: a value that has the type of its validator is bound as that type, others as strings.
+ * Enums whose values become part of the SQL are still checked.
  */
-export function bindText({ name, validators }: Parameter, text: string, listsRelied: ReadonlySet<string>): CheckedText {
+export function bindText(
+  { name, validators }: Parameter,
+  text: string,
+  enforcedEnums: ReadonlySet<string>,
+): CheckedText {
   if (LONE_SURROGATE.test(text)) return MALFORMED;
   const list = validators.find((validator) => validator.allowedValues !== undefined);
-  if (list !== undefined && listsRelied.has(name)) {
+  if (list !== undefined && enforcedEnums.has(name)) {
     const checked = list.check(text);
     if (!checked.ok) return checked;
   }
   const type = list === undefined ? (validators[0]?.databaseType(text) ?? "VARCHAR") : "VARCHAR";
-  // What is bound as text fits, whatever its validator would say.
+  // A string needs no check.
   const checked = type === "VARCHAR" ? undefined : validators[0]?.check(text);
   return { ok: true, param: checked?.ok === true ? { text, type, value: checked.value } : asText(text) };
 }

@@ -25,18 +25,18 @@ const DASH = 45;
 const HASH = 35;
 const SEMICOLON = 59;
 
-/** How many characters, or places, are looked at before others may have a turn. */
+/** Characters or matches to check before yielding to other requests. */
 const STEP = 1_024;
 
-/** For a text that is short, or that no client sends. */
+/** For short text, or text that does not come from a client. */
 export function looksLikeInjection(text: string): boolean {
   return atOnce(scanForInjection(text));
 }
 
 /**
- * True for text in the shape of an SQL injection. A second line of defence: values never become SQL, so that it may
- * err on the side of legitimate text. To distinguish `'; DROP TABLE x` from `rock 'n' roll; drop by`, it follows the quotes as a
- * database would if the text stood between quotes: only what comes after an odd number of them would be SQL.
+ * Whether text looks like an SQL injection. This is a second line of defence: values never become SQL, so in doubt, text is
+ * accepted. To distinguish `'; DROP TABLE x` from `rock 'n' roll; drop by`, it counts quotes. Inside a quoted literal, only
+ * text after an odd number of quotes would be SQL.
  */
 export function* scanForInjection(text: string): Sliced<boolean> {
   if (!WORTH_A_LOOK.test(text)) return false;
@@ -57,7 +57,7 @@ function* someUnion(text: string): Sliced<boolean> {
 
 type IsAttack = (text: string, index: number, isOutside: boolean) => boolean;
 
-/** Whether one of the quotes starts an attack. Single and double quotes are counted apart. */
+/** Whether one of the quotes starts an attack. Single and double quotes are counted separately. */
 function* someQuote(text: string, isAttack: IsAttack): Sliced<boolean> {
   const quotes: Quotes = { at: 0, singles: 0, doubles: 0 };
   while (quotes.at < text.length) {
@@ -67,14 +67,14 @@ function* someQuote(text: string, isAttack: IsAttack): Sliced<boolean> {
   return false;
 }
 
-/** Which quotes have been looked at. */
+/** The quotes counted so far. */
 interface Quotes {
   at: number;
   singles: number;
   doubles: number;
 }
 
-/** The same for the next few. Not a generator, which the engine would not make as fast. */
+/** Checks the next characters. Not a generator, because these are slower. */
 function nextQuotes(text: string, quotes: Quotes, isAttack: IsAttack): boolean {
   const end = Math.min(text.length, quotes.at + STEP);
   for (let index = quotes.at; index < end; index++) {
@@ -99,7 +99,7 @@ function opensComment(text: string, index: number, isOutside: boolean): boolean 
   return isComment(text, at, at === closed) && !matchesAt(QUOTED_WORD, text, index);
 }
 
-/** Dashes right after the quote, else nothing may follow a comment to the end of the line. */
+/** Unless dashes directly follow the quote, nothing may follow the start of a line comment. */
 function isComment(text: string, at: number, isTight: boolean): boolean {
   if (text.startsWith("/*", at)) return true;
   const isDashes = text.startsWith("--", at);
@@ -118,7 +118,7 @@ function breaksOut(text: string, index: number, isOutside: boolean): boolean {
   return matchesAt(AFTER_QUOTE, text, closed) || (isOutside && matchesAt(OUTSIDE, text, closed));
 }
 
-/** Which characters of ASCII are meant: quicker than an expression, where there are a million places to look at. */
+/** A set of ASCII characters. Faster than a regular expression, which matters for a million checks. */
 type Characters = readonly boolean[];
 
 function charactersOf(characters: string): Characters {
@@ -135,7 +135,7 @@ function skipSpace(text: string, from: number): number {
   return endAt(WHITE_SPACE, text, from);
 }
 
-/** The text with a space for each block comment; MySQL's `/*!50000 ... *\/` is no comment for MySQL, so its words stay. */
+/** Replaces block comments by spaces. MySQL executes `/*!50000 ... *\/`, so its content stays. */
 function* withoutComments(text: string): Sliced<string> {
   let start = text.indexOf("/*");
   if (start === -1) return yield* withoutLineComments(text);
@@ -153,16 +153,16 @@ function* withoutComments(text: string): Sliced<string> {
   return yield* withoutLineComments(kept + text.slice(from));
 }
 
-/** A comment to the end of its line comes after one of these, and its line ends soon. */
+/** A line comment counts only after one of these words, and only if its line is short. */
 const SEAM = /\b(?:union|all|distinct)\s{0,8}$/i;
 const SEAM_LENGTH = "_distinct".length + 8;
 const LINE_LENGTH = 128;
-/** All that cannot stand before it. */
+/** Characters that cannot precede such a comment. */
 const beforeNoComment = charactersOf(
   "-#abcdefghijkmopqrsuvwxyzABCDEFGHIJKMOPQRSUVWXYZ0123456789'\"()[]{}<>=+*/\\.,:;!?_%&|@$^~`",
 );
 
-/** Only where one hides the seam of UNION and SELECT; elsewhere two dashes are most often prose. */
+/** Removes line comments between UNION and SELECT. Elsewhere, two dashes are usually prose. */
 function* withoutLineComments(text: string): Sliced<string> {
   let kept = "";
   let from = 0;
@@ -183,7 +183,7 @@ function* withoutLineComments(text: string): Sliced<string> {
   return from === 0 ? text : kept + text.slice(from);
 }
 
-/** The next index before `end` where a comment to the end of its line may hide a seam, else `end`. */
+/** The next index before `end` where such a comment may start, otherwise `end`. */
 function nextSeam(text: string, from: number, end: number): number {
   for (let at = from; at < end; at++) if (isSeam(text, at)) return at;
   return end;
@@ -214,12 +214,12 @@ function matchesAt(expression: RegExp, text: string, index: number): boolean {
   return expression.test(text);
 }
 
-/** The end of what a sticky expression matches at an index; it may be empty. */
+/** The end of the match of a sticky expression at an index. Without a match, the index. */
 function endAt(expression: RegExp, text: string, index: number): number {
   return matchesAt(expression, text, index) ? expression.lastIndex : index;
 }
 
-/** Where a global expression next matches; -1: nowhere. */
+/** The index of the next match of a global expression, or -1. */
 function nextMatch(expression: RegExp, text: string, from: number): number {
   expression.lastIndex = from;
   return expression.exec(text)?.index ?? -1;

@@ -1,7 +1,7 @@
 /**
- * The shapes of attacks, for `injection-scan.ts`. They read text whose comments and white space have become single
- * spaces. Every repetition is bounded or stops at the next quote, so that a scan is linear in the length of the text.
- * All are sticky: they are tried at the places where they can begin, so that a long text can be scanned in slices.
+ * The shapes of attacks, for `injection-scan.ts`. They expect text in which comments and white space are single spaces.
+ * Every repetition is bounded or stops at the next quote, so that a scan takes linear time. All are sticky and tried only
+ * where they can start, so that long text can be scanned in slices.
  */
 
 const BOOLEAN = String.raw`(?:(?:or|and|xor)(?!\w)|\|\||&&)[ (]{0,16}(?:not[ (]{1,16})?`;
@@ -11,14 +11,14 @@ const QUOTED = `(?:'[^']{0,64}'|"[^"]{0,64}")`;
 const COMPARED = ` ?(?:<=>|[!<>]?=|<>|<|>)=? ?`;
 const CONSTANT = String.raw`['"\d(@-]`;
 const END = String.raw` ?(?:;|--|#|\/\*|$)`;
-/** Dashes glued to what stands before, or nothing after them: prose has words and spaces around its dashes. */
+/** Dashes without a space before them, or with nothing after them. In prose, dashes have words and spaces around them. */
 const COMMENT = String.raw`(?:--| ?--[-+ ]*$| ?#[-+ ]*$| ?\/\*)`;
 const OBJECT = "(?:table|database|schema|view|index|user|role|function|procedure|trigger|sequence|type|macro|secret)";
 const PROBES =
   "(?:sleep|benchmark|pg_sleep|randomblob|ascii|ord|substr|substring|mid|char|chr|length|char_length|extractvalue|updatexml" +
   "|load_file|read_text|read_csv|version|database|user|current_user|current_database|getenv|if|iif|concat|count|hex|cast|exists)";
 
-/** What ends a statement and starts one that prose does not hold. */
+/** The start of a second statement that does not occur in prose. */
 const STACKED =
   "(?:" +
   [
@@ -36,7 +36,7 @@ const STACKED =
   ].join("|") +
   ")";
 
-/** Statements that only count where the text has really left a literal: snippets of code hold them too. */
+/** Statements that only count after the text has left a literal, because code snippets contain them too. */
 const STACKED_OUTSIDE =
   "(?:" +
   [
@@ -54,31 +54,31 @@ const STACKED_OUTSIDE =
 
 const shape = (flags: string, alternatives: readonly string[]) => new RegExp(`(?:${alternatives.join("|")})`, flags);
 
-/** Where `ANYWHERE` can begin. */
+/** Where `ANYWHERE` can start. */
 export const UNION = /\bunion[ (]/gi;
 
-/** Anywhere in the text. `UNION SELECT` stands in prose so seldom that it needs no quote before it. */
+/** Anywhere in the text. `UNION SELECT` is so rare in prose that it needs no preceding quote. */
 export const ANYWHERE = shape("iy", [
   String.raw`union[ (]+(?:(?:all|distinct)[ (]+)?(?:by name[ (]+)?select\b`,
   String.raw`union (?:all|distinct)\(+select\b`,
 ]);
 
-/** From the first character on: what is aimed at a number without quotes. */
+/** At the start of the text: attacks on an unquoted number. */
 export const AT_START = shape("iy", [
   String.raw` ?-?\w{0,64}\)* ?; ?${STACKED}`,
   String.raw` ?-?\w{1,64}\)* (?:or|and) ?\(?(\d{1,18}) ?(?:=|like) ?\1\b`,
   String.raw` ?-?\d{1,18}\)* (?:or|and) ?\(?(?:sleep|pg_sleep|benchmark) ?\(`,
 ]);
 
-/** What stands between a quote and a shape: an attacker closes with it what the quote leaves open. */
+/** Between a quote and a shape. Closes brackets that are still open. */
 export const CLOSING = /[ )\]]*/y;
 /** Before another statement. */
 export const SEPARATING = /[ ;]*/y;
 
-/** After any quote, what it closes and a semicolon. */
+/** After any quote, `CLOSING` and a semicolon. */
 export const STATEMENT = shape("iy", [STACKED]);
 
-/** After any quote and what it closes: how `AFTER_QUOTE` and `OUTSIDE` begin. It decides most of what follows a quote. */
+/** The first characters of `AFTER_QUOTE` and `OUTSIDE`. A quick check that excludes most quotes. */
 export const BEGINNINGS = "|&+oaxueimhglOAXUEIMHGL";
 
 export const AFTER_QUOTE = shape("iy", [
@@ -86,7 +86,7 @@ export const AFTER_QUOTE = shape("iy", [
   String.raw`${BOOLEAN}(['"])([^'"]{0,64})\1 ?= ?\1\2(?:\1|$)`,
 ]);
 
-/** The same after a quote that ends a literal, when the text is put between quotes. */
+/** Like `STATEMENT`, but only after a quote that would end a literal. */
 export const STATEMENT_OUTSIDE = shape("iy", [STACKED_OUTSIDE, "--", "#", String.raw`\/\*`]);
 
 export const OUTSIDE = shape("iy", [
@@ -116,11 +116,11 @@ export const OUTSIDE = shape("iy", [
   String.raw`(?:limit \d{1,9} )?into (?:outfile|dumpfile)\b`,
 ]);
 
-/** As `OUTSIDE`, but in the text as it came, comments included; it stands after what is closed and white space. */
+/** Like `CLOSING`, but for text that still contains its comments and white space. */
 export const CLOSING_TIGHTLY = /[)\]]*/y;
 export const WHITE_SPACE = /\s*/y;
-/** What may follow a comment opener at the end of a text. */
+/** May follow the start of a comment at the end of the text. */
 export const AFTER_COMMENT = /[-+\s]*/y;
 
-/** A word in quotes that starts like a comment: `'--force'`, `"/*"`. */
+/** A quoted word that starts like a comment, such as `'--force'` or `"/*"`. */
 export const QUOTED_WORD = /(?<=^|[\s([{,=:])(['"])(?:--|\/\*)[^\s'"]{0,64}\1/y;

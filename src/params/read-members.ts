@@ -2,15 +2,15 @@ import { atOnce, type Sliced } from "../slices.ts";
 import type { RawValue } from "./parameter.ts";
 import { decodeString, type JsonKind, scanJson } from "./scan-json.ts";
 
-/** Which members of a long object are kept: those that are wanted, and the first of the others. */
+/** Limits the members to read: those in `wanted`, and the first ones up to `others`. */
 export interface Kept {
   readonly wanted: ReadonlySet<string>;
   readonly others: number;
 }
 
 /**
- * Reads the members of the outermost object of a text, and says what the text is; undefined: it is not JSON. The last of
- * repeated names wins, as for `JSON.parse`; `null` counts as absent.
+ * Reads the members of a JSON object, and returns the kind of JSON. Undefined if the text is not JSON. Of repeated names, the
+ * last wins, as with `JSON.parse`. `null` counts as absent.
  */
 export function* readMembers(text: string, into: Map<string, RawValue>, kept?: Kept): Sliced<JsonKind | undefined> {
   const found = new Map<string, string>();
@@ -27,7 +27,7 @@ export function* readMembers(text: string, into: Map<string, RawValue>, kept?: K
   return kind;
 }
 
-/** The same for a text that is known to be a short JSON object. */
+/** The same for a short JSON object. */
 export function membersOf(text: string): ReadonlyMap<string, RawValue> {
   const members = new Map<string, RawValue>();
   atOnce(readMembers(text, members));

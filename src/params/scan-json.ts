@@ -7,7 +7,7 @@ const BACKSLASH = 0x5c;
 const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
-/** From an opening bracket to its closing one, of either kind. */
+/** The difference between the codes of an opening and a closing bracket. */
 const TO_CLOSING = 2;
 const SPACE = 0x20;
 
@@ -15,20 +15,20 @@ const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const NOT_SPACE = /[^\t\n\r ]/g;
 const WORDS = ["true", "false", "null"] as const;
 
-/** How far it reads before others may have a turn. */
+/** Characters to read before yielding to other requests. */
 const STEP = 4_096;
-/** Longer names are not decoded: no parameter has one. */
+/** Longer names are not decoded, because no parameter has one. */
 const MAX_NAME = 16 * 1024;
 
-/** Called for each entry of the outermost object or array: where its value stands, and of an object its name. */
+/** Called for each entry of the outermost object or array, with the range of its value, and its name in an object. */
 export type OnEntry = (start: number, end: number, name: string | undefined) => void;
 
 /**
- * Reads a text that may be JSON, exactly as strictly as `JSON.parse`, and says what it is; undefined: it is none. Builds
- * nothing, so that numbers keep their digits, and what is nested does not cost memory. Nothing here recurses.
+ * Checks JSON as strictly as `JSON.parse`, and returns its kind. Undefined if the text is not JSON. Creates no values, so
+ * numbers keep their digits and nested values need no memory. Never recurses.
  */
 export function* scanJson(text: string, onEntry: OnEntry): Sliced<JsonKind | undefined> {
-  /** The closing brackets of what is open, the innermost last. There may be millions. */
+  /** The expected closing brackets, the innermost last. There may be millions. */
   let closing = new Uint8Array(64);
   let depth = 0;
   let at = skipSpace(text, 0);
@@ -64,7 +64,7 @@ export function* scanJson(text: string, onEntry: OnEntry): Sliced<JsonKind | und
       at = code === QUOTE ? yield* endOfString(text, at) : endOfWord(text, at);
       if (at < 0) return undefined;
     }
-    // It has ended, and with it perhaps some that it stands in.
+    // The value ends here, and perhaps some of its parents.
     for (;;) {
       if (depth === 0) return skipSpace(text, at) === text.length ? kind : undefined;
       if (depth === 1) onEntry(start, at, name);
@@ -95,14 +95,14 @@ function kindAt(text: string, at: number): JsonKind {
   return code === OPEN_BRACKET ? "array" : "scalar";
 }
 
-/** Skips the four characters that JSON takes for white space. */
+/** Skips the four white space characters of JSON. */
 function skipSpace(text: string, from: number): number {
   if (!(text.charCodeAt(from) <= SPACE)) return from;
   NOT_SPACE.lastIndex = from;
   return NOT_SPACE.test(text) ? NOT_SPACE.lastIndex - 1 : text.length;
 }
 
-/** The index after a number or a word; -1 when there is none. */
+/** The index after a number or a word, or -1. */
 function endOfWord(text: string, at: number): number {
   NUMBER.lastIndex = at;
   if (NUMBER.test(text)) return NUMBER.lastIndex;
@@ -110,7 +110,7 @@ function endOfWord(text: string, at: number): number {
   return word === undefined ? -1 : at + word.length;
 }
 
-/** The index after the closing quote; -1 when there is no string. */
+/** The index after the closing quote, or -1 if there is no valid string. */
 function* endOfString(text: string, start: number): Sliced<number> {
   if (text.charCodeAt(start) !== QUOTE) return -1;
   let at = start + 1;
@@ -122,10 +122,10 @@ function* endOfString(text: string, start: number): Sliced<number> {
   }
 }
 
-/** How far a string is read before others may have a turn. */
+/** Characters of a string to read before yielding to other requests. */
 const LONG_STEP = 64 * 1024;
 
-/** The index of the closing quote, or one after `end` between two characters of the string; -1 when there is none. */
+/** The index of the closing quote, or of the first character from `end` on. -1 if the string is invalid. */
 function readOn(text: string, from: number, end: number): number {
   let at = from;
   while (at < end) {
@@ -140,7 +140,7 @@ function readOn(text: string, from: number, end: number): number {
 
 const HEXADECIMAL = /[0-9a-fA-F]{4}/y;
 
-/** 0 when it is none. */
+/** 0 if the escape is invalid. */
 function escapeLength(text: string, at: number): number {
   const letter = text.charAt(at + 1);
   if (letter !== "u") return letter !== "" && '"\\/bfnrt'.includes(letter) ? 2 : 0;
@@ -152,7 +152,7 @@ function decodeName(quoted: string): string {
   return quoted.length > MAX_NAME || !quoted.includes("\\") ? quoted.slice(1, -1) : JSON.parse(quoted);
 }
 
-/** The text of a string in JSON, from its opening quote to after its closing one. */
+/** Decodes a JSON string, including its quotes. */
 export function* decodeString(quoted: string): Sliced<string> {
   if (!quoted.includes("\\")) return quoted.slice(1, -1);
   const end = quoted.length - 1;
@@ -166,7 +166,7 @@ export function* decodeString(quoted: string): Sliced<string> {
   return decoded;
 }
 
-/** The first index from `to` on that is not inside an escape; at `from` there is none. */
+/** The first index from `to` on that is not inside an escape. `from` must not be inside one. */
 function betweenCharacters(text: string, from: number, to: number): number {
   let at = from;
   for (let slash = text.indexOf("\\", at); slash >= 0 && slash < to; slash = text.indexOf("\\", at)) {

@@ -12,17 +12,17 @@ import {
   type RawValue,
 } from "./parameter.ts";
 
-/** Rules of an endpoint for its parameters, beyond their own. */
+/** The rules of an endpoint that apply to all its parameters. */
 export interface ParamRules {
   /** `request-fields-validation: true`, and every MCP tool. */
   readonly rejectsUnknown: boolean;
-  /** `validate-before-write: false`: only the fixed lists of these parameters hold. */
+  /** Set for `validate-before-write: false`. Only the enums of these parameters are checked. */
   readonly skipValidatorsBut: ReadonlySet<string> | undefined;
-  /** Absent for a write: there `limit` and `offset` are names like any other. */
+  /** Undefined for a write, where `limit` and `offset` have no special meaning. */
   readonly page: PageRules | undefined;
-  /** Errors that were found before, in fields that need no declaration (`format`). */
+  /** Earlier errors, in fields that need no declaration, such as `format`. */
   readonly found?: readonly FieldError[];
-  /** Parameters that have been checked already. */
+  /** Parameters that are already checked. */
   readonly checked?: ReadonlyMap<Parameter, CheckedText>;
 }
 
@@ -39,8 +39,8 @@ export const UNKNOWN_PARAMETER = "Unknown parameter not defined in endpoint conf
 const ALWAYS_ALLOWED: ReadonlySet<string> = new Set([...pageFields, "format"]);
 
 /**
- * Raw input to typed values, or every field that is wrong: declared ones in their order, then `limit` and `offset`
- * where they are not declared, then what was found before, then names that are not declared.
+ * Returns typed values, or all errors: declared parameters in their order, undeclared `limit` and `offset`, earlier errors,
+ * then unknown parameters.
  */
 export function validateParams(declared: readonly Parameter[], raw: RawParams, rules: ParamRules): Validated {
   const params = new Map<string, ParamValue>();
@@ -64,7 +64,7 @@ export function validateParams(declared: readonly Parameter[], raw: RawParams, r
   return errors.length > 0 ? { ok: false, errors } : { ok: true, params, page };
 }
 
-/** Whether a request holds so much that it is validated in slices. */
+/** Whether the values are so long that they must be validated in slices. */
 export function isLong(raw: RawParams): boolean {
   let length = 0;
   for (const location of locations) {
@@ -97,7 +97,7 @@ function* checkingAll(declared: readonly Parameter[], raw: RawParams): Sliced<Re
   return checked;
 }
 
-/** Undefined when the parameter is not set and need not be. */
+/** Undefined if an optional parameter is not set. */
 function checkParameter(parameter: Parameter, raw: RawParams, rules: ParamRules): CheckedText | undefined {
   const sent = sentValue(parameter, raw);
   if (sent?.kind === "json" && parameter.in !== "body") return WRONG_KIND;
@@ -116,7 +116,7 @@ function sentValue({ name, in: location }: Parameter, raw: RawParams): RawValue 
   return raw[location].get(location === "header" ? headerName(name) : name);
 }
 
-/** What the query says for a page field that the endpoint does not declare, wherever it would stand. */
+/** The query parameter of a page field. Undefined if the endpoint declares this field in any location. */
 function undeclaredText(field: PageField, declared: readonly Parameter[], raw: RawParams): string | undefined {
   const sent = raw.query.get(field);
   return sent === undefined || declared.some(({ name }) => name === field) ? undefined : sent.text;
@@ -126,7 +126,7 @@ function addPageProblem(errors: FieldError[], message: string | undefined, field
   if (message !== undefined) errors.push({ field, message });
 }
 
-/** Headers and path segments are never unknown: a client does not choose them one by one. */
+/** Headers and path segments are never unknown, because clients do not choose all of them. */
 function addUnknown(errors: FieldError[], declared: readonly Parameter[], raw: RawParams): void {
   const wrong = new Set(errors.map(({ field }) => field));
   for (const location of ["query", "body"] as const) {

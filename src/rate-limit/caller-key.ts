@@ -1,16 +1,13 @@
 import { networkKey, shortKey } from "../auth/client-network.ts";
 import type { RateLimitPolicy } from "./policy.ts";
 
-/** Who a call is counted for. */
+/** The client of a call. */
 export interface Caller {
   readonly address: string;
   readonly username: string | undefined;
 }
 
-/**
- * What a call is counted under. It holds no space, and no two callers share one: users and addresses have prefixes of
- * their own, and whatever is long or strange stands there as a hash.
- */
+/** The key of a client. It contains no spaces, and is unique: users and addresses have different prefixes. */
 export function callerKey(key: RateLimitPolicy["key"], { address, username }: Caller): string {
   switch (key) {
     case "ip":

@@ -1,16 +1,16 @@
-/** Where a key stands in its window, after counting. */
+/** The state of a key's window, after counting. */
 export interface Count {
   readonly consumed: number;
   readonly endsInMs: number;
 }
 
 export interface CountLimit {
-  /** Requests beyond it are rejected; a counter must not evict clients that have reached it. */
+  /** Further requests are rejected. A counter must not evict clients that have reached it. */
   readonly max: number;
   readonly windowSeconds: number;
 }
 
-/** Counts in fixed windows: a key's window begins when it is counted first. */
+/** Counts in fixed windows. The window of a key starts when it is first counted. */
 export interface Counter {
   count(key: string, points: number, limit: CountLimit): Count | Promise<Count>;
   close(): Promise<void>;

@@ -3,16 +3,16 @@ import { openWindowCounts, type WindowCountsOptions } from "../bounded/window-co
 import type { Count, Counter, CountLimit } from "./counter.ts";
 
 export interface MemoryCounter extends Counter {
-  /** Never a promise. */
+  /** Synchronous. */
   count(key: string, points: number, limit: CountLimit): Count;
-  /** How many keys are kept. */
+  /** The number of stored keys. */
   size(): number;
 }
 
-/** Longer keys, with long names of endpoints or users, are kept as a hash: each takes as much as any other. */
+/** Longer keys are hashed, so that each key needs little memory. */
 const LONGEST_KEY = 64;
 
-/** Counters of this process alone. */
+/** Counts in this process only. */
 export function openMemoryCounter(options: WindowCountsOptions): MemoryCounter {
   const counts = openWindowCounts(options);
   return {

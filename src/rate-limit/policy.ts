@@ -1,8 +1,8 @@
-/** A rate-limit block that is on. */
+/** An enabled `rate-limit` block. */
 export interface RateLimitPolicy {
   readonly max: number;
   readonly intervalSeconds: number;
   readonly key: "ip" | "user" | "user-or-ip";
-  /** `redis://...`: processes count together. Without one each counts for itself. */
+  /** A `redis://` URL, to count across processes. Without it, each process counts separately. */
   readonly store: string | undefined;
 }

@@ -6,7 +6,7 @@ import type { RateLimitPolicy } from "./policy.ts";
 import { openRedisCounter } from "./redis-counter.ts";
 import { parseStoreAddress } from "./store-address.ts";
 
-/** Where a caller stands with one limit. */
+/** The state of a client in one limit. */
 export interface RateState {
   readonly allowed: boolean;
   readonly limit: number;
@@ -19,9 +19,7 @@ export interface RateState {
 }
 
 export interface RateLimiter {
-  /**
-   * Counts one call of an endpoint, or `points` of them; 0 looks whether there is room for one more. Never rejects.
-   */
+  /** Counts one call of an endpoint, or `points` calls. With 0, checks whether another call is allowed. Never rejects. */
   take(name: string, policy: RateLimitPolicy, who: Caller, points?: number): RateState | Promise<RateState>;
   close(): Promise<void>;
 }
@@ -29,9 +27,9 @@ export interface RateLimiter {
 export interface RateLimiterOptions {
   readonly now: () => number;
   readonly report: Report;
-  /** What is configured is made ready at once, so that no request waits for it and a store that is down is known. */
+  /** Their stores are connected at startup, so that no request waits, and a store that is down is reported. */
   readonly policies?: readonly RateLimitPolicy[];
-  /** How long a request waits for the store before this process counts for itself. */
+  /** How long a request waits for the store before this process counts alone. */
   readonly patienceMs?: number;
   readonly maxKeys?: number;
 }
@@ -70,7 +68,7 @@ export function openRateLimiter(options: RateLimiterOptions): RateLimiter {
         retryAfterSeconds: Math.max(1, Math.ceil(endsInMs / 1000)),
         windowSeconds: intervalSeconds,
       });
-      // A caller's part holds no space: no two pairs make the same key.
+      // `callerKey` contains no spaces, so different pairs have different keys.
       const counted = counterOf(store).count(`${callerKey(key, who)} ${name}`, points, {
         max,
         windowSeconds: intervalSeconds,

@@ -6,7 +6,7 @@ import type { Count, Counter } from "./counter.ts";
 import type { StoreAddress } from "./store-address.ts";
 
 export interface RedisCounterOptions {
-  /** Counts while the store is down: limits always hold. */
+  /** Counts while the store is down, so that limits always apply. */
   readonly memory: Counter;
   readonly report: Report;
   readonly patienceMs: number;
@@ -17,7 +17,7 @@ interface Connection {
   readonly limiter: RateLimiterRedis;
 }
 
-/** Prefix of Eider's keys in the store. */
+/** The prefix of Eider's keys in the store. */
 const PREFIX = "eider:rate";
 const CONNECT_MS = 2000;
 const DISCONNECT_MS = 100;
@@ -25,7 +25,7 @@ const FIRST_RETRY_MS = 10;
 const RETRY_MS = 500;
 const LONGEST_RETRY_MS = 2000;
 
-/** Counters that processes share. While the store is down or slow, each counts for itself and none waits. */
+/** Counts across processes. While the store is down or slow, each process counts alone, without waiting. */
 export function openRedisCounter(address: StoreAddress, options: RedisCounterOptions): Counter {
   const { memory, report, patienceMs } = options;
   const dependency = `rate-limit store ${address.shown}`;
@@ -56,7 +56,7 @@ export function openRedisCounter(address: StoreAddress, options: RedisCounterOpt
     settle();
   }
 
-  /** A store that responds but cannot count, a replica or a full one, counts as down. */
+  /** A store that responds but cannot count, such as a replica or a full store, is treated as down. */
   async function tryOut({ client, limiter }: Connection, trouble: unknown): Promise<void> {
     try {
       if (trouble !== undefined) throw trouble;
@@ -74,7 +74,7 @@ export function openRedisCounter(address: StoreAddress, options: RedisCounterOpt
       ...connectionOptions(address, patienceMs),
       retryStrategy: (times) => (standing === "up" ? FIRST_RETRY_MS : Math.min(times * RETRY_MS, LONGEST_RETRY_MS)),
     });
-    // Each call says how long its window is, and judges the count itself.
+    // These are not used: each call sets its own window, and checks the count itself.
     const limiter = new RateLimiterRedis({ storeClient: client, keyPrefix: PREFIX, points: 0, duration: 1 });
     const connection = { client, limiter };
     let trouble: unknown;
@@ -84,7 +84,7 @@ export function openRedisCounter(address: StoreAddress, options: RedisCounterOpt
     client.on("error", (error: unknown) => {
       trouble ??= error;
     });
-    // Servers and proxies close idle connections: the store is down only when it cannot be reached again.
+    // Servers and proxies close idle connections. The store is only down if reconnecting fails.
     client.on("close", () => (standing === "up" ? isOpening() : isNowDown(trouble)));
     client.on("end", () => isNowDown(trouble));
     client.on("ready", () => void tryOut(connection, trouble));
@@ -124,7 +124,7 @@ export function openRedisCounter(address: StoreAddress, options: RedisCounterOpt
   };
 }
 
-/** Late responses may still arrive on a connection that failed. One that is not ready is reconnecting already. */
+/** Late responses may still arrive on a failed connection. If it is not ready, it is already reconnecting. */
 function reconnect(client: Redis): void {
   if (client.status === "ready") client.disconnect(true);
 }
@@ -137,24 +137,24 @@ function connectionOptions({ host, port, username, password, db, tls }: StoreAdd
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
     ...(tls ? { tls: {} } : {}),
-    // What every version of Redis speaks.
+    // Every version of Redis supports it.
     protocol: 2,
     disableClientInfo: true,
     connectTimeout: CONNECT_MS,
     disconnectTimeout: DISCONNECT_MS,
-    // Bounds the greeting; counting is bounded by `within`.
+    // For the handshake. `within` limits counting.
     commandTimeout: Math.max(CONNECT_MS, patienceMs),
-    // What could not be counted at once is counted elsewhere, and must not be counted again later.
+    // A failed count is repeated in memory, so it must not be retried in Redis.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
   } as const;
 }
 
-/** Rejects when it takes longer. What has arrived while this process was busy still counts as arrived. */
+/** Rejects if it takes longer, unless the response arrived while this process was busy. */
 function within<T>(ms: number, work: Promise<T>): Promise<T> {
   return withTimeLimit(work, ms, async () => {
-    // Timers come before sockets: the answer may lie there unread.
+    // Timers run before sockets are read, so the response may already be waiting.
     await new Promise(setImmediate);
     throw new Error(SLOW);
   });
@@ -180,7 +180,7 @@ const REASONS: Readonly<Record<string, string>> = {
   LOADING: "it is still loading",
 };
 
-/** Never what was sent or received: a response may repeat the password. */
+/** Never quotes requests or responses, because a response may contain the password. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return "the connection was closed";
   if (error.message === SLOW || error.message === "Command timed out") return SLOW;

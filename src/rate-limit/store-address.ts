@@ -1,4 +1,4 @@
-/** Where a shared store listens, from `rate-limit.store`. */
+/** The address of a shared store, from `rate-limit.store`. */
 export interface StoreAddress {
   readonly host: string;
   readonly port: number;
@@ -6,11 +6,11 @@ export interface StoreAddress {
   readonly password: string | undefined;
   readonly db: number;
   readonly tls: boolean;
-  /** For messages: nothing of it is secret. */
+  /** For messages, without secrets. */
   readonly shown: string;
 }
 
-/** `redis://` or `rediss://`, with user, password and the number of a database when it has them; undefined for anything else. */
+/** Parses a `redis://` or `rediss://` URL, with optional user, password and database number. Undefined for anything else. */
 export function parseStoreAddress(text: string): StoreAddress | undefined {
   if (!URL.canParse(text)) return undefined;
   const url = new URL(text);

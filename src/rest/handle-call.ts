@@ -50,7 +50,7 @@ export function handleCall(called: EndpointRequest, context: RestContext): void 
   runCall<void>(
     {
       observed,
-      limited: endpoint,
+      rateLimitTarget: endpoint,
       authenticate: () => authenticate(endpoint.auth, exchange, context),
       onCounted: (state) => setRateLimitHeaders(response, state),
       addHeaders(headers) {

@@ -29,21 +29,21 @@ export async function handleRead(reading: ReadCall, exchange: EndpointExchange, 
   const call: Call = {
     ...reading.call,
     refresh: requestsRefresh(endpoint, request.headers["cache-control"]),
-    has(cached) {
-      const known = isRead(request) ? request.headers["if-none-match"] : undefined;
-      const tag = known === undefined ? undefined : cachedResponse(cached, key, context.now).tag;
-      return tag !== undefined && hasCurrent(known, tag);
+    clientHas(cached) {
+      const clientTags = isRead(request) ? request.headers["if-none-match"] : undefined;
+      const tag = clientTags === undefined ? undefined : cachedResponse(cached, key, context.now).tag;
+      return tag !== undefined && hasCurrent(clientTags, tag);
     },
   };
   const response =
     format.kind === "file"
-      ? await readFile({ ...reading, call, format }, exchange, context)
-      : await readRows({ ...reading, call, format }, exchange, context);
+      ? await fileResponse({ ...reading, call, format }, exchange, context)
+      : await rowsResponse({ ...reading, call, format }, exchange, context);
   if (response.kind !== "unchanged") setServerTiming(reading.observed, exchange, context);
   await sendResponse(response, exchange);
 }
 
-async function readFile(
+async function fileResponse(
   { endpoint, call, format, key }: ReadCall<FileFormat>,
   { request, caching }: EndpointExchange,
   { callee, now }: RestContext,
@@ -60,7 +60,7 @@ async function readFile(
   return { kind: "file", headers, contentType: format.contentType, file, tag: cached?.tag, cached };
 }
 
-async function readRows(
+async function rowsResponse(
   { endpoint, call, format, codec, key, observed }: ReadCall<RowFormat>,
   { request, caching, limits }: EndpointExchange,
   { callee, now, responseCache }: RestContext,

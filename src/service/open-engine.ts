@@ -14,14 +14,14 @@ import { withTimeLimit } from "../time-limit.ts";
 const CONNECT_TIMEOUT_MS = 5_000;
 /** More than one per core, so that a few slow queries do not block fast ones. */
 const QUERIES_PER_CORE = 4;
-/** With many cores, this limit applies before `QUERIES_PER_CORE` does. */
+/** From this many queries on, 2 per core are enough. */
 const QUERIES_ON_MANY_CORES = 16;
-const MOST_QUERIES = 64;
+const MAX_QUERIES = 64;
 
 interface EngineParts {
   readonly secretUsers: readonly SecretUsers[];
   readonly spool: Spool;
-  /** A database file that is only read was replaced, or could not be. */
+  /** A read-only database file was replaced, or could not be. */
   readonly fileReplaced?: (file: ReplacedFile) => void;
   readonly checkpointFailed?: (message: string) => void;
 }
@@ -59,10 +59,10 @@ export async function openEngine(main: MainConfig, parts: EngineParts): Promise<
   });
 }
 
-/** More queries per core would each take longer and hold their memory longer. */
+/** With more queries per core, each takes longer and holds its memory longer. */
 function defaultQueries(cores = QUERIES_ON_MANY_CORES / 2): number {
   const few = Math.min(QUERIES_ON_MANY_CORES, Math.ceil(cores) * QUERIES_PER_CORE);
-  return Math.min(MOST_QUERIES, Math.max(few, Math.ceil(cores) * 2));
+  return Math.min(MAX_QUERIES, Math.max(few, Math.ceil(cores) * 2));
 }
 
 function initOf({ name, type, options, readOnly, init }: ConnectionConfig): string | undefined {
@@ -82,38 +82,41 @@ export async function parseInits(
   engine: Engine,
   problems: Problem[],
 ): Promise<readonly ConnectionConfig[]> {
-  const sound: ConnectionConfig[] = [];
+  const parsed: ConnectionConfig[] = [];
   for (const connection of main.connections.values()) {
     const { name, init } = connection;
     const problem = init === undefined ? undefined : await engine.parse(init);
-    // A missing table may be created by a statement before it.
+    // An earlier statement may create a missing table.
     if (problem === undefined || problem.kind !== "syntax") {
-      sound.push(connection);
+      parsed.push(connection);
       continue;
     }
     const location = main.locate(["connections", name, "init"]);
     problems.push({ severity: "error", location, path: `connections.${name}.init`, message: problem.message });
   }
-  return sound;
+  return parsed;
 }
 
 interface Connecting {
-  readonly sound: readonly ConnectionConfig[];
+  readonly parsed: readonly ConnectionConfig[];
   readonly sources: ConnectionStatus;
   readonly problems: Problem[];
 }
 
 /** Opens every connection. A lazy one that is down is a warning; with `lazy: false` it stops startup. Returns its message. */
-export async function connect(main: MainConfig, { sound, sources, problems }: Connecting): Promise<string | undefined> {
-  const needed: string[] = [];
+export async function connect(
+  main: MainConfig,
+  { parsed, sources, problems }: Connecting,
+): Promise<string | undefined> {
+  const failures: string[] = [];
   await Promise.all(
-    sound.map(async ({ name, lazy }) => {
+    parsed.map(async ({ name, lazy }) => {
       try {
         const opening = sources.open([name]);
-        await (lazy ? withTimeLimit(opening, CONNECT_TIMEOUT_MS, noAnswer) : opening);
+        await (lazy ? withTimeLimit(opening, CONNECT_TIMEOUT_MS, timedOut) : opening);
       } catch (error) {
         const message = `connection '${name}' cannot be reached: ${reasonOf(error)}`;
-        if (!lazy) needed.push(message);
+        if (!lazy) failures.push(message);
         else {
           problems.push({
             severity: "warning",
@@ -125,9 +128,9 @@ export async function connect(main: MainConfig, { sound, sources, problems }: Co
       }
     }),
   );
-  return needed[0];
+  return failures[0];
 }
 
-function noAnswer(): never {
+function timedOut(): never {
   throw new Error(`no answer within ${CONNECT_TIMEOUT_MS / 1000} s`);
 }

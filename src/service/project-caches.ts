@@ -1,5 +1,5 @@
 import type { CacheDefinition } from "../cache/cache.ts";
-import { makeRoom, setAside } from "../cache/cache-file.ts";
+import { createParentFolder, setAside } from "../cache/cache-file.ts";
 import type { Caches } from "../cache/caches.ts";
 import type { Sharing } from "../cache/coordination.ts";
 import { ForeignCacheError, openSnapshotStore } from "../cache/duckdb-store.ts";
@@ -37,7 +37,7 @@ export interface OpenedCaches {
   readonly problems: readonly Problem[];
 }
 
-/** Opens the cache database when an endpoint needs one. Rejects with an Error for the user. */
+/** Opens the cache database if an endpoint needs it. Rejects with an Error for the user. */
 export async function openProjectCaches(project: Project, parts: CacheParts): Promise<OpenedCaches> {
   const { main, endpoints } = project;
   const storage = parts.purpose === "check" ? main.cache && inMemory(main.cache) : main.cache;
@@ -96,7 +96,7 @@ async function openStore(storage: CacheStorage, opening: Opening): Promise<Opene
   }
 }
 
-/** A leader without a sign of life for this long is replaced. */
+/** A leader without a heartbeat for this long is replaced. */
 const LEASE_MS = 10_000;
 /** Every renewed lease adds a version to the catalog. */
 const CLEAN_EVERY_MS = 60_000;
@@ -128,7 +128,7 @@ async function openLakeStore(
     catalog,
     shared,
   });
-  const cleaning: SnapshotStore = {
+  const cleaningStore: SnapshotStore = {
     ...plain,
     async drop(snapshots) {
       await plain.drop(snapshots);
@@ -138,7 +138,7 @@ async function openLakeStore(
   const leads = (): boolean => leadership.isLeader();
   const cleaningTimer = setInterval(() => leads() && void upkeep.clean(), CLEAN_EVERY_MS).unref();
   return {
-    store: shared === undefined ? cleaning : sharedStore(cleaning, { leads, after: afterMs }),
+    store: shared === undefined ? cleaningStore : sharedStore(cleaningStore, { leads, after: afterMs }),
     sharing: shared === undefined ? undefined : { leads },
     close() {
       clearInterval(cleaningTimer);
@@ -154,7 +154,7 @@ async function openFileStore(
 ): Promise<SnapshotStore> {
   const { engine } = opening.parts;
   const options = { now: Date.now, randomId: () => crypto.randomUUID(), catalog };
-  if (path !== undefined) makeRoom(path);
+  if (path !== undefined) createParentFolder(path);
   const attach = `ATTACH ${quoteLiteral(path ?? ":memory:")} AS ${catalog}`;
   try {
     await engine.attach(catalog, attach);

@@ -18,7 +18,7 @@ import type { Report } from "../events.ts";
 import type { RateLimiter } from "../rate-limit/rate-limiter.ts";
 import { type OpenedCaches, openProjectCaches } from "./project-caches.ts";
 import { type OpenOptions, openSharedState, policiesOf, type SharedState, sharedStateKey } from "./shared-state.ts";
-import { type Compiled, type Verified, verifyAll, verifyLate } from "./verify-endpoints.ts";
+import { type CompiledEndpoint, type VerifiedEndpoint, verifyAll, verifyLate } from "./verify-endpoints.ts";
 
 export type { OpenOptions } from "./shared-state.ts";
 
@@ -49,10 +49,10 @@ export async function openService(project: Project, options: OpenOptions): Promi
   const { sharedState } = opened;
   const found = [...compiled.problems, ...opened.problems];
   if (sharedState === undefined) {
-    return { service: undefined, problems: strictly(found, options.strict), unreachable: opened.unreachable };
+    return { service: undefined, problems: applyStrict(found, options.strict), unreachable: opened.unreachable };
   }
   const { service, ...state } = await openState(project, compiled, { sharedState, options, previous: undefined });
-  const problems = strictly([...found, ...state.problems], options.strict);
+  const problems = applyStrict([...found, ...state.problems], options.strict);
   const unreachable = opened.unreachable ?? state.unreachable;
   if (service === undefined || unreachable !== undefined || hasErrors(problems)) {
     await (service ?? sharedState).close();
@@ -62,8 +62,8 @@ export async function openService(project: Project, options: OpenOptions): Promi
   return { service, problems, unreachable };
 }
 
-/** Problems as they count: with `--strict`, security warnings are errors. */
-export function strictly(problems: readonly Problem[], strict = false): readonly Problem[] {
+/** With `--strict`, security warnings become errors. */
+export function applyStrict(problems: readonly Problem[], strict = false): readonly Problem[] {
   return strict
     ? problems.map((problem) => (problem.security === true ? { ...problem, severity: "error" } : problem))
     : problems;
@@ -75,14 +75,14 @@ export function canShareState(project: Project, previous: Service): boolean {
 }
 
 /**
- * Opens a new state over the same database, for a project that `canShareState`. The present state keeps serving; the caller
- * retires it once the new one serves.
+ * Opens a new state over the same database, for a project that `canShareState`. The current state keeps serving until
+ * the caller retires it.
  */
 export async function reopenService(project: Project, previous: Service, options: OpenOptions): Promise<OpenedService> {
   const compiled = compileAll(project);
   const state = await openState(project, compiled, { sharedState: previous.sharedState, options, previous });
   const { service, unreachable } = state;
-  const problems = strictly([...compiled.problems, ...state.problems], options.strict);
+  const problems = applyStrict([...compiled.problems, ...state.problems], options.strict);
   if (service === undefined || hasErrors(problems)) {
     service?.retire(previous);
     return { service: undefined, problems, unreachable };
@@ -93,7 +93,7 @@ export async function reopenService(project: Project, previous: Service, options
 }
 
 interface CompiledProject {
-  readonly endpoints: readonly Compiled[];
+  readonly endpoints: readonly CompiledEndpoint[];
   readonly refreshes: readonly CompiledRefresh[];
   readonly problems: readonly Problem[];
 }
@@ -104,8 +104,8 @@ function compileAll(project: Project): CompiledProject {
   return { endpoints, refreshes, problems: [...endpoints, ...refreshes].flatMap(({ problems }) => problems) };
 }
 
-/** The refresh of each cache, once. */
-function compileRefreshes(project: Project, compiled: readonly Compiled[]): readonly CompiledRefresh[] {
+/** One refresh per cache. */
+function compileRefreshes(project: Project, compiled: readonly CompiledEndpoint[]): readonly CompiledRefresh[] {
   const seen = new Set<string>();
   return project.endpoints.flatMap((config, index) => {
     const endpoint = compiled[index]?.endpoint;
@@ -117,33 +117,33 @@ function compileRefreshes(project: Project, compiled: readonly Compiled[]): read
   });
 }
 
-interface Standing {
+interface StateContext {
   readonly sharedState: SharedState;
   readonly options: OpenOptions;
   readonly previous: Service | undefined;
 }
 
 /** Opens everything above the shared state. The caller closes a service that it does not use. */
-async function openState(project: Project, compiled: CompiledProject, standing: Standing): Promise<OpenedService> {
-  const { engine, sources } = standing.sharedState;
-  // Before the templates: they may read the table of users.
-  const authenticators = await openServiceAuthenticators(project, standing).catch(errorMessage);
+async function openState(project: Project, compiled: CompiledProject, context: StateContext): Promise<OpenedService> {
+  const { engine, sources } = context.sharedState;
+  // Before verification: templates may read the table of users.
+  const authenticators = await openServiceAuthenticators(project, context).catch(errorMessage);
   // Without caches or users, the templates that read them are not verified: their errors would only mislead.
   if (typeof authenticators === "string") return { service: undefined, problems: [], unreachable: authenticators };
   const problems = authenticators.warnings.map(({ policy, message }) => warningOf(policy, message, project));
-  const opened = await cachesOf(project, compiled, standing).catch(errorMessage);
+  const opened = await cachesOf(project, compiled, context).catch(errorMessage);
   if (typeof opened === "string") {
-    closeAuthenticators(authenticators, standing.previous);
+    closeAuthenticators(authenticators, context.previous);
     return { service: undefined, problems, unreachable: opened };
   }
   problems.push(...opened.problems);
-  const trials = compiled.refreshes.map(({ endpoint, problems: found }) => ({ endpoint, problems: found }));
+  const refreshTemplates = compiled.refreshes.map(({ endpoint, problems: found }) => ({ endpoint, problems: found }));
   await engine.lock(settableBy(project, engineType.dialect));
-  const verified = await verifyAll([...compiled.endpoints, ...trials], engine, sources);
+  const verified = await verifyAll([...compiled.endpoints, ...refreshTemplates], engine, sources);
   problems.push(...verified.problems);
   const served = verified.endpoints.slice(0, compiled.endpoints.length);
-  for (const { endpoint } of served) reportRefusedKeys(endpoint, standing.options.report);
-  const parts = { sharedState: standing.sharedState, authenticators, caches: opened.caches };
+  for (const { endpoint } of served) reportRefusedKeys(endpoint, context.options.report);
+  const parts = { sharedState: context.sharedState, authenticators, caches: opened.caches };
   return { service: serviceOf(project, parts, served), problems, unreachable: undefined };
 }
 
@@ -154,15 +154,15 @@ function reportRefusedKeys({ name, operation }: Endpoint, report: Report): void 
 
 function closeAuthenticators(authenticators: Authenticators, previous: Service | undefined): void {
   if (previous === undefined) authenticators.close();
-  else authenticators.closeBut(previous.authenticators);
+  else authenticators.closeUnshared(previous.authenticators);
 }
 
 async function cachesOf(
   project: Project,
   { refreshes }: CompiledProject,
-  { sharedState, options }: Standing,
+  { sharedState, options }: StateContext,
 ): Promise<OpenedCaches> {
-  // Caches outlive a reload; they are redefined once the new state is sound.
+  // Caches outlive a reload. They are redefined once the new state is valid.
   return await sharedState.caches(() =>
     openProjectCaches(project, {
       engine: sharedState.engine,
@@ -176,7 +176,7 @@ async function cachesOf(
 /** Rejects when users in AWS Secrets Manager are unavailable: no client could authenticate. */
 function openServiceAuthenticators(
   project: Project,
-  { sharedState, options, previous }: Standing,
+  { sharedState, options, previous }: StateContext,
 ): Promise<Authenticators> {
   const { connect, report, env } = options;
   const { engine } = sharedState;
@@ -206,7 +206,7 @@ interface Parts {
 function serviceOf(
   project: Project,
   { sharedState, authenticators, caches }: Parts,
-  verified: readonly Verified[],
+  verified: readonly VerifiedEndpoint[],
 ): Service {
   const { engine, spool, sources, rateLimiter, idempotentResponses } = sharedState;
   const endpoints = verified.map(({ endpoint }) => endpoint);
@@ -229,19 +229,23 @@ function serviceOf(
       authenticators.close();
       await sharedState.close();
     },
-    retire: (next) => authenticators.closeBut(next.authenticators),
+    retire: (next) => authenticators.closeUnshared(next.authenticators),
   };
 }
 
 /** Endpoints whose connections were down at startup are verified by their first call. */
-function lateVerification(verified: readonly Verified[], engine: Engine, sources: ConnectionStatus): Callee["ready"] {
+function lateVerification(
+  verified: readonly VerifiedEndpoint[],
+  engine: Engine,
+  sources: ConnectionStatus,
+): Callee["ready"] {
   const late = new Map<Endpoint, Promise<Endpoint> | undefined>();
   for (const { endpoint, depth } of verified) if (depth === "parse") late.set(endpoint, undefined);
   return (endpoint) => {
     if (!late.has(endpoint)) return endpoint;
     const known = late.get(endpoint) ?? verifyLate(endpoint, engine, sources);
     late.set(endpoint, known);
-    // The next call tries again.
+    // The next call retries.
     known.catch(() => late.set(endpoint, undefined));
     return known;
   };

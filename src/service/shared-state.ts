@@ -31,7 +31,7 @@ export interface OpenOptions {
   readonly strict?: boolean;
 }
 
-/** What outlives a reload: the database, caches, counts of rate limits. */
+/** What outlives a reload: the database, caches, rate limit counts. */
 export interface SharedState {
   /** Equal for two projects that can share this state. */
   readonly key: string;
@@ -101,8 +101,8 @@ export async function openSharedState(project: Project, options: OpenOptions): P
   let starting = true;
   const sources = openConnectionStatus(opened, (event) => starting || options.report(event));
   const engine = followedEngine(opened, { sources, queryFailed });
-  const sound = await parseInits(main, engine, problems);
-  const unreachable = options.connect ? await connect(main, { sound, sources, problems }) : undefined;
+  const parsed = await parseInits(main, engine, problems);
+  const unreachable = options.connect ? await connect(main, { parsed, sources, problems }) : undefined;
   starting = false;
   const rateLimiter = openRateLimiter({
     now: Date.now,
@@ -137,7 +137,7 @@ function secretUsersOf(project: Project): readonly SecretUsers[] {
   return [...policiesOf(project)].flatMap((policy) => (policy.kind === "basic" && policy.secretUsers) || []);
 }
 
-/** Every `auth` block that is on. */
+/** Every enabled `auth` block. */
 export function policiesOf({ main, endpoints }: Project): ReadonlySet<AuthPolicy> {
   const all = [main.access.auth, main.mcp?.auth?.policy, ...endpoints.map(({ auth }) => auth)];
   return new Set(all.filter((policy) => policy !== undefined));

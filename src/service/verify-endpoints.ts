@@ -8,7 +8,7 @@ import { RequestFailure } from "../failure.ts";
 
 const VERIFIED_AT_ONCE = 4;
 
-export interface Compiled {
+export interface CompiledEndpoint {
   readonly endpoint: Endpoint;
   readonly problems: readonly Problem[];
 }
@@ -23,26 +23,26 @@ export async function verifyLate(endpoint: Endpoint, engine: Engine, sources: Co
   return verified;
 }
 
-export interface Verified {
+export interface VerifiedEndpoint {
   readonly endpoint: Endpoint;
   readonly depth: Depth;
 }
 
 /** Verifies every template: planned when its connections are open, else only parsed. */
 export async function verifyAll(
-  compiled: readonly Compiled[],
+  compiled: readonly CompiledEndpoint[],
   engine: Engine,
   sources: ConnectionStatus,
-): Promise<{ endpoints: readonly Verified[]; problems: readonly Problem[] }> {
-  const isOpen = ({ endpoint }: Compiled): boolean => endpoint.connections.every(sources.isOpen);
+): Promise<{ endpoints: readonly VerifiedEndpoint[]; problems: readonly Problem[] }> {
+  const isOpen = ({ endpoint }: CompiledEndpoint): boolean => endpoint.connections.every(sources.isOpen);
   const endpoints = compiled.map(({ endpoint }) => endpoint);
   const closed = dialectOfTemplates(endpoints, engine.dialect);
   const open = compiled.some(isOpen) ? await dialectOf(endpoints, engine) : closed;
-  const results: { verified: Verified; problems: readonly Problem[] }[] = [];
+  const results: { verified: VerifiedEndpoint; problems: readonly Problem[] }[] = [];
   let next = 0;
   const work = async (): Promise<void> => {
     for (let index = next++; index < compiled.length; index = next++) {
-      const { endpoint, problems } = compiled[index] as Compiled;
+      const { endpoint, problems } = compiled[index] as CompiledEndpoint;
       const depth: Depth = isOpen({ endpoint, problems }) ? "plan" : "parse";
       const known = withFunctions(endpoint, depth === "plan" ? open : closed, engine.dialect);
       // The database would only repeat the problems of a broken template.

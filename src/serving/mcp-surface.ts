@@ -28,9 +28,9 @@ export interface McpSurfaceOptions {
 
 export async function openMcpSurface(service: Service, options: McpSurfaceOptions): Promise<McpSurface> {
   const { observers, report, now } = options;
-  const stateOf = async (of: Service, settings: McpSettings) => {
-    const endpoints = await openMcpEndpoints(of, { settings, observers, report, now });
-    return { main: of.project.main, settings, endpoints };
+  const stateOf = async (next: Service, settings: McpSettings) => {
+    const endpoints = await openMcpEndpoints(next, { settings, observers, report, now });
+    return { main: next.project.main, settings, endpoints };
   };
   let state = await stateOf(service, options.settings);
   const server = openMcpServer({
@@ -75,7 +75,7 @@ export async function openMcpSurface(service: Service, options: McpSurfaceOption
   };
 }
 
-/** Tells clients which identity provider issues tokens. RFC 9728. */
+/** Which identity provider issues tokens, for clients. RFC 9728. */
 function protectedResourceOf(resourceName: string, { auth }: McpSettings) {
   if (auth?.policy.kind !== "oidc") return undefined;
   const { issuerUrl, scopes } = auth.policy;

@@ -3,7 +3,7 @@ import { afterMs } from "../cache/schedule.ts";
 import type { CallObserver } from "../calls/observed-call.ts";
 import type { MainConfig } from "../config/project.ts";
 import type { Report } from "../events.ts";
-import { type Heart, openHeartbeats } from "../heartbeat/open-heartbeats.ts";
+import { type HeartbeatInput, openHeartbeats } from "../heartbeat/open-heartbeats.ts";
 import type { RequestHandler } from "../http/listen.ts";
 import { openQueryLog } from "../log/query-log.ts";
 import { type Metrics, openMetrics } from "../metrics/open-metrics.ts";
@@ -35,7 +35,7 @@ export function openMetricsOf({ observability }: MainConfig, now: () => Date, is
   return observability.metrics !== undefined && isServed ? openMetrics(now) : undefined;
 }
 
-/** Opens what the project asks for beside metrics: traces, heartbeats, the log of queries. */
+/** Opens what the project configures besides metrics: tracing, heartbeats, the query log. */
 export async function openObservability(
   first: Service,
   { report, metrics, isDev }: ObservabilityOptions,
@@ -45,7 +45,7 @@ export async function openObservability(
   let isDraining = false;
   const tracing = observability.tracing && (await openTracing(observability.tracing, { report }));
   const queries = openQueryLog(first.project, report);
-  const heartbeats = openHeartbeats(heartOf(first), { after: afterMs, now: () => performance.now(), report });
+  const heartbeats = openHeartbeats(heartbeatInputOf(first), { after: afterMs, now: () => performance.now(), report });
   const metricsPage = metrics && {
     contentType: metrics.contentType,
     text: () => metrics.text({ ...service, heartbeats }),
@@ -62,14 +62,14 @@ export async function openObservability(
       prepare: async (next) => () => {
         service = next;
         queries.use(next.project);
-        heartbeats.use(heartOf(next));
+        heartbeats.use(heartbeatInputOf(next));
       },
       hold: heartbeats.hold,
       drain() {
         isDraining = true;
         heartbeats.stop();
       },
-      // Heartbeats are cancelled when they are held or stopped.
+      // `hold` and `drain` already cancel heartbeats.
       cancelAll() {},
       endStreams() {},
     },
@@ -85,11 +85,11 @@ export async function openObservability(
   };
 }
 
-function heartOf(service: Service): Heart {
+function heartbeatInputOf(service: Service): HeartbeatInput {
   const { project, endpoints } = service;
   return {
     callee: service,
-    beating: endpoints.flatMap((endpoint, index) => {
+    endpoints: endpoints.flatMap((endpoint, index) => {
       const heartbeat = project.endpoints[index]?.heartbeat;
       return heartbeat === undefined ? [] : { endpoint, heartbeat };
     }),

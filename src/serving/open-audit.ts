@@ -5,13 +5,13 @@ import type { Problem } from "../config/problem.ts";
 import type { MainConfig } from "../config/project.ts";
 import type { Report } from "../events.ts";
 
-/** The audit of a project: an observer when it is on. */
+/** The audit of a project: one observer if it is enabled. */
 export interface ProjectAudit {
   readonly observers: readonly CallObserver[];
   close(): Promise<void>;
 }
 
-/** Opens the audit that the project asks for. The problem when its file cannot be opened. */
+/** Opens the audit of a project. Returns a problem if its file cannot be opened. */
 export async function openProjectAudit(
   main: MainConfig,
   report: Report,

@@ -11,16 +11,16 @@ import { openMcpSurface } from "./mcp-surface.ts";
 import type { Observability } from "./observability.ts";
 import { drainAll, type Surfaces } from "./surfaces.ts";
 
-/** A listener's name and URL, as they are printed when it is ready. */
+/** A listener's name and URL, printed when it is ready. */
 export interface Address {
   readonly name: string;
   readonly url: string;
 }
 
-/** Every surface of a service at its port. */
+/** Every surface of a service, with open ports. */
 export interface OpenedSurfaces extends Surfaces {
   readonly addresses: readonly Address[];
-  /** Some events are news for MCP clients. */
+  /** Notifies MCP clients of some events. */
   readonly onEvent: Report;
   /** Listeners that serve until the last call has ended, so that monitoring sees the shutdown. */
   readonly lastToClose: readonly Listener[];
@@ -67,7 +67,7 @@ export async function openSurfaces(
       addresses.push({ name: "REST", url }, { name: "MCP", url: `${mcpUrl}/mcp` });
     }
     if (observability.admin !== undefined) {
-      // In plain HTTP: health checks need no certificate.
+      // Plain HTTP: health checks need no certificate.
       const listener = await listen({ ...observability.admin, limit: connections?.admin, patience });
       lastToClose.push(listener);
       addresses.push({ name: "Admin", url: listener.url });
@@ -80,7 +80,7 @@ export async function openSurfaces(
   return { surfaces, listeners, lastToClose, addresses, onEvent: (event) => mcp?.onEvent(event) };
 }
 
-/** Of the file descriptors: the rest is for files and for the database. */
+/** Shares of the file descriptors. The rest is for files and the database. */
 const CLIENTS_SHARE = 3 / 4;
 const ADMIN_SHARE = 1 / 32;
 

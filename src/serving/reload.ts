@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { hasErrors, type Problem } from "../config/problem.ts";
 import type { LoadedProject, MainConfig, Project } from "../config/project.ts";
 import {
@@ -8,7 +9,7 @@ import {
   reopenService,
   type Service,
 } from "../service/service.ts";
-import { pauseAll, type Surfaces, useEverywhere } from "./surfaces.ts";
+import { pauseAll, type Surfaces, switchAll } from "./surfaces.ts";
 
 /** Reloads a project while it is served. */
 export interface Reloads {
@@ -32,7 +33,7 @@ export interface ReloadOptions {
 }
 
 const DATABASE = "the database";
-/** Queries in a lost database fail by themselves. */
+/** Short, since queries in a lost database fail by themselves. */
 const LOST_GRACE_MS = 500;
 /** Requests wait meanwhile, so the number of attempts is limited. */
 const REOPEN_PAUSES_MS = [500, 1_000, 2_000, 4_000, 8_000] as const;
@@ -44,7 +45,7 @@ export function openReloads(options: ReloadOptions): Reloads {
   const { surfaces, load, opening, show } = options;
   const { report } = opening;
   let current = options.service;
-  let wanted = false;
+  let isRequested = false;
   let isLost = false;
   let reopenedAt = Number.NEGATIVE_INFINITY;
   let delayMs = 0;
@@ -52,10 +53,10 @@ export function openReloads(options: ReloadOptions): Reloads {
   let running: Promise<void> | undefined;
 
   async function work(): Promise<void> {
-    while ((wanted || isLost) && !closing.signal.aborted) {
+    while ((isRequested || isLost) && !closing.signal.aborted) {
       const next = isLost ? reopenDatabase : reload;
       if (isLost) isLost = false;
-      else wanted = false;
+      else isRequested = false;
       await next().catch((error: unknown) => report({ kind: "unexpected", requestId: "reload", error }));
     }
     running = undefined;
@@ -71,38 +72,38 @@ export function openReloads(options: ReloadOptions): Reloads {
     const { project, problems } = loaded;
     show(problems);
     if (project === undefined || hasErrors(problems)) return report({ kind: "reload-refused", reason: "problems" });
-    const opened = canShareState(project, current) ? await beside(project) : await instead(project);
+    const opened = canShareState(project, current) ? await switchState(project) : await reopenWith(project);
     if (opened === undefined) return;
     current = opened;
     const ms = performance.now() - from;
     report({ kind: "reloaded", endpoints: project.endpoints.length, ms });
   }
 
-  /** A new state over the same database: clients notice nothing. */
-  async function beside(project: Project): Promise<Service | undefined> {
+  /** Opens a new state over the same database. Clients notice nothing. */
+  async function switchState(project: Project): Promise<Service | undefined> {
     const previous = current;
-    const service = sound(await reopenService(project, previous, opening));
+    const service = reported(await reopenService(project, previous, opening));
     if (service === undefined) return undefined;
     reportRestartNeeded(previous.project.main, project.main);
-    await useEverywhere(surfaces, service);
+    await switchAll(surfaces, service);
     previous.retire(service);
     return service;
   }
 
-  /** The database has other settings: requests wait until it is open again. */
-  async function instead(project: Project): Promise<Service | undefined> {
+  /** The database has other settings. Requests wait until it is reopened. */
+  async function reopenWith(project: Project): Promise<Service | undefined> {
     const previous = current;
     const release = await pauseAll(surfaces, project.main.limits.shutdownGraceMs);
     try {
       await previous.close();
-      const service = sound(await openService(project, opening));
+      const service = reported(await openService(project, opening));
       if (service !== undefined) reportRestartNeeded(previous.project.main, project.main);
       const next = service ?? (await openService(previous.project, opening)).service;
       if (next === undefined) {
         options.fatal("cannot reopen the database of the previous version");
         return undefined;
       }
-      await useEverywhere(surfaces, next);
+      await switchAll(surfaces, next);
       current = next;
       return service;
     } finally {
@@ -110,7 +111,7 @@ export function openReloads(options: ReloadOptions): Reloads {
     }
   }
 
-  /** Reopens the same project. A full disk may be freed any moment, so it retries for a while. */
+  /** Reopens the same project. It retries for a while, since a full disk may be freed. */
   async function reopenDatabase(): Promise<void> {
     report({
       kind: "dependency-down",
@@ -127,7 +128,7 @@ export function openReloads(options: ReloadOptions): Reloads {
       for (const pauseMs of [...REOPEN_PAUSES_MS, undefined]) {
         const { service, unreachable } = await openService(current.project, opening);
         if (service !== undefined) {
-          await useEverywhere(surfaces, service);
+          await switchAll(surfaces, service);
           current = service;
           reopenedAt = performance.now();
           return report({ kind: "dependency-up", dependency: DATABASE });
@@ -147,29 +148,23 @@ export function openReloads(options: ReloadOptions): Reloads {
   }
 
   /** Ends early when the reloads are closed. */
-  function pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      closing.signal.addEventListener("abort", () => {
-        clearTimeout(timer);
-        resolve();
-      });
-    });
+  async function pause(ms: number): Promise<void> {
+    await delay(ms, undefined, { signal: closing.signal }).catch(() => {});
   }
 
-  function sound({ service, problems, unreachable }: OpenedService): Service | undefined {
+  function reported({ service, problems, unreachable }: OpenedService): Service | undefined {
     show(problems);
     if (service === undefined) report({ kind: "reload-refused", reason: unreachable ?? "problems" });
     return service;
   }
 
   function reportRestartNeeded(before: MainConfig, after: MainConfig): void {
-    for (const key of changedAtStart(before, after)) report({ kind: "restart-needed", key });
+    for (const key of changedStartupKeys(before, after)) report({ kind: "restart-needed", key });
   }
 
   return {
     request() {
-      wanted = true;
+      isRequested = true;
       begin();
     },
     reopen() {
@@ -184,8 +179,8 @@ export function openReloads(options: ReloadOptions): Reloads {
   };
 }
 
-/** Keys that are read only at startup. */
-function changedAtStart(before: MainConfig, after: MainConfig): readonly string[] {
+/** The changed keys that are read only at startup. */
+function changedStartupKeys(before: MainConfig, after: MainConfig): readonly string[] {
   const parts = (main: MainConfig): Readonly<Record<string, unknown>> => ({
     "http-port": main.http.port,
     "http-host": main.http.host,

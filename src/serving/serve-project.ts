@@ -12,7 +12,7 @@ import { openReloads } from "./reload.ts";
 import { drainAll, type Surfaces, stopAll } from "./surfaces.ts";
 import { watchFiles } from "./watch-files.ts";
 
-/** What serving needs of the process around it. */
+/** What serving needs of its process. */
 export interface ServerProcess extends Pick<OpenOptions, "temporary" | "self" | "env"> {
   readonly now: () => Date;
   /** Calls the listener on every SIGTERM and SIGINT. */
@@ -40,7 +40,7 @@ export interface ServeOptions {
   readonly audit: (line: string) => void;
   /** Every port is open. */
   readonly ready: (addresses: readonly Address[]) => void;
-  /** Called for every finished request, those without an endpoint too. */
+  /** Called for every finished request, also without an endpoint. */
   readonly watcher?: ((request: FinishedRequest) => void) | undefined;
 }
 
@@ -52,19 +52,19 @@ export type ServeEnd =
 
 export interface ProjectFiles {
   readonly project: Project;
-  /** Every file that was read, or was looked for. */
+  /** Every file that was read or looked for. */
   readonly files: readonly string[];
 }
 
-/** Opens a project and serves it until the process is told to stop. */
+/** Opens a project and serves it until a signal stops it. */
 export async function serveProject(
   { project, files }: ProjectFiles,
   options: ServeOptions,
-  around: ServerProcess,
+  serverProcess: ServerProcess,
 ): Promise<ServeEnd> {
   const { show, strict, isDev } = options;
   const { main } = project;
-  const { now, temporary, self, env } = around;
+  const { now, temporary, self, env } = serverProcess;
   const metrics = openMetricsOf(main, now, isDev);
   metrics?.watchProcess();
   const events = openEvents(options.log, ...(metrics === undefined ? [] : [metrics.onEvent]));
@@ -97,42 +97,43 @@ export async function serveProject(
   );
   if ("kind" in surfaces) return surfaces;
   events.listen(surfaces.onEvent);
-  return await run({ service, files, surfaces, events, opening, close }, options, around);
+  return await run({ service, files, surfaces, events, opening, close }, options, serverProcess);
 }
 
-/** A port that could not be opened. */
+/** How serving ends if a port cannot be opened. */
 function endOf(error: unknown, main: MainConfig, show: ServeOptions["show"]): ServeEnd {
   if (error instanceof ListenError) return { kind: "unavailable", message: error.message };
   if (!(error instanceof CertificateError)) throw error;
-  const [path, { message }] = ["enforce-https", error];
+  const path = "enforce-https";
+  const { message } = error;
   show([{ severity: "error", location: main.locate([path]), path, message }]);
   return { kind: "problems" };
 }
 
-interface Running {
+interface RunningServer {
   readonly service: Service;
   readonly files: readonly string[];
   readonly surfaces: OpenedSurfaces;
   readonly events: Events;
   readonly opening: OpenOptions;
-  /** Closes the service that is served last, and what observes it. */
+  /** Closes the last service, audit and observability. */
   readonly close: (service: Service) => Promise<void>;
 }
 
 async function run(
-  { service, files, surfaces, events, opening, close }: Running,
+  { service, files, surfaces, events, opening, close }: RunningServer,
   { load, show, ready, ...options }: ServeOptions,
-  around: ServerProcess,
+  serverProcess: ServerProcess,
 ): Promise<ServeEnd> {
   const { main } = service.project;
-  const stop = stopOf(surfaces, around);
+  const stop = stopOf(surfaces, serverProcess);
   const watch = options.watch ? await watchFiles({ folder: main.templatePath, files }, events.report) : undefined;
   const reloads = openReloads({
     service,
     surfaces,
     async load() {
       const loaded = await load();
-      // Also when it has problems: these are the files in which they will be fixed.
+      // Also with problems, which will be fixed in these files.
       watch?.follow({ folder: loaded.project?.main.templatePath, files: loaded.files });
       return loaded;
     },
@@ -144,7 +145,7 @@ async function run(
     if (event.kind === "files-changed") reloads.request();
     if (event.kind === "database-lost") reloads.reopen();
   });
-  around.onReload(reloads.request);
+  serverProcess.onReload(reloads.request);
   ready(surfaces.addresses);
   await new Promise<void>((resolve) => {
     if (stop.signal.aborted) resolve();
@@ -155,27 +156,27 @@ async function run(
   await drainAll(surfaces, main.limits.shutdownGraceMs);
   await drainAll({ surfaces: [], listeners: surfaces.lastToClose }, 0);
   await close(reloads.current());
-  killSoon(around);
+  killSoon(serverProcess);
   return stop.signal.reason;
 }
 
 /** Aborted with a ServeEnd. The first signal lets calls in flight finish; the second does not wait. */
-function stopOf(surfaces: Surfaces, around: ServerProcess): AbortController {
+function stopOf(surfaces: Surfaces, serverProcess: ServerProcess): AbortController {
   const stop = new AbortController();
-  around.onStop(() => {
+  serverProcess.onStop(() => {
     if (stop.signal.aborted) {
       stopAll(surfaces);
-      killSoon(around);
+      killSoon(serverProcess);
     }
     stop.abort({ kind: "stopped" } satisfies ServeEnd);
   });
   return stop;
 }
 
-/** How long work on other threads has to notice that it is interrupted. */
+/** How long other threads have to notice an interrupt. */
 const INTERRUPT_MS = 500;
 
 /** A data source that waits for its server cannot be interrupted; the process does not wait for it. */
-function killSoon(around: ServerProcess): void {
-  setTimeout(() => around.kill(), INTERRUPT_MS).unref();
+function killSoon(serverProcess: ServerProcess): void {
+  setTimeout(() => serverProcess.kill(), INTERRUPT_MS).unref();
 }

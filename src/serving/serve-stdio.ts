@@ -19,7 +19,7 @@ export interface StdioOptions {
   onStop(listener: () => void): void;
 }
 
-/** Serves one MCP client until its input ends. The problem when the audit cannot be opened. */
+/** Serves one MCP client until its input ends. Returns a problem if its audit cannot open. */
 export async function serveStdio(service: Service, options: StdioOptions): Promise<Problem | undefined> {
   const { report, now, identity, input, write } = options;
   const { main } = service.project;
@@ -28,7 +28,7 @@ export async function serveStdio(service: Service, options: StdioOptions): Promi
   // Over stdio there are no credentials; an endpoint with its own auth block still reads the identity.
   const settings: McpSettings = { ...(main.mcp ?? defaultMcpSettings), auth: undefined };
   const observability = await openObservability(service, { report, metrics: undefined, isDev: false });
-  // No listener serves the health of this program, so heartbeats would be of no use.
+  // Without a listener, nothing could read the results of heartbeats.
   observability.surface.drain();
   const observers = [...audit.observers, ...observability.observers];
   const { server } = await openMcpSurface(service, { settings, observers, report, now });

@@ -11,7 +11,7 @@ export interface Surface {
   drain(): void;
   /** Cancels the calls in flight and interrupts their queries. */
   cancelAll(): void;
-  /** Ends streams that have no end of their own. */
+  /** Ends streams that never end by themselves. */
   endStreams(): void;
 }
 
@@ -22,18 +22,18 @@ export interface Surfaces {
 }
 
 /** Switches all surfaces to another state at once. */
-export async function useEverywhere({ surfaces }: Surfaces, service: Service): Promise<void> {
+export async function switchAll({ surfaces }: Surfaces, service: Service): Promise<void> {
   const ready = await Promise.all(surfaces.map((surface) => surface.prepare(service)));
-  for (const begin of ready) begin();
+  for (const switchOver of ready) switchOver();
 }
 
-/** For clients that do not read the rest of their response. */
+/** Added to the grace period, for unread responses. */
 const UNREAD_MS = 2_000;
 
 /** Calls in flight get a grace period, then their queries are interrupted. New calls are rejected. */
 export async function drainAll({ surfaces, listeners }: Surfaces, graceMs: number): Promise<void> {
   for (const surface of surfaces) surface.drain();
-  await ended(
+  await waitForEnd(
     listeners.map((listener) => listener.close()),
     { surfaces, listeners },
     graceMs,
@@ -44,7 +44,7 @@ export async function drainAll({ surfaces, listeners }: Surfaces, graceMs: numbe
 export async function pauseAll({ surfaces, listeners }: Surfaces, graceMs: number): Promise<() => void> {
   const releases = surfaces.map((surface) => surface.hold());
   for (const surface of surfaces) surface.endStreams();
-  await ended(
+  await waitForEnd(
     listeners.map((listener) => listener.settled()),
     { surfaces, listeners },
     graceMs,
@@ -54,7 +54,7 @@ export async function pauseAll({ surfaces, listeners }: Surfaces, graceMs: numbe
   };
 }
 
-async function ended(
+async function waitForEnd(
   ends: readonly Promise<void>[],
   { surfaces, listeners }: Surfaces,
   graceMs: number,

@@ -4,7 +4,7 @@ import type { Report } from "../events.ts";
 
 /** Watches the files of a project. */
 export interface FileWatch {
-  /** The project has been read again, perhaps from other files. Without a folder the same one is watched. */
+  /** Watches the files of a reloaded project. Without a folder, it keeps the same one. */
   follow(watched: Omit<Watched, "folder"> & { readonly folder: string | undefined }): void;
   close(): Promise<void>;
 }
@@ -12,7 +12,7 @@ export interface FileWatch {
 export interface Watched {
   /** Watched with all its subfolders. */
   readonly folder: string;
-  /** Every file that was read, or was looked for. */
+  /** Every file that was read or looked for. */
   readonly files: readonly string[];
 }
 
@@ -31,11 +31,11 @@ export async function watchFiles(watched: Watched, report: Report): Promise<File
   const options = {
     ignoreInitial: true,
     ignored: (path: string, stats?: { isFile(): boolean }): boolean =>
-      !roots.has(path) && (isAside(path) || (stats?.isFile() === true && !isOfProject(path))),
+      !roots.has(path) && (isIgnored(path) || (stats?.isFile() === true && !isOfProject(path))),
   };
   const tree = watch(watched.folder, options);
-  const beside = watch([...foldersOutside(watched)], { ...options, depth: 0 });
-  for (const watcher of [tree, beside]) {
+  const outsideWatcher = watch([...foldersOutside(watched)], { ...options, depth: 0 });
+  for (const watcher of [tree, outsideWatcher]) {
     watcher.on("error", (error) => {
       const reason = errorMessage(error);
       if (reason === failed) return;
@@ -50,7 +50,7 @@ export async function watchFiles(watched: Watched, report: Report): Promise<File
       timer = setTimeout(() => report({ kind: "files-changed" }), TOGETHER_MS);
     });
   }
-  const ready = [tree, beside].map((watcher) => new Promise<void>((resolve) => watcher.once("ready", resolve)));
+  const ready = [tree, outsideWatcher].map((watcher) => new Promise<void>((resolve) => watcher.once("ready", resolve)));
   // A watcher without folders never becomes ready.
   await Promise.all(roots.size === 1 ? ready.slice(0, 1) : ready);
 
@@ -62,19 +62,19 @@ export async function watchFiles(watched: Watched, report: Report): Promise<File
     follow({ folder = watched.folder, files }) {
       known = new Set(files);
       const outside = foldersOutside({ folder, files });
-      const added = folder === watched.folder ? outside : [folder, ...outside];
-      for (const folder of added) roots.add(folder);
-      beside.add([...added]);
+      for (const added of [folder, ...outside]) roots.add(added);
+      tree.add(folder);
+      outsideWatcher.add([...outside]);
     },
     async close() {
       clearTimeout(timer);
-      await Promise.all([tree.close(), beside.close()]);
+      await Promise.all([tree.close(), outsideWatcher.close()]);
     },
   };
 }
 
-/** Dot folders and node_modules hold no endpoints, and many files. */
-function isAside(path: string): boolean {
+/** Dot folders and node_modules contain many files, but no endpoints. */
+function isIgnored(path: string): boolean {
   const name = path.slice(path.lastIndexOf(sep) + 1);
   return name.startsWith(".") || name === "node_modules";
 }

@@ -7,15 +7,15 @@ import { type CurrentProcess, folderName, sweep } from "./sweep.ts";
 
 /** Temporary files for responses that must be complete before they are sent. No file outlives its response. */
 export interface Spool {
-  /** The folder of the files; created with the first one. The engine must be allowed to write here. */
+  /** The folder of the files, created with the first one. The engine must have write access. */
   readonly folder: string;
-  /** Creates a private folder into which the database spills. It is deleted with the spool. */
+  /** Creates a private folder for data that the database spills. It is deleted with the spool. */
   makeSpill(): Promise<string>;
-  /** Passes `work` the path of a new file to write. Rejects with what `work` rejects with, or with a RequestFailure. */
+  /** Passes `work` the path of a new file to write. Rejects with the error of `work`, or with a RequestFailure. */
   write<T>(work: (path: string) => Promise<T>): Promise<Spooled<T>>;
-  /** A file to write piece by piece. Rejects with a RequestFailure. */
+  /** Opens a file to write in pieces. Rejects with a RequestFailure. */
   grow(): Promise<GrowingFile>;
-  /** After the last `write` has settled. */
+  /** Must be called after the last `write` has settled. */
   close(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export interface SpoolOptions {
   readonly self: CurrentProcess;
 }
 
-/** Creates no file yet. */
+/** Creates no files or folders yet. */
 export function openSpool({ parent, self }: SpoolOptions): Spool {
   const spill = join(parent, folderName("spill", self.pid));
   const folder = join(parent, folderName("spool", self.pid));
@@ -39,7 +39,7 @@ export function openSpool({ parent, self }: SpoolOptions): Spool {
   let made = false;
   let closed = false;
 
-  /** For each file: the system may delete old temporary folders while the service runs for weeks. */
+  /** Called for each file, because the system may delete old temporary folders while the service runs for weeks. */
   async function makeFolder(): Promise<void> {
     swept ??= makeParent();
     try {
@@ -47,14 +47,14 @@ export function openSpool({ parent, self }: SpoolOptions): Spool {
       await mkdir(folder, { mode: 0o700 });
       made = true;
     } catch (error) {
-      // Only the folder that this process created: others could be readable for their owners.
+      // Only a folder that this process created may exist. Another one could be readable by its owner.
       if (made && codeOf(error) === "EEXIST") return;
       swept = undefined;
       throw spoolFailure(error);
     }
   }
 
-  /** Deletes leftovers of killed processes first. */
+  /** Also deletes the folders of killed processes. */
   function makeParent(): Promise<void> {
     return mkdir(parent, { recursive: true }).then(() => sweep(parent, self));
   }
@@ -77,7 +77,7 @@ export function openSpool({ parent, self }: SpoolOptions): Spool {
     },
     async makeSpill() {
       swept ??= makeParent();
-      // Where the folder cannot be created, a query that needs it reports the error.
+      // If the folder cannot be created, a query that needs it reports the error.
       await swept
         .then(() => mkdir(spill, { mode: 0o700 }))
         .catch(() => {
@@ -120,7 +120,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EEXIST: "it is not a folder",
 };
 
-/** Says what to check, without the path. */
+/** The message does not contain the path. */
 function spoolFailure(error: unknown): RequestFailure {
   const code = codeOf(error);
   const message = `the spool (duckdb.temp_directory, or the system's folder for temporary files) cannot be used: ${REASONS[code] ?? code}`;

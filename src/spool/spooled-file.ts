@@ -1,21 +1,21 @@
 import { type FileHandle, open, rm } from "node:fs/promises";
 
-/** A complete file without a name: it disappears when it is closed, or when the process exits. */
+/** A complete file without a name. It is deleted when it is closed, or when the process exits. */
 export interface SpooledFile {
   readonly size: number;
-  /** Its bytes from the start, read on demand. The caller owns each piece. */
+  /** Its bytes, read on demand. The caller owns each piece. */
   pieces(): AsyncIterable<Uint8Array>;
-  /** The owner must call it in any case; a second call does nothing. */
+  /** Must always be called. Further calls have no effect. */
   close(): Promise<void>;
 }
 
-/** Large enough to read efficiently, small enough to wait in a socket's queue. */
+/** Large enough to read efficiently, small enough to wait in the queue of a socket. */
 const PIECE_BYTES = 256 * 1024;
 
-/** A file that is written piece by piece. It has no name from the start. */
+/** A file that is written in pieces. Its name is removed immediately. */
 export interface GrowingFile {
   append(bytes: Uint8Array): Promise<void>;
-  /** The complete file; nothing more is appended. */
+  /** Returns the complete file. Nothing must be appended afterwards. */
   written(): SpooledFile;
 }
 
@@ -32,7 +32,7 @@ export async function openGrowing(path: string): Promise<GrowingFile> {
     async append(bytes) {
       let at = 0;
       while (at < bytes.length) at += (await handle.write(bytes, at, bytes.length - at, size + at)).bytesWritten;
-      // A partial piece does not count: the caller still has it.
+      // A partial piece does not count, because the caller still has it.
       size += at;
     },
     written: () => spooledFile(handle, size),
@@ -62,7 +62,7 @@ function spooledFile(handle: FileHandle, size: number): SpooledFile {
           buffer: Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, size - at)),
           position: at,
         });
-        // The length has been sent: a short body must not look complete.
+        // The length is already sent, so a short body must not look complete.
         if (bytesRead === 0) throw new Error("a spooled file has become shorter");
         at += bytesRead;
         yield buffer.subarray(0, bytesRead);

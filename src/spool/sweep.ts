@@ -11,7 +11,7 @@ export interface CurrentProcess {
 
 const NAME = /^eider-(?:spool|spill)-(\d+)-[0-9a-f-]{36}$/;
 
-/** Unguessable, and names its process. */
+/** An unguessable name that contains the process ID. */
 export function folderName(use: "spool" | "spill", pid: number): string {
   return `eider-${use}-${pid}-${crypto.randomUUID()}`;
 }
@@ -26,7 +26,7 @@ export async function sweep(parent: string, self: CurrentProcess): Promise<void>
   }
 }
 
-/** In a container every process has the same id: a folder with ours that is older than this process is a leftover. */
+/** In a container, Eider always has the same process ID. So a folder with this ID may be older than the process. */
 async function isLeft(folder: string, pid: number, self: CurrentProcess): Promise<boolean> {
   if (pid !== self.pid) return !self.isRunning(pid);
   const entry = await stat(folder).catch(() => undefined);

@@ -26,12 +26,12 @@ export type StatementEffect = { readonly kind: "reads" } | { readonly kind: "cha
 
 const READS: StatementEffect = { kind: "reads" };
 
-/** Tells for each statement of a template whether it changes anything that is not temporary. */
+/** For each statement of a template, whether it changes anything that is not temporary. */
 export function effectsOf(statements: readonly string[], dialect: Dialect): StatementEffect[] {
   const temporary = new Set<string>();
   return statements.map((sql) => {
     const running = runningPart(tokensOf(sql, dialect));
-    // `postgres_execute('db', '...')` and its like change what another database holds, wherever they are called.
+    // `postgres_execute('db', '...')` and similar functions change another database, wherever they are called.
     const remote = calledFunctions(running).find(({ text }) => text.endsWith("_EXECUTE"));
     if (remote !== undefined) return { kind: "changes", verb: remote.text };
     return effectOf(topLevelWords(running), temporary);
@@ -62,23 +62,23 @@ export type ChangedTable =
   | { readonly kind: "table"; readonly name: string }
   | { readonly kind: "unknown" };
 
-const BEFORE_THE_NAME = new Set(
+const BEFORE_NAME = new Set(
   "INTO FROM OR REPLACE IGNORE TABLE ONLY VIEW SCHEMA SEQUENCE MACRO FUNCTION TYPE IF NOT EXISTS UNIQUE PERSISTENT RECURSIVE".split(
     " ",
   ),
 );
 
-/** The name of what a statement changes or makes, part by part, in lower case. Undefined when its tokens do not show it. */
+/** The name of what a statement creates or changes, as lower-case parts. Undefined if its tokens do not show it. */
 export function changedName(sql: string, dialect: Dialect): readonly string[] | undefined {
   const [effect] = effectsOf([sql], dialect);
   if (effect === undefined || effect.kind === "reads" || !NAMED_VERBS.has(effect.verb)) return undefined;
   if (effect.verb === "COPY" && !copiesIntoTable(sql, dialect)) return undefined;
   const outside = topLevel(tokensOf(sql, dialect));
   let at = outside.findIndex(({ text }) => text === effect.verb) + 1;
-  // An index lies where its table does.
+  // An index is in the same schema as its table.
   const on = outside.findIndex(({ text }) => text === "ON");
   if (effect.verb === "CREATE" && on > 0 && outside.slice(at, on).some(({ text }) => text === "INDEX")) at = on + 1;
-  while (BEFORE_THE_NAME.has(outside[at]?.text ?? "")) at++;
+  while (BEFORE_NAME.has(outside[at]?.text ?? "")) at++;
   const path: string[] = [];
   for (let part = outside[at]; part?.kind === "word"; part = outside[at]) {
     path.push(part.text.toLowerCase());
@@ -105,14 +105,14 @@ export function copiesIntoTable(sql: string, dialect: Dialect): boolean {
   return words[0] === "COPY" && words[1] !== "FROM" && direction === "FROM";
 }
 
-/** Words after which an INSERT need not insert all of its rows, or none is known. */
-const INSERTS_OTHERWISE = new Set(["SELECT", "FROM", "TABLE", "ON", "RETURNING", "WITH"]);
+/** With these words, the VALUES do not show how many rows an INSERT affects. */
+const UNKNOWN_ROW_COUNT = new Set(["SELECT", "FROM", "TABLE", "ON", "RETURNING", "WITH"]);
 
 /** How many rows a plain `INSERT INTO t VALUES (...), (...)` inserts when it succeeds. Undefined for all else. */
 export function insertedRows(sql: string, dialect: Dialect): number | undefined {
   const tokens = tokensOf(sql, dialect);
   const words = topLevelWords(tokens);
-  if (words[0] !== "INSERT" || words[1] !== "INTO" || words.some((word) => INSERTS_OTHERWISE.has(word)))
+  if (words[0] !== "INSERT" || words[1] !== "INTO" || words.some((word) => UNKNOWN_ROW_COUNT.has(word)))
     return undefined;
   let depth = 0;
   let rows: number | undefined;
@@ -125,7 +125,7 @@ export function insertedRows(sql: string, dialect: Dialect): number | undefined 
   return rows;
 }
 
-/** `INSERT INTO x`, `UPDATE x`, `DELETE FROM x`, `DROP TABLE x` on what the template itself created as temporary. */
+/** `INSERT INTO x`, `UPDATE x`, `DELETE FROM x`, `DROP TABLE x` on a temporary table of the template itself. */
 function changesTemporary(verb: string, words: readonly string[], temporary: ReadonlySet<string>): boolean {
   if (!["INSERT", "UPDATE", "DELETE", "DROP", "MERGE"].includes(verb)) return false;
   const name = words

@@ -6,10 +6,10 @@ import type { ValuePlace } from "./value-place.ts";
 import { openVariableFlow, type VariableFlow } from "./variable-flow.ts";
 import { nameOf } from "./whole-tokens.ts";
 
-/** Quotes that are open: their content so far. */
+/** An open string or quoted name, with its content so far. */
 export interface OpenQuotes {
   readonly offset: number;
-  /** The source so far, to be emitted untouched when it holds no tag. */
+  /** The source so far, emitted unchanged if it contains no tag. */
   source: string;
   parts: LiteralPart[];
   client: boolean;
@@ -20,29 +20,29 @@ export interface OpenString extends OpenQuotes {
   readonly style: StringStyle;
   /** The type before the literal (`DATE `), which belongs to it: `DATE '...'`. */
   readonly typePrefix: string;
-  /** The same without comments and spaces around it. */
+  /** The type without surrounding comments and spaces. */
   readonly typeName: string;
   readonly place: ValuePlace;
-  /** It is the first thing in its parentheses. */
+  /** Whether it directly follows a `(`. */
   readonly opensCall: boolean;
 }
 
 /**
- * Where in the SQL that a function will run (`postgres_query('pg', 'SELECT ...')`) its text has come to: between tokens, inside
- * quotes or a comment. Unknown counts as between tokens, and lasts.
+ * The lexer state at the end of the SQL text so far, in a function that runs SQL (`postgres_query('pg', 'SELECT ...')`).
+ * `unknown` counts as `bare`, until the next argument.
  */
 export type InnerState = "bare" | "'" | '"' | "--" | "/*" | "unknown";
 
-/** A parenthesis that is open, and the function before it (lower case), if any. */
+/** An open parenthesis. `name` is the function before it in lower case, or empty. */
 export interface OpenCall {
   readonly name: string;
-  /** Where the name starts in the text being read, when that is still the same text. */
+  /** Where the name starts in the text being read, -1 if it was in an earlier one. */
   readonly start: number;
-  /** Where the SQL that it takes has come to, if it takes any. */
+  /** The state of its SQL argument, if it takes one. */
   inner: InnerState;
 }
 
-/** A token of bare SQL that came before. `start` is its index in the text being read, -1 when it came in an earlier one. */
+/** An earlier token of bare SQL. `start` is its index in the text being read, -1 if it was in an earlier one. */
 export interface SeenToken {
   readonly text: string;
   readonly start: number;
@@ -57,35 +57,34 @@ interface SqlPiece {
   blank: boolean;
 }
 
-/** A compilation under way: where in SQL we are, what was emitted, what was found wrong. */
+/** The state of a compilation: the position in the SQL, emitted pieces and problems. */
 export interface Compilation {
   readonly scope: TemplateScope;
   readonly dialect: Dialect;
   readonly problems: TemplateProblem[];
   readonly reads: Map<string, ClientRef>;
-  readonly listsRelied: Set<string>;
-  /** Functions (lower case) around values that are no enums. */
+  readonly enforcedEnums: Set<string>;
+  /** Functions (lower case) around values other than enums. */
   readonly functionsAround: Set<string>;
   readonly variables: VariableFlow;
   out: Piece[];
-  /** The piece that more text may be added to, when it is the last one. */
+  /** The piece to which text can be added, if it is still the last one. */
   open: SqlPiece | undefined;
   mode: Mode;
   string: OpenString | undefined;
   identifier: OpenQuotes | undefined;
-  /** Quotes that a section stands in: they must not be closed inside it. */
+  /** Quotes around the current section, which must not close them. */
   guarded: OpenQuotes | undefined;
   calls: OpenCall[];
-  /** Behind `COPY ... TO` or `COPY ... FROM`. */
+  /** After `COPY ... TO` or `COPY ... FROM`. */
   copyTarget: boolean;
   /** The statement has had a BY (ORDER BY, GROUP BY). */
   afterBy: boolean;
   scalarAfterBy: boolean;
-  /** Bare tokens of the statement, upper case, the latest last; comments are not among them. */
+  /** Bare tokens of the statement in upper case, without comments, the latest last. */
   seen: SeenToken[];
   problem(offset: number, message: string): void;
   warning(offset: number, message: string): void;
-  /** A warning of something unsafe. */
   securityWarning(offset: number, message: string): void;
 }
 
@@ -95,7 +94,7 @@ export function openCompilation(scope: TemplateScope, dialect: Dialect, problems
     dialect,
     problems,
     reads: new Map(),
-    listsRelied: new Set(),
+    enforcedEnums: new Set(),
     functionsAround: new Set(),
     variables: openVariableFlow(),
     out: [],
@@ -129,7 +128,7 @@ export function emitSql(text: string, offset: number, compilation: Compilation, 
   compilation.open = piece;
 }
 
-/** Notes a token of bare SQL, which begins at `offset` of the template. */
+/** Notes a token of bare SQL at `offset` of the template. */
 export function noteToken(token: SeenToken, offset: number, compilation: Compilation): void {
   const { seen, calls, variables, dialect } = compilation;
   if (token.text === "BY") compilation.afterBy = true;
@@ -145,7 +144,7 @@ export function noteToken(token: SeenToken, offset: number, compilation: Compila
   if (seen.length > 12) seen.splice(1, 1);
 }
 
-/** Notes that a client value stands here. */
+/** Notes a client value at this position. */
 export function noteValue({ traits }: ClientRef, { calls, variables, functionsAround }: Compilation): void {
   variables.value(traits);
   if (traits === "enum") return;
@@ -163,7 +162,7 @@ export function endStatement(compilation: Compilation): void {
   compilation.variables.endStatement();
 }
 
-/** True when a tag here would continue a word: `sales_{{params.year}}`. */
+/** Whether a tag here would continue a word: `sales_{{params.year}}`. */
 export function lastCharacterIsWord(compilation: Compilation): boolean {
   const last = compilation.out.at(-1);
   return last?.kind === "sql" && /[\w$\u0080-\uffff]$/.test(last.text);

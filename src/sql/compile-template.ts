@@ -8,7 +8,7 @@ import { resolveName, type TemplateScope } from "./scope.ts";
 import { BARE } from "./sql-lexer.ts";
 import type { Piece, Template, TemplateProblem } from "./template.ts";
 
-/** A template's text becomes a program that knows the SQL around each tag. */
+/** Compiles a template to a program that knows the SQL around each tag. */
 export function compileTemplate(
   text: string,
   scope: TemplateScope,
@@ -24,9 +24,9 @@ export function compileTemplate(
   } else if (compilation.mode.kind === "block-comment") {
     compilation.problem(text.length, "a /* comment is never closed");
   }
-  const { out: pieces, reads, listsRelied, functionsAround, scalarAfterBy, problems: found, variables } = compilation;
+  const { out: pieces, reads, enforcedEnums, functionsAround, scalarAfterBy, problems: found, variables } = compilation;
   return {
-    template: { pieces, reads, listsRelied, functionsAround, scalarAfterBy },
+    template: { pieces, reads, enforcedEnums, functionsAround, scalarAfterBy },
     problems: [...found, ...variables.problems()],
   };
 }
@@ -67,7 +67,7 @@ function compileTag(
       placeTrusted(resolved.text, offset, compilation);
       return;
     case "undeclared":
-      // Inside its own section it is merely never set, and then this code is not reached.
+      // Not reached inside its own section, which is never compiled.
       compilation.problem(offset, resolved.message);
       return;
     case "unset":
@@ -77,7 +77,7 @@ function compileTag(
   }
 }
 
-/** Configuration is the author's own text: bare it is SQL, inside quotes it is their content. */
+/** Configuration is trusted: bare it is SQL, inside quotes it is their content. */
 function placeTrusted(text: string, offset: number, compilation: Compilation): void {
   const quoted = compilation.string ?? compilation.identifier;
   if (quoted === undefined) {
@@ -128,7 +128,7 @@ function compileSection(
     compilation.guarded = quoted;
     compileNodes(node.children, compilation);
     compilation.guarded = guarded;
-    // Closed inside the section: that was reported where it happened.
+    // The section closed the quotes, which has been reported.
     if ((compilation.string ?? compilation.identifier) !== quoted) return;
     outer.push({ kind: "section", ref: resolved.ref, inverted, parts: quoted.parts });
     quoted.parts = outer;
@@ -142,7 +142,7 @@ function compileSection(
   compilation.out = pieces;
   compileNodes(node.children, compilation);
   compilation.out = out;
-  // Where a section opens or closes parentheses, the deeper nesting counts: it is the more careful one.
+  // If a section opens or closes parentheses, assume the deeper nesting, which is stricter.
   if (compilation.calls.length < calls.length) compilation.calls = calls;
   forgetInnerSince(inner, compilation);
   if (compilation.mode.kind === "line-comment" && before.mode.kind === "bare") {

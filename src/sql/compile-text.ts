@@ -8,9 +8,9 @@ import { nameOf } from "./whole-tokens.ts";
 
 /** Reads a piece of the template's own text. */
 export function compileText(text: string, offset: number, compilation: Compilation): void {
-  forgetPlaces(compilation);
-  // What came before may have been left out (a section): two dashes or two quotes must not meet here and change meaning.
-  // Nor may a tag's word take the beginning of a literal: in `t_42E'x'` or `t_42$$x$$` it would be part of the name.
+  invalidateStarts(compilation);
+  // A section before it may be left out: two dashes or quotes must not become adjacent and change meaning. Nor may the word
+  // of a tag absorb the start of a literal: in `t_42E'x'` or `t_42$$x$$` it would be part of the name.
   if (compilation.mode.kind === "bare" && /^(?:[-/*'"$]|\w')/.test(text)) emitSql(" ", offset, compilation, true);
   let at = compilation.mode.kind === "bare" ? compileRestOfWord(text, offset, compilation) : 0;
   while (at < text.length) at = compileNext(text, at, offset, compilation);
@@ -18,7 +18,7 @@ export function compileText(text: string, offset: number, compilation: Compilati
 
 const REST_OF_WORD = /^[\w\u0080-\uffff][\w$\u0080-\uffff]*/;
 
-/** Behind a tag even digits go on with a name: `t_{{params.n}}1$a`. Returns where it ends. */
+/** After a tag, even digits continue a name: `t_{{params.n}}1$a`. Returns where it ends. */
 function compileRestOfWord(text: string, offset: number, compilation: Compilation): number {
   const kind = compilation.out.at(-1)?.kind;
   if (kind !== "glued" && kind !== "inline") return 0;
@@ -29,8 +29,8 @@ function compileRestOfWord(text: string, offset: number, compilation: Compilatio
   return rest.length;
 }
 
-/** Places in an earlier text mean nothing in this one. */
-function forgetPlaces(compilation: Compilation): void {
+/** Indexes into an earlier text are invalid in this one. */
+function invalidateStarts(compilation: Compilation): void {
   if (compilation.seen.length > 0) compilation.seen = compilation.seen.map((token) => ({ ...token, start: -1 }));
   if (compilation.calls.length > 0) compilation.calls = compilation.calls.map((call) => ({ ...call, start: -1 }));
 }
@@ -140,7 +140,7 @@ function compileSymbol(symbol: string, at: number, offset: number, compilation: 
   emitSql(symbol, offset + at, compilation);
 }
 
-/** Quoting for the other side depends on the other side: `sql_literal` becomes the macro that fits. */
+/** Databases quote differently: `sql_literal` becomes the macro for the one that runs the SQL. */
 function wordFor(word: string, rest: string, compilation: Compilation): string {
   if (word.toLowerCase() !== "sql_literal" || !/^\s*\(/.test(rest)) return word;
   const around = sqlCallAround(compilation);

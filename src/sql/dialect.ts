@@ -1,6 +1,6 @@
 import type { FunctionRole } from "./function-role.ts";
 
-/** What the template compiler must know of the SQL that an engine speaks. */
+/** What the template compiler must know about the SQL of an engine. */
 export interface Dialect {
   /** The text of the nth placeholder (from 1) of a statement. */
   placeholder(n: number): string;
@@ -10,11 +10,11 @@ export interface Dialect {
   readonly dollarQuotes: boolean;
   /** A prefix letter (lower case) that makes `x'...'` a literal with backslash escapes. */
   readonly escapePrefixes: ReadonlySet<string>;
-  /** Names (upper case) that may stand before a literal to give it a type: `DATE '2024-01-01'`. */
+  /** Names (upper case) that may precede a literal and give it a type: `DATE '2024-01-01'`. */
   readonly literalTypes: ReadonlySet<string>;
-  /** What a function (lower case) does with its arguments; undefined when it only computes, or is no function that is known. */
+  /** What a function (lower case) does with its arguments; undefined if it only computes, or is unknown. */
   roleOf(functionName: string): FunctionRole | undefined;
-  /** Variables that a macro or view (lower case) hands to a function with a role. */
+  /** Variables that a macro or view (lower case) passes to a function with a role. */
   variablesBehind(name: string): readonly VariableName[];
 }
 

@@ -8,7 +8,7 @@ import { misplaced, type ValuePlace } from "./value-place.ts";
 const INTERVAL_UNIT =
   /^\s*(?:(?:year|quarter|month|week|day|hour|minute|second|millisecond|microsecond|decade)s?|centur(?:y|ies)|millenni(?:um|a))\b/i;
 
-/** A string literal is complete: the author's own text stays as it is, one with client values becomes a bound value. */
+/** Ends a string literal. It stays unchanged, or becomes a bound value if it contains client values. */
 export function finishString(string: OpenString, following: string, compilation: Compilation): void {
   compilation.seen.push({ text: "'", start: -1, end: -1 });
   if (!string.client) {
@@ -37,8 +37,8 @@ export function finishString(string: OpenString, following: string, compilation:
       `a client value becomes part of the SQL that ${place.function} runs; write ' || sql_literal('{{{params.x}}}') || ' so that any text is quoted`,
     );
   }
-  if (place.kind !== "plain") relyOnLists(parts, compilation);
-  const { before, after } = cast(string.typeName, following);
+  if (place.kind !== "plain") enforceEnums(parts, compilation);
+  const { before, after } = castFor(string.typeName, following);
   compilation.out.push({
     kind: "literal",
     parts: marked,
@@ -50,7 +50,6 @@ export function finishString(string: OpenString, following: string, compilation:
   });
 }
 
-/** Remembers the functions around values, and that the statement holds them. */
 function noteValues(parts: readonly LiteralPart[], compilation: Compilation): void {
   for (const part of parts) {
     if (part.kind === "value") noteValue(part.ref, compilation);
@@ -58,7 +57,7 @@ function noteValues(parts: readonly LiteralPart[], compilation: Compilation): vo
   }
 }
 
-/** What is wrong with the first value that must not stand in this literal. */
+/** The problem of the first value that is not allowed in this literal. */
 function firstMisplaced(parts: readonly LiteralPart[], place: ValuePlace): string | undefined {
   for (const part of parts) {
     if (part.kind === "text") continue;
@@ -67,7 +66,7 @@ function firstMisplaced(parts: readonly LiteralPart[], place: ValuePlace): strin
       if (inner !== undefined) return inner;
       continue;
     }
-    // Inside quotes of the SQL that is run, a text without quotes stays a text: it is looked at with each request.
+    // Inside quotes of the inner SQL, each request checks that the value cannot close them.
     if (part.remote === "inside-quotes") continue;
     const message = misplaced("a client value", part.ref.traits, place);
     if (message !== undefined) return message;
@@ -80,13 +79,13 @@ function isHarmless({ ref }: Extract<LiteralPart, { kind: "value" }>): boolean {
 }
 
 /** `DATE '...'` becomes `CAST($n AS DATE)`, `INTERVAL '...' DAY` becomes `INTERVAL ($n) DAY`. */
-function cast(type: string, following: string): { readonly before: string; readonly after: string } {
+function castFor(type: string, following: string): { readonly before: string; readonly after: string } {
   if (type === "") return { before: "", after: "" };
   if (type.toUpperCase() === "INTERVAL" && INTERVAL_UNIT.test(following)) return { before: "INTERVAL (", after: ")" };
   return { before: "CAST(", after: ` AS ${type})` };
 }
 
-/** `"..."` is complete. */
+/** Ends a quoted identifier. */
 export function finishIdentifier(identifier: OpenQuotes, compilation: Compilation): void {
   const name = identifier.client ? "" : plainText(identifier.parts);
   noteToken({ text: `"${name}"`, start: -1, end: -1 }, identifier.offset, compilation);
@@ -101,15 +100,15 @@ export function finishIdentifier(identifier: OpenQuotes, compilation: Compilatio
       "a client value would choose the column or table here; give the parameter an enum validator with the allowedValues",
     );
   }
-  relyOnLists(identifier.parts, compilation);
+  enforceEnums(identifier.parts, compilation);
   compilation.out.push({ kind: "identifier", parts: identifier.parts, offset: identifier.offset });
 }
 
-function relyOnLists(parts: readonly LiteralPart[], { listsRelied }: Pick<Compilation, "listsRelied">): void {
+function enforceEnums(parts: readonly LiteralPart[], { enforcedEnums }: Pick<Compilation, "enforcedEnums">): void {
   for (const part of parts) {
     if (part.kind === "value" && part.ref.scope === "params" && part.ref.traits === "enum")
-      listsRelied.add(part.ref.name);
-    if (part.kind === "section") relyOnLists(part.parts, { listsRelied });
+      enforcedEnums.add(part.ref.name);
+    if (part.kind === "section") enforceEnums(part.parts, { enforcedEnums });
   }
 }
 
@@ -133,13 +132,13 @@ function everyValue(
   });
 }
 
-/** How a value is looked at with each request, by where it stands in the inner SQL. */
+/** How each request checks a value, by its position in the inner SQL. */
 export function remotePlace(wrapped: boolean, compilation: Compilation): RemotePlace {
   if (wrapped) return "quoted-for-it";
   return innerStateHere(compilation) === "'" ? "inside-quotes" : "bare";
 }
 
-/** Tells for each value whether it stands inside quotes of the inner SQL. */
+/** Marks each value with its position in the inner SQL. */
 function markRemote(
   parts: readonly LiteralPart[],
   { wrapped }: Extract<ValuePlace, { kind: "sql" }>,

@@ -1,6 +1,6 @@
 /**
- * What a function does with its arguments, where it does more than compute from them. A client value in such a place could
- * choose what is read or run.
+ * What a function does with its arguments beyond computing from them. A client value in such an argument could choose what
+ * is read or run.
  */
 export type FunctionRole =
   /** They name files or addresses. */
@@ -12,16 +12,16 @@ export type FunctionRole =
   /** Its effect is not known: a table function, or one of an unknown extension. */
   | { readonly kind: "unknown" };
 
-/** How string literals are written in SQL for the other side. */
+/** How the database that runs the SQL quotes string literals. */
 export type RemoteQuoting = "standard" | "backslash-and-quote" | "backslash";
 
 const SEVERITY: readonly FunctionRole["kind"][] = ["sql", "unknown", "name", "file"];
 
-/** The one of two roles that lets less through. */
+/** The stricter of two roles. */
 export function stricter(a: FunctionRole | undefined, b: FunctionRole | undefined): FunctionRole | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   if (a.kind === "sql" && b.kind === "sql") {
-    // Quoting for two sides at once is quoting for neither.
+    // No quoting is safe in two databases.
     if (a.quoting !== b.quoting) return { kind: "unknown" };
     return a.runsIn === "this-database" ? a : b;
   }

@@ -22,7 +22,7 @@ export function parseMustache(text: string): { nodes: readonly MustacheNode[]; p
   const problems: TemplateProblem[] = [];
   let tokens: Token[];
   try {
-    // The parser's own types call a token a tuple of unknown length; the shape is documented above.
+    // The library's types do not describe its tokens; `Token` does.
     tokens = mustache.parse(text) as unknown as Token[];
   } catch (error) {
     const message = errorMessage(error);
@@ -40,7 +40,7 @@ export function parseMustache(text: string): { nodes: readonly MustacheNode[]; p
     return { nodes: [], problems };
   }
   const nodes = toNodes(tokens, problems);
-  // The library would cache parsed templates without a bound.
+  // The library would cache parsed templates without a limit.
   mustache.clearCache();
   return { nodes, problems };
 }
@@ -77,7 +77,7 @@ function toNodes(tokens: readonly Token[], problems: TemplateProblem[]): readonl
           message: `partials ({{> ${value}}}) are not supported; write the SQL out, or use a view`,
         });
         break;
-      default: // comments and changed delimiters have done their work
+      default: // Comments and changed delimiters emit nothing.
     }
   }
   return nodes;

@@ -5,7 +5,7 @@ import { placeOf, wantsLiteral } from "./surroundings.ts";
 import type { ClientRef } from "./template.ts";
 import { misplaced } from "./value-place.ts";
 
-/** Puts a client value where it stands. */
+/** Compiles a tag with a client value. */
 export function placeTag(ref: ClientRef, offset: number, touchesNext: boolean, compilation: Compilation): void {
   const quotes = compilation.string ?? compilation.identifier;
   if (quotes !== undefined) {
@@ -28,7 +28,7 @@ export function placeTag(ref: ClientRef, offset: number, touchesNext: boolean, c
         `{{${name}}} chooses what is read here; it can only be one of the enum's allowedValues`,
       );
     }
-    if (ref.scope === "params") compilation.listsRelied.add(ref.name);
+    if (ref.scope === "params") compilation.enforcedEnums.add(ref.name);
     compilation.out.push({ kind: "inline", ref, offset });
     return;
   }
@@ -43,7 +43,7 @@ export function placeTag(ref: ClientRef, offset: number, touchesNext: boolean, c
     );
     return;
   }
-  // Inside quotes of the SQL that is run, a text without quotes stays a text: it is looked at with each request.
+  // Inside quotes of the inner SQL, each request checks that the value cannot close them.
   const staysText = place.kind === "sql" && innerStateHere(compilation) === "'";
   const message = isArgument && !staysText ? misplaced(`{{${name}}}`, ref.traits, place) : undefined;
   if (message !== undefined) compilation.problem(offset, message);
@@ -55,7 +55,7 @@ export function placeTag(ref: ClientRef, offset: number, touchesNext: boolean, c
       `{{${name}}} becomes part of the SQL that ${sql.function} runs; write sql_literal({{${name}}}) so that any text is quoted`,
     );
   }
-  // Two values side by side must not grow together.
+  // Adjacent values must not merge into one token.
   if (last !== undefined && last.kind !== "sql" && last.kind !== "separator") {
     compilation.out.push({ kind: "sql", text: " ", offset, blank: true });
   }

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { duckdbDialect } from "../engines/duckdb/dialect.ts";
 import { effectsOf } from "./classify.ts";
-import { reachesOf, settingsNamed } from "./reach.ts";
+import { privilegedActions, settingsNamed } from "./privileged-actions.ts";
 
 const reaches = (sql: string): string =>
-  reachesOf(sql, duckdbDialect)
-    .map(({ power, what, at }) => `${power} ${what}@${at}`)
+  privilegedActions(sql, duckdbDialect)
+    .map(({ permission: power, what, at }) => `${power} ${what}@${at}`)
     .join(", ");
 
 test.each([

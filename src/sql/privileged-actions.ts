@@ -1,21 +1,21 @@
 import type { Dialect } from "./dialect.ts";
 import { calledFunctions, runningPart, type Token, tokensOf, topLevelWords } from "./statement-words.ts";
 
-/** What a write may be allowed to do beyond its data: the words of `operation.allow`. */
-export const powers = ["attach", "checkpoint", "copy", "load", "secret", "set"] as const;
-export type Power = (typeof powers)[number];
+/** What a write may be allowed to do beyond its data: the values of `operation.allow`. */
+export const permissions = ["attach", "checkpoint", "copy", "load", "secret", "set"] as const;
+export type Permission = (typeof permissions)[number];
 
-/** What of the machine or of the service a statement touches, beyond the data that it reads or changes. */
-export interface Reach {
-  /** `install` and `environment` are for no template. */
-  readonly power: Power | "install" | "environment";
+/** Something that a statement does to the machine or the service, beyond reading or changing data. */
+export interface PrivilegedAction {
+  /** No template may use `install` and `environment`. */
+  readonly permission: Permission | "install" | "environment";
   /** As the author wrote it, in capitals for a statement. */
   readonly what: string;
-  /** Where in the statement. */
+  /** Its index in the statement. */
   readonly at: number;
 }
 
-const VERBS: ReadonlyMap<string, Reach["power"]> = new Map([
+const VERBS: ReadonlyMap<string, PrivilegedAction["permission"]> = new Map([
   ["ATTACH", "attach"],
   ["DETACH", "attach"],
   ["CHECKPOINT", "checkpoint"],
@@ -35,15 +35,15 @@ const INFORMATION_PRAGMAS = new Set(
   ).split(" "),
 );
 
-const PRAGMAS: ReadonlyMap<string, Power> = new Map([
+const PRAGMAS: ReadonlyMap<string, Permission> = new Map([
   ["COPY_DATABASE", "copy"],
   ["IMPORT_DATABASE", "copy"],
   ["CHECKPOINT", "checkpoint"],
   ["FORCE_CHECKPOINT", "checkpoint"],
 ]);
 
-/** Table functions that do more than to give rows. */
-const FUNCTIONS: ReadonlyMap<string, Power> = new Map([
+/** Table functions with side effects. */
+const FUNCTIONS: ReadonlyMap<string, Permission> = new Map([
   ["CHECKPOINT", "checkpoint"],
   ["FORCE_CHECKPOINT", "checkpoint"],
   ["ENABLE_LOGGING", "set"],
@@ -58,37 +58,37 @@ const FUNCTIONS: ReadonlyMap<string, Power> = new Map([
   ["LOAD_AWS_CREDENTIALS", "secret"],
 ]);
 
-/** Everything in a statement that goes beyond its data, as far as its tokens show. */
-export function reachesOf(sql: string, dialect: Dialect): readonly Reach[] {
+/** The privileged actions of a statement, as far as its tokens show. */
+export function privilegedActions(sql: string, dialect: Dialect): readonly PrivilegedAction[] {
   const all = runningPart(preparedPart(tokensOf(sql, dialect)));
-  const verb = verbReach(topLevelWords(all), all.find(({ kind }) => kind === "word")?.at ?? 0);
+  const verb = actionOfVerb(topLevelWords(all), all.find(({ kind }) => kind === "word")?.at ?? 0);
   const called = calledFunctions(all).flatMap(({ text, at }) => {
-    const power = FUNCTIONS.get(text);
-    return power === undefined ? [] : { power, what: text.toLowerCase(), at };
+    const permission = FUNCTIONS.get(text);
+    return permission === undefined ? [] : { permission, what: text.toLowerCase(), at };
   });
   const environment = all.flatMap(({ text, at }, index) =>
     text === "GETENV" && all[index + 1]?.text === "("
-      ? { power: "environment" as const, what: text.toLowerCase(), at }
+      ? { permission: "environment" as const, what: text.toLowerCase(), at }
       : [],
   );
   return [...verb, ...called, ...environment];
 }
 
-function verbReach(words: readonly string[], at: number): readonly Reach[] {
+function actionOfVerb(words: readonly string[], at: number): readonly PrivilegedAction[] {
   const [first = "", second = ""] = words;
   const isForced = first === "FORCE";
-  const power = isForced ? powerOf(second, words.slice(2)) : powerOf(first, words.slice(1));
-  if (power === undefined) return [];
-  if (power === "secret") return [{ power, what: `${first} SECRET`, at }];
-  return [{ power, what: isForced || first === "UPDATE" ? `${first} ${second}` : first, at }];
+  const permission = isForced ? permissionOf(second, words.slice(2)) : permissionOf(first, words.slice(1));
+  if (permission === undefined) return [];
+  if (permission === "secret") return [{ permission, what: `${first} SECRET`, at }];
+  return [{ permission, what: isForced || first === "UPDATE" ? `${first} ${second}` : first, at }];
 }
 
-function powerOf(verb: string, others: readonly string[]): Reach["power"] | undefined {
+function permissionOf(verb: string, others: readonly string[]): PrivilegedAction["permission"] | undefined {
   const [second = ""] = others;
   switch (verb) {
     case "SET":
     case "RESET":
-      // It ends with the connection, which is not used again.
+      // A variable ends with its connection, which is not reused.
       return second === "VARIABLE" ? undefined : "set";
     case "PRAGMA":
       return INFORMATION_PRAGMAS.has(second) ? undefined : (PRAGMAS.get(second) ?? "set");

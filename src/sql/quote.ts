@@ -1,9 +1,9 @@
-/** A string literal in SQL, whatever is in it. */
+/** Quotes any text as a SQL string literal. */
 export function quoteLiteral(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** An identifier in SQL, whatever is in it. */
+/** Quotes any name as a SQL identifier. */
 export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

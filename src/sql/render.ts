@@ -10,27 +10,27 @@ export type Lookup = (ref: ClientRef) => ParamValue | undefined;
 
 export interface RenderOptions {
   readonly dialect: Dialect;
-  /** Whole numbers, booleans and literals of enums become text: for places where SQL takes no parameter. */
+  /** Integers, booleans and enum literals become SQL text, for positions where SQL takes no parameter. */
   readonly inline: boolean;
-  /** Values other than strings become NULLs of their type, in the SQL: so that the database checks the types at load. */
+  /** Values other than strings become typed NULLs in the SQL, so that the database checks their types at load. */
   readonly typedNulls?: boolean;
-  /** Hears where in a statement's SQL each piece of the template begins: to give the database's errors their line. */
+  /** Called with the position of each piece in its statement and in the template, to locate database errors. */
   readonly trace?: (statement: number, at: number, offset: number) => void;
 }
 
-/** The statement under way. */
+/** The statement being built. */
 interface Draft {
   sql: string;
   values: BoundValue[];
   blank: boolean;
-  /** What was added last, and whether it was a placeholder. The SQL itself is not read while it grows. */
+  /** The text that was added last, and whether it was a placeholder. Reading `sql` while it grows is slow. */
   tail: string;
   isBound: boolean;
 }
 
 const startDraft = (): Draft => ({ sql: "", values: [], blank: true, tail: "", isBound: false });
 
-/** A template and values become statements with bound values. */
+/** Renders a template to statements with bound values. */
 export function render(template: Template, lookup: Lookup, options: RenderOptions): Statement[] {
   const statements: Statement[] = [];
   let draft = startDraft();
@@ -73,7 +73,7 @@ function renderPiece(
       return;
     case "glued": {
       const text = String(lookup(piece.ref)?.value ?? "NULL");
-      if (!/^\w+$/.test(text)) refuse(piece.ref, "Integer is less than the minimum allowed value");
+      if (!/^\w+$/.test(text)) reject(piece.ref, "Integer is less than the minimum allowed value");
       append(text, draft);
       return;
     }
@@ -106,13 +106,13 @@ function renderValue(
     return;
   }
   if (remote !== undefined) checkRemote(value.text, remote, ref);
-  // Text that no validator saw is never inlined.
+  // Text that was not validated is never inlined.
   if (options.inline && ref.traits === "scalar" && typeof value.value !== "string") append(inlined(value.value), draft);
   else if (options.typedNulls === true && value.type !== "VARCHAR") append(`CAST(NULL AS ${value.type})`, draft);
   else bind({ type: value.type, value: value.value }, draft, options.dialect);
 }
 
-/** In parentheses, so that a minus sign before it does not make a comment of its own. */
+/** In parentheses, so that it cannot form a comment with a minus sign before it. */
 function inlined(value: bigint | boolean): string {
   return typeof value === "bigint" && value < 0n ? `(${value})` : String(value);
 }
@@ -126,7 +126,7 @@ function bind(value: BoundValue, draft: Draft, dialect: Dialect): void {
   draft.isBound = true;
 }
 
-/** Adds SQL; a digit right after a placeholder would make it another one. */
+/** Adds SQL. A digit directly after a placeholder would change its number. */
 function append(text: string, draft: Draft): void {
   if (text === "") return;
   if (draft.isBound && isWordCharacter(text[0])) draft.sql += " ";
@@ -162,19 +162,19 @@ function compose(parts: readonly LiteralPart[], lookup: Lookup): string {
   return text;
 }
 
-/** A NUL would end the other side's SQL. */
+/** A NUL would end the other database's SQL. */
 const BREAKS_OUT = /['"`\\;\0]|--|\/\*/;
 const ONE_WORD = /^(?:[\w.\u0080-\uffff]*|[+-]\d+(?:\.\d+)?)$/;
 
-/** Rejects text that could change SQL which another database will run. */
+/** Rejects text that could change the SQL that another database runs. */
 function checkRemote(text: string, place: RemotePlace, ref: ClientRef): void {
-  if (!isHarmless(text, place)) refuse(ref, "Potential SQL injection detected");
+  if (!isHarmless(text, place)) reject(ref, "Potential SQL injection detected");
 }
 
 function isHarmless(text: string, place: RemotePlace): boolean {
   switch (place) {
     case "quoted-for-it":
-      // SQL text ends at a NUL, wherever it stands.
+      // SQL text ends at a NUL, even inside quotes.
       return !text.includes("\0");
     case "inside-quotes":
       return !BREAKS_OUT.test(text);
@@ -183,6 +183,6 @@ function isHarmless(text: string, place: RemotePlace): boolean {
   }
 }
 
-function refuse(ref: ClientRef, message: string): never {
+function reject(ref: ClientRef, message: string): never {
   throw new RequestFailure({ kind: "invalid-params", errors: [{ field: ref.name, message }] });
 }

@@ -9,16 +9,16 @@ export interface TemplateScope {
   /** Properties of the first connection. */
   readonly conn: ReadonlyMap<string, string>;
   readonly connectionName: string | undefined;
-  /** What of `cache` is known at load, when the endpoint has one. */
+  /** Variables of `cache` that are known at load. */
   readonly cache: ReadonlyMap<string, string>;
-  /** What of `cache` depends on the snapshot. `enum`: a name that Eider chooses, so it may be inlined. */
+  /** Variables of `cache` that depend on the snapshot. `enum`: a name that Eider chooses, so it may be inlined. */
   readonly lateCache?: ReadonlyMap<string, ValueTraits>;
   /** A refresh runs outside a request: it has no `params` and no `auth`. */
   readonly isRefresh?: boolean;
   readonly environment: (name: string) => { readonly value: string } | "unlisted" | "unset";
 }
 
-/** What a name in a template stands for. */
+/** What a name in a template refers to. */
 export type Resolved =
   | { readonly kind: "client"; readonly ref: ClientRef }
   /** Configuration, known at load. */
@@ -100,7 +100,7 @@ function resolveEnvironment(name: string, scope: TemplateScope): Resolved {
   return { kind: "trusted", text: found.value };
 }
 
-/** Handlebars is what many expect; undefined when a name is none of it. */
+/** A hint for authors who expect Handlebars. Undefined for other names. */
 export function handlebarsHint(name: string): string | undefined {
   const [word = "", ...rest] = name.split(/\s+/);
   if (name === "else") {

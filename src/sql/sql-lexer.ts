@@ -1,6 +1,6 @@
 import type { Dialect } from "./dialect.ts";
 
-/** Where in SQL a character stands. */
+/** The lexer state at a character of SQL. */
 export type Mode =
   | { readonly kind: "bare" }
   | { readonly kind: "line-comment" }
@@ -84,7 +84,7 @@ export function readString(text: string, at: number, style: StringStyle): String
   }
 }
 
-/** The rest of `'...'` or `"..."`, in which a doubled quote stands for one. */
+/** The rest of `'...'` or `"..."`, in which a doubled quote means one. */
 export function readQuoted(text: string, at: number, quote: string): StringRest {
   let value = "";
   let from = at;
@@ -128,12 +128,12 @@ function readEscaped(text: string, at: number): StringRest {
   return { value, end: undefined };
 }
 
-/** A code that no character has becomes the replacement character. */
+/** Invalid code points become the replacement character. */
 function characterOf(code: number): string {
   return code <= 0x10ffff ? String.fromCodePoint(code) : "\ufffd";
 }
 
-/** The rest of a comment: the mode after `text`, and where the comment ends (undefined: not in this text). */
+/** The rest of a comment: where it ends, or the end of `text`, and the mode after that. */
 export function readComment(
   text: string,
   at: number,

@@ -2,7 +2,7 @@ import type { Dialect } from "./dialect.ts";
 import { readQuoted } from "./sql-lexer.ts";
 import { wholeTokens } from "./whole-tokens.ts";
 
-/** A word (upper case, a quoted name too) or a symbol of a statement. Literals and comments have none. */
+/** A word (upper case, also if quoted) or symbol of a statement. Literals and comments are omitted. */
 export interface Token {
   readonly kind: "word" | "symbol";
   readonly text: string;
@@ -21,7 +21,7 @@ export function tokensOf(sql: string, dialect: Dialect): readonly Token[] {
   return tokens;
 }
 
-/** What of a statement runs: all of it, what EXPLAIN ANALYZE explains, nothing of a plain EXPLAIN. */
+/** The part of a statement that runs: what EXPLAIN ANALYZE explains, nothing of a plain EXPLAIN, else all. */
 export function runningPart(all: readonly Token[]): readonly Token[] {
   if (all[0]?.text !== "EXPLAIN") return all;
   const options = all[1]?.text === "(" ? all.findIndex(({ text }) => text === ")") : 1;
@@ -29,7 +29,7 @@ export function runningPart(all: readonly Token[]): readonly Token[] {
   return analyzes ? runningPart(all.slice(options + 1)) : [];
 }
 
-/** Those outside parentheses. */
+/** The tokens outside parentheses. */
 export function topLevel(all: readonly Token[]): readonly Token[] {
   let depth = 0;
   return all.filter(({ text }) => {
@@ -44,7 +44,7 @@ export function topLevelWords(all: readonly Token[]): string[] {
   const words: string[] = [];
   let depth = 0;
   for (const { kind, text } of all) {
-    // `(SELECT ...) UNION ...`: a statement that begins with a parenthesis is known by the first word inside.
+    // `(SELECT ...) UNION ...`: a statement that begins with a parenthesis is identified by its first word.
     if (kind === "word" && (depth === 0 || words.length === 0)) words.push(text);
     if (text === "(") depth += 1;
     if (text === ")") depth -= 1;
@@ -52,10 +52,10 @@ export function topLevelWords(all: readonly Token[]): string[] {
   return words;
 }
 
-/** What may stand before the call of a table function. */
+/** Tokens that may precede a table function. */
 const BEFORE_A_TABLE = new Set(["FROM", "JOIN", "CALL", "LATERAL", ","]);
 
-/** Names before a `(` where rows are read from a function, or one is called. `INSERT INTO t (x)` calls nothing. */
+/** The names of table functions, and of functions in a CALL. `INSERT INTO t (x)` calls none. */
 export function calledFunctions(all: readonly Token[]): readonly Token[] {
   return all.filter((token, index) => {
     if (token.kind !== "word" || all[index + 1]?.text !== "(") return false;

@@ -1,8 +1,8 @@
-/** The types in which values are bound. Engines translate them into their own. */
+/** The types of bound values. Engines map them to their own types. */
 export type SqlType = "VARCHAR" | "BIGINT" | "DATE" | "TIME" | "DECIMAL" | "DOUBLE" | "BOOLEAN";
 
 /**
- * A value that goes to the database beside the SQL, never inside it. BIGINT holds a bigint, BOOLEAN a boolean, the
+ * A value that is sent separately from the SQL text. BIGINT holds a bigint, BOOLEAN a boolean, the
  * others their text: `2024-02-29`, `12:30:00.5`, `29.99`.
  */
 export interface BoundValue {

@@ -6,12 +6,12 @@ const FILE: ValuePlace = { kind: "file" };
 const FILE_STATEMENTS = new Set(["ATTACH", "EXPORT", "IMPORT", "INSTALL", "LOAD"]);
 const SYNTAX_WITH_FROM = new Set(["extract", "trim", "substring", "overlay", "position"]);
 
-/** What a value that stands here would do. */
+/** What a value at this position would do. */
 export function placeOf(compilation: Compilation): ValuePlace {
   const { seen, calls } = compilation;
   const statement = seen[0]?.text ?? "";
   if (FILE_STATEMENTS.has(statement) || compilation.copyTarget) return FILE;
-  // What another statement prepared is not known here.
+  // The prepared statement is unknown here.
   if (statement === "EXECUTE") return { kind: "unknown", function: "EXECUTE" };
   const place = insideCalls(compilation);
   if (place.kind !== "plain") return place;
@@ -51,7 +51,7 @@ function insideCalls({ calls, seen, dialect }: Compilation): ValuePlace {
   return place;
 }
 
-/** Whether `FROM '...'` and the like want a literal here; an argument of a function takes a parameter. */
+/** Whether SQL requires a literal here, as after FROM. Function arguments accept parameters. */
 export function wantsLiteral(place: ValuePlace, { calls, dialect }: Compilation): boolean {
   return place.kind === "file" && !calls.some(({ name }) => dialect.roleOf(name)?.kind === "file");
 }

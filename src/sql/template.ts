@@ -1,6 +1,6 @@
 import type { RemoteQuoting } from "./function-role.ts";
 
-/** A value that a request, its identity or a snapshot brings: known only when a call is made, never part of the SQL text. */
+/** A value of a request, its identity or a snapshot. It is known only when a call is made. */
 export interface ClientRef {
   readonly scope: "params" | "auth" | "cache";
   readonly name: string;
@@ -9,7 +9,7 @@ export interface ClientRef {
 
 /**
  * What may be done with a value besides binding it. `enum`: one of the author's own list, so its text may be inlined.
- * `scalar`: whole numbers and booleans, whose digits or word may be inlined where SQL takes no parameter. `typed`: other
+ * `scalar`: integers and booleans, which may be inlined where SQL takes no parameter. `typed`: other
  * types that cannot carry SQL text. `text`: anything.
  */
 export type ValueTraits = "enum" | "scalar" | "typed" | "text";
@@ -27,7 +27,7 @@ export type LiteralPart =
       readonly parts: readonly LiteralPart[];
     };
 
-/** One step of a compiled template. `offset` is where it stands in the template's text. */
+/** One step of a compiled template. `offset` is its position in the template's text. */
 export type Piece =
   /** The author's own SQL. `blank`: spaces and comments only. */
   | { readonly kind: "sql"; readonly text: string; readonly offset: number; readonly blank: boolean }
@@ -44,7 +44,7 @@ export type Piece =
   /** An enum's text as the author wrote it in the YAML. */
   | { readonly kind: "inline"; readonly ref: ClientRef; readonly offset: number }
   /**
-   * A string literal that holds client values: one bound VARCHAR, or quoted text where `quoted` is set or the template
+   * A string literal with client values: one bound VARCHAR, or quoted text where `quoted` is set or the template
    * is rendered inline (only possible when all its values are enums).
    */
   | {
@@ -71,11 +71,11 @@ export interface Template {
   readonly pieces: readonly Piece[];
   /** Every client value that it reads, `params.id` and so on. */
   readonly reads: ReadonlyMap<string, ClientRef>;
-  /** Parameters whose fixed list must hold, since their text becomes part of the SQL, or chooses what is read. */
-  readonly listsRelied: ReadonlySet<string>;
-  /** Functions (lower case) around values that are no enums: what they do with these must be known. */
+  /** Parameters whose enum is always enforced, since their text becomes SQL or selects what is read. */
+  readonly enforcedEnums: ReadonlySet<string>;
+  /** Functions (lower case) around values other than enums. Their effect must be known. */
   readonly functionsAround: ReadonlySet<string>;
-  /** A bare whole number or boolean stands somewhere after a BY: there SQL may take a typed value and no parameter. */
+  /** A bare integer or boolean follows a BY, where SQL may accept a typed NULL but no parameter. */
   readonly scalarAfterBy: boolean;
 }
 
@@ -84,11 +84,11 @@ export interface TemplateProblem {
   readonly severity: "error" | "warning";
   readonly offset: number;
   readonly message: string;
-  /** A warning of something unsafe, which --strict does not let pass. */
+  /** A security warning, which is an error with --strict. */
   readonly security?: true;
 }
 
-/** The macro that quotes a value for the other side of a remote query. */
+/** The macro that quotes a value for the database of a remote query. */
 export function literalMacro(quoting: RemoteQuoting): string {
   switch (quoting) {
     case "standard":

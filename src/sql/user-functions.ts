@@ -3,72 +3,72 @@ import { type FunctionRole, stricter } from "./function-role.ts";
 import { literalMacro } from "./template.ts";
 import { nameOf, type WholeToken, wholeTokens } from "./whole-tokens.ts";
 
-/** A macro or view that a user created: what it does is what its text does. Names in lower case. */
-export interface MadeFunction {
+/** A macro or view that a user created. Its body shows what it does. Names are lower case. */
+export interface UserFunction {
   readonly name: string;
-  /** None for a view. */
+  /** Empty for a view. */
   readonly parameters: readonly string[];
   readonly body: string;
 }
 
 /** What a database holds beyond the functions that the dialect knows by name. */
-export interface MadeFunctions {
-  readonly made: readonly MadeFunction[];
+export interface UserFunctions {
+  readonly defined: readonly UserFunction[];
   /** Functions whose effect is not known. */
   readonly unknown: readonly string[];
 }
 
-/** The dialect of a database that holds these. */
-export function dialectWith(dialect: Dialect, { made, unknown }: MadeFunctions): Dialect {
-  if (made.length === 0 && unknown.length === 0) return dialect;
-  const byName = new Map<string, MadeFunction[]>();
-  for (const definition of made) byName.set(definition.name, [...(byName.get(definition.name) ?? []), definition]);
+/** The dialect, extended by these functions. */
+export function dialectWith(dialect: Dialect, { defined, unknown }: UserFunctions): Dialect {
+  if (defined.length === 0 && unknown.length === 0) return dialect;
+  const byName = new Map<string, UserFunction[]>();
+  for (const definition of defined) byName.set(definition.name, [...(byName.get(definition.name) ?? []), definition]);
   const unknownNames = new Set(unknown);
-  const judged = new Map<string, Judgement>();
+  const analyzed = new Map<string, Analysis>();
 
-  function judge(name: string): Judgement | undefined {
+  function analyze(name: string): Analysis | undefined {
     const definitions = byName.get(name);
     if (definitions === undefined) return undefined;
-    const known = judged.get(name);
+    const known = analyzed.get(name);
     if (known !== undefined) return known;
-    // One that calls itself does what the rest of it does.
-    judged.set(name, NOTHING);
-    const judgement = definitions.map((definition) => judgeBody(definition, extended)).reduce(both, NOTHING);
-    judged.set(name, judgement);
-    return judgement;
+    // For a recursive macro, the rest of its body counts.
+    analyzed.set(name, NOTHING);
+    const analysis = definitions.map((definition) => analyzeBody(definition, extended)).reduce(both, NOTHING);
+    analyzed.set(name, analysis);
+    return analysis;
   }
 
   const extended: Dialect = {
     ...dialect,
     roleOf(name) {
       const builtIn = dialect.roleOf(name) ?? (unknownNames.has(name) ? { kind: "unknown" } : undefined);
-      const own = judge(name);
+      const own = analyze(name);
       if (own === undefined) return builtIn;
-      // Which of two of the same name is meant depends on where they lie: it counts as both, unless the other is merely unknown.
+      // The name may refer to either function: the stricter role counts, unless the built-in one is merely unknown.
       return builtIn?.kind === "unknown" ? own.role : stricter(own.role, builtIn);
     },
-    variablesBehind: (name) => judge(name)?.variables ?? [],
+    variablesBehind: (name) => analyze(name)?.variables ?? [],
   };
   return extended;
 }
 
-/** What a body does with the arguments that it is given, and the variables that it hands to a function with a role. */
-interface Judgement {
+/** What a body does with its arguments, and the variables that it passes to a function with a role. */
+interface Analysis {
   readonly role: FunctionRole | undefined;
   readonly variables: readonly VariableName[];
 }
 
-const NOTHING: Judgement = { role: undefined, variables: [] };
+const NOTHING: Analysis = { role: undefined, variables: [] };
 
-function both(a: Judgement, b: Judgement): Judgement {
+function both(a: Analysis, b: Analysis): Analysis {
   return { role: stricter(a.role, b.role), variables: [...a.variables, ...b.variables] };
 }
 
-function judgeBody({ parameters, body }: MadeFunction, dialect: Dialect): Judgement {
+function analyzeBody({ parameters, body }: UserFunction, dialect: Dialect): Analysis {
   const tokens = [...wholeTokens(body, dialect)].filter(({ kind }) => !SKIPPED.has(kind));
   const names = new Set(parameters);
   const calls: string[] = [];
-  let judgement = NOTHING;
+  let analysis = NOTHING;
   tokens.forEach((token, index) => {
     const next = tokens[index + 1]?.text;
     if (token.text === "(") {
@@ -79,15 +79,15 @@ function judgeBody({ parameters, body }: MadeFunction, dialect: Dialect): Judgem
       const name = nameOf(token);
       const isPart = tokens[index - 1]?.text === ".";
       if (names.has(name) && next !== "(" && !isPart) {
-        judgement = both(judgement, { role: roleAround(calls, dialect), variables: [] });
+        analysis = both(analysis, { role: roleAround(calls, dialect), variables: [] });
       }
       if (name === "getvariable" && next === "(" && roleAround(calls, dialect) !== undefined) {
-        judgement = both(judgement, { role: undefined, variables: [variableIn(tokens.slice(index + 2))] });
+        analysis = both(analysis, { role: undefined, variables: [variableIn(tokens.slice(index + 2))] });
       }
-      judgement = both(judgement, { role: undefined, variables: dialect.variablesBehind(name) });
+      analysis = both(analysis, { role: undefined, variables: dialect.variablesBehind(name) });
     }
   });
-  return judgement;
+  return analysis;
 }
 
 const SKIPPED: ReadonlySet<WholeToken["kind"]> = new Set(["space", "open-line-comment", "open-block-comment"]);
@@ -96,7 +96,7 @@ function isName({ kind }: WholeToken): boolean {
   return kind === "word" || kind === "open-identifier";
 }
 
-/** `'f')`: the name. Anything else is only known when it runs. */
+/** `'f')`: the name. Anything else is only known at run time. */
 function variableIn([first, second]: readonly WholeToken[]): VariableName {
   if (first?.kind !== "open-string" || second?.text !== ")") return undefined;
   return /^'([^']*)'$/.exec(first.text)?.[1]?.toLowerCase();
@@ -109,7 +109,7 @@ function roleAround(calls: readonly string[], dialect: Dialect): FunctionRole | 
   for (const name of calls.toReversed()) {
     if (name.startsWith("sql_literal")) quotedFor ??= name;
     const found = dialect.roleOf(name);
-    // Quoted for this very side it stays a text.
+    // Quoted for this database, it stays text.
     if (found?.kind === "sql" && quotedFor === literalMacro(found.quoting)) continue;
     role = stricter(role, found);
   }
@@ -118,8 +118,8 @@ function roleAround(calls: readonly string[], dialect: Dialect): FunctionRole | 
 
 const CREATING = new Set(["or", "replace", "temp", "temporary"]);
 
-/** The macros that a template makes itself. Where its tokens are not conclusive, the stricter reading counts. */
-export function macrosMadeBy(text: string, dialect: Dialect): readonly MadeFunction[] {
+/** The macros that a template creates. Where its tokens are ambiguous, the stricter reading counts. */
+export function macrosCreatedBy(text: string, dialect: Dialect): readonly UserFunction[] {
   const tokens = [...wholeTokens(text, dialect)].filter(({ kind }) => !SKIPPED.has(kind));
   return tokens.flatMap((token, index) => {
     const kind = nameOf(token);

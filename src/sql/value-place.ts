@@ -19,13 +19,13 @@ export type ValuePlace =
       readonly function: string;
       readonly quoting: RemoteQuoting;
       readonly runsIn: "this-database" | "another-database";
-      /** `sql_literal` stands between, and quotes it. */
+      /** `sql_literal` quotes it. */
       readonly wrapped: boolean;
     };
 
 const BY_ENUM = "give the parameter an enum validator with the allowedValues";
 
-/** What is wrong with a value of these traits at a position; undefined when it is allowed there. `what` names the value. */
+/** The problem of a value with these traits at this place; undefined if it is allowed. `what` names the value. */
 export function misplaced(what: string, traits: ValueTraits, place: ValuePlace): string | undefined {
   if (traits === "enum") return undefined;
   switch (place.kind) {

@@ -2,23 +2,23 @@ import type { VariableName } from "./dialect.ts";
 import type { TemplateProblem, ValueTraits } from "./template.ts";
 import { misplaced, type ValuePlace } from "./value-place.ts";
 
-/** How much a value can do: `typed` ones hold no text. */
+/** The client values of a variable. `typed` ones contain no text. */
 type Held = Exclude<ValueTraits, "enum" | "scalar">;
 
 /** Follows client values through the variables of a template: `SET VARIABLE f = '{{{params.v}}}'`, then `getvariable('f')`. */
 export interface VariableFlow {
   /** A token of bare SQL, in upper case. */
   token(text: string): void;
-  /** A client value stands in the statement. */
+  /** The statement contains a client value. */
   value(traits: ValueTraits): void;
-  /** The statement under way sets a variable. */
+  /** Whether the current statement sets a variable. */
   isSetting(): boolean;
   /** A variable is read; `offset` is where in the template. */
   use(name: VariableName, place: ValuePlace, offset: number): void;
   /** The variable that was read last has this name. */
   nameLast(name: string): void;
   endStatement(): void;
-  /** What would be chosen by a client through a variable. */
+  /** Client values that reach a forbidden position through a variable. */
   problems(): readonly TemplateProblem[];
 }
 
@@ -37,18 +37,18 @@ interface Assignment {
   readonly reads: readonly Use[];
 }
 
-const KEEPING = new Set(["CREATE", "INSERT", "UPDATE", "MERGE", "COPY"]);
+const STORING = new Set(["CREATE", "INSERT", "UPDATE", "MERGE", "COPY"]);
 const SELECTING = new Set(["SELECT", "FROM", "TABLE", "VALUES", "WITH"]);
 
 export function openVariableFlow(): VariableFlow {
   const uses: Use[] = [];
   const assignments: Assignment[] = [];
-  /** What statements of this template keep in tables. */
-  let kept: Held | undefined;
+  /** The client values that this template stores in tables. */
+  let stored: Held | undefined;
   let words: string[] = [];
   let held: Held | undefined;
   let selects = false;
-  let keeps = false;
+  let stores = false;
   let usesBefore = 0;
 
   function endStatement(): void {
@@ -56,25 +56,25 @@ export function openVariableFlow(): VariableFlow {
     if (first === "SET" && second === "VARIABLE" && variable !== undefined) {
       const name = variable.replace(/^"|"$/g, "").toLowerCase();
       assignments.push({ variable: name, held, selects, reads: uses.slice(usesBefore) });
-    } else if (keeps) {
-      kept = more(kept, held);
+    } else if (stores) {
+      stored = riskier(stored, held);
     }
     words = [];
     held = undefined;
     selects = false;
-    keeps = false;
+    stores = false;
     usesBefore = uses.length;
   }
 
-  /** What each variable may hold of a client's, in whatever order the statements run. */
+  /** The client values that each variable may hold, in any order of the statements. */
   function holdings(): ReadonlyMap<string, Held> {
     const found = new Map<string, Held>();
     for (let grew = true; grew; ) {
       grew = false;
       for (const { variable, held: own, selects: fromTable, reads } of assignments) {
-        const read = reads.map(({ name }) => heldBy(name, found)).reduce(more, undefined);
-        const holds = more(more(own, fromTable ? kept : undefined), read);
-        if (holds === undefined || more(found.get(variable), holds) === found.get(variable)) continue;
+        const read = reads.map(({ name }) => heldBy(name, found)).reduce(riskier, undefined);
+        const holds = riskier(riskier(own, fromTable ? stored : undefined), read);
+        if (holds === undefined || riskier(found.get(variable), holds) === found.get(variable)) continue;
         found.set(variable, holds);
         grew = true;
       }
@@ -85,12 +85,12 @@ export function openVariableFlow(): VariableFlow {
   return {
     isSetting: () => words[0] === "SET" && words[1] === "VARIABLE",
     token(text) {
-      if (KEEPING.has(text) && (words.length === 0 || words[0] === "WITH")) keeps = true;
+      if (STORING.has(text) && (words.length === 0 || words[0] === "WITH")) stores = true;
       if (words.length < 3) words.push(text);
       if (SELECTING.has(text)) selects = true;
     },
     value(traits) {
-      if (traits !== "enum") held = more(held, traits === "text" ? "text" : "typed");
+      if (traits !== "enum") held = riskier(held, traits === "text" ? "text" : "typed");
     },
     use(name, place, offset) {
       uses.push({ name, place, offset });
@@ -105,7 +105,7 @@ export function openVariableFlow(): VariableFlow {
       const holds = holdings();
       return uses.flatMap(({ name, place, offset }): readonly TemplateProblem[] => {
         const traits = heldBy(name, holds);
-        // A variable is read when the query runs: what it holds cannot be looked at before, as a value can.
+        // Unlike a value, a variable cannot be checked before the query runs.
         const strict: ValuePlace = place.kind === "sql" ? { ...place, runsIn: "this-database" } : place;
         const what =
           name === undefined ? "a variable that holds a client value" : `variable ${name} holds a client value, which`;
@@ -116,11 +116,11 @@ export function openVariableFlow(): VariableFlow {
   };
 }
 
-/** Of a variable whose name is not known, what any of them holds. */
+/** For an unknown name: what any variable may hold. */
 function heldBy(name: VariableName, holds: ReadonlyMap<string, Held>): Held | undefined {
-  return name === undefined ? [...holds.values()].reduce(more, undefined) : holds.get(name);
+  return name === undefined ? [...holds.values()].reduce(riskier, undefined) : holds.get(name);
 }
 
-function more(a: Held | undefined, b: Held | undefined): Held | undefined {
+function riskier(a: Held | undefined, b: Held | undefined): Held | undefined {
   return a === "text" || b === "text" ? "text" : (a ?? b);
 }

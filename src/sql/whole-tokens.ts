@@ -7,7 +7,7 @@ export interface WholeToken {
   readonly text: string;
 }
 
-/** The tokens of SQL without tags, one after the other; strings, quoted names and comments with all that is in them. */
+/** The tokens of SQL without tags. Strings, quoted names and comments are one token each. */
 export function* wholeTokens(sql: string, dialect: Dialect): Generator<WholeToken> {
   for (let start = 0, end = 0; start < sql.length; start = end) {
     const token = readBareToken(sql, start, dialect);
@@ -16,12 +16,12 @@ export function* wholeTokens(sql: string, dialect: Dialect): Generator<WholeToke
   }
 }
 
-/** The name that a token is, quoted or not, in lower case. */
+/** The name in a token, quoted or not, in lower case. */
 export function nameOf({ text }: { readonly text: string }): string {
   return text.replace(/^"|"$/g, "").toLowerCase();
 }
 
-/** The texts of the statements in SQL without tags; blanks and comments alone are none. */
+/** The texts of the statements in SQL without tags. Blank ones are left out. */
 export function statementTexts(sql: string, dialect: Dialect): readonly string[] {
   const texts: string[] = [];
   let from = 0;
@@ -39,7 +39,7 @@ export function statementTexts(sql: string, dialect: Dialect): readonly string[]
   return texts;
 }
 
-/** `at` is behind the first characters, by which the token is known. */
+/** `at` is the index after the characters that open the token. */
 function endOf(token: BareToken, sql: string, at: number, dialect: Dialect): number {
   switch (token.kind) {
     case "open-string":

@@ -7,14 +7,14 @@ import { isAsymmetric, type PublicKey } from "./key-set.ts";
 import { TENANT } from "./metadata.ts";
 import type { Provider, ProviderState } from "./provider.ts";
 
-/** What became of a token that was looked at. */
+/** The result of a token check. */
 export type CheckedToken =
   | {
       readonly kind: "holds";
       readonly identity: Identity;
-      /** In milliseconds; infinite when the token has no end that counts. */
+      /** In milliseconds. Infinite if the token does not expire, or its expiry is not checked. */
       readonly until: number;
-      /** False when it would not be accepted any more, whatever its time. */
+      /** False if the token would no longer be accepted, even before `until`. */
       readonly isCurrent: () => boolean;
     }
   | { readonly kind: "refused"; readonly failure: Failure };
@@ -28,7 +28,7 @@ export function refused(failure: Failure): CheckedToken & { readonly kind: "refu
 export const unauthorized = refused({ kind: "unauthorized", scheme: "bearer" });
 export const providerDown = refused({ kind: "provider-down" });
 
-/** Verifies signed tokens with the keys of a provider. Nothing in a token chooses the provider. */
+/** Verifies tokens with the keys of the configured provider. A token cannot choose the provider. */
 export function openTokenCheck(policy: OidcPolicy, provider: Provider, now: () => number): CheckToken {
   function accept({ claims, key }: Signed, { metadata }: ProviderState): CheckedToken {
     const until = holdsUntil(policy, claims, { issuer: metadata.issuer, now: now() });
@@ -44,12 +44,12 @@ export function openTokenCheck(policy: OidcPolicy, provider: Provider, now: () =
     if (known === undefined) return providerDown;
     const signed = await signedBy(known, token, header);
     if (signed !== undefined) return accept(signed, known);
-    // Without a `kid` a wrong signature is the only sign of a new key.
+    // Without a `kid`, only a wrong signature can indicate a new key.
     const mayBeNew = header.kid === undefined || known.keys.candidates(header.alg, header.kid).length === 0;
     const renewed = mayBeNew ? await provider.renew(known) : known;
     if (renewed === undefined || renewed === known) return unauthorized;
-    const signedAnew = await signedBy(renewed, token, header);
-    return signedAnew === undefined ? unauthorized : accept(signedAnew, renewed);
+    const signedByNewKey = await signedBy(renewed, token, header);
+    return signedByNewKey === undefined ? unauthorized : accept(signedByNewKey, renewed);
   };
 }
 
@@ -61,19 +61,19 @@ interface Header {
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 const TYPE = /^(application\/)?(at\+)?jwt$/i;
 
-/** The header of a token that we can verify. `jku`, `x5u`, `jwk` and `x5c` are not even looked at. */
+/** Undefined if the token cannot be verified. Ignores `jku`, `x5u`, `jwk` and `x5c`. */
 function readHeader(token: string): Header | undefined {
   if (!TOKEN.test(token)) return undefined;
-  // The spare bits at the end of a signature are zero: one token has one spelling.
+  // The unused bits of the signature must be zero, so that each token has only one spelling.
   const signature = token.slice(token.lastIndexOf(".") + 1);
   if (Buffer.from(signature, "base64url").toString("base64url") !== signature) return undefined;
   const header = parseObject(Buffer.from(token.slice(0, token.indexOf(".")), "base64url").toString());
   if (header === undefined) return undefined;
-  // What changes the meaning of the rest: extensions, compression, a token within the token.
+  // These change the meaning of the rest: extensions, compression, nested tokens.
   if (["crit", "zip", "b64", "cty", "enc"].some((name) => Object.hasOwn(header, name))) return undefined;
   const [alg, kid, typ] = ["alg", "kid", "typ"].map((name) => member(header, name));
   if (!isAsymmetric(alg) || (kid !== undefined && typeof kid !== "string")) return undefined;
-  // Tokens for other purposes, logout for one, say so in their type.
+  // Tokens for other purposes, such as logout, have another type.
   if (typ !== undefined && !(typeof typ === "string" && TYPE.test(typ))) return undefined;
   return { alg, kid };
 }
@@ -91,13 +91,13 @@ async function signedBy({ keys }: ProviderState, token: string, { alg, kid }: He
       const claims = parseObject(new TextDecoder("utf-8", { fatal: true }).decode(payload));
       if (claims !== undefined) return { claims, key };
     } catch {
-      // Not signed with this key, or the key is none.
+      // Not signed with this key, or the key is invalid.
     }
   }
   return undefined;
 }
 
-/** Some of Microsoft's keys sign for one tenant only, though all tenants list them. */
+/** Some of Microsoft's keys are valid for one tenant only, although all tenants list them. */
 function signsFor(key: PublicKey, issuer: string, claims: JsonObject): boolean {
   if (key.issuer === undefined || !issuer.includes(TENANT)) return true;
   return issuerFor(key.issuer, claims) === member(claims, "iss");

@@ -4,7 +4,7 @@ import { isForApis, isNumericDate } from "../token-claims.ts";
 import { isObject, type JsonObject, member, textMember } from "./json.ts";
 import { isTenantId, TENANT } from "./metadata.ts";
 
-/** Until when a token holds, in milliseconds; undefined when it does not. */
+/** When a token expires, in milliseconds. Undefined if it is not valid. */
 export function holdsUntil(
   policy: OidcPolicy,
   claims: JsonObject,
@@ -20,7 +20,7 @@ export function holdsUntil(
   return (exp + skew) * 1000;
 }
 
-/** The identity; undefined when the token has none, or one that cannot be read. */
+/** Undefined if the claims contain no identity, or one that cannot be read. */
 export function identityFrom(policy: OidcPolicy, claims: JsonObject): Identity | undefined {
   const username = textMember(claims, policy.usernameClaim);
   const email = member(claims, policy.emailClaim);
@@ -28,12 +28,12 @@ export function identityFrom(policy: OidcPolicy, claims: JsonObject): Identity |
   const groups = texts(member(claims, policy.groupsClaim));
   if (username === undefined || roles === undefined || groups === undefined) return undefined;
   if (email !== undefined && typeof email !== "string") return undefined;
-  // A user can sign up with the address of another: until it is verified it identifies no one.
+  // Users can sign up with the email address of another user, so an unverified one is no identity.
   if (policy.usernameClaim === "email" && member(claims, "email_verified") === false) return undefined;
   return identityOf({ type: "oidc", username, email: email === "" ? undefined : email, roles, groups });
 }
 
-/** What the issuer is for the token's own tenant. */
+/** The issuer, with the placeholder replaced by the token's tenant. */
 export function issuerFor(issuer: string, claims: JsonObject): string | undefined {
   if (!issuer.includes(TENANT)) return issuer;
   const tenant = textMember(claims, "tid");
@@ -43,7 +43,7 @@ export function issuerFor(issuer: string, claims: JsonObject): string | undefine
 function isFrom({ provider }: OidcPolicy, claims: JsonObject, issuer: string): boolean {
   const iss = textMember(claims, "iss");
   if (iss === undefined) return false;
-  // Google leaves the scheme away in some tokens, and says so.
+  // Google documents that some of its tokens omit the scheme.
   return iss === issuerFor(issuer, claims) || (provider === "google" && `https://${iss}` === issuer);
 }
 
@@ -53,13 +53,13 @@ function isFor({ audiences }: OidcPolicy, claims: JsonObject): boolean {
   return audiences.length === 0 || aud.some((name) => audiences.includes(name));
 }
 
-/** A logout token is signed with the same keys and speaks of a user, but is not shown by one. */
+/** Whether it is a logout token. These are signed with the same keys, but are not credentials. */
 function isEvent(claims: JsonObject): boolean {
   const events = member(claims, "events");
   return isObject(events) && Object.hasOwn(events, "http://schemas.openid.net/event/backchannel-logout");
 }
 
-/** The claims of RFC 7519 that we do not look at otherwise, or not always. */
+/** Checks the types of claims of RFC 7519 that may not be checked elsewhere. */
 function isWellFormed(claims: JsonObject): boolean {
   if (Object.hasOwn(claims, "sub") && typeof claims["sub"] !== "string") return false;
   return ["exp", "nbf", "iat"].every((name) => !Object.hasOwn(claims, name) || seconds(claims, name) !== undefined);
@@ -75,7 +75,7 @@ function rolesIn({ roleClaimPath, rolesClaim }: OidcPolicy, claims: JsonObject):
   return nested ?? member(claims, rolesClaim);
 }
 
-/** Follows a dotted path. Names may hold dots themselves, as those of Keycloak's clients do. */
+/** Follows a dotted path. Names may contain dots themselves, as those of Keycloak clients do. */
 function memberAt(object: JsonObject, path: readonly string[]): unknown {
   for (let length = 1; length <= path.length; length++) {
     const value = member(object, path.slice(0, length).join("."));
@@ -86,7 +86,7 @@ function memberAt(object: JsonObject, path: readonly string[]): unknown {
   return undefined;
 }
 
-/** A list of texts, or one alone. Nothing is an empty list; anything else is undefined. */
+/** A list of strings, or a single string. Without a value, an empty list. Undefined for anything else. */
 function texts(value: unknown): readonly string[] | undefined {
   const list: readonly unknown[] = value === undefined ? [] : Array.isArray(value) ? value : [value];
   const found = list.filter((item) => typeof item === "string");

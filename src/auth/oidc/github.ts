@@ -7,10 +7,10 @@ import { identityFrom } from "./claims.ts";
 import { parseObject } from "./json.ts";
 import type { Reply, Requests } from "./requests.ts";
 
-/** Enough for legitimate clients; a flood of made-up tokens does not reach GitHub. */
+/** Enough for legitimate clients, but limits how many made-up tokens reach GitHub. */
 const CHECKS_AT_ONCE = 32;
 
-/** GitHub signs no tokens: its API returns the user of one. */
+/** GitHub does not sign tokens. Its API returns the user of a token. */
 export function openGithubCheck(
   policy: OidcPolicy,
   { requests, report }: { readonly requests: Requests; readonly report: Report },
@@ -50,7 +50,7 @@ export function openGithubCheck(
   };
 }
 
-/** Any response that says nothing of the token. A 403 may be about the token, or about GitHub's rate limit. */
+/** Whether GitHub could not check the token. A 403 may be about the token, or about GitHub's rate limit. */
 function isTrouble({ status, headers }: Reply): boolean {
   if (status === 403) return headers.get("x-ratelimit-remaining") === "0" || headers.has("retry-after");
   return status !== 200 && status !== 401;

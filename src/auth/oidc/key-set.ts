@@ -1,27 +1,27 @@
 import type { CryptoKey, JWK } from "jose";
 import { isObject, type JsonObject, member, textMember } from "./json.ts";
 
-/** A public key of the provider. The same object as long as the provider publishes it. */
+/** A public key of the provider. Remains the same object as long as the provider publishes it. */
 export interface PublicKey {
   readonly kid: string | undefined;
-  /** Microsoft's keys name the tenants that they sign for. */
+  /** Only Microsoft sets it: the tenants for which the key is valid. */
   readonly issuer: string | undefined;
-  /** Whether it can have signed with this algorithm. */
+  /** Whether it can verify signatures of this algorithm. */
   suits(algorithm: string): boolean;
-  /** Rejects when it is no key at all. */
+  /** Rejects if the key is invalid. */
   load(algorithm: string): Promise<CryptoKey>;
 }
 
 export interface KeySet {
   readonly size: number;
   holds(key: PublicKey): boolean;
-  /** Those that can have signed: without a `kid` all that suit the algorithm. */
+  /** The keys that may have signed a token. Without a `kid`, all keys for the algorithm. */
   candidates(algorithm: string, kid: string | undefined): readonly PublicKey[];
-  /** The key that is the same to the letter. */
+  /** The identical key. */
   find(fingerprint: string): PublicKey | undefined;
 }
 
-/** Asymmetric algorithms, with the kind of key that each needs. */
+/** The asymmetric algorithms, with the kind of key that each requires. */
 const KEY_OF: ReadonlyMap<string, string> = new Map([
   ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"].map((name) => [name, "RSA"] as const),
   ["ES256", "EC P-256"],
@@ -35,15 +35,15 @@ export function isAsymmetric(algorithm: unknown): algorithm is string {
   return typeof algorithm === "string" && KEY_OF.has(algorithm);
 }
 
-/** Reads a key set. Keys that were there before stay the same objects; what is no key for signatures is left out. */
+/** Reads a key set. Known keys remain the same objects. Keys that cannot verify signatures are omitted. */
 export function readKeySet(document: JsonObject, before: KeySet | undefined): KeySet {
   const listed = member(document, "keys");
   const keys = new Map<string, PublicKey>();
   for (const jwk of Array.isArray(listed) ? listed : []) {
-    const told = isObject(jwk) ? publicPart(jwk) : undefined;
-    if (told === undefined) continue;
-    const fingerprint = JSON.stringify(told);
-    keys.set(fingerprint, before?.find(fingerprint) ?? keyOf(told));
+    const part = isObject(jwk) ? publicPart(jwk) : undefined;
+    if (part === undefined) continue;
+    const fingerprint = JSON.stringify(part);
+    keys.set(fingerprint, before?.find(fingerprint) ?? keyOf(part));
   }
   const all = [...keys.values()];
   const held = new Set(all);
@@ -62,7 +62,7 @@ interface PublicPart {
   readonly material: JWK;
 }
 
-/** What we need of a JWK and may know: never a private part, even where a provider publishes it by mistake. */
+/** The public members of a JWK. Ignores private ones, which a provider may publish by mistake. */
 function publicPart(jwk: JsonObject): PublicPart | undefined {
   const use = member(jwk, "use");
   const operations = member(jwk, "key_ops");
@@ -99,7 +99,7 @@ function keyOf({ kid, alg, issuer, material }: PublicPart): PublicKey {
   };
 }
 
-/** RFC 9864 gave `EdDSA` over this curve a name of its own. */
+/** RFC 9864 renamed `EdDSA` with this curve. */
 function sameName(algorithm: string): string {
   return algorithm === "EdDSA" ? "Ed25519" : algorithm;
 }

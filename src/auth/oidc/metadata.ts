@@ -1,20 +1,20 @@
 import type { OidcPolicy } from "../policy.ts";
 import { type JsonObject, member, textMember } from "./json.ts";
 
-/** What a provider says of itself. */
+/** The metadata of a provider, from its discovery document. */
 export interface Metadata {
-  /** What `iss` of a token must be. Microsoft's for several tenants holds `{tenantid}`. */
+  /** The required `iss` of tokens. For several tenants, Microsoft's contains `{tenantid}`. */
   readonly issuer: string;
   readonly keysUrl: string;
   readonly tokenUrl: string | undefined;
-  /** How our secret is shown to the token endpoint, the preferred way first. */
+  /** How to send the client secret to the token endpoint, the preferred method first. */
   readonly secretMethods: readonly SecretMethod[];
 }
 
 const secretMethods = ["client_secret_basic", "client_secret_post"] as const;
 export type SecretMethod = (typeof secretMethods)[number];
 
-/** Stands in Microsoft's issuer for the tenant of each token. */
+/** Microsoft's placeholder for the tenant of a token. */
 export const TENANT = "{tenantid}";
 
 export function discoveryUrl({ issuerUrl }: OidcPolicy): string {
@@ -25,8 +25,8 @@ export function discoveryUrl({ issuerUrl }: OidcPolicy): string {
 export function readMetadata(policy: OidcPolicy, document: JsonObject): Metadata {
   const issuer = textMember(document, "issuer");
   if (issuer === undefined || !isOurs(policy, issuer)) {
-    const told = JSON.stringify(issuer?.slice(0, 200));
-    throw new Error(`the discovery document of ${policy.issuerUrl} is that of another issuer, ${told}`);
+    const quoted = JSON.stringify(issuer?.slice(0, 200));
+    throw new Error(`the discovery document of ${policy.issuerUrl} is that of another issuer, ${quoted}`);
   }
   const keysUrl = safeUrl(policy, document, "jwks_uri");
   if (keysUrl === undefined) throw new Error(`the discovery document of ${policy.issuerUrl} has no usable jwks_uri`);
@@ -45,22 +45,22 @@ function isOurs({ provider, issuerUrl }: OidcPolicy, issuer: string): boolean {
   return provider === "microsoft" && isTenantOf(withoutSlash(issuerUrl), withoutSlash(issuer));
 }
 
-/** Microsoft returns a placeholder for `common`, and the id of a tenant for its name. */
+/** Microsoft returns a placeholder for `common`, and the ID of a tenant instead of its name. */
 function isTenantOf(ours: string, theirs: string): boolean {
-  const asked = /^(.*)\/([^/]+)\/v2\.0$/.exec(ours);
-  if (asked === null) return false;
-  const [, host, tenant = ""] = asked;
+  const configured = /^(.*)\/([^/]+)\/v2\.0$/.exec(ours);
+  if (configured === null) return false;
+  const [, host, tenant = ""] = configured;
   if (isTenantId(tenant)) return false;
   if (tenant === "common" || tenant === "organizations") return theirs === `${host}/${TENANT}/v2.0`;
-  const told = /^(.*)\/([^/]+)\/v2\.0$/.exec(theirs);
-  return told !== null && told[1] === host && isTenantId(told[2] ?? "");
+  const published = /^(.*)\/([^/]+)\/v2\.0$/.exec(theirs);
+  return published !== null && published[1] === host && isTenantId(published[2] ?? "");
 }
 
 export function isTenantId(text: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
 }
 
-/** An address out of the document. A provider that we reach safely sends us nowhere unsafe. */
+/** A URL in the document. Undefined if it is plain HTTP although the issuer uses HTTPS. */
 function safeUrl({ issuerUrl }: OidcPolicy, document: JsonObject, name: string): string | undefined {
   const text = textMember(document, name);
   if (text === undefined || !URL.canParse(text)) return undefined;

@@ -19,17 +19,16 @@ export interface OidcOptions {
 export interface OidcAuthenticator extends Authenticator {
   /** Undefined unless an exchange is enabled. */
   readonly exchange: TokenExchange | undefined;
-  /** Fetches the provider's keys before the first caller needs them. Never rejects: a provider that is down is reported. */
+  /** Fetches the provider's keys before the first request needs them. Reports a failure instead of rejecting. */
   loadKeys(): Promise<void>;
-  /** Ends requests to the provider that are under way. */
+  /** Cancels running requests to the provider. */
   close(): void;
 }
 
-/** Longer ones are not looked at. Node takes no larger headers either. */
+/** Longer tokens are rejected. Node does not accept larger headers either. */
 const MAX_TOKEN = 16 * 1024;
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 
-/** Authenticator of type oidc. */
 export function openOidc(policy: OidcPolicy, { fetch, now, ...options }: OidcOptions): OidcAuthenticator {
   let closed = false;
   // Failures caused by our own shutdown are not reported.
@@ -47,7 +46,7 @@ export function openOidc(policy: OidcPolicy, { fetch, now, ...options }: OidcOpt
     try {
       checked = await checkToken(token);
     } catch {
-      // Not the token's fault: the check itself is broken.
+      // The check itself failed, for example because its library could not be loaded.
       return refused({ kind: "internal" });
     } finally {
       running.delete(key);

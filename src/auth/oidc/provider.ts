@@ -6,20 +6,20 @@ import { type KeySet, readKeySet } from "./key-set.ts";
 import { discoveryUrl, type Metadata, readMetadata } from "./metadata.ts";
 import type { Requests } from "./requests.ts";
 
-/** The last good response of a provider. */
+/** The last valid metadata and keys of a provider. */
 export interface ProviderState {
   readonly metadata: Metadata;
   readonly keys: KeySet;
   readonly since: number;
 }
 
-/** An identity provider. Eider fetches its state when needed, and keeps it until it gets a newer one. */
+/** An identity provider. Its state is fetched when needed, and used until there is a newer one. */
 export interface Provider {
-  /** What is known. An old state is renewed in the background. */
+  /** The last state. If it is old, it is renewed in the background. */
   current(): ProviderState | undefined;
-  /** Waits for the first response. Undefined when there is none. */
+  /** Waits for the first state. Undefined if the provider is down. */
   load(): Promise<ProviderState | undefined>;
-  /** Asks again, because `seen` lacks a key that a token names: at once, then once per minute at most. */
+  /** Fetches again, because `seen` lacks the key of a token. At most once per minute. */
   renew(seen: ProviderState): Promise<ProviderState | undefined>;
 }
 
@@ -29,7 +29,7 @@ export interface ProviderOptions {
   readonly report: Report;
 }
 
-/** Not every request tries a provider that is down. */
+/** While a provider is down, requests do not retry more often. */
 const RETRY_MS = 3_000;
 const UNKNOWN_KEY_MS = 60_000;
 
@@ -40,7 +40,7 @@ export function openProvider(policy: OidcPolicy, { requests, now, report }: Prov
   let failedAt: number | undefined;
   let renewedAt: number | undefined;
 
-  /** A clock that was set back does not make us wait. */
+  /** Also true if the clock was set back, to avoid a long wait. */
   function passed(since: number | undefined, ms: number): boolean {
     if (since === undefined) return true;
     const elapsed = now() - since;

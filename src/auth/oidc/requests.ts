@@ -8,15 +8,15 @@ export interface Reply {
   readonly text: string;
 }
 
-/** Requests to a provider, with bounds on time and bytes. Only the requested host may respond. */
+/** Requests to a provider, limited in time and size. Redirects must stay on the same origin. */
 export interface Requests {
-  /** Rejects with an Error whose message may be logged: it holds nothing of what was sent. */
+  /** Rejects with an Error whose message is safe to log: it contains nothing of the request. */
   get(url: string, headers?: Readonly<Record<string, string>>): Promise<Reply>;
-  /** The same, for a URL that returns 200 and a JSON object. */
+  /** Like `get`, but requires status 200 and a JSON object. */
   getObject(url: string): Promise<JsonObject>;
-  /** Follows no redirect: what is sent is a secret. */
+  /** Does not follow redirects, because it sends a secret. */
   post(url: string, form: URLSearchParams, headers: Readonly<Record<string, string>>): Promise<Reply>;
-  /** Ends what is under way. */
+  /** Aborts all running requests. */
   close(): void;
 }
 
@@ -95,7 +95,7 @@ function isRedirect(status: number): boolean {
 async function replyOf(response: Response, host: string): Promise<Reply> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
-  // Leaving the loop early cancels the rest.
+  // Leaving the loop early cancels the response.
   for await (const piece of response.body ?? []) {
     bytes += piece.length;
     if (bytes > MAX_BYTES) throw new BadReply(`${host} answers with more than ${MAX_BYTES} bytes`);
@@ -104,7 +104,7 @@ async function replyOf(response: Response, host: string): Promise<Reply> {
   return { status: response.status, headers: response.headers, text: Buffer.concat(pieces).toString() };
 }
 
-/** The code alone: the message of a failed request may quote its headers. */
+/** Only the code, because the message of a failed request may quote its headers. */
 function codeOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   return errorCode(cause) ?? "no connection";

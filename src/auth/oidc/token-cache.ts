@@ -2,15 +2,15 @@ import type { Authenticated } from "../authenticator.ts";
 import { keyOf, openFingerprint } from "../fingerprint.ts";
 import { authenticatedBytes, openExpiringCache, VERIFIED_BYTES } from "../verified.ts";
 
-/** A token that was accepted. */
+/** The result for an accepted token. */
 export interface AcceptedToken {
-  /** The same object for every call, so that what hangs on its identity is found again. */
+  /** The same object for every request, because other caches use its identity as a key. */
   readonly answer: Authenticated;
   readonly until: number;
   readonly isCurrent: () => boolean;
 }
 
-/** Tokens that were accepted a short while ago. The tokens themselves are not kept. */
+/** Recently accepted tokens, by fingerprint. The tokens themselves are not stored. */
 export interface TokenCache {
   keyOf(token: string): string;
   get(key: string): Authenticated | undefined;
@@ -18,7 +18,7 @@ export interface TokenCache {
 }
 
 const CACHE_MS = 5 * 60 * 1000;
-/** `isCurrent` keeps the key of the token in memory. */
+/** For `isCurrent`, which keeps the public key in memory. */
 const ACCEPTED_BYTES = 256;
 
 export function openTokenCache(now: () => number): TokenCache {

@@ -8,14 +8,14 @@ import type { Provider } from "./provider.ts";
 import type { Reply, Requests } from "./requests.ts";
 import { type Client, readTokenRequest } from "./token-request.ts";
 
-/** The response of the token endpoint: always JSON, never to be cached. */
+/** The response of Eider's token endpoint. Always JSON, never cached. */
 export interface ExchangeResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** Exchanges a grant for tokens at the provider, with our secret. Never rejects. RFC 6749. */
+/** Exchanges a grant for tokens at the provider, with Eider's client secret (RFC 6749). Never rejects. */
 export type TokenExchange = (form: URLSearchParams, authorization: string | undefined) => Promise<ExchangeResponse>;
 
 export interface ExchangeOptions {
@@ -24,10 +24,10 @@ export interface ExchangeOptions {
   readonly report: Report;
 }
 
-/** Any client may send refresh tokens: this bounds how many requests the provider gets at once. */
+/** Any client may send refresh tokens, so concurrent requests to the provider are limited. */
 const EXCHANGES_AT_ONCE = 32;
 
-/** Undefined when no exchange is enabled. */
+/** Undefined if no exchange is enabled. */
 export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions): TokenExchange | undefined {
   const { clientId: id, clientSecret: secret, exchanges } = policy;
   if (secret === undefined || !(exchanges.clientCredentials || exchanges.refreshTokens)) return undefined;
@@ -35,12 +35,12 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
   const client: Client = { id, secret };
   const dependency = openDependency(`oidc token endpoint of ${policy.issuerUrl}`, report);
   let running = 0;
-  /** The way in which the provider took our secret. */
+  /** The method that the provider accepted last. */
   let proven: SecretMethod | undefined;
 
   const fail = (reason: string): void => dependency.down(`${reason}; no tokens are exchanged until it is fixed`);
 
-  /** Providers want the secret in the way that the client is registered for, and only the provider knows it. */
+  /** Tries each method, because only the provider knows which one is registered for the client. */
   async function send(url: string, form: URLSearchParams, methods: readonly SecretMethod[]): Promise<Reply> {
     const [method = "client_secret_basic", ...others] = methods;
     const { headers, body } = withSecret(form, client, method);
@@ -51,7 +51,7 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
   }
 
   async function exchange(form: URLSearchParams, metadata: Metadata | undefined): Promise<ExchangeResponse> {
-    // The provider itself reports when it is down.
+    // `openProvider` has reported that the provider is down.
     if (metadata === undefined) return unavailable;
     if (metadata.tokenUrl === undefined) {
       fail("the discovery document names no usable token_endpoint");
@@ -69,7 +69,7 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
       proven = undefined;
       fail("the provider does not take our client-id and client-secret");
     } else if (error !== undefined) dependency.up();
-    // With status 400 whatever theirs was: 401 would say that the caller's own secret is wrong.
+    // Always 400, because 401 would mean that the client's own secret is wrong.
     if (error !== undefined) return answer(400, { error });
     const tokens = tokensIn(reply);
     if (tokens === undefined) {
@@ -127,21 +127,21 @@ function formEncoded(text: string): string {
   return new URLSearchParams([["", text]]).toString().slice(1);
 }
 
-/** The error code of a rejection. Its description is not passed on: it may quote anything. */
+/** The error code of a rejection. Its description is not passed on, because it may quote secrets. */
 function errorIn({ status, text }: Reply): string | undefined {
   if (status < 400 || status >= 500) return undefined;
   const error = textMember(parseObject(text) ?? {}, "error");
   return error !== undefined && /^[\w.:/-]{1,100}$/.test(error) ? error : undefined;
 }
 
-/** The members that RFC 6749 and OpenID Connect know, each of its type. */
+/** The members that RFC 6749 and OpenID Connect define, with their types checked. */
 function tokensIn({ status, text }: Reply): Readonly<Record<string, unknown>> | undefined {
   const reply = status === 200 ? parseObject(text) : undefined;
   const names = ["access_token", "token_type", "refresh_token", "id_token", "scope"] as const;
   const [access_token, token_type, refresh_token, id_token, scope] = names.map((name) => textMember(reply ?? {}, name));
   if (reply === undefined || access_token === undefined || token_type === undefined) return undefined;
-  // Some providers write the number as text.
-  const told = String(member(reply, "expires_in"));
-  const expires_in = /^\d{1,10}$/.test(told) ? Number(told) : undefined;
+  // Some providers send a string.
+  const expiresText = String(member(reply, "expires_in"));
+  const expires_in = /^\d{1,10}$/.test(expiresText) ? Number(expiresText) : undefined;
   return { access_token, token_type, expires_in, refresh_token, id_token, scope };
 }

@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import { openFingerprint } from "../fingerprint.ts";
 import type { OidcPolicy } from "../policy.ts";
 
-/** A request for tokens that may be handed on, or why it may not: an error code of RFC 6749. */
+/** A token request to forward, or the error code of RFC 6749 if it is rejected. */
 export type TokenRequest =
   | { readonly kind: "allowed"; readonly form: URLSearchParams }
   | { readonly kind: "refused"; readonly error: RefusalCode };
@@ -14,13 +14,13 @@ export type RefusalCode =
   | "invalid_target"
   | "unsupported_grant_type";
 
-/** Our own client, as the provider knows it. */
+/** Eider's own client, as registered at the provider. */
 export interface Client {
   readonly id: string;
   readonly secret: string;
 }
 
-/** Reads what a caller wants. Only what we understand is handed on. RFC 6749 4.4.2 and 6. */
+/** Checks a token request. Forwards only known parameters (RFC 6749, sections 4.4.2 and 6). */
 export function readTokenRequest(
   policy: OidcPolicy,
   client: Client,
@@ -36,7 +36,7 @@ export function readTokenRequest(
 
   const shown = shownClient(form, authorization);
   if (shown === "twice") return refusal("invalid_request");
-  // A refresh token speaks for itself; a client that shows itself all the same must be ours.
+  // A refresh token is enough, but client credentials that are sent with it must be correct.
   const isKnown = refreshes ? shown === "none" || isOurs(client, shown) : shown !== "none" && isWhole(client, shown);
   if (!isKnown) return refusal("invalid_client");
 
@@ -48,10 +48,10 @@ export function readTokenRequest(
   }
   const asked = filled(form, "scope")?.split(" ");
   if (asked?.some((scope) => !policy.scopes.includes(scope))) return refusal("invalid_scope");
-  // A refresh without scopes gets those that were granted, and no others (RFC 6749, section 6).
+  // A refresh without scopes gets those granted before (RFC 6749, section 6).
   const scopes = asked ?? (refreshes ? [] : policy.scopes);
   if (scopes.length > 0) handed.set("scope", scopes.join(" "));
-  // Auth0 and RFC 8707 have a name each for whom the token is meant.
+  // The name of the audience in Auth0 and in RFC 8707.
   for (const name of ["audience", "resource"]) {
     const target = filled(form, name);
     if (target !== undefined && !policy.audiences.includes(target)) return refusal("invalid_target");
@@ -64,12 +64,12 @@ function refusal(error: RefusalCode): TokenRequest {
   return { kind: "refused", error };
 }
 
-/** A parameter without a value counts as left out. RFC 6749 3.2. */
+/** A parameter without a value counts as absent (RFC 6749, section 3.2). */
 function filled(form: URLSearchParams, name: string): string | undefined {
   return form.get(name) || undefined;
 }
 
-/** How a caller says who it is. Each text is `id:secret`, in one of the ways in which it may be meant. */
+/** The client credentials in a request. Each text is a possible reading of `id:secret`. */
 interface ShownClient {
   readonly id: string | undefined;
   readonly texts: readonly string[];
@@ -85,7 +85,7 @@ function shownClient(form: URLSearchParams, authorization: string | undefined): 
   const basic = /^Basic +([A-Za-z0-9+/]+=*)$/i.exec(authorization)?.[1];
   const text = basic === undefined ? "" : Buffer.from(basic, "base64").toString();
   const at = text.indexOf(":");
-  // RFC 6749 2.3.1 wants both parts form-encoded; many clients send them as they are.
+  // RFC 6749, section 2.3.1, requires form encoding, but many clients do not encode.
   const decoded = at < 0 ? undefined : formDecoded(text.slice(0, at), text.slice(at + 1));
   return { id, texts: [text, ...(decoded === undefined ? [] : [decoded])] };
 }
@@ -98,21 +98,21 @@ function formDecoded(id: string, secret: string): string | undefined {
   }
 }
 
-/** Ours with its secret. */
+/** Whether ID and secret are correct. */
 function isWhole(client: Client, { id, texts }: ShownClient): boolean {
   const expected = `${client.id}:${client.secret}`;
   const matches = texts.map((text) => sameText(text, expected));
   return (id === undefined || id === client.id) && matches.includes(true);
 }
 
-/** Ours, with its secret or by its name alone. */
+/** The same, but the secret may be absent. */
 function isOurs(client: Client, shown: ShownClient): boolean {
   return shown.texts.length === 0 ? shown.id === client.id : isWhole(client, shown);
 }
 
 const fingerprint = openFingerprint();
 
-/** Takes the same time whatever differs, and however long it is. */
+/** Compares in constant time. */
 function sameText(one: string, other: string): boolean {
   return timingSafeEqual(fingerprint(one), fingerprint(other));
 }

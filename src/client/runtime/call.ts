@@ -108,7 +108,7 @@ function pagesOf(name: string, call: Call) {
   return { pages, all };
 }
 
-/** Not usable as a path segment: URLs resolve dots. */
+/** Not usable as a path segment, because URLs resolve dots. */
 const NO_SEGMENT = /^\.{0,2}$|\p{Cs}/u;
 const NO_HEADER = /[^\t\x20-\x7e\x80-\xff]/;
 
@@ -118,7 +118,7 @@ function requestOf({ name, method, path, query = [], headers = [], body }: Named
   const refuse = (field: string, message: string): never => {
     throw new EiderError(name, invalid([{ field, message }]));
   };
-  const way = path.replace(/:(\w+)/g, (_, param: string) => {
+  const filledPath = path.replace(/:(\w+)/g, (_, param: string) => {
     const text = String(valueAt(param) ?? "");
     return NO_SEGMENT.test(text) ? refuse(param, "cannot be sent in a path") : encodeURIComponent(text);
   });
@@ -131,16 +131,16 @@ function requestOf({ name, method, path, query = [], headers = [], body }: Named
       sent[header] = NO_HEADER.test(text) ? refuse(param, "cannot be sent in a header") : text;
   }
   const fields = body?.map((param) => [param, valueAt(param)] as const);
-  const asked = String(search);
+  const queryText = String(search);
   return {
     method,
-    target: asked === "" ? way : `${way}?${asked}`,
+    target: queryText === "" ? filledPath : `${filledPath}?${queryText}`,
     headers: sent,
     body: fields === undefined ? null : objectText(fields),
   };
 }
 
-/** As `JSON.stringify`, with all digits of a bigint. */
+/** Like `JSON.stringify`, but supports bigints. */
 function jsonText(value: unknown): string | undefined {
   if (typeof value === "bigint") return String(value);
   // `null` would count as absent.
@@ -201,7 +201,7 @@ function unexpected(message: string, { status }: Response): Failure {
   return { kind: "unexpected", message, status };
 }
 
-/** Names of headers are the same in any case. */
+/** Names of headers are case-insensitive. */
 function lowered(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }

@@ -1,6 +1,6 @@
 import type { Numbers } from "./call.ts";
 
-/** As `JSON.parse`, but a number becomes what `numbers` says of its place, with all its digits. */
+/** Like `JSON.parse`, but parses numbers as specified by `numbers`, with all their digits. */
 export function parseExact(text: string, numbers: Numbers | undefined): unknown {
   if (numbers === undefined) return JSON.parse(text);
   const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
@@ -19,7 +19,7 @@ export function parseExact(text: string, numbers: Numbers | undefined): unknown 
     return found;
   }
 
-  /** Whether this character comes next; then it is behind us. */
+  /** Skips this character if it comes next, and returns whether it did. */
   function takes(character: string): boolean {
     match(SPACE);
     const found = text[at] === character;
@@ -56,7 +56,7 @@ export function parseExact(text: string, numbers: Numbers | undefined): unknown 
       const key = text[at] === '"' ? string() : fail();
       entries.push([key, takes(":") ? value(below(how, key)) : fail()]);
     } while (takes(","));
-    // By definition, not by assignment: a column may be called `__proto__`.
+    // Assignment would fail for a column named `__proto__`.
     return takes("}") ? Object.fromEntries(entries) : fail();
   }
 
@@ -73,7 +73,7 @@ export function parseExact(text: string, numbers: Numbers | undefined): unknown 
   return at === text.length ? whole : fail();
 }
 
-/** How the numbers below a key are read. */
+/** How the numbers below a key are parsed. */
 function below(how: Numbers, key: string): Numbers {
   if (typeof how === "string") return how;
   if ("each" in how) return how.each;
@@ -84,7 +84,7 @@ function numberOf(digits: string, how: Numbers): unknown {
   if (how === "bigint") return BigInt(digits);
   if (how === "text") return digits;
   const number = Number(digits);
-  // In JSON of unknown types: integers that a double cannot hold.
+  // Integers that a double cannot represent exactly.
   const isWide = /^-?\d+$/.test(digits) && !Number.isSafeInteger(number);
   if (how === "json" && isWide) return BigInt(digits);
   return how === "json-text" && isWide ? digits : number;

@@ -79,19 +79,17 @@ const keys = {
   "from-aws-secretmanager": secretsManager.optional().describe("Users of type basic from AWS Secrets Manager."),
 };
 
-/** Who may call. */
 export const auth = block(keys);
 
 export type AuthInput = z.output<typeof auth>;
 export type OidcInput = z.output<typeof oidc>;
 
-/** The same for the MCP server, with exceptions by method. */
+/** The same for the MCP server, with exceptions per method. */
 export const mcpAuth = block({
   ...keys,
   methods: record(block({ required: flag.describe("Overrides enabled for this MCP method.") })).optional(),
 });
 
-/** How often one may call. */
 export const rateLimit = block({
   enabled,
   max: integer({ min: 1 }).prefault(100).describe("Requests per interval."),

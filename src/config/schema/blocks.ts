@@ -14,7 +14,6 @@ import { unknown } from "../suggest.ts";
 
 export { boolean as flag, string };
 
-/** Of a block: one that is present is on unless this is false. */
 export const enabled = boolean.prefault(true).describe("A block that is present is on unless this is false.");
 
 export const nonEmptyString = string
@@ -26,7 +25,6 @@ export interface Limits {
   readonly max?: number;
 }
 
-/** An integer within limits. */
 export function integer({ min = 0, max = Number.MAX_SAFE_INTEGER }: Limits = {}) {
   const bounded = anyInteger.transform((value, context) => {
     if (value >= BigInt(min) && value <= BigInt(max)) return Number(value);
@@ -41,10 +39,10 @@ export const port = integer({ max: 65_535 }).meta({ description: "0 takes any fr
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Number and unit, `5m`, in milliseconds. */
+/** A number and a unit, such as `5m`. Parsed to milliseconds. */
 export const duration = durationOf(["s", "m", "h", "d"]);
 
-/** The same, for what may be shorter than a second. */
+/** The same, but also allows milliseconds. */
 export const fineDuration = durationOf(["ms", "s", "m", "h", "d"]);
 
 function durationOf(units: readonly string[]) {
@@ -73,7 +71,7 @@ const SIZES: Readonly<Record<string, number>> = {
   gib: 1_073_741_824,
 };
 
-/** A number of bytes, plain or with a unit, `64MiB`. */
+/** A number of bytes, with an optional unit, such as `64MiB`. */
 export const bytes = string
   .transform((value, context) => {
     const match = /^([0-9]{1,12}) ?([kmg]?i?b)?$/i.exec(value);
@@ -90,14 +88,14 @@ export const bytes = string
     }),
   );
 
-/** One of a few words, to the letter. */
+/** One of the words, case-sensitive. */
 export function choice<const Words extends readonly string[]>(words: Words) {
   return pick<Words[number]>(words, (word, value) => word === value).meta({
     anyOf: [{ enum: words }, VARIABLE_SCHEMA],
   });
 }
 
-/** One of a few words, in any case; the outcome is the word as listed. */
+/** One of the words, case-insensitive. Returns the word as listed. */
 export function choiceInAnyCase<const Words extends readonly string[]>(words: Words) {
   const letters = (word: string) =>
     word.replaceAll(/[a-z]/gi, (letter) => `[${letter.toLowerCase()}${letter.toUpperCase()}]`);
@@ -120,7 +118,7 @@ function pick<Word extends string>(words: readonly Word[], same: (word: Word, va
   });
 }
 
-/** A list; a key with nothing after it is an empty one. */
+/** A list. A key without a value is an empty list. */
 export function list<Item extends z.ZodType>(item: Item) {
   return z.preprocess(
     (input) => (isNothing(input) ? [] : input),
@@ -131,7 +129,7 @@ export function list<Item extends z.ZodType>(item: Item) {
 /** A list of strings, or a single one. */
 export const strings = z.preprocess(listed, list(nonEmptyString));
 
-/** A list of a few words, or a single one. */
+/** A list of the words, or a single one. */
 export function choices<const Words extends readonly string[]>(words: Words) {
   return z.preprocess(listed, list(choice(words)));
 }
@@ -150,7 +148,7 @@ export function block<Shape extends z.ZodRawShape>(shape: Shape) {
       error: (issue) =>
         issue.code === "unrecognized_keys"
           ? keysOf(issue)
-              // One line for each key, whatever stands in it.
+              // One line per key, even if the key contains line breaks.
               .map((key) => oneLine(unknown("key", key, known)))
               .join("\n")
           : `expected a mapping, found ${found(issue.input)}`,
@@ -162,12 +160,12 @@ function keysOf(issue: { readonly keys?: unknown }): readonly string[] {
   return Array.isArray(issue.keys) ? issue.keys.map(String) : [];
 }
 
-/** A mapping whose other keys are left alone. */
+/** A mapping that may have other keys, which are ignored. */
 export function openBlock<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.preprocess(plain, z.object(shape, { error: ({ input }) => `expected a mapping, found ${found(input)}` }));
 }
 
-/** A mapping with names of the author's choice. */
+/** A mapping with arbitrary keys. */
 export function record<Value extends z.ZodType>(value: Value) {
   return z.preprocess(
     plain,
@@ -175,7 +173,7 @@ export function record<Value extends z.ZodType>(value: Value) {
   );
 }
 
-/** zod takes every object for a mapping, a PlainScalar too. */
+/** zod treats every object as a mapping, even a PlainScalar. */
 function plain(input: unknown): unknown {
   if (isNothing(input)) return undefined;
   return input instanceof PlainScalar ? input.source : input;

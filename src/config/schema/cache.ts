@@ -6,7 +6,7 @@ const retention = block({
   "max-snapshot-age": duration.optional().describe("Older snapshots are removed, never the current one."),
 });
 
-/** A cache of an endpoint's rows. */
+/** The `cache` block of an endpoint. */
 export const endpointCache = block({
   enabled,
   table: nonEmptyString.optional().describe("Cache table name."),
@@ -40,7 +40,7 @@ export const endpointCache = block({
 
 export type EndpointCacheInput = z.output<typeof endpointCache>;
 
-/** Where caches live. */
+/** The `cache` block of the main file. */
 export const mainCache = block({
   enabled,
   path: nonEmptyString.optional().describe("File of the cache database; in memory when absent."),
@@ -52,7 +52,7 @@ export const mainCache = block({
   "max-concurrent-refreshes": integer({ min: 1, max: 64 }).prefault(2),
 });
 
-/** The same in the words of flAPI. */
+/** The equivalent block of flAPI. */
 export const ducklake = block({
   enabled,
   alias: nonEmptyString.prefault("cache"),

@@ -20,15 +20,15 @@ const keys = {
   "log-queries": flag.prefault(false),
   "log-parameters": flag.prefault(false),
 };
-/** Those that every connection has. */
+/** The keys that every connection has. */
 export const ownKeys = block(keys);
 
 type Reject = (path: PropertyKey[], message: string) => void;
 
-/** One data source. Beside `type` stand the options that the type knows; without it nothing else may. */
+/** One connection. With `type`, it may have the options of that type. */
 export const connection = z.unknown().transform((input, context) => {
   const refuse: Reject = (path, message) => context.addIssue({ code: "custom", path, message });
-  // `name:` with nothing after it is a source that needs no set-up.
+  // `name:` without a value is a connection that needs no setup.
   const nothing = input instanceof PlainScalar && input.value === null;
   const written: unknown = nothing ? Object.create(null) : input;
   const { rest, options, known } = isMapping(written)
@@ -60,7 +60,7 @@ function splitOptions(input: Mapping, refuse: Reject): Split {
   const rest: Mapping = Object.create(null);
   const options: Record<string, string> = {};
   for (const [key, value] of Object.entries(input)) {
-    // The options of an unknown type are unknown, too.
+    // If the type is unknown, its options are not checked.
     if (Object.hasOwn(keys, key)) rest[key] = value;
     else if (type?.options.includes(key) !== true) {
       if (type !== undefined || written === undefined) rest[key] = value;

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { powers } from "../../sql/reach.ts";
+import { permissions } from "../../sql/privileged-actions.ts";
 import { auth, rateLimit } from "./auth.ts";
 import {
   block,
@@ -21,7 +21,7 @@ import { requestEntry } from "./request.ts";
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 export type Method = (typeof methods)[number];
 
-/** The keys of which one makes a file an endpoint. */
+/** A file with one of these keys is an endpoint. */
 export const kindKeys = ["url-path", "mcp-tool", "mcp-resource", "mcp-prompt"] as const;
 
 /** One endpoint file. */
@@ -42,7 +42,7 @@ export const endpointSchema = block({
     "returns-data": flag.prefault(false).describe("Answer with the rows of RETURNING."),
     transaction: flag.prefault(true),
     "validate-before-write": flag.prefault(true),
-    allow: choices(powers).prefault([]).describe("What the template of a write may do beyond its data."),
+    allow: choices(permissions).prefault([]).describe("What the template of a write may do beyond its data."),
   })
     .prefault({})
     .describe("What the template does."),

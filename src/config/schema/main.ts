@@ -24,7 +24,7 @@ import { admin, audit, metrics, tracing } from "./observability.ts";
 export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** A DuckDB setting as text; a list becomes DuckDB's own notation of one. */
+/** A DuckDB setting as a string. A list is converted to a DuckDB list literal. */
 const setting = z
   .unknown()
   .transform((input, context): string => {

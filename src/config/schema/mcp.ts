@@ -58,7 +58,7 @@ export const mcpPrompt = openBlock({
   arguments: strings.prefault([]).describe("Names that the template uses."),
 });
 
-/** The keys that each takes. */
+/** The known keys of each block. */
 export const mcpKeys: Readonly<Record<string, readonly string[]>> = {
   "mcp-tool": Object.keys(mcpTool.out.shape),
   "mcp-resource": Object.keys(mcpResource.out.shape),

@@ -1,7 +1,7 @@
 import { formSchema } from "../../params/validators/scalars.ts";
 import { block, choice, enabled, flag, nonEmptyString, port, record, string, strings } from "./blocks.ts";
 
-/** One line per call, for auditors. */
+/** The audit log: one line per call. */
 export const audit = block({
   enabled,
   sink: choice(["stdout", "file"]).optional(),
@@ -27,5 +27,5 @@ export const tracing = block({
     .prefault(1),
 });
 
-/** A listener of its own for health and metrics. */
+/** A separate listener for health and metrics. */
 export const admin = block({ enabled, port: port.prefault(9090), host: nonEmptyString.prefault("127.0.0.1") });

@@ -10,7 +10,7 @@ type ValidatorSchema = (typeof validators)[number];
 
 const byType = new Map<string, ValidatorSchema>(validators.map((schema) => [schema.in.shape.type.value, schema]));
 
-/** One validator, by its type. A union of the nine would report a wrong option nine times. */
+/** Selects the validator by its type. A union would report a wrong option once per type. */
 export const validator = z.unknown().transform((input, context): Validator => {
   const refuse = (path: PropertyKey[], message: string) => context.addIssue({ code: "custom", path, message });
   if (!isMapping(input)) {

@@ -19,7 +19,7 @@ import { openDuckDbConnections } from "./database/open-connections.ts";
 import { type OpenDatabase, openDatabase } from "./database/open-database.ts";
 import { openReplacedFiles } from "./database/replaced-files.ts";
 import { duckdbDialect } from "./dialect.ts";
-import { findMadeFunctions } from "./functions/made-functions.ts";
+import { findUserFunctions } from "./functions/user-functions.ts";
 import { failureOf, withoutSql } from "./messages.ts";
 import { openDatabases } from "./plan/databases.ts";
 import { dependencyFinder } from "./plan/dependencies.ts";
@@ -104,7 +104,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   }
 
   function namesChanged(names?: readonly string[]): void {
-    pool.forgetStatements(names);
+    pool.invalidateStatements(names);
     dependencies.forget(names);
     if (names === undefined) databases.forget();
   }
@@ -130,7 +130,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     if (connections.idle()) duckdb.close_sync(database);
   }
 
-  type Called = Pick<Read, "connections" | "queueGroup" | "signal" | "entered">;
+  type Called = Pick<Read, "connections" | "queueGroup" | "signal" | "onStart">;
   type Work<T> = (session: Session, fail: (error: unknown) => RequestFailure) => Promise<T>;
 
   /** For work that can be repeated: a file that it reads may be replaced meanwhile. */
@@ -140,7 +140,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
 
   /** Opens the connections, waits for a slot and runs the work, which ends the session. A failure ends it here. */
   async function inSessionOnce<T>(
-    { connections: names, queueGroup, signal, entered }: Called,
+    { connections: names, queueGroup, signal, onStart }: Called,
     work: Work<T>,
   ): Promise<T> {
     const definitions = connections.definitionsOf(names);
@@ -152,7 +152,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
       await connections.openAll(names, cancellation);
       const request = slots.request(queueGroup, names);
       await slots.enter(request, cancellation);
-      entered?.();
+      onStart?.();
       session = await openSession({ pool, slots, request, cancellation, checkpointFailed });
       return await work(session, fail);
     } catch (error) {
@@ -200,8 +200,8 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     plan: planner.plan,
     describe: planner.describe,
     parse: planner.parse,
-    madeFunctions: (called) =>
-      findMadeFunctions(called, {
+    userFunctions: (called) =>
+      findUserFunctions(called, {
         inspect: planner.inspect,
         isFile: opened.isFile,
         definitions: options.connections,

@@ -21,10 +21,10 @@ export const arrow: RowFormat = {
   open: openArrow,
 };
 
-/** A batch ends with the chunk in which it reaches either. */
+/** A batch ends when it reaches one of these. */
 const BATCH_ROWS = 16_384;
 const BATCH_BYTES = 16 * 1024 * 1024;
-/** Offsets are signed and have 32 bits. */
+/** Offsets are signed 32-bit integers. */
 const MAX_ROW_BYTES = 2 ** 31 - 1;
 
 function openArrow(columns: readonly Column[], _frame: Frame, codecName?: string): Encoder {
@@ -37,14 +37,14 @@ function openArrow(columns: readonly Column[], _frame: Frame, codecName?: string
   let ready: Uint8Array[] = [schema];
 
   function finishBatch(): Buffer {
-    // The values of enums precede the first batch; a response without rows needs none.
+    // Dictionaries precede the first batch. A response without rows needs none.
     ready.push(...dictionaries.splice(0).map((type, id) => dictionaryMessage(type, id, codec)));
     const message = batchMessage(writers, batch, codec);
     batch = emptyBatch(columns);
     return message;
   }
 
-  /** Adds rows of a chunk, split in halves when they do not fit into one batch. */
+  /** Adds rows of a chunk. Splits them in half if they do not fit into one batch. */
   function add(chunk: Chunk, from: number, to: number): void {
     const spans = columns.map((_, column) => spanOf(chunk, column, from, to));
     const size = sizeOf(writers, spans);
@@ -83,7 +83,6 @@ function openArrow(columns: readonly Column[], _frame: Frame, codecName?: string
 
 const NOTHING = new Uint8Array(0);
 
-/** A batch that grows. */
 interface Batch extends BatchRows {
   readonly spans: readonly Span[][];
   rows: number;

@@ -8,14 +8,14 @@ import type { FieldWriter, Span } from "./writer.ts";
 
 /** The rows of one record batch. */
 export interface BatchRows {
-  /** Of each column. */
+  /** Per column. */
   readonly spans: readonly (readonly Span[])[];
   readonly rows: number;
-  /** What their writers measured. */
+  /** The sum of `FieldWriter.measure`. */
   readonly size: number;
 }
 
-/** A record batch as one message, with free bytes behind it for the end of the stream. */
+/** A record batch as one message, followed by unused bytes for the end of the stream. */
 export function batchMessage(writers: readonly FieldWriter[], gathered: BatchRows, codec: Codec | undefined): Buffer {
   const { spans, rows, size } = gathered;
   const body = openBody(headRoom(writers), size + marginOf(writers) + END_OF_STREAM.length);
@@ -25,7 +25,7 @@ export function batchMessage(writers: readonly FieldWriter[], gathered: BatchRow
   return finish(body, rows, codec, batchHead);
 }
 
-/** The values of an enum. */
+/** The values of an enum, as one message. */
 export function dictionaryMessage({ values }: EnumType, id: number, codec: Codec | undefined): Buffer {
   const texts = Array.from({ length: values.length }, (_, index) => values.at(index) ?? "");
   const span: Span = { vector: textVector(texts, undefined), from: 0, to: texts.length };
@@ -34,7 +34,7 @@ export function dictionaryMessage({ values }: EnumType, id: number, codec: Codec
   return finish(body, texts.length, codec, (layout) => dictionaryHead(layout, id));
 }
 
-/** The head holds a pair of numbers per node and per buffer, and little else. */
+/** The head contains a pair of numbers per node and per buffer, and little else. */
 function headRoom(writers: readonly FieldWriter[]): number {
   return writers.reduce((sum, { nodes, buffers }) => sum + (nodes + buffers) * 16, 256);
 }
@@ -56,13 +56,13 @@ function finish(
   return body.bytes.subarray(start - head.length, end);
 }
 
-/** A buffer is preceded by its uncompressed length, or by this when it is not compressed. */
+/** Precedes an uncompressed buffer, instead of its uncompressed length. */
 const UNPACKED = -1n;
 const LENGTH_BYTES = 8;
-/** Only one huge value makes a larger buffer, and WebAssembly may lack the memory to compress it. */
+/** Only a single huge value needs a larger buffer, and WebAssembly may lack the memory to compress it. */
 const MAX_PACKED = 64 * 1024 * 1024;
 
-/** The same body with every buffer compressed, where that makes it smaller. */
+/** Compresses every buffer that becomes smaller. */
 function packed(body: Body, codec: Codec): Body {
   const pieces: { readonly length: bigint; readonly bytes: Uint8Array }[] = [];
   for (let index = 0; index < body.buffers.length; index += 2) {
@@ -86,7 +86,7 @@ function packed(body: Body, codec: Codec): Body {
   return result;
 }
 
-/** The message with the end of the stream in the free bytes behind it. */
+/** Writes the end of the stream into the unused bytes after the message. */
 export function withEnd(message: Buffer): Uint8Array {
   const whole = new Uint8Array(message.buffer, message.byteOffset, message.length + END_OF_STREAM.length);
   whole.set(END_OF_STREAM, message.length);

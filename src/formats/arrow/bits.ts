@@ -1,13 +1,13 @@
 import type { Validity } from "../../result/chunk.ts";
 
-/** Where `count` bits come from: from bit `from` of `bits`, or all ones. */
+/** `count` bits from bit `from` of `bits`. All ones if `bits` is undefined. */
 export interface BitRange {
   readonly bits: Validity;
   readonly from: number;
   readonly count: number;
 }
 
-/** Puts bits into `out` from bit `at` on. The rest of the last byte becomes zero. */
+/** Writes bits to `out`, starting at bit `at`. The rest of the last byte becomes zero. */
 export function putBits(out: Uint8Array, at: number, range: BitRange): void {
   const { bits } = range;
   if (bits === undefined) putOnes(out, at, range.count);
@@ -32,7 +32,7 @@ function putBytes(out: Uint8Array, at: number, bits: Uint8Array, { from, count }
 }
 
 function putShifted(out: Uint8Array, at: number, bits: Uint8Array, { from, count }: BitRange): void {
-  // Up to the next whole byte of `out`, then byte by byte out of two neighbours.
+  // Fills the current byte of `out`, then builds each byte from two neighbours.
   const head = Math.min(count, -at & 7);
   if (head > 0) putPartial(out, at, eightBits(bits, from), head);
   let target = (at + head) >> 3;
@@ -46,7 +46,7 @@ function putShifted(out: Uint8Array, at: number, bits: Uint8Array, { from, count
   if (left > 0) out[target] = eightBits(bits, source) & ((1 << left) - 1);
 }
 
-/** The 8 bits from bit `from` on. */
+/** The 8 bits starting at bit `from`. */
 function eightBits(bits: Uint8Array, from: number): number {
   const byte = from >> 3;
   const shift = from & 7;
@@ -55,7 +55,7 @@ function eightBits(bits: Uint8Array, from: number): number {
   return shift === 0 || byte + 1 >= bits.length ? low : (low | ((bits[byte + 1] ?? 0) << (8 - shift))) & 0xff;
 }
 
-/** `count` bits within one byte; those before them stay. */
+/** Writes `count` bits within one byte. The bits before them stay. */
 function putPartial(out: Uint8Array, at: number, value: number, count: number): void {
   const shift = at & 7;
   const before = shift === 0 ? 0 : (out[at >> 3] ?? 0) & ((1 << shift) - 1);

@@ -1,21 +1,21 @@
 import * as zlib from "node:zlib";
 
-/** Compresses the buffers of a body, each on its own. */
+/** Compresses each buffer of a body separately. */
 export interface Codec {
-  /** Arrow's number for it: CompressionType in format/Message.fbs. */
+  /** Its CompressionType in Arrow's format/Message.fbs. */
   readonly number: number;
-  /** A whole frame. */
+  /** Returns a complete frame. */
   pack(bytes: Buffer): Uint8Array;
 }
 
-/** By their names in `Accept`. Each is loaded when a client first requests it. */
+/** By name in `Accept`. Each is loaded when a client first requests it. */
 const codecs: Readonly<Record<string, () => Promise<Codec>>> = { lz4: loadLz4, zstd: loadZstd };
 const loading = new Map<string, Promise<void>>();
 const loaded = new Map<string, Codec>();
 
 export const codecNames: readonly string[] = Object.keys(codecs);
 
-/** Await this before a codec is used. */
+/** Must be awaited before `preparedCodec`. */
 export async function prepareCodec(name: string): Promise<void> {
   const load = codecs[name];
   if (load === undefined) throw new Error(`Arrow has no codec ${name}`);
@@ -36,12 +36,12 @@ async function loadLz4(): Promise<Codec> {
 }
 
 const ZSTD = 1;
-/** The fastest level: clients cannot request another. */
+/** The fastest level. Clients cannot request another. */
 const LEVEL = 1;
 
-/** Node's own zstd where available (from 22.15 on), otherwise WebAssembly, at a third of the speed. */
+/** Uses Node's own zstd (since 22.15) if available, otherwise WebAssembly, which is three times slower. */
 async function loadZstd(): Promise<Codec> {
-  // The types are those of Node 20.
+  // The types are from Node 20, which has no zstd.
   const { zstdCompressSync, constants } = zlib as typeof zlib & {
     readonly zstdCompressSync?: (bytes: Buffer, options: { readonly params: Record<number, number> }) => Buffer;
     readonly constants: { readonly ZSTD_c_compressionLevel?: number };

@@ -2,7 +2,7 @@ import type { Column, ColumnType } from "../../result/column.ts";
 import { uniqueNames } from "../../result/column-names.ts";
 import { bool, byte, int, long, short, type Table, table, text, type Value } from "./flatbuffer.ts";
 
-/** Arrow's numbers for its types, units and headers: format/Schema.fbs. */
+/** Arrow's numbers for types and units, from format/Schema.fbs. */
 const TYPE = {
   null: 1,
   int: 2,
@@ -132,7 +132,7 @@ function decimal(precision: number, scale: number, bits: number): ArrowField {
   return { type: TYPE.decimal, options: [int(precision), int(scale), int(bits)] };
 }
 
-/** A map is a list of entries: a struct of a key, which is never NULL, and a value. */
+/** A map is a list of entries: structs of a key, which is never NULL, and a value. */
 function entries(type: Extract<ColumnType, { kind: "map" }>, numberOf: NumberOf): Table {
   const key = required(fieldOf("key", type.key, numberOf));
   const children: Value = { kind: "tables", tables: [key, fieldOf("value", type.value, numberOf)] };
@@ -144,8 +144,8 @@ function required(field: Table): Table {
 }
 
 /**
- * The integer type of an enum's indexes: signed, as Arrow recommends (some readers support no other), and of the stored
- * width where that is enough.
+ * The integer type of the indexes of an enum. Signed, as Arrow recommends, because some readers support only that. As wide as
+ * stored, if that is sufficient.
  */
 export function indexOf({ bits, values }: EnumType): { readonly bits: 8 | 16 | 32; readonly signed: true } {
   const fits = values.length <= 2 ** (bits - 1);

@@ -3,7 +3,7 @@ import { type Body, endBuffer } from "./body.ts";
 import { clearNulls, validitySize, writeValidity } from "./validity.ts";
 import type { FieldWriter, Span } from "./writer.ts";
 
-/** Values whose bytes in a vector are those of Arrow. */
+/** Values that have the same bytes in a vector and in Arrow. */
 export function copied(width: number): FieldWriter {
   return {
     buffers: 2,
@@ -34,7 +34,7 @@ function clearCopied({ bytes, at }: Body, valid: Uint8Array, rows: number, width
   else clearNulls(valid, new Int32Array(bytes.buffer, at, rows * (width >> 2)), width >> 2);
 }
 
-/** Rows `from` to the one before `to` of a vector. */
+/** The rows of a vector from `from` up to, but not including, `to`. */
 interface StoredValues {
   readonly data: Uint8Array;
   readonly validity: Validity;
@@ -42,10 +42,10 @@ interface StoredValues {
   readonly to: number;
 }
 
-/** Puts values into 32-bit words from `at` on. */
+/** Writes values as 32-bit words, starting at `at`. */
 type Convert = (out: Int32Array, at: number, stored: StoredValues) => void;
 
-/** Values that take `words` 32-bit words in Arrow and are stored otherwise. */
+/** Values that need a conversion, and have `words` 32-bit words in Arrow. */
 function converted(words: number, convert: Convert): FieldWriter {
   return {
     buffers: 2,
@@ -73,7 +73,7 @@ function wordsOf({ data, from, to }: StoredValues, bytes: number): Int32Array {
   return new Int32Array(aligned.buffer, aligned.byteOffset, aligned.byteLength >> 2);
 }
 
-/** Stored in 16 to 64 bits, 128 in Arrow: the sign fills the rest. */
+/** Stored in 16 to 64 bits, sign-extended to 128 in Arrow. */
 export const widenedDecimals: Readonly<Record<16 | 32 | 64, FieldWriter>> = {
   16: converted(4, (out, start, { data, from, to }) => {
     const view = viewOf(data);
@@ -102,7 +102,7 @@ function putExtended(out: Int32Array, at: number, value: number): void {
   out[at + 3] = value >> 31;
 }
 
-/** 128 bits without a sign, 256 in Arrow. */
+/** Unsigned 128-bit integers, 256 bits in Arrow. */
 export const widenedHuge: FieldWriter = converted(8, (out, start, stored) => {
   const words = wordsOf(stored, 16);
   for (let word = 0, at = start; word < words.length; word += 4, at += 8) {
@@ -111,7 +111,7 @@ export const widenedHuge: FieldWriter = converted(8, (out, start, stored) => {
   }
 });
 
-/** An enum of so many values that its indexes need a wider type, since Arrow's are signed. */
+/** An enum with so many values that its indexes need a wider type, because Arrow's are signed. */
 export function widenedIndex(bits: 8 | 16): FieldWriter {
   const width = bits === 8 ? 2 : 4;
   return {
@@ -137,19 +137,19 @@ export function widenedIndex(bits: 8 | 16): FieldWriter {
 }
 
 const DAY_MICROS = 86_400_000_000n;
-/** Beyond this many microseconds, their nanoseconds do not fit into 64 bits. */
+/** More microseconds do not fit into 64 bits as nanoseconds. */
 const MAX_MICROS = (2n ** 63n - 1n) / 1000n;
 const MAX_DAYS = 2 ** 31 - 1;
 
 /**
- * Months, days, and nanoseconds instead of microseconds. Where these would not fit (292 years in hours), whole days of
- * 24 hours move to the days: SQL holds the two for equal.
+ * Months, days, and nanoseconds instead of microseconds. If these do not fit (292 years in hours), whole days of 24 hours
+ * move to the days, which SQL considers equal.
  */
 export const interval: FieldWriter = converted(4, (out, start, { data, validity, from, to }) => {
   const stored = viewOf(data);
   const view = new DataView(out.buffer, out.byteOffset, out.byteLength);
   for (let row = from, at = start; row < to; row++, at += 4) {
-    // The bytes of a NULL may be anything, such as too long an interval.
+    // A NULL may contain arbitrary bytes, such as an interval that is too long.
     if (!isValid(validity, row)) continue;
     const micros = stored.getBigInt64(row * 16 + 8, true);
     const excess = micros > MAX_MICROS || micros < -MAX_MICROS ? micros / DAY_MICROS : 0n;

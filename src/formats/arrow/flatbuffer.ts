@@ -1,9 +1,9 @@
 /**
- * Just enough of flatbuffers for the metadata of Arrow: tables are laid out front to back, each parent before its
- * children, so that one pass writes them and fills in the positions of the children.
+ * The subset of flatbuffers that Arrow's metadata needs. Each table is written before its children, so that one pass is
+ * sufficient.
  */
 
-/** The fields of a table in the order of its schema. Undefined: left out, which means the default of the schema. */
+/** The fields of a table, in the order of its schema. Undefined stands for the default of the schema. */
 export type Table = readonly (Value | undefined)[];
 
 export type Value =
@@ -23,7 +23,7 @@ export const long = (value: number): Value => ({ kind: "int", bytes: 8, value })
 export const text = (value: string): Value => ({ kind: "text", text: value });
 export const table = (...fields: Table): Value => ({ kind: "table", table: fields });
 
-/** A flatbuffer whose root is this table. Its length is a multiple of 8. */
+/** A flatbuffer with this root table. Its length is a multiple of 8. */
 export function flatbuffer(root: Table): Uint8Array {
   const out = new DataView(new ArrayBuffer(align(sizeOfTable(root) + 16, 8)));
   const writer = { out, end: 4 };
@@ -33,7 +33,7 @@ export function flatbuffer(root: Table): Uint8Array {
 
 interface Writer {
   readonly out: DataView;
-  /** Everything from here on is free, and zero. */
+  /** Everything after this is unused, and zero. */
   end: number;
 }
 
@@ -63,37 +63,37 @@ function sizeBeyond(value: Value): number {
   }
 }
 
-/** Writes the table's index (the position of each field), the table and its children; returns its position. */
+/** Writes the index (the position of each field), the table and its children. Returns the position of the table. */
 function writeTable(writer: Writer, fields: Table): number {
   const { out } = writer;
   const indexSize = 4 + fields.length * 2;
   const position = align(writer.end + indexSize, 8);
   const index = position - indexSize;
   out.setInt32(position, indexSize, true);
-  const places = placesOf(fields);
+  const { offsets, size } = layoutOf(fields);
   out.setUint16(index, indexSize, true);
-  out.setUint16(index + 2, places.size, true);
-  writer.end = position + places.size;
+  out.setUint16(index + 2, size, true);
+  writer.end = position + size;
   fields.forEach((field, slot) => {
-    const place = places.of[slot] ?? 0;
-    out.setUint16(index + 4 + slot * 2, place, true);
-    if (field !== undefined) writeField(writer, position + place, field);
+    const offset = offsets[slot] ?? 0;
+    out.setUint16(index + 4 + slot * 2, offset, true);
+    if (field !== undefined) writeField(writer, position + offset, field);
   });
   return position;
 }
 
-/** Large fields first, so that all are aligned with little padding; the table begins with 4 bytes of its own. */
-function placesOf(fields: Table): { readonly of: readonly number[]; readonly size: number } {
-  const of = fields.map(() => 0);
+/** Places large fields first, which needs little padding. The table starts with the 4-byte offset of its index. */
+function layoutOf(fields: Table): { readonly offsets: readonly number[]; readonly size: number } {
+  const offsets = fields.map(() => 0);
   let size = 4;
   for (const width of [8, 4, 2, 1]) {
     fields.forEach((field, slot) => {
       if (field === undefined || widthOf(field) !== width) return;
-      of[slot] = align(size, width);
+      offsets[slot] = align(size, width);
       size = align(size, width) + width;
     });
   }
-  return { of, size };
+  return { offsets, size };
 }
 
 function widthOf(field: Value): number {
@@ -123,7 +123,7 @@ function writeInt(out: DataView, at: number, { bytes, value }: Extract<Value, { 
   }
 }
 
-/** A whole number up to 2^53, not negative, as a 64-bit integer. */
+/** Writes a non-negative integer up to 2^53 as a 64-bit integer. */
 function writeLong(out: DataView, at: number, value: number): void {
   out.setUint32(at, value % 0x1_0000_0000, true);
   out.setUint32(at + 4, Math.floor(value / 0x1_0000_0000), true);
@@ -164,7 +164,7 @@ function writeTables(writer: Writer, tables: readonly Table[]): number {
   return position;
 }
 
-/** The numbers are aligned to their size; their count is in the 4 bytes before them. */
+/** The numbers are aligned to their size. The 4 bytes before them contain their count. */
 function writeVector(
   writer: Writer,
   values: readonly number[],

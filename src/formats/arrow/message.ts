@@ -18,19 +18,19 @@ export function schemaMessage(fields: readonly Table[]): Uint8Array {
   return headOf(messageOf(HEADER.schema, [littleEndian, { kind: "tables", tables: fields }], 0));
 }
 
-/** What a record batch holds. */
+/** The contents of a record batch. */
 export interface BatchLayout {
   readonly rows: number;
-  /** Length and count of NULLs of every field, parents before their children. */
+  /** Length and NULL count of every field, parents before children. */
   readonly nodes: readonly number[];
   /** Offset and length of every buffer. */
   readonly buffers: readonly number[];
   readonly bodyLength: number;
-  /** Arrow's number of the codec that the buffers are packed with. */
+  /** The number of the codec that compressed the buffers. */
   readonly codec: number | undefined;
 }
 
-/** The head of a batch; how long it is depends on the counts of nodes and buffers and on the codec, not on their values. */
+/** The head of a batch. Its length depends on the number of nodes and buffers and on the codec, not on values. */
 export function batchHead(layout: BatchLayout): Uint8Array {
   return headOf(messageOf(HEADER.batch, batchTable(layout), layout.bodyLength));
 }

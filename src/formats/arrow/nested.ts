@@ -20,7 +20,7 @@ export function list(item: FieldWriter): FieldWriter {
   };
 }
 
-/** The rows of the child that the lists of a span hold, in the order of the lists, neighbours together. */
+/** The child rows of the lists in a span. Adjacent ranges are merged. */
 function itemSpans(span: Span): readonly Span[] {
   const { validity, starts, lengths, child } = inLayout(span.vector, "list");
   const spans: Span[] = [];
@@ -58,7 +58,7 @@ function writeOffsets(body: Body, spans: readonly Span[], rows: number): number 
   return items;
 }
 
-/** Every row has `size` items, a NULL too. */
+/** Every row has `size` items, even a NULL. */
 export function array(item: FieldWriter, size: number): FieldWriter {
   const itemSpan = (span: Span): Span => ({
     vector: inLayout(span.vector, "array").child,
@@ -89,8 +89,8 @@ export function struct(fields: readonly FieldWriter[]): FieldWriter {
 }
 
 /**
- * Every member has a slot for every row, and a type id selects one. A union has no validity of its own: a
- * NULL is a NULL of the first member, as DuckDB exports it. All members are NULL there.
+ * Every member has a value for every row, and a type ID selects one. A union has no validity. A NULL is represented as NULL
+ * of the first member, as in DuckDB's export.
  */
 export function union(members: readonly FieldWriter[]): FieldWriter {
   return {
@@ -118,7 +118,7 @@ function writeTypeIds(body: Body, spans: readonly Span[], rows: number): void {
   endBuffer(body, rows);
 }
 
-/** No buffers at all. */
+/** Arrow's null type has no buffers. */
 export const nothing: FieldWriter = {
   buffers: 0,
   nodes: 1,

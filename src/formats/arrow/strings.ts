@@ -5,7 +5,7 @@ import { type Body, endBuffer } from "./body.ts";
 import { validitySize, writeValidity } from "./validity.ts";
 import type { FieldWriter, Span } from "./writer.ts";
 
-/** Up to this length a string is copied by our own loop; beyond it, a native call is faster. */
+/** Up to this length, a loop copies faster than a native call. */
 const SHORT = 160;
 
 /** Text or bytes of any length: offsets, then the bytes without gaps. */
@@ -24,8 +24,8 @@ export const strings: FieldWriter = {
     let end = start;
     for (const span of spans) {
       const vector = inLayout(span.vector, "bytes");
-      const place = { offsets, start, row, end };
-      end = vector.packed === true ? putPacked(body, vector, span, place) : putLoose(body, vector, span, place);
+      const target = { offsets, start, row, end };
+      end = vector.packed === true ? putPacked(body, vector, span, target) : putLoose(body, vector, span, target);
       row += span.to - span.from;
     }
     offsets[rows] = end - start;
@@ -41,32 +41,37 @@ function packedSize({ starts, lengths }: BytesVector, { from, to }: Span): numbe
 
 function looseSize({ validity, lengths }: BytesVector, { from, to }: Span): number {
   let size = 0;
-  // The length of a row without a value may be anything.
+  // The length of a NULL is arbitrary.
   for (let row = from; row < to; row++) if (isValid(validity, row)) size += lengths[row] ?? 0;
   return size;
 }
 
 interface Offsets {
   readonly offsets: Int32Array;
-  /** Where the bytes begin. */
+  /** The offset of the first byte. */
   readonly start: number;
 }
 
-/** Ends the buffer of offsets before they are written: where the bytes go is then known. */
+/** Ends the buffer of offsets before they are written, because this determines where the bytes start. */
 function openOffsets(body: Body, rows: number): Offsets {
   const offsets = new Int32Array(body.bytes.buffer, body.at, rows + 1);
   endBuffer(body, offsets.byteLength);
   return { offsets, start: body.at };
 }
 
-interface Place extends Offsets {
-  /** The row that comes next, and where its bytes go. */
+interface StringTarget extends Offsets {
+  /** The next row, and the offset of its bytes. */
   readonly row: number;
   readonly end: number;
 }
 
-/** All bytes at once. Returns where they end. */
-function putPacked(body: Body, vector: BytesVector, span: Span, { offsets, start, row: first, end }: Place): number {
+/** Copies all bytes at once. Returns the end offset. */
+function putPacked(
+  body: Body,
+  vector: BytesVector,
+  span: Span,
+  { offsets, start, row: first, end }: StringTarget,
+): number {
   const { starts, bytes } = vector;
   const from = starts[span.from] ?? 0;
   const size = packedSize(vector, span);
@@ -76,12 +81,12 @@ function putPacked(body: Body, vector: BytesVector, span: Span, { offsets, start
   return end + size;
 }
 
-/** Each run of strings that happen to follow one another at once. */
-function putLoose(body: Body, vector: BytesVector, span: Span, place: Place): number {
+/** Copies each run of adjacent strings at once. Returns the end offset. */
+function putLoose(body: Body, vector: BytesVector, span: Span, target: StringTarget): number {
   const { validity, starts, lengths, bytes } = vector;
-  const { offsets, start, row: firstRow } = place;
+  const { offsets, start, row: firstRow } = target;
   const source = viewOf(bytes);
-  let { end } = place;
+  let { end } = target;
   let runStart = 0;
   let runEnd = 0;
   for (let row = span.from, at = firstRow; row < span.to; row++, at++) {
@@ -100,9 +105,9 @@ function putLoose(body: Body, vector: BytesVector, span: Span, place: Place): nu
   return end + (runEnd - runStart);
 }
 
-/** Copies from `from` to the byte before `to`. */
+/** Copies the bytes from `from` up to, but not including, `to`. */
 function copyRun(target: DataView, at: number, source: DataView, from: number, to: number): void {
-  // The last word may reach beyond the run, in the source too, unless that ends there.
+  // The last word may extend beyond the run, but not beyond the end of the source.
   if (to - from > SHORT || to + 4 > source.byteLength) {
     copyLongRun(target, at, source, from, to);
     return;
@@ -120,7 +125,7 @@ function copyLongRun(target: DataView, at: number, source: DataView, from: numbe
 export const uuid: FieldWriter = printed(writeUuid, UUID_WIDTH);
 export const timeWithZone: FieldWriter = printed(writeTimeWithZone, TIMETZ_WIDTH);
 
-/** Values of 16 bytes that Arrow has no type for, as text of at most `width` bytes. */
+/** 16-byte values without an Arrow type, as text of at most `width` bytes. */
 function printed(print: ValueWriter, width: number): FieldWriter {
   return {
     buffers: 3,

@@ -2,14 +2,13 @@ import { countOnes, putBits } from "./bits.ts";
 import { type Body, endBuffer } from "./body.ts";
 import type { Span } from "./writer.ts";
 
-/** At most so many bytes of validity. */
+/** The maximum number of bytes. */
 export function validitySize({ from, to }: Span): number {
   return (to - from + 7) >> 3;
 }
 
 /**
- * Writes the node of a field and its validity, which is left out when every row holds a value. Returns the bits where
- * some do not.
+ * Writes the node of a field and its validity, which is omitted if there are no NULLs. Returns the bits if there are some.
  */
 export function writeValidity(body: Body, spans: readonly Span[], rows: number): Uint8Array | undefined {
   const bits = spans.some(({ vector }) => vector.validity !== undefined) ? gathered(body, spans, rows) : undefined;
@@ -29,10 +28,7 @@ function gathered(body: Body, spans: readonly Span[], rows: number): Uint8Array 
   return bits;
 }
 
-/**
- * Sets the values of NULLs to zero: the database leaves there what the memory held before, which may be from
- * another query.
- */
+/** Zeroes the values of NULLs. The database does not, so they may contain data of another query. */
 export function clearNulls(valid: Uint8Array | undefined, values: Words, perRow: number): void {
   if (valid === undefined) return;
   const rows = values.length / perRow;
@@ -47,5 +43,5 @@ export function clearNulls(valid: Uint8Array | undefined, values: Words, perRow:
   }
 }
 
-/** The same memory in the widest words that a value has. */
+/** The values, in words as wide as possible. */
 export type Words = Uint8Array | Uint16Array | Int32Array;

@@ -5,10 +5,10 @@ import { array, list, nothing, struct, union } from "./nested.ts";
 import { strings, timeWithZone, uuid } from "./strings.ts";
 import type { FieldWriter } from "./writer.ts";
 
-/** Type ids are signed bytes. */
+/** Type IDs are signed bytes. */
 const MAX_MEMBERS = 128;
 
-/** The writer for a type, to match its field in field.ts. */
+/** The writer for a type. Must match `describe` in field.ts. */
 function writerOf(type: ColumnType): FieldWriter {
   switch (type.kind) {
     case "null":

@@ -1,19 +1,19 @@
 import type { Vector } from "../../result/chunk.ts";
 import type { Body } from "./body.ts";
 
-/** Neighbouring rows of a vector: `from` to the one before `to`. */
+/** The rows of a vector from `from` up to, but not including, `to`. */
 export interface Span {
   readonly vector: Vector;
   readonly from: number;
   readonly to: number;
 }
 
-/** Writes the values of one field. Its rows come in spans: of several chunks, or from anywhere in the child of a list. */
+/** Writes the values of one field. Its rows may be spread over several chunks, or over the child of a list. */
 export interface FieldWriter {
-  /** How many buffers it and its children write, and how many nodes. */
+  /** The number of buffers and nodes, including those of its children. */
   readonly buffers: number;
   readonly nodes: number;
-  /** At most so many bytes, beyond the margin of every buffer. */
+  /** An upper bound in bytes, without the margin of every buffer. */
   measure(span: Span): number;
   write(body: Body, spans: readonly Span[], rows: number): void;
 }

@@ -9,9 +9,8 @@ import { fieldOf } from "./field.ts";
 import { writeCell, writerOf } from "./writer-of.ts";
 
 /**
- * RFC 4180, with a header. NULL is an empty field, and so an empty line where there is one column: that is what the
- * RFC's grammar, DuckDB and PostgreSQL make of it, but some readers skip empty lines by default. Text that a
- * spreadsheet would take for a formula stays as it is: it is data.
+ * RFC 4180, with a header. NULL is an empty field, so with one column, it is an empty line. This matches the RFC, DuckDB and
+ * PostgreSQL, but some readers skip empty lines. Text that looks like a spreadsheet formula is not escaped.
  */
 export const csv: RowFormat = {
   kind: "rows",
@@ -25,7 +24,7 @@ export const csv: RowFormat = {
 };
 
 const COMMA = 0x2c;
-/** CR and LF in one number. */
+/** CR and LF as one 16-bit number. */
 const CRLF = 0x0a0d;
 
 function openCsv(columns: readonly Column[]): Encoder {
@@ -46,11 +45,11 @@ function openCsv(columns: readonly Column[]): Encoder {
 
 const EMPTY = new Uint8Array(0);
 
-/** Encodes rows as records, after `head` free bytes. The caller owns the memory. */
+/** Encodes rows as records, after `head` unused bytes. The caller owns the memory. */
 function openRecords(columns: readonly Column[]): (chunk: Chunk, head: number) => Buffer {
   const sink = createSink();
   const cells = columns.map((column) => cellOf(writerOf(column.type, sink)));
-  // A comma or the end of the line after each field.
+  // After each field, there is a comma or the end of the line.
   sink.slack = widthOf(cells) + cells.length + 1;
   return ({ rows, vectors }, head) => {
     renew(sink, head + vectors.reduce((sum, vector) => sum + sizeGuess(vector, rows), rows));
@@ -63,7 +62,7 @@ function openRecords(columns: readonly Column[]): (chunk: Chunk, head: number) =
         sink.view.setUint8(at, COMMA);
         at += 1;
       }
-      // In place of the last comma.
+      // Replaces the last comma.
       sink.view.setUint16(at - 1, CRLF, true);
       at += 1;
     }

@@ -4,7 +4,7 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const CR = 0x0d;
 const LF = 0x0a;
-/** Represents the last bytes, when fewer than four: they are copied one by one, like a word with quotes. */
+/** Stands for fewer than four last bytes, which are copied one by one, like a word with quotes. */
 const ALL_QUOTES = 0x2222_2222;
 
 /** A string as a field: for names and rare types. */
@@ -13,8 +13,8 @@ export function fieldOf(text: string): string {
 }
 
 /**
- * UTF-8 bytes from `start`, `length` long, as a field. They are copied and searched in one pass, four at a time; a field
- * that turns out to need quotes is begun again. Empty text has quotes, NULL has none.
+ * Writes `length` UTF-8 bytes from `start` as a field. Copies and checks four at a time. If the field needs quotes, it starts
+ * again. An empty string is quoted, to distinguish it from NULL.
  */
 export function writeField(sink: Sink, at: number, from: DataView, start: number, length: number): number {
   reserve(sink, at, length + 2);
@@ -34,7 +34,7 @@ export function writeField(sink: Sink, at: number, from: DataView, start: number
     if (hasSpecial(word)) return writeQuoted(sink, at, from, start, length);
     out.setInt32(at + index, word, true);
   }
-  // The last four bytes, some of them for the second time.
+  // The last four bytes, some of which are already copied.
   const word = from.getInt32(start + lastWord, true);
   if (hasSpecial(word)) return writeQuoted(sink, at, from, start, length);
   out.setInt32(at + lastWord, word, true);
@@ -45,7 +45,7 @@ function isSpecial(byte: number): boolean {
   return byte === COMMA || byte === QUOTE || byte === CR || byte === LF;
 }
 
-/** Whether one of four bytes is special: a byte of `word ^ (four times b)` is zero where the word has b. */
+/** Whether one of four bytes is special. XOR with four copies of a byte is zero where the word contains it. */
 function hasSpecial(word: number): boolean {
   const quote = word ^ 0x2222_2222;
   const comma = word ^ 0x2c2c_2c2c;
@@ -93,12 +93,12 @@ function writeQuoted(sink: Sink, at: number, from: DataView, start: number, leng
   return to + 1;
 }
 
-/** Turns the text from `from` to `to` into a field. */
+/** Converts the text from `from` to `to` into a field. */
 export function quoteInPlace(sink: Sink, from: number, to: number): number {
   let quotes = 0;
   let special = false;
-  for (let place = from; place < to; place++) {
-    const byte = sink.view.getUint8(place);
+  for (let index = from; index < to; index++) {
+    const byte = sink.view.getUint8(index);
     if (byte === QUOTE) quotes += 1;
     else if (isSpecial(byte)) special = true;
   }
@@ -106,16 +106,16 @@ export function quoteInPlace(sink: Sink, from: number, to: number): number {
   reserve(sink, to, quotes + 2);
   const { view } = sink;
   const end = to + quotes + 2;
-  let place = end - 1;
-  view.setUint8(place, QUOTE);
-  // From the right, since every byte moves to the right.
+  let target = end - 1;
+  view.setUint8(target, QUOTE);
+  // Backwards, because every byte moves to the right.
   for (let source = to - 1; source >= from; source--) {
     const byte = view.getUint8(source);
-    place -= 1;
-    view.setUint8(place, byte);
+    target -= 1;
+    view.setUint8(target, byte);
     if (byte !== QUOTE) continue;
-    place -= 1;
-    view.setUint8(place, QUOTE);
+    target -= 1;
+    view.setUint8(target, QUOTE);
   }
   view.setUint8(from, QUOTE);
   return end;

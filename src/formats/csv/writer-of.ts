@@ -16,7 +16,7 @@ import { fieldOf, quoteInPlace, writeField } from "./field.ts";
 /** NaN, Infinity and -Infinity, which JSON cannot represent. */
 const floats = floatText((out, at, value) => writeText(out, at, String(value)));
 
-/** The writer of a type's fields: the text that JSON has, without JSON's quotes. */
+/** The writer for a type. Writes the same text as JSON, without JSON's quotes. */
 export function writerOf(type: ColumnType, sink: Sink): Writer {
   switch (type.kind) {
     case "null":
@@ -59,7 +59,7 @@ export function writerOf(type: ColumnType, sink: Sink): Writer {
   }
 }
 
-/** Writes the field of a row, nothing where it has no value. */
+/** Writes the field of a row. Writes nothing for NULL. */
 export function writeCell(sink: Sink, at: number, cell: Cell, row: number): number {
   const { validity, put } = cell;
   if (validity !== undefined && ((validity[row >> 3] ?? 0) & (1 << (row & 7))) === 0) return at;
@@ -85,7 +85,7 @@ function textWriter(sink: Sink): Writer {
   };
 }
 
-/** Nested values are their JSON text. */
+/** Nested values are written as JSON. */
 function jsonTextWriter(type: ColumnType, sink: Sink): Writer {
   const json = cellOf(jsonWriterOf(type, sink));
   return {

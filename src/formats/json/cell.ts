@@ -1,7 +1,7 @@
 import type { Cell } from "../values/cell.ts";
 import type { Sink } from "../values/sink.ts";
 
-/** `null` as four bytes in one number. */
+/** `null` as one 32-bit number. */
 const NULL = 0x6c6c_756e;
 
 export function writeNull(out: DataView, at: number): number {
@@ -9,7 +9,7 @@ export function writeNull(out: DataView, at: number): number {
   return at + 4;
 }
 
-/** Writes a row, `null` where it has no value. */
+/** Writes the value of a row, or `null`. */
 export function writeCell(sink: Sink, at: number, cell: Cell, row: number): number {
   const { validity, put } = cell;
   if (validity !== undefined && ((validity[row >> 3] ?? 0) & (1 << (row & 7))) === 0) return writeNull(sink.view, at);

@@ -1,9 +1,9 @@
-/** A string, a number that JSON lacks, a comma before a closing bracket, white space between tokens. */
+/** Strings, numbers that JSON does not allow, trailing commas, and white space. */
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\b(?:nan|inf(?:inity)?)\b|,(?=\s*[\]}])|\s+/gi;
 
 /**
- * JSON text from a database as valid JSON: DuckDB accepts NaN, infinities (both become null) and a comma
- * before a closing bracket. Line breaks between tokens are removed. What is not JSON becomes a JSON string.
+ * Converts JSON of a database to valid JSON. DuckDB accepts NaN and infinities, which become null, and trailing commas. Line
+ * breaks between tokens are removed. Other invalid text becomes a JSON string.
  */
 export function cleanJson(text: string): string {
   if (isJson(text)) return /[\n\r]/.test(text) ? cleaned(text) : text;

@@ -23,7 +23,7 @@ function openJson(columns: readonly Column[], frame: Frame): Encoder {
       if (chunk.rows === 0) return EMPTY;
       if (begun) return rows.encode(chunk, 0);
       begun = true;
-      // Every row begins with a comma; the bracket at the end of the head replaces the first one.
+      // Every row starts with a comma. The bracket at the end of the head replaces the first one.
       const bytes = rows.encode(chunk, head.length - 1);
       bytes.set(head);
       return bytes;

@@ -11,7 +11,7 @@ function put(sink: Sink, at: number, character: string): number {
   return at + 1;
 }
 
-/** The items of rows `from` to `to` of a list's child. */
+/** Writes the rows `from` to `to` of the child of a list. */
 function writeItems(sink: Sink, at: number, item: Cell, from: number, to: number): number {
   let end = put(sink, at, "[");
   for (let row = from; row < to; row++) {
@@ -74,7 +74,7 @@ export function structWriter(members: readonly { readonly name: string; readonly
   };
 }
 
-/** Keys of any type become the text that the value would have. */
+/** Keys are converted to strings. */
 export function mapWriter(key: Cell, value: Cell, sink: Sink): Writer {
   let starts: Uint32Array = new Uint32Array(0);
   let lengths = starts;
@@ -102,7 +102,7 @@ export function mapWriter(key: Cell, value: Cell, sink: Sink): Writer {
   };
 }
 
-/** Turns the value from `from` to `to` into a JSON string, unless it is one. */
+/** Converts the value from `from` to `to` into a JSON string, unless it is one. */
 function asString(sink: Sink, from: number, to: number): number {
   if (sink.view.getUint8(from) === 0x22) return to;
   const text = Buffer.from(sink.bytes.subarray(from, to));

@@ -5,7 +5,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const HEX = Buffer.from("0123456789abcdef");
 
-/** The letter after the backslash for characters that have one. RFC 8259, 7. */
+/** The letter after the backslash, for characters with a short escape (RFC 8259, section 7). */
 const SHORT_ESCAPES = new Uint8Array(256);
 for (const [character, letter] of [
   ['"', '"'],
@@ -19,7 +19,7 @@ for (const [character, letter] of [
   SHORT_ESCAPES[character.charCodeAt(0)] = letter.charCodeAt(0);
 }
 
-/** UTF-8 bytes from `start`, `length` long, as a JSON string. */
+/** Writes `length` UTF-8 bytes from `start` as a JSON string. */
 export function writeString(sink: Sink, at: number, from: DataView, start: number, length: number): number {
   reserve(sink, at, length + 2);
   const out = sink.view;
@@ -38,7 +38,7 @@ export function writeString(sink: Sink, at: number, from: DataView, start: numbe
       if (needsEscape(word)) return writeEscaped(sink, first, from, start, length);
       out.setInt32(first + index, word, true);
     }
-    // The last four bytes, some of them for the second time.
+    // The last four bytes, some of which are already copied.
     const word = from.getInt32(start + lastWord, true);
     if (needsEscape(word)) return writeEscaped(sink, first, from, start, length);
     out.setInt32(first + lastWord, word, true);

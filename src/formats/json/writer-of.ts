@@ -17,7 +17,7 @@ import { writeString } from "./string.ts";
 
 const QUOTE = 0x22;
 
-/** NaN and the infinities have no JSON number: they are null as values, and strings as the keys of maps. */
+/** JSON has no NaN and infinities. They become null, or strings as keys of maps. */
 const floats = floatText(writeNull);
 const floatKeys = floatText((out, at, value) => writeText(out, at, `"${value}"`));
 
@@ -91,7 +91,7 @@ function quoted({ put, width, ...writer }: FixedWriter): FixedWriter {
   };
 }
 
-/** As `quoted`, with one call per value less: dates are frequent. */
+/** Like `quoted`, but with one call less per value, because dates are frequent. */
 const putDate: Put = (out, at, data, offset) => {
   out.setUint8(at, QUOTE);
   const end = writeDate(out, at + 1, data.getInt32(offset, true));

@@ -2,7 +2,7 @@ import type { Column } from "../../result/column.ts";
 import type { Encoder, RowFormat } from "../format.ts";
 import { openRows } from "../json/rows.ts";
 
-/** One JSON object per line, for clients that process rows while they arrive. */
+/** One JSON object per line, for clients that process rows as they arrive. */
 export const ndjson: RowFormat = {
   kind: "rows",
   name: "ndjson",

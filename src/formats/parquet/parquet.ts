@@ -4,7 +4,7 @@ import type { FileFormat } from "../format.ts";
 export const parquet: FileFormat = {
   kind: "file",
   name: "parquet",
-  // The second was in use before the first was registered in 2024.
+  // The second is unofficial, from before the first was registered in 2024.
   mediaTypes: ["application/vnd.apache.parquet", "application/x-parquet"],
   contentType: "application/vnd.apache.parquet",
   // Only Arrow supports `codec`. DuckDB's default is Snappy, which every reader supports.

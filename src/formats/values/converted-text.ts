@@ -4,7 +4,7 @@ import { type Literal, literal, paddedLength, writeLiteral } from "./literal.ts"
 import { reserve, type Sink } from "./sink.ts";
 import type { BoundWriter } from "./writer.ts";
 
-/** Layout `bytes`, converted to strings: for rare types. `convert` returns the text of a value. */
+/** For rare types with layout `bytes`. `convert` returns the text of a value. */
 export function convertedText(sink: Sink, convert: (bytes: Buffer) => string): BoundWriter {
   let bytes: Buffer = Buffer.alloc(0);
   let starts: Uint32Array = new Uint32Array(0);

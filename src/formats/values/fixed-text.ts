@@ -32,7 +32,7 @@ const putDate: Put = (out, at, data, offset) => calendar.writeDate(out, at, data
 
 type Of<Kind extends ColumnType["kind"]> = Extract<ColumnType, { kind: Kind }>;
 
-/** Types of fixed size whose text is the same in every format, quotes aside. */
+/** Types of fixed size whose text is the same in every format, except for quotes. */
 export type FixedTextType = Of<
   "boolean" | "integer" | "decimal" | "uuid" | "date" | "time" | "timetz" | "timestamp" | "interval"
 >;

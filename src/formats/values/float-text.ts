@@ -1,10 +1,10 @@
 import { FLOAT_WIDTH, writeDouble, writeSingle } from "../../result/text/float.ts";
 import type { FixedWriter } from "./writer.ts";
 
-/** Writes NaN and the infinities in the way of a format, in at most `FLOAT_WIDTH` bytes. */
+/** Writes NaN and infinities for a format, in at most `FLOAT_WIDTH` bytes. */
 type PutNotFinite = (out: DataView, at: number, value: number) => number;
 
-/** The writers of floats, by their bits. */
+/** The writers of floats, by number of bits. */
 export type FloatText = Readonly<Record<32 | 64, FixedWriter>>;
 
 export function floatText(putNotFinite: PutNotFinite): FloatText {

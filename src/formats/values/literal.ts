@@ -1,14 +1,14 @@
-/** Constant bytes that are written again and again (names, enum values), eight at a time. */
+/** Bytes that are written often, such as names and enum values, eight at a time. */
 export interface Literal {
   readonly length: number;
   /**
-   * The bytes as doubles, zeros at the end. A double survives loading and storing bit by bit unless it is a NaN, and
-   * valid UTF-8 is never one: that would take a byte of F0 or more before one of 7F or FF.
+   * The bytes as doubles, padded with zeros. Loading and storing a double preserves its bits, unless it is NaN. Valid UTF-8 is
+   * never NaN, which needs a byte of F0 or more before 7F or FF.
    */
   readonly words: Float64Array;
 }
 
-/** Most literals are short: they need no buffer of their own. */
+/** Most literals are short, so they can share a buffer. */
 const SCRATCH = Buffer.alloc(256);
 
 export function literal(text: string): Literal {
@@ -20,7 +20,7 @@ export function literal(text: string): Literal {
   return { length, words };
 }
 
-/** The bytes that `writeLiteral` may write: a few more than the literal has. */
+/** The number of bytes that `writeLiteral` writes, including padding. */
 export function paddedLength({ words }: Literal): number {
   return words.length * 8;
 }

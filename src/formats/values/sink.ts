@@ -1,12 +1,12 @@
 import { viewOf } from "../../result/chunk.ts";
 
-/** Where a writer puts its bytes. `view` and `bytes` are the same memory and change when it grows. */
+/** The output of a writer. `view` and `bytes` are the same memory, and are replaced when it grows. */
 export interface Sink {
   bytes: Buffer;
   view: DataView;
   /**
-   * Bytes that are always free behind what is reserved: enough for one value of every column and of every nested type.
-   * So a value of bounded width needs no check of its own; lists reserve before each item, strings their length.
+   * Bytes that are always free after the reserved ones: enough for one value of every column and every nested type. So values
+   * of bounded width need no check. Lists reserve before each item, strings reserve their length.
    */
   slack: number;
 }
@@ -15,13 +15,13 @@ export function createSink(): Sink {
   return { bytes: NOTHING, view: NOTHING_VIEW, slack: 0 };
 }
 
-/** Allocates new memory: bytes that were released before stay unchanged. */
+/** Allocates new memory. Released bytes stay unchanged. */
 export function renew(sink: Sink, size: number): void {
   sink.bytes = Buffer.allocUnsafeSlow(size + sink.slack);
   sink.view = viewOf(sink.bytes);
 }
 
-/** Returns the written bytes; the sink drops them. */
+/** Returns the written bytes, which the sink no longer references. */
 export function release(sink: Sink, end: number): Buffer {
   const written = sink.bytes.subarray(0, end);
   sink.bytes = NOTHING;
@@ -29,7 +29,7 @@ export function release(sink: Sink, end: number): Buffer {
   return written;
 }
 
-/** Makes sure that `size` bytes and the slack fit behind `at`. */
+/** Ensures that `size` bytes and the slack fit after `at`. */
 export function reserve(sink: Sink, at: number, size: number): void {
   if (at + size + sink.slack > sink.bytes.length) grow(sink, at, size);
 }

@@ -1,6 +1,6 @@
 import type { Vector } from "../../result/chunk.ts";
 
-/** Estimates the bytes of text that a vector becomes. Too low an estimate costs a copy. */
+/** Estimates the size of a vector as text. If the estimate is too low, the text must be copied. */
 export function sizeGuess(vector: Vector, rows: number): number {
   switch (vector.layout) {
     case "fixed":

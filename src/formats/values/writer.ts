@@ -3,7 +3,7 @@ import type { Vector } from "../../result/chunk.ts";
 /** Writes the values of one type as text. */
 export type Writer = FixedWriter | BoundWriter;
 
-/** Values of `bytes` bytes each; writes the one at `offset` of `data`, in at most `width` bytes. */
+/** For values of `bytes` bytes each. Writes at most `width` bytes. */
 export interface FixedWriter {
   readonly kind: "fixed";
   readonly width: number;
@@ -11,7 +11,7 @@ export interface FixedWriter {
   readonly put: Put;
 }
 
-/** Everything else; `width` is what a value takes beyond the bytes that `write` reserves itself. */
+/** For all other values. `width` is the space for a value, besides the bytes that `write` reserves. */
 export interface BoundWriter {
   readonly kind: "bound";
   readonly width: number;
@@ -19,8 +19,8 @@ export interface BoundWriter {
   readonly write: Write;
 }
 
-/** Writes the value at `offset` of `data` into `out` from `at` and returns the position after it. */
+/** Writes the value at `offset` of `data` to `out` at `at`. Returns the position after it. */
 export type Put = (out: DataView, at: number, data: DataView, offset: number) => number;
 
-/** Writes a valid row of the bound vector from `at` of the sink and returns the position after it. */
+/** Writes a row of the bound vector that is not NULL to the sink at `at`. Returns the position after it. */
 export type Write = (row: number, at: number) => number;

@@ -22,8 +22,8 @@ export interface McpAccessParts {
 const ANONYMOUS: AccessDecision = { kind: "identity", identity: anonymous };
 
 /**
- * `mcp.auth` governs MCP, method by method. An endpoint with an `auth` block of its own needs an identity that either block
- * knows. Wrong credentials are rejected even where none are needed: the client would otherwise get rows of another user.
+ * `mcp.auth` applies per method. An endpoint with its own `auth` block accepts an identity of either block. Wrong
+ * credentials are rejected even if none are required, because the client would otherwise be treated as another user.
  */
 export function openMcpAccess({ settings, catalog, authenticators, rateLimiter }: McpAccessParts): McpAccess {
   const { auth } = settings;
@@ -70,7 +70,7 @@ export function openMcpAccess({ settings, catalog, authenticators, rateLimiter }
     return called?.endpoint.rateLimit === undefined ? refusal : counted(called, request.address, refusal);
   }
 
-  /** Failed attempts count for the client's address. */
+  /** Failed attempts count towards the rate limit of the client's address. */
   async function counted(
     { label, endpoint: { rateLimit } }: CallTarget,
     address: string,
@@ -95,7 +95,7 @@ interface RefusalContext {
   readonly policy: AuthPolicy;
 }
 
-/** Methods that use the setting of another method if they have none. */
+/** Methods that use the setting of another method if they have none of their own. */
 const FOLLOWS: Readonly<Record<string, string>> = {
   "server/discover": "initialize",
   ping: "initialize",
@@ -108,9 +108,9 @@ const FOLLOWS: Readonly<Record<string, string>> = {
 };
 
 function requires({ methods, isRequired }: McpAuth, method: string): boolean {
-  const followed = Object.hasOwn(FOLLOWS, method) ? FOLLOWS[method] : undefined;
-  const leader = followed ?? (method.startsWith("notifications/") ? "initialize" : undefined);
-  return methods.get(method) ?? (leader === undefined ? undefined : methods.get(leader)) ?? isRequired;
+  const listed = Object.hasOwn(FOLLOWS, method) ? FOLLOWS[method] : undefined;
+  const parent = listed ?? (method.startsWith("notifications/") ? "initialize" : undefined);
+  return methods.get(method) ?? (parent === undefined ? undefined : methods.get(parent)) ?? isRequired;
 }
 
 /** The endpoint that a method calls, if any. */

@@ -44,8 +44,8 @@ export async function attempt<T>(
   return await runCall<AttemptResult<T>>(
     {
       observed,
-      limited: { name: label, rateLimit: endpoint.rateLimit },
-      // The method has been authorized already. A protected endpoint needs an identity whatever the method allows.
+      rateLimitTarget: { name: label, rateLimit: endpoint.rateLimit },
+      // The method is already authorized. A protected endpoint requires an identity even if the method does not.
       authenticate() {
         if (endpoint.auth === undefined || identity.size > 0) return { kind: "identity", identity };
         const scheme = endpoint.auth.kind === "basic" ? "basic" : "bearer";

@@ -15,7 +15,7 @@ type Of<Kind extends McpConfig["kind"]> = Extract<McpConfig, { kind: Kind }>;
 
 interface Entry<Kind extends McpConfig["kind"]> extends CallTarget {
   readonly mcp: Of<Kind>;
-  /** For people, from the endpoint's `summary`. */
+  /** The endpoint's `summary`. */
   readonly title: string | undefined;
 }
 
@@ -45,7 +45,6 @@ export interface Catalog {
 /** The result of a write is always JSON. */
 const JSON_ROWS: ResultKind = { kind: "rows", as: "json" };
 
-/** An endpoint, and its `summary`. */
 export interface CatalogEntry {
   readonly endpoint: Endpoint;
   readonly summary: string | undefined;

@@ -22,10 +22,7 @@ export interface GatherLimits {
   readonly maxTextBytes: number;
 }
 
-/**
- * Reads rows until they end or exceed a limit. Never reads more chunks than needed, so a query that would run for hours is
- * not continued. The caller closes the rows.
- */
+/** Reads rows up to the limits, and no more chunks than needed, so that a long query stops early. The caller closes them. */
 export async function gatherRows(
   { columns }: Pick<Rows, "columns">,
   next: () => Promise<Chunk | undefined>,
@@ -80,10 +77,10 @@ function guessOf({ vectors, rows }: Chunk): number {
 }
 
 const NOTHING = Buffer.alloc(0);
-/** If the estimate exceeds the limit by more than this factor, the whole chunk is not encoded first. */
+/** If the estimate exceeds the limit by more than this factor, encoding the whole chunk first would be wasteful. */
 const TOLERATED = 4;
 
-/** The first rows that fit, by binary search, because the JSON size of a row is known only after encoding. */
+/** The first rows that fit. Uses a binary search, because the size is known only after encoding. */
 function fittingRows(chunk: Chunk, columns: readonly Column[], { encode, maxBytes, guess }: FitOptions): FittingRows {
   if (guess <= maxBytes * TOLERATED) {
     const bytes = encode(chunk);

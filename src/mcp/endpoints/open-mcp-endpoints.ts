@@ -35,7 +35,7 @@ export interface McpEndpointsOptions {
   readonly now: () => Date;
 }
 
-/** What a project offers to agents, and the access to it. */
+/** The MCP service of a project, and the access to it. */
 export interface McpEndpoints {
   readonly service: McpService;
   readonly access: McpAccess;

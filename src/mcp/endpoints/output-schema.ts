@@ -28,8 +28,8 @@ export function outputSchema({ operation }: Endpoint, shape: RowShape | undefine
 const TEXT = ["string", "null"];
 
 /**
- * Short, because a model reads them for every tool. Dates have no `format`, because there are infinite dates and years that
- * no format allows. Numbers of any length have no type, because some parsers do not return them as numbers.
+ * Short, because models read them for every tool. Dates have no `format`, because no format allows infinite dates and all
+ * years. Big numbers have no type, because some parsers do not return them as numbers.
  */
 const SHORT: Readonly<Record<string, JsonObject>> = {
   Decimal: { type: ["number", "null"] },
@@ -45,7 +45,7 @@ const SHORT: Readonly<Record<string, JsonObject>> = {
 
 const inPlace: SharedSchemas = { schema: (name, make) => SHORT[name] ?? make() };
 
-/** Keywords that do not affect validation, and formats that validators do not know. */
+/** Keywords that do not affect validation, and formats that some validators do not know. */
 const LEFT_OUT: ReadonlySet<string> = new Set(["x-sql-type", "format"]);
 
 function lean(schema: JsonObject): JsonObject {

@@ -73,7 +73,7 @@ function contentsOf({ mcp, result }: Resource, read: EndpointRead, settings: Mcp
   });
 }
 
-/** The index of the column whose bytes are the resource, or -1 if the resource is text. */
+/** The index of the BLOB column that contains the resource, or -1 if the resource is text. */
 function bytesIn(result: ResultKind, columns: readonly Column[]): number {
   switch (result.kind) {
     case "rows":

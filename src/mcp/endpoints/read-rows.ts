@@ -15,13 +15,12 @@ export interface EndpointRead extends CallState {
   readonly callee: Callee;
 }
 
-/** Rows that can be read. */
 export interface OpenedRows extends Pick<ReadResult, "page" | "cached"> {
   readonly columns: readonly Column[];
   readonly next: () => Promise<Chunk | undefined>;
 }
 
-/** Runs a read, and closes its rows after `take`. */
+/** Runs a read, passes its rows to `take`, and closes them. */
 export async function readOpened<T>(read: EndpointRead, take: (opened: OpenedRows) => Promise<T>): Promise<T> {
   const { called, params, call, deadline, observed, callee } = read;
   const { identity } = call;
@@ -63,7 +62,7 @@ export async function takeValue(
   return text;
 }
 
-/** The index of the first column of bytes, or -1. */
+/** The index of the first BLOB column, or -1. */
 export function bytesColumn(columns: readonly Column[]): number {
   return columns.findIndex(({ type }) => type.kind === "blob");
 }

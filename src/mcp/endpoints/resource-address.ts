@@ -56,7 +56,7 @@ export interface ResourceAddresses<R extends WithAddress> {
   find(uri: string): { readonly resource: R; readonly args: ReadonlyMap<string, RawValue> } | undefined;
 }
 
-/** About the limit of REST. Modern clients repeat the URI in a header anyway. */
+/** Similar to the limit of REST. Modern clients repeat the URI in a header anyway. */
 const MAX_URI_LENGTH = 16 << 10;
 
 /** Resources with fewer placeholders take precedence, such as `customers/new` over `customers/{id}`. */
@@ -102,7 +102,7 @@ function canonical(uri: string): UriParts {
   };
 }
 
-/** Removes unnecessary escapes, and writes the others in upper case. */
+/** Removes unnecessary escapes, and converts the others to upper case. */
 function canonicalPart(part: string, index: number): string {
   if (index % 2 === 0) return encodeURI(part);
   const character = String.fromCharCode(Number.parseInt(part.slice(1), 16));

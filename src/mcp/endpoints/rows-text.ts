@@ -8,7 +8,6 @@ import { uniqueNames } from "../../result/column-names.ts";
 import type { GatheredRows } from "./gather-rows.ts";
 import type { RowsAs } from "./result-kind.ts";
 
-/** Rows as text. */
 export function rowsText(rows: GatheredRows, as: RowsAs): string {
   switch (as) {
     case "json":
@@ -22,7 +21,7 @@ export function rowsText(rows: GatheredRows, as: RowsAs): string {
   }
 }
 
-/** The values of the first column, each on its own lines. */
+/** The values of the first column, separated by line breaks. */
 export function firstColumnText({ columns, chunks }: GatheredRows): string {
   const texts = chunks.flatMap((chunk) => valueTexts(columns, chunk, 0));
   return texts.map((text) => text ?? "").join("\n");
@@ -48,7 +47,7 @@ function escaped(text: string): string {
   return text.replace(/[\\|]/g, "\\$&").replace(/\r\n|\r|\n/g, "<br>");
 }
 
-/** The lengths of what precedes and follows the value in a line of JSON with one column. */
+/** The number of characters before and after the value, in a JSON row with one column. */
 const BEFORE = '{"v":'.length;
 const AFTER = "}".length;
 

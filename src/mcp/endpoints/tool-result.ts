@@ -18,7 +18,7 @@ export function rowsResult(rows: ReadRows, text: string, limits: GatherLimits): 
   return { content, structuredContent: undefined, isError: false };
 }
 
-/** The same rows as structured content. Text and structured content hold the same data. */
+/** The rows as structured content. Text and structured content contain the same rows. */
 export function structuredRows(rows: ReadRows): string {
   const { json, count, page } = rows;
   const offset = nextOffset(rows);
@@ -30,7 +30,7 @@ export function structuredRows(rows: ReadRows): string {
 }
 
 function nextOffset({ count, page }: ReadRows): number | undefined {
-  // An empty page, as with `limit` 0, has no next page: it would be the same.
+  // After an empty page, as with `limit` 0, the next page would be the same.
   return page !== undefined && count > 0 && page.offset + count < page.total ? page.offset + count : undefined;
 }
 
@@ -49,6 +49,6 @@ export function moreRowsHint(rows: ReadRows, { maxTextBytes }: GatherLimits): st
   if (page === undefined)
     return `Result limited to the first ${count} rows${size}, there are more; use narrower filters`;
   const next = nextOffset(rows);
-  const go = next === undefined ? "" : `; the next offset is ${next}`;
-  return `Result limited to ${count} of ${page.total} rows${size}; use limit/offset or narrower filters${go}`;
+  const nextHint = next === undefined ? "" : `; the next offset is ${next}`;
+  return `Result limited to ${count} of ${page.total} rows${size}; use limit/offset or narrower filters${nextHint}`;
 }

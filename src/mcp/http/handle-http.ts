@@ -22,7 +22,7 @@ import { handleHealth, handleMetadata, type ProtectedResource, sendNotFound } fr
 import { pathKind, pathOf } from "./paths.ts";
 import { handleDelete, handleGet, sendNotAllowed } from "./session-stream.ts";
 
-/** What the HTTP transport needs besides the protocol. */
+/** The dependencies of the HTTP transport. */
 export interface HttpContext extends McpCore {
   readonly proxies: Pick<TrustedProxies, "isTrusted">;
   readonly keepAlive: KeepAlive;
@@ -32,7 +32,7 @@ export interface HttpContext extends McpCore {
 
 const MAX_BODY_BYTES = 4 << 20;
 
-/** Handles one HTTP request to the MCP server: all checks before its messages are handled. */
+/** Handles one HTTP request: checks it, then handles its messages. */
 export function handleHttp(request: IncomingMessage, response: ServerResponse, context: HttpContext): void {
   const requestId = requestIdOf(request.headers["x-request-id"]);
   const client = clientOf(request, context.proxies);
@@ -84,7 +84,7 @@ function forbidden(what: string): RpcError {
 
 const METHODS = "POST, GET, DELETE, OPTIONS";
 
-/** What pages may send. */
+/** The requests that web pages may send. */
 const PREFLIGHT = [
   "Access-Control-Allow-Methods",
   METHODS,
@@ -94,7 +94,7 @@ const PREFLIGHT = [
   "600",
 ] as const;
 
-/** What pages may read. */
+/** The response headers that web pages may read. */
 function originHeaders(origin: string): readonly string[] {
   return [
     "Access-Control-Allow-Origin",

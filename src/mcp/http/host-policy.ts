@@ -9,12 +9,12 @@ import { hostName } from "../../http/https-only.ts";
 export interface HostPolicy {
   /** The host name of a request, without its port. Undefined if it is not allowed. */
   hostOf(header: string | undefined): string | undefined;
-  /** Whether a page of this origin may call. `host` is the host name of the request. */
+  /** Whether a page of this origin may send requests. `host` is the host name of the request. */
   isPage(origin: string, host: string): boolean;
 }
 
 const LOOPBACK: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
-/** Wildcard addresses: the server listens on every address of the machine. */
+/** With one of these, the server listens on every address of the machine. */
 const EVERYWHERE: readonly string[] = ["0.0.0.0", "::", "[::]"];
 
 export function hostPolicyOf({ host, publicUrl, allowedHosts, allowedOrigins }: McpSettings): HostPolicy {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { After } from "../../cache/schedule.ts";
+import type { After } from "../../time-limit.ts";
 
 /** Sends keep-alive comments on streams, so that proxies do not close idle ones. */
 export interface KeepAlive {

@@ -11,7 +11,7 @@ export interface ProtectedResource {
 
 const READS = "GET, HEAD, OPTIONS";
 
-/** Responds to methods other than GET and HEAD. Returns false for these two. */
+/** Responds to any method except GET and HEAD, and returns whether it did. */
 function isHandled(exchange: McpExchange): boolean {
   const { method } = exchange.request;
   if (method === "GET" || method === "HEAD") return false;

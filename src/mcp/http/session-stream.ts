@@ -61,7 +61,7 @@ export async function handleDelete(exchange: McpExchange, admit: AccessCheck, co
   sendEmpty(exchange, 204);
 }
 
-/** Undefined when the request names no session. */
+/** Undefined if the request has no session ID. */
 async function findSession(
   { request }: McpExchange,
   admit: AccessCheck,

@@ -1,6 +1,6 @@
-import type { After } from "../../cache/schedule.ts";
 import type { Report } from "../../events.ts";
 import { RequestFailure } from "../../failure.ts";
+import type { After } from "../../time-limit.ts";
 import type { McpEvent } from "../events.ts";
 import { rpcErrorOf } from "../failed-outcome.ts";
 import type { OpenCall } from "../open-calls.ts";
@@ -47,7 +47,7 @@ export function openTasks(options: {
     return task;
   }
 
-  /** The first outcome counts. The result of a cancelled call is discarded. */
+  /** The first state wins: the result of a cancelled call is discarded. */
   async function settle(task: Task, state: TaskState): Promise<void> {
     const found = working.get(task.id);
     if (found === undefined) return;
@@ -81,7 +81,7 @@ export function openTasks(options: {
     }
   }
 
-  /** The client does not wait: the task is queued. */
+  /** Queues the call as a task, so that the client does not wait. */
   async function runLater(call: TaskCall): Promise<TaskOrResult> {
     const queued = slots.wait(call.origin, call.settings);
     if (queued === undefined) return runNow(call);
@@ -117,7 +117,7 @@ export function openTasks(options: {
     }
   }
 
-  /** Resolves after a time. Clears its timer if the work ends before. */
+  /** Resolves after `ms`. Clears its timer if the work ends first. */
   function late(ms: number, running: Promise<unknown>): Promise<typeof LATE> {
     return new Promise((resolve) => {
       const cancel = after(ms, () => resolve(LATE));

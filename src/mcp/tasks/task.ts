@@ -66,7 +66,7 @@ export interface TaskCall {
   readonly run: () => Promise<string>;
   readonly open: OpenCall;
   readonly owner: string;
-  /** The client whose tasks are counted together, and the memory of this one's message. */
+  /** The client and the memory that count towards the limits. */
   readonly origin: TaskOrigin;
   readonly requestId: string;
   readonly settings: TaskSettings;

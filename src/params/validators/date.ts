@@ -15,7 +15,7 @@ const bound = text
   .refine(isCalendarDate, { error: ({ input }) => `expected a date YYYY-MM-DD, found ${found(input)}` })
   .meta(formSchema("[0-9]{4}-[0-9]{2}-[0-9]{2}"));
 
-/** A day of the calendar, year 0001 to 9999. */
+/** A calendar date from year 0001 to 9999. */
 export const date = z
   .strictObject({ type: z.literal("date"), min: bound.optional(), max: bound.optional(), ...sharedOptions })
   .transform(({ min, max }, context): Validator => {
@@ -29,7 +29,7 @@ export const date = z
       scansForInjection: false,
       check(value) {
         if (!isCalendarDate(value)) return NOT_A_DATE;
-        // The form has a fixed width: its order as text is the order in time.
+        // Because of the fixed width, strings sort like dates.
         if (min !== undefined && value < min) return TOO_EARLY;
         return max !== undefined && value > max ? TOO_LATE : valid(value);
       },

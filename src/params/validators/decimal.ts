@@ -1,6 +1,6 @@
 /**
- * A decimal number taken apart for comparison without loss: 0.`digits` times ten to the `exponent`, the digits without
- * zeros at either end. Zero has no digits.
+ * A decimal number, for exact comparison: 0.`digits` times ten to the `exponent`. The digits have no leading or trailing
+ * zeros. Zero has no digits.
  */
 interface Decimal {
   readonly negative: boolean;
@@ -10,7 +10,7 @@ interface Decimal {
 
 const PARTS = /^([+-]?)0*([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?$/;
 
-/** Takes apart a text that `DECIMAL` matches. */
+/** Parses a string that matches `DECIMAL`. */
 export function parseDecimal(text: string): Decimal {
   const [, sign = "", whole = "", fraction = "", exponent = "0"] = PARTS.exec(text) ?? [];
   const all = whole + fraction;
@@ -20,12 +20,12 @@ export function parseDecimal(text: string): Decimal {
   return { negative: sign === "-", digits, exponent: whole.length - leading + Number(exponent) };
 }
 
-/** Less than, equal to or greater than zero, as `left` is to `right`. */
+/** Negative if `left` is less than `right`, positive if it is greater, otherwise zero. */
 export function compareDecimals(left: Decimal, right: Decimal): number {
   const sign = signOf(left);
   if (sign !== signOf(right)) return sign - signOf(right);
   if (left.exponent !== right.exponent) return left.exponent < right.exponent ? -sign : sign;
-  // Without zeros at the end a longer run of digits is the larger one, which is how text sorts.
+  // Without trailing zeros, digits sort like strings.
   if (left.digits === right.digits) return 0;
   return left.digits < right.digits ? -sign : sign;
 }

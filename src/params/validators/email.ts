@@ -8,11 +8,11 @@ const WRONG_FORMAT = invalid("Invalid email format");
 /** RFC 5321: 64 octets before the `@`, 254 in all. */
 const MAX_LENGTH = 254;
 
-// Words joined by single dots, an `@`, and a host name of at least two labels. Letters of any script, as mail allows today.
+// Words joined by single dots, an `@`, and a host name of at least two labels. Allows letters of any script.
 const ADDRESS =
   /^(?=[^@]{1,64}@)[\p{L}\p{M}\p{N}!#$%&'*+/=?^_`{|}~-]+(?:\.[\p{L}\p{M}\p{N}!#$%&'*+/=?^_`{|}~-]+)*@(?:[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])?\.)+(?!\p{N}+$)[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])$/u;
 
-/** An e-mail address in the form that people really have. */
+/** An email address in common form: without quotes, comments or IP addresses. */
 export const email = z.strictObject({ type: z.literal("email"), ...sharedOptions }).transform(
   ({ preventSqlInjection }): Validator => ({
     type: "email",

@@ -10,7 +10,7 @@ const values = z
   .array(text, { error: ({ input }) => `expected a list of allowed values, found ${found(input)}` })
   .min(1, "expected at least one allowed value");
 
-/** One of the author's own values, to the letter. */
+/** One of the listed values, case-sensitive. */
 export const enumeration = z
   .strictObject({ type: z.literal("enum"), allowedValues: values, ...sharedOptions })
   .transform(({ allowedValues }): Validator => {
@@ -19,7 +19,7 @@ export const enumeration = z
       type: "enum",
       databaseType: () => "VARCHAR",
       jsonSchema: { type: "string", enum: [...allowed] },
-      // The listed values are the author's own; all others are rejected anyway.
+      // The listed values are trusted, and all others are rejected anyway.
       scansForInjection: false,
       allowedValues: [...allowed],
       check: (value) => (allowed.has(value) ? valid(value) : NOT_LISTED),

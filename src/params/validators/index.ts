@@ -9,10 +9,10 @@ import { time } from "./time.ts";
 import { uuid } from "./uuid.ts";
 
 /**
- * The validator types that a parameter may name. To add one, write its file and list it here. Each reads its options
- * from YAML scalars (`scalars.ts`) and becomes a compiled Validator.
+ * The validator types. To add one, write its file and list it here. Each parses its options from YAML scalars
+ * (`scalars.ts`) to a compiled Validator.
  */
 export const validators = [int, string, enumeration, email, uuid, date, time, number, boolean] as const;
 
-/** Their names, as YAML has them. */
+/** Their names in YAML. */
 export const validatorTypes: readonly string[] = validators.map((validator) => validator.in.shape.type.value);

@@ -7,7 +7,7 @@ import { integer, significantFrom } from "./scalars.ts";
 const LEAST_INT = -(2n ** 63n);
 const GREATEST_INT = 2n ** 63n - 1n;
 
-/** At most 19 significant digits: no text of a megabyte ever becomes a bigint. */
+/** At most 19 significant digits, so that no huge string is converted to a bigint. */
 const DIGITS = /^[0-9]{1,19}$/;
 
 const NOT_AN_INTEGER = invalid("Invalid integer value");
@@ -16,7 +16,7 @@ const TOO_LARGE = invalid("Integer is greater than the maximum allowed value");
 
 const bound = integer.refine((value) => value >= LEAST_INT && value <= GREATEST_INT, "outside the 64-bit range");
 
-/** Whole numbers of 64 bits. */
+/** A 64-bit integer. */
 export const int = z
   .strictObject({ type: z.literal("int"), min: bound.optional(), max: bound.optional(), ...sharedOptions })
   .transform(({ min = LEAST_INT, max = GREATEST_INT }, context): Validator => {
@@ -40,7 +40,7 @@ export const int = z
     };
   });
 
-/** The number that a text of sign and digits stands for, or undefined when it is none or needs more than 64 bits. */
+/** Parses a sign and digits. Undefined if this is not a 64-bit integer. */
 export function parseInt64(text: string): bigint | undefined {
   const digits = text.slice(significantFrom(text));
   if (!DIGITS.test(digits)) return undefined;
@@ -48,7 +48,7 @@ export function parseInt64(text: string): bigint | undefined {
   return value < LEAST_INT || value > GREATEST_INT ? undefined : value;
 }
 
-/** A bound that a JSON number cannot hold to the last digit is left out: a schema must not say something else. */
+/** Omits a bound that a JSON number cannot represent exactly. */
 function exactNumber(value: bigint): number | undefined {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : undefined;

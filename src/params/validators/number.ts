@@ -5,9 +5,9 @@ import { compareDecimals, parseDecimal } from "./decimal.ts";
 import { jsonSchema, rejectCrossedBounds, sharedOptions } from "./options.ts";
 import { DECIMAL, decimalText, significantFrom } from "./scalars.ts";
 
-/** What a database holds exactly, without its sign and its first zeros: up to 38 digits without an exponent. */
+/** Without sign and leading zeros: up to 38 digits and no exponent, which a database can store exactly. */
 const EXACT = /^(?:[0-9]{0,38}|(?=[0-9.]{0,39}$)[0-9]*\.[0-9]*)$/;
-/** No number that means anything is longer, and one of a megabyte would take long to compare. */
+/** Longer numbers are not realistic, and would take long to compare. */
 const MAX_LENGTH = 1_000;
 const PLAIN = /^-?[0-9]+(?:\.[0-9]+)?(?:[eE]|$)/;
 
@@ -15,7 +15,7 @@ const NOT_A_NUMBER = invalid("Invalid number value");
 const TOO_SMALL = invalid("Number is less than the minimum allowed value");
 const TOO_LARGE = invalid("Number is greater than the maximum allowed value");
 
-/** Decimal numbers, with all their digits. */
+/** A decimal number, with all its digits. */
 export const number = z
   .strictObject({
     type: z.literal("number"),
@@ -33,7 +33,7 @@ export const number = z
       jsonSchema: jsonSchema({ type: "number", minimum: min && Number(min), maximum: max && Number(max) }),
       scansForInjection: false,
       check(text) {
-        // No database number holds what overflows a double and has too many digits for a decimal.
+        // A number that overflows a double also has too many digits for a decimal.
         if (text.length > MAX_LENGTH || !DECIMAL.test(text) || !Number.isFinite(Number(text))) return NOT_A_NUMBER;
         if (least !== undefined && compareDecimals(parseDecimal(text), least) < 0) return TOO_SMALL;
         if (greatest !== undefined && compareDecimals(parseDecimal(text), greatest) > 0) return TOO_LARGE;
@@ -42,7 +42,7 @@ export const number = z
     };
   });
 
-/** The same number in the form that every database reads: a digit before the point and after it, no plus sign. */
+/** The number in a form that every database accepts: digits before and after the point, no plus sign. */
 function plain(text: string): string {
   if (PLAIN.test(text)) return text;
   const [, sign = "", whole = "", fraction = "", exponent = ""] = /^([+-]?)([0-9]*)\.?([0-9]*)(.*)$/.exec(text) ?? [];

@@ -6,12 +6,12 @@ export const sharedOptions = { preventSqlInjection: boolean.default(true) };
 
 type Context = z.core.$RefinementCtx;
 
-/** A JSON Schema without the keywords whose option was not given. */
+/** Removes undefined keywords. */
 export function jsonSchema(keywords: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(keywords).filter(([, value]) => value !== undefined));
 }
 
-/** Bounds that no value can satisfy are a mistake of the author. */
+/** No value can satisfy these bounds, so they must be a mistake. */
 export function rejectCrossedBounds(min: unknown, max: unknown, context: Context): void {
   context.addIssue({ code: "custom", path: ["max"], message: `max ${max} is less than min ${min}` });
 }

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { Worker } from "node:worker_threads";
 
-/** What the thread runs: text in, whether it matches out. Patterns are compiled once; there are as many as in the project. */
+/** The code of the thread. It caches compiled patterns, of which a project has a limited number. */
 const PROGRAM = `
 const { parentPort, workerData } = require("node:worker_threads");
 const { RE2JS } = require(workerData);
@@ -26,8 +26,8 @@ let thread: Thread | undefined;
 let lastId = 0;
 
 /**
- * Whether a long text matches a pattern that compiles, found out on a thread of its own: even in linear time a megabyte
- * takes longer than others may be kept waiting. The thread starts with the first such text.
+ * Matches a long string on another thread, because even in linear time, a megabyte would block other requests too long. The
+ * pattern must be valid. The first call starts the thread.
  */
 export function matchElsewhere(source: string, text: string): Promise<boolean> {
   thread ??= startThread();
@@ -51,7 +51,7 @@ function startThread(): Thread {
     thread = undefined;
     for (const { reject } of pending.values()) reject(error);
   });
-  // The thread must not keep the process alive: a request that waits for it has a connection that does.
+  // The thread must not keep the process alive. The connections of waiting requests do.
   worker.unref();
   return { worker, pending };
 }

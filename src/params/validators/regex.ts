@@ -1,21 +1,21 @@
 import { RE2JS } from "re2js";
 import { matchElsewhere } from "./regex-thread.ts";
 
-/** A compiled pattern; it matches whole values only, in time linear in their length. */
+/** A compiled pattern. Matches whole values only, in linear time. */
 interface Regex {
   matches(text: string): boolean;
   /** On another thread, for a long text. */
   matchesLong(text: string): Promise<boolean>;
 }
 
-/** What backtracking engines offer and a linear-time one cannot. */
+/** Features that require backtracking. */
 const UNSUPPORTED: readonly (readonly [RegExp, string])[] = [
   [/\(\?<?[=!]/, "lookahead and lookbehind are"],
   [/\\[1-9]|\\k<|\(\?P=/, "a backreference is"],
   [/\(\?>|[*+?}]\+/, "an atomic group or possessive quantifier is"],
 ];
 
-/** The compiled pattern, or what is wrong with it. */
+/** Returns the compiled pattern, or an error message. */
 export function compileRegex(source: string): Regex | string {
   const compiled = compileRe2(source);
   if (typeof compiled !== "string") return compiled;
@@ -24,7 +24,7 @@ export function compileRegex(source: string): Regex | string {
   return typeof translated === "string" ? explain(source, compiled) : translated;
 }
 
-/** The pattern as JSON Schema has it (ECMA-262, found anywhere in the value), or undefined when it cannot be said so. */
+/** The pattern for JSON Schema: ECMA-262, not anchored by default. Undefined if it cannot be converted. */
 export function jsonSchemaPattern(source: string): string | undefined {
   const anchored = /^\^[^|]*[^|\\]\$$/.test(source) ? source : `^(?:${source})$`;
   try {

@@ -1,8 +1,8 @@
 import { z } from "zod";
 
 /**
- * A scalar that YAML reads as something other than text, with the characters it was written in: `1.10` must stay
- * `1.10` in a list of allowed values, and 9007199254740993 must keep its last digit.
+ * A YAML scalar that is not a string, with its characters as written. In a list of allowed values, `1.10` must stay `1.10`,
+ * and 9007199254740993 must keep its last digit.
  */
 export class PlainScalar {
   readonly value: number | bigint | boolean | null;
@@ -15,20 +15,20 @@ export class PlainScalar {
 }
 
 const INTEGER = /^[+-]?[0-9]+$/;
-/** Decimal or exponent notation, ASCII digits only: what both YAML and requests may write for a number. */
+/** Decimal or exponent notation with ASCII digits, for both YAML and requests. */
 const NUMBER = "[+-]?(?:[0-9]+(?:\\.[0-9]*)?|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?";
 export const DECIMAL = new RegExp(`^${NUMBER}$`);
 
 const ZERO = 48;
 
-/** Where the digits begin that count: after the sign and the zeros. The last digit counts always. */
+/** The index of the first significant digit: after the sign and leading zeros. The last digit is always significant. */
 export function significantFrom(text: string): number {
   let at = text.startsWith("-") || text.startsWith("+") ? 1 : 0;
   while (at < text.length - 1 && text.charCodeAt(at) === ZERO) at++;
   return at;
 }
 
-/** What stands in the file, as a message shows it. */
+/** A value as quoted in messages. */
 export function found(input: unknown): string {
   if (typeof input === "string") return `'${input}'`;
   if (input instanceof PlainScalar) return input.source === "" ? "nothing" : `'${input.source}'`;
@@ -36,25 +36,25 @@ export function found(input: unknown): string {
   return Array.isArray(input) ? "a list" : "a mapping";
 }
 
-/** JSON Schema of what an author may write, for editors. */
+/** A JSON Schema for editors. */
 export interface JsonSchema {
   readonly [key: string]: unknown;
 }
 
-/** An environment variable may replace any value, or a part of it. */
+/** An environment variable can replace any value, or a part of it. */
 const VARIABLE = "\\$\\{[^}]*\\}|\\{\\{ *env\\.";
 
 export const VARIABLE_SCHEMA: JsonSchema = { type: "string", pattern: VARIABLE };
 
-/** Every YAML scalar counts as the characters it was written in. */
+/** Any YAML scalar can be used as a string. */
 export const SCALARS: readonly string[] = ["string", "number", "boolean"];
 
-/** A string of this form. JSON Schema applies patterns to strings only, so plain numbers need bounds of their own. */
+/** JSON Schema applies patterns to strings only, so numbers need bounds in `others`. */
 export function formSchema(pattern: string, others: JsonSchema = {}): JsonSchema {
   return { type: "string", pattern: `^(?:${pattern})$|${VARIABLE}`, ...others };
 }
 
-/** Digits, from `minimum` on, which is not below 0. */
+/** `minimum` must not be negative. */
 export function digitsSchema(bounds: { readonly minimum: number; readonly maximum?: number }): JsonSchema {
   return formSchema("\\+?[0-9]+", { type: ["integer", "string"], ...bounds });
 }
@@ -76,13 +76,13 @@ function scalar<Output>(
   return reading.meta(schema);
 }
 
-/** A string; a plain number, boolean or `null` counts as the characters it was written in. */
+/** A string. An unquoted number, boolean or `null` is used as written. */
 export const text = scalar("a string", { type: SCALARS }, (input) => {
   if (typeof input === "string") return input;
   return input.source === "" ? undefined : input.source;
 });
 
-/** An integer with all its digits, plain or in quotes. */
+/** An integer with all its digits, quoted or not. */
 export const integer = scalar(
   "an integer",
   formSchema("[+-]?[0-9]+", { type: ["integer", "string"] }),
@@ -94,7 +94,7 @@ export const integer = scalar(
   },
 );
 
-/** A decimal number as its own text, so that no digit is lost. */
+/** A decimal number as a string, so that no digit is lost. */
 export const decimalText = scalar(
   "a number",
   formSchema(NUMBER, { type: ["number", "string"] }),
@@ -115,7 +115,7 @@ export const boolean = scalar(
   },
 );
 
-/** `BigInt` reads no plus sign. */
+/** `BigInt` does not accept a plus sign. */
 function unsigned(digits: string): string {
   return digits.startsWith("+") ? digits.slice(1) : digits;
 }

@@ -21,7 +21,7 @@ const regex = text.transform((source, context) => {
   return z.NEVER;
 });
 
-/** Text of a length, of a form, or any. */
+/** A string, optionally limited by length or pattern. */
 export const string = z
   .strictObject({
     type: z.literal("string"),
@@ -40,7 +40,7 @@ export const string = z
     const min = options.min ?? options["min-length"] ?? 0;
     const max = options.max ?? options["max-length"];
     if (max !== undefined && min > max) rejectCrossedBounds(min, max, context);
-    /** Lengths cost less than the pattern. */
+    /** Checked first, because lengths are cheaper than the pattern. */
     const lengthProblem = (value: string): Checked | undefined => {
       if (min > 0 && isShorter(value, min)) return TOO_SHORT;
       return max !== undefined && isLonger(value, max) ? TOO_LONG : undefined;
@@ -67,7 +67,7 @@ function judged(value: string, matches: boolean): Checked {
   return matches ? valid(value) : WRONG_FORMAT;
 }
 
-/** A character takes one or two UTF-16 units, so most texts are decided by their number of units alone. */
+/** A character has one or two UTF-16 units, so for most strings, `length` is sufficient. */
 function isShorter(value: string, min: number): boolean {
   return value.length < min || (value.length < 2 * min && countCharacters(value) < min);
 }
@@ -76,7 +76,7 @@ function isLonger(value: string, max: number): boolean {
   return value.length > 2 * max || (value.length > max && countCharacters(value) > max);
 }
 
-/** Unicode characters, as a database counts them. */
+/** Counts Unicode characters, as databases do. */
 function countCharacters(value: string): number {
   let count = value.length;
   for (let index = 0; index < value.length - 1; index++) {

@@ -14,7 +14,7 @@ const bound = text
   .refine((value) => TIME.test(value), { error: ({ input }) => `expected a time HH:MM:SS, found ${found(input)}` })
   .meta(formSchema("[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\\.[0-9]{1,9})?"));
 
-/** A time of day, with a fraction of a second where there is one. */
+/** A time of day, with optional fractions of a second. */
 export const time = z
   .strictObject({ type: z.literal("time"), min: bound.optional(), max: bound.optional(), ...sharedOptions })
   .transform(({ min, max }, context): Validator => {
@@ -25,7 +25,7 @@ export const time = z
     return {
       type: "time",
       databaseType: () => "TIME",
-      // Not `format: time`: that one of JSON Schema demands a time zone.
+      // Not `format: time`, because JSON Schema requires a time zone there.
       jsonSchema: jsonSchema({ type: "string", pattern: TIME.source, description: range || undefined }),
       scansForInjection: false,
       check(value) {
@@ -36,7 +36,7 @@ export const time = z
     };
   });
 
-/** Nine digits of fraction for everyone, so that 12:00:00 and 12:00:00.0 compare equal. */
+/** Pads the fraction to nine digits, so that 12:00:00 and 12:00:00.0 are equal. */
 function sortable(value: string): string {
   return (value.includes(".") ? value : `${value}.`).padEnd("HH:MM:SS.fffffffff".length, "0");
 }

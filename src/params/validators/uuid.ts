@@ -6,7 +6,7 @@ import { sharedOptions } from "./options.ts";
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const WRONG_FORMAT = invalid("Invalid UUID format");
 
-/** Any UUID, whatever its version. */
+/** A UUID of any version. */
 export const uuid = z.strictObject({ type: z.literal("uuid"), ...sharedOptions }).transform(
   (): Validator => ({
     type: "uuid",

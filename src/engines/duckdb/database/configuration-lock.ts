@@ -1,6 +1,6 @@
 import duckdb from "@duckdb/node-bindings";
+import { settingsNamed } from "../../../sql/privileged-actions.ts";
 import { quoteLiteral } from "../../../sql/quote.ts";
-import { settingsNamed } from "../../../sql/reach.ts";
 import type { ConnectionDefinition } from "../../engine.ts";
 import { duckdbDialect } from "../dialect.ts";
 import type { SessionSettings } from "../session/session-settings.ts";

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { extensionDirectory, missingExtensions } from "../../../../test/extensions.ts";
 import { testNeeding } from "../../../../test/needing.ts";
 import { roleByName } from "./function-roles.ts";
-import { isListed } from "./made-functions.ts";
+import { isListed } from "./user-functions.ts";
 
 /** Loaded in this order: some need others. */
 const EXTENSIONS = [

@@ -1,5 +1,5 @@
-import type { MadeFunctions } from "../../../sql/made-functions.ts";
 import { textValue } from "../../../sql/statement.ts";
+import type { UserFunctions } from "../../../sql/user-functions.ts";
 import type { ConnectionDefinition, TextRows } from "../../engine.ts";
 import type { Planner } from "../plan/plan.ts";
 import { onlyComputes } from "./computing-functions.ts";
@@ -8,7 +8,7 @@ import { makesRowsFromArguments, roleByName } from "./function-roles.ts";
 /** Keywords of an `init` after which the database may hold macros, views or functions that are not DuckDB's own. */
 const BRINGS_FUNCTIONS = /\b(?:macro|function|view|attach|import|load|install|pragma|use)\b/i;
 
-export interface MadeFunctionsOptions {
+export interface UserFunctionsOptions {
   readonly inspect: Planner["inspect"];
   /** A database in a file may hold macros. */
   readonly isFile: boolean;
@@ -16,19 +16,19 @@ export interface MadeFunctionsOptions {
 }
 
 /** Finds macros and views, and functions that are in none of Eider's lists. */
-export async function findMadeFunctions(
+export async function findUserFunctions(
   called: ReadonlySet<string>,
-  { inspect, isFile, definitions }: MadeFunctionsOptions,
-): Promise<MadeFunctions> {
+  { inspect, isFile, definitions }: UserFunctionsOptions,
+): Promise<UserFunctions> {
   // Listing all functions takes DuckDB longer than most startups.
   if (!isFile && !definitions.some(({ init }) => init !== undefined && BRINGS_FUNCTIONS.test(init))) {
-    return { made: [], unknown: [] };
+    return { defined: [], unknown: [] };
   }
   const unlisted = [...called].filter((name) => !isListed(name));
   const values = unlisted.map(textValue);
-  const rows = await inspect({ sql: madeSql(values), values });
+  const rows = await inspect({ sql: userFunctionsSql(values), values });
   return {
-    made: rows.filter(isDefined).map(([name, body, parameters]) => ({
+    defined: rows.filter(isDefined).map(([name, body, parameters]) => ({
       name: name?.toLowerCase() ?? "",
       body: body ?? "",
       parameters: parameters?.toLowerCase().match(/[^[\],\s"]+/g) ?? [],
@@ -47,7 +47,7 @@ export function isListed(name: string): boolean {
 }
 
 /** Calls no function: a macro of the same name would take its place. */
-function madeSql(called: readonly unknown[]): string {
+function userFunctionsSql(called: readonly unknown[]): string {
   const placeholders = called.map((_, index) => `$${index + 1}`).join(", ");
   return `
     SELECT function_name, macro_definition, CAST(parameters AS VARCHAR)

@@ -1,6 +1,6 @@
 import { openLru } from "../../../bounded/lru.ts";
 import { changedName, copiesIntoTable, effectsOf, insertedRows } from "../../../sql/classify.ts";
-import { reachesOf } from "../../../sql/reach.ts";
+import { privilegedActions } from "../../../sql/privileged-actions.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import type { TextRows } from "../../engine.ts";
 import type { RecordStore } from "../../write-once.ts";
@@ -123,7 +123,7 @@ function changedBy(statements: readonly Statement[], databases: readonly Databas
   return effectsOf(texts, duckdbDialect).flatMap((effect, index): readonly (Database | string)[] => {
     if (effect.kind === "reads") return [];
     const sql = texts[index] ?? "";
-    const [reach] = reachesOf(sql, duckdbDialect);
+    const [reach] = privilegedActions(sql, duckdbDialect);
     if (reach !== undefined && !copiesIntoTable(sql, duckdbDialect))
       return [`it reaches beyond its data (${reach.what})`];
     const database = changedDatabase(sql, databases);

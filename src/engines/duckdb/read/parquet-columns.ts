@@ -2,34 +2,34 @@ import type { Column, ColumnType } from "../../../result/column.ts";
 import { quoteIdentifier, quoteLiteral } from "../../../sql/quote.ts";
 import { clockText, durationText, timeWithZoneText } from "./parquet-texts.ts";
 
-/** Parquet has no integer of 128 bits. A decimal is a number to every reader, and holds all but those of 39 digits. */
+/** Parquet has no 128-bit integer. Every reader knows decimals, which hold all but values of 39 digits. */
 export type WideInteger = "DECIMAL(38,0)" | "VARCHAR";
 
-/** A query whose columns DuckDB's Parquet writer keeps to the last digit, under the names that every format gives them. */
+/** A query whose columns DuckDB's Parquet writer stores without loss, named as in every other format. */
 export function parquetQuery(sql: string, columns: readonly Column[], wide: WideInteger): string {
   const selected = columns.map(({ name, type }, index) => {
     const value = `q.c${index}`;
-    return `${kept(type, value, { wide, depth: 0 }) ?? value} AS ${quoteIdentifier(name || `column${index}`)}`;
+    return `${converted(type, value, { wide, depth: 0 }) ?? value} AS ${quoteIdentifier(name || `column${index}`)}`;
   });
   return `SELECT ${selected.join(", ")} FROM (${sql}\n) q(${columns.map((_, index) => `c${index}`).join(", ")})`;
 }
 
-interface Way {
+interface Conversion {
   readonly wide: WideInteger;
   /** How many lambdas enclose it: the parameter of each needs its own name. */
   readonly depth: number;
 }
 
 /**
- * SQL that converts `value`, which is cheap to repeat, into what the writer keeps; undefined where it needs no conversion.
- * Without it, the writer turns integers of 128 bits into doubles, cuts intervals to milliseconds and rejects negative
- * ones, drops the zone of a time, gives a union a field without a name, rejects an infinite TIMESTAMP_S, and where an
- * array of fixed size is NULL it writes what only DuckDB can read.
+ * SQL that converts `value`, which is cheap to repeat, into what the writer stores without loss; undefined if not needed.
+ * Without it, the writer turns 128-bit integers into doubles, cuts intervals to milliseconds and rejects negative
+ * ones, drops the zone of a time, writes a union field without a name, rejects an infinite TIMESTAMP_S, and where an
+ * array of fixed size is NULL, the file is readable only by DuckDB.
  */
-function kept(type: ColumnType, value: string, way: Way): string | undefined {
+function converted(type: ColumnType, value: string, conversion: Conversion): string | undefined {
   switch (type.kind) {
     case "integer":
-      return type.bits === 128 ? `CAST(${value} AS ${way.wide})` : undefined;
+      return type.bits === 128 ? `CAST(${value} AS ${conversion.wide})` : undefined;
     case "interval":
       return durationText(value);
     case "timetz":
@@ -42,15 +42,15 @@ function kept(type: ColumnType, value: string, way: Way): string | undefined {
       // VARIANT too, which few readers know. A NULL of that type would become the JSON text `null`.
       return `CASE WHEN ${value} IS NOT NULL THEN CAST(${value} AS JSON) END`;
     case "list":
-      return keptItems(type.item, value, way);
+      return convertedItems(type.item, value, conversion);
     case "array":
-      return keptItems(type.item, value, way) ?? `list_transform(${value}, lambda x: x)`;
+      return convertedItems(type.item, value, conversion) ?? `list_transform(${value}, lambda x: x)`;
     case "struct":
-      return keptFields(type.fields, value, way);
+      return convertedFields(type.fields, value, conversion);
     case "map":
-      return keptEntries(type, value, way);
+      return convertedEntries(type, value, conversion);
     case "union":
-      return keptMembers(type.members, value, way);
+      return convertedMembers(type.members, value, conversion);
     case "null":
     case "boolean":
     case "float":
@@ -67,50 +67,54 @@ function kept(type: ColumnType, value: string, way: Way): string | undefined {
   }
 }
 
-function keptItems(item: ColumnType, list: string, { wide, depth }: Way): string | undefined {
+function convertedItems(item: ColumnType, list: string, { wide, depth }: Conversion): string | undefined {
   const parameter = `x${depth}`;
-  const inner = kept(item, parameter, { wide, depth: depth + 1 });
+  const inner = converted(item, parameter, { wide, depth: depth + 1 });
   return inner === undefined ? undefined : `list_transform(${list}, lambda ${parameter}: ${inner})`;
 }
 
-function keptFields(fields: readonly Column[], struct: string, way: Way): string | undefined {
+function convertedFields(fields: readonly Column[], struct: string, conversion: Conversion): string | undefined {
   const parts = fields.map(({ type }, index) => {
     const part = `struct_extract_at(${struct}, ${index + 1})`;
-    return { part, inner: kept(type, part, way) };
+    return { part, inner: converted(type, part, conversion) };
   });
   // `row(1, 2)` has fields without names, which few readers support.
   const named = fields.every(({ name }) => name !== "");
   if (named && parts.every(({ inner }) => inner === undefined)) return undefined;
   const names = fields.map(({ name }, index) => (named ? name : `f${index + 1}`));
-  return packed(
+  return structPack(
     struct,
     names,
     parts.map(({ part, inner }) => inner ?? part),
   );
 }
 
-function keptEntries({ key, value }: Extract<ColumnType, { kind: "map" }>, map: string, way: Way): string | undefined {
+function convertedEntries(
+  { key, value }: Extract<ColumnType, { kind: "map" }>,
+  map: string,
+  conversion: Conversion,
+): string | undefined {
   const entry = [
     { name: "key", type: key },
     { name: "value", type: value },
   ];
-  const inner = keptItems({ kind: "struct", fields: entry }, `map_entries(${map})`, way);
+  const inner = convertedItems({ kind: "struct", fields: entry }, `map_entries(${map})`, conversion);
   return inner === undefined ? undefined : `map_from_entries(${inner})`;
 }
 
 /** Parquet has no unions. A field per member, of which one is set, keeps their types and names. */
-function keptMembers(members: readonly Column[], union: string, way: Way): string {
-  return packed(
+function convertedMembers(members: readonly Column[], union: string, conversion: Conversion): string {
+  return structPack(
     union,
     members.map(({ name }) => name),
     members.map(({ name, type }) => {
       const member = `union_extract(${union}, ${quoteLiteral(name)})`;
-      return kept(type, member, way) ?? member;
+      return converted(type, member, conversion) ?? member;
     }),
   );
 }
 
-function packed(whole: string, names: readonly string[], values: readonly string[]): string {
+function structPack(whole: string, names: readonly string[], values: readonly string[]): string {
   const parts = names.map((name, index) => `${quoteIdentifier(name)} := ${values[index]}`);
   return `CASE WHEN ${whole} IS NOT NULL THEN struct_pack(${parts.join(", ")}) END`;
 }

@@ -1,4 +1,4 @@
-/** SQL for the texts that JSON and CSV show (result/text/calendar.ts), of values for which Parquet has no type. */
+/** SQL that writes values without a Parquet type as text, like JSON and CSV do (result/text/calendar.ts). */
 
 /** `HH:MM:SS`, and a fraction in full width unless it is zero. */
 export function clockText(time: string, fractionDigits: number): string {
@@ -29,7 +29,7 @@ function partText(interval: string, part: string): string {
   return `nullif(datepart('${part}', ${interval}), 0) || '${part.charAt(0).toUpperCase()}'`;
 }
 
-/** DuckDB's part `microsecond` is what minutes leave, with its sign. */
+/** DuckDB's part `microsecond` includes the seconds, and has a sign. */
 function secondsText(interval: string): string {
   const micros = `datepart('microsecond', ${interval})`;
   const fraction = `abs(${micros}) % 1000000`;

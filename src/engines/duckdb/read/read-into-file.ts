@@ -13,13 +13,13 @@ import { countRows } from "./read-context.ts";
 import { readTransactionOf, totalOf } from "./read-transaction.ts";
 import { windowedQuery } from "./windowed-query.ts";
 
-interface With {
+interface CopyContext {
   readonly session: Session;
   readonly hints: QueryHints;
 }
 
 /** Writes the rows with COPY. Columns, rows and total come from one transaction. Messages do not show the file's path. */
-export async function readIntoFile(read: Read, file: NewFile, { session, hints }: With): Promise<FileRows> {
+export async function readIntoFile(read: Read, file: NewFile, { session, hints }: CopyContext): Promise<FileRows> {
   try {
     return await copyInto(read, file, { session, hints, wide: "DECIMAL(38,0)" }).catch(async (error: unknown) => {
       // A number of 39 digits, for which Parquet has no type. Such a failure also ends the transaction.
@@ -33,13 +33,13 @@ export async function readIntoFile(read: Read, file: NewFile, { session, hints }
   }
 }
 
-/** For the columns alone: DuckDB plans it and reads nothing. */
+/** To get the columns: DuckDB plans it and reads nothing. */
 const NO_ROWS: Window = { limit: 0, offset: 0 };
 
 async function copyInto(
   read: Read,
   file: NewFile,
-  { session, hints, wide }: With & { readonly wide: WideInteger },
+  { session, hints, wide }: CopyContext & { readonly wide: WideInteger },
 ): Promise<FileRows> {
   const transaction = readTransactionOf(read, session);
   const { last } = transaction;
@@ -48,7 +48,7 @@ async function copyInto(
   await transaction.start();
   const empty = await windowedQuery(last, NO_ROWS, { session, hints });
   const query = empty && (await windowedQuery(last, window, { session, hints }));
-  if (empty === undefined || query === undefined) throw standsAlone(file.kind);
+  if (empty === undefined || query === undefined) throw notAQuery(file.kind);
 
   const columns = resultColumns(await session.execute(empty));
   const written = duckdb.rows_changed(await session.execute(copyQuery(query, columns, { file, wide })));
@@ -58,31 +58,31 @@ async function copyInto(
     case "known":
       return { total: total.rows };
     case "own":
-      return { total: totalTold(written, window) ?? (await countRows(session, last)) };
+      return { total: totalFromPage(written, window) ?? (await countRows(session, last)) };
   }
 }
 
-/** The path is bound like any other value, so that the statement is the same for each call and stays prepared. */
+/** The path is bound, so that the statement is the same for each call and stays prepared. */
 function copyQuery(
   { sql, values }: Statement,
   columns: readonly Column[],
   { file, wide }: { readonly file: NewFile; readonly wide: WideInteger },
 ): Statement {
   return {
-    // Without a second temporary file, which DuckDB would name and leave behind.
+    // Otherwise DuckDB writes a second temporary file, which may stay behind.
     sql: `COPY (${parquetQuery(sql, columns, wide)}) TO $${values.length + 1} (FORMAT ${file.kind}, USE_TMP_FILE false)`,
     values: [...values, textValue(file.path)],
   };
 }
 
 /** A page that is not full is the last one. */
-function totalTold(written: number, { limit, offset }: Window): number | undefined {
+function totalFromPage(written: number, { limit, offset }: Window): number | undefined {
   const isLast = (limit === undefined || written < limit) && (written > 0 || offset === 0);
   return isLast ? offset + written : undefined;
 }
 
 /** PRAGMA, CALL, EXPLAIN and the like: the client can request their rows in another format. */
-function standsAlone(kind: FileKind): RequestFailure {
+function notAQuery(kind: FileKind): RequestFailure {
   const message = `Not available as ${kind}: the last statement of the template is no query`;
   return new RequestFailure({ kind: "invalid-params", errors: [{ field: "format", message }] });
 }

@@ -6,7 +6,7 @@ export function statementKey({ sql, values }: Statement): string {
   let key = sql;
   for (const { type, value } of values) {
     const text = String(value);
-    // The length separates neighbouring values; `-` tells NULL from the string "null".
+    // The length separates neighbouring values; `-` distinguishes NULL from "null".
     key += value === null ? `\0${type}-` : `\0${type}${text.length}:${text}`;
   }
   return key;

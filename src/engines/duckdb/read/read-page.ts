@@ -5,7 +5,7 @@ import { EVERYTHING, heldRows } from "../load/held-rows.ts";
 import { countRows, type ReadContext } from "./read-context.ts";
 import { windowedQuery } from "./windowed-query.ts";
 
-/** A page and, where it is wanted, how many rows there are in all; both from one transaction. */
+/** A page and, if wanted, the total number of rows, both of the same data. */
 interface CountedPage {
   readonly result: duckdb.Result;
   readonly total: number | undefined;
@@ -19,14 +19,14 @@ export async function readPage(context: ReadContext, limit: number): Promise<Row
   const page = await windowedQuery(last, window, context);
   if (page === undefined) return undefined;
   const { result, total: rows } = counts
-    ? ((full ? ((await readWithCachedTotal(context, page)) ?? (await readBeside(context, page))) : undefined) ??
+    ? ((full ? ((await readWithCachedTotal(context, page)) ?? (await readConcurrently(context, page))) : undefined) ??
       (await readCounted(context, page, { limit, full })))
     : { result: await session.execute(page), total: total.kind === "known" ? total.rows : undefined };
   await session.end();
   return heldRows(result, { total: rows, window: EVERYTHING, signal, watch, maxValueBytes });
 }
 
-/** The page alone, when its total is cached and stays valid while the page is read. */
+/** Only the page, if its total is cached and stays valid while the page is read. */
 async function readWithCachedTotal(context: ReadContext, page: Statement): Promise<CountedPage | undefined> {
   const { session, last, totals } = context;
   const known = session.inTransaction() ? undefined : totals.get(last);
@@ -41,7 +41,7 @@ async function readWithCachedTotal(context: ReadContext, page: Statement): Promi
  * Page and count concurrently, on two connections. If the query's tables did not change meanwhile, both saw
  * the same data; otherwise, or where that is unknown, undefined.
  */
-async function readBeside(context: ReadContext, page: Statement): Promise<CountedPage | undefined> {
+async function readConcurrently(context: ReadContext, page: Statement): Promise<CountedPage | undefined> {
   const { session, last, totals } = context;
   const moment = totals.now();
   if (session.inTransaction() || !totals.unchangedSince(moment, last)) return undefined;
@@ -49,7 +49,7 @@ async function readBeside(context: ReadContext, page: Statement): Promise<Counte
   if (sibling === undefined) return undefined;
   const count = countRows(sibling, last);
   const [result, total] = await Promise.all([session.execute(page), count]).finally(async () => {
-    // If one fails, the other must not go on.
+    // If one fails, the other must stop.
     sibling.cancellation.cancel(undefined);
     await count.catch(() => {});
     await sibling.end();

@@ -10,7 +10,7 @@ const CHUNK_ROWS = duckdb.vector_size();
 /** All rows, or a large page, while DuckDB produces them. Undefined: the statement cannot be a sub-query. */
 export async function readStream(context: ReadContext): Promise<Rows | undefined> {
   const { session, hints, last, window, signal, stream, watch, maxValueBytes } = context;
-  const total = await totalOf(context);
+  const total = await countTotal(context);
   if (hints.small.get(last.sql) === true) {
     const rows = await readSmall(context, total);
     if (rows !== undefined) return rows;
@@ -20,9 +20,9 @@ export async function readStream(context: ReadContext): Promise<Rows | undefined
   if (query === undefined) return undefined;
   await context.start();
   const result = await session.stream(query);
-  const rest = { limit: window.limit, offset: 0 };
+  const limited = { limit: window.limit, offset: 0 };
   try {
-    const rows = await streamRows(session, result, { total, window: rest, signal, maxValueBytes, ...stream });
+    const rows = await streamRows(session, result, { total, window: limited, signal, maxValueBytes, ...stream });
     if (session.ended()) hints.small.set(last.sql, true);
     return rows;
   } catch (error) {
@@ -31,11 +31,11 @@ export async function readStream(context: ReadContext): Promise<Rows | undefined
     await context.restart();
     const held = await session.execute(query);
     await session.end();
-    return heldRows(held, { total, window: rest, signal, watch, maxValueBytes });
+    return heldRows(held, { total, window: limited, signal, watch, maxValueBytes });
   }
 }
 
-async function totalOf(context: ReadContext): Promise<number | undefined> {
+async function countTotal(context: ReadContext): Promise<number | undefined> {
   const { session, last, total } = context;
   switch (total.kind) {
     case "none":

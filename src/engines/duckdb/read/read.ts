@@ -11,7 +11,7 @@ import { readTransactionOf, totalOf } from "./read-transaction.ts";
 /** Larger pages are streamed: DuckDB buffers all rows up to a LIMIT. */
 const LARGEST_HELD_PAGE = 20_000;
 
-/** Whether the rows will be held as a whole, as far as that is known in advance. */
+/** Whether the rows will be held as a whole. False if unknown. */
 export function willBeHeld({ statements, window }: Read, hints: QueryHints): boolean {
   if (window?.limit !== undefined && window.limit <= LARGEST_HELD_PAGE) return true;
   return hints.small.get(statements.at(-1)?.sql ?? "") === true;
@@ -20,12 +20,12 @@ export function willBeHeld({ statements, window }: Read, hints: QueryHints): boo
 /** Reads with the fewest native calls: one for a look-up that fits its page. */
 export async function readRows(
   read: Read,
-  surroundings: Pick<ReadContext, "session" | "hints" | "stream" | "totals" | "watch" | "sibling" | "maxValueBytes">,
+  dependencies: Pick<ReadContext, "session" | "hints" | "stream" | "totals" | "watch" | "sibling" | "maxValueBytes">,
 ): Promise<Rows> {
-  const { session } = surroundings;
+  const { session } = dependencies;
   const transaction = readTransactionOf(read, session);
   const context: Omit<ReadContext, "total"> = {
-    ...surroundings,
+    ...dependencies,
     ...transaction,
     window: read.window ?? EVERYTHING,
     signal: read.signal,

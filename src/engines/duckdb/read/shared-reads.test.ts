@@ -3,6 +3,10 @@ import { expect, test } from "vitest";
 import { answerOf, failureOf, pageOf, readOf, statement, testEngine } from "../../../../test/suites/duckdb-engine.ts";
 import { until } from "../../../../test/until.ts";
 import { RequestFailure } from "../../../failure.ts";
+import type { StopSignal } from "../../engine.ts";
+import type { Rows } from "../../rows.ts";
+import { openStop } from "../../stop.ts";
+import { openSharedReads } from "./shared-reads.ts";
 
 /** Takes a while, and tells who shares by what it returns. */
 const SLOW = "SELECT count(*) AS n, max(t.id) AS id FROM range(60000000) r, t";
@@ -74,6 +78,38 @@ test("a caller that leaves does not stop the others; with the last one the query
   signals[1]?.abort(gone[1]);
   expect(await reads[1]).toBe(gone[1]);
   expect(t.engine.activity()).toEqual({ running: 0, waiting: 0 });
+});
+
+test("a caller that leaves before it is known whether it may share is counted once", async () => {
+  const reads = openSharedReads();
+  const [leader, leaver, last] = [openStop(), openStop(), openStop()];
+  let isStopped = false;
+  const run = (signal: StopSignal): Promise<Rows> =>
+    new Promise((_, reject) => {
+      signal.addEventListener("abort", () => {
+        isStopped = true;
+        reject(signal.reason);
+      });
+    });
+  let decide = (_: boolean): void => {};
+  const undecided = new Promise<boolean>((resolve) => {
+    decide = resolve;
+  });
+  const options = { run, mayShare: async () => true };
+  const leading = failureOf(reads.read("k", { ...options, signal: leader.signal }));
+  const leaving = failureOf(reads.read("k", { ...options, mayShare: () => undecided, signal: leaver.signal }));
+  const sharing = failureOf(reads.read("k", { ...options, signal: last.signal }));
+  const gone = new RequestFailure({ kind: "cancelled" });
+  leaver.abort(gone);
+  expect(await leaving).toBe(gone);
+  decide(false);
+  await undecided;
+  last.abort(gone);
+  expect(await sharing).toBe(gone);
+  expect(isStopped).toBe(false);
+  leader.abort(gone);
+  expect(await leading).toBe(gone);
+  expect(isStopped).toBe(true);
 });
 
 test("what fails, fails for all who share", async () => {

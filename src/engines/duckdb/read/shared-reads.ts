@@ -18,12 +18,12 @@ export interface SharedRead {
   readonly run: (signal: StopSignal) => Promise<Rows>;
 }
 
-/** A running execution and how many wait for it. It is stopped when the last of them leaves. */
+/** A running execution and its number of waiting callers. It stops when the last one does. */
 interface Flight {
   readonly result: Promise<Rows>;
   readonly stop: Stop;
   members: number;
-  /** A caller has left it: no other joins, or it might be kept alive for ever. */
+  /** A caller has stopped waiting. No other joins, or it might never end. */
   abandoned: boolean;
 }
 
@@ -35,16 +35,16 @@ export function openSharedReads(): SharedReads {
     const stop = openStop();
     const flight: Flight = { result: run(stop.signal), stop, members: 0, abandoned: false };
     flights.set(key, flight);
-    const over = (): void => {
+    const removeFlight = (): void => {
       flights.delete(key);
     };
     flight.result.then((rows) => {
-      over();
+      removeFlight();
       if (flight.members === 0) void rows.close();
-    }, over);
+    }, removeFlight);
     const rows = await waitFor(flight, signal);
     if (isHeld(rows)) return rows.again(signal);
-    // A stream belongs to the leader alone, and ends with it.
+    // A stream is not shared. It ends with the caller that started it.
     signal.addEventListener("abort", () => stop.abort(signal.reason));
     return rows;
   }
@@ -64,25 +64,27 @@ export function openSharedReads(): SharedReads {
   };
 }
 
-/** The rows of a flight; undefined when `mayShare` resolves to false. Rejects when the caller is stopped: the others stay. */
+/** The rows of a flight; undefined when `mayShare` resolves to false. Rejects once the caller is stopped; the others wait on. */
 function waitFor(flight: Flight, signal: StopSignal): Promise<Rows>;
 function waitFor(flight: Flight, signal: StopSignal, mayShare: Promise<boolean>): Promise<Rows | undefined>;
 function waitFor(flight: Flight, signal: StopSignal, mayShare?: Promise<boolean>): Promise<Rows | undefined> {
   flight.members++;
   return new Promise((resolve, reject) => {
+    let isMember = true;
     const leave = (): void => {
-      flight.members--;
+      if (isMember) flight.members--;
+      isMember = false;
       signal.removeEventListener("abort", stopped);
     };
     const stopped = (): void => {
       flight.abandoned = true;
       leave();
-      const gone = (): void => reject(signal.reason);
-      if (flight.members > 0) gone();
+      const rejectStopped = (): void => reject(signal.reason);
+      if (flight.members > 0) rejectStopped();
       else {
-        // The last one waits until the execution has ended.
+        // The last caller waits until the execution has ended.
         flight.stop.abort(signal.reason);
-        flight.result.then(gone, gone);
+        flight.result.then(rejectStopped, rejectStopped);
       }
     };
     if (signal.aborted) return stopped();
@@ -100,10 +102,16 @@ function waitFor(flight: Flight, signal: StopSignal, mayShare?: Promise<boolean>
       );
     };
     if (mayShare === undefined) return take();
-    mayShare.then((shares) => {
-      if (shares) return take();
-      leave();
-      resolve(undefined);
-    }, reject);
+    mayShare.then(
+      (shares) => {
+        if (shares) return take();
+        leave();
+        resolve(undefined);
+      },
+      (error: unknown) => {
+        leave();
+        reject(error);
+      },
+    );
   });
 }

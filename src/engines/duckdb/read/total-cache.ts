@@ -13,7 +13,7 @@ export interface TotalCache {
   now(): number;
   /** Whether the tables of a query are known to be unchanged since a moment. */
   unchangedSince(moment: number, query: Statement): boolean;
-  /** An entry saved a count. */
+  /** Notes that an entry saved a count. */
   noteHit(): void;
   /** How many counts were saved. */
   hits(): number;
@@ -25,11 +25,11 @@ interface TotalCacheEntry {
   readonly tables: readonly string[];
 }
 
-/** Some twenty thousand totals of usual queries. A key holds every value that a client sent. */
+/** About twenty thousand totals of typical queries. A key contains every client value. */
 const MAX_BYTES = 16 * 1024 * 1024;
-/** A query with values that are longer is counted each time. */
+/** Queries with longer values are counted each time. */
 const MAX_ENTRY_BYTES = 256 * 1024;
-/** A total itself; the names of its tables are those that the dependencies hold. */
+/** An entry without its key. Its table names are shared with the dependencies. */
 const TOTAL_BYTES = 80;
 
 export function openTotalCache(versions: DataVersions, dependencies: DependencyFinder): TotalCache {
@@ -38,13 +38,13 @@ export function openTotalCache(versions: DataVersions, dependencies: DependencyF
     maxEntryBytes: MAX_ENTRY_BYTES,
     bytesOf: () => TOTAL_BYTES,
   });
-  let used = 0;
+  let hits = 0;
   return {
     get(query) {
       const key = statementKey(query);
-      const kept = totals.get(key);
-      if (kept === undefined) return undefined;
-      if (versions.unchangedSince(kept.moment, kept.tables)) return kept;
+      const entry = totals.get(key);
+      if (entry === undefined) return undefined;
+      if (versions.unchangedSince(entry.moment, entry.tables)) return entry;
       totals.delete(key);
       return undefined;
     },
@@ -57,9 +57,9 @@ export function openTotalCache(versions: DataVersions, dependencies: DependencyF
     },
     now: versions.now,
     noteHit() {
-      used++;
+      hits++;
     },
-    hits: () => used,
+    hits: () => hits,
     unchangedSince(moment, query) {
       const tables = dependencies.known(query.sql)?.tables;
       return tables !== undefined && versions.unchangedSince(moment, tables);

@@ -5,7 +5,7 @@ import type { Session } from "../session/session.ts";
 import type { QueryHints } from "./query-hints.ts";
 import { extendQuery, wrapQuery } from "./wrap-query.ts";
 
-/** The wanted part of a query, prepared. Undefined for what cannot be a sub-query: PRAGMA, CALL, EXPLAIN. */
+/** The query with its window, prepared. Undefined if it cannot be a sub-query: PRAGMA, CALL, EXPLAIN. */
 export async function windowedQuery(
   query: Statement,
   window: Window,
@@ -20,7 +20,7 @@ export async function windowedQuery(
     hints.form.set(query.sql, "wrapped");
     return wrapped;
   }
-  // When the query as it was written fails too, its own error is the one to show.
+  // If the original query fails too, its error is the one to report.
   await session.prepare(query.sql);
   hints.form.set(query.sql, "alone");
   return undefined;

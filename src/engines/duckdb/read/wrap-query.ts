@@ -1,7 +1,7 @@
 import { integerValue, type Statement } from "../../../sql/statement.ts";
 import type { Window } from "../../engine.ts";
 
-/** The query as a table, from which the wanted part is read. The newline ends a comment that the query may end with. */
+/** The window of the query as a sub-query. The newline ends a trailing comment. */
 export function wrapQuery(query: Statement, window: Window): Statement {
   return withWindow({ sql: `SELECT * FROM (${query.sql}\n) q`, values: query.values }, window);
 }
@@ -10,9 +10,9 @@ const PLAIN_SELECT = /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*(?:select|from|with)\b
 
 /**
  * The query with the window at its end, which DuckDB plans in less time than a sub-query (1.2 against 1.4 times the
- * query alone). It does not parse when the query has a LIMIT of its own. Undefined where it would parse and mean
- * something else: after SUMMARIZE the limit would be that of the summarised query, and an OFFSET alone would join a
- * LIMIT of the query.
+ * query alone). It does not parse when the query has a LIMIT of its own. Undefined where it would parse with another
+ * meaning: after SUMMARIZE it would limit the summarised query, and an OFFSET alone would apply to a LIMIT of
+ * the query.
  */
 export function extendQuery(query: Statement, window: Window): Statement | undefined {
   if (!PLAIN_SELECT.test(query.sql) || (window.limit === undefined && window.offset > 0)) return undefined;

@@ -43,25 +43,25 @@ export function parameterTypes(statement: duckdb.PreparedStatement): readonly Pa
   });
 }
 
-/** Whether the value could be bound in the expected type. */
+/** Returns whether the value could be bound in the expected type. */
 function bindAsParameterType(
   statement: duckdb.PreparedStatement,
   index: number,
   { type, value }: BoundValue,
-  wanted: ParameterType,
+  expected: ParameterType,
 ): boolean {
-  if (wanted === undefined || value === null) return false;
-  if (wanted === "INTEGER") {
+  if (expected === undefined || value === null) return false;
+  if (expected === "INTEGER") {
     const whole = type === "BIGINT" ? BigInt(value) : undefined;
     if (whole === undefined || whole !== BigInt.asIntN(32, whole)) return false;
     duckdb.bind_int32(statement, index, Number(whole));
     return true;
   }
   const decimal = type === "DECIMAL" ? decimalOf(String(value)) : undefined;
-  if (decimal === undefined || decimal.scale > wanted.scale) return false;
-  const unscaled = decimal.value * 10n ** BigInt(wanted.scale - decimal.scale);
-  if (unscaled.toString().replace("-", "").length > wanted.width) return false;
-  duckdb.bind_decimal(statement, index, { ...wanted, value: unscaled });
+  if (decimal === undefined || decimal.scale > expected.scale) return false;
+  const unscaled = decimal.value * 10n ** BigInt(expected.scale - decimal.scale);
+  if (unscaled.toString().replace("-", "").length > expected.width) return false;
+  duckdb.bind_decimal(statement, index, { ...expected, value: unscaled });
   return true;
 }
 

@@ -3,7 +3,7 @@ import type { StopSignal } from "../../engine.ts";
 import { isDurable } from "../messages.ts";
 
 /**
- * What can stop a read early: the caller's signal, or the engine that closes. A read does one thing at a
+ * Stops a read early, when the caller's signal aborts or the engine closes. A read does one thing at a
  * time, so one listener is enough, and the (slow) listener on the signal is added once per read.
  */
 export interface Cancellation {
@@ -16,7 +16,7 @@ export interface Cancellation {
   end(): void;
 }
 
-export function cancellationOf(signal: StopSignal, ended: () => void = () => {}): Cancellation {
+export function cancellationOf(signal: StopSignal, onEnd: () => void = () => {}): Cancellation {
   let cancelled: { readonly reason: unknown } | undefined = signal.aborted ? { reason: signal.reason } : undefined;
   let listener: (() => void) | undefined;
 
@@ -40,7 +40,7 @@ export function cancellationOf(signal: StopSignal, ended: () => void = () => {})
     end() {
       listener = undefined;
       signal.removeEventListener("abort", aborted);
-      ended();
+      onEnd();
     },
   };
 }
@@ -49,30 +49,30 @@ export function cancellationOf(signal: StopSignal, ended: () => void = () => {})
 export const INTERRUPT_AGAIN_MS = 5;
 
 /**
- * One native call on a connection, interrupted when the read is cancelled. It settles only when the call has: an
- * interrupt never reaches the next user of the connection.
+ * Runs a native call, and interrupts it when the read is cancelled. Settles only after the call has, so that an
+ * interrupt never hits the next user of the connection.
  */
 export async function interruptible<T>(
   connection: duckdb.Connection,
   cancellation: Cancellation,
   call: () => Promise<T>,
 ): Promise<T> {
-  const value = await unlessDone(connection, cancellation, call);
+  const value = await interruptUnlessDone(connection, cancellation, call);
   cancellation.check();
   return value;
 }
 
 /** The same for a call that cannot be undone: if it finished before the interrupt, its result counts. */
-export async function unlessDone<T>(
+export async function interruptUnlessDone<T>(
   connection: duckdb.Connection,
   cancellation: Cancellation,
   call: () => Promise<T>,
 ): Promise<T> {
   cancellation.check();
-  let again: NodeJS.Timeout | undefined;
+  let repeat: NodeJS.Timeout | undefined;
   cancellation.listen(() => {
     duckdb.interrupt(connection);
-    again = setInterval(() => duckdb.interrupt(connection), INTERRUPT_AGAIN_MS);
+    repeat = setInterval(() => duckdb.interrupt(connection), INTERRUPT_AGAIN_MS);
   });
   try {
     return await call();
@@ -81,7 +81,7 @@ export async function unlessDone<T>(
     throw error;
   } finally {
     cancellation.listen(undefined);
-    clearInterval(again);
+    clearInterval(repeat);
   }
 }
 

@@ -21,7 +21,7 @@ export interface ConnectionPool {
    * Drops every prepared statement, or those that mention one of these names (in lower case): needed after DDL, because DuckDB
    * does not see that a view or macro was replaced.
    */
-  forgetStatements(names?: readonly string[]): void;
+  invalidateStatements(names?: readonly string[]): void;
   /** Waits for all connections to come back and closes them. */
   close(): Promise<void>;
 }
@@ -31,20 +31,20 @@ export interface PoolOptions {
   readonly database: duckdb.Database;
   readonly settings: SessionSettings;
   readonly maxIdle: number;
-  /** SQL that makes the macros of every connection. */
+  /** SQL that creates the macros of every connection. */
   readonly macros: string;
 }
 
 const MIB = 1024 * 1024;
 /** The estimated memory that prepared statements may take on all connections together. */
 const STATEMENT_BYTES = 512 * MIB;
-/** On one connection: 64 of them at least, and 256 at most. */
-const LEAST_PER_CONNECTION = 4 * MIB;
-const MOST_PER_CONNECTION = 16 * MIB;
-/** What DuckDB takes for the plan of one, between 10 KiB for a look-up and 170 KiB for an aggregation over a join. */
+/** Per connection: 64 statements at least, 256 at most. */
+const MIN_BYTES_PER_CONNECTION = 4 * MIB;
+const MAX_BYTES_PER_CONNECTION = 16 * MIB;
+/** The estimated size of a plan: 10 KiB for a look-up, up to 170 KiB for an aggregation over a join. */
 const PLAN_BYTES = 64 * 1024;
-/** A connection that has missed more drops all statements. */
-const MOST_FORGOTTEN = 100;
+/** A connection that has missed more invalidations drops all statements. */
+const MAX_INVALIDATIONS = 100;
 
 interface Connection extends PooledConnection {
   appliedSettings: number;
@@ -52,14 +52,14 @@ interface Connection extends PooledConnection {
 }
 
 export function openConnectionPool({ database, settings, versions, maxIdle, macros }: PoolOptions): ConnectionPool {
-  // The one used last is taken first: its statements are warm.
+  // The last used is taken first, since its statements are the most recent.
   const idle: Connection[] = [];
   const lent = new Set<PooledConnection>();
-  /** What was dropped, in order; connections catch up when they are taken. */
-  let forgotten: (readonly string[] | "all")[] = [];
+  /** Invalidated names, in order. Connections catch up when they are taken. */
+  let invalidated: (readonly string[] | "all")[] = [];
   let generation = 0;
   let closed: (() => void) | undefined;
-  const maxBytes = Math.min(MOST_PER_CONNECTION, Math.max(LEAST_PER_CONNECTION, STATEMENT_BYTES / maxIdle));
+  const maxBytes = Math.min(MAX_BYTES_PER_CONNECTION, Math.max(MIN_BYTES_PER_CONNECTION, STATEMENT_BYTES / maxIdle));
 
   async function connect(): Promise<Connection> {
     const native = await duckdb.connect(database);
@@ -81,7 +81,7 @@ export function openConnectionPool({ database, settings, versions, maxIdle, macr
     const missed = generation - connection.generation;
     if (missed === 0) return;
     connection.generation = generation;
-    const names = missed > forgotten.length ? "all" : namesIn(forgotten.slice(forgotten.length - missed));
+    const names = missed > invalidated.length ? "all" : namesIn(invalidated.slice(invalidated.length - missed));
     if (names === "all") connection.statements.clear();
     else connection.statements.deleteWhere((sql) => mentions(sql, names));
   }
@@ -117,9 +117,9 @@ export function openConnectionPool({ database, settings, versions, maxIdle, macr
       disconnect(connection);
       removeLent(connection);
     },
-    forgetStatements(names = undefined) {
+    invalidateStatements(names = undefined) {
       generation++;
-      forgotten = [...forgotten.slice(-MOST_FORGOTTEN), names ?? "all"];
+      invalidated = [...invalidated.slice(-MAX_INVALIDATIONS), names ?? "all"];
     },
     async close() {
       await new Promise<void>((resolve) => {
@@ -131,9 +131,9 @@ export function openConnectionPool({ database, settings, versions, maxIdle, macr
   };
 }
 
-function namesIn(forgotten: readonly (readonly string[] | "all")[]): readonly string[] | "all" {
+function namesIn(invalidated: readonly (readonly string[] | "all")[]): readonly string[] | "all" {
   const names = new Set<string>();
-  for (const each of forgotten) {
+  for (const each of invalidated) {
     if (each === "all") return "all";
     for (const name of each) names.add(name);
   }

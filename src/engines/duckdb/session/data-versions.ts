@@ -1,15 +1,15 @@
 /**
  * When the tables of Eider's own database last changed. All changes go through this process, so rows that were
- * read at a moment stay valid until a write to their tables.
+ * read stay valid until a write to their tables.
  */
 export interface DataVersions {
-  /** The current moment; take it before the transaction starts. */
+  /** The current moment. Call it before the transaction starts. */
   now(): number;
   /** Whether the tables (by short names) are unchanged. False during a write to them: a commit is visible before it is reported. */
   unchangedSince(moment: number, tables: readonly string[]): boolean;
   /** Whether no table has changed since, and no write is running. */
   quietSince(moment: number): boolean;
-  /** A write to these tables (all, when they are unknown) is about to commit. The returned function ends it. */
+  /** Call it before a write to these tables commits (`all`: unknown tables), and the returned function after it. */
   writing(tables: readonly string[] | "all"): () => void;
 }
 

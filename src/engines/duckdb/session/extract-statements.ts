@@ -6,10 +6,10 @@ export interface ExtractedStatements {
   prepare(index: number): Promise<duckdb.PreparedStatement>;
 }
 
-/** Rejects with DuckDB's parser error. A text without any statement has none. */
+/** Rejects with DuckDB's parser error. A text without statements has a count of 0. */
 export async function extractStatements(connection: duckdb.Connection, sql: string): Promise<ExtractedStatements> {
   const found = await duckdb.extract_statements(connection, sql).catch((error: unknown) => {
-    // What the bindings throw for a text of blanks and comments.
+    // The bindings throw this for a text of spaces and comments.
     if (error instanceof Error && error.message === "Error in native callback") return undefined;
     throw error;
   });

@@ -1,4 +1,4 @@
-/** SQL that makes the macros of a connection. `repeat` is bounded where values are. */
+/** SQL that creates the macros of a connection. `repeat` is limited if values are. */
 export function macrosOf(maxValueBytes: number): string {
   return Number.isFinite(maxValueBytes)
     ? `${remoteLiteralMacros};\n${repeatMacro(maxValueBytes)}`
@@ -42,12 +42,12 @@ function replaced(text: string, pairs: readonly (readonly [from: string, to: str
 }
 
 /**
- * `repeat` with a limit: DuckDB's own makes any number of bytes of two, in one piece that its memory limit does not count.
- * A value that would be too long is rejected before it is made.
+ * `repeat` with a limit: DuckDB's own can create a huge value in one allocation, which its memory limit does not count.
+ * A value that would be too long is rejected beforehand.
  */
 function repeatMacro(maxValueBytes: number): string {
   const message = `repeat() would make a value of more than limits.max-value-bytes (${maxValueBytes}); make less of it, or raise the limit`;
-  // The length of a text is that of its bytes; lists and BLOBs are measured by their text.
+  // In bytes; lists and BLOBs are measured by their text form.
   const length = "strlen(CAST(x AS VARCHAR)) * CAST(n AS DOUBLE)";
   return `CREATE OR REPLACE TEMP MACRO repeat(x, n) AS CASE WHEN ${length} > ${maxValueBytes} THEN error('${message}') ELSE system.main.repeat(x, n) END`;
 }

@@ -1,15 +1,15 @@
-/** How many queries may wait for a slot. Beyond that, it is better to reject at once than to respond too late. */
+/** How many queries may wait for a slot. Beyond that, an early rejection is better than a late response. */
 export interface QueueBound {
   /** Reports how many wait now. */
   waiting(count: number): void;
   /** Reports that one of them was admitted. */
-  moved(): void;
+  admitted(): void;
   isFull(queue: QueueState): boolean;
 }
 
 export interface QueueState {
   readonly waiting: number;
-  /** Those of the same group. */
+  /** Waiting queries of the same group. */
   readonly ofGroup: number;
   /** Groups with running or waiting queries, this one included. */
   readonly groups: number;
@@ -24,66 +24,66 @@ export interface QueueBoundOptions {
   readonly now: () => number;
 }
 
-/** A burst is no overload: its queries may wait this long. */
-const PATIENCE_IN_A_BURST_MS = 3_000;
-/** A queue that has not been empty for this long is no burst. */
+/** A burst is not an overload: its queries may wait this long. */
+const MAX_WAIT_IN_BURST_MS = 3_000;
+/** A queue that has not been empty for this long is not a burst. */
 const BURST_MS = 100;
-const PATIENCE_MS = 250;
+const MAX_WAIT_MS = 250;
 /** However slow the queries are: a small team should get late responses rather than none. */
-const LEAST_WAITING = 80;
-const MOST_WAITING = 1_000;
+const MIN_LIMIT = 80;
+const MAX_LIMIT = 1_000;
 /** Measurements older than this are dropped. */
 const MEASUREMENT_MS = 10_000;
 /** The interval is a moving average over this many admissions. */
-const TURNS = 32;
+const AVERAGED_ADMISSIONS = 32;
 
 export function openQueueBound({ size, maxWaiting, now }: QueueBoundOptions): QueueBound {
-  let standingSince: number | undefined;
+  let nonEmptySince: number | undefined;
   let emptySince: number | undefined;
-  let movedAt: number | undefined;
+  let admittedAt: number | undefined;
   /** Milliseconds between admissions while queries wait. */
   let interval = 0;
-  let turns = 0;
+  let measured = 0;
 
-  function most(groups: number): number {
+  function limitFor(groups: number): number {
     if (maxWaiting !== undefined) return maxWaiting;
-    const isBurst = standingSince === undefined || now() - standingSince < BURST_MS;
-    const patience = isBurst ? PATIENCE_IN_A_BURST_MS : PATIENCE_MS;
-    const soon = interval > 0 ? Math.ceil(patience / interval) : MOST_WAITING;
-    return Math.min(MOST_WAITING, Math.max(LEAST_WAITING, size, groups, soon));
+    const isBurst = nonEmptySince === undefined || now() - nonEmptySince < BURST_MS;
+    const maxWaitMs = isBurst ? MAX_WAIT_IN_BURST_MS : MAX_WAIT_MS;
+    const soon = interval > 0 ? Math.ceil(maxWaitMs / interval) : MAX_LIMIT;
+    return Math.min(MAX_LIMIT, Math.max(MIN_LIMIT, size, groups, soon));
   }
 
   function begin(): void {
-    standingSince = now();
-    if (emptySince === undefined || standingSince - emptySince < MEASUREMENT_MS) return;
+    nonEmptySince = now();
+    if (emptySince === undefined || nonEmptySince - emptySince < MEASUREMENT_MS) return;
     interval = 0;
-    turns = 0;
+    measured = 0;
   }
 
   return {
     waiting(count) {
       if (count > 0) {
-        if (standingSince === undefined) begin();
+        if (nonEmptySince === undefined) begin();
         return;
       }
-      standingSince = undefined;
-      movedAt = undefined;
+      nonEmptySince = undefined;
+      admittedAt = undefined;
       emptySince = now();
     },
-    moved() {
+    admitted() {
       const at = now();
-      if (movedAt !== undefined) {
-        turns = Math.min(TURNS, turns + 1);
-        interval += (at - movedAt - interval) / turns;
+      if (admittedAt !== undefined) {
+        measured = Math.min(AVERAGED_ADMISSIONS, measured + 1);
+        interval += (at - admittedAt - interval) / measured;
       }
-      movedAt = at;
+      admittedAt = at;
     },
     isFull({ waiting, ofGroup, groups, isAlone }) {
-      const limit = most(groups);
+      const limit = limitFor(groups);
       if (waiting >= limit) return true;
       // One group leaves capacity for others if they were used recently, and gets its share while they wait.
-      const ofOne = groups > 1 ? Math.ceil(limit / groups) : isAlone ? limit : limit - (limit >> 2);
-      return ofGroup >= ofOne;
+      const ofGroupLimit = groups > 1 ? Math.ceil(limit / groups) : isAlone ? limit : limit - (limit >> 2);
+      return ofGroup >= ofGroupLimit;
     },
   };
 }

@@ -11,7 +11,7 @@ export interface SessionSettings {
   count(): number;
   /** The texts that were added. */
   texts(): readonly string[];
-  /** Runs those from number `from` on; returns how many have been run now. */
+  /** Runs the settings from index `from` on. Returns how many have run in total. */
   apply(connection: duckdb.Connection, from: number): Promise<number>;
 }
 

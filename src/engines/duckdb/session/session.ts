@@ -3,26 +3,26 @@ import { errorMessage } from "../../../error-message.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import { isDurable } from "../messages.ts";
 import { bindValues, hasLongValues, type ParameterType, parameterTypes } from "./bind-values.ts";
-import { type Cancellation, interruptible, unlessDone } from "./cancellation.ts";
+import { type Cancellation, interruptible, interruptUnlessDone } from "./cancellation.ts";
 import type { ConnectionPool } from "./connection-pool.ts";
 import { extractStatements } from "./extract-statements.ts";
 import type { SlotRequest, Slots } from "./slots.ts";
 import { CHANGES_NAMES, CHANGES_ROWS, LEAVES_NOTHING, MAKES_TEMPORARY, RUNS_ONCE } from "./statement-kinds.ts";
 
-/** One read or write at work: a connection of its own, a slot while native code runs, and a way to stop. */
+/** A running read or write: its own connection, a slot while native code runs, and a cancellation. */
 export interface Session {
   readonly cancellation: Cancellation;
   prepare(sql: string): Promise<duckdb.PreparedStatement>;
   /** Runs to the end and holds all rows. */
   execute(statement: Statement): Promise<duckdb.Result>;
   /**
-   * The same as a transaction of its own, in one call where DuckDB allows it. What it did is durable then, and also when it
+   * The same in its own transaction, in one call if DuckDB allows it. The change is durable once it resolves, and also if it
    * rejects with an error that `isDurable`: only the result is lost.
    */
   executeAndCommit(statement: Statement): Promise<duckdb.Result>;
-  /** The same in three calls: the result is there before the commit, whatever DuckDB does after that. */
+  /** The same in three calls: a commit that fails after it is durable does not lose the result. */
   executeThenCommit(statement: Statement): Promise<duckdb.Result>;
-  /** Runs until the first rows are there. */
+  /** Runs until the first rows are available. */
   stream(statement: Statement): Promise<duckdb.Result>;
   fetch(result: duckdb.Result): Promise<duckdb.DataChunk | undefined>;
   /** Whether a stream of this transaction failed: DuckDB does not report it, but rejects the next statement. */
@@ -30,7 +30,7 @@ export interface Session {
   /** Begins a transaction, which is rolled back unless it is committed. */
   begin(): Promise<void>;
   rollback(): Promise<void>;
-  /** Makes everything since `begin` durable. It is not interrupted, so the caller learns the outcome. */
+  /** Makes everything since `begin` durable. It is not interruptible, so its outcome is always known. */
   commit(): Promise<void>;
   inTransaction(): boolean;
   /** Releases the slot while the consumer processes rows. */
@@ -39,13 +39,13 @@ export interface Session {
   /** Releases everything. Never rejects; later calls do nothing. */
   end(): Promise<void>;
   ended(): boolean;
-  /** The statement that ran last, or tried to. */
+  /** The statement that was run last, even if it failed. */
   last(): Statement | undefined;
 }
 
 /** When statements without parameters were planned. */
 const plannedAt = new WeakMap<duckdb.PreparedStatement, number>();
-const MOST_PLANS = 3;
+const MAX_PLANS = 3;
 
 /** The parameter types of statements that change rows. */
 const parameterTypesOf = new WeakMap<duckdb.PreparedStatement, readonly ParameterType[]>();
@@ -72,7 +72,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   let plannedInside = new WeakSet<duckdb.PreparedStatement>();
   let holdsSlot = true;
   let inTransaction = false;
-  let clean = true;
+  let isReusable = true;
   let changesNames = false;
   /** A rollback drops temporary objects, a commit does not. */
   let makesTemporary = false;
@@ -92,7 +92,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       if (inTransaction) plannedInside.add(statement);
       const type = duckdb.prepared_statement_type(statement);
       if (CHANGES_ROWS.has(type)) parameterTypesOf.set(statement, parameterTypes(statement));
-      clean &&= LEAVES_NOTHING.has(type);
+      isReusable &&= LEAVES_NOTHING.has(type);
       changesNames ||= CHANGES_NAMES.has(type);
       makesTemporary ||= type === duckdb.StatementType.CREATE && MAKES_TEMPORARY.test(sql);
       return statement;
@@ -150,7 +150,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       }
       if (!repeatable || isPlanCurrent(prepared)) return result;
       // A write came between planning and execution. If that happens repeatedly, both run in one transaction.
-      if (tries === MOST_PLANS) await begin();
+      if (tries === MAX_PLANS) await begin();
     }
   }
 
@@ -158,11 +158,11 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     prepared: duckdb.PreparedStatement,
     { sql, values }: Statement,
     execute: (statement: duckdb.PreparedStatement) => Promise<duckdb.Result>,
-    guarded: typeof interruptible = interruptible,
+    runNative: typeof interruptible = interruptible,
   ): Promise<duckdb.Result> {
     try {
       bindValues(prepared, values, parameterTypesOf.get(prepared));
-      const result = await guarded(native, cancellation, () => execute(prepared));
+      const result = await runNative(native, cancellation, () => execute(prepared));
       // A cached statement keeps the values that were bound last.
       if (hasLongValues(values)) statements.delete(sql);
       return result;
@@ -177,17 +177,19 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     if (statement.values.length > 0) {
       const prepared = await prepare(statement.sql);
       if (!inTransaction) {
-        return await runPrepared(prepared, statement, duckdb.execute_prepared, unlessDone).catch((error: unknown) => {
-          if (isDurable(error)) noteDurable(error);
-          throw error;
-        });
+        return await runPrepared(prepared, statement, duckdb.execute_prepared, interruptUnlessDone).catch(
+          (error: unknown) => {
+            if (isDurable(error)) noteDurable(error);
+            throw error;
+          },
+        );
       }
     }
     return await executeThenCommit(statement);
   }
 
   async function executeThenCommit(statement: Statement): Promise<duckdb.Result> {
-    // A plan from before the transaction may not match its data.
+    // An earlier plan may not match the data of the transaction.
     await begin();
     const result = await run(statement, duckdb.execute_prepared);
     await commit();
@@ -227,7 +229,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       changesNames = false;
       makesTemporary = false;
     } catch {
-      clean = false;
+      isReusable = false;
     }
   }
 
@@ -236,7 +238,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     cancellation.check();
     // The transaction ends, whether the commit succeeds or not.
     setInTransaction(false);
-    if (makesTemporary) clean = false;
+    if (makesTemporary) isReusable = false;
     await control("COMMIT").catch((error: unknown) => {
       // Only the checkpoint failed. If that were reported as a failure, the client would repeat the write.
       if (!isDurable(error)) throw error;
@@ -245,14 +247,14 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   }
 
   function noteDurable(error: unknown): void {
-    clean = false;
+    isReusable = false;
     options.checkpointFailed(error);
   }
 
   async function finish(): Promise<void> {
     cancellation.end();
     await rollback();
-    if (clean) pool.giveBack(connection);
+    if (isReusable) pool.giveBack(connection);
     else pool.discard(connection);
     slots.release(request);
     pause();

@@ -8,13 +8,13 @@ import { openQueueBound } from "./queue-bound.ts";
  * goes next, so that a slow endpoint with a long queue delays no other. Within a group it is first come, first served.
  */
 export interface Slots {
-  /** The request of a query of this group over these connections. */
+  /** A slot request for a query of this group over these connections. */
   request(group: QueueGroup | undefined, connections: readonly string[]): SlotRequest;
   /** Waits for a slot and for capacity on the connections; an `overloaded` failure when the queue is full. */
   enter(request: SlotRequest, cancellation: Cancellation): Promise<void> | undefined;
   /** Like `enter`, for a query that has already started: it is never rejected, and keeps its capacity on the connections. */
   reenter(request: SlotRequest, cancellation: Cancellation): Promise<void> | undefined;
-  /** Enters if that needs no waiting. */
+  /** Enters only if it need not wait. */
   tryEnter(request: SlotRequest): boolean;
   /** Releases the slot. */
   leave(request: SlotRequest): void;
@@ -24,7 +24,7 @@ export interface Slots {
   waiting(): number;
 }
 
-/** What a query takes while it runs. */
+/** What a query needs to run. */
 export interface SlotRequest {
   readonly group: QueueGroupState;
   readonly limits: readonly ConnectionLimit[];
@@ -32,13 +32,13 @@ export interface SlotRequest {
 
 interface QueueGroupState {
   readonly name: string;
-  /** For queries over connections without a limit, as most are: created once. */
+  /** For queries without connection limits, which are most: created once. */
   readonly plain: SlotRequest;
   limit: number;
   running: number;
-  /** In order of arrival; a cancelled one leaves at once. */
-  readonly begun: Set<Waiter>;
-  readonly fresh: Set<Waiter>;
+  /** In order of arrival. Cancelled queries are removed at once. */
+  readonly resuming: Set<Waiter>;
+  readonly starting: Set<Waiter>;
   usedAt: number;
 }
 
@@ -64,15 +64,15 @@ export interface SlotsOptions {
 }
 
 /** A project has few groups; those of earlier versions are dropped when there are many. */
-const MOST_GROUPS = 1_000;
+const MAX_GROUPS = 1_000;
 /** A group that was used within this time is expected to be used again. */
 const RECENT_MS = 30_000;
 /** With fewer slots none is reserved. */
-const FEWEST_TO_KEEP_ONE = 4;
+const MIN_SLOTS_TO_RESERVE = 4;
 const NO_LIMITS: readonly ConnectionLimit[] = [];
 
 export function openSlots({ size, maxWaiting, limits, now = () => performance.now() }: SlotsOptions): Slots {
-  const bounded = new Map(
+  const connectionLimits = new Map(
     [...(limits ?? [])].map(([name, limit]): [string, ConnectionLimit] => [name, { limit, running: 0 }]),
   );
   const groups = new Map<string, QueueGroupState>();
@@ -80,14 +80,14 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
   const queue = new Set<QueueGroupState>();
   const bound = openQueueBound({ size, maxWaiting, now });
   /** The last slots are reserved for groups that run nothing, so that these need not wait behind a flood of slow queries. */
-  const reserved = size < FEWEST_TO_KEEP_ONE ? 0 : Math.max(1, size >> 3);
+  const reserved = size < MIN_SLOTS_TO_RESERVE ? 0 : Math.max(1, size >> 3);
   let running = 0;
-  let begun = 0;
-  let fresh = 0;
+  let resuming = 0;
+  let starting = 0;
   /** Groups with running or waiting queries. */
   let busy = 0;
-  let latest: QueueGroupState | undefined;
-  let latestOther: QueueGroupState | undefined;
+  let lastUsed: QueueGroupState | undefined;
+  let lastUsedOther: QueueGroupState | undefined;
 
   function groupOf({ name, maxConcurrency }: QueueGroup): QueueGroupState {
     const group = groups.get(name) ?? addGroup(name);
@@ -96,13 +96,13 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
   }
 
   function addGroup(name: string): QueueGroupState {
-    if (groups.size >= MOST_GROUPS) for (const [old, group] of groups) if (isIdle(group)) groups.delete(old);
+    if (groups.size >= MAX_GROUPS) for (const [old, group] of groups) if (isIdle(group)) groups.delete(old);
     const group: QueueGroupState = {
       name,
       limit: size,
       running: 0,
-      begun: new Set(),
-      fresh: new Set(),
+      resuming: new Set(),
+      starting: new Set(),
       usedAt: 0,
       get plain() {
         return plain;
@@ -114,33 +114,33 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
   }
 
   function isIdle(group: QueueGroupState): boolean {
-    return group.running === 0 && group.begun.size === 0 && group.fresh.size === 0;
+    return group.running === 0 && group.resuming.size === 0 && group.starting.size === 0;
   }
 
   function requestOf(group: QueueGroup, connections: readonly string[]): SlotRequest {
     const state = groupOf(group);
-    if (bounded.size === 0 || !connections.some((name) => bounded.has(name))) return state.plain;
-    return { group: state, limits: [...new Set(connections)].flatMap((name) => bounded.get(name) ?? []) };
+    if (connectionLimits.size === 0 || !connections.some((name) => connectionLimits.has(name))) return state.plain;
+    return { group: state, limits: [...new Set(connections)].flatMap((name) => connectionLimits.get(name) ?? []) };
   }
 
   /** Whether another group was used recently. */
-  function hasCompany(group: QueueGroupState): boolean {
-    const other = latest === group ? latestOther : latest;
+  function isOtherGroupActive(group: QueueGroupState): boolean {
+    const other = lastUsed === group ? lastUsedOther : lastUsed;
     return other !== undefined && (!isIdle(other) || now() - other.usedAt < RECENT_MS);
   }
 
   function hasSlot(group: QueueGroupState): boolean {
     if (running >= size || group.running >= group.limit) return false;
-    return size - running > reserved || group.running === 0 || !hasCompany(group);
+    return size - running > reserved || group.running === 0 || !isOtherGroupActive(group);
   }
 
   const hasCapacity = (request: SlotRequest): boolean => request.limits.every((each) => each.running < each.limit);
 
-  function note(group: QueueGroupState): void {
+  function noteUse(group: QueueGroupState): void {
     group.usedAt = now();
-    if (latest === group) return;
-    latestOther = latest;
-    latest = group;
+    if (lastUsed === group) return;
+    lastUsedOther = lastUsed;
+    lastUsed = group;
   }
 
   function take({ group }: SlotRequest): void {
@@ -153,53 +153,53 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
     for (const limit of request.limits) limit.running++;
   }
 
-  async function wait(request: SlotRequest, line: "begun" | "fresh", cancellation: Cancellation): Promise<void> {
+  async function wait(request: SlotRequest, list: "resuming" | "starting", cancellation: Cancellation): Promise<void> {
     const { group } = request;
     let admit = (): void => {};
-    const turn = new Promise<void>((resolve) => {
+    const admission = new Promise<void>((resolve) => {
       admit = resolve;
     });
     const waiter: Waiter = { request, admitted: false, admit };
     if (isIdle(group)) busy++;
-    group[line].add(waiter);
-    count(line, 1);
+    group[list].add(waiter);
+    count(list, 1);
     queue.add(group);
     try {
-      await abandonable(cancellation, turn);
+      await abandonable(cancellation, admission);
       cancellation.check();
     } catch (reason) {
       // Cancelled at the moment of admission: it owns a slot and must release it.
       if (waiter.admitted) {
-        if (line === "fresh") release(request);
+        if (list === "starting") release(request);
         leave(request);
       } else {
-        removeFrom(line, waiter);
+        removeFrom(list, waiter);
         if (isIdle(group)) busy--;
       }
       throw reason;
     }
   }
 
-  function count(line: "begun" | "fresh", by: 1 | -1): void {
-    if (line === "begun") begun += by;
+  function count(list: "resuming" | "starting", by: 1 | -1): void {
+    if (list === "resuming") resuming += by;
     else {
-      fresh += by;
-      bound.waiting(fresh);
+      starting += by;
+      bound.waiting(starting);
     }
   }
 
-  function removeFrom(line: "begun" | "fresh", waiter: Waiter): void {
+  function removeFrom(list: "resuming" | "starting", waiter: Waiter): void {
     const { group } = waiter.request;
-    group[line].delete(waiter);
-    count(line, -1);
-    if (group.begun.size === 0 && group.fresh.size === 0) queue.delete(group);
+    group[list].delete(waiter);
+    count(list, -1);
+    if (group.resuming.size === 0 && group.starting.size === 0) queue.delete(group);
   }
 
   /** The waiter of a group that could run now. Started queries come first: they hold memory until they are done. */
   function runnable(group: QueueGroupState): Waiter | undefined {
     if (!hasSlot(group)) return undefined;
-    for (const waiter of group.begun) return waiter;
-    for (const waiter of group.fresh) return hasCapacity(waiter.request) ? waiter : undefined;
+    for (const waiter of group.resuming) return waiter;
+    for (const waiter of group.starting) return hasCapacity(waiter.request) ? waiter : undefined;
     return undefined;
   }
 
@@ -211,14 +211,14 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
     }
     if (next === undefined) return false;
     const { request } = next;
-    const line = request.group.begun.has(next) ? "begun" : "fresh";
-    if (line === "fresh") {
+    const list = request.group.resuming.has(next) ? "resuming" : "starting";
+    if (list === "starting") {
       takeCapacity(request);
-      bound.moved();
+      bound.admitted();
     }
-    // Before it leaves its line, so that the group stays busy.
+    // Before it leaves its list, so that the group stays busy.
     take(request);
-    removeFrom(line, next);
+    removeFrom(list, next);
     // The other groups come before its next query.
     if (queue.delete(request.group)) queue.add(request.group);
     next.admitted = true;
@@ -247,8 +247,8 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
 
   function isRejected(group: QueueGroupState): boolean {
     const busyGroups = isIdle(group) ? busy + 1 : busy;
-    const isAlone = busyGroups === 1 && !hasCompany(group);
-    return bound.isFull({ waiting: fresh, ofGroup: group.fresh.size, groups: busyGroups, isAlone });
+    const isAlone = busyGroups === 1 && !isOtherGroupActive(group);
+    return bound.isFull({ waiting: starting, ofGroup: group.starting.size, groups: busyGroups, isAlone });
   }
 
   return {
@@ -257,18 +257,18 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
     enter(request, cancellation) {
       cancellation.check();
       const { group } = request;
-      note(group);
-      if (group.begun.size === 0 && group.fresh.size === 0 && hasSlot(group) && hasCapacity(request)) {
+      noteUse(group);
+      if (group.resuming.size === 0 && group.starting.size === 0 && hasSlot(group) && hasCapacity(request)) {
         take(request);
         takeCapacity(request);
         return undefined;
       }
       if (isRejected(group)) throw new RequestFailure({ kind: "overloaded" });
-      return wait(request, "fresh", cancellation);
+      return wait(request, "starting", cancellation);
     },
     reenter(request, cancellation) {
       cancellation.check();
-      if (request.group.begun.size > 0 || !hasSlot(request.group)) return wait(request, "begun", cancellation);
+      if (request.group.resuming.size > 0 || !hasSlot(request.group)) return wait(request, "resuming", cancellation);
       take(request);
       return undefined;
     },
@@ -281,7 +281,7 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
     leave,
     release,
     running: () => running,
-    waiting: () => begun + fresh,
+    waiting: () => resuming + starting,
   };
 }
 

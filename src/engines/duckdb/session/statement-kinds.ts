@@ -16,7 +16,7 @@ export const LEAVES_NOTHING: ReadonlySet<duckdb.StatementType> = new Set([
 
 export const MAKES_TEMPORARY = /\btemp(?:orary)?\b/i;
 
-/** Kinds after whose rollback a statement that was prepared before may mean another table of the same name. */
+/** After a rollback of these kinds, an earlier prepared statement may refer to another table of the same name. */
 export const CHANGES_NAMES: ReadonlySet<duckdb.StatementType> = new Set([
   duckdb.StatementType.CREATE,
   duckdb.StatementType.DROP,

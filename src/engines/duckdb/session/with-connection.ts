@@ -1,6 +1,6 @@
 import duckdb from "@duckdb/node-bindings";
 
-/** Work on a connection of its own, beside the pool. */
+/** Runs work on its own connection, outside the pool. */
 export async function withConnection<T>(
   database: duckdb.Database,
   work: (connection: duckdb.Connection) => Promise<T>,
