@@ -3,9 +3,26 @@ import { defineConfig } from "vitest/config";
 // As bin/eider.cjs does: several services run in one process of the tests, and their queries may wait for each other.
 process.env["UV_THREADPOOL_SIZE"] ??= "32";
 
+/** Tests that take seconds each, or need a server. */
+const SLOW = "src/**/*.slow.test.ts";
+/** They read files of the repository. Neither needs a build. */
+const ABOUT_THE_REPOSITORY = ["test/architecture.test.ts", "test/docs.test.ts", "test/problems.test.ts"];
+/** Crashes, faults, floods, random input, and clients that others wrote. */
+const LONG = ["stress", "attacks", "fuzz", "legitimate-inputs", "real"].map((folder) => `test/${folder}/**/*.test.ts`);
+
 export default defineConfig({
   test: {
-    include: ["src/**/*.test.ts", "test/**/*.test.ts", "web/**/*.test.ts"],
+    projects: [
+      {
+        extends: true,
+        test: { name: "quick", include: ["{src,web}/**/*.test.ts", ...ABOUT_THE_REPOSITORY], exclude: [SLOW] },
+      },
+      {
+        extends: true,
+        test: { name: "full", include: [SLOW, "test/**/*.test.ts"], exclude: [...ABOUT_THE_REPOSITORY, ...LONG] },
+      },
+      { extends: true, test: { name: "long", include: LONG } },
+    ],
     // No test depends on how long something takes: these only end what hangs.
     testTimeout: 240_000,
     hookTimeout: 240_000,

@@ -1,8 +1,5 @@
-import { execFile, spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { exitCodes } from "../src/cli/command.ts";
 import { commands } from "../src/cli/index.ts";
@@ -23,7 +20,6 @@ import { compileTemplate } from "../src/sql/compile-template.ts";
 import { render } from "../src/sql/render.ts";
 import type { TemplateScope } from "../src/sql/scope.ts";
 import { anchorOf, blocksOf, codesOf, headingsOf, linksOf, tablesOf } from "./markdown.ts";
-import { serveFolder } from "./serve-folder.ts";
 import { endpoint, problemsFrom, serviceFrom, writeFiles } from "./service.ts";
 
 /** The documentation and the code agree, both ways: nothing is missing, and nothing is there that is gone. */
@@ -397,71 +393,5 @@ describe("pages", () => {
 
   test("no page names a place on somebody's machine", () => {
     for (const page of pages) expect(read(page)).not.toMatch(/\/(work|home|root|Users)\//);
-  });
-});
-
-describe("README", () => {
-  const page = read("README.md");
-  const blocks = blocksOf(page);
-  const shell = blocks.map(({ text }) => text).filter((_, index) => blocks[index]?.language === "sh");
-  const outputOf = (command: string): string =>
-    blocks[blocks.findIndex(({ text }) => text === command) + 1]?.text ?? "";
-  const hasCurl = spawnSync("curl", ["--version"]).status === 0;
-
-  // Not in step with the service, which runs in this very process.
-  const run = async (command: string, folder: string): Promise<string> =>
-    (await promisify(execFile)("sh", ["-c", command], { cwd: folder })).stdout;
-
-  /** As a person would: in the root of a clone, with nothing changed but the port. */
-  async function ask(command: string, folder: string, url: string): Promise<string> {
-    const line = command.replace("http://127.0.0.1:8080", url);
-    if (hasCurl) return run(line, folder);
-    const [, address = ""] = /^curl '([^']+)'\n$/.exec(line) ?? [];
-    return (await fetch(address)).text();
-  }
-
-  test("every command works as printed, and gives what is shown", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "eider-readme-"));
-    try {
-      mkdirSync(join(folder, "examples"));
-      cpSync(join(root, "examples/quickstart"), join(folder, "examples/quickstart"), { recursive: true });
-      for (const name of ["bin", "dist", "package.json", "node_modules"])
-        symlinkSync(join(root, name), join(folder, name));
-      const [files, others] = [
-        shell.filter((text) => text.startsWith("cat ")),
-        shell.filter((text) => !text.startsWith("cat ")),
-      ];
-      expect(files).toHaveLength(2);
-      for (const command of files) expect(await run(command, folder)).toBe("");
-      await using served = await serveFolder(join(folder, "examples/quickstart"));
-      const curls = others.filter((text) => text.startsWith("curl "));
-      expect(curls.length).toBeGreaterThan(4);
-      for (const command of curls) expect(`${await ask(command, folder, served.url)}\n`).toBe(outputOf(command));
-      const programs = others.filter((text) => text.startsWith("node "));
-      for (const command of programs) expect(await run(command, folder)).toBe(outputOf(command));
-      expect(others.filter((text) => !/^(curl|node) /.test(text))).toEqual(["npm ci && npm start\n"]);
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
-  });
-
-  test("the commands are those of package.json", () => {
-    const { scripts } = JSON.parse(read("package.json")) as { scripts: { start: string; test: string } };
-    expect(scripts.start).toContain("serve --config examples/quickstart/eider.yaml");
-    expect(page).toContain("`npm ci && npm start`");
-    expect(page).toContain("`npm ci && npm test`");
-    expect(scripts).toHaveProperty("test");
-  });
-
-  test("the example of a problem is what is printed", async () => {
-    const shown = blocks.find(({ text }) => text.includes("best-customers.yaml:"))?.text.trim() ?? "";
-    const yaml = /<<'YAML'\n([\s\S]*?)^YAML$/m.exec(page)?.[1] ?? "";
-    const name = "examples/quickstart/endpoints/best-customers";
-    const problems = await problemsFrom({
-      "eider.yaml": "connections:\n  shop:\n",
-      [`${name}.yaml`]: yaml.replace("type: int", "type: integer"),
-      [`${name}.sql`]: "SELECT 1",
-    });
-    expect(problems).toEqual([shown]);
   });
 });

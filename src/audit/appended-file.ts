@@ -25,7 +25,7 @@ interface Piece {
   fileSize: number;
 }
 
-const HELD_BYTES = 8 * 1024 * 1024;
+const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 const PIECE_BYTES = 256 * 1024;
 const RETRY_MS = 1000;
 const LINE_FEED = 10;
@@ -41,7 +41,7 @@ export async function openAppendedFile(path: string, report: Report): Promise<Ap
   });
   const waiting: string[] = [];
   let piece: Piece | undefined;
-  let heldBytes = 0;
+  let waitingBytes = 0;
   let lost = 0;
   let isDown = false;
   let isClosed = false;
@@ -66,14 +66,14 @@ export async function openAppendedFile(path: string, report: Report): Promise<Ap
   }
 
   /** Whether the open file is still at the path, and its length. */
-  async function standing(): Promise<{ readonly isSame: boolean; readonly size: number }> {
+  async function fileState(): Promise<{ readonly isSame: boolean; readonly size: number }> {
     const named = await stat(path).catch(() => undefined);
     const isSame = named !== undefined && named.ino === file?.ino && named.dev === file.dev;
     return { isSame, size: named?.size ?? 0 };
   }
 
   async function current(unfinished: Piece): Promise<FileHandle> {
-    const { isSame, size } = await standing();
+    const { isSame, size } = await fileState();
     // If the start of a line is in another file, or was truncated, the whole line is written again.
     if (!isSame || size < unfinished.fileSize) unfinished.at = lineStart(unfinished);
     if (isSame && file !== undefined) return file.handle;
@@ -94,7 +94,7 @@ export async function openAppendedFile(path: string, report: Report): Promise<Ap
         unfinished.fileSize = (await target.stat().catch(() => undefined))?.size ?? 0;
         throw error;
       }
-      if ((await target.stat()).nlink > 0 || (await standing()).isSame) return;
+      if ((await target.stat()).nlink > 0 || (await fileState()).isSame) return;
       // The file was deleted, so the lines are written again.
       unfinished.at = from;
     }
@@ -107,7 +107,7 @@ export async function openAppendedFile(path: string, report: Report): Promise<Ap
     try {
       for (piece ??= nextPiece(); piece !== undefined; piece = nextPiece()) {
         await write(piece);
-        heldBytes -= piece.bytes.length;
+        waitingBytes -= piece.bytes.length;
       }
       reportLost();
       if (isDown) report({ kind: "dependency-up", dependency });
@@ -128,12 +128,12 @@ export async function openAppendedFile(path: string, report: Report): Promise<Ap
     append(line) {
       if (isClosed) return;
       const bytes = Buffer.byteLength(line);
-      if (heldBytes + bytes > HELD_BYTES) {
+      if (waitingBytes + bytes > MAX_WAITING_BYTES) {
         lost++;
-        if (lost === 1) reportDown(`lines of ${HELD_BYTES >> 20} MiB wait to be written; new ones are lost`);
+        if (lost === 1) reportDown(`lines of ${MAX_WAITING_BYTES >> 20} MiB wait to be written; new ones are lost`);
       } else {
         waiting.push(line);
-        heldBytes += bytes;
+        waitingBytes += bytes;
       }
       begin();
     },
@@ -141,7 +141,7 @@ export async function openAppendedFile(path: string, report: Report): Promise<Ap
       if (isClosed) return;
       isClosed = true;
       await working;
-      if (heldBytes > 0) begin();
+      if (waitingBytes > 0) begin();
       await working;
       clearTimeout(retry);
       const rest = piece === undefined ? 0 : linesIn(piece.bytes.subarray(lineStart(piece)));

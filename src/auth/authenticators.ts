@@ -1,7 +1,7 @@
 import type { Engine } from "../engines/engine.ts";
 import type { Report } from "../events.ts";
 import type { Authenticator } from "./authenticator.ts";
-import { type CountedUsers, inlineUsers, openBasic } from "./basic.ts";
+import { inlineUsers, openBasic, type UsersWithCost } from "./basic.ts";
 import { openBearer } from "./bearer.ts";
 import { openFailedAttempts } from "./failed-attempts.ts";
 import { openHashing } from "./hashing.ts";
@@ -16,7 +16,7 @@ export interface Authenticators {
   /** Startup warnings about users from outside the YAML. */
   readonly warnings: readonly { readonly policy: AuthPolicy; readonly message: string }[];
   /** Reused by a reload: unchanged blocks keep their caches. */
-  readonly kept: AuthenticatorSet;
+  readonly reusable: AuthenticatorSet;
   close(): void;
   /** After a reload: closes the authenticators that `next` does not reuse. */
   closeUnshared(next: Authenticators): void;
@@ -60,7 +60,7 @@ export async function openAuthenticators(
   // Blocks with the same settings, such as included ones, share their caches.
   const opened = new Map<string, OpenAuthenticator>();
   const warnings: { policy: AuthPolicy; message: string }[] = [];
-  const before = options.previous?.kept;
+  const before = options.previous?.reusable;
   const shared: Shared = before?.shared ?? {
     now: options.now,
     hashing: openHashing(),
@@ -90,9 +90,9 @@ export async function openAuthenticators(
       return authenticator;
     },
     warnings,
-    kept: { opened, shared },
+    reusable: { opened, shared },
     close: () => closeExcept(undefined),
-    closeUnshared: (next) => closeExcept(next.kept.opened),
+    closeUnshared: (next) => closeExcept(next.reusable.opened),
   };
 }
 
@@ -114,7 +114,7 @@ async function open(policy: AuthPolicy, shared: Shared, options: AuthenticatorOp
   }
 }
 
-function usersOf({ users }: BasicPolicy, secret: SecretUserSource | undefined): CountedUsers {
+function usersOf({ users }: BasicPolicy, secret: SecretUserSource | undefined): UsersWithCost {
   const inline = inlineUsers(users);
   if (secret === undefined) return inline;
   return {

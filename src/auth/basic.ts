@@ -6,19 +6,19 @@ import { type FailedAttempts, openFailedAttempts } from "./failed-attempts.ts";
 import { keyOf, openFingerprint } from "./fingerprint.ts";
 import { type Hashing, openHashing } from "./hashing.ts";
 import { identityOf, openCommaWarning } from "./identity.ts";
-import { costOf, matchesAtOnce, matchesHash, type PasswordShape, passwordShape } from "./password.ts";
+import { costOf, matchesHash, matchesWithoutPbkdf2, parseStoredPassword, type StoredPassword } from "./password.ts";
 import type { User } from "./policy.ts";
 import { authenticatedBytes, openExpiringCache, VERIFIED_BYTES } from "./verified.ts";
 
 /** Users whose highest cost of a password check may be known before the first request. */
-export interface CountedUsers extends UserSource {
+export interface UsersWithCost extends UserSource {
   /** Rounds of PBKDF2, as `costOf` returns them. */
   readonly maxCost?: () => number;
 }
 
 export interface BasicOptions {
   readonly report: Report;
-  readonly users: CountedUsers;
+  readonly users: UsersWithCost;
   readonly now: () => number;
   /** Shared by all blocks of a service. */
   readonly hashing?: Hashing;
@@ -31,7 +31,7 @@ export interface BasicOptions {
 
 const unauthorized: Authenticated = { kind: "refused", failure: { kind: "unauthorized", scheme: "basic" } };
 /** Stands for the password of an unknown user. */
-const unknownUser: PasswordShape = { kind: "malformed", reason: "there is no such user" };
+const unknownUser: StoredPassword = { kind: "malformed", reason: "there is no such user" };
 
 /** About three thousand wrong passwords. */
 const WRONG_BYTES = 1024 * 1024;
@@ -57,12 +57,12 @@ export function openBasic({
   let maxCostSeen = 0;
 
   /** Every wrong password must cost the same, for any user name. */
-  function costOfWrong(shape: PasswordShape): number {
+  function costOfWrong(shape: StoredPassword): number {
     maxCostSeen = Math.max(maxCostSeen, costOf(shape));
     return Math.max(users.maxCost?.() ?? maxCostSeen, costOf(shape));
   }
 
-  function forgetWhenUsersChanged(): void {
+  function clearIfUsersChanged(): void {
     if (users.version() === version) return;
     version = users.version();
     verified.clear();
@@ -70,9 +70,9 @@ export function openBasic({
     checking = new Map();
   }
 
-  async function matches(password: string, shape: PasswordShape): Promise<boolean> {
+  async function matches(password: string, shape: StoredPassword): Promise<boolean> {
     const cost = costOfWrong(shape);
-    const atOnce = matchesAtOnce(password, shape);
+    const atOnce = matchesWithoutPbkdf2(password, shape);
     if (atOnce || cost === 0) return atOnce;
     const matched = hashing.run((derive) => matchesHash(password, shape, { derive, cost }));
     if (matched === undefined) throw new RequestFailure({ kind: "overloaded" });
@@ -81,55 +81,55 @@ export function openBasic({
 
   async function check({ username, password }: UserAndPassword, key: string): Promise<Authenticated> {
     const versionBefore = version;
-    const isStill = (): boolean => users.version() === versionBefore;
+    const isUnchanged = (): boolean => users.version() === versionBefore;
     const user = await users.find(username);
-    const matched = await matches(password, user === undefined ? unknownUser : passwordShape(user.password));
+    const matched = await matches(password, user === undefined ? unknownUser : parseStoredPassword(user.password));
     if (user === undefined || !matched) {
-      if (isStill()) wrong.set(key, unauthorized, now() + wrongCacheMs);
+      if (isUnchanged()) wrong.set(key, unauthorized, now() + wrongCacheMs);
       return unauthorized;
     }
     const identity = identityOf({ type: "basic", username, roles: user.roles });
     warnOfComma(identity);
     const found: Authenticated = { kind: "identity", identity };
-    if (isStill()) verified.set(key, found, now() + cacheMs);
+    if (isUnchanged()) verified.set(key, found, now() + cacheMs);
     return found;
   }
 
-  function checkOnce(shown: UserAndPassword, key: string): Promise<Authenticated> {
-    const mine = checking;
-    const underWay = mine.get(key);
-    if (underWay !== undefined) return underWay;
-    const checked = check(shown, key)
-      .catch(refusedBy)
-      .finally(() => mine.delete(key));
-    mine.set(key, checked);
+  function checkOnce(credentials: UserAndPassword, key: string): Promise<Authenticated> {
+    const checks = checking;
+    const running = checks.get(key);
+    if (running !== undefined) return running;
+    const checked = check(credentials, key)
+      .catch(failedCheck)
+      .finally(() => checks.delete(key));
+    checks.set(key, checked);
     return checked;
   }
 
-  async function attempt(shown: UserAndPassword, key: string, address: string): Promise<Authenticated> {
-    const answer = wrong.get(key) ?? (await checkOnce(shown, key));
-    if (answer === unauthorized) attempts.failed(address);
-    return answer;
+  async function attempt(credentials: UserAndPassword, key: string, address: string): Promise<Authenticated> {
+    const result = wrong.get(key) ?? (await checkOnce(credentials, key));
+    if (result === unauthorized) attempts.failed(address);
+    return result;
   }
 
   return {
     authenticate({ authorization, address }) {
-      const shown = userAndPassword(authorization);
-      if (shown === undefined) return unauthorized;
-      forgetWhenUsersChanged();
+      const credentials = userAndPassword(authorization);
+      if (credentials === undefined) return unauthorized;
+      clearIfUsersChanged();
       // Neither contains control characters, so different pairs have different keys.
-      const key = keyOf(fingerprint(`${shown.username}\0${shown.password}`));
+      const key = keyOf(fingerprint(`${credentials.username}\0${credentials.password}`));
       const known = verified.get(key);
       if (known !== undefined) return known;
       const retryAfterSeconds = attempts.blockedFor(address);
-      if (retryAfterSeconds === undefined) return attempt(shown, key, address);
+      if (retryAfterSeconds === undefined) return attempt(credentials, key, address);
       return { kind: "refused", failure: { kind: "too-many-requests", retryAfterSeconds } };
     },
   };
 }
 
 /** If the users cannot be read, their source decides which failure the client gets. */
-function refusedBy(error: unknown): Authenticated {
+function failedCheck(error: unknown): Authenticated {
   return {
     kind: "refused",
     failure: error instanceof RequestFailure ? error.failure : { kind: "internal" },
@@ -137,9 +137,9 @@ function refusedBy(error: unknown): Authenticated {
 }
 
 /** The users in the configuration. Of two with the same name, the first wins. */
-export function inlineUsers(users: readonly User[]): CountedUsers {
+export function inlineUsers(users: readonly User[]): UsersWithCost {
   const byName = new Map(users.toReversed().map((user) => [user.username, user]));
-  const maxCost = users.reduce((most, { password }) => Math.max(most, costOf(passwordShape(password))), 0);
+  const maxCost = users.reduce((most, { password }) => Math.max(most, costOf(parseStoredPassword(password))), 0);
   return {
     find: (username) => byName.get(username),
     version: () => 0,

@@ -18,18 +18,18 @@ export function openHashing({ concurrency = 2, maxWaiting = 64, derive = deriveK
   let running = 0;
 
   /** Releases a slot, and starts the oldest waiting work. */
-  function leave(): void {
+  function releaseSlot(): void {
     const next = waiting.shift();
     if (next === undefined) running--;
     else next();
   }
 
-  async function inTurn<T>(turn: Promise<void> | undefined, work: (derive: Derive) => Promise<T>): Promise<T> {
-    await turn;
+  async function runInSlot<T>(slot: Promise<void> | undefined, work: (derive: Derive) => Promise<T>): Promise<T> {
+    await slot;
     try {
       return await work(derive);
     } finally {
-      leave();
+      releaseSlot();
     }
   }
 
@@ -37,10 +37,10 @@ export function openHashing({ concurrency = 2, maxWaiting = 64, derive = deriveK
     run(work) {
       if (running < concurrency) {
         running++;
-        return inTurn(undefined, work);
+        return runInSlot(undefined, work);
       }
       if (waiting.length >= maxWaiting) return undefined;
-      return inTurn(new Promise((resolve) => waiting.push(resolve)), work);
+      return runInSlot(new Promise((resolve) => waiting.push(resolve)), work);
     },
   };
 }

@@ -8,7 +8,7 @@ export const passwordAdvice = {
 } as const;
 
 /** A stored password, parsed. Its format determines its kind. */
-export type PasswordShape =
+export type StoredPassword =
   | Pbkdf2Hash
   | { readonly kind: "md5"; readonly hash: Buffer }
   | { readonly kind: "plain"; readonly text: string }
@@ -33,14 +33,14 @@ const MAX_ITERATIONS = 10_000_000;
 const MIN_HASH_BYTES = 16;
 const MAX_HASH_BYTES = 64;
 
-export function passwordShape(text: string): PasswordShape {
+export function parseStoredPassword(text: string): StoredPassword {
   if (text === "") return malformed("it is empty");
   if (text.startsWith(PBKDF2)) return parsePbkdf2(text.slice(PBKDF2.length));
   if (/^[0-9a-f]{32}$/.test(text)) return { kind: "md5", hash: Buffer.from(text, "hex") };
   return { kind: "plain", text };
 }
 
-function parsePbkdf2(text: string): PasswordShape {
+function parsePbkdf2(text: string): StoredPassword {
   const parts = text.split("$");
   const [iterations = "", saltText = "", hashText = ""] = parts;
   if (parts.length !== 3) return malformed(`it is not ${PBKDF2}<iterations>$<salt>$<hash>`);
@@ -57,7 +57,7 @@ function parsePbkdf2(text: string): PasswordShape {
   return { kind: "pbkdf2", iterations: Number(iterations), salt, hash };
 }
 
-function malformed(reason: string): PasswordShape {
+function malformed(reason: string): StoredPassword {
   return { kind: "malformed", reason };
 }
 
@@ -90,13 +90,13 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /** The cost of a check, in rounds of PBKDF2. Zero for other passwords. */
-export function costOf(shape: PasswordShape): number {
+export function costOf(shape: StoredPassword): number {
   // A longer hash consists of several blocks, each with all rounds.
   return shape.kind === "pbkdf2" ? shape.iterations * Math.ceil(shape.hash.length / HASH_BYTES) : 0;
 }
 
 /** Checks a password that needs no PBKDF2. False for hashes that do. */
-export function matchesAtOnce(password: string, shape: PasswordShape): boolean {
+export function matchesWithoutPbkdf2(password: string, shape: StoredPassword): boolean {
   switch (shape.kind) {
     case "plain":
       return timingSafeEqual(sha256(password), sha256(shape.text));
@@ -113,7 +113,7 @@ const DUMMY_SALT = randomBytes(SALT_BYTES);
 /** Checks a PBKDF2 hash. A wrong password always takes `cost` rounds, so that timing does not reveal user names. */
 export async function matchesHash(
   password: string,
-  shape: PasswordShape,
+  shape: StoredPassword,
   { derive, cost }: { readonly derive: Derive; readonly cost: number },
 ): Promise<boolean> {
   if (shape.kind === "pbkdf2") {

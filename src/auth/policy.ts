@@ -1,4 +1,4 @@
-/** A user of type basic. `passwordShape` determines whether the password is a hash or plain text. */
+/** A user of type basic. `parseStoredPassword` determines whether the password is a hash or plain text. */
 export interface User {
   readonly username: string;
   readonly password: string;

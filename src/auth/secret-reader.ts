@@ -27,7 +27,7 @@ export async function openSecretReader(
   // Loaded on demand, because the SDK is large.
   const { SecretsManagerClient, GetSecretValueCommand } = await import("@aws-sdk/client-secrets-manager");
   const client = new SecretsManagerClient({
-    ...whereAndWho(config, env),
+    ...clientConfig(config, env),
     maxAttempts: ATTEMPTS,
     requestHandler: { connectionTimeout: timeoutMs, requestTimeout: timeoutMs, throwOnRequestTimeout: true },
   });
@@ -55,15 +55,15 @@ export async function openSecretReader(
 }
 
 /** Settings of the block or the environment. For others, the client has its own chain: profiles, roles, metadata. */
-function whereAndWho(
+function clientConfig(
   { region, accessKeyId, secretAccessKey }: SecretUsers,
   env: Environment,
 ): SecretsManagerClientConfig {
-  const where = region ?? env["AWS_REGION"] ?? env["AWS_DEFAULT_REGION"];
+  const resolvedRegion = region ?? env["AWS_REGION"] ?? env["AWS_DEFAULT_REGION"];
   const endpoint = env["AWS_ENDPOINT_URL_SECRETS_MANAGER"] || env["AWS_ENDPOINT_URL"];
   const credentials = credentialsOf({ id: accessKeyId, key: secretAccessKey }) ?? credentialsIn(env);
   return {
-    ...(where && { region: where }),
+    ...(resolvedRegion && { region: resolvedRegion }),
     ...(endpoint && env["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] !== "true" && { endpoint }),
     ...(credentials && { credentials }),
   };

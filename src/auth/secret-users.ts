@@ -5,7 +5,7 @@ import type { Report } from "../events.ts";
 import { RequestFailure } from "../failure.ts";
 import type { UserSource } from "./authenticator.ts";
 import { openDependency } from "./dependency.ts";
-import { costOf, passwordShape } from "./password.ts";
+import { costOf, parseStoredPassword } from "./password.ts";
 import type { SecretUsers, User } from "./policy.ts";
 import { usersInSecret } from "./secret-layout.ts";
 import { type Environment, openSecretReader, type SecretReader } from "./secret-reader.ts";
@@ -48,7 +48,7 @@ export async function openSecretUsers(config: SecretUsers, options: SecretUsersO
   try {
     return await openUsers(config, options);
   } catch (error) {
-    throw new Error(`${partOf(config)}: ${errorMessage(error)}`);
+    throw new Error(`${labelOf(config)}: ${errorMessage(error)}`);
   }
 }
 
@@ -83,8 +83,8 @@ interface Refreshing {
 }
 
 function refreshed({ config, table, reader, first, report, every, stop }: Refreshing): SecretUserSource {
-  const part = partOf(config);
-  const dependency = openDependency(part, report);
+  const label = labelOf(config);
+  const dependency = openDependency(label, report);
   let version = 0;
   let stored = first.versionId;
   let maxCost = maxCostOf(first.users);
@@ -126,7 +126,7 @@ function refreshed({ config, table, reader, first, report, every, stop }: Refres
   return {
     version: () => version,
     maxCost: () => maxCost,
-    warnings: passwordWarnings(first.users).map((warning) => `${part}: ${warning}`),
+    warnings: passwordWarnings(first.users).map((warning) => `${label}: ${warning}`),
     async find(username) {
       try {
         return await table.find(username);
@@ -157,10 +157,10 @@ async function runInit(config: SecretUsers, engine: Engine): Promise<void> {
 }
 
 function maxCostOf(users: readonly User[]): number {
-  return users.reduce((most, { password }) => Math.max(most, costOf(passwordShape(password))), 0);
+  return users.reduce((most, { password }) => Math.max(most, costOf(parseStoredPassword(password))), 0);
 }
 
-function partOf({ secretName }: SecretUsers): string {
+function labelOf({ secretName }: SecretUsers): string {
   return `secret '${secretName}'`;
 }
 

@@ -1,9 +1,9 @@
-import { passwordAdvice, passwordShape } from "./password.ts";
+import { parseStoredPassword, passwordAdvice } from "./password.ts";
 import type { User } from "./policy.ts";
 
 /** Counts insecure passwords in a secret, without naming users. */
 export function passwordWarnings(users: readonly User[]): readonly string[] {
-  const kinds = users.map(({ password }) => passwordShape(password).kind);
+  const kinds = users.map(({ password }) => parseStoredPassword(password).kind);
   const malformed = "a hash that cannot be read matches nothing; make one with `eider hash-password`";
   return Object.entries({ ...passwordAdvice, malformed }).flatMap(([kind, advice]) => {
     const count = kinds.filter((each) => each === kind).length;

@@ -3,7 +3,7 @@ export interface ClientQuota {
   /** Takes an amount. False if a limit is reached. */
   take(client: string, amount: number): boolean;
   /** Returns an amount. */
-  give(client: string, amount: number): void;
+  release(client: string, amount: number): void;
   /** The amount that a client has taken. */
   of(client: string): number;
 }
@@ -32,7 +32,7 @@ export function openClientQuota({ total, perClient }: QuotaLimits): ClientQuota 
       if (isFree) add(client, amount);
       return isFree;
     },
-    give: (client, amount) => add(client, -amount),
+    release: (client, amount) => add(client, -amount),
     of,
   };
 }

@@ -106,7 +106,7 @@ export function openWindowCounts({ now, maxKeys }: WindowCountsOptions): WindowC
   }
 
   /** The count of a key without a window. */
-  function lookWithout({ shared }: Windows, current: Current): WindowCount {
+  function countWithoutWindow({ shared }: Windows, current: Current): WindowCount {
     const { time, windowMs } = current;
     const isFull = size >= maxKeys && [...byLength.values()].every(({ open }) => open.size === 0);
     if (!isFull || shared === undefined || !isCurrent(shared, current)) return { consumed: 0, endsInMs: windowMs };
@@ -118,7 +118,7 @@ export function openWindowCounts({ now, maxKeys }: WindowCountsOptions): WindowC
       const current = { time: now(), windowMs };
       const windows = windowsOf(windowMs);
       const known = find(key, windows, current);
-      if (known === undefined && points === 0) return lookWithout(windows, current);
+      if (known === undefined && points === 0) return countWithoutWindow(windows, current);
       const window = known ?? begin(key, windows, current);
       window.consumed += points;
       const [from, to] = window.consumed < max ? [windows.blocked, windows.open] : [windows.open, windows.blocked];

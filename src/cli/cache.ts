@@ -36,18 +36,18 @@ Example:
     if (action !== "refresh" && positionals.length > 0) throw new UsageError(`cache ${action} takes no names`);
     return await withProject(options, runtime, {
       purpose: "maintain",
-      run: (service) => act(action, { service, names: positionals, json: flags.has("json") }, runtime),
+      run: (service) => runAction(action, { service, names: positionals, json: flags.has("json") }, runtime),
     });
   },
 };
 
-interface Acting {
+interface ActionInput {
   readonly service: Service;
   readonly names: readonly string[];
   readonly json: boolean;
 }
 
-async function act(action: Action, { service, names, json }: Acting, runtime: Runtime): Promise<ExitCode> {
+async function runAction(action: Action, { service, names, json }: ActionInput, runtime: Runtime): Promise<ExitCode> {
   const { caches } = service;
   switch (action) {
     case "list":

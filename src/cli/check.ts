@@ -55,8 +55,8 @@ interface Found {
 async function findProblems(options: ProjectOptions, offline: boolean, runtime: Runtime): Promise<Found> {
   const { config: file, port, host, logLevel, logFormat } = options;
   const overrides = { port, host, logLevel, logFormat };
-  const { project, sound, problems } = await loadProject({ file, cwd: runtime.cwd, env: runtime.env, overrides });
-  const opened = sound && (await openForCheck(sound, !offline, runtime));
+  const { project, validPart, problems } = await loadProject({ file, cwd: runtime.cwd, env: runtime.env, overrides });
+  const opened = validPart && (await openForCheck(validPart, !offline, runtime));
   return {
     problems: [...problems, ...(opened?.problems ?? [])],
     endpoints: project?.endpoints.length ?? 0,

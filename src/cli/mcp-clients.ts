@@ -12,7 +12,7 @@ export interface McpClient {
   readonly name: string;
   readonly title: string;
   /** Where the configuration belongs. */
-  readonly place: string;
+  readonly configLocation: string;
   text(server: string, reach: Reach): string;
 }
 
@@ -21,14 +21,14 @@ export const mcpClients: readonly McpClient[] = [
   {
     name: "claude-desktop",
     title: "Claude Desktop",
-    place: "claude_desktop_config.json (Settings, Developer, Edit Config)",
+    configLocation: "claude_desktop_config.json (Settings, Developer, Edit Config)",
     text: (server, reach) =>
       json({ mcpServers: { [server]: reach.kind === "program" ? program(reach) : remote(reach) } }),
   },
   {
     name: "claude-code",
     title: "Claude Code",
-    place: ".mcp.json in your project folder",
+    configLocation: ".mcp.json in your project folder",
     text: (server, reach) =>
       json({
         mcpServers: {
@@ -39,7 +39,7 @@ export const mcpClients: readonly McpClient[] = [
   {
     name: "vscode",
     title: "VS Code",
-    place: ".vscode/mcp.json in your project folder",
+    configLocation: ".vscode/mcp.json in your project folder",
     text: (server, reach) =>
       json({
         // VS Code prompts its user and stores the token.
@@ -55,7 +55,7 @@ export const mcpClients: readonly McpClient[] = [
   {
     name: "cursor",
     title: "Cursor",
-    place: ".cursor/mcp.json in your project folder",
+    configLocation: ".cursor/mcp.json in your project folder",
     text: (server, reach) =>
       json({
         mcpServers: {
@@ -66,7 +66,7 @@ export const mcpClients: readonly McpClient[] = [
   {
     name: "script",
     title: "a plain script",
-    place: "a shell",
+    configLocation: "a shell",
     text: (_server, reach) => {
       const message = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
       return reach.kind === "program"

@@ -42,7 +42,7 @@ Example:
     return await withProject(options, runtime, {
       purpose: "serve",
       reportOf: (project) => logOf(project, runtime),
-      run: (service, report) => converse(service, report, runtime),
+      run: (service, report) => serveMcp(service, report, runtime),
     });
   },
 };
@@ -80,7 +80,7 @@ async function printConfig(
   const reach: Reach = isHttp
     ? { kind: "address", url: addressOf(main), scheme: schemeOf(main) }
     : { kind: "program", command: "eider", args: ["mcp", "--config", resolve(runtime.cwd, main.file)] };
-  runtime.stderr.write(`For ${client.title}: ${client.place}\n`);
+  runtime.stderr.write(`For ${client.title}: ${client.configLocation}\n`);
   if (reach.kind === "address" && reach.scheme !== undefined) runtime.stderr.write(`${tokenHint(reach.scheme)}\n`);
   runtime.stdout.write(client.text(main.name, reach));
   return exitCodes.done;
@@ -118,7 +118,7 @@ function logOf({ main: { log } }: Project, { stderr, now }: Runtime): Report {
   return openLogger({ level: log.level, format, write: (line) => stderr.write(line), now }).report;
 }
 
-async function converse(service: Service, report: Report, runtime: Runtime): Promise<ExitCode> {
+async function serveMcp(service: Service, report: Report, runtime: Runtime): Promise<ExitCode> {
   const { stdout, stderr, env } = runtime;
   const problem = await serveStdio(service, {
     report,

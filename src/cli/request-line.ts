@@ -9,7 +9,7 @@ const DIM = "\u001b[2m";
 const RESET = "\u001b[0m";
 
 /** Requests of the page at /docs itself are not shown. */
-const ASIDE = /^\/docs\/(?:assets\/|events$)/;
+const PAGE_REQUESTS = /^\/docs\/(?:assets\/|events$)/;
 const LONGEST_PATH = 120;
 
 /**
@@ -20,7 +20,7 @@ export function requestLine(
   { method, path: requested, status, ms, call }: FinishedRequest,
   { isTerminal }: Output,
 ): string | undefined {
-  if (ASIDE.test(requested)) return undefined;
+  if (PAGE_REQUESTS.test(requested)) return undefined;
   const path = printable(call === undefined ? shortened(requested) : routeOf(call));
   const rows = call?.rows === undefined ? "" : `${call.rows} row${call.rows === 1 ? "" : "s"}`;
   const time = `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;

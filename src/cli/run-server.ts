@@ -28,10 +28,10 @@ export async function runServer(
     if (isDev) printProblemsInSource(problems, stderr, cwd);
     else printProblems(problems, stderr);
   };
-  const { project, sound, problems, files } = await load();
+  const { project, validPart, problems, files } = await load();
   if (project === undefined) {
     // The SQL of the valid endpoints is checked too, so that every problem is printed at once.
-    const rest = sound && (await openForCheck(sound, true, runtime));
+    const rest = validPart && (await openForCheck(validPart, true, runtime));
     show([...problems, ...applyStrict(rest?.problems ?? [], strict)]);
     return exitCodes.problem;
   }

@@ -1,4 +1,4 @@
-import { passwordAdvice, passwordShape } from "../auth/password.ts";
+import { parseStoredPassword, passwordAdvice } from "../auth/password.ts";
 import type { AuthPolicy, BasicPolicy, BearerPolicy, OidcPolicy, SecretUsers } from "../auth/policy.ts";
 import { oidcPolicyOf } from "./oidc-presets.ts";
 import type { KeyPath } from "./problem.ts";
@@ -65,7 +65,7 @@ function basicOf(input: AuthInput, reporter: Reporter): BasicPolicy {
     if (names.has(username)) error([...key, "username"], "a user of this name is listed already; keep one");
     if (username.includes(":")) error([...key, "username"], "a user name of type basic cannot hold a colon");
     names.add(username);
-    const shape = passwordShape(password);
+    const shape = parseStoredPassword(password);
     switch (shape.kind) {
       case "pbkdf2":
         return;

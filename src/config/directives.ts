@@ -58,7 +58,7 @@ export function maskDirectives(original: string): MaskedText {
     directives.push(parseDirective(match));
     const token = tokenOf(directives.length - 1);
     // On a line of its own, an include is a top-level entry, so its token becomes the key.
-    return standsAlone(original, offset, match.length)
+    return isWholeLine(original, offset, match.length)
       ? `${token.padEnd(match.length - 1, FILL)}:`
       : token.padEnd(match.length, FILL);
   });
@@ -128,7 +128,7 @@ function parseDirective(text: string): Directive {
   return { kind: "include", text, include: { section: include[1], path, condition } };
 }
 
-function standsAlone(text: string, offset: number, length: number): boolean {
+function isWholeLine(text: string, offset: number, length: number): boolean {
   if (!/^\{\{\s*include\b/.test(text.slice(offset, offset + 40))) return false;
   const startsLine = offset === 0 || text[offset - 1] === "\n" || text[offset - 1] === "\uFEFF";
   return startsLine && /^[ \t]*(?:\r?\n|$|[ \t]#)/.test(text.slice(offset + length));

@@ -24,7 +24,7 @@ export function rejectSharedTables(
 }
 
 /** Resource names that differ only in the names of placeholders have the same URIs. */
-function addressOf({ kind, name }: McpConfig): string {
+function uniqueName({ kind, name }: McpConfig): string {
   const parts = kind === "resource" ? parseResourceName(name) : name;
   return typeof parts === "string" ? name : shapeOfResource(parts);
 }
@@ -50,7 +50,7 @@ export function rejectDuplicates(
       claim(`${rest.method} ${shapeOf(urlPath)}`, ["url-path"], `${rest.method} ${rest.urlPath}`);
     }
     if (mcp !== undefined) {
-      claim(`${mcp.kind} ${addressOf(mcp)}`, [`mcp-${mcp.kind}`, "name"], `the ${mcp.kind} '${mcp.name}'`);
+      claim(`${mcp.kind} ${uniqueName(mcp)}`, [`mcp-${mcp.kind}`, "name"], `the ${mcp.kind} '${mcp.name}'`);
     }
   }
 }

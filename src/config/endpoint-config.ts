@@ -7,7 +7,7 @@ import type { Complain } from "./problem.ts";
 import type { ConnectionConfig, EndpointConfig, Limits, OperationConfig, RestConfig } from "./project.ts";
 import { type Reporter, reporterOf } from "./reporter.ts";
 import type { EndpointInput, Method } from "./schema/endpoint.ts";
-import { unknown } from "./suggest.ts";
+import { unknownMessage } from "./suggest.ts";
 import type { FindTemplate } from "./template-file.ts";
 import { keyLocation, type NodePositions, type Report, type SourceFile } from "./tree.ts";
 import { parseUrlPath, type UrlPath } from "./url-path.ts";
@@ -26,7 +26,7 @@ export interface EndpointSource {
 export interface EndpointContext {
   readonly connections: ReadonlyMap<string, ConnectionConfig>;
   /** False if the connections have a problem. An unknown name may then be one of them. */
-  readonly connectionsAreSound: boolean;
+  readonly connectionsAreValid: boolean;
   readonly findTemplate: FindTemplate;
   /** For endpoints without their own blocks. */
   readonly access: EndpointAccess;
@@ -48,7 +48,8 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
   const urlPath = input["url-path"] === undefined ? undefined : parseUrlPath(input["url-path"]);
   if (typeof urlPath === "string") complain(["url-path"], urlPath);
   const { method, "with-pagination": paginated } = input;
-  const sound = typeof urlPath === "object" && !broken.has("request") && !broken.has("method") ? urlPath : undefined;
+  const validPath =
+    typeof urlPath === "object" && !broken.has("request") && !broken.has("method") ? urlPath : undefined;
   const rest: RestConfig | undefined = typeof urlPath === "object" ? { method, urlPath: urlPath.path } : undefined;
 
   const template = templatesOf(source, context, complain);
@@ -56,7 +57,7 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
   if (operation.kind === "read" && operation.allow.length > 0) {
     complain(["operation", "allow"], "only a write may reach beyond its data; set operation.type: Write, or remove it");
   }
-  const parameters = compileParameters(input.request, { rest: restRules(sound, method) }, complain);
+  const parameters = compileParameters(input.request, { rest: restRules(validPath, method) }, complain);
   return {
     file: source.file,
     rest,
@@ -155,7 +156,7 @@ function ownTemplate(source: EndpointSource, context: EndpointContext, complain:
 
 function connectionsOf(
   source: EndpointSource,
-  { connections, connectionsAreSound }: EndpointContext,
+  { connections, connectionsAreValid }: EndpointContext,
   { error, entryOf }: Reporter,
 ): readonly ConnectionConfig[] {
   const { connection: names = [] } = source.input;
@@ -166,8 +167,8 @@ function connectionsOf(
   }
   return names.flatMap((name, index) => {
     const connection = connections.get(name);
-    if (connection === undefined && connectionsAreSound) {
-      error(entryOf(["connection"], index), unknown("connection", name, known));
+    if (connection === undefined && connectionsAreValid) {
+      error(entryOf(["connection"], index), unknownMessage("connection", name, known));
     }
     return connection ?? [];
   });

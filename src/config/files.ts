@@ -40,7 +40,7 @@ const REASONS: Readonly<Record<string, string>> = {
 export function openFiles(cwd: string): Files {
   const here = resolve(cwd);
   const realFolders = new Map<string, string | undefined>();
-  const asked = new Set<string>();
+  const requestedFiles = new Set<string>();
 
   function realFolder(folder: string): string | undefined {
     if (!realFolders.has(folder)) realFolders.set(folder, realPath(folder));
@@ -50,10 +50,10 @@ export function openFiles(cwd: string): Files {
   return {
     display: (file) => displayPath(file, here),
     read(file) {
-      asked.add(file);
+      requestedFiles.add(file);
       return readText(file);
     },
-    requested: () => [...asked],
+    requested: () => [...requestedFiles],
     list: (folder, wanted) => listFiles(folder, wanted),
     containment(file, folders) {
       if (!folders.some((folder) => contains(folder, file))) return "outside";

@@ -1,6 +1,6 @@
 import { type Document, isAlias, isMap, isScalar, type ParsedNode, parseAllDocuments, Schema } from "yaml";
 import { holdsToken } from "./directives.ts";
-import { nothing, type YamlNode, type YamlScalar } from "./yaml-node.ts";
+import { emptyScalar, type YamlNode, type YamlScalar } from "./yaml-node.ts";
 
 /** The parsed YAML, or its problems. After a duplicate key, there are both. */
 export interface FullYaml {
@@ -63,15 +63,15 @@ function fromLibrary(node: ParsedNode): YamlNode {
     };
   }
   if (isMap(node)) {
-    const pairs = node.items.map(({ key, value }) => ({ key: fromLibrary(key), value: orNothing(value, key) }));
+    const pairs = node.items.map(({ key, value }) => ({ key: fromLibrary(key), value: orEmpty(value, key) }));
     return { kind: "map", pairs, start, anchor };
   }
-  const items = node.items.map((item) => ("range" in item ? fromLibrary(item) : nothing(start)));
+  const items = node.items.map((item) => ("range" in item ? fromLibrary(item) : emptyScalar(start)));
   return { kind: "list", items, start, anchor };
 }
 
-function orNothing(value: ParsedNode | null, key: ParsedNode): YamlNode {
-  return value === null ? nothing(key.range[1]) : fromLibrary(value);
+function orEmpty(value: ParsedNode | null, key: ParsedNode): YamlNode {
+  return value === null ? emptyScalar(key.range[1]) : fromLibrary(value);
 }
 
 function plainValue(value: unknown): YamlScalar["value"] {

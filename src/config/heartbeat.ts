@@ -3,7 +3,7 @@ import { headerName, type Parameter, type RawParams, type RawValue } from "../pa
 import { validateParams } from "../params/validate-params.ts";
 import type { Complain } from "./problem.ts";
 import type { EndpointInput } from "./schema/endpoint.ts";
-import { unknown } from "./suggest.ts";
+import { unknownMessage } from "./suggest.ts";
 
 /** The parameters of regular runs, as a client would send them. */
 export interface HeartbeatConfig {
@@ -68,7 +68,7 @@ function rawOf(
     const { in: location = "query" } = parameters.find((parameter) => parameter.name === name) ?? {};
     if (known.includes(name))
       raw[location].set(location === "header" ? headerName(name) : name, { kind: "text", text });
-    else complain(["heartbeat", "params", name], unknown("parameter", name, known));
+    else complain(["heartbeat", "params", name], unknownMessage("parameter", name, known));
   }
   return raw;
 }

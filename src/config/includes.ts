@@ -168,8 +168,8 @@ export function openIncludes(context: IncludeContext): ReadDocument {
     }
     const from = chain.at(-1) ?? "";
     const target = resolve(dirname(from), String(written.data));
-    const standing = files.containment(target, context.roots);
-    if (standing === "outside") {
+    const containment = files.containment(target, context.roots);
+    if (containment === "outside") {
       problem(
         at,
         path,

@@ -133,7 +133,7 @@ function applyRule(root: Draft, rule: KeyRule): void {
     if (!isDraft(properties)) continue;
     const target = rule.kind === "renamed" ? properties[rule.to] : undefined;
     if (rule.kind === "renamed" && !isDraft(target)) continue;
-    if (rule.kind === "renamed") takeEither(parent, rule.to, key);
+    if (rule.kind === "renamed") allowEither(parent, rule.to, key);
     const note = rule.kind === "renamed" ? `Write '${rule.to}'.` : `Ignored; ${rule.why}.`;
     // YAML editors show `deprecationMessage`.
     properties[key] = {
@@ -146,7 +146,7 @@ function applyRule(root: Draft, rule: KeyRule): void {
 }
 
 /** A required key may have its other name. */
-function takeEither(parent: Draft, key: string, other: string): void {
+function allowEither(parent: Draft, key: string, other: string): void {
   const { required, allOf } = parent;
   if (!Array.isArray(required) || !required.includes(key)) return;
   parent["required"] = required.filter((name) => name !== key);

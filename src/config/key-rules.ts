@@ -74,14 +74,14 @@ function applyRule(rule: KeyRule, { parent, positions, path, root }: Match, repo
   }
 }
 
-interface Way {
+interface RulePath {
   readonly steps: readonly string[];
   readonly path: KeyPath;
 }
 
 function visit(
   { data, positions }: Tree,
-  { steps, path }: Way,
+  { steps, path }: RulePath,
   found: (parent: Mapping, positions: NodePositions, path: KeyPath) => void,
 ): void {
   const [step, ...rest] = steps;

@@ -26,11 +26,11 @@ export async function loadProject(options: LoadOptions): Promise<LoadedProject> 
   const problems: Problem[] = [];
   const files = openFiles(options.cwd);
   const project = readProject(options, files, (problem) => problems.push(problem));
-  const sorted = inOrder(once(problems));
+  const sorted = inOrder(withoutDuplicates(problems));
   const errors = sorted.filter(({ severity }) => severity === "error");
   return {
     project: errors.length > 0 ? undefined : project,
-    sound: project && soundPart(project, errors),
+    validPart: project && validPartOf(project, errors),
     problems: sorted,
     files: files.requested(),
   };
@@ -40,7 +40,7 @@ export async function loadProject(options: LoadOptions): Promise<LoadedProject> 
 const FOUNDATIONS = /^(?:connections|duckdb|template)\b/;
 
 /** The endpoints without errors. Undefined if an error may affect all, such as one in an included file. */
-function soundPart(project: Project, errors: readonly Problem[]): Project | undefined {
+function validPartOf(project: Project, errors: readonly Problem[]): Project | undefined {
   const files = new Set(project.endpoints.map(({ file }) => file));
   const mainFile = project.main.locate([]).file;
   const spreads = errors.some(({ location: { file }, path }) =>
@@ -65,7 +65,7 @@ function readProject({ file, cwd, env, overrides }: LoadOptions, files: Files, r
     read: openIncludes({ files, yaml, environment, report, roots: [main.folder, main.templatePath] }),
     endpoints: {
       connections: main.connections,
-      connectionsAreSound: !mainFile.broken.has("connections"),
+      connectionsAreValid: !mainFile.broken.has("connections"),
       findTemplate: openTemplates(main.templatePath, files),
       access: main.access,
       cacheStorage: main.cache,
@@ -114,6 +114,6 @@ function endpointPaths(main: MainFile, templatePath: string, { files, report }: 
 }
 
 /** A problem in an included file is found once per include, but reported once. */
-function once(problems: readonly Problem[]): readonly Problem[] {
+function withoutDuplicates(problems: readonly Problem[]): readonly Problem[] {
   return [...new Map(problems.map((problem) => [formatProblem(problem), problem])).values()];
 }

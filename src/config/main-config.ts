@@ -40,7 +40,7 @@ export function compileMain(source: MainSource, report: Report): MainConfig {
   const connections = Object.entries(input.connections).map(([name, connection]) =>
     compileConnection(name, connection, { folder, positions: positionsAt(positions, ["connections", name]) }),
   );
-  const host = overrides.host ?? set(source.env, "EIDER_HOST") ?? input["http-host"];
+  const host = overrides.host ?? variable(source.env, "EIDER_HOST") ?? input["http-host"];
   const http = {
     host,
     port: overrides.port ?? environmentPort(source, reporter) ?? input["http-port"],
@@ -140,7 +140,7 @@ function compileLimits({ limits }: MainInput, { error, isWritten }: Reporter): L
 }
 
 function environmentPort({ env }: MainSource, { keyError }: Reporter): number | undefined {
-  const text = set(env, "EIDER_PORT");
+  const text = variable(env, "EIDER_PORT");
   if (text === undefined) return undefined;
   const port = /^[0-9]{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (port <= 65_535) return port;
@@ -161,6 +161,6 @@ function absolute(value: string, folder: string): string {
 }
 
 /** An empty variable counts as not set. */
-function set(env: MainSource["env"], name: string): string | undefined {
+function variable(env: MainSource["env"], name: string): string | undefined {
   return env[name] === "" ? undefined : env[name];
 }

@@ -8,7 +8,7 @@ import { isLoopback } from "./loopback.ts";
 import { type Reporter, reporterOf } from "./reporter.ts";
 import type { MainInput } from "./schema/main.ts";
 import { mcp as mcpSchema } from "./schema/mcp.ts";
-import { unknown } from "./suggest.ts";
+import { unknownMessage } from "./suggest.ts";
 import type { NodePositions, Report } from "./tree.ts";
 
 /** The settings of the MCP server. */
@@ -141,7 +141,7 @@ function authOf({ auth }: McpInput, { positions }: McpSource, report: Report): M
   const methods = new Map(Object.entries(named).map(([method, { required }]) => [method, required]));
   for (const method of methods.keys()) {
     // An error, because a misspelt name would leave the method unprotected.
-    if (!METHODS.includes(method)) reporter.error(["methods", method], unknown("method", method, METHODS));
+    if (!METHODS.includes(method)) reporter.error(["methods", method], unknownMessage("method", method, METHODS));
   }
   const isRequired = auth.enabled;
   if (!isRequired && ![...methods.values()].includes(true)) return undefined;

@@ -4,7 +4,7 @@ import { parsePrompt } from "./prompt-template.ts";
 import { reporterOf } from "./reporter.ts";
 import { parseResourceName } from "./resource-name.ts";
 import type { EndpointInput, Method } from "./schema/endpoint.ts";
-import { unknown } from "./suggest.ts";
+import { unknownMessage } from "./suggest.ts";
 import type { NodePositions, Report } from "./tree.ts";
 
 /** The settings outside its own block that an entry depends on. */
@@ -50,7 +50,7 @@ function checkResource(name: string, names: readonly string[] | undefined, compl
   }
   for (const part of parts) {
     if (part.kind === "text" || names === undefined || names.includes(part.name)) continue;
-    const problem = unknown("placeholder", part.name, names);
+    const problem = unknownMessage("placeholder", part.name, names);
     complain(path, names.length === 0 ? `${problem}; declare it under 'request'` : problem);
   }
 }

@@ -10,7 +10,7 @@ export interface OidcProblem {
 }
 
 /** `policy` is undefined if one of the problems is an error. */
-export interface SettledOidc {
+export interface OidcPolicyResult {
   readonly policy: OidcPolicy | undefined;
   readonly problems: readonly OidcProblem[];
 }
@@ -58,7 +58,7 @@ const presets: Readonly<Record<OidcProvider, Preset>> = {
 const HOUR_MS = 3_600_000;
 
 /** Applies the defaults of the provider's preset, and reports missing keys. */
-export function oidcPolicyOf(settings: OidcInput): SettledOidc {
+export function oidcPolicyOf(settings: OidcInput): OidcPolicyResult {
   const { "provider-type": provider, "issuer-url": issuer, "roles-claim": rolesClaim } = settings;
   const preset = presets[provider];
   const problems: OidcProblem[] = [...exchangeProblems(settings), ...audienceProblems(settings)];

@@ -149,7 +149,7 @@ export interface LoadedProject {
   /** Undefined if at least one problem is an error. */
   readonly project: Project | undefined;
   /** The parts without errors, so that problems in their SQL are reported too. */
-  readonly sound: Project | undefined;
+  readonly validPart: Project | undefined;
   readonly problems: readonly Problem[];
   /** Every file that the load tried to read, even if it does not exist. */
   readonly files: readonly string[];

@@ -1,4 +1,4 @@
-import { nothing, type YamlMap, type YamlNode, type YamlPair, type YamlScalar } from "./yaml-node.ts";
+import { emptyScalar, type YamlMap, type YamlNode, type YamlPair, type YamlScalar } from "./yaml-node.ts";
 
 /**
  * Parses the subset of YAML that most endpoint files use: block mappings and lists, scalars on one line, short flow lists,
@@ -89,9 +89,9 @@ function readList(cursor: Cursor, indent: number): YamlNode | undefined {
 /** The block below `key:`, if any. A list may have the same indentation as the key. */
 function readBelow(cursor: Cursor, { indent, start }: Line): YamlNode | undefined {
   const below = cursor.lines[cursor.next];
-  if (below === undefined || below.indent < indent) return nothing(start);
+  if (below === undefined || below.indent < indent) return emptyScalar(start);
   if (below.content.startsWith("- ")) return readList(cursor, below.indent);
-  return below.indent === indent ? nothing(start) : readMap(cursor, below.indent);
+  return below.indent === indent ? emptyScalar(start) : readMap(cursor, below.indent);
 }
 
 /** The value after `key:` or `-`. It must not continue on the next lines. */

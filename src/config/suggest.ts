@@ -21,7 +21,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
 }
 
 /** `unknown key 'http-prot'; did you mean 'http-port'?` */
-export function unknown(what: string, word: string, known: readonly string[]): string {
+export function unknownMessage(what: string, word: string, known: readonly string[]): string {
   const near = suggestion(word, known);
   if (near !== undefined) return `unknown ${what} '${word}'; did you mean '${near}'?`;
   if (known.length === 0) return `unknown ${what} '${word}'; there are none here`;

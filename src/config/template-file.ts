@@ -31,9 +31,9 @@ export function openTemplates(templatePath: string, files: Files): FindTemplate 
     let left = true;
     for (const root of roots) {
       const path = resolve(root, name);
-      const standing = files.containment(path, roots);
-      if (standing !== "outside") left = false;
-      const template = standing === "inside" ? read(path, name) : undefined;
+      const containment = files.containment(path, roots);
+      if (containment !== "outside") left = false;
+      const template = containment === "inside" ? read(path, name) : undefined;
       if (template !== undefined) return template;
     }
     return left

@@ -39,6 +39,6 @@ export interface YamlAlias {
 }
 
 /** A key without a value. */
-export function nothing(start: number): YamlScalar {
+export function emptyScalar(start: number): YamlScalar {
   return { kind: "scalar", value: null, source: "", style: "plain", start, end: start };
 }

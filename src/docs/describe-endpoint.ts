@@ -35,13 +35,13 @@ export async function describeEndpoints(
 async function describeEndpoint(endpoint: Endpoint, engine: Engine): Promise<RowShape> {
   const { template, operation } = endpoint;
   if (template === undefined || (operation.kind === "write" && !operation.returnsData)) return { kind: "none" };
-  const ways = openWays({ endpoint, template, engine });
+  const variants = openVariants({ endpoint, template, engine });
   const [least, all, ...values] = samplesOf(endpoint, template);
   if (least === undefined || all === undefined) throw new Error("there is always a least and a full sample");
-  for (const sample of [all, least, ...values]) await ways.add(sample);
+  for (const sample of [all, least, ...values]) await variants.add(sample);
   // If the columns depend on some parameters, each parameter is checked alone.
-  if (ways.differ()) for (const single of singleSamples(all)) await ways.add(single);
-  return ways.shape();
+  if (variants.differ()) for (const single of singleSamples(all)) await variants.add(single);
+  return variants.shape();
 }
 
 interface DescribeInput {
@@ -50,10 +50,10 @@ interface DescribeInput {
   readonly engine: Engine;
 }
 
-function openWays(described: DescribeInput) {
+function openVariants(described: DescribeInput) {
   const { endpoint, template, engine } = described;
   const seen: (readonly Statement[])[] = [];
-  const ways: (readonly Column[])[] = [];
+  const variants: (readonly Column[])[] = [];
   let isUnknown = false;
   let differ = false;
   return {
@@ -64,8 +64,8 @@ function openWays(described: DescribeInput) {
       const columns = await columnsOf(statements, described);
       if (columns !== undefined) {
         seen.push(statements);
-        ways.push(columns);
-        differ ||= namesOf(columns) !== namesOf(ways[0] ?? []);
+        variants.push(columns);
+        differ ||= namesOf(columns) !== namesOf(variants[0] ?? []);
         return;
       }
       differ = true;
@@ -74,7 +74,7 @@ function openWays(described: DescribeInput) {
       isUnknown = problem === undefined || problem.kind === "other";
     },
     differ: () => differ,
-    shape: (): RowShape => (isUnknown || ways.length === 0 ? UNKNOWN_ROWS : mergeShapes(ways)),
+    shape: (): RowShape => (isUnknown || variants.length === 0 ? UNKNOWN_ROWS : mergeShapes(variants)),
   };
 }
 

@@ -1,4 +1,4 @@
-import { type Endpoint, takesKeys } from "../endpoint/endpoint.ts";
+import { type Endpoint, supportsIdempotencyKey } from "../endpoint/endpoint.ts";
 import type { Failure } from "../failure.ts";
 import { failureResponse } from "../failure-response.ts";
 import type { Components } from "./components.ts";
@@ -49,7 +49,7 @@ function failuresOf(endpoint: Endpoint, { maxBodyBytes, refusesPlainHttp }: Fail
     operation.kind === "write" && CONFLICT,
     takesBody && { ...TOO_LARGE, description: `${TOO_LARGE.description} of ${maxBodyBytes} bytes.` },
     takesBody && UNSUPPORTED_BODY,
-    takesKeys(endpoint) && KEY_REUSED,
+    supportsIdempotencyKey(endpoint) && KEY_REUSED,
     // Wrong passwords are limited too.
     (rateLimit !== undefined || auth?.kind === "basic") && TOO_MANY,
     FAILED,

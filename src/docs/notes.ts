@@ -11,10 +11,10 @@ export interface Notes {
 
 export function notesOf({ rateLimit, cache }: Pick<Endpoint, "rateLimit" | "cache">): Notes {
   const limit = rateLimit && limitNotes(rateLimit);
-  const kept = cache && cacheNotes(cache);
+  const cached = cache && cacheNotes(cache);
   return {
-    sentences: [...(limit?.sentences ?? []), ...(kept?.sentences ?? [])],
-    extensions: { ...limit?.extensions, ...kept?.extensions },
+    sentences: [...(limit?.sentences ?? []), ...(cached?.sentences ?? [])],
+    extensions: { ...limit?.extensions, ...cached?.extensions },
   };
 }
 

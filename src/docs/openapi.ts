@@ -13,7 +13,7 @@ import { successResponses } from "./success-responses.ts";
 /** One endpoint, with its documentation and its rows. */
 export interface DocumentedEndpoint {
   readonly endpoint: Endpoint;
-  readonly words: Pick<EndpointConfig, "summary" | "description" | "tags" | "deprecated">;
+  readonly documentation: Pick<EndpointConfig, "summary" | "description" | "tags" | "deprecated">;
   /** From `describeEndpoints`. Undefined if not known yet. */
   readonly rows: RowShape | undefined;
 }
@@ -102,7 +102,7 @@ interface OperationContext {
   readonly id: string;
 }
 
-function operationOf({ endpoint, words, route, rows }: Routed, context: OperationContext): JsonObject {
+function operationOf({ endpoint, documentation, route, rows }: Routed, context: OperationContext): JsonObject {
   const { main, components, issuers, placeholders, id } = context;
   const { limits, access } = main;
   const { https } = access;
@@ -111,10 +111,10 @@ function operationOf({ endpoint, words, route, rows }: Routed, context: Operatio
   const parameters = parametersOf(endpoint, { components, limits, placeholders });
   return withoutUnset({
     operationId: id,
-    summary: words.summary ?? firstLine(words.description) ?? `${route.method} ${route.path}`,
-    description: joined([words.description, notes.sentences.join(" ")], "\n\n"),
-    tags: words.tags.length === 0 ? undefined : words.tags,
-    deprecated: words.deprecated || undefined,
+    summary: documentation.summary ?? firstLine(documentation.description) ?? `${route.method} ${route.path}`,
+    description: joined([documentation.description, notes.sentences.join(" ")], "\n\n"),
+    tags: documentation.tags.length === 0 ? undefined : documentation.tags,
+    deprecated: documentation.deprecated || undefined,
     security: securityOf(endpoint.auth, issuers, components),
     parameters: parameters.length === 0 ? undefined : parameters,
     requestBody: requestBodyOf(endpoint, `${name}Body`, components),

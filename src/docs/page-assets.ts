@@ -70,8 +70,8 @@ async function assetOf(path: string, name: string, body: Buffer<ArrayBuffer>): P
 /** Points links to the folder of this version. Modules are preloaded, so that browsers fetch them in parallel. */
 function linked(html: string, names: readonly string[], folder: string): string {
   const modules = names.filter((name) => name.endsWith(".js") && name !== "theme-first.js");
-  const ahead = modules.map((name) => `<link rel="modulepreload" href="assets/${name}">`).join("\n    ");
-  return html.replace("<!-- modules -->", ahead).replaceAll('="assets/', `="${folder}/`);
+  const preloads = modules.map((name) => `<link rel="modulepreload" href="assets/${name}">`).join("\n    ");
+  return html.replace("<!-- modules -->", preloads).replaceAll('="assets/', `="${folder}/`);
 }
 
 function endingOf(name: string): string {

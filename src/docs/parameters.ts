@@ -1,5 +1,5 @@
 import type { Limits } from "../config/project.ts";
-import { type Endpoint, takesKeys } from "../endpoint/endpoint.ts";
+import { type Endpoint, supportsIdempotencyKey } from "../endpoint/endpoint.ts";
 import { formats } from "../formats/index.ts";
 import { isPageField, type PageField, pageFields } from "../params/page.ts";
 import { canonicalHeaderName, type Parameter } from "../params/parameter.ts";
@@ -21,7 +21,7 @@ export function parametersOf(endpoint: Endpoint, context: ParameterContext): rea
     ...pathParameters(endpoint, context),
     ...declared.map((parameter) => declaredParameter(parameter, endpoint, context)),
     ...(endpoint.operation.kind === "read" ? readParameters(endpoint, context) : []),
-    ...(takesKeys(endpoint) ? [idempotencyKey(context)] : []),
+    ...(supportsIdempotencyKey(endpoint) ? [idempotencyKey(context)] : []),
   ];
 }
 

@@ -25,23 +25,23 @@ export interface ProjectDocument {
 }
 
 /** Unknown columns are queried again, because a data source may be back or a cache filled. But not for every request. */
-const ASK_AGAIN_MS = 5_000;
+const RETRY_MS = 5_000;
 
 export function openProjectDocument(source: DocumentSource): ProjectDocument {
   const { engine, now } = source;
   const endpoints = routedIn(source);
   const shapes = new Map<Endpoint, RowShape>();
   let rendered: RenderedDocument | undefined;
-  let askedAt = 0;
-  let asking: Promise<RenderedDocument> | undefined;
+  let describedAt = 0;
+  let describing: Promise<RenderedDocument> | undefined;
 
-  async function ask(unknown: readonly Endpoint[]): Promise<RenderedDocument> {
+  async function describeUnknown(unknown: readonly Endpoint[]): Promise<RenderedDocument> {
     let isNew = rendered === undefined;
     for (const [endpoint, shape] of await describeEndpoints(unknown, engine)) {
       isNew ||= shape.kind !== "unknown";
       shapes.set(endpoint, shape);
     }
-    askedAt = now();
+    describedAt = now();
     const known =
       isNew || rendered === undefined
         ? renderDocument({ ...documentOf(source, shapes, []), ...eventsOf(source) })
@@ -52,13 +52,13 @@ export function openProjectDocument(source: DocumentSource): ProjectDocument {
 
   return {
     async current() {
-      if (asking !== undefined) return asking;
+      if (describing !== undefined) return describing;
       const unknown = endpoints.filter((endpoint) => (shapes.get(endpoint) ?? UNKNOWN_ROWS).kind === "unknown");
-      if (rendered !== undefined && (unknown.length === 0 || now() - askedAt < ASK_AGAIN_MS)) return rendered;
-      asking = ask(unknown).finally(() => {
-        asking = undefined;
+      if (rendered !== undefined && (unknown.length === 0 || now() - describedAt < RETRY_MS)) return rendered;
+      describing = describeUnknown(unknown).finally(() => {
+        describing = undefined;
       });
-      return asking;
+      return describing;
     },
   };
 }
@@ -87,7 +87,7 @@ function documentOf(
 ): JsonObject {
   const documented = endpoints.map((endpoint, index): DocumentedEndpoint => {
     const { summary, description, tags = [], deprecated = false } = project.endpoints[index] ?? {};
-    return { endpoint, words: { summary, description, tags, deprecated }, rows: shapes.get(endpoint) };
+    return { endpoint, documentation: { summary, description, tags, deprecated }, rows: shapes.get(endpoint) };
   });
   return openApiDocument({ main: project.main, endpoints: documented, servers });
 }

@@ -8,24 +8,24 @@ export interface RenderedDocument {
 }
 
 /** Placeholder for the URL. Unlikely to occur in a document, and never escaped in JSON or YAML. */
-const PLACE = "eider-server-7f3c1a";
+const PLACEHOLDER = "eider-server-7f3c1a";
 
 export function renderDocument(document: JsonObject): RenderedDocument {
-  const template: JsonObject = { ...document, servers: [{ url: PLACE }] };
+  const template: JsonObject = { ...document, servers: [{ url: PLACEHOLDER }] };
   return {
-    json: textFor(JSON.stringify(PLACE), () => JSON.stringify(template)),
+    json: textFor(JSON.stringify(PLACEHOLDER), () => JSON.stringify(template)),
     // A JSON string is also a YAML string.
-    yaml: textFor(PLACE, () => toYaml(template)),
+    yaml: textFor(PLACEHOLDER, () => toYaml(template)),
   };
 }
 
-function textFor(place: string, render: () => string): (server: string) => string {
+function textFor(placeholder: string, render: () => string): (server: string) => string {
   let pieces: readonly string[] | undefined;
   /** Most clients use the same URL. */
   let last: { readonly server: string; readonly text: string } | undefined;
   return (server) => {
     if (last?.server === server) return last.text;
-    pieces ??= render().split(place);
+    pieces ??= render().split(placeholder);
     last = { server, text: pieces.join(JSON.stringify(server)) };
     return last.text;
   };

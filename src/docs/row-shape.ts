@@ -25,22 +25,22 @@ export interface ShapedColumn {
 export const UNKNOWN_ROWS: RowShape = { kind: "unknown" };
 
 /** Merges the columns of all variants of a template. A variant without columns has no rows. */
-export function mergeShapes(ways: readonly (readonly Column[])[]): RowShape {
-  const withRows = ways.filter((columns) => columns.length > 0);
+export function mergeShapes(variants: readonly (readonly Column[])[]): RowShape {
+  const withRows = variants.filter((columns) => columns.length > 0);
   if (withRows.length === 0) return { kind: "none" };
-  const merged = new Map<string, { readonly types: Map<string, ColumnType>; ways: number }>();
+  const merged = new Map<string, { readonly types: Map<string, ColumnType>; variants: number }>();
   for (const columns of withRows) {
     for (const { name, type } of columns) {
-      const known = merged.get(name) ?? { types: new Map(), ways: 0 };
+      const known = merged.get(name) ?? { types: new Map(), variants: 0 };
       known.types.set(sqlTypeName(type), type);
-      known.ways += 1;
+      known.variants += 1;
       merged.set(name, known);
     }
   }
   return {
     kind: "known",
-    sometimesAbsent: withRows.length < ways.length,
-    columns: [...merged].flatMap(([name, { types, ways: count }]) => {
+    sometimesAbsent: withRows.length < variants.length,
+    columns: [...merged].flatMap(([name, { types, variants: count }]) => {
       const [first, ...others] = types.values();
       return first === undefined
         ? []

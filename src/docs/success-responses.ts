@@ -88,15 +88,15 @@ function pageSchema(rows: JsonObject, components: Components): JsonObject {
 }
 
 function unchanged(names: readonly HeaderName[], components: Components): JsonObject {
-  const kept = names.filter((name) => !pageNames.includes(name));
+  const remaining = names.filter((name) => !pageNames.includes(name));
   const name = [
     "Unchanged",
-    ...(kept.includes("Age") ? ["Cached"] : []),
-    ...(kept.includes("RateLimit") ? ["RateLimited"] : []),
+    ...(remaining.includes("Age") ? ["Cached"] : []),
+    ...(remaining.includes("RateLimit") ? ["RateLimited"] : []),
   ];
   return components.response(name.join(""), () => ({
     description: "The response has not changed since the one in `If-None-Match`.",
-    headers: headersNamed(kept, components),
+    headers: headersNamed(remaining, components),
   }));
 }
 

@@ -27,7 +27,7 @@ export type Operation =
     };
 
 /** Whether the endpoint supports `Idempotency-Key`. */
-export function takesKeys({ operation }: Pick<Endpoint, "operation">): boolean {
+export function supportsIdempotencyKey({ operation }: Pick<Endpoint, "operation">): boolean {
   return operation.kind === "write" && operation.recordStore?.kind !== "none";
 }
 

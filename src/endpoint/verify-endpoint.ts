@@ -22,10 +22,10 @@ export async function verifyEndpoint(
   const samples = samplesOf(endpoint, template);
   const forbidden = effectProblems(checkWith(false), samples);
   if (forbidden.length > 0) return { endpoint, problems: forbidden };
-  const bound = await tryAll(checkWith(false), samples);
+  const bound = await checkAll(checkWith(false), samples);
   if (bound.length === 0) return { endpoint: await withRecordStore(checkWith(false), samples), problems: [] };
   // Where SQL does not allow a bound parameter, integers and enum values are inlined.
-  const inlined = await tryAll(checkWith(true), samples);
+  const inlined = await checkAll(checkWith(true), samples);
   const isBetter = inlined.filter(isError).length < bound.filter(isError).length || inlined.length < bound.length;
   const best = await withRecordStore(checkWith(isBetter), samples);
   return { endpoint: best, problems: isBetter ? inlined : bound };
@@ -48,15 +48,15 @@ function isError({ severity }: Problem): boolean {
  * Checks the template with and without its optional parameters, and with every value of an enum that becomes part of the
  * SQL. If only some combinations fail, this is a warning, because clients may never send them.
  */
-async function tryAll(check: TemplateCheck, samples: readonly Sample[]): Promise<readonly Problem[]> {
+async function checkAll(check: TemplateCheck, samples: readonly Sample[]): Promise<readonly Problem[]> {
   const [least, all, ...values] = samples;
   if (least === undefined || all === undefined) throw new Error("there is always a least and a full sample");
-  const allProblem = await tryOne(check, all);
-  const leastProblem = all.optional.length === 0 ? allProblem : await tryOne(check, least);
+  const allProblem = await checkSample(check, all);
+  const leastProblem = all.optional.length === 0 ? allProblem : await checkSample(check, least);
   if (allProblem !== undefined) {
     if (leastProblem !== undefined) return [allProblem];
     for (const single of singleSamples(all)) {
-      const problem = await tryOne(check, single);
+      const problem = await checkSample(check, single);
       if (problem !== undefined) return [withNote(problem, "error", `when ${single.note} is set`)];
     }
     return [withNote(allProblem, "warning", `when ${all.note} are all set`)];
@@ -64,13 +64,13 @@ async function tryAll(check: TemplateCheck, samples: readonly Sample[]): Promise
   const problems: Problem[] = [];
   if (leastProblem !== undefined) problems.push(withNote(leastProblem, "warning", "when no optional parameter is set"));
   for (const value of values) {
-    const problem = await tryOne(check, value);
+    const problem = await checkSample(check, value);
     if (problem !== undefined) problems.push(withNote(problem, "error", `when ${value.note}`));
   }
   return problems;
 }
 
-async function tryOne(check: TemplateCheck, sample: Sample): Promise<Problem | undefined> {
+async function checkSample(check: TemplateCheck, sample: Sample): Promise<Problem | undefined> {
   const { engine, depth } = check;
   const rendered = renderSample(check, sampleLookup(sample));
   if (depth === "parse") {
@@ -83,9 +83,9 @@ async function tryOne(check: TemplateCheck, sample: Sample): Promise<Problem | u
   const typed = rendered.statements.some(({ values }) => values.some(({ type }) => type !== "VARCHAR"));
   if (!typed || sample.kind === "value") return planned(rendered, check);
   // Typed NULLs check whether the types match. Where SQL allows these, it allows parameters, except after BY.
-  const misfit = await planned(renderSample(check, sampleLookup(sample), true), check);
-  if (misfit === undefined && !check.template.scalarAfterBy) return undefined;
-  return (await planned(rendered, check)) ?? misfit;
+  const typeProblem = await planned(renderSample(check, sampleLookup(sample), true), check);
+  if (typeProblem === undefined && !check.template.scalarAfterBy) return undefined;
+  return (await planned(rendered, check)) ?? typeProblem;
 }
 
 async function planned(rendered: Rendered, check: TemplateCheck): Promise<Problem | undefined> {

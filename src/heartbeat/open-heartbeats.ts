@@ -36,7 +36,7 @@ export interface HeartbeatStatus {
 /** Runs endpoints on a schedule, to check whether they still work. */
 export interface Heartbeats {
   /** Switches to other endpoints after a reload. Keeps the status of those that still exist. */
-  use(heart: HeartbeatInput): void;
+  use(input: HeartbeatInput): void;
   /** Starts no runs until the returned function is called. */
   hold(): () => void;
   /** Starts no more runs and cancels the current ones. */
@@ -59,7 +59,7 @@ const NEVER_RUN = { works: undefined, lastMs: undefined, runs: 0, failures: 0 };
 export function openHeartbeats(first: HeartbeatInput, { after, now, report }: HeartbeatOptions): Heartbeats {
   const known = new Map<string, HeartbeatStatus>();
   const running = new Set<(failure: Failure) => void>();
-  let heart = first;
+  let input = first;
   let cancel: (() => void) | undefined;
   let beating = false;
   let held = false;
@@ -72,12 +72,12 @@ export function openHeartbeats(first: HeartbeatInput, { after, now, report }: He
 
   /** Runs all endpoints once. The next round starts an interval after this start, but not before the end. */
   async function beat(): Promise<void> {
-    const { intervalMs } = heart;
-    if (beating || held || stopped || intervalMs === undefined || heart.endpoints.length === 0) return;
+    const { intervalMs } = input;
+    if (beating || held || stopped || intervalMs === undefined || input.endpoints.length === 0) return;
     beating = true;
     const from = now();
-    const waiting = [...heart.endpoints];
-    const { callee } = heart;
+    const waiting = [...input.endpoints];
+    const { callee } = input;
     const work = async (): Promise<void> => {
       for (let next = waiting.shift(); next !== undefined && !held && !stopped; next = waiting.shift()) {
         await run(next, callee);
@@ -112,7 +112,7 @@ export function openHeartbeats(first: HeartbeatInput, { after, now, report }: He
       deadline.close();
     }
     // A run that was cancelled by a shutdown or reload says nothing about the endpoint.
-    if (stopped || held || !heart.endpoints.some((one) => one.endpoint.name === endpoint.name)) return;
+    if (stopped || held || !input.endpoints.some((one) => one.endpoint.name === endpoint.name)) return;
     note(endpoint.name, now() - from, error);
   }
 
@@ -133,7 +133,7 @@ export function openHeartbeats(first: HeartbeatInput, { after, now, report }: He
   schedule(0);
   return {
     use(next) {
-      heart = next;
+      input = next;
       const names = new Set(next.endpoints.map(({ endpoint }) => endpoint.name));
       for (const name of known.keys()) if (!names.has(name)) known.delete(name);
       // A round in progress schedules the next one itself.
@@ -154,9 +154,9 @@ export function openHeartbeats(first: HeartbeatInput, { after, now, report }: He
       for (const end of running) end({ kind: "draining" });
     },
     statuses: () =>
-      heart.intervalMs === undefined
+      input.intervalMs === undefined
         ? []
-        : heart.endpoints.map(({ endpoint: { name } }) => known.get(name) ?? { endpoint: name, ...NEVER_RUN }),
+        : input.endpoints.map(({ endpoint: { name } }) => known.get(name) ?? { endpoint: name, ...NEVER_RUN }),
   };
 }
 

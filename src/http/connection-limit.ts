@@ -4,13 +4,13 @@ import type { Report } from "../events.ts";
 /** Limits the number of connections of several listeners together. */
 export interface ConnectionLimit {
   /** Counts the connections of this server. `makeRoom` closes connections that are not in use. */
-  follow(server: Server, makeRoom: () => void): void;
+  track(server: Server, makeRoom: () => void): void;
 }
 
-const PART = "accepting connections";
+const DEPENDENCY = "accepting connections";
 /** The problem is over if this share is free, and no connection was rejected for a while. */
 const FREE_SHARE = 1 / 16;
-const OVER_AFTER_MS = 5_000;
+const RECOVERED_AFTER_MS = 5_000;
 const MAKE_ROOM_EVERY_MS = 1_000;
 const RAISE = "raise the limit of open files (ulimit -n, LimitNOFILE)";
 
@@ -19,7 +19,7 @@ export function openConnectionLimit(
   max: number,
   { report, now }: { readonly report: Report; readonly now: () => number },
 ): ConnectionLimit {
-  const followed: { readonly server: Server; readonly makeRoom: () => void; count: number }[] = [];
+  const tracked: { readonly server: Server; readonly makeRoom: () => void; count: number }[] = [];
   let open = 0;
   let isFull = false;
   let fullAt = 0;
@@ -28,15 +28,15 @@ export function openConnectionLimit(
   function changed(by: 1 | -1): void {
     open += by;
     // For Node, 0 means no limit.
-    for (const each of followed) each.server.maxConnections = Math.max(1, each.count + max - open);
-    if (!isFull || open > max * (1 - FREE_SHARE) || now() - fullAt < OVER_AFTER_MS) return;
+    for (const each of tracked) each.server.maxConnections = Math.max(1, each.count + max - open);
+    if (!isFull || open > max * (1 - FREE_SHARE) || now() - fullAt < RECOVERED_AFTER_MS) return;
     isFull = false;
-    report({ kind: "dependency-up", dependency: PART });
+    report({ kind: "dependency-up", dependency: DEPENDENCY });
   }
 
   function full(message: string): void {
     fullAt = now();
-    if (!isFull) report({ kind: "dependency-down", dependency: PART, message });
+    if (!isFull) report({ kind: "dependency-down", dependency: DEPENDENCY, message });
     isFull = true;
   }
 
@@ -44,13 +44,13 @@ export function openConnectionLimit(
     full(`all ${max} are in use, and new ones are closed until some end; ${RAISE}`);
     if (fullAt - madeRoomAt < MAKE_ROOM_EVERY_MS) return;
     madeRoomAt = fullAt;
-    for (const { makeRoom } of followed) makeRoom();
+    for (const { makeRoom } of tracked) makeRoom();
   }
 
   return {
-    follow(server, makeRoom) {
-      const mine = { server, makeRoom, count: 0 };
-      followed.push(mine);
+    track(server, makeRoom) {
+      const entry = { server, makeRoom, count: 0 };
+      tracked.push(entry);
       server.maxConnections = Math.max(1, max - open);
       server.on("drop", dropped);
       server.on("error", ({ code }: NodeJS.ErrnoException) => {
@@ -59,10 +59,10 @@ export function openConnectionLimit(
         full(`there are no file descriptors left (${code}), and new ones are closed until there are; ${RAISE}`);
       });
       server.on("connection", (socket) => {
-        mine.count++;
+        entry.count++;
         changed(1);
         socket.once("close", () => {
-          mine.count--;
+          entry.count--;
           changed(-1);
         });
       });

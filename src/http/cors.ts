@@ -44,20 +44,20 @@ const EXPOSED = [
 ].join(", ");
 
 /** Browsers allow these methods regardless of `Access-Control-Allow-Methods`. */
-const ALWAYS_LET_THROUGH: readonly string[] = ["GET", "HEAD", "POST"];
+const ALWAYS_ALLOWED: readonly string[] = ["GET", "HEAD", "POST"];
 
 /** The name of a header (RFC 9110, section 5.6.2). */
 export const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
-const NOTHING = { headers: [], preflight: false } as const;
+const NO_HEADERS = { headers: [], preflight: false } as const;
 
 /** The headers that let a page read the response. Without them, the browser blocks the page. */
 export function corsHeaders(policy: CorsPolicy, request: CorsRequest): CorsHeaders {
   const { origin, method, requestMethod } = request;
-  if (origin === undefined) return NOTHING;
+  if (origin === undefined) return NO_HEADERS;
   const preflight = method === "OPTIONS" && requestMethod !== undefined;
   const wanted = preflight ? requestMethod : method;
-  const isForbidden = ALWAYS_LET_THROUGH.includes(wanted) && !policy.methods.includes(wanted);
+  const isForbidden = ALWAYS_ALLOWED.includes(wanted) && !policy.methods.includes(wanted);
   if (isForbidden || !isAllowed(policy.origins, origin)) return { headers: [], preflight };
   const headers: [string, string][] = [["Access-Control-Allow-Origin", variesByOrigin(policy) ? origin : "*"]];
   if (policy.credentials) headers.push(["Access-Control-Allow-Credentials", "true"]);
@@ -79,13 +79,13 @@ export function variesByOrigin(policy: CorsPolicy | undefined): boolean {
 }
 
 function isAllowed(origins: CorsPolicy["origins"], origin: string): boolean {
-  return origins === "any" || origins.some((allowed) => isMeant(allowed, origin));
+  return origins === "any" || origins.some((allowed) => matchesOrigin(allowed, origin));
 }
 
 const LABELS = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/;
 
 /** In `https://*.example.com`, the asterisk matches one or more labels. */
-function isMeant(allowed: string, origin: string): boolean {
+function matchesOrigin(allowed: string, origin: string): boolean {
   const star = allowed.indexOf("*");
   if (star < 0) return allowed === origin;
   const [before, after] = [allowed.slice(0, star), allowed.slice(star + 1)];

@@ -75,9 +75,9 @@ export function clientOf({ socket, headers }: IncomingMessage, proxies: Pick<Tru
   const isEncrypted = "encrypted" in socket;
   if (!proxies.isTrusted(peer)) return { address: peer, isSecure: isEncrypted, host: headers.host };
   return {
-    address: firstBefore(peer, oneText(headers["x-forwarded-for"]), proxies),
-    isSecure: isEncrypted || lastOf(oneText(headers["x-forwarded-proto"])).toLowerCase() === "https",
-    host: lastOf(oneText(headers["x-forwarded-host"])) || headers.host,
+    address: lastUntrusted(peer, headerText(headers["x-forwarded-for"]), proxies),
+    isSecure: isEncrypted || lastOf(headerText(headers["x-forwarded-proto"])).toLowerCase() === "https",
+    host: lastOf(headerText(headers["x-forwarded-host"])) || headers.host,
   };
 }
 
@@ -89,7 +89,7 @@ function peerAddress(address: string): string {
 }
 
 /** The last address in `hops` that is not trusted. An invalid entry ends the search. */
-function firstBefore(peer: string, hops: string, { isTrusted }: Pick<TrustedProxies, "isTrusted">): string {
+function lastUntrusted(peer: string, hops: string, { isTrusted }: Pick<TrustedProxies, "isTrusted">): string {
   let known = peer;
   for (let end = hops.length; end >= 0; ) {
     const comma = end === 0 ? -1 : hops.lastIndexOf(",", end - 1);
@@ -123,6 +123,6 @@ function lastOf(list: string): string {
 }
 
 /** Node joins repeated headers, but its types do not say so. */
-function oneText(header: string | string[] | undefined): string {
+function headerText(header: string | string[] | undefined): string {
   return typeof header === "string" ? header : (header?.join(",") ?? "");
 }

@@ -1,18 +1,18 @@
 import type { RequestHandler } from "./listen.ts";
 
 /** A request handler that can be paused. */
-export interface Holdable {
+export interface PausableHandler {
   readonly handle: RequestHandler;
   /** New requests wait until the returned function is called. */
   hold(): () => void;
 }
 
-export function holdable(answer: RequestHandler): Holdable {
+export function pausable(handler: RequestHandler): PausableHandler {
   let waiting: (() => void)[] | undefined;
   return {
     handle(request, response) {
-      if (waiting === undefined) answer(request, response);
-      else waiting.push(() => answer(request, response));
+      if (waiting === undefined) handler(request, response);
+      else waiting.push(() => handler(request, response));
     },
     hold() {
       const held: (() => void)[] = [];

@@ -30,7 +30,7 @@ const REQUEST_TIMEOUT_MS = 300_000;
 const STALLED_MS = 60_000;
 
 /** The timeouts for clients, in milliseconds. */
-export interface Patience {
+export interface ClientTimeouts {
   /** For the headers, from the first byte of the request. For the first request, from the start of the connection. */
   readonly headersMs: number;
   /** For the whole request. */
@@ -43,7 +43,7 @@ export interface Patience {
   readonly checkMs: number;
 }
 
-const PATIENCE: Patience = {
+const DEFAULT_TIMEOUTS: ClientTimeouts = {
   headersMs: HEADERS_TIMEOUT_MS,
   requestMs: REQUEST_TIMEOUT_MS,
   idleMs: KEEP_ALIVE_MS,
@@ -51,7 +51,7 @@ const PATIENCE: Patience = {
   checkMs: 5_000,
 };
 
-function settingsOf({ headersMs, requestMs, idleMs, checkMs }: Patience): ServerOptions {
+function settingsOf({ headersMs, requestMs, idleMs, checkMs }: ClientTimeouts): ServerOptions {
   return {
     maxHeaderSize: MAX_HEADER_BYTES,
     keepAliveTimeout: idleMs,
@@ -74,23 +74,23 @@ export async function listen(options: {
   readonly tls?: TlsOptions | undefined;
   /** By default, only the system limits the number of connections. */
   readonly limit?: ConnectionLimit | undefined;
-  readonly patience?: Partial<Patience>;
+  readonly timeouts?: Partial<ClientTimeouts>;
 }): Promise<Listener> {
-  const patience = { ...PATIENCE, ...options.patience };
-  const settings = settingsOf(patience);
+  const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
+  const settings = settingsOf(timeouts);
   const open = new Set<ServerResponse>();
   const connections = openConnections(() => performance.now());
   let closing = false;
-  function answered(this: ServerResponse): void {
+  function onResponseClosed(this: ServerResponse): void {
     open.delete(this);
     if (!this.req.complete) connections.end(this.req);
     // The connection becomes idle in this iteration of the event loop.
     if (closing) setImmediate(() => server.closeIdleConnections());
   }
-  function answer(request: IncomingMessage, response: ServerResponse): void {
+  function onRequest(request: IncomingMessage, response: ServerResponse): void {
     if (!connections.begin(request)) return;
     open.add(response);
-    response.once("close", answered);
+    response.once("close", onResponseClosed);
     if (closing) response.shouldKeepAlive = false;
     const status = statusOfHead(request);
     if (status === undefined) options.handle(request, response);
@@ -102,8 +102,8 @@ export async function listen(options: {
     const { headers, body } = rejectionOf(status);
     response.writeHead(status, headers).end(body);
   }
-  const tls = options.tls && (await createTlsServer(options.tls, settings, answer));
-  const server: Server = tls?.server ?? createServer(settings, answer);
+  const tls = options.tls && (await createTlsServer(options.tls, settings, onRequest));
+  const server: Server = tls?.server ?? createServer(settings, onRequest);
   server.on(tls === undefined ? "connection" : "secureConnection", connections.add);
   const rejected = new WeakSet<Socket>();
   tls?.server.prependListener("tlsClientError", (_error, socket) => {
@@ -130,16 +130,16 @@ export async function listen(options: {
     server.on("error", (error: NodeJS.ErrnoException) => reject(new ListenError(whyNot(error, options))));
     server.listen(options.port, options.host, resolve);
   });
-  options.limit?.follow(server, () => {
+  options.limit?.track(server, () => {
     connections.makeRoom();
     server.closeIdleConnections();
   });
-  tls?.followFiles();
-  const stalled = setInterval(() => connections.destroyStalled(patience.stalledMs), patience.checkMs).unref();
+  tls?.watchFiles();
+  const stalled = setInterval(() => connections.destroyStalled(timeouts.stalledMs), timeouts.checkMs).unref();
   return listenerOf(server, { tls, open }, () => {
     closing = true;
     clearInterval(stalled);
-    tls?.leaveFiles();
+    tls?.unwatchFiles();
     // So that clients send the next request to another instance.
     for (const response of open) response.shouldKeepAlive = false;
     // Requests that have started are still read.

@@ -1,15 +1,15 @@
 import type { Socket } from "node:net";
 
 /** The TCP sockets of encrypted connections, because Node can only reset TCP sockets. */
-const carriers = new WeakMap<Socket, Socket>();
+const tcpSockets = new WeakMap<Socket, Socket>();
 
-export function rememberCarrier(socket: Socket, carrier: Socket): void {
-  carriers.set(socket, carrier);
+export function registerTcpSocket(socket: Socket, tcpSocket: Socket): void {
+  tcpSockets.set(socket, tcpSocket);
 }
 
 /** Resets a connection, so that its client can detect an incomplete response. */
 export function resetConnection(socket: Socket): void {
-  const carrier = carriers.get(socket) ?? socket;
-  if (!carrier.destroyed) carrier.resetAndDestroy();
+  const tcpSocket = tcpSockets.get(socket) ?? socket;
+  if (!tcpSocket.destroyed) tcpSocket.resetAndDestroy();
   socket.destroy();
 }

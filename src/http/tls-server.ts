@@ -2,7 +2,7 @@ import type { RequestListener, ServerOptions } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { Socket } from "node:net";
 import type { Report } from "../events.ts";
-import { rememberCarrier } from "./reset.ts";
+import { registerTcpSocket } from "./reset.ts";
 import { type Certificate, openCertificate, type TlsFiles } from "./tls.ts";
 
 export interface TlsOptions extends TlsFiles {
@@ -16,8 +16,8 @@ export interface TlsOptions extends TlsFiles {
 export interface TlsServer {
   readonly server: Server;
   /** Starts checking the files for a new certificate. */
-  followFiles(): void;
-  leaveFiles(): void;
+  watchFiles(): void;
+  unwatchFiles(): void;
   /** Closes connections that are still in the TLS handshake, which the HTTP server does not track. */
   endHandshakes(): void;
 }
@@ -29,7 +29,7 @@ const HANDSHAKE_TIMEOUT_MS = 30_000;
 export async function createTlsServer(
   tls: TlsOptions,
   settings: ServerOptions,
-  answer: RequestListener,
+  handler: RequestListener,
 ): Promise<TlsServer> {
   const certificate = await openCertificate(tls, tls.report);
   const server = createServer(
@@ -40,31 +40,31 @@ export async function createTlsServer(
       // As in Node's HTTP server: a client that has closed its side still gets the error.
       allowHalfOpen: true,
     },
-    answer,
+    handler,
   );
-  const { follow, leave } = fileFollower(certificate, server, tls.checkEveryMs ?? CHECK_EVERY_MS);
-  return { server, followFiles: follow, leaveFiles: leave, endHandshakes: trackHandshakes(server) };
+  const { follow, leave } = fileWatcher(certificate, server, tls.checkEveryMs ?? CHECK_EVERY_MS);
+  return { server, watchFiles: follow, unwatchFiles: leave, endHandshakes: trackHandshakes(server) };
 }
 
-function fileFollower(
+function fileWatcher(
   certificate: Certificate,
   server: Server,
   everyMs: number,
 ): { readonly follow: () => void; readonly leave: () => void } {
   let timer: NodeJS.Timeout | undefined;
-  let left = false;
-  async function look(): Promise<void> {
+  let isStopped = false;
+  async function check(): Promise<void> {
     // Open connections keep their keys.
     if (await certificate.renew()) server.setSecureContext(certificate.options());
-    if (!left) lookLater();
+    if (!isStopped) checkLater();
   }
-  function lookLater(): void {
-    timer = setTimeout(look, everyMs).unref();
+  function checkLater(): void {
+    timer = setTimeout(check, everyMs).unref();
   }
   return {
-    follow: lookLater,
+    follow: checkLater,
     leave() {
-      left = true;
+      isStopped = true;
       clearTimeout(timer);
     },
   };
@@ -84,8 +84,8 @@ function trackHandshakes(server: Server): () => void {
   });
   server.on("secureConnection", (socket) => {
     const key = keyOf(socket);
-    const carrier = open.get(key);
-    if (carrier !== undefined) rememberCarrier(socket, carrier);
+    const tcpSocket = open.get(key);
+    if (tcpSocket !== undefined) registerTcpSocket(socket, tcpSocket);
     open.delete(key);
   });
   return () => {

@@ -30,14 +30,14 @@ interface KeyPair {
 }
 
 /** During a renewal, only one of the files may be new. So a single failed check is not reported. */
-const LOOKS_BEFORE_ALARM = 2;
+const CHECKS_BEFORE_REPORT = 2;
 
 /** Rejects with a CertificateError. Problems with later certificates are reported. */
 export async function openCertificate(files: TlsFiles, report: Report): Promise<Certificate> {
   const dependency = `certificate ${files.certFile}`;
   let used = await readFiles(files);
   checkPair(used, files);
-  let failedLooks = 0;
+  let failedChecks = 0;
 
   async function renew(): Promise<boolean> {
     try {
@@ -45,12 +45,12 @@ export async function openCertificate(files: TlsFiles, report: Report): Promise<
       const isNew = !found.cert.equals(used.cert) || !found.key.equals(used.key);
       if (isNew) checkPair(found, files);
       used = found;
-      if (failedLooks >= LOOKS_BEFORE_ALARM) report({ kind: "dependency-up", dependency });
-      failedLooks = 0;
+      if (failedChecks >= CHECKS_BEFORE_REPORT) report({ kind: "dependency-up", dependency });
+      failedChecks = 0;
       return isNew;
     } catch (error) {
-      failedLooks++;
-      if (failedLooks === LOOKS_BEFORE_ALARM) {
+      failedChecks++;
+      if (failedChecks === CHECKS_BEFORE_REPORT) {
         const message = `${reasonOf(error)}; the certificate that was read before stays in use`;
         report({ kind: "dependency-down", dependency, message });
       }

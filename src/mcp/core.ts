@@ -64,7 +64,7 @@ export interface Method {
   readonly name: string;
   readonly protocols: readonly ProtocolKind[];
   /** The parameter that the header `Mcp-Name` repeats. */
-  readonly named?: "name" | "uri" | "taskId";
+  readonly nameParam?: "name" | "uri" | "taskId";
   /** Returns the result, or throws an RpcFailure or an error of the McpService. */
   run(request: McpRequest, core: McpCore): MessageResponse | Promise<MessageResponse>;
 }

@@ -52,7 +52,7 @@ function traceparentIn(meta: JsonObject): string | undefined {
 }
 
 const TOKEN_PATH = ["params", "_meta", "progressToken"] as const;
-const NOTHING: RequestMeta = {
+const NO_META: RequestMeta = {
   progressToken: undefined,
   logLevel: undefined,
   traceparent: undefined,
@@ -62,7 +62,7 @@ const NOTHING: RequestMeta = {
 /** Malformed values count as absent, because no response needs them. */
 export function legacyMeta(params: JsonObject | undefined, text: string): RequestMeta {
   const meta = params?.["_meta"];
-  if (!isObject(meta)) return NOTHING;
+  if (!isObject(meta)) return NO_META;
   return {
     progressToken: keyText(meta["progressToken"], text, TOKEN_PATH),
     logLevel: undefined,

@@ -30,6 +30,6 @@ const QUERY = /\{\?[^{}]*\}/g;
 
 /** Matches the URIs of this resource. `{name}` matches any characters except "/". Queries are ignored. */
 export function uriMatcher(uri: string): (watched: string) => boolean {
-  const fits = addressPattern(uri.replaceAll(QUERY, "").split(PLACEHOLDER));
-  return (watched) => watched === uri || fits(watched.split("?", 1)[0] ?? "") !== undefined;
+  const matchUri = addressPattern(uri.replaceAll(QUERY, "").split(PLACEHOLDER));
+  return (watched) => watched === uri || matchUri(watched.split("?", 1)[0] ?? "") !== undefined;
 }

@@ -31,17 +31,17 @@ function problemError(problem: McpProblem, protocol: ProtocolKind): RpcError {
 }
 
 /** The result of a call that was stopped: the client cancelled it, or the service is shutting down. */
-export function stoppedOutcome(reason: unknown): MessageResult {
+export function stoppedResult(reason: unknown): MessageResult {
   const failure = reason instanceof RequestFailure ? reason.failure : undefined;
-  return failure?.kind === "cancelled" ? { kind: "cancelled" } : stopping();
+  return failure?.kind === "cancelled" ? { kind: "cancelled" } : drainingRefusal();
 }
 
-export function stopping(): Refusal {
-  return refusedOutcome({ kind: "draining" }, []);
+export function drainingRefusal(): Refusal {
+  return accessRefusal({ kind: "draining" }, []);
 }
 
 /** Rejects a method that the client may not use. The error code is the HTTP status. */
-export function refusedOutcome(failure: Failure, challenges: readonly string[]): Refusal {
+export function accessRefusal(failure: Failure, challenges: readonly string[]): Refusal {
   const response = failureResponse(failure);
   const { "WWW-Authenticate": _basic, ...others } = response.headers;
   // Joined, because Node may keep only the last of several headers with the same name.

@@ -17,20 +17,20 @@ export interface BatchResponse {
 export async function handleBatch(messages: readonly Message[], sender: Sender, core: McpCore): Promise<BatchResponse> {
   const muted: Sender = { ...sender, reply: mutedReply(sender.reply) };
   const prepared = await Promise.all(
-    messages.map((message) => notInBatch(message, sender) ?? prepare(message, muted, core)),
+    messages.map((message) => refuseInBatch(message, sender) ?? prepare(message, muted, core)),
   );
-  const refused = prepared.find(isRefusedByStatus);
+  const refused = prepared.find(rejectsWholeBatch);
   if (refused !== undefined) {
     const outcomes = prepared.map((one) => ("run" in one || one.kind === "refused" ? refused : one));
     return { status: refused.status, headers: refused.headers ?? [], body: join(messages, outcomes) };
   }
   const outcomes = await Promise.all(prepared.map((one) => ("run" in one ? one.run() : one)));
-  const failed = outcomes.find(isRefusedByStatus);
+  const failed = outcomes.find(rejectsWholeBatch);
   return { status: failed?.status ?? 200, headers: failed?.headers ?? [], body: join(messages, outcomes) };
 }
 
 /** Rejects modern messages and `initialize`, which must not be part of a batch. */
-function notInBatch(message: Message, { headers }: Sender): Refusal | undefined {
+function refuseInBatch(message: Message, { headers }: Sender): Refusal | undefined {
   if (message.kind !== "request" && message.kind !== "notification") return undefined;
   const isModern = protocolOf(message.params, headers?.version) === "modern";
   if (!isModern && message.method !== "initialize") return undefined;
@@ -38,7 +38,7 @@ function notInBatch(message: Message, { headers }: Sender): Refusal | undefined 
 }
 
 /** Whether the whole HTTP request is rejected. An invalid message does not affect the others. */
-function isRefusedByStatus(one: MessageResult | PreparedMessage): one is Refusal {
+function rejectsWholeBatch(one: MessageResult | PreparedMessage): one is Refusal {
   return "kind" in one && one.kind === "refused" && one.status !== 200 && one.error.code !== CODE.invalidRequest;
 }
 

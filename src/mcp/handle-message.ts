@@ -1,7 +1,7 @@
 import { type Identity, identityKey } from "../auth/identity.ts";
 import type { McpCore, McpRequest, Method, Sender } from "./core.ts";
 import { headerProblem, legacyMeta, modernMeta, protocolOf } from "./envelope.ts";
-import { refusedOutcome, rpcErrorOf, stoppedOutcome, stopping } from "./failed-outcome.ts";
+import { accessRefusal, drainingRefusal, rpcErrorOf, stoppedResult } from "./failed-outcome.ts";
 import { keyText, type Message } from "./message.ts";
 import { methodsOf } from "./methods/index.ts";
 import { StoppedCall } from "./open-call.ts";
@@ -45,11 +45,11 @@ export async function prepare(
   if (protocol === "modern" && !isResponse && message.kind === "request" && message.id === "null") {
     return refuse(400, CODE.invalidRequest, "Invalid Request: id must be a text or a number");
   }
-  if (core.isDraining()) return stopping();
+  if (core.isDraining()) return drainingRefusal();
   const admitted = isResponse
     ? await sender.admit("notifications/response", undefined)
     : await sender.admit(message.method, targetOf(message));
-  if (admitted.kind === "refused") return refusedOutcome(admitted.failure, admitted.challenges);
+  if (admitted.kind === "refused") return accessRefusal(admitted.failure, admitted.challenges);
   // Eider sends no requests to clients, so it ignores their responses.
   if (isResponse) return ACCEPTED;
   const { identity } = admitted;
@@ -71,7 +71,7 @@ interface Caller {
 
 async function handleModern(message: ClientMessage, caller: Caller, core: McpCore): Promise<MessageResult> {
   if (message.kind === "notification") {
-    handleCancelled("modern", { ...caller, message, session: undefined }, core);
+    handleNotification("modern", { ...caller, message, session: undefined }, core);
     return ACCEPTED;
   }
   const { id, method: name, params = {}, text, longArguments } = message;
@@ -79,7 +79,7 @@ async function handleModern(message: ClientMessage, caller: Caller, core: McpCor
   const meta = modernMeta(message.params, text, headers);
   if ("kind" in meta) return meta;
   const method = methodsOf.modern.get(name);
-  const problem = headerProblem(headers, name, method?.named && params[method.named]);
+  const problem = headerProblem(headers, name, method?.nameParam && params[method.nameParam]);
   if (problem !== undefined) return problem;
   if (method === undefined) return unknownMethod(404, name);
   const state = core.state();
@@ -93,11 +93,11 @@ async function handleModern(message: ClientMessage, caller: Caller, core: McpCor
 async function handleLegacy(message: ClientMessage, caller: Caller, core: McpCore): Promise<MessageResult> {
   const { sender, owner } = caller;
   // A client that initializes again may still send the ID of a closed session.
-  const isBeginning = message.method === "initialize";
-  const session = isBeginning ? undefined : sender.session(owner);
+  const isInitialize = message.method === "initialize";
+  const session = isInitialize ? undefined : sender.session(owner);
   if (session === "unknown") return refuse(404, 404, "Session not found; send initialize to begin another");
   const version = sender.headers?.version;
-  if (version !== undefined && !legacyVersions.includes(version) && !isBeginning) {
+  if (version !== undefined && !legacyVersions.includes(version) && !isInitialize) {
     return refuse(
       400,
       CODE.invalidRequest,
@@ -105,7 +105,7 @@ async function handleLegacy(message: ClientMessage, caller: Caller, core: McpCor
     );
   }
   if (message.kind === "notification") {
-    handleCancelled("legacy", { ...caller, message, session }, core);
+    handleNotification("legacy", { ...caller, message, session }, core);
     return ACCEPTED;
   }
   const { id, method: name, params = {}, text, longArguments } = message;
@@ -136,7 +136,7 @@ async function run(method: Method, request: McpRequest, core: McpCore): Promise<
     if (typeof response === "string" || response instanceof Uint8Array) return { kind: "result", result: response };
     return { kind: "result", ...response };
   } catch (error) {
-    if (error instanceof StoppedCall) return stoppedOutcome(error.reason);
+    if (error instanceof StoppedCall) return stoppedResult(error.reason);
     const { protocol, sender } = request;
     const status = error instanceof RpcFailure ? error.status : 200;
     return { kind: "refused", status, error: rpcErrorOf(error, { protocol, requestId: sender.requestId }, core) };
@@ -153,7 +153,7 @@ interface NotificationContext extends Caller {
 }
 
 /** Handles a cancellation. All other notifications are ignored. */
-function handleCancelled(
+function handleNotification(
   protocol: ProtocolKind,
   { message, sender, owner, session }: NotificationContext,
   { calls }: McpCore,

@@ -88,20 +88,21 @@ function* readText(text: string): Sliced<Message> {
   const params = yield* memberIn(text, "params");
   const given = params && (yield* memberIn(params.text, "arguments"));
   const start = given && params.start + given.start;
-  const isRead = given?.text.startsWith("{") === true;
+  const isArgumentsObject = given?.text.startsWith("{") === true;
   // The method rejects arguments that are not an object.
-  const rest = given && `${text.slice(0, start)}${isRead ? "{}" : "[]"}${text.slice((start ?? 0) + given.text.length)}`;
+  const rest =
+    given && `${text.slice(0, start)}${isArgumentsObject ? "{}" : "[]"}${text.slice((start ?? 0) + given.text.length)}`;
   if (given === undefined || rest === undefined || rest.length > MAX_WHOLE) return yield* tooLong(text);
   const message = readMessage(JSON.parse(rest), rest);
-  if (message.kind !== "request" || !isRead) return message;
+  if (message.kind !== "request" || !isArgumentsObject) return message;
   const longArguments = new Map<string, RawValue>();
-  yield* readMembers(given.text, longArguments, { wanted: NONE, others: MAX_ARGUMENTS + 1 });
+  yield* readMembers(given.text, longArguments, { wanted: NO_NAMES, others: MAX_ARGUMENTS + 1 });
   if (longArguments.size <= MAX_ARGUMENTS) return { ...message, longArguments };
   const problem = `Invalid Request: there are more than ${MAX_ARGUMENTS} arguments`;
   return { kind: "invalid", id: message.id, problem, isNotification: false };
 }
 
-const NONE: ReadonlySet<string> = new Set();
+const NO_NAMES: ReadonlySet<string> = new Set();
 /** Longer IDs are not echoed. */
 const MAX_ID = 1_024;
 

@@ -23,22 +23,22 @@ export interface OpenCalls {
 
 export function openCalls(): OpenCalls {
   const all = new Set<Stop>();
-  const named = new Map<string, Set<Stop>>();
+  const byId = new Map<string, Set<Stop>>();
   return {
     add(stop, scope, id) {
       all.add(stop);
       if (scope === undefined) return () => all.delete(stop);
       const key = `${scope}\n${id}`;
-      const same = named.get(key) ?? new Set();
-      named.set(key, same.add(stop));
+      const same = byId.get(key) ?? new Set();
+      byId.set(key, same.add(stop));
       return () => {
         all.delete(stop);
         same.delete(stop);
-        if (same.size === 0 && named.get(key) === same) named.delete(key);
+        if (same.size === 0 && byId.get(key) === same) byId.delete(key);
       };
     },
     cancel(scope, id) {
-      const [only, second] = named.get(`${scope}\n${id}`) ?? [];
+      const [only, second] = byId.get(`${scope}\n${id}`) ?? [];
       if (second === undefined) only?.abort(new RequestFailure({ kind: "cancelled" }));
     },
     cancelAll(failure) {

@@ -9,7 +9,7 @@ import { type HttpContext, handleHttp } from "./http/handle-http.ts";
 import { hostPolicyOf } from "./http/host-policy.ts";
 import { openKeepAlive } from "./http/keep-alive.ts";
 import type { ProtectedResource } from "./http/pages.ts";
-import { isShared, pathOf } from "./http/paths.ts";
+import { isMcpPath, pathOf } from "./http/paths.ts";
 import type { McpAccess, McpService } from "./mcp-service.ts";
 import { openCalls } from "./open-calls.ts";
 import { openSessions } from "./sessions.ts";
@@ -86,7 +86,7 @@ export function openMcpServer(options: McpServerOptions): McpServer {
   const cancelAll = (): void => core.calls.cancelAll({ kind: "draining" });
   return {
     handle: (request, response) => handleHttp(request, response, context),
-    handles: (url) => isShared(pathOf(url)),
+    handles: (url) => isMcpPath(pathOf(url)),
     serveStdio: (stdio) => serveStdio(stdio, { ...core, now, randomId }),
     replace(service, access, settings) {
       const before = state.service;

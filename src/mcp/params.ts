@@ -3,7 +3,7 @@ import { type Arguments, isObject, rawMembers } from "./message.ts";
 import { invalidParams } from "./protocol.ts";
 
 /** A required string parameter of a method. */
-export function requiredText({ params }: Pick<McpRequest, "params">, name: string): string {
+export function requiredString({ params }: Pick<McpRequest, "params">, name: string): string {
   const value = params[name];
   if (value === undefined || value === null) throw invalidParams(`Missing required parameter: ${name}`);
   if (typeof value !== "string") throw invalidParams(`Invalid parameter: ${name} must be a text`);
@@ -26,7 +26,7 @@ export function argumentsOf({
 }
 
 /** Arguments as strings, for prompts and completions. */
-export function texts(values: Arguments): ReadonlyMap<string, string> {
+export function stringArguments(values: Arguments): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const [name, { text }] of values) found.set(name, text);
   return found;

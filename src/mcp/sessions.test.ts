@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { turnedClock } from "../../test/turned-clock.ts";
-import { MAX_WATCHED, MAX_WATCHED_LENGTH, openSessions } from "./sessions.ts";
+import { MAX_SUBSCRIBED_URI_LENGTH, MAX_SUBSCRIPTIONS, openSessions } from "./sessions.ts";
 
 const ann = { owner: "ann", client: "ann" };
 const anonymous = { owner: "", client: "10.0.0.1" };
@@ -82,13 +82,13 @@ test("a client that opens too many loses its own; other clients keep theirs", ()
 
 test("subscriptions can take 4 MiB per client, and are freed with their sessions", async () => {
   const { clock, sessions } = opened();
-  const uri = (index: number): string => `${index}`.padEnd(MAX_WATCHED_LENGTH, "x");
+  const uri = (index: number): string => `${index}`.padEnd(MAX_SUBSCRIBED_URI_LENGTH, "x");
   const fill = (): number => {
     let watched = 0;
     for (let count = 0; count < 50; count++) {
       const session = sessions.open(a);
-      for (let index = 0; index < MAX_WATCHED; index++) if (sessions.watch(session, uri(index))) watched++;
-      expect(sessions.watch(session, uri(0))).toBe(session.subscriptions.has(uri(0)));
+      for (let index = 0; index < MAX_SUBSCRIPTIONS; index++) if (sessions.subscribe(session, uri(index))) watched++;
+      expect(sessions.subscribe(session, uri(0))).toBe(session.subscriptions.has(uri(0)));
     }
     return watched;
   };
@@ -96,13 +96,13 @@ test("subscriptions can take 4 MiB per client, and are freed with their sessions
   expect(most).toBeGreaterThan(1_900);
   expect(most).toBeLessThan(2_100);
   expect(fill()).toBe(0);
-  expect(sessions.watch(sessions.open(ann), uri(0))).toBe(true);
+  expect(sessions.subscribe(sessions.open(ann), uri(0))).toBe(true);
   await clock.advance(31 * MINUTE);
   expect(fill()).toBe(most);
   const session = sessions.open(ann);
-  sessions.watch(session, "x");
-  expect(sessions.watch(session, "x".repeat(MAX_WATCHED_LENGTH + 1))).toBe(false);
-  sessions.unwatch(session, "x");
-  sessions.unwatch(session, "x");
+  sessions.subscribe(session, "x");
+  expect(sessions.subscribe(session, "x".repeat(MAX_SUBSCRIBED_URI_LENGTH + 1))).toBe(false);
+  sessions.unsubscribe(session, "x");
+  sessions.unsubscribe(session, "x");
   expect(session.subscriptions.size).toBe(0);
 });

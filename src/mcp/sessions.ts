@@ -33,25 +33,25 @@ export interface Sessions {
   /** Undefined if there is no such session, or it belongs to another owner. Clients cannot tell these apart. */
   find(id: string, owner: string): Session | undefined;
   /** False if this session, or all sessions of its client together, have too many subscriptions. */
-  watch(session: Session, uri: string): boolean;
-  unwatch(session: Session, uri: string): void;
+  subscribe(session: Session, uri: string): boolean;
+  unsubscribe(session: Session, uri: string): void;
   close(id: string): void;
   count(): number;
 }
 
 /** The default log level: `info`. */
-export const FIRST_LOG_LEVEL = 1;
+export const DEFAULT_LOG_LEVEL = 1;
 /** Each URI is stored with its session, and compared with every update. */
-export const MAX_WATCHED = 100;
-export const MAX_WATCHED_LENGTH = 1_024;
+export const MAX_SUBSCRIPTIONS = 100;
+export const MAX_SUBSCRIBED_URI_LENGTH = 1_024;
 const IDLE_MS = 30 * 60_000;
 const MAX_SESSIONS = { total: 10_000, perClient: 1_250 };
 const MIB = 1024 * 1024;
-const MAX_WATCHED_BYTES = { total: 32 * MIB, perClient: 4 * MIB };
+const MAX_SUBSCRIBED_BYTES = { total: 32 * MIB, perClient: 4 * MIB };
 
 /** Creates a session without registering it, for a connection that needs no ID. */
 export function newSession(id: string, { owner, client }: SessionOwner, now: number): Session {
-  return { id, owner, client, logLevel: FIRST_LOG_LEVEL, subscriptions: new Set(), channels: [], usedAt: now };
+  return { id, owner, client, logLevel: DEFAULT_LOG_LEVEL, subscriptions: new Set(), channels: [], usedAt: now };
 }
 
 export function openSessions({
@@ -66,12 +66,12 @@ export function openSessions({
   /** The most recently used is last. */
   const sessions = new Map<string, Session>();
   const counts = openClientQuota(limits);
-  const watched = openClientQuota(MAX_WATCHED_BYTES);
+  const subscribedBytes = openClientQuota(MAX_SUBSCRIBED_BYTES);
   const isIdle = ({ channels, usedAt }: Session): boolean => channels.length === 0 && now() - usedAt >= IDLE_MS;
 
   function close(session: Session): void {
-    if (sessions.delete(session.id)) counts.give(session.client, 1);
-    for (const uri of session.subscriptions) unwatch(session, uri);
+    if (sessions.delete(session.id)) counts.release(session.client, 1);
+    for (const uri of session.subscriptions) unsubscribe(session, uri);
     for (const channel of [...session.channels]) channel.end();
   }
 
@@ -98,14 +98,14 @@ export function openSessions({
     closeIdle();
     while (!counts.take(client, 1)) {
       const hasTooMany = counts.of(client) >= limits.perClient;
-      const leaving = oldest(hasTooMany ? (session) => session.client === client : () => true);
-      if (leaving === undefined) return;
-      close(leaving);
+      const evicted = oldest(hasTooMany ? (session) => session.client === client : () => true);
+      if (evicted === undefined) return;
+      close(evicted);
     }
   }
 
-  function unwatch({ client, subscriptions }: Session, uri: string): void {
-    if (subscriptions.delete(uri)) watched.give(client, textBytes(uri));
+  function unsubscribe({ client, subscriptions }: Session, uri: string): void {
+    if (subscriptions.delete(uri)) subscribedBytes.release(client, textBytes(uri));
   }
 
   return {
@@ -130,14 +130,14 @@ export function openSessions({
       sessions.set(id, session);
       return session;
     },
-    watch({ subscriptions, client }, uri) {
+    subscribe({ subscriptions, client }, uri) {
       if (subscriptions.has(uri)) return true;
-      if (uri.length > MAX_WATCHED_LENGTH || subscriptions.size >= MAX_WATCHED) return false;
-      if (!watched.take(client, textBytes(uri))) return false;
+      if (uri.length > MAX_SUBSCRIBED_URI_LENGTH || subscriptions.size >= MAX_SUBSCRIPTIONS) return false;
+      if (!subscribedBytes.take(client, textBytes(uri))) return false;
       subscriptions.add(uri);
       return true;
     },
-    unwatch,
+    unsubscribe,
     close(id) {
       const session = sessions.get(id);
       if (session !== undefined) close(session);
@@ -147,7 +147,7 @@ export function openSessions({
 }
 
 /** The notifications of an event for a legacy client. */
-export function legacyNotice(event: McpEvent, { subscriptions }: Session): readonly JsonText[] {
+export function legacyNotifications(event: McpEvent, { subscriptions }: Session): readonly JsonText[] {
   switch (event.kind) {
     case "list-changed":
       return [notification(`notifications/${event.list}/list_changed`, "")];

@@ -9,7 +9,7 @@ export interface McpState {
   readonly access: McpAccess;
   readonly settings: McpSettings;
   readonly lists: Lists;
-  readonly stamp: Stamp;
+  readonly resultBuilder: ResultBuilder;
 }
 
 /** How long clients may cache a result, and whether they may share it. */
@@ -19,10 +19,10 @@ export interface ResultCaching {
 }
 
 /** Builds results. `members` are those of an object, as JSON text without its braces. */
-export interface Stamp {
+export interface ResultBuilder {
   result(protocol: ProtocolKind, members: string, caching?: ResultCaching): JsonText;
   /** With additional members of `_meta`. */
-  resultWith(meta: string, members: string): JsonText;
+  resultWithMeta(meta: string, members: string): JsonText;
   /** A task in place of a result. */
   task(members: string): JsonText;
 }
@@ -31,14 +31,14 @@ export interface Stamp {
 export const LIST_CACHING: ResultCaching = { ttlMs: 60_000, isPrivate: false };
 
 export function openState(service: McpService, access: McpAccess, settings: McpSettings): McpState {
-  const stamp = openStamp(service);
+  const resultBuilder = openResultBuilder(service);
   const lists = openLists(service, settings.pageSize, (protocol, members) =>
-    stamp.result(protocol, members, LIST_CACHING),
+    resultBuilder.result(protocol, members, LIST_CACHING),
   );
-  return { service, access, settings, lists, stamp };
+  return { service, access, settings, lists, resultBuilder };
 }
 
-function openStamp({ serverInfo }: McpService): Stamp {
+function openResultBuilder({ serverInfo }: McpService): ResultBuilder {
   const info = `"${META.serverInfo}":${JSON.stringify(serverInfo)}`;
   const end = `,"_meta":{${info}}}`;
   const modern = (type: string, members: string, tail: string): JsonText =>
@@ -51,7 +51,7 @@ function openStamp({ serverInfo }: McpService): Stamp {
       const scope = isPrivate ? "private" : "public";
       return modern("complete", members, `,"ttlMs":${Math.max(0, Math.floor(ttlMs))},"cacheScope":"${scope}"${end}`);
     },
-    resultWith: (meta, members) => modern("complete", members, `,"_meta":{${meta},${info}}}`),
+    resultWithMeta: (meta, members) => modern("complete", members, `,"_meta":{${meta},${info}}}`),
     task: (members) => modern("task", members, end),
   };
 }

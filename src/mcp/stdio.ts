@@ -5,7 +5,7 @@ import { handleMessage } from "./handle-message.ts";
 import type { JsonText } from "./mcp-service.ts";
 import { parseMessages } from "./message.ts";
 import { CODE, errorText, oneLine } from "./protocol.ts";
-import { FIRST_LOG_LEVEL, legacyNotice, newSession } from "./sessions.ts";
+import { DEFAULT_LOG_LEVEL, legacyNotifications, newSession } from "./sessions.ts";
 
 /** The pipes to the client, and its identity. */
 export interface StdioOptions {
@@ -47,10 +47,10 @@ export async function serveStdio(
     admit,
     session: () => session,
     openSession() {
-      if (session.logLevel === SILENT) session.logLevel = FIRST_LOG_LEVEL;
+      if (session.logLevel === SILENT) session.logLevel = DEFAULT_LOG_LEVEL;
       // A client that never initializes may not understand notifications.
       closeStream ??= core.streams.open(
-        { onEvent: (event) => legacyNotice(event, session).forEach(send), end: () => {} },
+        { onEvent: (event) => legacyNotifications(event, session).forEach(send), end: () => {} },
         { client: session.client, bytes: 0 },
       );
       return undefined;

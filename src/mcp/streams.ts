@@ -39,8 +39,8 @@ export function openStreams(limits = MAX_STREAMS): Streams {
     const cost = listeners.get(listener);
     if (cost === undefined) return;
     listeners.delete(listener);
-    counts.give(cost.client, 1);
-    bytes.give(cost.client, cost.bytes);
+    counts.release(cost.client, 1);
+    bytes.release(cost.client, cost.bytes);
   }
 
   return {
@@ -48,7 +48,7 @@ export function openStreams(limits = MAX_STREAMS): Streams {
       const { client } = cost;
       if (!counts.take(client, 1)) return undefined;
       if (!bytes.take(client, cost.bytes)) {
-        counts.give(client, 1);
+        counts.release(client, 1);
         return undefined;
       }
       listeners.set(listener, cost);

@@ -14,7 +14,7 @@ export interface EndpointCounts {
   readonly cacheReads: Map<"hit" | "miss" | "stale", number>;
   rows: number;
   bytes: number;
-  remembered: number;
+  responseCacheHits: number;
 }
 
 /** Counts calls as they end. */
@@ -43,7 +43,7 @@ export function openCallCounts(): CallCounts {
       cacheReads: new Map(),
       rows: 0,
       bytes: 0,
-      remembered: 0,
+      responseCacheHits: 0,
     };
     counts[surface].set(endpoint, added);
     return added;
@@ -61,7 +61,7 @@ export function openCallCounts(): CallCounts {
     addTiming(known.durations, durationMs / 1000);
     if (rows !== undefined) known.rows += rows;
     if (bytes !== undefined) known.bytes += bytes;
-    if (call.fromResponseCache === true) known.remembered++;
+    if (call.fromResponseCache === true) known.responseCacheHits++;
     if (cache !== undefined) known.cacheReads.set(cache, (known.cacheReads.get(cache) ?? 0) + 1);
     if (marks === undefined) return;
     const { startedAt } = call;

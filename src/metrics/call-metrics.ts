@@ -2,7 +2,7 @@ import { phases } from "../calls/call-marks.ts";
 import type { CallCounts, EndpointCounts } from "./call-counts.ts";
 import { type Labels, type MetricDefinition, type Sample, samplesOfTimings } from "./metric.ts";
 
-const whose = ({ endpoint, surface }: EndpointCounts): Labels => ({ endpoint, surface });
+const labelsOf = ({ endpoint, surface }: EndpointCounts): Labels => ({ endpoint, surface });
 
 /** The metrics of calls. */
 export function callMetrics({ all, phases: timings }: CallCounts): readonly MetricDefinition[] {
@@ -18,7 +18,7 @@ export function callMetrics({ all, phases: timings }: CallCounts): readonly Metr
       samples: each((counts) =>
         [...counts.requests].flatMap(([format, statuses]) =>
           [...statuses].map(([status, value]) => ({
-            labels: { ...whose(counts), status: String(status), format },
+            labels: { ...labelsOf(counts), status: String(status), format },
             value,
           })),
         ),
@@ -29,7 +29,7 @@ export function callMetrics({ all, phases: timings }: CallCounts): readonly Metr
       help: "From the headers of the request to the last byte of the response.",
       type: "histogram",
       labelNames: ["endpoint", "surface"],
-      samples: each((counts) => samplesOfTimings(durations, counts.durations, whose(counts))),
+      samples: each((counts) => samplesOfTimings(durations, counts.durations, labelsOf(counts))),
     },
     {
       name: phaseDurations,
@@ -45,7 +45,7 @@ export function callMetrics({ all, phases: timings }: CallCounts): readonly Metr
       labelNames: ["endpoint", "surface", "phase"],
       samples: each((counts) =>
         phases.map((phase, index) => ({
-          labels: { ...whose(counts), phase },
+          labels: { ...labelsOf(counts), phase },
           value: counts.phaseSeconds[index] ?? 0,
         })),
       ),
@@ -59,7 +59,7 @@ export function callMetrics({ all, phases: timings }: CallCounts): readonly Metr
     perEndpoint(
       "eider_response_cache_hits_total",
       "Requests served from the response cache.",
-      ({ remembered }) => remembered,
+      ({ responseCacheHits }) => responseCacheHits,
     ),
     {
       name: "eider_cache_reads_total",
@@ -67,13 +67,13 @@ export function callMetrics({ all, phases: timings }: CallCounts): readonly Metr
       type: "counter",
       labelNames: ["endpoint", "surface", "state"],
       samples: each((counts) =>
-        [...counts.cacheReads].map(([state, value]) => ({ labels: { ...whose(counts), state }, value })),
+        [...counts.cacheReads].map(([state, value]) => ({ labels: { ...labelsOf(counts), state }, value })),
       ),
     },
   ];
 
   function perEndpoint(name: string, help: string, value: (counts: EndpointCounts) => number): MetricDefinition {
-    const samples = each((counts) => [{ labels: whose(counts), value: value(counts) }]);
+    const samples = each((counts) => [{ labels: labelsOf(counts), value: value(counts) }]);
     return { name, help, type: "counter", labelNames: ["endpoint", "surface"], samples };
   }
 }

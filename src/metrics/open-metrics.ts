@@ -12,10 +12,10 @@ import { openCallCounts } from "./call-counts.ts";
 import { callMetrics } from "./call-metrics.ts";
 import { openEventMetrics } from "./event-metrics.ts";
 import { type MetricDefinition, register } from "./metric.ts";
-import { type Moment, stateMetrics } from "./state-metrics.ts";
+import { type ScrapeState, stateMetrics } from "./state-metrics.ts";
 
 /** The state that gauges describe. */
-export interface Measured {
+export interface MetricsSource {
   readonly project: { readonly main: Pick<MainConfig, "connections"> };
   readonly endpoints: readonly Pick<Endpoint, "name" | "mcp">[];
   readonly engine: Pick<Engine, "activity" | "savings" | "memory">;
@@ -39,32 +39,39 @@ export interface Metrics {
   /** Adds metrics of the process: memory, CPU, event loop. Once per process. */
   watchProcess(): void;
   /** The current value of every metric. Drops the series of removed endpoints and caches. */
-  text(measured: Measured): Promise<string>;
+  text(measured: MetricsSource): Promise<string>;
   /** All metrics of Eider. docs/metrics.md has a row for each. */
   readonly definitions: readonly Pick<MetricDefinition, "name" | "help" | "type" | "labelNames">[];
 }
 
 /** Short, so that a busy database does not exhaust the timeout of the scrape. */
-const MEMORY_PATIENCE_MS = 500;
+const MEMORY_TIMEOUT_MS = 500;
 
 export function openMetrics(now: () => Date): Metrics {
   const registry = new Registry();
   const calls = openCallCounts();
-  let moment: Moment | undefined;
+  let scrapeState: ScrapeState | undefined;
   let running: Promise<EngineMemory | undefined> | undefined;
 
   /** Concurrent scrapes share one query. */
-  function memoryOf(engine: Measured["engine"]): Promise<EngineMemory | undefined> {
+  function memoryOf(engine: MetricsSource["engine"]): Promise<EngineMemory | undefined> {
     running ??= engine
       .memory()
       .catch(() => undefined)
       .finally(() => {
         running = undefined;
       });
-    return withTimeLimit(running, MEMORY_PATIENCE_MS, () => undefined);
+    return withTimeLimit(running, MEMORY_TIMEOUT_MS, () => undefined);
   }
 
-  async function momentOf({ project, endpoints, engine, caches, sources, heartbeats }: Measured): Promise<Moment> {
+  async function scrapeStateOf({
+    project,
+    endpoints,
+    engine,
+    caches,
+    sources,
+    heartbeats,
+  }: MetricsSource): Promise<ScrapeState> {
     const down = sources.down();
     return {
       endpoints: endpoints.length,
@@ -79,7 +86,7 @@ export function openMetrics(now: () => Date): Metrics {
   }
 
   /** Drops the series of endpoints and caches that a reload removed. */
-  async function keepServed({ endpoints, caches }: Measured): Promise<void> {
+  async function keepServed({ endpoints, caches }: MetricsSource): Promise<void> {
     const names = endpoints.flatMap(({ name, mcp }) =>
       mcp === undefined ? name : [name, `mcp-${mcp.kind} ${mcp.name}`],
     );
@@ -91,7 +98,7 @@ export function openMetrics(now: () => Date): Metrics {
 
   for (const metric of callMetrics(calls)) register(registry, metric);
   const events = openEventMetrics(registry);
-  for (const metric of stateMetrics(() => moment)) register(registry, metric);
+  for (const metric of stateMetrics(() => scrapeState)) register(registry, metric);
   // Its types omit the label names.
   const definitions = registry.getMetricsAsArray() as unknown as Metrics["definitions"];
 
@@ -102,7 +109,7 @@ export function openMetrics(now: () => Date): Metrics {
     watchProcess: () => collectDefaultMetrics({ register: registry }),
     async text(measured) {
       await keepServed(measured);
-      moment = await momentOf(measured);
+      scrapeState = await scrapeStateOf(measured);
       return await registry.metrics();
     },
     definitions,

@@ -4,7 +4,7 @@ import type { HeartbeatStatus } from "../heartbeat/open-heartbeats.ts";
 import type { Labels, MetricDefinition, Sample } from "./metric.ts";
 
 /** The state of the service at a scrape. */
-export interface Moment {
+export interface ScrapeState {
   readonly endpoints: number;
   readonly activity: ReturnType<Engine["activity"]>;
   readonly savings: EngineSavings;
@@ -21,8 +21,8 @@ export interface Moment {
 type Value<T> = (of: T) => number | undefined;
 
 /** Metrics of the state at a scrape. */
-export function stateMetrics(moment: () => Moment | undefined): readonly MetricDefinition[] {
-  const one = (name: string, help: string, value: Value<Moment>): MetricDefinition => ({
+export function stateMetrics(moment: () => ScrapeState | undefined): readonly MetricDefinition[] {
+  const one = (name: string, help: string, value: Value<ScrapeState>): MetricDefinition => ({
     ...(name.endsWith("_total") ? COUNTER : GAUGE),
     name,
     help,

@@ -15,17 +15,17 @@ const INJECTION: CheckedText = { ok: false, message: "Potential SQL injection de
 
 /** Runs a validator, on this thread or another. */
 type Check = (validator: Validator, text: string) => Checked | Promise<Checked>;
-const here: Check = (validator, text) => validator.check(text);
-const elsewhere: Check = (validator, text) => validator.checkElsewhere?.(text) ?? validator.check(text);
+const onThisThread: Check = (validator, text) => validator.check(text);
+const onAnotherThread: Check = (validator, text) => validator.checkOnThread?.(text) ?? validator.check(text);
 
 /** Checks a value or a default. Every validator must pass. The first one determines the type. */
 export function checkText(parameter: Parameter, text: string): CheckedText {
-  return atOnce(checking(parameter, text, here));
+  return atOnce(checking(parameter, text, onThisThread));
 }
 
 /** The same for a string that may be long. */
 export function checkLongText(parameter: Parameter, text: string): Sliced<CheckedText> {
-  return checking(parameter, text, text.length <= SHORT ? here : elsewhere);
+  return checking(parameter, text, text.length <= SHORT ? onThisThread : onAnotherThread);
 }
 
 function* checking({ validators }: Parameter, text: string, check: Check): Sliced<CheckedText> {

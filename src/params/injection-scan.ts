@@ -16,7 +16,7 @@ import {
   WHITE_SPACE,
 } from "./injection-shapes.ts";
 
-const WORTH_A_LOOK = /['";=(]|union/i;
+const MAY_BE_INJECTION = /['";=(]|union/i;
 const QUOTE = /['"]/;
 
 const SINGLE = 39;
@@ -39,7 +39,7 @@ export function looksLikeInjection(text: string): boolean {
  * text after an odd number of quotes would be SQL.
  */
 export function* scanForInjection(text: string): Sliced<boolean> {
-  if (!WORTH_A_LOOK.test(text)) return false;
+  if (!MAY_BE_INJECTION.test(text)) return false;
   const plain = yield* withSingleSpaces(yield* withoutComments(text));
   if (matchesAt(AT_START, plain, 0) || (yield* someUnion(plain))) return true;
   if (!QUOTE.test(text)) return false;
@@ -93,9 +93,9 @@ const commentOpeners = charactersOf("-#/");
 
 function opensComment(text: string, index: number, isOutside: boolean): boolean {
   if (!isOutside) return false;
-  const closed = stands(closing, text, index + 1) ? endAt(CLOSING_TIGHTLY, text, index + 1) : index + 1;
+  const closed = isOneOf(closing, text, index + 1) ? endAt(CLOSING_TIGHTLY, text, index + 1) : index + 1;
   const at = skipSpace(text, closed);
-  if (!stands(commentOpeners, text, at)) return false;
+  if (!isOneOf(commentOpeners, text, at)) return false;
   return isComment(text, at, at === closed) && !matchesAt(QUOTED_WORD, text, index);
 }
 
@@ -109,12 +109,12 @@ function isComment(text: string, at: number, isTight: boolean): boolean {
 }
 
 function breaksOut(text: string, index: number, isOutside: boolean): boolean {
-  const closed = stands(closing, text, index + 1) ? endAt(CLOSING, text, index + 1) : index + 1;
+  const closed = isOneOf(closing, text, index + 1) ? endAt(CLOSING, text, index + 1) : index + 1;
   if (text.charCodeAt(closed) === SEMICOLON) {
     const at = endAt(SEPARATING, text, closed);
     return matchesAt(STATEMENT, text, at) || (isOutside && matchesAt(STATEMENT_OUTSIDE, text, at));
   }
-  if (!stands(beginnings, text, closed)) return false;
+  if (!isOneOf(beginnings, text, closed)) return false;
   return matchesAt(AFTER_QUOTE, text, closed) || (isOutside && matchesAt(OUTSIDE, text, closed));
 }
 
@@ -125,7 +125,7 @@ function charactersOf(characters: string): Characters {
   return Array.from({ length: 128 }, (_, code) => characters.includes(String.fromCharCode(code)));
 }
 
-function stands(characters: Characters, text: string, at: number): boolean {
+function isOneOf(characters: Characters, text: string, at: number): boolean {
   return characters[text.charCodeAt(at)] === true;
 }
 
@@ -192,7 +192,7 @@ function nextSeam(text: string, from: number, end: number): number {
 function isSeam(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   if (code !== HASH && (code !== DASH || text.charCodeAt(at + 1) !== DASH)) return false;
-  return !stands(beforeNoComment, text, at - 1);
+  return !isOneOf(beforeNoComment, text, at - 1);
 }
 
 const SPACES = /[\s\p{Cc}]+/gu;

@@ -21,7 +21,7 @@ export interface Validator {
   readonly allowedValues?: readonly string[];
   check(text: string): Checked;
   /** The same on another thread, for a long string. Undefined if `check` is fast enough. */
-  checkElsewhere?(text: string): Promise<Checked> | undefined;
+  checkOnThread?(text: string): Promise<Checked> | undefined;
 }
 
 /** A declared request parameter. */

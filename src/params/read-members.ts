@@ -3,7 +3,7 @@ import type { RawValue } from "./parameter.ts";
 import { decodeString, type JsonKind, scanJson } from "./scan-json.ts";
 
 /** Limits the members to read: those in `wanted`, and the first ones up to `others`. */
-export interface Kept {
+export interface MemberLimits {
   readonly wanted: ReadonlySet<string>;
   readonly others: number;
 }
@@ -12,11 +12,15 @@ export interface Kept {
  * Reads the members of a JSON object, and returns the kind of JSON. Undefined if the text is not JSON. Of repeated names, the
  * last wins, as with `JSON.parse`. `null` counts as absent.
  */
-export function* readMembers(text: string, into: Map<string, RawValue>, kept?: Kept): Sliced<JsonKind | undefined> {
+export function* readMembers(
+  text: string,
+  into: Map<string, RawValue>,
+  limits?: MemberLimits,
+): Sliced<JsonKind | undefined> {
   const found = new Map<string, string>();
   const kind = yield* scanJson(text, (start, end, name) => {
     if (name === undefined) return;
-    const isKept = kept === undefined || found.size < kept.others || found.has(name) || kept.wanted.has(name);
+    const isKept = limits === undefined || found.size < limits.others || found.has(name) || limits.wanted.has(name);
     if (isKept) found.set(name, text.slice(start, end));
   });
   if (kind !== "object") return kind;

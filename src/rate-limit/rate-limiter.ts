@@ -30,15 +30,15 @@ export interface RateLimiterOptions {
   /** Their stores are connected at startup, so that no request waits, and a store that is down is reported. */
   readonly policies?: readonly RateLimitPolicy[];
   /** How long a request waits for the store before this process counts alone. */
-  readonly patienceMs?: number;
+  readonly storeTimeoutMs?: number;
   readonly maxKeys?: number;
 }
 
-const PATIENCE_MS = 250;
+const STORE_TIMEOUT_MS = 250;
 const MAX_KEYS = 100_000;
 
 export function openRateLimiter(options: RateLimiterOptions): RateLimiter {
-  const { now, report, policies = [], patienceMs = PATIENCE_MS, maxKeys = MAX_KEYS } = options;
+  const { now, report, policies = [], storeTimeoutMs = STORE_TIMEOUT_MS, maxKeys = MAX_KEYS } = options;
   const memory = openMemoryCounter({ now, maxKeys });
   const shared = new Map<string, Counter>();
 
@@ -51,7 +51,7 @@ export function openRateLimiter(options: RateLimiterOptions): RateLimiter {
       const message = "it is not a redis:// or rediss:// address; each process counts for itself";
       report({ kind: "dependency-down", dependency: "rate-limit store", message });
     }
-    const counter = address === undefined ? memory : openRedisCounter(address, { memory, report, patienceMs });
+    const counter = address === undefined ? memory : openRedisCounter(address, { memory, report, storeTimeoutMs });
     shared.set(store, counter);
     return counter;
   }

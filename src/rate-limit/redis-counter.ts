@@ -9,7 +9,7 @@ export interface RedisCounterOptions {
   /** Counts while the store is down, so that limits always apply. */
   readonly memory: Counter;
   readonly report: Report;
-  readonly patienceMs: number;
+  readonly storeTimeoutMs: number;
 }
 
 interface Connection {
@@ -27,43 +27,43 @@ const LONGEST_RETRY_MS = 2000;
 
 /** Counts across processes. While the store is down or slow, each process counts alone, without waiting. */
 export function openRedisCounter(address: StoreAddress, options: RedisCounterOptions): Counter {
-  const { memory, report, patienceMs } = options;
+  const { memory, report, storeTimeoutMs } = options;
   const dependency = `rate-limit store ${address.shown}`;
-  let standing: "opening" | "up" | "down" = "opening";
+  let state: "opening" | "up" | "down" = "opening";
   let settle = (): void => {};
   let settled = Promise.resolve();
   let closed = false;
 
-  function isOpening(): void {
-    standing = "opening";
+  function markOpening(): void {
+    state = "opening";
     settled = new Promise((resolve) => {
       settle = resolve;
     });
   }
 
-  function isNowDown(error: unknown): void {
-    if (standing === "down") return;
-    standing = "down";
+  function markDown(error: unknown): void {
+    if (state === "down") return;
+    state = "down";
     settle();
     const message = `${reasonOf(error)}; each process counts for itself meanwhile`;
     if (!closed) report({ kind: "dependency-down", dependency, message });
   }
 
-  function isNowUp(): void {
+  function markUp(): void {
     if (closed) return;
-    if (standing === "down") report({ kind: "dependency-up", dependency });
-    standing = "up";
+    if (state === "down") report({ kind: "dependency-up", dependency });
+    state = "up";
     settle();
   }
 
   /** A store that responds but cannot count, such as a replica or a full store, is treated as down. */
-  async function tryOut({ client, limiter }: Connection, trouble: unknown): Promise<void> {
+  async function probe({ client, limiter }: Connection, lastError: unknown): Promise<void> {
     try {
-      if (trouble !== undefined) throw trouble;
-      await within(patienceMs, limiter.penalty("probe", 0, { customDuration: 1 }));
-      isNowUp();
+      if (lastError !== undefined) throw lastError;
+      await within(storeTimeoutMs, limiter.penalty("probe", 0, { customDuration: 1 }));
+      markUp();
     } catch (error) {
-      isNowDown(error);
+      markDown(error);
       reconnect(client);
     }
   }
@@ -71,42 +71,42 @@ export function openRedisCounter(address: StoreAddress, options: RedisCounterOpt
   async function connect(): Promise<Connection> {
     const [{ Redis }, { RateLimiterRedis }] = await Promise.all([import("ioredis"), import("rate-limiter-flexible")]);
     const client = new Redis({
-      ...connectionOptions(address, patienceMs),
-      retryStrategy: (times) => (standing === "up" ? FIRST_RETRY_MS : Math.min(times * RETRY_MS, LONGEST_RETRY_MS)),
+      ...connectionOptions(address, storeTimeoutMs),
+      retryStrategy: (times) => (state === "up" ? FIRST_RETRY_MS : Math.min(times * RETRY_MS, LONGEST_RETRY_MS)),
     });
     // These are not used: each call sets its own window, and checks the count itself.
     const limiter = new RateLimiterRedis({ storeClient: client, keyPrefix: PREFIX, points: 0, duration: 1 });
     const connection = { client, limiter };
-    let trouble: unknown;
+    let lastError: unknown;
     client.on("connecting", () => {
-      trouble = undefined;
+      lastError = undefined;
     });
     client.on("error", (error: unknown) => {
-      trouble ??= error;
+      lastError ??= error;
     });
     // Servers and proxies close idle connections. The store is only down if reconnecting fails.
-    client.on("close", () => (standing === "up" ? isOpening() : isNowDown(trouble)));
-    client.on("end", () => isNowDown(trouble));
-    client.on("ready", () => void tryOut(connection, trouble));
+    client.on("close", () => (state === "up" ? markOpening() : markDown(lastError)));
+    client.on("end", () => markDown(lastError));
+    client.on("ready", () => void probe(connection, lastError));
     return connection;
   }
 
-  isOpening();
+  markOpening();
   const connecting = connect();
-  connecting.catch(isNowDown);
+  connecting.catch(markDown);
 
   return {
     async count(key, points, limit): Promise<Count> {
       const connection = await connecting.catch(() => undefined);
-      if (standing === "opening") await within(patienceMs, settled).catch(() => {});
-      if (connection === undefined || standing !== "up") return await memory.count(key, points, limit);
+      if (state === "opening") await within(storeTimeoutMs, settled).catch(() => {});
+      if (connection === undefined || state !== "up") return await memory.count(key, points, limit);
       const { client, limiter } = connection;
       try {
         const counting = limiter.penalty(key, points, { customDuration: limit.windowSeconds });
-        const counted = await within(patienceMs, counting);
+        const counted = await within(storeTimeoutMs, counting);
         return { consumed: counted.consumedPoints, endsInMs: Math.max(0, counted.msBeforeNext) };
       } catch (error) {
-        isNowDown(error);
+        markDown(error);
         reconnect(client);
         return await memory.count(key, points, limit);
       }
@@ -114,7 +114,7 @@ export function openRedisCounter(address: StoreAddress, options: RedisCounterOpt
     async close() {
       closed = true;
       const client = (await connecting.catch(() => undefined))?.client;
-      isNowDown(undefined);
+      markDown(undefined);
       if (client === undefined) return;
       const ended = new Promise<void>((resolve) => client.once("end", () => resolve()));
       const isOpen = client.status === "connecting" || client.status === "connect" || client.status === "ready";
@@ -129,7 +129,7 @@ function reconnect(client: Redis): void {
   if (client.status === "ready") client.disconnect(true);
 }
 
-function connectionOptions({ host, port, username, password, db, tls }: StoreAddress, patienceMs: number) {
+function connectionOptions({ host, port, username, password, db, tls }: StoreAddress, storeTimeoutMs: number) {
   return {
     host,
     port,
@@ -143,7 +143,7 @@ function connectionOptions({ host, port, username, password, db, tls }: StoreAdd
     connectTimeout: CONNECT_MS,
     disconnectTimeout: DISCONNECT_MS,
     // For the handshake. `within` limits counting.
-    commandTimeout: Math.max(CONNECT_MS, patienceMs),
+    commandTimeout: Math.max(CONNECT_MS, storeTimeoutMs),
     // A failed count is repeated in memory, so it must not be retried in Redis.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,

@@ -1,7 +1,7 @@
 import type { CallObserver } from "../calls/observed-call.ts";
 import type { Report } from "../events.ts";
 import type { Failure } from "../failure.ts";
-import { type Holdable, holdable } from "../http/holdable.ts";
+import { type PausableHandler, pausable } from "../http/holdable.ts";
 import type { AdminParts, RestContext, RestService } from "./context.ts";
 import { openDocs } from "./docs.ts";
 import { tokenRoutes } from "./exchange-token.ts";
@@ -14,7 +14,7 @@ import { buildRouteTable } from "./route-table.ts";
 import type { RequestWatcher } from "./watch-request.ts";
 
 /** The REST surface of a service: what a listener calls, and how it shuts down. */
-export interface RestApp extends Holdable {
+export interface RestApp extends PausableHandler {
   /** Prepares the next state. The returned function switches to it. Calls in flight keep theirs. */
   prepare(service: RestService): Promise<() => void>;
   /** Rejects new calls with 503. Calls in flight continue. */
@@ -73,7 +73,7 @@ export function openRestApp(first: RestService, options: RestOptions): RestApp {
   }
 
   return {
-    ...holdable((request, response) => handleRequest(request, response, state)),
+    ...pausable((request, response) => handleRequest(request, response, state)),
     async prepare(service) {
       const next = stateOf(service);
       return () => {

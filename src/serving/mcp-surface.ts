@@ -2,7 +2,7 @@ import { afterMs } from "../cache/schedule.ts";
 import type { CallObserver } from "../calls/observed-call.ts";
 import type { McpSettings } from "../config/mcp-config.ts";
 import type { Report } from "../events.ts";
-import { holdable } from "../http/holdable.ts";
+import { pausable } from "../http/holdable.ts";
 import { checkHttps } from "../http/https-only.ts";
 import type { RequestHandler } from "../http/listen.ts";
 import { requestIdOf } from "../http/request-id.ts";
@@ -56,7 +56,7 @@ export async function openMcpSurface(service: Service, options: McpSurfaceOption
 
   return {
     server,
-    ...holdable(handle),
+    ...pausable(handle),
     async prepare(next) {
       const prepared = await stateOf(next, next.project.main.mcp ?? state.settings);
       return () => {

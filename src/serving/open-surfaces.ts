@@ -48,10 +48,10 @@ export async function openSurfaces(
   const lastToClose: Listener[] = [];
   const addresses: Address[] = [];
   const connections = limitsOf(report);
-  const patience = { stalledMs: limits.stalledClientTimeoutMs };
+  const timeouts = { stalledMs: limits.stalledClientTimeoutMs };
   const tls = access.https?.tls && { ...access.https.tls, report };
   const open = async (at: { host: string; port: number }, handle: RequestHandler): Promise<string> => {
-    const listener = await listen({ ...at, handle, tls, limit: connections?.clients, patience });
+    const listener = await listen({ ...at, handle, tls, limit: connections?.clients, timeouts });
     listeners.push(listener);
     return listener.url;
   };
@@ -68,7 +68,7 @@ export async function openSurfaces(
     }
     if (observability.admin !== undefined) {
       // Plain HTTP: health checks need no certificate.
-      const listener = await listen({ ...observability.admin, limit: connections?.admin, patience });
+      const listener = await listen({ ...observability.admin, limit: connections?.admin, timeouts });
       lastToClose.push(listener);
       addresses.push({ name: "Admin", url: listener.url });
     }

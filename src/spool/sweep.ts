@@ -22,12 +22,12 @@ export async function sweep(parent: string, self: CurrentProcess): Promise<void>
     const pid = NAME.exec(name)?.[1];
     if (pid === undefined) continue;
     const folder = join(parent, name);
-    if (await isLeft(folder, Number(pid), self)) await rm(folder, { recursive: true, force: true }).catch(() => {});
+    if (await isLeftover(folder, Number(pid), self)) await rm(folder, { recursive: true, force: true }).catch(() => {});
   }
 }
 
 /** In a container, Eider always has the same process ID. So a folder with this ID may be older than the process. */
-async function isLeft(folder: string, pid: number, self: CurrentProcess): Promise<boolean> {
+async function isLeftover(folder: string, pid: number, self: CurrentProcess): Promise<boolean> {
   if (pid !== self.pid) return !self.isRunning(pid);
   const entry = await stat(folder).catch(() => undefined);
   return entry !== undefined && entry.mtimeMs < self.startedAt;

@@ -24,7 +24,7 @@ async function printed(
   return { text: stdout.replace(/[^\s"]*\/eider-process-\w+/, "/srv/shop"), told: stderr };
 }
 
-describe.each(mcpClients.map(({ name, title, place }) => ({ name, title, place })))(
+describe.each(mcpClients.map(({ name, title, configLocation: place }) => ({ name, title, place })))(
   "$name",
   ({ name, title, place }) => {
     test.each([[[]], [["--http"]]])("the page has what is printed with %j", async (more: readonly string[]) => {

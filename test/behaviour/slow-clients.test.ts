@@ -22,7 +22,7 @@ interface Impatient extends AsyncDisposable {
 
 async function impatient(): Promise<Impatient> {
   const service = await serviceFrom(FILES);
-  const listener = await listen({ host: "127.0.0.1", port: 0, handle: service.app.handle, patience: PATIENCE });
+  const listener = await listen({ host: "127.0.0.1", port: 0, handle: service.app.handle, timeouts: PATIENCE });
   return {
     url: listener.url,
     service,

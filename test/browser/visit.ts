@@ -36,7 +36,7 @@ export function visit(name: string, run: (visit: Visit) => Promise<void>, option
     shop.reset();
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
     const page = await context.newPage();
-    page.setDefaultTimeout(10_000);
+    page.setDefaultTimeout(120_000);
     const hosts = new Set<string>();
     const errors: string[] = [];
     page.on("request", (request) => hosts.add(new URL(request.url()).origin));

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import { deriveKey, matchesHash, passwordShape } from "../../src/auth/password.ts";
+import { deriveKey, matchesHash, parseStoredPassword } from "../../src/auth/password.ts";
 import type { Input } from "../../src/cli/command.ts";
 import { runCommandLine } from "../../src/cli/run.ts";
 import { python, testWithPython } from "../python.ts";
@@ -17,7 +17,7 @@ interface Result {
 }
 
 const isHashOf = (line: string, password: string): Promise<boolean> =>
-  matchesHash(password, passwordShape(line.trimEnd()), { derive: deriveKey, cost: 0 });
+  matchesHash(password, parseStoredPassword(line.trimEnd()), { derive: deriveKey, cost: 0 });
 
 /** The real program, with something in its pipe that need not end. */
 async function runPiped(pieces: readonly string[], pipe: "ends" | "stays open"): Promise<Result> {

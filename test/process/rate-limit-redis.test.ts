@@ -13,7 +13,7 @@ const PROGRAM = `
   const [limiterUrl, store, count] = process.argv.slice(1);
   const { openRateLimiter } = await import(limiterUrl);
   const events = [];
-  const limiter = openRateLimiter({ now: Date.now, report: (event) => events.push(event), patienceMs: 10_000 });
+  const limiter = openRateLimiter({ now: Date.now, report: (event) => events.push(event), storeTimeoutMs: 10_000 });
   const policy = { max: 100, intervalSeconds: 600, key: "ip", store };
   const who = { address: "10.0.0.1", username: undefined };
   const states = await Promise.all(Array.from({ length: Number(count) }, () => limiter.take("GET /x", policy, who)));

@@ -1,9 +1,9 @@
 import { el } from "./dom.js";
 
-/** Asks before a request changes data. Resolves to whether the user agreed. */
+/** Asks for confirmation before a request changes data. Resolves to whether the user agreed. */
 export function confirmSending(request) {
   return new Promise((resolve) => {
-    const close = (said) => () => dialog.close(said);
+    const close = (choice) => () => dialog.close(choice);
     const dialog = el(
       "dialog",
       { class: "confirm", "aria-labelledby": "confirm-title" },

@@ -1,6 +1,6 @@
 import { el } from "./dom.js";
 
-/** User names, passwords and tokens, by scheme. Only this closure holds them: no storage, no URL, no code sample. */
+/** User names, passwords and tokens, by scheme. Never put into storage, URLs or code samples. */
 export function openCredentials() {
   const kept = new Map();
   const entry = (scheme) => {
@@ -20,11 +20,11 @@ export function openCredentials() {
   return {
     entry,
     chosen,
-    /** Reuses the credentials for the document where an endpoint takes the same kind. */
+    /** Copies the credentials of the document to schemes of the same kind. */
     prefill(schemes, reader) {
       for (const { name, kind } of schemes.values()) if (kind === reader.kind) Object.assign(entry(name), reader.entry);
     },
-    /** The header that an operation is sent with; undefined when there is none to send. */
+    /** The `Authorization` header of an operation. Undefined without credentials. */
     headerFor(operation, schemes) {
       const scheme = chosen(operation, schemes);
       return scheme && authorization(scheme.kind, entry(scheme.name));
@@ -34,18 +34,18 @@ export function openCredentials() {
 
 export function authorization(kind, { user, password, token }) {
   if (kind !== "basic") return `Bearer ${token}`;
-  // UTF-8, as the service reads it; `btoa` takes bytes only.
+  // Encoded as UTF-8, because `btoa` accepts only bytes.
   const bytes = new TextEncoder().encode(`${user}:${password}`);
   return `Basic ${btoa(String.fromCharCode(...bytes))}`;
 }
 
-/** The schemes that an operation takes, each once. */
+/** The schemes that an operation accepts, without duplicates. */
 export function schemesOf(operation, schemes) {
   const names = new Set(operation.security.flat());
   return [...names].map((name) => schemes.get(name)).filter((scheme) => scheme !== undefined);
 }
 
-/** Whether an operation cannot be called without credentials. */
+/** Whether an operation requires credentials. */
 export function needsSignIn(operation) {
   return operation.security.length > 0 && operation.security.every((names) => names.length > 0);
 }

@@ -1,10 +1,10 @@
 import { columnsOf, resolve, schemaOf } from "./schema.js";
 
-/** An OpenAPI document as the page shows it. Nothing in it is trusted to be there. */
+/** Reads an OpenAPI document for the page. Any part of it may be missing. */
 
 const METHODS = ["get", "post", "put", "patch", "delete", "head", "options", "trace"];
 
-/** What can be downloaded, by the media types that an endpoint names. */
+/** The formats for downloads, by media type. */
 export const FORMATS = [
   { name: "csv", label: "CSV", mediaType: "text/csv", ending: "csv" },
   { name: "arrow", label: "Arrow", mediaType: "application/vnd.apache.arrow.stream", ending: "arrows" },
@@ -66,7 +66,7 @@ function readOperation(document, { path, method, shared, own }) {
   };
 }
 
-/** A summary that only names the method and the path says nothing; a description need not begin with the summary again. */
+/** Removes a summary that is only method and path, and a summary repeated at the start of the description. */
 function wordsOf({ summary: given, description: full }, method) {
   const summary = text(given).startsWith(`${method} /`) ? "" : text(given).trim();
   const description = text(full).trim();
@@ -121,10 +121,10 @@ function formatsOf(response) {
   return named.length > 1 ? named : [];
 }
 
-/** Whether a call changes data. Where the document leaves it open, every method but those that never do counts as one. */
+/** Whether a call changes data. If the document does not say so, depends on the method. */
 function writes(document, method, own, json) {
-  const told = own["x-eider-operation"];
-  if (told === "read" || told === "write") return told === "write";
+  const kind = own["x-eider-operation"];
+  if (kind === "read" || kind === "write") return kind === "write";
   const body = schemaOf(document, json?.schema ?? {});
   if (body.properties?.rows_affected !== undefined) return true;
   const isRead = body.properties?.data !== undefined || body.type === "array";
@@ -144,7 +144,7 @@ function readSchemes(document) {
   return schemes;
 }
 
-/** By the first tag; tags in the order of the document, then those that it does not list, then what has none. */
+/** Groups by first tag: listed tags in their order, then other tags, then operations without tags. */
 function groupsOf(document, operations) {
   const groups = new Map();
   for (const tag of list(document.tags)) {

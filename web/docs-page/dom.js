@@ -1,9 +1,9 @@
-/** What could run as a program is never set as an attribute. */
+/** Attributes that could run code. */
 const REFUSED = /^(on|style$|srcdoc$|innerhtml$)/i;
 
 /**
- * Makes an element. Children are elements or text, and text stays text: nothing in this page is ever read as HTML.
- * `on` holds listeners by event; false and undefined leave an attribute out.
+ * Creates an element. Children are elements or text, which is never parsed as HTML. `on` contains listeners by event.
+ * Attributes that are false or undefined are omitted.
  */
 export function el(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -17,12 +17,12 @@ export function el(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** Text with its `words in backticks` as code; everything else stays as it is. */
+/** Text with `words in backticks` as code. */
 export function inline(text) {
   return text.split(/`([^`\n]+)`/).map((part, index) => (index % 2 === 1 ? el("code", {}, part) : part));
 }
 
-/** Text of several paragraphs, parted by empty lines; single line breaks are kept by the style sheet. */
+/** Text in paragraphs, separated by empty lines. The style sheet preserves single line breaks. */
 export function paragraphs(text, className = "prose") {
   const parts = text
     .trim()
@@ -35,7 +35,7 @@ export function paragraphs(text, className = "prose") {
   );
 }
 
-/** A part of an id: names of parameters may hold anything, ids that others refer to may hold no space. */
+/** Encodes a name for an element ID, which must not contain spaces. */
 export function idPart(name) {
   return encodeURIComponent(name.toWellFormed?.() ?? name);
 }
@@ -44,23 +44,23 @@ export function hiddenText(text) {
   return el("span", { class: "hidden-text" }, text);
 }
 
-/** For screen readers: what happened elsewhere on the page. */
+/** Announces a change elsewhere on the page to screen readers. */
 export function announce(message) {
   document.getElementById("announcer").textContent = message;
 }
 
 let toastTimer;
 
-/** A short message that goes by itself; screen readers say it. */
+/** Shows a short message for a moment. Screen readers announce it. */
 export function toast(message) {
-  const place = document.getElementById("toast");
-  place.textContent = message;
-  place.classList.add("shown");
+  const element = document.getElementById("toast");
+  element.textContent = message;
+  element.classList.add("shown");
   clearTimeout(toastTimer);
-  toastTimer = setTimeout(() => place.classList.remove("shown"), 2500);
+  toastTimer = setTimeout(() => element.classList.remove("shown"), 2500);
 }
 
-/** A button that copies what `text` gives when it is pressed. */
+/** A button that copies the result of `text()`. */
 export function copyButton(text, label = "Copy") {
   const button = el(
     "button",
@@ -84,7 +84,7 @@ async function copy(text) {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // Over plain HTTP on another machine there is no clipboard: the old way is left.
+    // Over plain HTTP, browsers provide no clipboard API, so the deprecated method is used.
     const area = el("textarea", { class: "hidden-text", "aria-hidden": "true" });
     area.value = text;
     document.body.append(area);

@@ -5,8 +5,8 @@ const FORBIDDEN_HEADERS =
   /^(accept-charset|accept-encoding|access-control-.*|connection|content-length|cookie|date|dnt|expect|host|keep-alive|origin|referer|te|trailer|transfer-encoding|upgrade|via|proxy-.*|sec-.*)$/i;
 
 /**
- * A parameter or a field of the body: what it is, and where its value is typed. A value that is not sent and an empty one
- * are two things to the service, so each has a switch; typing turns it on.
+ * A parameter or body field, with its description and input. A checkbox distinguishes an empty value from one that is not
+ * sent. Typing checks it.
  */
 export function fieldRow(document, field, { value, changed }) {
   const id = `field:${field.place}:${idPart(field.name)}`;
@@ -19,7 +19,7 @@ export function fieldRow(document, field, { value, changed }) {
   const problem = el("p", { class: "problem", id: `${id}:problem`, role: "alert" });
   input.addEventListener("input", () => {
     value.text = input.value;
-    // Emptied, it is not sent; the switch sends an empty text on purpose.
+    // An emptied value is not sent, unless the user checks the box.
     value.sent = input.value !== "";
     switched.checked = value.sent || always;
     showProblem("");
@@ -61,7 +61,7 @@ export function fieldRow(document, field, { value, changed }) {
   return { field, row, showProblem, focus: () => input.focus() };
 }
 
-/** What is known of a value besides its type. */
+/** Facts about a value, besides its type. */
 function notesOf({ schema, example, description, place, name }) {
   const facts = limitsOf(schema).map((limit) => el("li", {}, capitalized(limit)));
   if (schema.default !== undefined && choicesOf(schema) === undefined)
@@ -115,18 +115,18 @@ function inputFor(field, id) {
   if (field.place === "body" && takesJson) {
     return el("textarea", { ...attributes, rows: "2", placeholder: types.length === 1 ? "JSON" : "Text or JSON" });
   }
-  // Not type=number: it would drop what is no number before the service can say why, and round large ones.
+  // Not type=number, which drops invalid input before the service can report it, and rounds large numbers.
   return el("input", { ...attributes, type: "text", inputmode: isNumber ? numericMode(types, schema) : undefined });
 }
 
 function numericMode(types, schema) {
   const mayBeNegative = !(Number(textOf(schema.minimum ?? "-1")) >= 0);
-  // The number pads of telephones have no minus.
+  // The numeric keyboards of phones have no minus key.
   if (mayBeNegative) return undefined;
   return types.includes("number") ? "decimal" : "numeric";
 }
 
-/** Fields under a heading, none when there are none. */
+/** Fields with a heading. Undefined if there are none. */
 export function fieldGroup(title, rows, extra) {
   if (rows.length === 0 && extra === undefined) return undefined;
   return el(

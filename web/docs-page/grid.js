@@ -2,7 +2,7 @@ import { copyButton, el } from "./dom.js";
 import { indented, kindOf, readable } from "./json-text.js";
 import { sorted } from "./rows.js";
 
-/** Rows drawn beyond the visible ones, so that scrolling shows no gaps. */
+/** Additional rows above and below the visible ones, so that scrolling shows no gaps. */
 const AHEAD = 12;
 const WIDEST_CHARACTERS = 44;
 const WIDEST_DIGITS = 100;
@@ -12,8 +12,8 @@ const PADDING_CHARACTERS = 4;
 let made = 0;
 
 /**
- * A table of any length: only the rows in sight are drawn. One stop for the Tab key; arrows move from cell to cell, and
- * the chosen cell is shown in full below. `first` is the number of the first row.
+ * A table of any length, which draws only the visible rows. The Tab key stops once, and arrow keys move between cells. The
+ * chosen cell is shown in full below. `first` is the number of the first row.
  */
 export function gridOf({ columns, rows, first = 1, label }) {
   made += 1;
@@ -21,9 +21,9 @@ export function gridOf({ columns, rows, first = 1, label }) {
   let order = rows.map((row, index) => ({ row, index }));
   let sorting;
   let chosen;
-  /** The height of a row; a guess until one is drawn. */
+  /** The height of a row, estimated until one is drawn. */
   let measured = 30;
-  /** The rows that are drawn, by their place. */
+  /** The drawn rows, by position. */
   const lines = new Map();
   const [before, after] = [spacer(columns.length + 2), spacer(columns.length + 2)];
   const body = el("tbody", {}, before, after);
@@ -77,7 +77,7 @@ export function gridOf({ columns, rows, first = 1, label }) {
     return el("th", { scope: "col", class: isNumber ? "is-number" : undefined, "aria-sort": "none" }, button);
   }
 
-  /** Up, down, and as it came. */
+  /** Cycles through ascending, descending and original order. */
   function sortBy(column) {
     const steps = ["ascending", "descending", undefined];
     const before = sorting?.column === column ? sorting.direction : undefined;
@@ -97,23 +97,23 @@ export function gridOf({ columns, rows, first = 1, label }) {
     return measured;
   }
 
-  /** Visible rows keep their elements, so that a click on one is not lost. */
+  /** Visible rows keep their elements, so that no click is lost. */
   function draw() {
     const height = rowHeight();
     const visible = Math.ceil((box.clientHeight || 600) / height);
     const top = Math.min(Math.floor(box.scrollTop / height), Math.max(0, order.length - visible));
     const from = Math.max(0, top - AHEAD);
     const to = Math.min(order.length, top + visible + AHEAD);
-    for (const [place, line] of lines) {
-      if (place >= from && place < to) continue;
+    for (const [position, line] of lines) {
+      if (position >= from && position < to) continue;
       line.remove();
-      lines.delete(place);
+      lines.delete(position);
     }
     let below = after;
-    for (let place = to - 1; place >= from; place -= 1) {
-      const line = lines.get(place) ?? rowOf(place);
-      if (!lines.has(place)) below.before(line);
-      lines.set(place, line);
+    for (let position = to - 1; position >= from; position -= 1) {
+      const line = lines.get(position) ?? rowOf(position);
+      if (!lines.has(position)) below.before(line);
+      lines.set(position, line);
       below = line;
     }
     stretch(before, from * height);
@@ -126,17 +126,17 @@ export function gridOf({ columns, rows, first = 1, label }) {
     draw();
   }
 
-  function rowOf(place) {
-    const { row, index } = order[place];
+  function rowOf(position) {
+    const { row, index } = order[position];
     const cells = columns.map(({ isNumber }, column) => {
       const cell = cellOf(row[column], isNumber);
-      cell.id = `${id}-${place}-${column}`;
-      if (chosen?.row === place && chosen.column === column) cell.setAttribute("aria-selected", "true");
+      cell.id = `${id}-${position}-${column}`;
+      if (chosen?.row === position && chosen.column === column) cell.setAttribute("aria-selected", "true");
       return cell;
     });
     return el(
       "tr",
-      { class: "row", "aria-rowindex": place + 2, "data-place": place },
+      { class: "row", "aria-rowindex": position + 2, "data-place": position },
       el("th", { scope: "row", class: "row-number" }, first + index),
       cells,
       filler(),
@@ -201,7 +201,7 @@ export function gridOf({ columns, rows, first = 1, label }) {
     const line = event.target.closest("tr.row");
     if (cell !== null && line !== null) choose(Number(line.dataset.place), cell.cellIndex - 1);
   });
-  // The headings are one stop of the Tab key as well, however many there are.
+  // In the headings, the Tab key also stops only once.
   table.tHead.addEventListener("keydown", (event) => {
     const at = buttons.indexOf(event.target);
     const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: buttons.length - 1 }[event.key];
@@ -235,7 +235,7 @@ export function gridOf({ columns, rows, first = 1, label }) {
   return el("div", { class: "grid-and-detail" }, box, detail);
 }
 
-/** Stands for the rows that are not drawn. */
+/** Fills the space of the rows that are not drawn. */
 function spacer(width) {
   return el("tr", { class: "spacer", "aria-hidden": "true", role: "presentation" }, el("td", { colspan: width }));
 }
@@ -245,12 +245,12 @@ function stretch(line, height) {
   line.hidden = height === 0;
 }
 
-/** Takes what is left of a wide window, so that the columns stay together. */
+/** Fills the rest of a wide window, so that the columns stay together. */
 const filler = () => el("td", { class: "filler", "aria-hidden": "true" });
 
 const clamp = (value, length) => Math.min(Math.max(value, 0), length - 1);
 
-/** A value in its cell: NULL apart from text, text that breaks lines on one line, what is long cut for the eye only. */
+/** The cell of a value. NULL differs from text. Line breaks become symbols, and long text is shortened. */
 function cellOf(value = "null", isNumber = false) {
   if (value === "null") return el("td", { class: isNumber ? "null is-number" : "null" }, "NULL");
   const kind = kindOf(value);
@@ -261,13 +261,13 @@ function cellOf(value = "null", isNumber = false) {
   return el("td", { class: isNumber ? "is-number" : `is-${kind}` }, parts);
 }
 
-/** Widths from what is in the columns. They stay as they are while rows come and go. */
+/** Derives the widths from all values, so that they do not change while scrolling. */
 function sizeColumns(table, { columns, rows, first }) {
   const widths = columns.map(({ name, type, isNumber }, index) => {
     const head = Math.min(Math.max(name.length + 2, type.length, 6), WIDEST_CHARACTERS);
     let width = 0;
     for (const row of rows) width = Math.max(width, (row[index] ?? "null").length);
-    // Digits that are cut off are read as another number.
+    // Without all its digits, a number would be misread.
     const widest = isNumber ? WIDEST_DIGITS : WIDEST_CHARACTERS;
     return Math.max(head, Math.min(width, widest)) + PADDING_CHARACTERS;
   });

@@ -1,6 +1,6 @@
 /**
- * JSON as text. Numbers are never turned into doubles: what is shown are the digits that came. Every function here takes
- * text that `isJson` has accepted, so none of them checks the grammar again.
+ * JSON as text. Numbers are never converted to doubles, so they keep all digits. The functions expect text that `isJson`
+ * accepts, and do not check it again.
  */
 
 export function isJson(text) {
@@ -31,7 +31,7 @@ function stringEnd(text, at) {
   }
 }
 
-/** Where the value that begins at `at` ends. */
+/** The end of the value that starts at `at`. */
 export function valueEnd(text, at) {
   const first = text[at];
   if (first === '"') return stringEnd(text, at);
@@ -50,7 +50,7 @@ export function valueEnd(text, at) {
   }
 }
 
-/** The text of each element of the array that `text` is. */
+/** The text of each element of an array. */
 export function elementsOf(text) {
   const found = [];
   let at = skipSpace(text, skipSpace(text, 0) + 1);
@@ -63,7 +63,7 @@ export function elementsOf(text) {
   return found;
 }
 
-/** Key and text of each member of the object that `text` is, in the order in which they came. */
+/** The key and the text of each member of an object, in order. */
 export function membersOf(text) {
   const found = [];
   let at = skipSpace(text, skipSpace(text, 0) + 1);
@@ -78,7 +78,7 @@ export function membersOf(text) {
   return found;
 }
 
-/** What a value is, by its first character: "string", "number", "boolean", "null", "object" or "array". */
+/** The kind of a value, by its first character. */
 export function kindOf(text) {
   switch (text[0]) {
     case '"':
@@ -97,7 +97,7 @@ export function kindOf(text) {
   }
 }
 
-/** A value as people read it: text without its quotes, everything else as it came. */
+/** A value for people: a string without quotes, anything else unchanged. */
 export function readable(text) {
   return text[0] === '"' ? JSON.parse(text) : text;
 }
@@ -105,14 +105,14 @@ export function readable(text) {
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 
 /**
- * The same JSON on several lines, as tokens with a kind ("key", "string", "number", "word", "mark"): each keeps its own
- * characters. After about `limit` characters it stops, and the last token is "cut".
+ * The JSON on several lines, as tokens of a kind: "key", "string", "number", "word", "mark". After about `limit` characters,
+ * it stops with the token "cut".
  */
 export function* indented(text, limit = Number.POSITIVE_INFINITY) {
   const tokens = text.matchAll(TOKEN);
   let depth = 0;
   let length = 0;
-  // Just after an opening bracket: whatever comes next begins a line, unless it closes the bracket.
+  // After an opening bracket, the next token starts a line, unless it closes the bracket.
   let opened = false;
   const newLine = () => `\n${"  ".repeat(depth)}`;
   for (let next = tokens.next(); !next.done; ) {
@@ -144,8 +144,8 @@ function kindOfToken(token, following) {
 }
 
 /**
- * A document as plain objects without a prototype, so that no name in it means more than itself. A number that would
- * lose digits as a double becomes `{ digits }`.
+ * Parses a document to objects without a prototype, so that names like `constructor` have no meaning. A number that would lose
+ * digits as a double becomes `{ digits }`.
  */
 export function parseExactly(text) {
   let at = 0;

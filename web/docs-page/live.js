@@ -1,4 +1,4 @@
-/** Calls `reload` whenever `eider dev` reports a change of the project. The browser reconnects by itself. */
+/** Calls `reload` whenever `eider dev` reports a change. The browser reconnects automatically. */
 export function listenForChanges(url, { reload, status }) {
   const source = new EventSource(url);
   let wasAway = false;

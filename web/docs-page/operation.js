@@ -9,7 +9,7 @@ import { send } from "./send.js";
 import { snippetsOf } from "./snippet-view.js";
 import { tabbed } from "./tabs.js";
 
-/** What the user typed into the form of one endpoint. It outlives the view, so a reload loses nothing. */
+/** The input of the form of one endpoint. It survives redraws, so that a reload loses nothing. */
 export function emptyForm() {
   return {
     values: new Map(),
@@ -26,7 +26,7 @@ export function operationView(operation, { api, root, form, credentials, setting
   const rows = [...operation.params, ...(operation.body?.fields ?? [])].map((field) =>
     fieldRow(source, field, { value: typedIn(form, field), changed }),
   );
-  const inPlace = (place) => rows.filter(({ field }) => field.place === place);
+  const rowsIn = (place) => rows.filter(({ field }) => field.place === place);
   const snippets = snippetsOf(settings);
   const sendButton = el("button", { type: "submit", class: "primary send" }, `Send ${operation.method}`);
   const cancelButton = el("button", { type: "button", hidden: true }, "Cancel");
@@ -37,10 +37,10 @@ export function operationView(operation, { api, root, form, credentials, setting
     "form",
     { class: "request", novalidate: true, "aria-label": `${operation.method} ${operation.path}` },
     signIn.element,
-    fieldGroup("Path", inPlace("path")),
-    fieldGroup("Query", inPlace("query")),
-    fieldGroup("Headers", inPlace("header")),
-    operation.body && bodyGroup(operation, { form, rows: inPlace("body"), changed }),
+    fieldGroup("Path", rowsIn("path")),
+    fieldGroup("Query", rowsIn("query")),
+    fieldGroup("Headers", rowsIn("header")),
+    operation.body && bodyGroup(operation, { form, rows: rowsIn("body"), changed }),
     rows.length === 0 &&
       operation.body === undefined &&
       el("p", { class: "muted" }, "This endpoint takes no parameters."),
@@ -73,7 +73,7 @@ export function operationView(operation, { api, root, form, credentials, setting
     await load(request, []);
   }
 
-  /** Sends a request and shows the response. `trail` holds the pages before it. */
+  /** Sends a request and shows the response. `trail` contains the requests of previous pages. */
   async function load(request, trail) {
     running?.abort();
     const control = new AbortController();
@@ -83,13 +83,15 @@ export function operationView(operation, { api, root, form, credentials, setting
     form.received.setAttribute("aria-busy", "true");
     try {
       const response = await send(request, control.signal);
-      show(responseView(response, { operation, root, kept: form, previous: trail.at(-1), load: turn(request, trail) }));
+      show(
+        responseView(response, { operation, root, kept: form, previous: trail.at(-1), load: pager(request, trail) }),
+      );
       announce(`Response: ${response.status} ${response.statusText}`);
       showProblems(errorsOf(response));
       signIn.show(response.status === 401);
     } catch (error) {
       const message = control.signal.aborted ? "Request cancelled." : `No response: ${error.message}`;
-      // Another request may have replaced it.
+      // Unless another request has replaced it.
       if (running === control) show(el("p", { class: "problems" }, message));
     } finally {
       if (running === control) {
@@ -101,7 +103,7 @@ export function operationView(operation, { api, root, form, credentials, setting
     }
   }
 
-  const turn = (request, trail) => (to, way) => load(to, way === "on" ? [...trail, request] : trail.slice(0, -1));
+  const pager = (request, trail) => (to, way) => load(to, way === "on" ? [...trail, request] : trail.slice(0, -1));
 
   function show(content) {
     form.received.replaceChildren(el("h2", { class: "received-title" }, "Response"), content);
@@ -138,7 +140,7 @@ export function operationView(operation, { api, root, form, credentials, setting
   );
 }
 
-/** Whether an error is about a field. The service names headers as the project does: `x_tenant` for `X-Tenant`. */
+/** Whether an error is about a field. For headers, the service uses the name in the project: `x_tenant` for `X-Tenant`. */
 function isAbout({ field, place }, { name, place: own }) {
   if (place !== undefined && place !== own) return false;
   if (own !== "header") return field === name;

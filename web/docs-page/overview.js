@@ -43,7 +43,7 @@ export function overviewOf(api, { root, isUnknown }) {
   );
 }
 
-/** A command to copy: the first endpoint that needs no parameter and no sign-in. */
+/** A command for the first endpoint that needs neither parameters nor sign-in. */
 function firstCall(api, root) {
   const operation = [...api.operations.values()].find(
     ({ method, params, security, deprecated }) =>

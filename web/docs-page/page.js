@@ -8,7 +8,7 @@ import { overviewOf } from "./overview.js";
 import { openSidebar } from "./sidebar.js";
 import { openThemes } from "./theme.js";
 
-/** The root URL of the service: three folders above this file, also behind a proxy with a prefix. */
+/** The root URL of the service, three folders above this file, so that proxies may add a path prefix. */
 const root = new URL("../../../", import.meta.url);
 const place = (id) => document.getElementById(id);
 
@@ -148,7 +148,7 @@ window.addEventListener("hashchange", () => {
   window.scrollTo({ top: 0, behavior: "instant" });
   main.focus({ preventScroll: true });
 });
-// The page would read #main as the name of an endpoint.
+// The page would treat #main as the name of an endpoint.
 place("skip").addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();

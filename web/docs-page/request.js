@@ -2,31 +2,31 @@ import { isJson } from "./json-text.js";
 import { typesOf } from "./schema.js";
 
 /**
- * A form becomes a request: `{ method, url, headers, body }`, headers as pairs. What cannot be sent at all comes back as
- * `problems`, by field, in the shape of the service's own errors.
+ * Converts a form to a request: `{ method, url, headers, body }`, with headers as pairs. Values that cannot be sent are in
+ * `problems`, in the format of the service's own errors.
  */
 export function requestOf(operation, form, { root, authorization }) {
   const problems = [];
   const value = (field) => form.values.get(fieldKey(field)) ?? { sent: false, text: "" };
-  const inPlace = (place) => operation.params.filter((param) => param.place === place);
+  const paramsIn = (place) => operation.params.filter((param) => param.place === place);
 
   const path = operation.path.replace(/\{([^{}]*)\}/g, (whole, name) => {
-    const param = inPlace("path").find((each) => each.name === name);
+    const param = paramsIn("path").find((each) => each.name === name);
     if (param === undefined) return whole;
     const { text } = value(param);
     if (text === "") problems.push({ field: name, place: "path", message: "A path needs a value here" });
-    // Browsers and proxies take these for "this folder" and "the one above".
+    // Browsers and proxies resolve these as folders.
     if (text === "." || text === "..")
       problems.push({ field: name, place: "path", message: `A path cannot contain ${text}` });
     return text === "" ? whole : encode(text);
   });
 
-  const query = inPlace("query")
+  const query = paramsIn("query")
     .filter((param) => value(param).sent)
     .map((param) => `${encode(param.name)}=${encode(value(param).text)}`);
 
   const headers = [];
-  for (const param of inPlace("header")) {
+  for (const param of paramsIn("header")) {
     const { sent, text } = value(param);
     if (!sent) continue;
     if (isHeaderText(text)) headers.push([param.name, text]);
@@ -47,7 +47,7 @@ function encode(text) {
   return encodeURIComponent(text.toWellFormed?.() ?? text);
 }
 
-/** What `fetch` accepts: Latin-1 without control characters. */
+/** `fetch` accepts only Latin-1 without control characters. */
 function isHeaderText(text) {
   return [...text].every((char) => {
     const code = char.codePointAt(0);
@@ -70,7 +70,7 @@ export function composeBody(body, value) {
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** What is typed as JSON: numbers keep their digits, and what does not fit its type goes as text, for the service to judge. */
+/** A typed value as JSON, with all digits of numbers. The service rejects values of the wrong type, which are sent as strings. */
 function literalOf(schema, text) {
   const types = typesOf(schema);
   const takes = (...names) => types.length === 0 || types.some((type) => names.includes(type));

@@ -10,7 +10,7 @@ const SHOWN_CHARACTERS = 400_000;
 /** Each coloured token is an element, so only the beginning is coloured. */
 const COLOURED_CHARACTERS = 60_000;
 
-/** A response: status, rows as a table, body and headers. `load` sends another request in its place. */
+/** A response: status, rows as a table, body and headers. `load` replaces it by another page. */
 export function responseView(response, { operation, root, load, previous, kept }) {
   const json = response.text !== undefined && !response.cut && isJson(response.text);
   const isGood = response.status >= 200 && response.status < 300;
@@ -147,7 +147,7 @@ function appendPlain(pre, text) {
   return text.length > SHOWN_CHARACTERS;
 }
 
-/** The JSON on several lines. True when it was cut. */
+/** Appends the JSON on several lines. Returns whether it was cut. */
 function appendJson(pre, text) {
   let length = 0;
   let plain = "";
@@ -211,7 +211,7 @@ function tableOf(found, response, { operation, root, load, previous }) {
   );
 }
 
-/** The request of the page before one with an offset, also when the user started there. */
+/** The request of the previous page, derived from the offset. */
 function before(request, offset, limit) {
   if (offset <= 0 || !(limit > 0)) return undefined;
   const url = new URL(request.url);

@@ -2,12 +2,12 @@ import { elementsOf, kindOf, membersOf, readable } from "./json-text.js";
 
 /** Rows of a response, for the grid. Each cell is the JSON text of its value, so no digit is lost. */
 
-/** Further rows are not shown; a download has all of them. */
+/** Further rows are not shown, but included in downloads. */
 export const MOST_ROWS = 100_000;
 
 /**
- * The rows of a response's JSON text: `{ columns, rows, next, total, left }`, or undefined when it holds none. Columns
- * come in the order of the rows, with their documented types.
+ * The rows in the JSON of a response, as `{ columns, rows, next, total, left, isPaged }`. Undefined if there are none. Columns
+ * have the order of the rows and their documented types.
  */
 export function readRows(text, known = []) {
   const body = text.trim();
@@ -15,9 +15,9 @@ export function readRows(text, known = []) {
   const data = envelope === undefined ? body : envelope.get("data");
   if (data === undefined || kindOf(data) !== "array") return undefined;
   const elements = elementsOf(data);
-  const places = new Map();
-  const rows = elements.slice(0, MOST_ROWS).map((element) => readRow(element, places));
-  const named = [...places.keys()].map(
+  const indexes = new Map();
+  const rows = elements.slice(0, MOST_ROWS).map((element) => readRow(element, indexes));
+  const named = [...indexes.keys()].map(
     (name, index) => known.find((column) => column.name === name) ?? guessed(name, index, rows),
   );
   const total = envelope?.get("total_count");
@@ -32,18 +32,18 @@ export function readRows(text, known = []) {
   };
 }
 
-/** `places` are the columns that were seen so far. */
-function readRow(element, places) {
+/** `indexes` are those of the columns found so far, by name. */
+function readRow(element, indexes) {
   const cells = [];
   const members = kindOf(element) === "object" ? membersOf(element) : [["value", element]];
   for (const [name, value] of members) {
-    if (!places.has(name)) places.set(name, places.size);
-    cells[places.get(name)] = value;
+    if (!indexes.has(name)) indexes.set(name, indexes.size);
+    cells[indexes.get(name)] = value;
   }
   return cells;
 }
 
-/** The type of a column that the document does not tell of. */
+/** Guesses the type of a column that is not documented. */
 function guessed(name, index, rows) {
   const kinds = new Set(rows.map((row) => row[index] ?? "null").map(kindOf));
   kinds.delete("null");
@@ -51,7 +51,7 @@ function guessed(name, index, rows) {
   return { name, type: kinds.size > 1 ? "any" : kind, isNumber: kinds.size === 1 && kind === "number" };
 }
 
-/** The rows in the order of a column; those without a value come last both ways. Equal ones stay as they were. */
+/** Sorts rows by a column. NULL is last in both directions. Equal rows keep their order. */
 export function sorted(rows, column, direction) {
   const keyed = rows.map((row, index) => ({ row, index, cell: row[column] ?? "null" }));
   const sign = direction === "descending" ? -1 : 1;
@@ -65,7 +65,7 @@ export function sorted(rows, column, direction) {
 
 const ORDER = ["number", "boolean", "string", "array", "object"];
 const collator = new Intl.Collator();
-/** Dates and times sort by their characters. */
+/** Dates sort by their characters. */
 const TEMPORAL = /^"\d{4}-\d\d-\d\d/;
 
 export function compareCells(a, b) {
@@ -76,7 +76,7 @@ export function compareCells(a, b) {
   return collator.compare(readable(a), readable(b));
 }
 
-/** By value and exactly. Rounding to doubles never swaps two numbers, so only those that round to one are looked at further. */
+/** Compares exactly. Rounding never swaps two numbers, so only numbers that round to the same double need more work. */
 export function compareNumbers(a, b) {
   const difference = Number(a) - Number(b);
   if (difference !== 0 && !Number.isNaN(difference)) return difference;
@@ -89,7 +89,7 @@ export function compareNumbers(a, b) {
   return x.sign * (left < right ? -1 : Number(left > right));
 }
 
-/** Sign, digits, and how many of them stand behind the point. */
+/** The sign, the digits, and the number of digits after the decimal point. */
 function decimalOf(text) {
   const [, minus, whole, fraction = "", exponent = "0"] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);
   const digits = BigInt(whole + fraction);

@@ -1,6 +1,6 @@
-/** Schemas of parameters, bodies and responses, in words that fit beside a field. */
+/** Describes schemas of parameters, bodies and responses briefly. */
 
-/** Whatever a `$ref` into the same document leads to. What stands beside the reference is kept, and wins. */
+/** Resolves a `$ref` in the same document. Keys next to the reference override those of its target. */
 export function resolve(document, value) {
   let found = value ?? {};
   for (let hops = 0; hops < 20 && typeof found.$ref === "string"; hops += 1) {
@@ -21,13 +21,13 @@ function targetOf(document, reference) {
   return found;
 }
 
-/** The schemas of which one holds; undefined when there is only one anyway. */
+/** The alternatives of a schema, if it has some. */
 function alternativesOf(schema) {
   const alternatives = schema.anyOf ?? schema.oneOf;
   return Array.isArray(alternatives) ? alternatives : undefined;
 }
 
-/** The schema behind references and behind "this or null". */
+/** Resolves references, and removes null from alternatives. */
 export function schemaOf(document, schema) {
   const resolved = resolve(document, schema);
   const real = alternativesOf(resolved)
@@ -38,13 +38,13 @@ export function schemaOf(document, schema) {
   return { ...real[0], ...beside };
 }
 
-/** The types that a schema names, without null. */
+/** The types of a schema, without null. */
 export function typesOf(schema) {
   const types = Array.isArray(schema.type) ? schema.type : schema.type === undefined ? [] : [schema.type];
   return types.filter((type) => type !== "null");
 }
 
-/** A type in a word or two: the name in the database where the document tells it. */
+/** A short name of a type. If known, its SQL name. */
 export function typeLabel(document, given, depth = 0) {
   const schema = schemaOf(document, given);
   if (typeof schema["x-sql-type"] === "string") return schema["x-sql-type"];
@@ -64,7 +64,7 @@ function alternativesLabel(document, schema, depth) {
   return labels && [...new Set(labels)].join(" or ");
 }
 
-/** A value of the document as text: the digits as they are written there. */
+/** A value of the document as text, with all its digits. */
 export function textOf(value) {
   if (typeof value === "string") return value;
   if (typeof value === "object" && value !== null && Object.keys(value).join() === "digits") return value.digits;
@@ -80,7 +80,7 @@ function jsonOf(value) {
   return `{${members.join(", ")}}`;
 }
 
-/** The values that may be chosen, or undefined when anything can be typed. */
+/** The allowed values. Undefined if any value may be typed. */
 export function choicesOf(schema) {
   if (schema.const !== undefined) return [textOf(schema.const)];
   if (Array.isArray(schema.enum)) return schema.enum.filter((value) => value !== null).map(textOf);
@@ -88,7 +88,7 @@ export function choicesOf(schema) {
   return types.length === 1 && types[0] === "boolean" ? ["true", "false"] : undefined;
 }
 
-/** Everything that limits a value, each as a short text. */
+/** The limits of a value, as short texts. */
 export function limitsOf(schema) {
   const limits = [
     // The largest safe integer is a technical limit, not one of the endpoint.
@@ -114,7 +114,7 @@ function between(low, high, unit) {
   return high !== undefined && `at most ${unit(textOf(high))}`;
 }
 
-/** The fields of an object as lines of a tree: `{ depth, name, type, required, description, schema }`. */
+/** The nested fields of an object, as `{ depth, name, type, required, description, schema }`. */
 export function* fieldsOf(document, given, depth = 0, seen = []) {
   const schema = schemaOf(document, given);
   if (typesOf(schema).includes("array") && schema.items !== undefined) {
@@ -123,7 +123,7 @@ export function* fieldsOf(document, given, depth = 0, seen = []) {
   }
   const alternatives = depth > 6 ? undefined : alternativesOf(schema);
   for (const each of alternatives ?? []) yield* fieldsOf(document, each, depth, seen);
-  // A type that holds itself is shown once.
+  // A recursive type is shown once.
   if (schema.properties === undefined || seen.includes(schema.properties) || depth > 6) return;
   for (const [name, property] of Object.entries(schema.properties)) {
     const each = schemaOf(document, property);
@@ -139,15 +139,15 @@ export function* fieldsOf(document, given, depth = 0, seen = []) {
   }
 }
 
-/** What is said of a column itself; what is true of its type everywhere need not be said at each. */
+/** The description of a column itself, without that of its type, which would be repeated. */
 function describedBy(property, schema) {
   const { description } = schema["x-sql-type"] === undefined ? schema : property;
   return typeof description === "string" ? description : "";
 }
 
 /**
- * The columns of the rows in a response: `{ name, type, isNumber }`, or undefined when it has none. Rows
- * come as an array, or in the `data` of an envelope.
+ * The columns of the rows in a response, as `{ name, type, isNumber }`. Undefined if it has no rows. Rows are an array, or in
+ * the `data` of an envelope.
  */
 export function columnsOf(document, given) {
   const schema = schemaOf(document, given);

@@ -4,12 +4,12 @@ const MOST_BYTES = 16 * 1024 * 1024;
 const TEXTUAL = /^(text\/|application\/(json|problem\+json|x-ndjson|ndjson|jsonl|yaml|xml))/i;
 
 /**
- * Sends a request to the service that the page came from, and to no other. Without cookies and caches, so that the response is
- * the one that the form asks for, and without the browser's own password dialog.
+ * Sends a request to the service of this page, and to no other. Without cookies and caches, which could change the response,
+ * and without the browser's own password dialog.
  */
 export async function send(request, signal) {
   const started = performance.now();
-  const response = await ask(request, signal);
+  const response = await fetchSameOrigin(request, signal);
   const { bytes, cut } = await readBytes(response);
   const contentType = response.headers.get("content-type") ?? "";
   return {
@@ -25,7 +25,7 @@ export async function send(request, signal) {
   };
 }
 
-function ask({ method, url, headers, body }, signal) {
+function fetchSameOrigin({ method, url, headers, body }, signal) {
   if (new URL(url).origin !== location.origin) throw new Error("This URL belongs to another service");
   return fetch(url, { method, headers, body, signal, cache: "no-store", credentials: "omit", redirect: "follow" });
 }
@@ -58,7 +58,7 @@ function joined(chunks, size) {
 /** The same request in another format. */
 export function inFormat(request, format) {
   const url = new URL(request.url);
-  // `searchParams.set` would re-encode the other values, with a plus for a space.
+  // `searchParams.set` would re-encode the other values, with a plus instead of a space.
   const others = url.search
     .slice(1)
     .split("&")
@@ -67,9 +67,9 @@ export function inFormat(request, format) {
   return { ...request, url: url.href };
 }
 
-/** Fetches with the same headers and saves the bytes as a file. */
+/** Sends a request, and saves the response as a file. */
 export async function download(request, fileName) {
-  const response = await ask(request);
+  const response = await fetchSameOrigin(request);
   if (!response.ok) throw new Error(`${response.status} ${await messageOf(response)}`);
   saveBlob(await response.blob(), fileName);
 }
@@ -84,11 +84,11 @@ export function saveBlob(blob, fileName) {
   link.href = URL.createObjectURL(blob);
   link.download = fileName;
   link.click();
-  // By then the browser has started to save it.
+  // By then, the browser has started to save it.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
-/** A name for a file, from the path of a request. */
+/** A file name, from the path of a request. */
 export function fileNameOf(request, ending) {
   const name = pathOf(request)
     .replace(/[^\p{L}\p{N}._-]+/gu, "-")
@@ -104,7 +104,7 @@ function pathOf({ url }) {
   }
 }
 
-/** The request for `next` of a response; undefined when it leaves the service. */
+/** The request for `next` of a response. Undefined if it is another service. */
 export function requestOfNext(request, next, root) {
   if (typeof next !== "string" || !/^\/(?![/\\])/.test(next)) return undefined;
   const url = new URL(root.href.replace(/\/$/, "") + next);

@@ -3,7 +3,7 @@ import { el } from "./dom.js";
 export const addressOf = ({ key }) => `#${encodeURIComponent(key)}`;
 
 /** The list of endpoints by tag, with a filter. */
-export function openSidebar({ groups: place, filter, found }) {
+export function openSidebar({ groups: container, filter, found }) {
   let entries = [];
 
   function show(api, currentKey) {
@@ -25,9 +25,9 @@ export function openSidebar({ groups: place, filter, found }) {
       return section;
     });
     const none = el("p", { class: "muted none", id: "none", hidden: true }, "No endpoint matches.");
-    const list = place.parentElement;
+    const list = container.parentElement;
     const { scrollTop } = list;
-    place.replaceChildren(...sections, none);
+    container.replaceChildren(...sections, none);
     list.scrollTop = scrollTop;
     mark(currentKey);
     narrow();
@@ -75,7 +75,7 @@ export function openSidebar({ groups: place, filter, found }) {
   document.addEventListener("keydown", (event) => {
     if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
     if (/^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
-    // A narrow window hides the list while it shows an endpoint.
+    // In a narrow window, the list is hidden while an endpoint is shown.
     if (filter.offsetParent === null) return;
     event.preventDefault();
     filter.focus();

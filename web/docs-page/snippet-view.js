@@ -2,10 +2,10 @@ import { copyButton, el } from "./dom.js";
 import { LANGUAGES } from "./snippets.js";
 import { tabbed } from "./tabs.js";
 
-/** Code samples in several languages. The language that was chosen holds for all endpoints. */
+/** Code samples in several languages. The chosen language applies to all endpoints. */
 export function snippetsOf(settings) {
   const texts = new Map();
-  const places = new Map(
+  const panels = new Map(
     LANGUAGES.map(({ name, label }) => [
       name,
       el("pre", { class: "code snippet", tabindex: "0", "aria-label": `The request in ${label}` }),
@@ -16,7 +16,7 @@ export function snippetsOf(settings) {
     { class: "snippets", "aria-label": "Code samples" },
     tabbed(
       "Language",
-      LANGUAGES.map(({ name, label }) => ({ name, label, panel: places.get(name) })),
+      LANGUAGES.map(({ name, label }) => ({ name, label, panel: panels.get(name) })),
       {
         chosen: settings.language,
         onChange: (name) => {
@@ -32,7 +32,7 @@ export function snippetsOf(settings) {
       for (const { name, write } of LANGUAGES) {
         const text = write(request, signIn);
         texts.set(name, text);
-        places.get(name).textContent = text;
+        panels.get(name).textContent = text;
       }
     },
   };

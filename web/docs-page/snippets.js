@@ -1,44 +1,44 @@
 /**
- * Code samples. Values are quoted by the rules of each language, so that none of them can become anything but
- * a value. Passwords and tokens are left out: curl asks for a password, the others have a place for it.
+ * Code samples. Values are quoted by the rules of each language, so that they cannot become code. Passwords and tokens are
+ * omitted: curl prompts for a password, the other samples have a variable.
  */
 
 const AUTHORIZATION = "Authorization";
 
-/** Headers without the secret, and the way in: "basic", "bearer" or undefined. */
-function parted({ headers }, signIn) {
+/** The headers without credentials, and the kind of authentication: "basic", "bearer" or undefined. */
+function withoutCredentials({ headers }, signIn) {
   return { open: headers.filter(([name]) => name !== AUTHORIZATION), kind: signIn?.kind, user: signIn?.user ?? "" };
 }
 
-/** For a shell: nothing means anything between single quotes but the quote itself. */
+/** Quotes for a shell. Between single quotes, only the quote itself is special. */
 const shell = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
 function curl(request, signIn) {
-  const { open, kind, user } = parted(request, signIn);
+  const { open, kind, user } = withoutCredentials(request, signIn);
   const parts = [shell(request.url)];
   if (request.method !== "GET") parts.unshift(`-X ${request.method}`);
-  // Brackets and braces would be patterns to curl.
+  // By default, curl treats brackets and braces as patterns.
   if (/[[\]{}]/.test(request.url)) parts.unshift("--globoff");
   if (kind === "basic") parts.push(`--user ${shell(user)}`);
   if (kind === "bearer") parts.push('-H "Authorization: Bearer $TOKEN"');
-  // A header without a value has a spelling of its own; with a colon curl would leave it out.
+  // To send a header without a value, curl requires a semicolon. With a colon, it omits the header.
   for (const [name, value] of open) parts.push(`-H ${shell(value === "" ? `${name};` : `${name}: ${value}`)}`);
-  // Unlike --data it does not take @ for a file.
+  // Unlike --data, it does not treat @ as a file name.
   if (request.body !== undefined) parts.push(`--data-raw ${shell(request.body)}`);
   return `curl ${parts.join(" \\\n  ")}`;
 }
 
-/** JSON texts are JavaScript texts as well; the two line ends that were not are since ES2019. */
+/** JSON strings are valid JavaScript, since ES2019 including U+2028 and U+2029. */
 const javascriptText = (text) => JSON.stringify(text);
 
-/** A text of several lines as it looks: only what would end it or mean something in it is escaped. */
+/** Text of several lines as a template literal, with special characters escaped. */
 function javascriptLines(text) {
   if (!text.includes("\n")) return javascriptText(text);
   return `\`${text.replace(/[\\`]|\$(?=\{)/g, "\\$&").replaceAll("\r", "\\r")}\``;
 }
 
 function javascript(request, signIn) {
-  const { open, kind, user } = parted(request, signIn);
+  const { open, kind, user } = withoutCredentials(request, signIn);
   const headers = open.map(([name, value]) => `    ${javascriptText(name)}: ${javascriptText(value)},`);
   const before = [];
   if (kind === "basic") {
@@ -64,12 +64,12 @@ function javascript(request, signIn) {
   ].join("\n");
 }
 
-/** JSON escapes mean the same in Python; what JSON leaves as it is, Python does too, save the last control character. */
+/** JSON strings are valid Python, except for the control character U+007F. */
 const pythonText = (text) => JSON.stringify(text).replaceAll("\u007f", "\\x7f");
 
 function pythonLines(text) {
   if (!text.includes("\n")) return pythonText(text);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: Python takes none of them in a text as they are.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: Python strings must not contain them.
   const escaped = text.replace(/[\\']/g, "\\$&").replace(/[\0-\x08\x0b-\x1f\x7f]/g, hex);
   return `'''${escaped}'''`;
 }
@@ -77,7 +77,7 @@ function pythonLines(text) {
 const hex = (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`;
 
 function python(request, signIn) {
-  const { open, kind, user } = parted(request, signIn);
+  const { open, kind, user } = withoutCredentials(request, signIn);
   const headers = open.map(([name, value]) => `        ${pythonText(name)}: ${pythonText(value)},`);
   const before = ["import requests", ""];
   if (kind === "basic") before.push('password = ""');

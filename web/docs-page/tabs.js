@@ -3,8 +3,8 @@ import { el } from "./dom.js";
 let made = 0;
 
 /**
- * Tabs as screen readers know them: one stop for the Tab key, arrows in between. `tabs` are `{ name, label, panel }`,
- * `panel` an element or a function that makes it when it is first shown. `onChange` hears what people choose.
+ * Accessible tabs: the Tab key stops once, and arrow keys switch tabs. `tabs` are `{ name, label, panel }`. `panel` is an
+ * element, or a function that creates it when it is first shown. `onChange` gets the name that the user chooses.
  */
 export function tabbed(label, tabs, { chosen = tabs[0].name, onChange = () => {}, extra = [] } = {}) {
   made += 1;
@@ -29,11 +29,12 @@ export function tabbed(label, tabs, { chosen = tabs[0].name, onChange = () => {}
   function choose(name) {
     for (const { name: each, panel } of tabs) {
       const isChosen = each === name;
-      const place = panels.get(each);
+      const container = panels.get(each);
       buttons.get(each).setAttribute("aria-selected", String(isChosen));
       buttons.get(each).tabIndex = isChosen ? 0 : -1;
-      if (isChosen && place.childElementCount === 0) place.append(typeof panel === "function" ? panel() : panel);
-      place.hidden = !isChosen;
+      if (isChosen && container.childElementCount === 0)
+        container.append(typeof panel === "function" ? panel() : panel);
+      container.hidden = !isChosen;
     }
   }
 

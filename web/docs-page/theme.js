@@ -1,6 +1,6 @@
 const KEY = "eider-theme";
 
-/** The colour theme switch. The choice is all that the page stores. */
+/** The colour theme switch. The page stores nothing but this choice. */
 export function openThemes(fieldset) {
   const chosen = document.documentElement.dataset.theme ?? "auto";
   for (const input of fieldset.querySelectorAll("input")) input.checked = input.value === chosen;
@@ -12,7 +12,7 @@ export function openThemes(fieldset) {
       if (theme === "auto") localStorage.removeItem(KEY);
       else localStorage.setItem(KEY, theme);
     } catch {
-      // No storage here: the choice lasts as long as the page.
+      // Without storage, the choice lasts until the page is closed.
     }
   });
 }

@@ -1,7 +1,7 @@
 import type { Failure } from "../../failure.ts";
 import type { Identity } from "../identity.ts";
 import type { OidcPolicy } from "../policy.ts";
-import { holdsUntil, identityFrom, issuerFor } from "./claims.ts";
+import { identityFrom, issuerFor, validUntil } from "./claims.ts";
 import { type JsonObject, member, parseObject } from "./json.ts";
 import { isAsymmetric, type PublicKey } from "./key-set.ts";
 import { TENANT } from "./metadata.ts";
@@ -10,7 +10,7 @@ import type { Provider, ProviderState } from "./provider.ts";
 /** The result of a token check. */
 export type CheckedToken =
   | {
-      readonly kind: "holds";
+      readonly kind: "valid";
       readonly identity: Identity;
       /** In milliseconds. Infinite if the token does not expire, or its expiry is not checked. */
       readonly until: number;
@@ -31,10 +31,10 @@ export const providerDown = refused({ kind: "provider-down" });
 /** Verifies tokens with the keys of the configured provider. A token cannot choose the provider. */
 export function openTokenCheck(policy: OidcPolicy, provider: Provider, now: () => number): CheckToken {
   function accept({ claims, key }: Signed, { metadata }: ProviderState): CheckedToken {
-    const until = holdsUntil(policy, claims, { issuer: metadata.issuer, now: now() });
+    const until = validUntil(policy, claims, { issuer: metadata.issuer, now: now() });
     const identity = identityFrom(policy, claims);
     if (until === undefined || identity === undefined || !signsFor(key, metadata.issuer, claims)) return unauthorized;
-    return { kind: "holds", identity, until, isCurrent: () => provider.current()?.keys.holds(key) ?? false };
+    return { kind: "valid", identity, until, isCurrent: () => provider.current()?.keys.has(key) ?? false };
   }
 
   return async (token) => {

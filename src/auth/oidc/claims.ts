@@ -5,7 +5,7 @@ import { isObject, type JsonObject, member, textMember } from "./json.ts";
 import { isTenantId, TENANT } from "./metadata.ts";
 
 /** When a token expires, in milliseconds. Undefined if it is not valid. */
-export function holdsUntil(
+export function validUntil(
   policy: OidcPolicy,
   claims: JsonObject,
   { issuer, now }: { readonly issuer: string; readonly now: number },

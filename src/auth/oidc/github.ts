@@ -36,7 +36,7 @@ export function openGithubCheck(
     const user = reply.status === 200 ? parseObject(reply.text) : undefined;
     const identity = user && identityFrom(policy, user);
     if (identity === undefined) return unauthorized;
-    return { kind: "holds", identity, until: Number.POSITIVE_INFINITY, isCurrent: () => true };
+    return { kind: "valid", identity, until: Number.POSITIVE_INFINITY, isCurrent: () => true };
   }
 
   return async (token) => {

@@ -7,14 +7,14 @@ export interface PublicKey {
   /** Only Microsoft sets it: the tenants for which the key is valid. */
   readonly issuer: string | undefined;
   /** Whether it can verify signatures of this algorithm. */
-  suits(algorithm: string): boolean;
+  supports(algorithm: string): boolean;
   /** Rejects if the key is invalid. */
   load(algorithm: string): Promise<CryptoKey>;
 }
 
 export interface KeySet {
   readonly size: number;
-  holds(key: PublicKey): boolean;
+  has(key: PublicKey): boolean;
   /** The keys that may have signed a token. Without a `kid`, all keys for the algorithm. */
   candidates(algorithm: string, kid: string | undefined): readonly PublicKey[];
   /** The identical key. */
@@ -49,8 +49,9 @@ export function readKeySet(document: JsonObject, before: KeySet | undefined): Ke
   const held = new Set(all);
   return {
     size: all.length,
-    holds: (key) => held.has(key),
-    candidates: (algorithm, kid) => all.filter((key) => (kid === undefined || key.kid === kid) && key.suits(algorithm)),
+    has: (key) => held.has(key),
+    candidates: (algorithm, kid) =>
+      all.filter((key) => (kid === undefined || key.kid === kid) && key.supports(algorithm)),
     find: (fingerprint) => keys.get(fingerprint),
   };
 }
@@ -89,8 +90,8 @@ function keyOf({ kid, alg, issuer, material }: PublicPart): PublicKey {
   return {
     kid,
     issuer,
-    suits: (algorithm) =>
-      KEY_OF.get(algorithm) === kind && (alg === undefined || sameName(alg) === sameName(algorithm)),
+    supports: (algorithm) =>
+      KEY_OF.get(algorithm) === kind && (alg === undefined || canonicalName(alg) === canonicalName(algorithm)),
     load(algorithm) {
       const key = loaded.get(algorithm) ?? importKey(material, algorithm);
       loaded.set(algorithm, key);
@@ -100,7 +101,7 @@ function keyOf({ kid, alg, issuer, material }: PublicPart): PublicKey {
 }
 
 /** RFC 9864 renamed `EdDSA` with this curve. */
-function sameName(algorithm: string): string {
+function canonicalName(algorithm: string): string {
   return algorithm === "EdDSA" ? "Ed25519" : algorithm;
 }
 

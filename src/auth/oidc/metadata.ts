@@ -21,7 +21,7 @@ export function discoveryUrl({ issuerUrl }: OidcPolicy): string {
   return `${withoutSlash(issuerUrl)}/.well-known/openid-configuration`;
 }
 
-/** Throws an Error that says what is wrong with the document. */
+/** Throws an Error if the document is invalid. */
 export function readMetadata(policy: OidcPolicy, document: JsonObject): Metadata {
   const issuer = textMember(document, "issuer");
   if (issuer === undefined || !isOurs(policy, issuer)) {

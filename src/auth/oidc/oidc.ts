@@ -53,9 +53,9 @@ export function openOidc(policy: OidcPolicy, { fetch, now, ...options }: OidcOpt
     }
     if (checked.kind === "refused") return checked;
     warnOfComma(checked.identity);
-    const answer: Authenticated = { kind: "identity", identity: checked.identity };
-    tokens.set(key, { answer, until: checked.until, isCurrent: checked.isCurrent });
-    return answer;
+    const result: Authenticated = { kind: "identity", identity: checked.identity };
+    tokens.set(key, { result, until: checked.until, isCurrent: checked.isCurrent });
+    return result;
   }
 
   return {
@@ -66,9 +66,9 @@ export function openOidc(policy: OidcPolicy, { fetch, now, ...options }: OidcOpt
       const known = tokens.get(key) ?? running.get(key);
       if (known !== undefined) return known;
       // Concurrent requests with the same token share one check.
-      const answer = check(key, token);
-      running.set(key, answer);
-      return answer;
+      const result = check(key, token);
+      running.set(key, result);
+      return result;
     },
     exchange: openTokenExchange(policy, { requests, provider, report }),
     async loadKeys() {

@@ -6,7 +6,7 @@ import { type AcceptedToken, openTokenCache } from "./token-cache.ts";
 const MINUTES = 60_000;
 const answer: Authenticated = { kind: "identity", identity: anonymous };
 const accepted = (changes: Partial<AcceptedToken> = {}): AcceptedToken => ({
-  answer,
+  result: answer,
   until: Number.POSITIVE_INFINITY,
   isCurrent: () => true,
   ...changes,
@@ -17,9 +17,9 @@ test("tokens take 16 MiB, whatever they say; then the one that was used longest 
   const identity = identityOf({ type: "oidc", username: "ann", roles: ["r".repeat(16_000)] });
   const large: Authenticated = { kind: "identity", identity };
   const isKept = (n: number): boolean => remembered.get(String(n)) !== undefined;
-  for (let n = 0; n < 200; n++) remembered.set(String(n), accepted({ answer: large }));
+  for (let n = 0; n < 200; n++) remembered.set(String(n), accepted({ result: large }));
   expect(isKept(0)).toBe(true);
-  for (let n = 200; n < 400; n++) remembered.set(String(n), accepted({ answer: large }));
+  for (let n = 200; n < 400; n++) remembered.set(String(n), accepted({ result: large }));
   expect([isKept(0), isKept(1), isKept(399)]).toEqual([true, false, true]);
 });
 

@@ -5,7 +5,7 @@ import { authenticatedBytes, openExpiringCache, VERIFIED_BYTES } from "../verifi
 /** The result for an accepted token. */
 export interface AcceptedToken {
   /** The same object for every request, because other caches use its identity as a key. */
-  readonly answer: Authenticated;
+  readonly result: Authenticated;
   readonly until: number;
   readonly isCurrent: () => boolean;
 }
@@ -24,7 +24,7 @@ const ACCEPTED_BYTES = 256;
 export function openTokenCache(now: () => number): TokenCache {
   const cache = openExpiringCache<AcceptedToken>({
     maxBytes: VERIFIED_BYTES,
-    bytesOf: ({ answer }) => ACCEPTED_BYTES + authenticatedBytes(answer),
+    bytesOf: ({ result }) => ACCEPTED_BYTES + authenticatedBytes(result),
     now,
   });
   const fingerprint = openFingerprint();
@@ -32,7 +32,7 @@ export function openTokenCache(now: () => number): TokenCache {
     keyOf: (token) => keyOf(fingerprint(token)),
     get(key) {
       const accepted = cache.get(key);
-      if (accepted === undefined || accepted.isCurrent()) return accepted?.answer;
+      if (accepted === undefined || accepted.isCurrent()) return accepted?.result;
       cache.delete(key);
       return undefined;
     },

@@ -70,22 +70,23 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
       fail("the provider does not take our client-id and client-secret");
     } else if (error !== undefined) dependency.up();
     // Always 400, because 401 would mean that the client's own secret is wrong.
-    if (error !== undefined) return answer(400, { error });
+    if (error !== undefined) return jsonResponse(400, { error });
     const tokens = tokensIn(reply);
     if (tokens === undefined) {
       fail(`${metadata.tokenUrl} answers with status ${reply.status} and nothing that can be used`);
       return unavailable;
     }
     dependency.up();
-    return answer(200, tokens);
+    return jsonResponse(200, tokens);
   }
 
   return async (form, authorization) => {
     const request = readTokenRequest(policy, client, { form, authorization });
     if (request.kind === "refused") {
       const { error } = request;
-      if (error === "invalid_client") return answer(401, { error }, { "www-authenticate": 'Basic realm="eider"' });
-      return answer(400, { error });
+      if (error === "invalid_client")
+        return jsonResponse(401, { error }, { "www-authenticate": 'Basic realm="eider"' });
+      return jsonResponse(400, { error });
     }
     if (running >= EXCHANGES_AT_ONCE) return unavailable;
     running++;
@@ -98,12 +99,12 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
   };
 }
 
-function answer(status: number, body: object, headers: Readonly<Record<string, string>> = {}): ExchangeResponse {
+function jsonResponse(status: number, body: object, headers: Readonly<Record<string, string>> = {}): ExchangeResponse {
   const always = { "content-type": "application/json", "cache-control": "no-store", pragma: "no-cache" };
   return { status, headers: { ...always, ...headers }, body: JSON.stringify(body) };
 }
 
-const unavailable = answer(503, { error: "temporarily_unavailable" }, { "retry-after": "5" });
+const unavailable = jsonResponse(503, { error: "temporarily_unavailable" }, { "retry-after": "5" });
 
 function withSecret(
   form: URLSearchParams,

@@ -34,30 +34,32 @@ export function readTokenRequest(
   const refreshes = grant === "refresh_token" && refreshTokens;
   if (!refreshes && !(grant === "client_credentials" && clientCredentials)) return refusal("unsupported_grant_type");
 
-  const shown = shownClient(form, authorization);
-  if (shown === "twice") return refusal("invalid_request");
+  const credentials = readClientCredentials(form, authorization);
+  if (credentials === "twice") return refusal("invalid_request");
   // A refresh token is enough, but client credentials that are sent with it must be correct.
-  const isKnown = refreshes ? shown === "none" || isOurs(client, shown) : shown !== "none" && isWhole(client, shown);
+  const isKnown = refreshes
+    ? credentials === "none" || isOwnClient(client, credentials)
+    : credentials !== "none" && hasCorrectSecret(client, credentials);
   if (!isKnown) return refusal("invalid_client");
 
-  const handed = new URLSearchParams({ grant_type: grant });
+  const forwarded = new URLSearchParams({ grant_type: grant });
   if (refreshes) {
     const token = filled(form, "refresh_token");
     if (token === undefined) return refusal("invalid_request");
-    handed.set("refresh_token", token);
+    forwarded.set("refresh_token", token);
   }
-  const asked = filled(form, "scope")?.split(" ");
-  if (asked?.some((scope) => !policy.scopes.includes(scope))) return refusal("invalid_scope");
+  const requested = filled(form, "scope")?.split(" ");
+  if (requested?.some((scope) => !policy.scopes.includes(scope))) return refusal("invalid_scope");
   // A refresh without scopes gets those granted before (RFC 6749, section 6).
-  const scopes = asked ?? (refreshes ? [] : policy.scopes);
-  if (scopes.length > 0) handed.set("scope", scopes.join(" "));
+  const scopes = requested ?? (refreshes ? [] : policy.scopes);
+  if (scopes.length > 0) forwarded.set("scope", scopes.join(" "));
   // The name of the audience in Auth0 and in RFC 8707.
   for (const name of ["audience", "resource"]) {
     const target = filled(form, name);
     if (target !== undefined && !policy.audiences.includes(target)) return refusal("invalid_target");
-    if (target !== undefined) handed.set(name, target);
+    if (target !== undefined) forwarded.set(name, target);
   }
-  return { kind: "allowed", form: handed };
+  return { kind: "allowed", form: forwarded };
 }
 
 function refusal(error: RefusalCode): TokenRequest {
@@ -70,12 +72,15 @@ function filled(form: URLSearchParams, name: string): string | undefined {
 }
 
 /** The client credentials in a request. Each text is a possible reading of `id:secret`. */
-interface ShownClient {
+interface ClientCredentials {
   readonly id: string | undefined;
   readonly texts: readonly string[];
 }
 
-function shownClient(form: URLSearchParams, authorization: string | undefined): ShownClient | "none" | "twice" {
+function readClientCredentials(
+  form: URLSearchParams,
+  authorization: string | undefined,
+): ClientCredentials | "none" | "twice" {
   const [id, secret] = [filled(form, "client_id"), filled(form, "client_secret")];
   if (authorization === undefined) {
     if (id === undefined && secret === undefined) return "none";
@@ -99,15 +104,15 @@ function formDecoded(id: string, secret: string): string | undefined {
 }
 
 /** Whether ID and secret are correct. */
-function isWhole(client: Client, { id, texts }: ShownClient): boolean {
+function hasCorrectSecret(client: Client, { id, texts }: ClientCredentials): boolean {
   const expected = `${client.id}:${client.secret}`;
   const matches = texts.map((text) => sameText(text, expected));
   return (id === undefined || id === client.id) && matches.includes(true);
 }
 
 /** The same, but the secret may be absent. */
-function isOurs(client: Client, shown: ShownClient): boolean {
-  return shown.texts.length === 0 ? shown.id === client.id : isWhole(client, shown);
+function isOwnClient(client: Client, credentials: ClientCredentials): boolean {
+  return credentials.texts.length === 0 ? credentials.id === client.id : hasCorrectSecret(client, credentials);
 }
 
 const fingerprint = openFingerprint();

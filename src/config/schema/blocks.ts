@@ -10,7 +10,7 @@ import {
   VARIABLE_SCHEMA,
 } from "../../params/validators/scalars.ts";
 import { oneLine } from "../problem.ts";
-import { unknown } from "../suggest.ts";
+import { unknownMessage } from "../suggest.ts";
 
 export { boolean as flag, string };
 
@@ -111,7 +111,7 @@ function pick<Word extends string>(words: readonly Word[], same: (word: Word, va
     if (word !== undefined) return word;
     const message =
       typeof value === "string" && value !== ""
-        ? unknown("value", value, words)
+        ? unknownMessage("value", value, words)
         : `expected one of ${words.join(", ")}, found ${found(input)}`;
     context.addIssue({ code: "custom", message });
     return z.NEVER;
@@ -149,7 +149,7 @@ export function block<Shape extends z.ZodRawShape>(shape: Shape) {
         issue.code === "unrecognized_keys"
           ? keysOf(issue)
               // One line per key, even if the key contains line breaks.
-              .map((key) => oneLine(unknown("key", key, known)))
+              .map((key) => oneLine(unknownMessage("key", key, known)))
               .join("\n")
           : `expected a mapping, found ${found(issue.input)}`,
     }),

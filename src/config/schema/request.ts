@@ -2,7 +2,7 @@ import { z } from "zod";
 import { locations, type Validator } from "../../params/parameter.ts";
 import { validators, validatorTypes } from "../../params/validators/index.ts";
 import { found, PlainScalar } from "../../params/validators/scalars.ts";
-import { unknown } from "../suggest.ts";
+import { unknownMessage } from "../suggest.ts";
 import { isMapping } from "../tree.ts";
 import { block, choice, flag, list, nonEmptyString, string } from "./blocks.ts";
 
@@ -36,13 +36,13 @@ export const validator = z.unknown().transform((input, context): Validator => {
 });
 
 function typeMessage(type: string): string {
-  const message = unknown("type", type, validatorTypes);
+  const message = unknownMessage("type", type, validatorTypes);
   return message.endsWith("?") ? `${message} (${validatorTypes.join(", ")})` : message;
 }
 
 function optionMessage(option: string, schema: ValidatorSchema): string {
   const { type, ...options } = schema.in.shape;
-  return unknown(`option of type ${type.value}:`, option, Object.keys(options));
+  return unknownMessage(`option of type ${type.value}:`, option, Object.keys(options));
 }
 
 /** One request parameter. */

@@ -29,26 +29,26 @@ export function openMcpAccess({ settings, catalog, authenticators, rateLimiter }
   const { auth } = settings;
 
   function admit(request: McpAccessRequest): AccessDecision | Promise<AccessDecision> {
-    const called = calledBy(request, catalog);
-    const own = called?.endpoint.auth;
-    const isRequired = auth !== undefined && requires(auth, request.method);
-    const first = auth?.policy ?? own;
-    if (first === undefined) return ANONYMOUS;
+    const called = findCallTarget(request, catalog);
+    const endpointPolicy = called?.endpoint.auth;
+    const isRequired = auth !== undefined && requiresAuth(auth, request.method);
+    const firstPolicy = auth?.policy ?? endpointPolicy;
+    if (firstPolicy === undefined) return ANONYMOUS;
     if (request.authorization === undefined) {
-      if (!isRequired && own === undefined) return ANONYMOUS;
-      return refused({ kind: "unauthorized", scheme: schemeOf(first) }, { request, called, policy: first });
+      if (!isRequired && endpointPolicy === undefined) return ANONYMOUS;
+      return reject({ kind: "unauthorized", scheme: schemeOf(firstPolicy) }, { request, called, policy: firstPolicy });
     }
-    const second = isRequired || own === first ? undefined : own;
-    return authenticated(request, first, (found) => {
+    const secondPolicy = isRequired || endpointPolicy === firstPolicy ? undefined : endpointPolicy;
+    return authenticateThen(request, firstPolicy, (found) => {
       if (found.kind === "identity") return found;
-      if (second === undefined) return refused(found.failure, { request, called, policy: first });
-      return authenticated(request, second, (other) =>
-        other.kind === "identity" ? other : refused(found.failure, { request, called, policy: first }),
+      if (secondPolicy === undefined) return reject(found.failure, { request, called, policy: firstPolicy });
+      return authenticateThen(request, secondPolicy, (other) =>
+        other.kind === "identity" ? other : reject(found.failure, { request, called, policy: firstPolicy }),
       );
     });
   }
 
-  function authenticated(
+  function authenticateThen(
     { authorization, address }: McpAccessRequest,
     policy: AuthPolicy,
     decide: (found: Authenticated) => AccessDecision | Promise<AccessDecision>,
@@ -57,21 +57,21 @@ export function openMcpAccess({ settings, catalog, authenticators, rateLimiter }
     return found instanceof Promise ? found.then(decide) : decide(found);
   }
 
-  function refused(
+  function reject(
     failure: Failure,
     { request, called, policy }: RefusalContext,
   ): AccessDecision | Promise<AccessDecision> {
-    const isOwn = policy !== auth?.policy;
+    const isEndpointPolicy = policy !== auth?.policy;
     const challenges =
       failure.kind === "unauthorized"
-        ? challengesOf(policy, { ...request, publicUrl: settings.publicUrl, hasMetadata: !isOwn })
+        ? challengesOf(policy, { ...request, publicUrl: settings.publicUrl, hasMetadata: !isEndpointPolicy })
         : [];
     const refusal = { kind: "refused", failure, challenges } as const;
-    return called?.endpoint.rateLimit === undefined ? refusal : counted(called, request.address, refusal);
+    return called?.endpoint.rateLimit === undefined ? refusal : countAttempt(called, request.address, refusal);
   }
 
   /** Failed attempts count towards the rate limit of the client's address. */
-  async function counted(
+  async function countAttempt(
     { label, endpoint: { rateLimit } }: CallTarget,
     address: string,
     refusal: Extract<AccessDecision, { kind: "refused" }>,
@@ -96,7 +96,7 @@ interface RefusalContext {
 }
 
 /** Methods that use the setting of another method if they have none of their own. */
-const FOLLOWS: Readonly<Record<string, string>> = {
+const USES_SETTING_OF: Readonly<Record<string, string>> = {
   "server/discover": "initialize",
   ping: "initialize",
   "tasks/get": "tools/call",
@@ -107,14 +107,14 @@ const FOLLOWS: Readonly<Record<string, string>> = {
   "resources/unsubscribe": "resources/read",
 };
 
-function requires({ methods, isRequired }: McpAuth, method: string): boolean {
-  const listed = Object.hasOwn(FOLLOWS, method) ? FOLLOWS[method] : undefined;
+function requiresAuth({ methods, isRequired }: McpAuth, method: string): boolean {
+  const listed = Object.hasOwn(USES_SETTING_OF, method) ? USES_SETTING_OF[method] : undefined;
   const parent = listed ?? (method.startsWith("notifications/") ? "initialize" : undefined);
   return methods.get(method) ?? (parent === undefined ? undefined : methods.get(parent)) ?? isRequired;
 }
 
 /** The endpoint that a method calls, if any. */
-function calledBy(
+function findCallTarget(
   { method, target }: McpAccessRequest,
   { tools, prompts, addresses }: Catalog,
 ): CallTarget | undefined {

@@ -9,7 +9,7 @@ import { rawParamsOf } from "./arguments.ts";
 import { attempt, type CallState } from "./attempt.ts";
 import type { Tool } from "./catalog.ts";
 import { gatherRows } from "./gather-rows.ts";
-import { bytesColumn, type EndpointRead, readOpened, takeRows, takeValue } from "./read-rows.ts";
+import { blobColumn, type EndpointRead, takeRows, takeValue, withRows } from "./read-rows.ts";
 import { firstColumnText, rowsText } from "./rows-text.ts";
 import { failedResult, rowsResult, structuredRows, textBlock } from "./tool-result.ts";
 
@@ -44,9 +44,9 @@ export async function callTool(
 
 function readResult({ mcp, result }: Tool, read: EndpointRead, settings: McpSettings): Promise<ToolResult> {
   const { call, observed } = read;
-  return readOpened(read, async (opened) => {
+  return withRows(read, async (opened) => {
     if (result.kind === "media") {
-      const index = bytesColumn(opened.columns);
+      const index = blobColumn(opened.columns);
       if (index < 0) return failedResult("The query has no column of bytes (BLOB)");
       const data = await takeValue(opened, index, read);
       if (data === undefined) return failedResult("The query found nothing");
@@ -61,10 +61,10 @@ function readResult({ mcp, result }: Tool, read: EndpointRead, settings: McpSett
       observed.format = "text";
       return rowsResult(rows, firstColumnText(rows), settings);
     }
-    const isStructured = result.as === "json";
-    const as = isStructured ? settings.resultText : result.as;
-    observed.format = as;
-    const asText = rowsResult(rows, rowsText(rows, as), settings);
+    const isStructured = result.format === "json";
+    const format = isStructured ? settings.resultText : result.format;
+    observed.format = format;
+    const asText = rowsResult(rows, rowsText(rows, format), settings);
     return isStructured ? { ...asText, structuredContent: structuredRows(rows) } : asText;
   });
 }

@@ -11,10 +11,10 @@ import {
 } from "./resource-address.ts";
 import { type ResultKind, resultKindOf } from "./result-kind.ts";
 
-type Of<Kind extends McpConfig["kind"]> = Extract<McpConfig, { kind: Kind }>;
+type ConfigOf<Kind extends McpConfig["kind"]> = Extract<McpConfig, { kind: Kind }>;
 
 interface Entry<Kind extends McpConfig["kind"]> extends CallTarget {
-  readonly mcp: Of<Kind>;
+  readonly mcp: ConfigOf<Kind>;
   /** The endpoint's `summary`. */
   readonly title: string | undefined;
 }
@@ -43,7 +43,7 @@ export interface Catalog {
 }
 
 /** The result of a write is always JSON. */
-const JSON_ROWS: ResultKind = { kind: "rows", as: "json" };
+const JSON_ROWS: ResultKind = { kind: "rows", format: "json" };
 
 export interface CatalogEntry {
   readonly endpoint: Endpoint;

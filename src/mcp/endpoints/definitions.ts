@@ -34,7 +34,7 @@ export function listsOf(catalog: Catalog, context: DefinitionContext): Readonly<
 }
 
 function toolDefinition({ endpoint, mcp, title, result }: Tool, context: DefinitionContext): JsonObject {
-  const isStructured = result.kind === "rows" && result.as === "json";
+  const isStructured = result.kind === "rows" && result.format === "json";
   return {
     name: mcp.name,
     title,

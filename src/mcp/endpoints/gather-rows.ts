@@ -76,17 +76,17 @@ function guessOf({ vectors, rows }: Chunk): number {
   return vectors.reduce((sum, vector) => sum + sizeGuess(vector, rows), 0);
 }
 
-const NOTHING = Buffer.alloc(0);
+const EMPTY = Buffer.alloc(0);
 /** If the estimate exceeds the limit by more than this factor, encoding the whole chunk first would be wasteful. */
-const TOLERATED = 4;
+const MAX_ESTIMATE_FACTOR = 4;
 
 /** The first rows that fit. Uses a binary search, because the size is known only after encoding. */
 function fittingRows(chunk: Chunk, columns: readonly Column[], { encode, maxBytes, guess }: FitOptions): FittingRows {
-  if (guess <= maxBytes * TOLERATED) {
+  if (guess <= maxBytes * MAX_ESTIMATE_FACTOR) {
     const bytes = encode(chunk);
     if (bytes.length <= maxBytes) return { chunk, bytes };
   }
-  let best: FittingRows = { chunk: sliceChunk(chunk, columns, { from: 0, to: 0 }), bytes: NOTHING };
+  let best: FittingRows = { chunk: sliceChunk(chunk, columns, { from: 0, to: 0 }), bytes: EMPTY };
   let [least, most] = [0, chunk.rows];
   while (most - least > 0) {
     const rows = Math.ceil((least + most) / 2);

@@ -64,12 +64,12 @@ export async function openMcpEndpoints(opened: McpProject, options: McpEndpoints
     access: openMcpAccess({ settings, catalog, authenticators, rateLimiter }),
     urisOfCache: (cache) =>
       catalog.resources.flatMap(({ endpoint, address }) =>
-        isFrom(endpoint, cache) ? [address.uri ?? [], address.template ?? []].flat() : [],
+        readsFromCache(endpoint, cache) ? [address.uri ?? [], address.template ?? []].flat() : [],
       ),
   };
 }
 
-function isFrom({ cache }: Endpoint, name: CacheName): boolean {
+function readsFromCache({ cache }: Endpoint, name: CacheName): boolean {
   return cache !== undefined && cache.kind !== "on-write" && cacheKey(cache.name) === cacheKey(name);
 }
 

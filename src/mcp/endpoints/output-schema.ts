@@ -8,7 +8,7 @@ const TRUNCATED: JsonObject = { type: "boolean", description: "There are more ro
 
 /** The schema of structured content. Clients reject results that do not match, so it states only what always holds. */
 export function outputSchema({ operation }: Endpoint, shape: RowShape | undefined): JsonObject {
-  const rows = { type: "array", items: lean(rowSchema(shape ?? UNKNOWN_ROWS, inPlace)) };
+  const rows = { type: "array", items: simplify(rowSchema(shape ?? UNKNOWN_ROWS, inlineSchemas)) };
   if (operation.kind === "write") {
     const data = shape?.kind === "none" ? {} : { data: rows, truncated: TRUNCATED };
     return { type: "object", required: ["rows_affected"], properties: { rows_affected: COUNT, ...data } };
@@ -43,35 +43,35 @@ const SHORT: Readonly<Record<string, JsonObject>> = {
   Interval: { type: TEXT, description: "ISO 8601 duration" },
 };
 
-const inPlace: SharedSchemas = { schema: (name, make) => SHORT[name] ?? make() };
+const inlineSchemas: SharedSchemas = { schema: (name, make) => SHORT[name] ?? make() };
 
 /** Keywords that do not affect validation, and formats that some validators do not know. */
-const LEFT_OUT: ReadonlySet<string> = new Set(["x-sql-type", "format"]);
+const OMITTED: ReadonlySet<string> = new Set(["x-sql-type", "format"]);
 
-function lean(schema: JsonObject): JsonObject {
+function simplify(schema: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(schema)
-      .filter(([key, value]) => !LEFT_OUT.has(key) || value === "uuid")
-      .map(([key, value]) => [key, leanPart(key, value)]),
+      .filter(([key, value]) => !OMITTED.has(key) || value === "uuid")
+      .map(([key, value]) => [key, simplifyPart(key, value)]),
   );
 }
 
-function leanPart(key: string, value: unknown): unknown {
+function simplifyPart(key: string, value: unknown): unknown {
   switch (key) {
     case "properties":
-      return isObject(value) ? Object.fromEntries(Object.entries(value).map(leanEntry)) : value;
+      return isObject(value) ? Object.fromEntries(Object.entries(value).map(simplifyEntry)) : value;
     case "items":
     case "additionalProperties":
-      return isObject(value) ? lean(value) : value;
+      return isObject(value) ? simplify(value) : value;
     case "anyOf":
-      return Array.isArray(value) ? value.map((each) => (isObject(each) ? lean(each) : each)) : value;
+      return Array.isArray(value) ? value.map((each) => (isObject(each) ? simplify(each) : each)) : value;
     default:
       return value;
   }
 }
 
-function leanEntry([name, schema]: [string, unknown]): readonly [string, unknown] {
-  return [name, isObject(schema) ? lean(schema) : schema];
+function simplifyEntry([name, schema]: [string, unknown]): readonly [string, unknown] {
+  return [name, isObject(schema) ? simplify(schema) : schema];
 }
 
 function isObject(value: unknown): value is JsonObject {

@@ -8,7 +8,7 @@ import { type McpCall, McpError, type McpProblem, type ResourceResult } from "..
 import { rawParamsOf } from "./arguments.ts";
 import { attempt, type CallState } from "./attempt.ts";
 import type { Resource } from "./catalog.ts";
-import { bytesColumn, type EndpointRead, readOpened, takeRows, takeValue } from "./read-rows.ts";
+import { blobColumn, type EndpointRead, takeRows, takeValue, withRows } from "./read-rows.ts";
 import type { ResultKind } from "./result-kind.ts";
 import { firstColumnText, rowsText } from "./rows-text.ts";
 import { moreRowsHint } from "./tool-result.ts";
@@ -58,15 +58,15 @@ interface Contents {
 
 function contentsOf({ mcp, result }: Resource, read: EndpointRead, settings: McpSettings): Promise<Contents> {
   const { mimeType } = mcp;
-  return readOpened(read, async (opened) => {
+  return withRows(read, async (opened) => {
     const { cached } = opened;
-    const index = bytesIn(result, opened.columns);
+    const index = blobColumnOf(result, opened.columns);
     if (index >= 0) {
       const blob = await takeValue(opened, index, read);
       return { contents: blob === undefined ? [] : [{ mimeType, blob }], cached };
     }
     const rows = await takeRows(opened, read, settings);
-    const text = result.kind === "rows" ? rowsText(rows, result.as) : firstColumnText(rows);
+    const text = result.kind === "rows" ? rowsText(rows, result.format) : firstColumnText(rows);
     const hint = moreRowsHint(rows, settings);
     const hints = hint === undefined ? [] : [{ mimeType: "text/plain", text: hint }];
     return { contents: [{ mimeType, text }, ...hints], cached };
@@ -74,14 +74,14 @@ function contentsOf({ mcp, result }: Resource, read: EndpointRead, settings: Mcp
 }
 
 /** The index of the BLOB column that contains the resource, or -1 if the resource is text. */
-function bytesIn(result: ResultKind, columns: readonly Column[]): number {
+function blobColumnOf(result: ResultKind, columns: readonly Column[]): number {
   switch (result.kind) {
     case "rows":
       return -1;
     case "media":
-      return bytesColumn(columns);
+      return blobColumn(columns);
     case "values":
-      return bytesColumn(columns.slice(0, 1));
+      return blobColumn(columns.slice(0, 1));
   }
 }
 

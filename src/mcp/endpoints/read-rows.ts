@@ -21,12 +21,12 @@ export interface OpenedRows extends Pick<ReadResult, "page" | "cached"> {
 }
 
 /** Runs a read, passes its rows to `take`, and closes them. */
-export async function readOpened<T>(read: EndpointRead, take: (opened: OpenedRows) => Promise<T>): Promise<T> {
+export async function withRows<T>(read: EndpointRead, take: (opened: OpenedRows) => Promise<T>): Promise<T> {
   const { called, params, call, deadline, observed, callee } = read;
   const { identity } = call;
-  const outcome = await runEndpoint(called.endpoint, { ...params, identity, deadline, observed }, callee);
-  if (outcome.kind === "unchanged") throw new Error("only REST clients can have the rows already");
-  const { rows, page, cached } = outcome;
+  const result = await runEndpoint(called.endpoint, { ...params, identity, deadline, observed }, callee);
+  if (result.kind === "unchanged") throw new Error("only REST clients can have the rows already");
+  const { rows, page, cached } = result;
   call.progress(50, 100, "reading rows");
   call.log("info", "query executed");
   try {
@@ -63,6 +63,6 @@ export async function takeValue(
 }
 
 /** The index of the first BLOB column, or -1. */
-export function bytesColumn(columns: readonly Column[]): number {
+export function blobColumn(columns: readonly Column[]): number {
   return columns.findIndex(({ type }) => type.kind === "blob");
 }

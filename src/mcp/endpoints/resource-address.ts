@@ -68,7 +68,7 @@ export function openResourceAddresses<R extends WithAddress>(resources: readonly
     find(uri) {
       if (uri.length > MAX_URI_LENGTH) return undefined;
       try {
-        const { path, query } = canonical(uri);
+        const { path, query } = canonicalUri(uri);
         for (const resource of ordered) {
           const args = resource.address.match(path);
           if (args !== undefined) return { resource, args: withQuery(args, query) };
@@ -88,7 +88,7 @@ interface UriParts {
 }
 
 /** Normalizes a URI: `%61` becomes `a`. */
-function canonical(uri: string): UriParts {
+function canonicalUri(uri: string): UriParts {
   const [whole = ""] = uri.split("#", 1);
   const mark = whole.indexOf("?");
   const path = mark < 0 ? whole : whole.slice(0, mark);

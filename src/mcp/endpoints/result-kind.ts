@@ -1,15 +1,15 @@
 /** The kind of result of a tool or resource, by its media type. */
 export type ResultKind =
   /** All rows, as text. */
-  | { readonly kind: "rows"; readonly as: RowsAs }
+  | { readonly kind: "rows"; readonly format: RowsTextFormat }
   /** One value: the bytes of an image or audio. */
   | { readonly kind: "media"; readonly block: "image" | "audio" }
   /** The values of the first column. */
   | { readonly kind: "values" };
 
-export type RowsAs = "json" | "csv" | "markdown" | "ndjson";
+export type RowsTextFormat = "json" | "csv" | "markdown" | "ndjson";
 
-const ROWS: Readonly<Record<string, RowsAs>> = {
+const ROWS: Readonly<Record<string, RowsTextFormat>> = {
   "application/json": "json",
   "text/csv": "csv",
   "text/markdown": "markdown",
@@ -20,8 +20,8 @@ const ROWS: Readonly<Record<string, RowsAs>> = {
 
 export function resultKindOf(mediaType: string): ResultKind {
   const essence = (mediaType.split(";")[0] ?? "").trim().toLowerCase();
-  const as = Object.hasOwn(ROWS, essence) ? ROWS[essence] : undefined;
-  if (as !== undefined) return { kind: "rows", as };
+  const format = Object.hasOwn(ROWS, essence) ? ROWS[essence] : undefined;
+  if (format !== undefined) return { kind: "rows", format };
   if (essence.startsWith("image/")) return { kind: "media", block: "image" };
   if (essence.startsWith("audio/")) return { kind: "media", block: "audio" };
   return { kind: "values" };

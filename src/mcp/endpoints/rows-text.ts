@@ -6,10 +6,10 @@ import { type Chunk, isValid } from "../../result/chunk.ts";
 import type { Column } from "../../result/column.ts";
 import { uniqueNames } from "../../result/column-names.ts";
 import type { GatheredRows } from "./gather-rows.ts";
-import type { RowsAs } from "./result-kind.ts";
+import type { RowsTextFormat } from "./result-kind.ts";
 
-export function rowsText(rows: GatheredRows, as: RowsAs): string {
-  switch (as) {
+export function rowsText(rows: GatheredRows, format: RowsTextFormat): string {
+  switch (format) {
     case "json":
       return rows.json;
     case "csv":

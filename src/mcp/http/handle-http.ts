@@ -59,22 +59,22 @@ async function handleExchange(exchange: McpExchange, client: Client, context: Ht
     return handleMetadata(exchange, context.protectedResource(), publicUrl);
   }
   const { origin } = request.headers;
-  if (origin !== undefined && !hostPolicy.isPage(origin, host)) {
+  if (origin !== undefined && !hostPolicy.allowsOrigin(origin, host)) {
     return sendError(exchange, 403, forbidden("this origin is not allowed"));
   }
-  const opened = origin === undefined ? exchange : { ...exchange, headers: originHeaders(origin) };
-  if (kind === undefined) return sendNotFound(opened);
+  const corsExchange = origin === undefined ? exchange : { ...exchange, headers: originHeaders(origin) };
+  if (kind === undefined) return sendNotFound(corsExchange);
   switch (request.method) {
     case "POST":
-      return handlePost(opened, context);
+      return handlePost(corsExchange, context);
     case "GET":
-      return handleGet(opened, accessCheck(opened, context), context);
+      return handleGet(corsExchange, accessCheck(corsExchange, context), context);
     case "DELETE":
-      return handleDelete(opened, accessCheck(opened, context), context);
+      return handleDelete(corsExchange, accessCheck(corsExchange, context), context);
     case "OPTIONS":
-      return sendEmpty(opened, 204, ["Allow", METHODS, ...(origin === undefined ? [] : PREFLIGHT)]);
+      return sendEmpty(corsExchange, 204, ["Allow", METHODS, ...(origin === undefined ? [] : PREFLIGHT)]);
     default:
-      return sendNotAllowed(opened);
+      return sendNotAllowed(corsExchange);
   }
 }
 
@@ -167,9 +167,9 @@ function senderOf(exchange: McpExchange, reply: Reply, context: HttpContext): Se
     address,
     reply,
     headers: {
-      version: oneText(headers["mcp-protocol-version"]),
-      method: oneText(headers["mcp-method"]),
-      name: oneText(headers["mcp-name"]),
+      version: headerText(headers["mcp-protocol-version"]),
+      method: headerText(headers["mcp-method"]),
+      name: headerText(headers["mcp-name"]),
     },
     admit: accessCheck(exchange, context),
     session: (owner) => (typeof sessionId === "string" ? (sessions.find(sessionId, owner) ?? "unknown") : undefined),
@@ -183,6 +183,6 @@ function senderOf(exchange: McpExchange, reply: Reply, context: HttpContext): Se
 }
 
 /** Node joins repeated headers, but its types do not say so. */
-function oneText(header: string | string[] | undefined): string | undefined {
+function headerText(header: string | string[] | undefined): string | undefined {
   return typeof header === "string" ? header : header?.join(", ");
 }

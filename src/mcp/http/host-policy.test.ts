@@ -38,5 +38,5 @@ test.each([
   [{ allowedOrigins: ["*"] }, "http://evil.example", true],
   [{ publicUrl: "https://mcp.example" }, "https://mcp.example", true],
 ])("with %j a page of %s may call: %s", (settings, origin, may) => {
-  expect(hostPolicyOf(mcpSettings(settings)).isPage(origin, "127.0.0.1")).toBe(may);
+  expect(hostPolicyOf(mcpSettings(settings)).allowsOrigin(origin, "127.0.0.1")).toBe(may);
 });

@@ -10,28 +10,30 @@ export interface HostPolicy {
   /** The host name of a request, without its port. Undefined if it is not allowed. */
   hostOf(header: string | undefined): string | undefined;
   /** Whether a page of this origin may send requests. `host` is the host name of the request. */
-  isPage(origin: string, host: string): boolean;
+  allowsOrigin(origin: string, host: string): boolean;
 }
 
 const LOOPBACK: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 /** With one of these, the server listens on every address of the machine. */
-const EVERYWHERE: readonly string[] = ["0.0.0.0", "::", "[::]"];
+const WILDCARD_ADDRESSES: readonly string[] = ["0.0.0.0", "::", "[::]"];
 
 export function hostPolicyOf({ host, publicUrl, allowedHosts, allowedOrigins }: McpSettings): HostPolicy {
   const named = [...LOOPBACK, inBrackets(host), ...allowedHosts, hostIn(publicUrl) ?? ""];
   const hosts = new Set(named.map((name) => (hostName(name) ?? "").toLowerCase()));
-  const takesAnyHost = allowedHosts.includes("*");
+  const allowsAnyHost = allowedHosts.includes("*");
   // DNS rebinding needs a name, so IP addresses are safe. On a wildcard address, clients may use any of them.
-  const takesAddresses = EVERYWHERE.includes(host);
+  const allowsIpAddresses = WILDCARD_ADDRESSES.includes(host);
   const origins = new Set(allowedOrigins.map((origin) => origin.toLowerCase()));
-  const isOurs = (name: string): boolean =>
-    takesAnyHost || (hosts.has(name) && name !== "") || (takesAddresses && isIP(name.replace(/^\[|\]$/g, "")) !== 0);
+  const isAllowed = (name: string): boolean =>
+    allowsAnyHost ||
+    (hosts.has(name) && name !== "") ||
+    (allowsIpAddresses && isIP(name.replace(/^\[|\]$/g, "")) !== 0);
   return {
     hostOf(header) {
       const name = hostName(header)?.toLowerCase();
-      return name !== undefined && isOurs(name) ? name : undefined;
+      return name !== undefined && isAllowed(name) ? name : undefined;
     },
-    isPage(origin, name) {
+    allowsOrigin(origin, name) {
       if (origins.has("*") || origins.has(origin.toLowerCase())) return true;
       const host = hostIn(origin);
       return host !== undefined && (host === name || hosts.has(host));

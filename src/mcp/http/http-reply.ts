@@ -21,7 +21,7 @@ export function openReply(exchange: McpExchange, keepAlive: KeepAlive): HttpRepl
   }
   return {
     // Legacy scripts send `Accept: */*` but expect JSON.
-    accepts: (protocol) => (protocol === "modern" ? acceptsEvents(accept) : namesEvents(accept)),
+    accepts: (protocol) => (protocol === "modern" ? acceptsEventStream(accept) : listsEventStream(accept)),
     send(message) {
       if (response.destroyed || response.writableEnded) return;
       if (!isStream) {
@@ -70,10 +70,10 @@ function head(id: JsonText | undefined): string {
   return `{"jsonrpc":"2.0","id":${id},"result":`;
 }
 
-function namesEvents(accept: string | undefined): boolean {
+function listsEventStream(accept: string | undefined): boolean {
   return accept?.includes("text/event-stream") === true;
 }
 
-function acceptsEvents(accept: string | undefined): boolean {
-  return accept === undefined || namesEvents(accept) || accept.includes("*/*") || accept.includes("text/*");
+function acceptsEventStream(accept: string | undefined): boolean {
+  return accept === undefined || listsEventStream(accept) || accept.includes("*/*") || accept.includes("text/*");
 }

@@ -7,18 +7,18 @@ export interface KeepAlive {
   close(): void;
 }
 
-const EVERY_MS = 15_000;
+const INTERVAL_MS = 15_000;
 
 export function openKeepAlive(after: After): KeepAlive {
   const streams = new Set<ServerResponse>();
   let cancel: (() => void) | undefined;
-  function beat(): void {
+  function sendComments(): void {
     cancel = undefined;
     for (const response of streams) if (!response.writableEnded) response.write(": keep-alive\n\n");
     schedule();
   }
   function schedule(): void {
-    if (streams.size > 0) cancel ??= after(EVERY_MS, beat);
+    if (streams.size > 0) cancel ??= after(INTERVAL_MS, sendComments);
   }
   return {
     add(response) {

@@ -9,19 +9,19 @@ export interface ProtectedResource {
   readonly resourceName: string;
 }
 
-const READS = "GET, HEAD, OPTIONS";
+const READ_METHODS = "GET, HEAD, OPTIONS";
 
 /** Responds to any method except GET and HEAD, and returns whether it did. */
-function isHandled(exchange: McpExchange): boolean {
+function handleOtherMethods(exchange: McpExchange): boolean {
   const { method } = exchange.request;
   if (method === "GET" || method === "HEAD") return false;
-  if (method === "OPTIONS") sendEmpty(exchange, 204, ["Allow", READS]);
-  else sendJson(exchange, { status: 405, body: '{"error":"Method Not Allowed"}', more: ["Allow", READS] });
+  if (method === "OPTIONS") sendEmpty(exchange, 204, ["Allow", READ_METHODS]);
+  else sendJson(exchange, { status: 405, body: '{"error":"Method Not Allowed"}', more: ["Allow", READ_METHODS] });
   return true;
 }
 
 export function handleHealth(exchange: McpExchange, { isDraining, sessions, state, streams }: McpCore): void {
-  if (isHandled(exchange)) return;
+  if (handleOtherMethods(exchange)) return;
   const { lists } = state().service;
   const body = JSON.stringify({
     status: isDraining() ? "stopping" : "ok",
@@ -40,24 +40,24 @@ export function handleHealth(exchange: McpExchange, { isDraining, sessions, stat
 export function handleMetadata(
   exchange: McpExchange,
   protectedResource: ProtectedResource | undefined,
-  origin: string,
+  publicUrl: string,
 ): void {
-  const open: McpExchange = { ...exchange, headers: ["Access-Control-Allow-Origin", "*"] };
+  const publicExchange: McpExchange = { ...exchange, headers: ["Access-Control-Allow-Origin", "*"] };
   if (protectedResource === undefined) {
-    sendNotFound(open);
+    sendNotFound(publicExchange);
     return;
   }
-  if (isHandled(open)) return;
+  if (handleOtherMethods(publicExchange)) return;
   const { issuer, scopes, resourceName } = protectedResource;
   const body = JSON.stringify({
-    resource: origin.endsWith("/mcp") ? origin : `${origin}/mcp`,
+    resource: publicUrl.endsWith("/mcp") ? publicUrl : `${publicUrl}/mcp`,
     authorization_servers: [issuer],
     // `offline_access` requests a refresh token, which does not concern this server.
     scopes_supported: scopes.filter((scope) => scope !== "offline_access"),
     bearer_methods_supported: ["header"],
     resource_name: resourceName,
   });
-  sendJson(open, { status: 200, body });
+  sendJson(publicExchange, { status: 200, body });
 }
 
 export function sendNotFound(exchange: McpExchange): void {

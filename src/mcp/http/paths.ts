@@ -4,7 +4,7 @@ export type PathKind = "endpoint" | "health" | "metadata";
 /** The path of the protected resource metadata (RFC 9728). */
 const METADATA = "/.well-known/oauth-protected-resource";
 
-const shared: ReadonlyMap<string, PathKind> = new Map([
+const mcpPaths: ReadonlyMap<string, PathKind> = new Map([
   ["/mcp", "endpoint"],
   ["/mcp/jsonrpc", "endpoint"],
   ["/mcp/health", "health"],
@@ -13,12 +13,12 @@ const shared: ReadonlyMap<string, PathKind> = new Map([
 ]);
 
 /** Whether a path belongs to MCP on a listener that also serves REST. */
-export function isShared(path: string): boolean {
-  return shared.has(withoutSlash(path));
+export function isMcpPath(path: string): boolean {
+  return mcpPaths.has(withoutSlash(path));
 }
 
 export function pathKind(path: string): PathKind | undefined {
-  return path === "/" ? "endpoint" : shared.get(withoutSlash(path));
+  return path === "/" ? "endpoint" : mcpPaths.get(withoutSlash(path));
 }
 
 function withoutSlash(path: string): string {

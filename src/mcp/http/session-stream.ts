@@ -1,10 +1,10 @@
 import { identityKey } from "../../auth/identity.ts";
 import { clientKey } from "../client-key.ts";
 import type { McpCore } from "../core.ts";
-import { refusedOutcome, stopping } from "../failed-outcome.ts";
+import { accessRefusal, drainingRefusal } from "../failed-outcome.ts";
 import type { AccessDecision } from "../mcp-service.ts";
 import { oneLine, type Refusal, refuse } from "../protocol.ts";
-import { type Channel, legacyNotice, type Session } from "../sessions.ts";
+import { type Channel, legacyNotifications, type Session } from "../sessions.ts";
 import { beginEvents, type McpExchange, sendEmpty, sendError, sendEvent } from "./exchange.ts";
 import type { KeepAlive } from "./keep-alive.ts";
 
@@ -36,7 +36,7 @@ export async function handleGet(
       onEvent(event) {
         // Each message is sent once, on the newest stream, because the client may have lost the older ones.
         if (session.channels.at(-1) !== channel) return;
-        for (const message of legacyNotice(event, session)) channel.send(message);
+        for (const message of legacyNotifications(event, session)) channel.send(message);
       },
       end: () => response.end(),
     },
@@ -69,9 +69,9 @@ async function findSession(
 ): Promise<Session | Refusal | undefined> {
   const id = request.headers["mcp-session-id"];
   if (typeof id !== "string") return undefined;
-  if (isDraining()) return stopping();
+  if (isDraining()) return drainingRefusal();
   const admitted = await admit(request.method ?? "GET", undefined);
-  if (admitted.kind === "refused") return refusedOutcome(admitted.failure, admitted.challenges);
+  if (admitted.kind === "refused") return accessRefusal(admitted.failure, admitted.challenges);
   return sessions.find(id, identityKey(admitted.identity)) ?? refuse(404, 404, "Session not found");
 }
 

@@ -1,7 +1,7 @@
 import type { Method } from "../core.ts";
 import type { CompletionRef } from "../mcp-service.ts";
 import { isObject, type JsonObject, rawMembers } from "../message.ts";
-import { texts } from "../params.ts";
+import { stringArguments } from "../params.ts";
 import { invalidParams } from "../protocol.ts";
 
 const complete: Method = {
@@ -16,9 +16,11 @@ const complete: Method = {
       throw invalidParams("Invalid parameter: argument must have a name and a value, both texts");
     }
     const given = isObject(context) && isObject(context["arguments"]);
-    const known = given ? texts(rawMembers(text, ["params", "context", "arguments"])) : new Map<string, string>();
+    const known = given
+      ? stringArguments(rawMembers(text, ["params", "context", "arguments"]))
+      : new Map<string, string>();
     const { values, total, hasMore } = await state.service.complete(ref, { name, value }, known);
-    return state.stamp.result(protocol, `"completion":${JSON.stringify({ values, total, hasMore })}`);
+    return state.resultBuilder.result(protocol, `"completion":${JSON.stringify({ values, total, hasMore })}`);
   },
 };
 

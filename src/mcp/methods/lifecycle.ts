@@ -27,7 +27,7 @@ const discover: Method = {
   run({ state }) {
     const capabilities = capabilitiesOf("modern", state.settings);
     const members = `"supportedVersions":${JSON.stringify(modernVersions)},"capabilities":${capabilities}`;
-    return state.stamp.result("modern", members + instructions(state), LIST_CACHING);
+    return state.resultBuilder.result("modern", members + instructions(state), LIST_CACHING);
   },
 };
 

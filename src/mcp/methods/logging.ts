@@ -1,6 +1,6 @@
 import type { Method } from "../core.ts";
 import { levelRank } from "../envelope.ts";
-import { requiredText } from "../params.ts";
+import { requiredString } from "../params.ts";
 import { invalidParams } from "../protocol.ts";
 
 /** Sets the log level of a session. Has no effect without a session. */
@@ -8,7 +8,7 @@ const setLevel: Method = {
   name: "logging/setLevel",
   protocols: ["legacy"],
   run(request) {
-    const level = levelRank(requiredText(request, "level"));
+    const level = levelRank(requiredString(request, "level"));
     if (level === undefined) throw invalidParams("Invalid parameter: level is no level");
     if (request.session !== undefined) request.session.logLevel = level;
     return "{}";

@@ -1,19 +1,19 @@
 import type { McpRequest, Method } from "../core.ts";
 import { withCall } from "../open-call.ts";
-import { requiredText } from "../params.ts";
+import { requiredString } from "../params.ts";
 import { CODE, invalidParams, RpcFailure } from "../protocol.ts";
-import { MAX_WATCHED, MAX_WATCHED_LENGTH, type Session } from "../sessions.ts";
+import { MAX_SUBSCRIBED_URI_LENGTH, MAX_SUBSCRIPTIONS, type Session } from "../sessions.ts";
 import { listMethod } from "./list-page.ts";
 
 const read: Method = {
   name: "resources/read",
   protocols: ["legacy", "modern"],
-  named: "uri",
+  nameParam: "uri",
   async run(request, core) {
-    const uri = requiredText(request, "uri");
-    const { service, stamp } = request.state;
+    const uri = requiredString(request, "uri");
+    const { service, resultBuilder } = request.state;
     const found = await withCall(request, core, (call) => service.readResource(uri, call));
-    return stamp.result(request.protocol, `"contents":${found.contents}`, found);
+    return resultBuilder.result(request.protocol, `"contents":${found.contents}`, found);
   },
 };
 
@@ -21,10 +21,10 @@ const subscribe: Method = {
   name: "resources/subscribe",
   protocols: ["legacy"],
   run(request, { sessions }) {
-    const uri = requiredText(request, "uri");
-    if (!sessions.watch(sessionOf(request), uri)) {
+    const uri = requiredString(request, "uri");
+    if (!sessions.subscribe(sessionOf(request), uri)) {
       throw invalidParams(
-        `At most ${MAX_WATCHED} resources can be watched, by at most ${MAX_WATCHED_LENGTH} characters`,
+        `At most ${MAX_SUBSCRIPTIONS} resources can be watched, by at most ${MAX_SUBSCRIBED_URI_LENGTH} characters`,
       );
     }
     return "{}";
@@ -35,7 +35,7 @@ const unsubscribe: Method = {
   name: "resources/unsubscribe",
   protocols: ["legacy"],
   run(request, { sessions }) {
-    sessions.unwatch(sessionOf(request), requiredText(request, "uri"));
+    sessions.unsubscribe(sessionOf(request), requiredString(request, "uri"));
     return "{}";
   },
 };

@@ -7,7 +7,7 @@ import { isObject } from "../message.ts";
 import { withCall } from "../open-call.ts";
 import { CODE, invalidParams, META, RpcFailure, tasksNotDeclared } from "../protocol.ts";
 import { notification } from "../reply.ts";
-import { MAX_WATCHED, MAX_WATCHED_LENGTH } from "../sessions.ts";
+import { MAX_SUBSCRIBED_URI_LENGTH, MAX_SUBSCRIPTIONS } from "../sessions.ts";
 import { taskMembers } from "../tasks/task.ts";
 
 /** The supported notifications that a client requests. */
@@ -42,9 +42,9 @@ function stayOpen(
   const { reply, address } = sender;
   const meta = `"${META.subscriptionId}":${id}`;
   return new Promise((resolve, reject) => {
-    const end = (): void => resolve(state.stamp.resultWith(meta, ""));
+    const end = (): void => resolve(state.resultBuilder.resultWithMeta(meta, ""));
     const onEvent = (event: McpEvent): void => {
-      for (const message of noticesOf(event, subscription, meta)) reply.send(message);
+      for (const message of notificationsOf(event, subscription, meta)) reply.send(message);
     };
     const closeStream = streams.open(
       { onEvent, end },
@@ -84,11 +84,11 @@ async function readSubscription(request: McpRequest, core: McpCore): Promise<Sub
 
 function textsIn(value: unknown, name: string): ReadonlySet<string> {
   if (value === undefined) return new Set();
-  const isList = Array.isArray(value) && value.length <= MAX_WATCHED;
-  if (isList && value.every((entry) => typeof entry === "string" && entry.length <= MAX_WATCHED_LENGTH)) {
+  const isList = Array.isArray(value) && value.length <= MAX_SUBSCRIPTIONS;
+  if (isList && value.every((entry) => typeof entry === "string" && entry.length <= MAX_SUBSCRIBED_URI_LENGTH)) {
     return new Set(value);
   }
-  throw invalidParams(`Invalid parameter: notifications.${name} must be a list of at most ${MAX_WATCHED} texts`);
+  throw invalidParams(`Invalid parameter: notifications.${name} must be a list of at most ${MAX_SUBSCRIPTIONS} texts`);
 }
 
 /** The notifications that the client will receive. */
@@ -101,7 +101,7 @@ function acknowledged({ lists, uris, taskIds }: Subscription): string {
   return `"notifications":${JSON.stringify(notifications)}`;
 }
 
-function noticesOf(event: McpEvent, { lists, uris, taskIds }: Subscription, meta: string): readonly JsonText[] {
+function notificationsOf(event: McpEvent, { lists, uris, taskIds }: Subscription, meta: string): readonly JsonText[] {
   switch (event.kind) {
     case "list-changed":
       return lists.has(event.list)

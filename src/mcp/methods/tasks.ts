@@ -1,15 +1,15 @@
 import type { McpCore, McpRequest, Method } from "../core.ts";
-import { requiredText } from "../params.ts";
+import { requiredString } from "../params.ts";
 import { CODE, invalidParams, RpcFailure, tasksNotDeclared } from "../protocol.ts";
 import { type Task, taskMembers } from "../tasks/task.ts";
 
 const get: Method = {
   name: "tasks/get",
   protocols: ["modern"],
-  named: "taskId",
+  nameParam: "taskId",
   async run(request, core) {
     const task = await taskOf(request, core);
-    return request.state.stamp.result("modern", taskMembers(task));
+    return request.state.resultBuilder.result("modern", taskMembers(task));
   },
 };
 
@@ -17,20 +17,20 @@ const get: Method = {
 const update: Method = {
   name: "tasks/update",
   protocols: ["modern"],
-  named: "taskId",
+  nameParam: "taskId",
   async run(request, core) {
     await taskOf(request, core);
-    return request.state.stamp.result("modern", "");
+    return request.state.resultBuilder.result("modern", "");
   },
 };
 
 const cancel: Method = {
   name: "tasks/cancel",
   protocols: ["modern"],
-  named: "taskId",
+  nameParam: "taskId",
   async run(request, core) {
     await core.tasks.cancel(await taskOf(request, core));
-    return request.state.stamp.result("modern", "");
+    return request.state.resultBuilder.result("modern", "");
   },
 };
 
@@ -41,7 +41,7 @@ async function taskOf(request: McpRequest, core: McpCore): Promise<Task> {
     throw new RpcFailure({ code: CODE.methodNotFound, message: `Method not found: ${method}` }, 404);
   }
   if (!meta.declaresTasks) throw tasksNotDeclared();
-  const task = await core.tasks.find(requiredText(request, "taskId"), owner);
+  const task = await core.tasks.find(requiredString(request, "taskId"), owner);
   if (task === undefined) throw invalidParams("Task not found");
   return task;
 }

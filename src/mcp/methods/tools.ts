@@ -3,23 +3,23 @@ import { clientKey, messageBytes } from "../client-key.ts";
 import type { McpCore, McpRequest, Method } from "../core.ts";
 import type { JsonText, McpCall, ToolResult } from "../mcp-service.ts";
 import { openCall, rejectIfStopped, withCall } from "../open-call.ts";
-import { argumentsOf, requiredText } from "../params.ts";
+import { argumentsOf, requiredString } from "../params.ts";
 import { taskMembers } from "../tasks/task.ts";
 import { listMethod } from "./list-page.ts";
 
 const call: Method = {
   name: "tools/call",
   protocols: ["legacy", "modern"],
-  named: "name",
+  nameParam: "name",
   async run(request, core) {
-    const name = requiredText(request, "name");
+    const name = requiredString(request, "name");
     const args = argumentsOf(request);
-    const { service, settings, stamp } = request.state;
+    const { service, settings, resultBuilder } = request.state;
     const work = (call: McpCall): Promise<ToolResult> => service.callTool(name, args, call);
     if (settings.tasks !== undefined && request.meta.declaresTasks) {
       return runAsTask(work, { ...request, settings: settings.tasks }, core);
     }
-    return stamp.result(request.protocol, toolMembers(await withCall(request, core, work)));
+    return resultBuilder.result(request.protocol, toolMembers(await withCall(request, core, work)));
   },
 };
 
@@ -37,7 +37,9 @@ async function runAsTask(
     open,
     core.tasks.run({ run, open, owner, origin, requestId: sender.requestId, settings }),
   );
-  return done.kind === "done" ? state.stamp.result(protocol, done.members) : state.stamp.task(taskMembers(done.task));
+  return done.kind === "done"
+    ? state.resultBuilder.result(protocol, done.members)
+    : state.resultBuilder.task(taskMembers(done.task));
 }
 
 function toolMembers({ content, structuredContent, isError }: ToolResult): string {

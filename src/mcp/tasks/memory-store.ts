@@ -33,7 +33,7 @@ export function memoryTaskStore(limits = MAX_FINISHED): TaskStore {
     if (finished.delete(task.id)) add(task.client, -taskBytes(task));
   }
 
-  function keep(task: Task): void {
+  function addFinished(task: Task): void {
     finished.set(task.id, task);
     add(task.client, taskBytes(task));
     for (const old of finished.values()) {
@@ -54,11 +54,11 @@ export function memoryTaskStore(limits = MAX_FINISHED): TaskStore {
         return;
       }
       working.delete(task.id);
-      keep(task);
+      addFinished(task);
     },
     find: async (id) => working.get(id) ?? finished.get(id),
     async sweep(now) {
-      for (const task of [...finished.values()]) if (isOver(task, now)) remove(task);
+      for (const task of [...finished.values()]) if (isExpired(task, now)) remove(task);
       return working.size + finished.size;
     },
   };
@@ -78,6 +78,6 @@ function taskBytes({ owner, state }: Task): number {
 }
 
 /** A running task never expires. The limits of its query end it. */
-export function isOver({ state, updatedAt, ttlMs }: Task, now: number): boolean {
+export function isExpired({ state, updatedAt, ttlMs }: Task, now: number): boolean {
   return state.kind !== "working" && now - updatedAt >= ttlMs;
 }

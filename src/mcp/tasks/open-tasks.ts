@@ -4,12 +4,12 @@ import type { After } from "../../time-limit.ts";
 import type { McpEvent } from "../events.ts";
 import { rpcErrorOf } from "../failed-outcome.ts";
 import type { OpenCall } from "../open-calls.ts";
-import { isOver } from "./memory-store.ts";
+import { isExpired } from "./memory-store.ts";
 import type { Task, TaskCall, TaskOrResult, TaskState, TaskStore, Tasks } from "./task.ts";
 import { openTaskSlots } from "./task-slots.ts";
 
 const SWEEP_MS = 60_000;
-const LATE = Symbol("late");
+const TIMED_OUT = Symbol("late");
 
 export function openTasks(options: {
   readonly store: TaskStore;
@@ -57,7 +57,11 @@ export function openTasks(options: {
     publish({ kind: "task-changed", task: settled });
   }
 
-  async function follow(task: Task, running: Promise<string>, { open, origin, requestId }: TaskCall): Promise<void> {
+  async function settleWhenDone(
+    task: Task,
+    running: Promise<string>,
+    { open, origin, requestId }: TaskCall,
+  ): Promise<void> {
     try {
       await settle(task, { kind: "completed", result: `{${await running}}` });
     } catch (error) {
@@ -82,35 +86,37 @@ export function openTasks(options: {
   }
 
   /** Queues the call as a task, so that the client does not wait. */
-  async function runLater(call: TaskCall): Promise<TaskOrResult> {
-    const queued = slots.wait(call.origin, call.settings);
+  async function runQueued(call: TaskCall): Promise<TaskOrResult> {
+    const queued = slots.enqueue(call.origin, call.settings);
     if (queued === undefined) return runNow(call);
     const task = await create(call, queued.leaveQueue);
     reportUnexpected(
-      queued.ready.then(() => follow(task, call.open.stop.signal.aborted ? Promise.reject() : call.run(), call)),
+      queued.ready.then(() =>
+        settleWhenDone(task, call.open.stop.signal.aborted ? Promise.reject() : call.run(), call),
+      ),
       call,
     );
     return { kind: "task", task };
   }
 
-  async function runAWhile(call: TaskCall): Promise<TaskOrResult> {
+  async function runOrDefer(call: TaskCall): Promise<TaskOrResult> {
     const { open, origin, settings } = call;
     const running = call.run();
     // Errors are handled below. This avoids an unhandled rejection if the store fails first.
     running.catch(() => {});
     let isTask = false;
     try {
-      const first = await Promise.race([running, late(settings.afterMs, running)]);
-      if (first !== LATE) return { kind: "done", members: first };
+      const first = await Promise.race([running, timeout(settings.afterMs, running)]);
+      if (first !== TIMED_OUT) return { kind: "done", members: first };
       // With too many tasks, the client waits for the result, as without tasks.
-      if (!slots.join(origin, settings)) return { kind: "done", members: await running };
+      if (!slots.acquire(origin, settings)) return { kind: "done", members: await running };
       const task = await create(call, () => false).catch((error: unknown) => {
         slots.release(origin);
         open.stop.abort(new RequestFailure({ kind: "internal" }));
         throw error;
       });
       isTask = true;
-      reportUnexpected(follow(task, running, call), call);
+      reportUnexpected(settleWhenDone(task, running, call), call);
       return { kind: "task", task };
     } finally {
       if (!isTask) open.close();
@@ -118,18 +124,18 @@ export function openTasks(options: {
   }
 
   /** Resolves after `ms`. Clears its timer if the work ends first. */
-  function late(ms: number, running: Promise<unknown>): Promise<typeof LATE> {
+  function timeout(ms: number, running: Promise<unknown>): Promise<typeof TIMED_OUT> {
     return new Promise((resolve) => {
-      const cancel = after(ms, () => resolve(LATE));
+      const cancel = after(ms, () => resolve(TIMED_OUT));
       running.then(cancel, cancel);
     });
   }
 
   return {
-    run: (call) => (call.settings.afterMs === 0 ? runLater(call) : runAWhile(call)),
+    run: (call) => (call.settings.afterMs === 0 ? runQueued(call) : runOrDefer(call)),
     async find(id, owner) {
       const task = await store.find(id);
-      return task?.owner === owner && !isOver(task, now()) ? task : undefined;
+      return task?.owner === owner && !isExpired(task, now()) ? task : undefined;
     },
     async cancel(task) {
       const found = working.get(task.id);

@@ -3,9 +3,9 @@ import { openClientQuota } from "../../bounded/client-quota.ts";
 /** Limits how many tasks run at once, and how many are queued. */
 export interface TaskSlots {
   /** Takes a slot for a running call. False if there are too many. */
-  join(origin: TaskOrigin, limits: TaskLimits): boolean;
+  acquire(origin: TaskOrigin, limits: TaskLimits): boolean;
   /** Queues a task. `ready` resolves when it may run; `leaveQueue` cancels that. Undefined if the queue is full. */
-  wait(
+  enqueue(
     origin: TaskOrigin,
     limits: TaskLimits,
   ): { readonly ready: Promise<void>; readonly leaveQueue: () => boolean } | undefined;
@@ -36,16 +36,16 @@ export function openTaskSlots(): TaskSlots {
   const bytes = openClientQuota(MAX_BYTES);
 
   /** One client can take at most three quarters of all slots. */
-  function take(origin: TaskOrigin, { workers, queueDepth }: TaskLimits): boolean {
+  function takeQuota(origin: TaskOrigin, { workers, queueDepth }: TaskLimits): boolean {
     const all = workers + queueDepth;
     if (running + waiting.size >= all || counts.of(origin.client) >= all - (all >> 2)) return false;
     if (!bytes.take(origin.client, origin.bytes)) return false;
     return counts.take(origin.client, 1);
   }
 
-  function giveBack(origin: TaskOrigin): void {
-    counts.give(origin.client, 1);
-    bytes.give(origin.client, origin.bytes);
+  function releaseQuota(origin: TaskOrigin): void {
+    counts.release(origin.client, 1);
+    bytes.release(origin.client, origin.bytes);
   }
 
   function next(): void {
@@ -57,20 +57,20 @@ export function openTaskSlots(): TaskSlots {
     }
   }
   return {
-    join(origin, limits) {
-      if (!take(origin, limits)) return false;
+    acquire(origin, limits) {
+      if (!takeQuota(origin, limits)) return false;
       running++;
       return true;
     },
-    wait(origin, limits) {
-      if (!take(origin, limits)) return undefined;
+    enqueue(origin, limits) {
+      if (!takeQuota(origin, limits)) return undefined;
       let leaveQueue = (): boolean => false;
       const ready = new Promise<void>((resolve) => {
         const one = { workers: limits.workers, begin: resolve };
         waiting.add(one);
         leaveQueue = () => {
           if (!waiting.delete(one)) return false;
-          giveBack(origin);
+          releaseQuota(origin);
           return true;
         };
       });
@@ -79,7 +79,7 @@ export function openTaskSlots(): TaskSlots {
     },
     release(origin) {
       running--;
-      giveBack(origin);
+      releaseQuota(origin);
       next();
     },
   };

@@ -29,7 +29,7 @@ let lastId = 0;
  * Matches a long string on another thread, because even in linear time, a megabyte would block other requests too long. The
  * pattern must be valid. The first call starts the thread.
  */
-export function matchElsewhere(source: string, text: string): Promise<boolean> {
+export function matchOnThread(source: string, text: string): Promise<boolean> {
   thread ??= startThread();
   const { worker, pending } = thread;
   const id = ++lastId;

@@ -1,5 +1,5 @@
 import { RE2JS } from "re2js";
-import { matchElsewhere } from "./regex-thread.ts";
+import { matchOnThread } from "./regex-thread.ts";
 
 /** A compiled pattern. Matches whole values only, in linear time. */
 interface Regex {
@@ -38,7 +38,7 @@ export function jsonSchemaPattern(source: string): string | undefined {
 function compileRe2(source: string): Regex | string {
   try {
     const compiled = RE2JS.compile(source);
-    return { matches: (text) => compiled.testExact(text), matchesLong: (text) => matchElsewhere(source, text) };
+    return { matches: (text) => compiled.testExact(text), matchesLong: (text) => matchOnThread(source, text) };
   } catch (error) {
     return error instanceof Error ? error.message.replace("error parsing regexp: ", "") : String(error);
   }

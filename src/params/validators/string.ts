@@ -56,7 +56,7 @@ export const string = z
       }),
       scansForInjection: preventSqlInjection,
       check: (value) => lengthProblem(value) ?? judged(value, regex === undefined || regex.matches(value)),
-      checkElsewhere(value) {
+      checkOnThread(value) {
         if (regex === undefined || lengthProblem(value) !== undefined) return undefined;
         return regex.matchesLong(value).then((matches) => judged(value, matches));
       },

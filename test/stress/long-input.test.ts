@@ -2,8 +2,8 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { testNeeding } from "../needing.ts";
+import { type Files, type Program, start } from "../process/program.ts";
 import { until } from "../until.ts";
-import { type Files, type Program, start } from "./program.ts";
 
 const needsLinux = testNeeding(process.platform === "linux" ? undefined : "/proc as Linux has it");
 

@@ -125,9 +125,9 @@ test.each([
 
 test("a client that takes nothing of its responses is cut off", async () => {
   const big = Buffer.alloc(64 << 20);
-  const patience = { stalledMs: 300, checkMs: 50 };
+  const timeouts = { stalledMs: 300, checkMs: 50 };
   const handle: RequestHandler = (_, response) => response.end(big);
-  const listener = await listen({ host: "127.0.0.1", port: 0, handle, patience });
+  const listener = await listen({ host: "127.0.0.1", port: 0, handle, timeouts });
   const before = connectionsHere();
   using socket = await openSocket(listener.url);
   socket.pause();

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { folderWith, start } from "./program.ts";
+import { folderWith, start } from "../process/program.ts";
 
 const HEAP_MIB = 128;
 /** Together about twice the heap. */

@@ -4,9 +4,9 @@ import { setTimeout as wait } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { openSnapshotStore } from "../../src/cache/duckdb-store.ts";
+import { folderWith } from "../process/program.ts";
 import { type TestEngine, testEngine } from "../suites/duckdb-engine.ts";
 import { until } from "../until.ts";
-import { folderWith } from "./program.ts";
 
 /** More of them by hand, when something about the store has changed. */
 const KILLS = Number(process.env["EIDER_CRASH_KILLS"] ?? 4);

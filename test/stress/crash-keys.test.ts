@@ -1,10 +1,10 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import { testNeeding } from "../needing.ts";
+import { type Files, folderWith, start } from "../process/program.ts";
 import { recordStores, type StoreCase } from "../suites/record-stores.ts";
 import { until } from "../until.ts";
 import { ask } from "./crash-load.ts";
-import { type Files, folderWith, start } from "./program.ts";
 
 /** `EIDER_CRASH_KILLS=25` for a longer look. */
 const KILLS = Number(process.env["EIDER_CRASH_KILLS"] ?? 2);

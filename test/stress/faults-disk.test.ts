@@ -2,9 +2,9 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { testNeeding } from "../needing.ts";
+import { type Files, type Program, start } from "../process/program.ts";
 import { missingSmallDisk, type SmallDisk, smallDisk } from "../small-disk.ts";
 import { until } from "../until.ts";
-import { type Files, type Program, start } from "./program.ts";
 
 const needsDisk = testNeeding(missingSmallDisk);
 

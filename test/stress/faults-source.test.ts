@@ -5,8 +5,8 @@ import { expect, test } from "vitest";
 import { extensionDirectory, missingExtensions } from "../extensions.ts";
 import { testNeeding } from "../needing.ts";
 import { missingPostgres, sharedPostgres, type TestPostgres } from "../postgres.ts";
+import { type Files, folderWith, type Program, start } from "../process/program.ts";
 import { until } from "../until.ts";
-import { type Files, folderWith, type Program, start } from "./program.ts";
 
 const postgres = sharedPostgres();
 const needsPostgres = testNeeding(missingPostgres, missingExtensions("postgres_scanner"));

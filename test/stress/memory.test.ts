@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { expect, test } from "vitest";
-import { type Program, start } from "./program.ts";
+import { type Program, start } from "../process/program.ts";
 
 /** EIDER_TEST_FULL=1 takes the numbers that docs/operations.md speaks of; without it, a fifth of them. */
 const FULL = process.env["EIDER_TEST_FULL"] === "1";

@@ -1,8 +1,8 @@
 import { readdir } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
+import { folderWith, type Program, start } from "../process/program.ts";
 import { until } from "../until.ts";
 import { ask, CRASH_PROJECT, putUnderLoad, type Told, write, wrongSnapshot } from "./crash-load.ts";
-import { folderWith, type Program, start } from "./program.ts";
 
 /** No longer than this is worked before a kill. */
 const LONGEST_MS = 250;

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { type Program, start } from "./program.ts";
+import { type Program, start } from "../process/program.ts";
 
 /** Little, so that what piles up ends the process soon. */
 const HEAP_MIB = 96;

@@ -3,27 +3,27 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openAppendedFile } from "../src/audit/appended-file.ts";
-import type { Authenticated } from "../src/auth/authenticator.ts";
-import { openFailedAttempts } from "../src/auth/failed-attempts.ts";
-import { identityKey, identityOf } from "../src/auth/identity.ts";
-import { openTokenCache } from "../src/auth/oidc/token-cache.ts";
-import { openExpiringCache } from "../src/auth/verified.ts";
-import { json } from "../src/formats/json/json.ts";
-import { openRows } from "../src/formats/json/rows.ts";
-import type { McpService } from "../src/mcp/mcp-service.ts";
-import { MAX_WATCHED, MAX_WATCHED_LENGTH, openSessions } from "../src/mcp/sessions.ts";
-import { memoryTaskStore } from "../src/mcp/tasks/memory-store.ts";
-import { openRateLimiter } from "../src/rate-limit/rate-limiter.ts";
-import { negotiateCoding } from "../src/rest/negotiation/negotiate-coding.ts";
-import { openNegotiation } from "../src/rest/negotiation/negotiate-format.ts";
-import { openResponseCache } from "../src/rest/response/response-cache.ts";
-import { heldBytes } from "./heap.ts";
-import { tablesOf } from "./markdown.ts";
-import { testRegistry } from "./mcp-registry.ts";
-import { mcpServer, mcpSettings, TASKS_META, taskSettings } from "./mcp-server.ts";
-import { endpoint, serviceFrom } from "./service.ts";
-import { pageOf, statement, testEngine } from "./suites/duckdb-engine.ts";
+import { openAppendedFile } from "../../src/audit/appended-file.ts";
+import type { Authenticated } from "../../src/auth/authenticator.ts";
+import { openFailedAttempts } from "../../src/auth/failed-attempts.ts";
+import { identityKey, identityOf } from "../../src/auth/identity.ts";
+import { openTokenCache } from "../../src/auth/oidc/token-cache.ts";
+import { openExpiringCache } from "../../src/auth/verified.ts";
+import { json } from "../../src/formats/json/json.ts";
+import { openRows } from "../../src/formats/json/rows.ts";
+import type { McpService } from "../../src/mcp/mcp-service.ts";
+import { MAX_SUBSCRIBED_URI_LENGTH, MAX_SUBSCRIPTIONS, openSessions } from "../../src/mcp/sessions.ts";
+import { memoryTaskStore } from "../../src/mcp/tasks/memory-store.ts";
+import { openRateLimiter } from "../../src/rate-limit/rate-limiter.ts";
+import { negotiateCoding } from "../../src/rest/negotiation/negotiate-coding.ts";
+import { openNegotiation } from "../../src/rest/negotiation/negotiate-format.ts";
+import { openResponseCache } from "../../src/rest/response/response-cache.ts";
+import { heldBytes } from "../heap.ts";
+import { tablesOf } from "../markdown.ts";
+import { testRegistry } from "../mcp-registry.ts";
+import { mcpServer, mcpSettings, TASKS_META, taskSettings } from "../mcp-server.ts";
+import { endpoint, serviceFrom } from "../service.ts";
+import { pageOf, statement, testEngine } from "../suites/duckdb-engine.ts";
 
 /** A place where something is kept of what clients send. */
 interface Store {
@@ -152,7 +152,7 @@ const stores: readonly Store[] = [
       const refused: Authenticated = { kind: "refused", failure: { kind: "unauthorized", scheme: "basic" } };
       return {
         fill(n) {
-          remembered.set(String(n), { answer: identity(n), until: 1, isCurrent: () => true });
+          remembered.set(String(n), { result: identity(n), until: 1, isCurrent: () => true });
           for (let each = 0; each < 3; each++) wrong.set(`${n} ${each}`.padEnd(32), refused, 1);
         },
       };
@@ -195,8 +195,8 @@ const stores: readonly Store[] = [
       return {
         fill(n) {
           const session = sessions.open({ owner: "", client: address(n % 100) });
-          for (let index = 0; index < MAX_WATCHED; index++) {
-            if (!sessions.watch(session, long(n * MAX_WATCHED + index, MAX_WATCHED_LENGTH))) return;
+          for (let index = 0; index < MAX_SUBSCRIPTIONS; index++) {
+            if (!sessions.subscribe(session, long(n * MAX_SUBSCRIPTIONS + index, MAX_SUBSCRIBED_URI_LENGTH))) return;
           }
         },
       };
@@ -278,7 +278,7 @@ const stores: readonly Store[] = [
 ];
 
 const MEMORY = "Memory that clients can fill";
-const page = readFileSync(join(import.meta.dirname, "../docs/operations.md"), "utf8");
+const page = readFileSync(join(import.meta.dirname, "../../docs/operations.md"), "utf8");
 const table = tablesOf(page).find(({ section, header }) => section === MEMORY && header[0] === "Kept");
 const bounds = new Map(table?.rows.map(([name = "", bound = ""]) => [name, Number(/^(\d+) MiB/.exec(bound)?.[1])]));
 /** Tested elsewhere. */

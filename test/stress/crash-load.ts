@@ -1,7 +1,7 @@
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import type { Files, Program } from "./program.ts";
+import type { Files, Program } from "../process/program.ts";
 
 const TABLE = "{{cache.catalog}}.{{cache.schema}}.{{cache.table}}";
 const CACHED_ROWS = 3_000;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { MODERN_META } from "../mcp-server.ts";
-import { type Program, start } from "./program.ts";
+import { type Program, start } from "../process/program.ts";
 
 /** In MiB. What DuckDB may have, and what docs/operations.md says that the service takes beside it. */
 const DATABASE = 256;

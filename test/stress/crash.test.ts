@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { folderWith, start } from "../process/program.ts";
 import { openSocket } from "../socket.ts";
 import { crashAgain } from "./crash.ts";
-import { folderWith, start } from "./program.ts";
 
 /** `npm run test:crash` asks for a hundred. */
 const KILLS = Number(process.env["EIDER_CRASH_KILLS"] ?? 4);

@@ -26,7 +26,7 @@ function opened(options: Partial<RateLimiterOptions> = {}): RateLimiter {
   const limiter = openRateLimiter({
     now: Date.now,
     report: (event) => events.push(event),
-    patienceMs: PATIENT,
+    storeTimeoutMs: PATIENT,
     ...options,
   });
   limiters.push(limiter);
@@ -177,7 +177,7 @@ describe("without Redis each process counts for itself", () => {
   testWithRedis("one that stops answering costs one wait, and is used again when it goes on", async () => {
     await using redis = await startRedis();
     const policy = policyOf(redis.url);
-    const limiter = opened({ patienceMs: 250 });
+    const limiter = opened({ storeTimeoutMs: 250 });
     await takes(limiter, policy, 1);
     await until("a Redis that is used", () => events.length % 2 === 0);
     events.length = 0;
@@ -201,7 +201,7 @@ describe("without Redis each process counts for itself", () => {
     await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
     try {
       const policy = policyOf(`redis://:hunter2@127.0.0.1:${port}`);
-      const limiter = opened({ patienceMs: 250 });
+      const limiter = opened({ storeTimeoutMs: 250 });
       expect(allowed(await takes(limiter, policy, 10))).toBe(3);
       await until("the report", () => events.length > 0);
       expect(allowed(await takes(limiter, policy, 1000))).toBe(0);

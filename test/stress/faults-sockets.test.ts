@@ -4,9 +4,9 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { testNeeding } from "../needing.ts";
+import { type Files, type Program, start } from "../process/program.ts";
 import { openSocket } from "../socket.ts";
 import { until } from "../until.ts";
-import { type Files, type Program, start } from "./program.ts";
 
 const isLinux = process.platform === "linux";
 const needsLinux = testNeeding(isLinux ? undefined : "limits and /proc as Linux has them");

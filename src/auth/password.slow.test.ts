@@ -6,9 +6,9 @@ import {
   type Derivation,
   deriveKey,
   hashPassword,
-  matchesAtOnce,
   matchesHash,
-  passwordShape,
+  matchesWithoutPbkdf2,
+  parseStoredPassword,
 } from "./password.ts";
 
 const SALT = "c2FsdHNhbHRzYWx0c2FsdA";
@@ -16,8 +16,8 @@ const HASH = "A".repeat(43);
 
 /** As the authenticator does it, with no extra cost. */
 async function matches(password: string, stored: string): Promise<boolean> {
-  const shape = passwordShape(stored);
-  return matchesAtOnce(password, shape) || (await matchesHash(password, shape, { derive: deriveKey, cost: 0 }));
+  const shape = parseStoredPassword(stored);
+  return matchesWithoutPbkdf2(password, shape) || (await matchesHash(password, shape, { derive: deriveKey, cost: 0 }));
 }
 
 describe("shapes", () => {
@@ -34,7 +34,7 @@ describe("shapes", () => {
     ["secret", "plain"],
     ["$pbkdf2-sha512$1$a$b", "plain"],
     [" $pbkdf2-sha256$", "plain"],
-  ])("%s is %s", (text, kind) => expect(passwordShape(text).kind).toBe(kind));
+  ])("%s is %s", (text, kind) => expect(parseStoredPassword(text).kind).toBe(kind));
 
   test.each([
     ["", "it is empty"],
@@ -54,7 +54,7 @@ describe("shapes", () => {
     [`$pbkdf2-sha256$1$${SALT}$AAAA`, "its hash has 3 bytes, not 16 to 64"],
     [`$pbkdf2-sha256$1$${SALT}$${"A".repeat(88)}`, "its hash has 66 bytes, not 16 to 64"],
   ])("%s is malformed and matches nothing, itself neither", async (text, reason) => {
-    expect(passwordShape(text)).toEqual({ kind: "malformed", reason });
+    expect(parseStoredPassword(text)).toEqual({ kind: "malformed", reason });
     expect([await matches(text, text), await matches("", text)]).toEqual([false, false]);
   });
 });
@@ -116,7 +116,7 @@ function flipped(bytes: Buffer, bit: number): Buffer {
 test("a new hash: 600000 rounds, 16 bytes of salt, 32 of hash, another one each time", async () => {
   const [one, two] = await Promise.all([hashPassword("pässword"), hashPassword("pässword")]);
   expect(one).toMatch(/^\$pbkdf2-sha256\$600000\$[\w-]{22}\$[\w-]{43}$/);
-  expect(passwordShape(one)).toMatchObject({ kind: "pbkdf2", iterations: 600_000 });
+  expect(parseStoredPassword(one)).toMatchObject({ kind: "pbkdf2", iterations: 600_000 });
   expect(one.split("$")[3]).not.toBe(two.split("$")[3]);
   expect([await matches("pässword", one), await matches("passwörd", two)]).toEqual([true, false]);
 });
@@ -133,13 +133,13 @@ describe("a wrong password costs the same whatever is stored", () => {
       rounds += derivation.iterations * Math.ceil(derivation.bytes / 32);
       return deriveKey(derivation);
     };
-    await matchesHash(password, passwordShape(stored), { derive, cost });
+    await matchesHash(password, parseStoredPassword(stored), { derive, cost });
     return rounds;
   }
 
   test("in rounds", async () => {
     const [small, large, long] = [await hashOf(10, 32), await hashOf(500, 32), await hashOf(100, 64)];
-    expect([small, large, long].map((stored) => costOf(passwordShape(stored)))).toEqual([10, 500, 200]);
+    expect([small, large, long].map((stored) => costOf(parseStoredPassword(stored)))).toEqual([10, 500, 200]);
     for (const stored of [small, large, long, "plain", "5f4dcc3b5aa765d61d8327deb882cf99", "", "$pbkdf2-sha256$"]) {
       expect([stored, await roundsOf("wrong", stored, 500)]).toEqual([stored, 500]);
     }

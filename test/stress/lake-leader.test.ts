@@ -7,8 +7,8 @@ import { expect } from "vitest";
 import { extensionDirectory, missingExtensions } from "../extensions.ts";
 import { testNeeding } from "../needing.ts";
 import { missingPostgres, sharedPostgres } from "../postgres.ts";
+import { folderWith } from "../process/program.ts";
 import { until } from "../until.ts";
-import { folderWith } from "./program.ts";
 
 const DIST = pathToFileURL(resolve(import.meta.dirname, "../../dist")).href;
 const LEASE_MS = 5_000;
