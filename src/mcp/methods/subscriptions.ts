@@ -64,7 +64,10 @@ function stayOpen(
       notification("notifications/subscriptions/acknowledged", `"_meta":{${meta}},${acknowledged(subscription)}`),
     );
     // The shutdown may have started after this request was authorized.
-    if (isDraining()) end();
+    if (isDraining()) {
+      closeStream();
+      end();
+    }
   });
 }
 
