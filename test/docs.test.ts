@@ -264,6 +264,11 @@ describe("HTTP", () => {
 
 describe("templates", () => {
   const scope: TemplateScope = {
+    types: new Map([
+      ["id", "BIGINT"],
+      ["day", "DATE"],
+      ["absent", "BIGINT"],
+    ]),
     params: new Map([
       ["id", "scalar"],
       ["absent", "scalar"],
@@ -292,10 +297,7 @@ describe("templates", () => {
       const text = codesOf(template)[0] ?? "";
       const compiled = compileTemplate(text, scope, duckdbDialect);
       expect([text, compiled.problems]).toEqual([text, []]);
-      const statements = render(compiled.template, ({ name }) => values[name], {
-        dialect: duckdbDialect,
-        inline: false,
-      });
+      const statements = render(compiled.template, ({ name }) => values[name], { dialect: duckdbDialect });
       expect(statements.map(({ sql }) => sql)).toEqual(codesOf(runs));
       expect(statements.flatMap((statement) => statement.values.map(({ value }) => String(value)))).toEqual(
         codesOf(bound),

@@ -20,7 +20,7 @@ export function ranQuery(
   { dialect }: Pick<Engine, "dialect">,
 ): RanQuery {
   const statements = (values: Lookup): readonly Statement[] =>
-    template === undefined ? [] : render(template, values, { dialect, inline: false });
+    template === undefined ? [] : render(template, values, { dialect, bindsLiterals: true });
   return {
     connections,
     sql: (isRedacted) =>

@@ -265,9 +265,9 @@ export function noteRendered(marks: CallMarks | undefined, ran: () => RanQuery):
   };
 }
 
-export function statementsOf({ template, inline }: Endpoint, lookup: Lookup, engine: Engine): readonly Statement[] {
+export function statementsOf({ template }: Endpoint, lookup: Lookup, engine: Engine): readonly Statement[] {
   if (template === undefined) throw new Error("only a prompt has no template, and it is not run");
-  return render(template, lookup, { dialect: engine.dialect, inline });
+  return render(template, lookup, { dialect: engine.dialect });
 }
 
 /** `params.limit` and `params.offset` are the page. Without a page they are not set. */

@@ -59,7 +59,7 @@ function openVariants(described: DescribeInput) {
   return {
     async add(sample: Sample): Promise<void> {
       const { dialect } = engine;
-      const statements = render(template, lookupOf(endpoint, sample), { dialect, inline: endpoint.inline });
+      const statements = render(template, lookupOf(endpoint, sample), { dialect });
       if (isUnknown || seen.some((before) => isKnownBy(before, statements, endpoint, dialect))) return;
       const columns = await columnsOf(statements, described);
       if (columns !== undefined) {

@@ -5,7 +5,7 @@ import type { Parameter } from "../params/parameter.ts";
 import { compileTemplate } from "../sql/compile-template.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { TemplateScope } from "../sql/scope.ts";
-import type { TemplateProblem, ValueTraits } from "../sql/template.ts";
+import type { TemplateProblem, ValueTraits, ValueType } from "../sql/template.ts";
 import type { Endpoint, Operation, Route } from "./endpoint.ts";
 
 /** Compiles the configuration of an endpoint. Returns the problems of its template. */
@@ -37,7 +37,6 @@ export function compileEndpoint(
       source,
       scope,
       pagesItself: reads !== undefined && (reads.has("params.limit") || reads.has("params.offset")),
-      inline: false,
       cache: config.cache,
       location: config.locate(["template-source"]),
     },
@@ -78,14 +77,22 @@ function routeOf({ rest }: EndpointConfig): Route | undefined {
 
 function scopeOf(config: EndpointConfig, project: Project): TemplateScope {
   const params = new Map<string, ValueTraits>();
-  for (const parameter of config.parameters) params.set(parameter.name, traitsOf(parameter));
+  const types = new Map<string, ValueType>();
+  for (const parameter of config.parameters) {
+    params.set(parameter.name, traitsOf(parameter));
+    types.set(parameter.name, typeOf(parameter));
+  }
   // These need no declaration.
-  params.set("limit", "scalar").set("offset", "scalar");
+  for (const name of ["limit", "offset"]) {
+    params.set(name, "scalar");
+    types.set(name, "BIGINT");
+  }
   const { cache } = config;
   const isTable = cache?.kind === "table";
   return {
     ...configurationScope(config, project),
     params,
+    types,
     cache: isTable
       ? new Map([
           ["catalog", project.main.cache?.catalog ?? ""],
@@ -118,6 +125,13 @@ export function configurationScope(
       return value === undefined ? "unset" : { value };
     },
   };
+}
+
+/** The type that a parameter is bound with. */
+function typeOf(parameter: Parameter): ValueType {
+  const [first] = parameter.validators;
+  if (first === undefined || traitsOf(parameter) === "enum") return "VARCHAR";
+  return first.type === "uuid" ? "UUID" : first.databaseType("0");
 }
 
 /** How SQL may use a parameter, as its validators allow. */

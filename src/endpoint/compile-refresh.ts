@@ -35,7 +35,7 @@ export function compileRefresh(
 
   function renderAt(variables: RefreshVariables): RefreshStatements {
     const values = valuesOf(variables);
-    const statements = render(template, ({ name: variable }) => values.get(variable), { dialect, inline: false });
+    const statements = render(template, ({ name: variable }) => values.get(variable), { dialect });
     const effects = effectsOf(
       statements.map(({ sql }) => sql),
       dialect,

@@ -65,8 +65,6 @@ export interface Endpoint {
   readonly scope: TemplateScope;
   /** Whether the template itself uses `params.limit` or `params.offset`. */
   readonly pagesItself: boolean;
-  /** Whether integers and booleans become part of the SQL, because SQL does not allow bound parameters there. */
-  readonly inline: boolean;
   readonly cache: CacheConfig | undefined;
   /** The location of the `template-source` key. */
   readonly location: Location;

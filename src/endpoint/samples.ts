@@ -31,13 +31,10 @@ const SAMPLE_TEXTS: Readonly<Record<SqlType, ParamValue["value"]>> = {
   BOOLEAN: true,
 };
 
+const NIL_UUID = "00000000-0000-0000-0000-000000000000";
+
 /** Variables that every snapshot has. */
 const ALWAYS_SET: ReadonlySet<string> = new Set(["cache.table", "cache.snapshotId", "cache.snapshotTimestamp"]);
-
-function typeOfVariable(name: string): SqlType {
-  if (name === "authenticated") return "BOOLEAN";
-  return name === "snapshotId" || name === "previousSnapshotId" ? "BIGINT" : "VARCHAR";
-}
 
 /** The samples `least` and `all`, then one for each further value of an enum that becomes part of the SQL. */
 export function samplesOf({ parameters, operation }: Endpoint, template: Template): readonly Sample[] {
@@ -45,13 +42,16 @@ export function samplesOf({ parameters, operation }: Endpoint, template: Templat
   const values = new Map<string, ParamValue>();
   const optional: string[] = [];
   const paged = operation.kind === "read" && operation.paginated;
-  for (const [key, { scope, name }] of template.reads) {
+  for (const [key, { scope, name, type }] of template.reads) {
     const parameter = scope === "params" ? declared.get(name) : undefined;
     if (key === "params.limit" || key === "params.offset") {
       values.set(key, sampleValue("BIGINT"));
       if (!paged) optional.push(key);
     } else {
-      values.set(key, parameter === undefined ? sampleValue(typeOfVariable(name)) : firstValue(parameter));
+      values.set(
+        key,
+        parameter === undefined ? sampleValue(type === "UUID" ? "VARCHAR" : type) : firstValue(parameter),
+      );
       if (ALWAYS_SET.has(key)) continue;
       if (parameter === undefined || !(parameter.required || parameter.default !== undefined)) optional.push(key);
     }
@@ -115,7 +115,9 @@ export function combinedSamples(samples: readonly Sample[]): readonly Sample[] {
 function firstValue({ validators }: Parameter): ParamValue {
   const allowed = validators.find(({ allowedValues }) => allowedValues !== undefined)?.allowedValues?.[0];
   if (allowed !== undefined) return { text: allowed, type: "VARCHAR", value: allowed };
-  return sampleValue(validators[0]?.databaseType("0") ?? "VARCHAR");
+  const [first] = validators;
+  if (first?.type === "uuid") return { text: NIL_UUID, type: "VARCHAR", value: NIL_UUID };
+  return sampleValue(first?.databaseType("0") ?? "VARCHAR");
 }
 
 function sampleValue(type: SqlType): ParamValue {
@@ -134,8 +136,7 @@ function inlinedEnums(pieces: readonly Piece[]): ReadonlySet<string> {
   };
   for (const piece of pieces) {
     if (piece.kind === "inline") found.add(`${piece.ref.scope}.${piece.ref.name}`);
-    if (piece.kind === "identifier" || (piece.kind === "literal" && (piece.quoted || piece.allEnums)))
-      ofParts(piece.parts);
+    if (piece.kind === "identifier" || (piece.kind === "literal" && piece.quoted)) ofParts(piece.parts);
     if (piece.kind === "section") for (const key of inlinedEnums(piece.pieces)) found.add(key);
   }
   return found;

@@ -16,7 +16,6 @@ export interface TemplateCheck {
   readonly source: SourceFile;
   readonly engine: Engine;
   readonly depth: Depth;
-  readonly inline: boolean;
 }
 
 /** A rendered sample, with positions in the template. */
@@ -26,24 +25,14 @@ export interface Rendered {
   origin(statement: number, at: number): number;
 }
 
-export function renderSample(
-  { engine, template, inline }: TemplateCheck,
-  lookup: Lookup,
-  typedNulls = false,
-): Rendered {
+export function renderSample({ engine, template }: TemplateCheck, lookup: Lookup): Rendered {
   const traces: { statement: number; at: number; offset: number }[] = [];
   const statements = render(template, lookup, {
     dialect: engine.dialect,
-    inline,
-    typedNulls,
     trace: (statement, at, offset) => traces.push({ statement, at, offset }),
   });
   return {
-    // Strings are unknown at load time. NULL replaces them, because it can be converted to any type.
-    statements: statements.map(({ sql, values }) => ({
-      sql,
-      values: values.map((bound) => (bound.type === "VARCHAR" ? { ...bound, value: null } : bound)),
-    })),
+    statements,
     origin(statement, at) {
       const piece = traces.findLast((trace) => trace.statement === statement && trace.at <= at);
       return piece === undefined ? 0 : piece.offset + (at - piece.at);

@@ -1,6 +1,7 @@
 import { oneLine, type Problem } from "../config/problem.ts";
 import type { Engine, StatementProblem } from "../engines/engine.ts";
-import type { Piece } from "../sql/template.ts";
+import { type Rendering, renderingsOf, withRendering } from "../sql/rendering.ts";
+import type { ClientRef, LiteralPart, Piece, Template } from "../sql/template.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { type Sample, sampleLookup, samplesOf, singleSamples } from "./samples.ts";
 import { type Depth, problemAt, type Rendered, renderSample, startOf, type TemplateCheck } from "./template-check.ts";
@@ -18,26 +19,73 @@ export async function verifyEndpoint(
   if (template === undefined || source === undefined) return { endpoint, problems: [] };
   // At load time, the cache is not filled yet, so its table does not exist.
   const reach: Depth = endpoint.cache?.kind === "table" ? "parse" : depth;
-  const checkWith = (inline: boolean): TemplateCheck => ({ endpoint, template, source, engine, depth: reach, inline });
-  const samples = samplesOf(endpoint, template);
-  const forbidden = effectProblems(checkWith(false), samples);
+  const checkOf = (template: Template): TemplateCheck => ({ endpoint, template, source, engine, depth: reach });
+  const forbidden = effectProblems(checkOf(template), samplesOf(endpoint, template));
   if (forbidden.length > 0) return { endpoint, problems: forbidden };
-  const bound = await checkAll(checkWith(false), samples);
-  if (bound.length === 0) return { endpoint: await withRecordStore(checkWith(false), samples), problems: [] };
-  // Where SQL does not allow a bound parameter, integers and enum values are inlined.
-  const inlined = await checkAll(checkWith(true), samples);
-  const isBetter = inlined.filter(isError).length < bound.filter(isError).length || inlined.length < bound.length;
-  const best = await withRecordStore(checkWith(isBetter), samples);
-  return { endpoint: best, problems: isBetter ? inlined : bound };
+  const tried: CheckedRendering[] = [];
+  for (const rendering of renderingsOf(template, (name) => holdsDates(endpoint, name))) {
+    const check = checkOf(withRendering(template, rendering));
+    const found = await checkAll(check);
+    tried.push({ rendering, check, ...found });
+    const { problems } = found;
+    if (problems.length === 0) break;
+  }
+  const best = tried.reduce((one, other) => (isBetter(other.problems, one.problems) ? other : one));
+  return { endpoint: await verified(best.check), problems: explained(best, tried) };
 }
 
-/** Adds the store for the records of its writes. */
-async function withRecordStore(check: TemplateCheck, samples: readonly Sample[]): Promise<Endpoint> {
-  const { endpoint, inline, engine, depth } = check;
+/** Inlined, `2024-01-31` would be a subtraction and `12:00` a slice: the database takes it, but means something else. */
+const DATE_OR_TIME = /^\d+-\d+-\d+|^\d+:\d+/;
+
+function holdsDates({ parameters }: Endpoint, name: string): boolean {
+  const { validators = [] } = parameters.find((parameter) => parameter.name === name) ?? {};
+  return validators.some(({ allowedValues }) => allowedValues?.some((text) => DATE_OR_TIME.test(text)) === true);
+}
+
+interface CheckedRendering {
+  readonly rendering: Rendering;
+  readonly check: TemplateCheck;
+  readonly problems: readonly Problem[];
+  /** Only some values of an enum fail. */
+  readonly someValuesFail: boolean;
+}
+
+function isBetter(one: readonly Problem[], other: readonly Problem[]): boolean {
+  const errors = one.filter(isError).length - other.filter(isError).length;
+  return errors < 0 || (errors === 0 && !one.some(isError) && one.length < other.length);
+}
+
+/** If a bare enum works neither as SQL text nor as a value, the author sees both messages. */
+function explained({ rendering, problems }: CheckedRendering, tried: readonly CheckedRendering[]): readonly Problem[] {
+  const [inlined] = tried;
+  if (problems.length === 0 && inlined?.someValuesFail === true) {
+    const list = namesOf(rendering.boundEnums);
+    return inlined.problems.map((problem) => ({
+      ...problem,
+      severity: "warning",
+      message: `${problem.message}; so ${list} is compared as a value, although other allowedValues are names here`,
+    }));
+  }
+  const names = new Set(tried.flatMap(({ rendering: { boundEnums } }) => [...boundEnums]));
+  const bound = tried.find(({ rendering: { boundEnums } }) => boundEnums.size === names.size);
+  const other = names.size === 0 || rendering.boundEnums.size > 0 ? undefined : bound?.problems.find(isError);
+  const first = problems.find(isError);
+  if (first === undefined || other === undefined) return problems;
+  const both = { ...first, message: `${first.message}; with ${namesOf(names)} as a value: ${other.message}` };
+  return problems.map((problem) => (problem === first ? both : problem));
+}
+
+function namesOf(parameters: ReadonlySet<string>): string {
+  return [...parameters].map((name) => `{{params.${name}}}`).join(", ");
+}
+
+/** The endpoint with the checked template, and with the store for the records of its writes. */
+async function verified(check: TemplateCheck): Promise<Endpoint> {
+  const { endpoint, template, engine, depth } = check;
   const { operation } = endpoint;
-  if (operation.kind !== "write" || depth === "parse") return inline ? { ...endpoint, inline } : endpoint;
-  const rendered = samples.map((sample) => renderSample(check, sampleLookup(sample)).statements);
-  return { ...endpoint, inline, operation: { ...operation, recordStore: await engine.recordStore(rendered) } };
+  if (operation.kind !== "write" || depth === "parse") return { ...endpoint, template };
+  const rendered = samplesOf(endpoint, template).map((sample) => renderSample(check, sampleLookup(sample)).statements);
+  return { ...endpoint, template, operation: { ...operation, recordStore: await engine.recordStore(rendered) } };
 }
 
 function isError({ severity }: Problem): boolean {
@@ -48,18 +96,18 @@ function isError({ severity }: Problem): boolean {
  * Checks the template with and without its optional parameters, and with every value of an enum that becomes part of the
  * SQL. If only some combinations fail, this is a warning, because clients may never send them.
  */
-async function checkAll(check: TemplateCheck, samples: readonly Sample[]): Promise<readonly Problem[]> {
-  const [least, all, ...values] = samples;
+async function checkAll(check: TemplateCheck): Promise<Pick<CheckedRendering, "problems" | "someValuesFail">> {
+  const [least, all, ...values] = samplesOf(check.endpoint, check.template);
   if (least === undefined || all === undefined) throw new Error("there is always a least and a full sample");
   const allProblem = await checkSample(check, all);
   const leastProblem = all.optional.length === 0 ? allProblem : await checkSample(check, least);
   if (allProblem !== undefined) {
-    if (leastProblem !== undefined) return [allProblem];
+    if (leastProblem !== undefined) return failing([allProblem]);
     for (const single of singleSamples(all)) {
       const problem = await checkSample(check, single);
-      if (problem !== undefined) return [withNote(problem, "error", `when ${single.note} is set`)];
+      if (problem !== undefined) return failing([withNote(problem, "error", `when ${single.note} is set`)]);
     }
-    return [withNote(allProblem, "warning", `when ${all.note} are all set`)];
+    return failing([withNote(allProblem, "warning", `when ${all.note} are all set`)]);
   }
   const problems: Problem[] = [];
   if (leastProblem !== undefined) problems.push(withNote(leastProblem, "warning", "when no optional parameter is set"));
@@ -67,7 +115,11 @@ async function checkAll(check: TemplateCheck, samples: readonly Sample[]): Promi
     const problem = await checkSample(check, value);
     if (problem !== undefined) problems.push(withNote(problem, "error", `when ${value.note}`));
   }
-  return problems;
+  return { problems, someValuesFail: leastProblem === undefined && problems.length > 0 };
+}
+
+function failing(problems: readonly Problem[]): Pick<CheckedRendering, "problems" | "someValuesFail"> {
+  return { problems, someValuesFail: false };
 }
 
 async function checkSample(check: TemplateCheck, sample: Sample): Promise<Problem | undefined> {
@@ -80,39 +132,89 @@ async function checkSample(check: TemplateCheck, sample: Sample): Promise<Proble
     }
     return undefined;
   }
-  const typed = rendered.statements.some(({ values }) => values.some(({ type }) => type !== "VARCHAR"));
-  if (!typed || sample.kind === "value") return planned(rendered, check);
-  // Typed NULLs check whether the types match. Where SQL allows these, it allows parameters, except after BY.
-  const typeProblem = await planned(renderSample(check, sampleLookup(sample), true), check);
-  if (typeProblem === undefined && !check.template.scalarAfterBy) return undefined;
-  return (await planned(rendered, check)) ?? typeProblem;
-}
-
-async function planned(rendered: Rendered, check: TemplateCheck): Promise<Problem | undefined> {
-  const problem = await check.engine.plan(rendered.statements);
+  const problem = await engine.plan(rendered.statements);
   if (problem === undefined || problem.kind === "other") return undefined;
+  if (problem.kind === "parameter") return misplacedValue(check, sample, problem, rendered);
   return databaseProblem(check, problem, rendered.origin(problem.statement, problem.offset ?? 0));
 }
 
-function databaseProblem(check: TemplateCheck, problem: StatementProblem, offset: number): Problem {
-  const { source } = check;
-  const message =
-    problem.kind === "parameter"
-      ? "SQL takes no value at this place, only the author's own text; give the parameter an enum validator with the allowedValues"
-      : oneLine(problem.message);
-  const guess = problem.kind === "parameter" ? firstBareValue(check.template.pieces) : undefined;
-  const position = problem.offset === undefined ? guess : offset;
-  return problemAt(source, position ?? startOf(source.text, offset), { severity: "error", message });
+function databaseProblem({ source }: TemplateCheck, problem: StatementProblem, offset: number): Problem {
+  const position = problem.offset === undefined ? startOf(source.text, offset) : offset;
+  return problemAt(source, position, { severity: "error", message: oneLine(problem.message) });
 }
 
-/** The database reports no position. The first unquoted string is the likeliest. */
-function firstBareValue(pieces: readonly Piece[]): number | undefined {
-  for (const piece of pieces) {
-    if (piece.kind === "value" && piece.ref.traits !== "scalar") return piece.offset;
-    const inner = piece.kind === "section" ? firstBareValue(piece.pieces) : undefined;
-    if (inner !== undefined) return inner;
+const noValue = (names: string): string => `SQL takes no value at this place (${names}), only the author's own text`;
+
+/** Names the value that SQL does not take as a parameter: the one without which the database has no objection. */
+async function misplacedValue(
+  check: TemplateCheck,
+  sample: Sample,
+  problem: StatementProblem,
+  rendered: Rendered,
+): Promise<Problem> {
+  const { source, engine, template } = check;
+  for (const piece of valuePieces(template.pieces)) {
+    const without = { ...check, template: { ...template, pieces: withoutValue(template.pieces, piece) } };
+    const other = await engine.plan(renderSample(without, sampleLookup(sample)).statements);
+    if (other?.kind === "parameter") continue;
+    return problemAt(source, piece.offset, { severity: "error", message: explain(piece) });
   }
-  return undefined;
+  const offset = problem.offset === undefined ? 0 : rendered.origin(problem.statement, problem.offset);
+  const names = [...template.reads.values()].map(({ scope, name }) => `{{${scope}.${name}}}`).join(", ");
+  const message = `${noValue(names)}; give the parameters enum validators with the allowedValues`;
+  return problemAt(source, startOf(source.text, offset), { severity: "error", message });
+}
+
+type ValuePiece = Extract<Piece, { kind: "value" | "typed-literal" | "literal" }>;
+
+function valuePieces(pieces: readonly Piece[]): readonly ValuePiece[] {
+  return pieces.flatMap((piece): readonly ValuePiece[] => {
+    switch (piece.kind) {
+      case "section":
+        return valuePieces(piece.pieces);
+      case "value":
+      case "typed-literal":
+        return [piece];
+      case "literal":
+        return piece.quoted ? [] : [piece];
+      default:
+        return [];
+    }
+  });
+}
+
+/** The same pieces with a NULL instead of this one. */
+function withoutValue(pieces: readonly Piece[], value: ValuePiece): readonly Piece[] {
+  return pieces.map((piece): Piece => {
+    if (piece === value) return { kind: "sql", text: " NULL ", offset: value.offset, blank: false };
+    return piece.kind === "section" ? { ...piece, pieces: withoutValue(piece.pieces, value) } : piece;
+  });
+}
+
+function explain(piece: ValuePiece): string {
+  const refs = piece.kind === "literal" ? refsOf(piece.parts) : [piece.ref];
+  const message = noValue(refs.map((ref) => `{{${nameOf(ref)}}}`).join(", "));
+  const validator = "give the parameter an enum validator with the allowedValues";
+  if (piece.kind !== "literal") return piece.ref.traits === "enum" ? message : `${message}; ${validator}`;
+  const bare = `write ${refs.map((ref) => `{{{${nameOf(ref)}}}}`).join("")} without the quotes`;
+  return `${message}; ${piece.allEnums ? bare : `${validator}, and ${bare}`}`;
+}
+
+function nameOf({ scope, name }: ClientRef): string {
+  return `${scope}.${name}`;
+}
+
+function refsOf(parts: readonly LiteralPart[]): readonly ClientRef[] {
+  return parts.flatMap((part) => {
+    switch (part.kind) {
+      case "text":
+        return [];
+      case "value":
+        return [part.ref];
+      case "section":
+        return refsOf(part.parts);
+    }
+  });
 }
 
 function withNote(problem: Problem, severity: Problem["severity"], note: string): Problem {

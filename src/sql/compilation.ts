@@ -64,6 +64,7 @@ export interface Compilation {
   readonly problems: TemplateProblem[];
   readonly reads: Map<string, ClientRef>;
   readonly enforcedEnums: Set<string>;
+  readonly bareEnums: Set<string>;
   /** Functions (lower case) around values other than enums. */
   readonly functionsAround: Set<string>;
   readonly variables: VariableFlow;
@@ -78,9 +79,6 @@ export interface Compilation {
   calls: OpenCall[];
   /** After `COPY ... TO` or `COPY ... FROM`. */
   copyTarget: boolean;
-  /** The statement has had a BY (ORDER BY, GROUP BY). */
-  afterBy: boolean;
-  scalarAfterBy: boolean;
   /** Bare tokens of the statement in upper case, without comments, the latest last. */
   seen: SeenToken[];
   problem(offset: number, message: string): void;
@@ -95,6 +93,7 @@ export function openCompilation(scope: TemplateScope, dialect: Dialect, problems
     problems,
     reads: new Map(),
     enforcedEnums: new Set(),
+    bareEnums: new Set(),
     functionsAround: new Set(),
     variables: openVariableFlow(),
     out: [],
@@ -105,8 +104,6 @@ export function openCompilation(scope: TemplateScope, dialect: Dialect, problems
     guarded: undefined,
     calls: [],
     copyTarget: false,
-    afterBy: false,
-    scalarAfterBy: false,
     seen: [],
     problem: (offset, message) => problems.push({ severity: "error", offset, message }),
     warning: (offset, message) => problems.push({ severity: "warning", offset, message }),
@@ -131,7 +128,6 @@ export function emitSql(text: string, offset: number, compilation: Compilation, 
 /** Notes a token of bare SQL at `offset` of the template. */
 export function noteToken(token: SeenToken, offset: number, compilation: Compilation): void {
   const { seen, calls, variables, dialect } = compilation;
-  if (token.text === "BY") compilation.afterBy = true;
   seen.push(token);
   if (seen[0]?.text === "COPY" && calls.length === 0 && (token.text === "TO" || token.text === "FROM")) {
     compilation.copyTarget = true;
@@ -157,7 +153,6 @@ export function noteValue({ traits }: ClientRef, { calls, variables, functionsAr
 export function endStatement(compilation: Compilation): void {
   compilation.calls = [];
   compilation.seen = [];
-  compilation.afterBy = false;
   compilation.copyTarget = false;
   compilation.variables.endStatement();
 }

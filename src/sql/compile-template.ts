@@ -5,6 +5,7 @@ import { forgetInnerSince, innerStateHere } from "./inner-sql.ts";
 import { type MustacheNode, parseMustache } from "./mustache-nodes.ts";
 import { placeTag } from "./place-tag.ts";
 import { resolveName, type TemplateScope } from "./scope.ts";
+import { sharePlaceholders } from "./share-placeholders.ts";
 import { BARE } from "./sql-lexer.ts";
 import type { Piece, Template, TemplateProblem } from "./template.ts";
 
@@ -24,9 +25,15 @@ export function compileTemplate(
   } else if (compilation.mode.kind === "block-comment") {
     compilation.problem(text.length, "a /* comment is never closed");
   }
-  const { out: pieces, reads, enforcedEnums, functionsAround, scalarAfterBy, problems: found, variables } = compilation;
+  const { out, reads, enforcedEnums, bareEnums, functionsAround, problems: found, variables } = compilation;
   return {
-    template: { pieces, reads, enforcedEnums, functionsAround, scalarAfterBy },
+    template: {
+      pieces: sharePlaceholders(out),
+      reads,
+      enforcedEnums: new Set([...enforcedEnums, ...bareEnums]),
+      bareEnums: new Map([...bareEnums].map((name) => [name, enforcedEnums.has(name)])),
+      functionsAround,
+    },
     problems: [...found, ...variables.problems()],
   };
 }
@@ -66,10 +73,8 @@ function compileTag(
     case "trusted":
       placeTrusted(resolved.text, offset, compilation);
       return;
+    // Not reached inside its own section, which is never compiled.
     case "undeclared":
-      // Not reached inside its own section, which is never compiled.
-      compilation.problem(offset, resolved.message);
-      return;
     case "unset":
     case "unknown":
       compilation.problem(offset, resolved.message);

@@ -47,6 +47,7 @@ export function finishString(string: OpenString, following: string, compilation:
     quoted: wantsLiteral(place, compilation),
     allEnums,
     offset: string.offset,
+    shared: undefined,
   });
 }
 

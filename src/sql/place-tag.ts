@@ -28,8 +28,10 @@ export function placeTag(ref: ClientRef, offset: number, touchesNext: boolean, c
         `{{${name}}} chooses what is read here; it can only be one of the enum's allowedValues`,
       );
     }
-    if (ref.scope === "params") compilation.enforcedEnums.add(ref.name);
-    compilation.out.push({ kind: "inline", ref, offset });
+    const canBind = !touches && ref.scope === "params";
+    if (ref.scope === "params") (canBind ? compilation.bareEnums : compilation.enforcedEnums).add(ref.name);
+    if (ref.scope === "params" && place.kind !== "plain") compilation.enforcedEnums.add(ref.name);
+    compilation.out.push({ kind: "inline", ref, offset, canBind });
     return;
   }
   if (touches) {
@@ -47,7 +49,6 @@ export function placeTag(ref: ClientRef, offset: number, touchesNext: boolean, c
   const staysText = place.kind === "sql" && innerStateHere(compilation) === "'";
   const message = isArgument && !staysText ? misplaced(`{{${name}}}`, ref.traits, place) : undefined;
   if (message !== undefined) compilation.problem(offset, message);
-  if (ref.traits === "scalar" && compilation.afterBy) compilation.scalarAfterBy = true;
   const sql = ref.traits === "text" && place.kind === "sql" ? place : undefined;
   if (sql?.wrapped === false && message === undefined) {
     compilation.securityWarning(
@@ -59,5 +60,11 @@ export function placeTag(ref: ClientRef, offset: number, touchesNext: boolean, c
   if (last !== undefined && last.kind !== "sql" && last.kind !== "separator") {
     compilation.out.push({ kind: "sql", text: " ", offset, blank: true });
   }
-  compilation.out.push({ kind: "value", ref, offset, remote: sql && remotePlace(sql.wrapped, compilation) });
+  compilation.out.push({
+    kind: "value",
+    ref,
+    offset,
+    remote: sql && remotePlace(sql.wrapped, compilation),
+    shared: undefined,
+  });
 }

@@ -3,17 +3,15 @@ import type { ParamValue } from "../params/parameter.ts";
 import type { Dialect } from "./dialect.ts";
 import { quoteIdentifier, quoteLiteral } from "./quote.ts";
 import type { BoundValue, Statement } from "./statement.ts";
-import type { ClientRef, LiteralPart, Piece, RemotePlace, Template } from "./template.ts";
+import type { ClientRef, LiteralPart, Piece, RemotePlace, SharedKey, Template, ValueType } from "./template.ts";
 
 /** The client's value for a name, undefined when it is not set. */
 export type Lookup = (ref: ClientRef) => ParamValue | undefined;
 
 export interface RenderOptions {
   readonly dialect: Dialect;
-  /** Integers, booleans and enum literals become SQL text, for positions where SQL takes no parameter. */
-  readonly inline: boolean;
-  /** Values other than strings become typed NULLs in the SQL, so that the database checks their types at load. */
-  readonly typedNulls?: boolean;
+  /** Typed literals become placeholders, so that no value is part of the SQL: for logs. */
+  readonly bindsLiterals?: boolean;
   /** Called with the position of each piece in its statement and in the template, to locate database errors. */
   readonly trace?: (statement: number, at: number, offset: number) => void;
 }
@@ -22,13 +20,15 @@ export interface RenderOptions {
 interface Draft {
   sql: string;
   values: BoundValue[];
+  /** The placeholders of values that occur several times. */
+  shared: Map<string, string> | undefined;
   blank: boolean;
   /** The text that was added last, and whether it was a placeholder. Reading `sql` while it grows is slow. */
   tail: string;
   isBound: boolean;
 }
 
-const startDraft = (): Draft => ({ sql: "", values: [], blank: true, tail: "", isBound: false });
+const startDraft = (): Draft => ({ sql: "", values: [], shared: undefined, blank: true, tail: "", isBound: false });
 
 /** Renders a template to statements with bound values. */
 export function render(template: Template, lookup: Lookup, options: RenderOptions): Statement[] {
@@ -69,6 +69,7 @@ function renderPiece(
   draft.blank = false;
   switch (piece.kind) {
     case "value":
+    case "typed-literal":
       renderValue(piece, draft, lookup, options);
       return;
     case "glued": {
@@ -86,8 +87,8 @@ function renderPiece(
     case "literal": {
       const text = compose(piece.parts, lookup);
       append(piece.before, draft);
-      if (piece.quoted || (options.inline && piece.allEnums)) append(quoteLiteral(text), draft);
-      else bind({ type: "VARCHAR", value: text }, draft, options.dialect);
+      if (piece.quoted) append(quoteLiteral(text), draft);
+      else bind({ type: "VARCHAR", value: text }, piece.shared, draft, options.dialect);
       append(piece.after, draft);
       return;
     }
@@ -95,35 +96,69 @@ function renderPiece(
 }
 
 function renderValue(
-  { ref, remote }: Extract<Piece, { kind: "value" }>,
+  piece: Extract<Piece, { kind: "value" | "typed-literal" }>,
   draft: Draft,
   lookup: Lookup,
   options: RenderOptions,
 ): void {
+  const { ref } = piece;
   const value = lookup(ref);
   if (value === undefined) {
-    append("NULL", draft);
+    append(nullOf(ref.type), draft);
     return;
   }
-  if (remote !== undefined) checkRemote(value.text, remote, ref);
-  // Text that was not validated is never inlined.
-  if (options.inline && ref.traits === "scalar" && typeof value.value !== "string") append(inlined(value.value), draft);
-  else if (options.typedNulls === true && value.type !== "VARCHAR") append(`CAST(NULL AS ${value.type})`, draft);
-  else bind({ type: value.type, value: value.value }, draft, options.dialect);
+  if (piece.kind === "value" && piece.remote !== undefined) checkRemote(value.text, piece.remote, ref);
+  const literal = piece.kind === "value" || options.bindsLiterals === true ? undefined : typedLiteral(value, ref);
+  if (literal !== undefined) append(literal, draft);
+  else bind({ type: value.type, value: value.value }, piece.shared, draft, options.dialect);
 }
 
-/** In parentheses, so that it cannot form a comment with a minus sign before it. */
-function inlined(value: bigint | boolean): string {
-  return typeof value === "bigint" && value < 0n ? `(${value})` : String(value);
+/** NULL of a type, because functions may be chosen by it. A string adapts, and so does a plain NULL. */
+function nullOf(type: ValueType): string {
+  switch (type) {
+    case "VARCHAR":
+    case "UUID":
+      return "NULL";
+    case "DECIMAL":
+      // The narrowest: it adds no digits to what it is combined with.
+      return "CAST(NULL AS DECIMAL(1,0))";
+    default:
+      return `CAST(NULL AS ${type})`;
+  }
 }
 
-function bind(value: BoundValue, draft: Draft, dialect: Dialect): void {
-  draft.values.push(value);
+const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+const NUMBER = /^[+-]?[\d.]+(?:e[+-]?\d+)?$/i;
+
+/** A validated value as SQL. Undefined for text that was not validated, which is never part of the SQL. */
+function typedLiteral({ text, type, value }: ParamValue, ref: ClientRef): string | undefined {
+  if (ref.traits === "enum") return quoteLiteral(text);
+  if (typeof value === "boolean") return String(value);
+  // In parentheses, so that it cannot form a comment with a minus sign before it.
+  if (typeof value === "bigint") return value < 0n ? `(${value})` : String(value);
+  if ((type === "DECIMAL" || type === "DOUBLE") && NUMBER.test(text)) return `(${text})`;
+  if ((type === "DATE" || type === "TIME") && /^[\d:.-]+$/.test(text)) return `${type} '${text}'`;
+  return ref.type === "UUID" && UUID.test(text) ? `'${text}'` : undefined;
+}
+
+function bind(value: BoundValue, key: SharedKey, draft: Draft, dialect: Dialect): void {
   // `LIKE'...'` is two tokens; a word and a placeholder that touch would be one name.
   if (isWordCharacter(draft.tail.at(-1))) draft.sql += " ";
-  draft.tail = dialect.placeholder(draft.values.length);
+  draft.tail = placeholderFor(value, key, draft, dialect);
   draft.sql += draft.tail;
   draft.isBound = true;
+}
+
+function placeholderFor(value: BoundValue, key: SharedKey, draft: Draft, dialect: Dialect): string {
+  const known = key === undefined ? undefined : draft.shared?.get(key);
+  if (known !== undefined) return known;
+  draft.values.push(value);
+  const placeholder = dialect.placeholder(draft.values.length);
+  if (key !== undefined) {
+    draft.shared ??= new Map();
+    draft.shared.set(key, placeholder);
+  }
+  return placeholder;
 }
 
 /** Adds SQL. A digit directly after a placeholder would change its number. */

@@ -1,4 +1,4 @@
-import type { ClientRef, ValueTraits } from "./template.ts";
+import type { ClientRef, ValueTraits, ValueType } from "./template.ts";
 
 /** The variables of `auth`. */
 export const authVariables = ["username", "email", "roles", "type", "authenticated", "groups"] as const;
@@ -6,6 +6,8 @@ export const authVariables = ["username", "email", "roles", "type", "authenticat
 /** The names that a template may use, known when it is compiled. */
 export interface TemplateScope {
   readonly params: ReadonlyMap<string, ValueTraits>;
+  /** The types of parameters that are not bound as VARCHAR. */
+  readonly types?: ReadonlyMap<string, ValueType>;
   /** Properties of the first connection. */
   readonly conn: ReadonlyMap<string, string>;
   readonly connectionName: string | undefined;
@@ -56,17 +58,21 @@ export function resolveName(name: string, scope: TemplateScope): Resolved {
 
 function resolveParameter(name: string, scope: TemplateScope): Resolved {
   const traits = scope.params.get(name);
-  if (traits !== undefined) return { kind: "client", ref: { scope: "params", name, traits } };
+  if (traits !== undefined)
+    return { kind: "client", ref: { scope: "params", name, traits, type: scope.types?.get(name) ?? "VARCHAR" } };
   const known = [...scope.params.keys()].map((key) => `params.${key}`).join(", ");
   return { kind: "undeclared", message: `params.${name} is not declared under request (declared: ${known || "none"})` };
 }
+
+const TEXT = { traits: "text", type: "VARCHAR" } as const;
 
 function resolveAuth(name: string): Resolved {
   if (!authVariables.some((known) => known === name)) {
     const known = authVariables.map((variable) => `auth.${variable}`).join(", ");
     return { kind: "unknown", message: `unknown variable 'auth.${name}'; there are ${known}` };
   }
-  return { kind: "client", ref: { scope: "auth", name, traits: name === "authenticated" ? "scalar" : "text" } };
+  const kind = name === "authenticated" ? ({ traits: "scalar", type: "BOOLEAN" } as const) : TEXT;
+  return { kind: "client", ref: { scope: "auth", name, ...kind } };
 }
 
 function resolveConnection(name: string, scope: TemplateScope): Resolved {
@@ -82,7 +88,9 @@ function resolveCache(name: string, scope: TemplateScope): Resolved {
   const text = scope.cache.get(name);
   if (text !== undefined) return { kind: "trusted", text };
   const traits = scope.lateCache?.get(name);
-  if (traits !== undefined) return { kind: "client", ref: { scope: "cache", name, traits } };
+  if (traits !== undefined) {
+    return { kind: "client", ref: { scope: "cache", name, traits, type: traits === "scalar" ? "BIGINT" : "VARCHAR" } };
+  }
   const known = [...scope.cache.keys(), ...(scope.lateCache?.keys() ?? [])].map((key) => `cache.${key}`).join(", ");
   return {
     kind: "unset",

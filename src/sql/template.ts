@@ -1,11 +1,16 @@
 import type { RemoteQuoting } from "./function-role.ts";
+import type { SqlType } from "./statement.ts";
 
 /** A value of a request, its identity or a snapshot. It is known only when a call is made. */
 export interface ClientRef {
   readonly scope: "params" | "auth" | "cache";
   readonly name: string;
   readonly traits: ValueTraits;
+  readonly type: ValueType;
 }
+
+/** The type that its validator gives a value. A UUID is bound as VARCHAR. */
+export type ValueType = SqlType | "UUID";
 
 /**
  * What may be done with a value besides binding it. `enum`: one of the author's own list, so its text may be inlined.
@@ -32,21 +37,21 @@ export type Piece =
   /** The author's own SQL. `blank`: spaces and comments only. */
   | { readonly kind: "sql"; readonly text: string; readonly offset: number; readonly blank: boolean }
   | { readonly kind: "separator" }
-  /** A bare value: bound; a `scalar` is inlined when the template is rendered inline. */
+  /** A bare value: bound. */
   | {
       readonly kind: "value";
       readonly ref: ClientRef;
       readonly offset: number;
       readonly remote: RemotePlace | undefined;
+      readonly shared: SharedKey;
     }
+  /** An enum, or a validated value of a type that holds no quote, as a literal: where SQL takes no parameter. */
+  | { readonly kind: "typed-literal"; readonly ref: ClientRef; readonly offset: number; readonly shared: SharedKey }
   /** A scalar that is part of a word (`sales_{{params.year}}`): digits, never signed. */
   | { readonly kind: "glued"; readonly ref: ClientRef; readonly offset: number }
-  /** An enum's text as the author wrote it in the YAML. */
-  | { readonly kind: "inline"; readonly ref: ClientRef; readonly offset: number }
-  /**
-   * A string literal with client values: one bound VARCHAR, or quoted text where `quoted` is set or the template
-   * is rendered inline (only possible when all its values are enums).
-   */
+  /** An enum's text as the author wrote it in the YAML. `canBind`: it may as well be a value. */
+  | { readonly kind: "inline"; readonly ref: ClientRef; readonly offset: number; readonly canBind: boolean }
+  /** A string literal with client values: one bound VARCHAR, or quoted text where `quoted` is set. */
   | {
       readonly kind: "literal";
       readonly parts: readonly LiteralPart[];
@@ -55,6 +60,7 @@ export type Piece =
       readonly quoted: boolean;
       readonly allEnums: boolean;
       readonly offset: number;
+      readonly shared: SharedKey;
     }
   /** `"..."` with enum values in it. */
   | { readonly kind: "identifier"; readonly parts: readonly LiteralPart[]; readonly offset: number }
@@ -66,6 +72,12 @@ export type Piece =
       readonly offset: number;
     };
 
+/**
+ * Identifies values that occur several times in a template. They share one placeholder, so that the database recognizes
+ * `GROUP BY date_trunc($1, day)` as the expression of the SELECT list. Undefined: it occurs once.
+ */
+export type SharedKey = string | undefined;
+
 /** A template, parsed once at load. */
 export interface Template {
   readonly pieces: readonly Piece[];
@@ -73,10 +85,10 @@ export interface Template {
   readonly reads: ReadonlyMap<string, ClientRef>;
   /** Parameters whose enum is always enforced, since their text becomes SQL or selects what is read. */
   readonly enforcedEnums: ReadonlySet<string>;
+  /** Bare enums: inlined, unless the database takes them only as values. `true`: enforced even then. */
+  readonly bareEnums: ReadonlyMap<string, boolean>;
   /** Functions (lower case) around values other than enums. Their effect must be known. */
   readonly functionsAround: ReadonlySet<string>;
-  /** A bare integer or boolean follows a BY, where SQL may accept a typed NULL but no parameter. */
-  readonly scalarAfterBy: boolean;
 }
 
 /** Something wrong in a template. `offset` counts characters of its text. */

@@ -31,7 +31,9 @@ describe("the database's word on a template, at load, with its line", () => {
     [
       "SELECT * FROM t ORDER BY {{{params.sort}}}",
       request(SORT),
-      [/^x\.sql:1:26: Binder Error: .*"nope".*\(when params\.sort is 'nope'\)$/s],
+      [
+        /^x\.sql:1:26: Binder Error: .*"nope".*\(when params\.sort is 'nope'\); with \{\{params\.sort\}\} as a value: SQL takes no value/s,
+      ],
     ],
     [
       'SELECT "{{params.sort}}" FROM t',
@@ -43,7 +45,7 @@ describe("the database's word on a template, at load, with its line", () => {
       "SELECT * FROM t ORDER BY {{{params.name}}}",
       request(query("name", "{ type: string }")),
       [
-        /^x\.sql:1:26: SQL takes no value at this place, only the author's own text; give the parameter an enum validator with the allowedValues/,
+        /^x\.sql:1:26: SQL takes no value at this place \(\{\{params\.name\}\}\), only the author's own text; give the parameter an enum validator with the allowedValues/,
       ],
     ],
     [

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { engine } from "../../src/engines/index.ts";
 import { compileTemplate } from "../../src/sql/compile-template.ts";
 import { render } from "../../src/sql/render.ts";
+import { withRendering } from "../../src/sql/rendering.ts";
 import type { TemplateScope } from "../../src/sql/scope.ts";
 import { serviceFrom, type TestService } from "../service.ts";
 
@@ -112,8 +113,9 @@ test("no value changes the SQL: it is the same text, statement by statement, for
   };
   for (const sql of Object.values(places)) {
     const { template } = compileTemplate(sql, scope, engine.dialect);
+    const inlined = withRendering(template, { boundEnums: new Set(), inlinesTyped: true });
     const textsFor = (text: string) =>
-      render(template, () => ({ text, type: "VARCHAR", value: text }), { dialect: engine.dialect, inline: true }).map(
+      render(inlined, () => ({ text, type: "VARCHAR", value: text }), { dialect: engine.dialect }).map(
         (statement) => statement.sql,
       );
     const expected = textsFor("plain");

@@ -5,6 +5,7 @@ import { RequestFailure } from "../../src/failure.ts";
 import type { ParamValue } from "../../src/params/parameter.ts";
 import { compileTemplate } from "../../src/sql/compile-template.ts";
 import { type Lookup, render } from "../../src/sql/render.ts";
+import { withRendering } from "../../src/sql/rendering.ts";
 import type { TemplateScope } from "../../src/sql/scope.ts";
 import type { Statement } from "../../src/sql/statement.ts";
 import { wholeTokens } from "../../src/sql/whole-tokens.ts";
@@ -119,10 +120,11 @@ function lookup(set: readonly string[], text: string): Lookup {
 function rendered(
   compiled: ReturnType<typeof compileTemplate>,
   values: Lookup,
-  inline: boolean,
+  inlinesTyped: boolean,
 ): readonly Statement[] | undefined {
   try {
-    return render(compiled.template, values, { dialect, inline });
+    const boundEnums = new Set(inlinesTyped ? compiled.template.bareEnums.keys() : []);
+    return render(withRendering(compiled.template, { boundEnums, inlinesTyped }), values, { dialect });
   } catch (error) {
     if (error instanceof RequestFailure) return undefined;
     throw error;

@@ -58,10 +58,10 @@ function annotationsOf(endpoint: Endpoint, method: Tool["mcp"]["method"], dialec
 
 /** Whether the endpoint only inserts, for any parameters. */
 function onlyInserts(endpoint: Endpoint, dialect: Dialect): boolean {
-  const { template, inline } = endpoint;
+  const { template } = endpoint;
   if (template === undefined) return false;
   return samplesOf(endpoint, template).every((sample) => {
-    const statements = render(template, sampleLookup(sample), { dialect, inline });
+    const statements = render(template, sampleLookup(sample), { dialect });
     return effectsOf(
       statements.map(({ sql }) => sql),
       dialect,

@@ -4,7 +4,9 @@ import { RequestFailure } from "../../../failure.ts";
 import type { Column } from "../../../result/column.ts";
 import type { Mask } from "../../../secrets.ts";
 import type { Statement } from "../../../sql/statement.ts";
+import { tokensOf } from "../../../sql/statement-words.ts";
 import type { StatementProblem, TextRows } from "../../engine.ts";
+import { duckdbDialect } from "../dialect.ts";
 import { withoutSql } from "../messages.ts";
 import { extractStatements } from "../session/extract-statements.ts";
 import type { SessionSettings } from "../session/session-settings.ts";
@@ -142,19 +144,65 @@ async function describeLast(
   }
 }
 
-/** Preparing finds syntax errors and missing names. */
+/** Preparing finds syntax errors and missing names, and with the values mismatched types. */
 async function planStatement(native: duckdb.Connection, statement: Statement): Promise<StatementProblem | undefined> {
   const { sql } = statement;
   if (WRITES_WHEN_PREPARED.test(sql)) return parseStatement(native, sql);
+  return (await preparingProblem(native, sql)) ?? (await typeProblem(native, statement));
+}
+
+const EXPLAINED = /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*(?:with|select|from|values|insert|update|delete)\b/i;
+/** DuckDB 1.5 crashes when it explains a MERGE with RETURNING, or an INSERT OR REPLACE, which is one. */
+const CRASHES = /\b(?:merge|returning)\b/i;
+const EXPLAIN = "EXPLAIN ";
+
+/** Binds the values, as a request will: DuckDB chooses functions by their types. Errors that depend on values do not count. */
+async function typeProblem(
+  native: duckdb.Connection,
+  { sql, values }: Statement,
+): Promise<StatementProblem | undefined> {
+  if (values.length === 0 || !EXPLAINED.test(sql) || CRASHES.test(sql)) return undefined;
+  const message = await failureOf(native, { sql: EXPLAIN + sql, values });
+  if (message === undefined || !/explicit (?:type )?cast/.test(message)) return undefined;
+  const { offset, ...problem } = problemOf(message, EXPLAIN + sql);
+  const advice = /STRING_LITERAL|VARCHAR/.test(message) ? "; give the parameter a validator such as type: int" : "";
+  return {
+    ...problem,
+    message: problem.message + advice,
+    offset: offset === undefined ? undefined : Math.max(0, offset - EXPLAIN.length),
+  };
+}
+
+async function preparingProblem(native: duckdb.Connection, sql: string): Promise<StatementProblem | undefined> {
   try {
     const prepared = await duckdb.prepare(native, sql);
     const type = duckdb.prepared_statement_type(prepared);
     duckdb.destroy_prepare_sync(prepared);
     return type === duckdb.StatementType.SELECT ? undefined : await readOnlyProblem(native, sql);
   } catch (error) {
-    // DuckDB expands PIVOT into several statements, which can only be planned with the data.
-    return errorMessage(error).includes("Cannot prepare multiple statements") ? undefined : problemOf(error, sql);
+    return errorMessage(error).includes("Cannot prepare multiple statements")
+      ? await pivotProblem(native, sql)
+      : problemOf(error, sql);
   }
+}
+
+/** DuckDB expands PIVOT into several statements, which can only be planned with the data. Its source can be planned. */
+async function pivotProblem(native: duckdb.Connection, sql: string): Promise<StatementProblem | undefined> {
+  const tokens = tokensOf(sql, duckdbDialect);
+  const at = tokens.findIndex(({ text }, index) => text === "PIVOT" && tokens[index + 1]?.text === "(");
+  const open = tokens[at + 1];
+  if (at < 0 || open === undefined) return undefined;
+  let depth = 0;
+  const close = tokens.slice(at + 1).find(({ text }) => {
+    depth += text === "(" ? 1 : text === ")" ? -1 : 0;
+    return depth === 0;
+  });
+  if (close === undefined) return undefined;
+  const before = sql.slice(0, tokens[at]?.at);
+  const source = `SELECT * FROM ${sql.slice(open.at, close.at + 1)}`;
+  const problem = await preparingProblem(native, before + source);
+  if (problem?.offset === undefined) return problem;
+  return { ...problem, offset: problem.offset - (before + source).length + close.at + 1 };
 }
 
 /**
@@ -176,8 +224,11 @@ const MAKES_TEMPORARY =
   /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*create\s+(?:or\s+replace\s+)?(?:local\s+)?temp(?:orary)?\b/i;
 
 /** Runs what later statements may need. False when it did not run. */
-async function rehearse(native: duckdb.Connection, { sql, values }: Statement): Promise<boolean> {
+async function rehearse(native: duckdb.Connection, statement: Statement): Promise<boolean> {
+  const { sql } = statement;
   if (!MAKES_TEMPORARY.test(sql)) return false;
+  // The text of a string is not known at load. NULL can be converted to any type.
+  const values = statement.values.map((bound) => (bound.type === "VARCHAR" ? { ...bound, value: null } : bound));
   const empty = await failureOf(native, { sql: `${sql}\nWITH NO DATA`, values });
   // Views, macros and tables without a query do not support WITH NO DATA, and are cheap.
   if (empty === undefined || !empty.startsWith("Parser Error")) return empty === undefined;
@@ -197,10 +248,11 @@ function problemOf(error: unknown, sql: string): StatementProblem {
   return { kind: kindOf(message), message: told, statement: 0, offset };
 }
 
+const TAKES_NO_PARAMETER =
+  /^Parameter Not Allowed Error|Unexpected prepared parameter|syntax error at or near "\$\d+"|cannot have parameters|must be a constant$|Only constants are supported/m;
+
 function kindOf(message: string): StatementProblem["kind"] {
-  if (/^Parameter Not Allowed Error|Unexpected prepared parameter|syntax error at or near "\$\d+"/.test(message)) {
-    return "parameter";
-  }
+  if (TAKES_NO_PARAMETER.test(message)) return "parameter";
   if (message.startsWith("Parser Error")) return "syntax";
   return /^(Binder|Catalog|Extension Autoloading|Missing Extension|Permission) Error/.test(message) ? "names" : "other";
 }
