@@ -233,24 +233,49 @@ function readOf(
   engine: Engine,
   snapshot?: Snapshot,
 ): Read {
-  const { pagesItself, operation } = endpoint;
+  const { operation } = endpoint;
   const paginated = operation.kind === "read" && operation.paginated;
   const lookup = (of: Page | undefined): Lookup => {
     const plain = lookupOf(params, of, identity);
     return snapshot === undefined ? plain : withSnapshot(plain, snapshot);
   };
-  const statements = statementsOf(endpoint, lookup(page), engine);
-  const windowed = !pagesItself && (page.limit !== undefined || page.offset > 0);
-  const noted = noteRendered(marks, () => ranQuery(endpoint, lookup(page), engine));
+  const { rendered, window, countsAll } = pagingOf(endpoint, page);
+  const statements = statementsOf(endpoint, lookup(rendered), engine);
+  const noted = noteRendered(marks, () => ranQuery(endpoint, lookup(rendered), engine));
   return {
     ...noted,
     connections: endpoint.connections,
     queueGroup: endpoint.queueGroup,
     statements,
-    window: windowed ? page : undefined,
-    totalOf: paginated ? (pagesItself ? statementsOf(endpoint, lookup(undefined), engine) : statements) : undefined,
+    window,
+    totalOf: paginated ? (countsAll ? statementsOf(endpoint, lookup(undefined), engine) : statements) : undefined,
     signal: deadline.signal,
   };
+}
+
+interface Paging {
+  /** The page that the template sees. */
+  readonly rendered: Page;
+  /** The part of its rows that Eider takes. */
+  readonly window: Page | undefined;
+  /** The total needs a statement of its own, without a page. */
+  readonly countsAll: boolean;
+}
+
+/** Who pages: the template, Eider or both, if the template uses only one of `params.limit` and `params.offset`. */
+function pagingOf({ ownPaging }: Endpoint, page: Page): Paging {
+  const { limit, offset } = page;
+  const hasPage = limit !== undefined || offset > 0;
+  if (!ownPaging.limit && !ownPaging.offset) {
+    return { rendered: page, window: hasPage ? page : undefined, countsAll: false };
+  }
+  if (ownPaging.limit && ownPaging.offset) return { rendered: page, window: undefined, countsAll: true };
+  if (ownPaging.offset) {
+    return { rendered: page, window: limit === undefined ? undefined : { limit, offset: 0 }, countsAll: true };
+  }
+  // The template returns the rows before the page as well.
+  const rendered = { limit: limit === undefined ? undefined : limit + offset, offset: 0 };
+  return { rendered, window: hasPage ? page : undefined, countsAll: true };
 }
 
 /** Marks the statements as rendered. The returned function marks the start of the query. */

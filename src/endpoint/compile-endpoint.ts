@@ -36,7 +36,7 @@ export function compileEndpoint(
       template: compiled?.template,
       source,
       scope,
-      pagesItself: reads !== undefined && (reads.has("params.limit") || reads.has("params.offset")),
+      ownPaging: { limit: reads?.has("params.limit") === true, offset: reads?.has("params.offset") === true },
       cache: config.cache,
       location: config.locate(["template-source"]),
     },

@@ -63,8 +63,8 @@ export interface Endpoint {
   readonly source: SourceFile | undefined;
   /** The variables that the template may use. */
   readonly scope: TemplateScope;
-  /** Whether the template itself uses `params.limit` or `params.offset`. */
-  readonly pagesItself: boolean;
+  /** Whether the template itself uses `params.limit` and `params.offset`. */
+  readonly ownPaging: { readonly limit: boolean; readonly offset: boolean };
   readonly cache: CacheConfig | undefined;
   /** The location of the `template-source` key. */
   readonly location: Location;

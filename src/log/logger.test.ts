@@ -38,3 +38,13 @@ test.each(events)("$kind is one line in which nothing acts on a terminal", (even
     expect(text).toContain("\\u001b[2J");
   }
 });
+
+test("a response that fails midway leaves its cause", () => {
+  const failure = { kind: "query-failed", message: "Invalid Input Error: broken" } as const;
+  const event = { kind: "call-cut", requestId: "1", endpoint: "GET /x", failure } as const;
+  expect(JSON.parse(lines("json", event))).toMatchObject({
+    level: "warn",
+    message: "response aborted: query failed: Invalid Input Error: broken",
+    endpoint: "GET /x",
+  });
+});

@@ -69,7 +69,8 @@ function describe(event: ServiceEvent): Line {
     }
     case "call-cut": {
       const { endpoint, requestId, failure } = event;
-      return line("warn", `response aborted: ${failure.kind}`, { endpoint, requestId });
+      const reason = failure.kind === "query-failed" ? `query failed: ${logMessage(failure)}` : failure.kind;
+      return line("warn", `response aborted: ${reason}`, { endpoint, requestId });
     }
     case "connection-down":
       return line("warn", `connection '${event.connection}' cannot be reached: ${event.message}`);

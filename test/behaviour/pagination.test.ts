@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { problemsFrom, serviceFrom, type TestService } from "../service.ts";
 
@@ -35,6 +36,13 @@ beforeAll(async () => {
       "temp",
       "CREATE TEMP TABLE t AS SELECT range AS n FROM range(30); INSERT INTO t VALUES (30); SELECT * FROM t ORDER BY n",
     ),
+    ...rest("limit-only", "SELECT range AS n FROM range(250) ORDER BY n LIMIT {{params.limit}}"),
+    ...rest("offset-only", "SELECT range AS n FROM range(250) ORDER BY n OFFSET {{params.offset}}"),
+    ...rest(
+      "limit-bare",
+      "SELECT range AS n FROM range(250) ORDER BY n LIMIT {{params.limit}}",
+      "with-pagination: false\n",
+    ),
     ...rest("show", "DESCRIBE SELECT 1 AS a, 2 AS b"),
   });
 });
@@ -60,6 +68,14 @@ test.each([
   ["/few?limit=1", { data: [{ n: 1 }], next: "", total_count: 1 }],
   ["/none", { data: [], next: "", total_count: 0 }],
   ["/own?limit=3&offset=10", { data: numbers(10, 13), next: "/own?limit=3&offset=13", total_count: 250 }],
+  ["/limit-only", { data: numbers(0, 100), next: "/limit-only?offset=100", total_count: 250 }],
+  ["/limit-only?limit=3&offset=3", { data: numbers(3, 6), next: "/limit-only?limit=3&offset=6", total_count: 250 }],
+  ["/limit-only?limit=3&offset=249", { data: numbers(249, 250), next: "", total_count: 250 }],
+  ["/limit-only?limit=3&offset=9007199254740991", { data: [], next: "", total_count: 250 }],
+  ["/limit-only?limit=0&offset=5", { data: [], next: "", total_count: 250 }],
+  ["/offset-only", { data: numbers(0, 100), next: "/offset-only?offset=100", total_count: 250 }],
+  ["/offset-only?limit=3&offset=3", { data: numbers(3, 6), next: "/offset-only?limit=3&offset=6", total_count: 250 }],
+  ["/offset-only?offset=249", { data: numbers(249, 250), next: "", total_count: 250 }],
   ["/own?limit=0", { data: [], next: "", total_count: 250 }],
   ["/declared", { data: numbers(0, 7), next: "/declared?offset=7", total_count: 250 }],
   ["/temp?limit=2&offset=29", { data: numbers(29, 31), next: "", total_count: 31 }],
@@ -76,12 +92,49 @@ test.each([
   ["/bare?offset=248", numbers(248, 250)],
   ["/bare?limit=3&offset=100", numbers(100, 103)],
   ["/bare?limit=0", []],
+  ["/limit-bare?limit=2&offset=5", numbers(5, 7)],
+  ["/limit-bare?offset=248", numbers(248, 250)],
+  ["/limit-bare", numbers(0, 250)],
   ["/sections", numbers(0, 250)],
   ["/sections?limit=2&offset=5", numbers(5, 7)],
 ])("%s is a bare array without headers", async (path, expected) => {
   const answer = await service.get(path);
   expect(await answer.json()).toEqual(expected);
   for (const name of ["X-Total-Count", "X-Offset", "X-Limit", "X-Next"]) expect(answer.headers.get(name)).toBeNull();
+});
+
+test("following next gives every row once, whoever pages", async () => {
+  const limit = "{{#params.limit}}LIMIT {{params.limit}}{{/params.limit}}";
+  const offset = "{{#params.offset}}OFFSET {{params.offset}}{{/params.offset}}";
+  const endings = ["", limit, offset, `${limit} ${offset}`, "LIMIT {{params.limit}}", "OFFSET {{params.offset}}"];
+  const froms = ["range(RR) t(n)", "(SELECT * FROM range(RR)) t(n)", "generate_series(0, RR - 1) t(n)"];
+  const counts = [0, 1, 7, 23];
+  const paths = endings.flatMap((ending, e) =>
+    froms.flatMap((from, f) => counts.map((count) => ({ ending, from, count, path: `p${e}-${f}-${count}` }))),
+  );
+  const files = paths.map(({ ending, from, count, path }) =>
+    rest(path, `SELECT n FROM ${from.replaceAll("RR", String(count))} ORDER BY n ${ending}`),
+  );
+  await using pages = await serviceFrom(Object.assign({ "eider.yaml": "connections:\n  memory: {}\n" }, ...files));
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...paths),
+      fc.integer({ min: 1, max: 30 }),
+      fc.nat(25),
+      async ({ path, count }, size, from) => {
+        const seen: unknown[] = [];
+        for (let next = `/${path}?limit=${size}&offset=${from}`; next !== ""; ) {
+          const page = (await pages.json(next)) as { data: unknown[]; next: string; total_count: number };
+          expect(page.total_count).toBe(count);
+          expect(page.data.length > 0 || page.next === "").toBe(true);
+          seen.push(...page.data);
+          next = page.next;
+        }
+        expect(seen).toEqual(numbers(Math.min(from, count), count));
+      },
+    ),
+    { numRuns: 150 },
+  );
 });
 
 test("the headers say the same as the envelope", async () => {
