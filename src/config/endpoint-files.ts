@@ -33,10 +33,13 @@ interface ParsedEndpoint {
   readonly positions: NodePositions;
 }
 
+/** Other tools keep YAML files in the same folder. A broken file matters only if it was to be an endpoint. */
+const KIND_KEY = new RegExp(`(?:^|[{,])\\s*["']?(?:${kindKeys.join("|")})["']?\\s*:`, "m");
+
 /** Reads the endpoints, in the order of their files. */
 export function readEndpointFiles(paths: readonly string[], context: EndpointFilesContext): readonly ParsedEndpoint[] {
   return paths.flatMap((path) => {
-    const opened = context.yaml.open(path);
+    const opened = context.yaml.open(path, (text) => KIND_KEY.test(text));
     if (opened.kind === "absent") {
       const location = { file: context.files.display(path), line: 1, column: 1 };
       context.report(errorAt(location, [], "cannot be read: it is a symbolic link to nowhere"));

@@ -147,6 +147,36 @@ test("dot folders, node_modules, other files and fragments are no endpoints; the
   expect(endpoints.map(({ file }) => file)).toEqual(["a/z.yml", "b.yaml"]);
 });
 
+test.each([
+  ["an empty file", ""],
+  ["comments only", "# nothing\n"],
+  ["a list", "- a\n- b\n"],
+  ["several documents", "---\na: 1\n---\nb: 2\n"],
+  ["text", "just a text\n"],
+  ["a number", "42\n"],
+  ["a template of another tool", "a: {{ .Values.x }}\n  b: 1\n"],
+  ["wrong indentation", "a: 1\n b: 2\n"],
+  ["a key that is there twice", "a: 1\na: 2\n"],
+  ["a tab", "\tx: 1\n"],
+])("%s among the endpoints stops nothing", async (_, text) => {
+  const { endpoints } = await loaded({ "other.yaml": text, "a.yaml": ENDPOINT });
+  expect(endpoints.map(({ file }) => file)).toEqual(["a.yaml"]);
+});
+
+test.each([
+  ["url-path: /x\n b: 2\n", /^other\.yaml:1:11: not valid YAML/],
+  ["---\na: 1\n---\nmcp-tool: { name: x }\n", /^other\.yaml:3:1: a second YAML document/],
+  ['{ "url-path": /x, "url-path": /y }\n', /^other\.yaml:1:19: the key 'url-path' is there twice/],
+])("a broken endpoint is a problem: %j", async (text, expected) => {
+  const { problems } = await load({ "other.yaml": text, "a.yaml": ENDPOINT });
+  expect(problems).toContainEqual(expect.stringMatching(expected));
+});
+
+test("a file that is skipped is a problem where it is included", async () => {
+  const { problems } = await load({ "shared.yaml": "", "a.yaml": `${ENDPOINT}{{include:auth from shared.yaml}}\n` });
+  expect(problems).toEqual([expect.stringMatching(/^shared\.yaml:1:1: the file is empty/)]);
+});
+
 test("names with a prototype's names are names", async () => {
   const { main } = await loaded({
     "eider.yaml": "connections: {constructor: {}, toString: {properties: {valueOf: x}}}\n",

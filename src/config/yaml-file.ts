@@ -1,6 +1,7 @@
 import { type Directive, maskDirectives } from "./directives.ts";
 import type { Files } from "./files.ts";
 import { parseFullYaml } from "./full-yaml.ts";
+import type { Problem } from "./problem.ts";
 import { parseSimpleYaml } from "./simple-yaml.ts";
 import { errorAt, locationOf, type Report, type SourceFile } from "./tree.ts";
 import type { YamlMap } from "./yaml-node.ts";
@@ -21,8 +22,8 @@ export type YamlReadResult =
   | { readonly kind: "broken" };
 
 export interface YamlFiles {
-  /** Parses a file only once, even if many files include it. */
-  open(path: string): YamlReadResult;
+  /** Parses a file only once, even if many files include it. Problems are not reported if its text does not matter. */
+  open(path: string, matters?: (text: string) => boolean): YamlReadResult;
   /** Drops a file that is probably not included, because thousands of parsed files need much memory. */
   forget(path: string): void;
 }
@@ -30,10 +31,15 @@ export interface YamlFiles {
 export function openYamlFiles(files: Files, report: Report): YamlFiles {
   const opened = new Map<string, YamlReadResult>();
   return {
-    open(path) {
+    open(path, matters = () => true) {
       const known = opened.get(path);
       if (known !== undefined) return known;
-      const fresh = openYaml(path, files, report);
+      const problems: Problem[] = [];
+      const fresh = openYaml(path, files, (problem) => problems.push(problem));
+      const read = problems.length > 0 ? files.read(path) : undefined;
+      // Another file may include it.
+      if (read?.ok === true && !matters(read.text)) return fresh;
+      for (const problem of problems) report(problem);
       opened.set(path, fresh);
       return fresh;
     },
