@@ -40,6 +40,8 @@ interface Filling extends Partial<AsyncDisposable> {
 }
 
 const MIB = 1024 * 1024;
+/** Compiled code and the like, which are no part of a store. And a map that has lost as many as it got may grow once. */
+const NOISE = MIB;
 /** Text of two bytes per character, the most that JavaScript takes, in one piece as a parser would make it. */
 const long = (n: number, length: number): string =>
   Buffer.from(`${n} `.padEnd(length, "ж"), "utf16le").toString("utf16le");
@@ -160,7 +162,7 @@ const stores: readonly Store[] = [
   },
   {
     rows: ["failed logins"],
-    count: 12_000,
+    count: 24_000,
     open() {
       const attempts = openFailedAttempts({ now: () => 0 });
       return {
@@ -188,7 +190,7 @@ const stores: readonly Store[] = [
   },
   {
     rows: ["MCP sessions", "resources that MCP sessions watch"],
-    count: 12_000,
+    count: 24_000,
     open() {
       let ids = 0;
       const sessions = openSessions({ now: () => 0, randomId: () => `session ${ids++}`.padEnd(36) });
@@ -209,9 +211,9 @@ const stores: readonly Store[] = [
       const mcp = await mcpServer({ proxies: { isTrusted: (peer) => peer === "127.0.0.1" } });
       // A response without references is collected, and its connection is closed.
       const open: Response[] = [];
+      const padding = JSON.parse(nested(60_000));
       return {
         async fill(n) {
-          const padding = JSON.parse(nested(60_000));
           const params = { notifications: { toolsListChanged: true }, padding };
           const response = await mcp.modern("subscriptions/listen", params, { "X-Forwarded-For": address(n) });
           if (response.headers.get("content-type") === "text/event-stream") open.push(response);
@@ -223,7 +225,7 @@ const stores: readonly Store[] = [
   },
   {
     rows: ["messages of MCP tasks that wait or run"],
-    count: 40,
+    count: 36,
     async open() {
       let calls = 0;
       // The first one never ends, and all other tasks wait for it. Other calls return at once.
@@ -237,9 +239,9 @@ const stores: readonly Store[] = [
         settings: mcpSettings({ tasks }),
         proxies: { isTrusted: (peer) => peer === "127.0.0.1" },
       });
+      const params = { _meta: TASKS_META, name: "greet", arguments: { padding: JSON.parse(nested(500_000)) } };
       return {
         async fill(n) {
-          const params = { _meta: TASKS_META, name: "greet", arguments: { padding: JSON.parse(nested(500_000)) } };
           const response = await mcp.modern("tools/call", params, { "X-Forwarded-For": address(n) });
           expect(await response.json()).toHaveProperty("result");
         },
@@ -297,17 +299,18 @@ test.each(stores.map((store) => [store.rows.join(", "), store] as const))(
     // What the first ones load and compile is not what they leave.
     for (let n = 0; n < 2; n++) await filling.fill(n);
     const before = await heldBytes();
-    const fillAndMeasure = async (from: number): Promise<number> => {
-      for (let n = from; n < from + count; n++) await filling.fill(n);
+    const fillAndMeasure = async (from: number, to: number): Promise<number> => {
+      for (let n = from; n < to; n++) await filling.fill(n);
       return (await heldBytes()) - before;
     };
-    const first = await fillAndMeasure(2);
-    const second = await fillAndMeasure(2 + count);
+    const first = await fillAndMeasure(2, 2 + count);
+    // Kept as well, it would be half as much again.
+    const second = await fillAndMeasure(2 + count, 2 + count * 1.5);
     // It really is filled.
     expect(first).toBeGreaterThan(bound / 8);
-    expect(first).toBeLessThan(bound);
-    expect(second).toBeLessThan(bound);
-    expect(second - first).toBeLessThan(bound / 8);
+    expect(first).toBeLessThan(bound + NOISE);
+    expect(second).toBeLessThan(bound + NOISE);
+    expect(second - first).toBeLessThan(bound / 8 + NOISE / 2);
   },
 );
 
@@ -323,8 +326,8 @@ test("DuckDB does not keep long values with a prepared statement", async () => {
   for (let n = 0; n < 5; n++) await read(n);
   await heldBytes();
   const before = process.memoryUsage().rss;
-  for (let n = 5; n < 85; n++) await read(n);
+  for (let n = 5; n < 45; n++) await read(n);
   await heldBytes();
-  // With them, 80 statements take 380 MB.
-  expect(process.memoryUsage().rss - before).toBeLessThan(190_000_000);
+  // With them, 40 statements take 190 MB.
+  expect(process.memoryUsage().rss - before).toBeLessThan(95_000_000);
 });

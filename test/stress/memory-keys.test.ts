@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { folderWith, start } from "../process/program.ts";
 
-const HEAP_MIB = 128;
+const HEAP_MIB = 64;
 /** Together about twice the heap. */
-const WRITES = 250;
+const WRITES = 125;
 const body = (id: number): string => JSON.stringify({ id, text: `private ${"x".repeat(1_000_000)}` });
 
 test.each([
