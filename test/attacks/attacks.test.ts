@@ -1,5 +1,5 @@
 import { DuckDBInstance } from "@duckdb/node-api";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endpoint, serviceFrom } from "../service.ts";
 import { type Arena, openArena, targetsOf } from "./arena.ts";
 import { tryNames } from "./mcp-names.ts";
@@ -23,9 +23,6 @@ import {
 } from "./volley.ts";
 
 const texts = everyText(attacks);
-
-// Each test sends some hundred texts, on a machine that may have other things to do.
-vi.setConfig({ testTimeout: 180_000 });
 
 let arena: Arena;
 let before: unknown;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Arena, openArena } from "../attacks/arena.ts";
 import { tryNames } from "../attacks/mcp-names.ts";
 import { inPairs, missingPairs } from "../attacks/pairs.ts";
@@ -15,9 +15,6 @@ import {
 } from "../attacks/volley.ts";
 
 const texts = everyText(honestTexts);
-
-// Each test sends some hundred texts, on a machine that may have other things to do.
-vi.setConfig({ testTimeout: 180_000 });
 
 let arena: Arena;
 

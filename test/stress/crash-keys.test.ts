@@ -84,8 +84,8 @@ async function crashAgain(store: StoreCase, kills: number): Promise<Report> {
         answered++;
       }
     };
-    const writers = ["one", "each", "one", "each", "one", "each"].map(writer);
-    await until("the first responses", () => answered >= 6 || wrong.length > 0 || program.hasExited());
+    const writers = ["one", "each", "one", "each"].map(writer);
+    await until("the first responses", () => answered >= 4 || wrong.length > 0 || program.hasExited());
     await wait(Math.random() * LONGEST_MS);
     program.signal("SIGKILL");
     await Promise.all(writers);
@@ -120,7 +120,7 @@ describe("kill -9 while writes with keys are under way: every row is there, once
           for (const table of tables) expect(found[table]).toEqual(ids);
         }
       },
-      60_000 + kills * 20_000,
+      240_000 + kills * 20_000,
     );
   }
 });

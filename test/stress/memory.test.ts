@@ -3,10 +3,10 @@ import { connect, type Socket } from "node:net";
 import { expect, test } from "vitest";
 import { type Program, start } from "../process/program.ts";
 
-/** EIDER_TEST_FULL=1 takes the numbers that docs/operations.md speaks of; without it, a fifth of them. */
+/** EIDER_TEST_FULL=1 takes the numbers that docs/operations.md speaks of; without it, a part of them. */
 const FULL = process.env["EIDER_TEST_FULL"] === "1";
 const IDLE = FULL ? 10_000 : 2_000;
-const SLOW = FULL ? 1_000 : 200;
+const SLOW = FULL ? 1_000 : 100;
 const BODIES = FULL ? 200 : 50;
 const STREAMS = 4;
 
