@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Arena } from "./arena.ts";
+import type { Shot } from "./pairs.ts";
 import { briefEcho, echo } from "./places.ts";
-import type { Outcome, Sender, Target } from "./sender.ts";
+import type { Outcome } from "./sender.ts";
 
 /** At the same time: more would wait in the queue of the service. */
 const AT_ONCE = 8;
@@ -48,23 +49,17 @@ export function isRefusal(outcome: Outcome, message: string): boolean {
   return outcome.kind === "refused" && outcome.errors.length === 1 && outcome.errors[0]?.message === message;
 }
 
-/** Sends every text that the sender can carry to one endpoint, and tells what went wrong. */
-export async function volley(
-  arena: Arena,
-  { sender, target, texts }: { readonly sender: Sender; readonly target: Target; readonly texts: readonly string[] },
-  judge: Judge,
-): Promise<readonly string[]> {
+/** Sends every text on its way, and tells what went wrong. */
+export async function volley(arena: Arena, shots: readonly Shot[], judge: Judge): Promise<readonly string[]> {
   const wrong: string[] = [];
-  await inParallel(
-    texts.map((text) => arena.aim(text)).filter((text) => sender.carries(text)),
-    async (text) => {
-      const outcome = await sender.send(arena.urls[sender.surface], target, text);
-      const leaks = arena.leaks(JSON.stringify(outcome));
-      if (leaks.length > 0) wrong.push(`${JSON.stringify(text)} got hold of ${leaks.join(", ")}`);
-      const problem = judge(outcome, text);
-      if (problem !== undefined) wrong.push(`${JSON.stringify(text)}: ${problem}`);
-    },
-  );
+  await inParallel(shots, async ({ sender, target, text: unaimed }) => {
+    const text = arena.aim(unaimed);
+    const outcome = await sender.send(arena.urls[sender.surface], target, text);
+    const problems = arena.leaks(JSON.stringify(outcome)).map((leak) => `got hold of ${leak}`);
+    const problem = judge(outcome, text);
+    if (problem !== undefined) problems.push(problem);
+    wrong.push(...problems.map((what) => `${sender.name}, ${JSON.stringify(text)}: ${what}`));
+  });
   return wrong;
 }
 

@@ -7,7 +7,9 @@ import { until } from "../until.ts";
 import { ask } from "./crash-load.ts";
 
 /** `EIDER_CRASH_KILLS=25` for a longer look. */
-const KILLS = Number(process.env["EIDER_CRASH_KILLS"] ?? 2);
+const KILLS = Number(process.env["EIDER_CRASH_KILLS"] ?? 0);
+/** Without it, one kill; the program over its own database is killed once more. */
+const killsOf = (index: number): number => KILLS || (index === 0 ? 2 : 1);
 const LONGEST_MS = 150;
 
 const TABLES = ["t", "u", "v"];
@@ -46,7 +48,7 @@ interface Report {
 }
 
 /** Writes with keys, killed again and again; what was not answered is sent again with the same key. */
-async function crashAgain(store: StoreCase): Promise<Report> {
+async function crashAgain(store: StoreCase, kills: number): Promise<Report> {
   await using data = await folderWith({});
   const init = (prefix: string): string =>
     TABLES.map((table) => `CREATE TABLE IF NOT EXISTS ${prefix}${table} (id INTEGER)`).join("; ");
@@ -66,7 +68,7 @@ async function crashAgain(store: StoreCase): Promise<Report> {
     await Promise.all(unanswered.map(async (request) => expectDone(request, await send(url, request))));
   }
 
-  for (let kill = 0; kill < KILLS; kill++) {
+  for (let kill = 0; kill < kills; kill++) {
     await using program = await start({}, { cwd: folder.path });
     const url = await program.url();
     await repeat(url);
@@ -82,8 +84,8 @@ async function crashAgain(store: StoreCase): Promise<Report> {
         answered++;
       }
     };
-    const writers = ["one", "each", "one", "each", "one", "each"].map(writer);
-    await until("the first responses", () => answered >= 6 || wrong.length > 0 || program.hasExited());
+    const writers = ["one", "each", "one", "each"].map(writer);
+    await until("the first responses", () => answered >= 4 || wrong.length > 0 || program.hasExited());
     await wait(Math.random() * LONGEST_MS);
     program.signal("SIGKILL");
     await Promise.all(writers);
@@ -104,12 +106,13 @@ async function crashAgain(store: StoreCase): Promise<Report> {
 }
 
 describe("kill -9 while writes with keys are under way: every row is there, once", () => {
-  for (const store of recordStores()) {
+  for (const [index, store] of recordStores().entries()) {
+    const kills = killsOf(index);
     testNeeding(store.missing)(
       store.name,
       async () => {
-        const { repeated, sent, wrong, found } = await crashAgain(store);
-        if (KILLS > 2) console.log(`${store.name}: ${KILLS} kills, ${sent.length} writes, ${repeated} sent again`);
+        const { repeated, sent, wrong, found } = await crashAgain(store, kills);
+        if (kills > 2) console.log(`${store.name}: ${kills} kills, ${sent.length} writes, ${repeated} sent again`);
         expect(wrong).toEqual([]);
         expect(repeated).toBeGreaterThan(0);
         for (const [endpoint, tables] of Object.entries(ENDPOINTS)) {
@@ -117,7 +120,7 @@ describe("kill -9 while writes with keys are under way: every row is there, once
           for (const table of tables) expect(found[table]).toEqual(ids);
         }
       },
-      60_000 + KILLS * 20_000,
+      240_000 + kills * 20_000,
     );
   }
 });

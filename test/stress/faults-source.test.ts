@@ -25,7 +25,7 @@ interface Answer {
 }
 
 async function ask(url: string, path: string, init: RequestInit = {}): Promise<Answer> {
-  const answer = await fetch(url + path, { ...init, signal: AbortSignal.timeout(50_000) });
+  const answer = await fetch(url + path, init);
   const body: unknown = await answer.json();
   return { status: answer.status, body, retryAfter: answer.headers.get("retry-after") };
 }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { type Program, start } from "../process/program.ts";
 
 /** Little, so that what piles up ends the process soon. */
-const HEAP_MIB = 96;
+const HEAP_MIB = 64;
 /** The heap, what DuckDB needs for so few rows, and the 256 MiB that docs/operations.md gives the service itself. */
 const MOST_MIB = HEAP_MIB + 128 + 256;
 const TEXT = "x".repeat(4_000_000);
@@ -71,19 +71,19 @@ test("no text that clients send is kept for long: memory levels off", async () =
   const [url, mcp] = [await program.url(), await program.mcpUrl()];
 
   // A tool with 4 MB of text each time, every client another.
-  await survives(program, 36, async (n) => {
+  await survives(program, 24, async (n) => {
     const params = { name: "search", arguments: { text: `${n} ${TEXT}`, limit: 10 } };
     const call = { jsonrpc: "2.0", id: n, method: "tools/call", params };
     expect(await post(mcp, call, { "X-Forwarded-For": `10.0.0.${n}` })).toMatchObject({ result: { isError: false } });
   });
 
   // The same endpoint over REST, with 1 MB of text.
-  await survives(program, 110, async (n) => {
+  await survives(program, 75, async (n) => {
     expect(await post(`${url}/search?limit=10`, { text: `${n} ${BODY}` })).toMatchObject({ total_count: 20 });
   });
 
   // A short text each time, beside a long one that no template reads.
-  await survives(program, 110, async (n) => {
+  await survives(program, 75, async (n) => {
     const padded = { text: `customer number ${n} of many`, least: 0, padding: BODY };
     expect(await post(`${url}/search?limit=10`, padded)).toMatchObject({ total_count: 20 });
   });
