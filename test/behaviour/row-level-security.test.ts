@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { blocksOf } from "../markdown.ts";
 import { basicHeader, readmeUsers } from "../readme-users.ts";
 import { type ServedFolder, serveFolder } from "../serve-folder.ts";
@@ -22,10 +22,16 @@ async function idsOf(example: ServedFolder, username: string, query = ""): Promi
   return data.map(({ id }) => id);
 }
 
+/** For tests that change nothing. */
+let example: ServedFolder;
+beforeAll(async () => {
+  example = await serveFolder(folder);
+});
+afterAll(() => example?.[Symbol.asyncDispose]());
+
 const told = ({ status, text }: Answer): readonly unknown[] => [status, JSON.parse(text)];
 
 test("nobody is let in without the right password", async () => {
-  await using example = await serveFolder(folder);
   expect([...passwords.keys()]).toEqual(["acme", "globex", "ops"]);
   const wrong = [
     {},
@@ -42,7 +48,6 @@ test("nobody is let in without the right password", async () => {
 });
 
 test("each tenant sees their own rows, an admin all of them", async () => {
-  await using example = await serveFolder(folder);
   for (const _ of ["first", "remembered"]) {
     expect(await idsOf(example, "acme")).toEqual([4, 3, 1]);
     expect(await idsOf(example, "globex")).toEqual([5, 2]);
@@ -51,7 +56,6 @@ test("each tenant sees their own rows, an admin all of them", async () => {
 });
 
 test("what a client sends changes nothing of who it is", async () => {
-  await using example = await serveFolder(folder);
   for (const query of [
     "?auth.username=globex",
     "?username=globex",
@@ -67,7 +71,6 @@ test("what a client sends changes nothing of who it is", async () => {
 });
 
 test("an answer of one caller is never another's", async () => {
-  await using example = await serveFolder(folder);
   const acme = await send(example, "GET /invoices", undefined, as("acme"));
   const etag = acme.headers.get("ETag") ?? "";
   expect(etag).not.toBe("");
@@ -87,7 +90,6 @@ test.each([
   ["ops", 1, 200],
   ["ops", 2, 200],
 ])("%s asks for invoice %i: %i", async (username, id, status) => {
-  await using example = await serveFolder(folder);
   const answer = await send(example, `GET /invoices/${id}`, undefined, as(username));
   expect(told(answer)).toEqual([
     status,
@@ -96,7 +98,6 @@ test.each([
 });
 
 test("the turnover is for admins", async () => {
-  await using example = await serveFolder(folder);
   for (const username of ["acme", "globex"]) {
     expect(told(await send(example, "GET /turnover", undefined, as(username)))).toEqual([
       403,
@@ -113,32 +114,32 @@ test("the turnover is for admins", async () => {
 });
 
 test("a new row belongs to the user who wrote it", async () => {
-  await using example = await serveFolder(folder);
+  await using own = await serveFolder(folder);
   const body = { customer: "O'Brien", amount: 12.5 };
-  const answer = await send(example, "POST /invoices", body, as("acme"));
+  const answer = await send(own, "POST /invoices", body, as("acme"));
   expect(told(answer)).toEqual([
     200,
     { rows_affected: 1, data: [expect.objectContaining({ id: 6, tenant: "acme", ...body })] },
   ]);
   for (const field of ["tenant", "auth.username", "username"]) {
-    const refused = await send(example, "POST /invoices", { ...body, [field]: "globex" }, as("acme"));
+    const refused = await send(own, "POST /invoices", { ...body, [field]: "globex" }, as("acme"));
     expect(told(refused)).toEqual([
       400,
       { errors: [{ field, message: "Unknown parameter not defined in endpoint configuration" }] },
     ]);
   }
   for (const username of ["globex", "ops"]) {
-    expect(told(await send(example, "POST /invoices", body, as(username)))).toEqual([
+    expect(told(await send(own, "POST /invoices", body, as(username)))).toEqual([
       403,
       { error: "adding invoices needs the role billing" },
     ]);
   }
-  expect(await idsOf(example, "acme")).toEqual([6, 4, 3, 1]);
-  expect(await idsOf(example, "globex")).toEqual([5, 2]);
+  expect(await idsOf(own, "acme")).toEqual([6, 4, 3, 1]);
+  expect(await idsOf(own, "globex")).toEqual([5, 2]);
 });
 
 test("the README shows what is answered", async () => {
-  await using example = await serveFolder(folder);
+  await using own = await serveFolder(folder);
   const blocks = blocksOf(readme);
   const shown = blocks.flatMap(({ language, text }, index) =>
     language === "json" ? [{ command: blocks[index - 1]?.text ?? "", answer: text.trim() }] : [],
@@ -150,7 +151,7 @@ test("the README shows what is answered", async () => {
     const [, body] = /-d '([^']+)'/.exec(command) ?? [];
     const target = `${body === undefined ? "GET" : "POST"} ${path}`;
     const json = { "Content-Type": "application/json" };
-    const { text } = await send(example, target, body, {
+    const { text } = await send(own, target, body, {
       ...basicHeader(user, password),
       ...(body === undefined ? {} : json),
     });
