@@ -124,13 +124,14 @@ const SOURCES = [
 test.each(SOURCES)("every kind of vector that a query makes is read right: FROM %s", async (source) => {
   for (const expression of EXPRESSIONS) {
     const sql = `SELECT ${expression} AS x FROM ${source}`;
-    const expected = sortedRows(await database.json(`SELECT to_json(x) AS x FROM (${sql})`));
-    expect(sortedRows(await database.json(sql)), sql).toEqual(expected);
-    expect(sortedRows(await database.streamedJson(sql)), sql).toEqual(expected);
+    const expected = await database.json(`SELECT to_json(x) AS x FROM (${sql})`);
+    for (const document of [await database.json(sql), await database.streamedJson(sql)]) {
+      // Without ORDER BY the order is the database's.
+      if (document !== expected) expect(sortedRows(document), sql).toEqual(sortedRows(expected));
+    }
   }
 });
 
-/** Without ORDER BY the order is the database's. */
 function sortedRows(document: string): string[] {
   const rows: unknown[] = JSON.parse(document);
   return rows.map((row) => JSON.stringify(row)).sort();

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { hashPassword } from "../../src/auth/password.ts";
 import { sharedMoto, testWithMoto } from "../moto.ts";
+import { quickHash } from "../passwords.ts";
 import { basicHeader } from "../readme-users.ts";
 import { type Files, serviceFrom } from "../service.ts";
 
@@ -17,8 +17,8 @@ const sharedServer = sharedMoto();
 testWithMoto("users of a secret are let in with their roles; others are not", async () => {
   const moto = await sharedServer();
   const auth = [
-    { username: "ann", password: await hashPassword("p"), roles: ["admin", "ops"] },
-    { username: "x' OR true --", password: await hashPassword("q") },
+    { username: "ann", password: await quickHash("p"), roles: ["admin", "ops"] },
+    { username: "x' OR true --", password: await quickHash("q") },
   ];
   const name = await moto.create("eider/users", JSON.stringify({ auth }));
   const files = project(`secret-name: ${name}\nsecret-table: auth.users\ninit: CREATE SCHEMA auth; SELECT 1`, ME);
