@@ -146,7 +146,7 @@ describe("after the answer to a write nobody sees what was before", () => {
       sum += 1;
       expect((await over(one, service, "GET /sum", { etag: before.etag })).status).toBe(200);
       const looks = await Promise.all(
-        [one, many, many].flatMap((agent) =>
+        [one, many].flatMap((agent) =>
           LOOKS.map(async (target) => [target, readSeen(target, (await over(agent, service, target)).text)]),
         ),
       );
@@ -187,18 +187,18 @@ describe("after the answer to a write nobody sees what was before", () => {
     await until("a read that took longer than a write", async () => {
       using early = await openSocket(service.url);
       const hasEnded = (): boolean => early.answers().length > 0;
-      early.send("GET /slow?n=7000 HTTP/1.1\r\nHost: x\r\n\r\n");
+      early.send("GET /slow?n=4000 HTTP/1.1\r\nHost: x\r\n\r\n");
       await until("the read", () => hasEnded() || service.service.engine.activity().running === 1);
       expect((await send(service, "POST /write")).status).toBe(200);
       rows++;
       const tookLonger = !hasEnded();
-      const late = (await service.json("/slow?n=7000")) as [{ rows: number }];
+      const late = (await service.json("/slow?n=4000")) as [{ rows: number }];
       expect(late[0].rows).toBe(rows);
       const [first] = await early.take(1);
       // It runs, but whether its transaction began before the write is not known.
       expect([rows - 1, rows]).toContain((JSON.parse(first?.body ?? "") as [{ rows: number }])[0].rows);
       // Nor is what it found remembered over what is newer.
-      expect(((await service.json("/slow?n=7000")) as [{ rows: number }])[0].rows).toBe(rows);
+      expect(((await service.json("/slow?n=4000")) as [{ rows: number }])[0].rows).toBe(rows);
       return tookLonger;
     });
   });
@@ -226,7 +226,7 @@ function randomFrom(seed: number): () => number {
 }
 
 /** Of each client. */
-const STEPS = 40;
+const STEPS = 30;
 
 test("many clients in random order: everybody sees at least what it has been told", async () => {
   const seed = Date.now() % 1_000_000;
