@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { CreateSecretCommand, PutSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
+import { afterAll } from "vitest";
 import { testWithPython } from "./python.ts";
 
 /** `test` where Python has the server that stands in for AWS; `pip install 'moto[server]'` brings it. */
@@ -17,6 +18,18 @@ export interface Moto extends AsyncDisposable {
   /** Puts another content into a secret. */
   put(name: string, content: string): Promise<void>;
   stop(): Promise<void>;
+}
+
+/** One server for all tests of a file: started when the first of them asks for it. */
+export function sharedMoto(): () => Promise<Moto> {
+  let started: Promise<Moto> | undefined;
+  afterAll(async () => {
+    await (await started)?.stop();
+  });
+  return () => {
+    started ??= startMoto();
+    return started;
+  };
 }
 
 export const MOTO_REGION = "eu-central-1";

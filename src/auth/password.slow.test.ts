@@ -64,7 +64,7 @@ describe("matching", () => {
   test.each([
     ["$pbkdf2-sha256$1000$TgdAhWK+24tgzgXB3s/jrQ==$D2M6FTsGAdM0lqGLiTpHaPuUzp9h1vk0xmPFO+piF/8="],
     ["$pbkdf2-sha256$1$5/bAEXdujbfNMwtUF0/Xbw$/wiahlSrKgnR/phA+wlV7nrTrb4m9LqQS9a8nSsUgAc"],
-    ["$pbkdf2-sha256$600000$eQJpm-Qsio5G-7tFAXJlFw==$BGXN3ooGkg2q41UMm-WOpqLRwB1V7z8cSm2rOX7mBSE="],
+    ["$pbkdf2-sha256$60000$eQJpm-Qsio5G-7tFAXJlFw==$vf12fBw8uFKuDq4mbVaUlJm1_D1dvTuYeIHl48AUoqo="],
     ["$pbkdf2-sha256$29000$lADxshy1J9f6PT6rupNVeg$Fa8Tn13XJwmXd537o_1nEvSv-Yw"],
     ["$pbkdf2-sha256$6400$NRNaqmzCOJG0DLPzeMU6Fw$wXYnR0jSB97T.FcjTO99fKavjFB..zh/zCNrrIorBwM"],
     [

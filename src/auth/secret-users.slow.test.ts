@@ -228,10 +228,9 @@ describe("with AWS on this machine", () => {
   });
 
   testWithMoto("while AWS is down the users stay", async () => {
-    const first = await startMoto();
-    const name = await first.create("eider/users", '{"ann": "p"}');
-    await using opened = await open(block(name), { env: first.env });
-    await first.stop();
+    const name = await secret('{"ann": "p"}');
+    await using opened = await open(block(name), { env });
+    await moto?.stop();
     const before = opened.users.version();
     for (const _ of [1, 2]) await opened.tick();
     expect(opened.users.version()).toBeGreaterThan(before);
@@ -240,8 +239,8 @@ describe("with AWS on this machine", () => {
     const message = `AWS Secrets Manager in region '${MOTO_REGION}' is not reachable (ECONNREFUSED). The users that were read last stay`;
     expect(opened.events).toEqual([{ kind: "dependency-down", dependency, message }]);
 
-    await using second = await startMoto(first.port);
-    await second.create(name, '{"ann": "new"}');
+    moto = await startMoto(moto?.port);
+    await moto.create(name, '{"ann": "new"}');
     for (const _ of [1, 2]) await opened.tick();
     expect(await opened.users.find("ann")).toEqual({ password: "new", roles: [] });
     expect(opened.events.slice(1)).toEqual([{ kind: "dependency-up", dependency }]);
@@ -315,10 +314,15 @@ describe("with AWS on this machine", () => {
   });
 
   testWithMoto("keys that AWS does not know are refused", async () => {
-    await using strict = await startMoto();
-    const name = await strict.create("eider/users", '{"ann": "hunter2"}');
-    await fetch(`${strict.url}/moto-api/reset-auth`, { method: "POST", body: "0" });
-    expect(await refusal(block(name), { env: strict.env })).toBe(`secret '${name}': access denied (403)`);
+    const name = await secret('{"ann": "hunter2"}');
+    const checkKeysAfter = (requests: string) =>
+      fetch(`${moto?.url}/moto-api/reset-auth`, { method: "POST", body: requests });
+    await checkKeysAfter("0");
+    try {
+      expect(await refusal(block(name), { env })).toBe(`secret '${name}': access denied (403)`);
+    } finally {
+      await checkKeysAfter("inf");
+    }
   });
 
   testWithMoto("region, keys and endpoint come from the environment, as AWS's own tools read it", async () => {
@@ -352,19 +356,17 @@ describe("with AWS on this machine", () => {
     expect(await opened.count()).toBe(odd.length);
   });
 
-  testWithMoto("a thousand users", async () => {
+  testWithMoto("hundreds of users", async () => {
     const of = (password: string): string =>
-      JSON.stringify(
-        Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`user${index}`, password + index])),
-      );
+      JSON.stringify(Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`user${index}`, password + index])));
     const name = await secret(of("p"));
     await using opened = await open(block(name), { env });
-    expect(await opened.count()).toBe(1000);
+    expect(await opened.count()).toBe(300);
     await put(name, of("q"));
     await opened.tick();
-    expect(await opened.count()).toBe(1000);
-    const found = await Promise.all([0, 500, 999].map((index) => opened.users.find(`user${index}`)));
-    expect(found).toEqual(["q0", "q500", "q999"].map((password) => ({ password, roles: [] })));
+    expect(await opened.count()).toBe(300);
+    const found = await Promise.all([0, 150, 299].map((index) => opened.users.find(`user${index}`)));
+    expect(found).toEqual(["q0", "q150", "q299"].map((password) => ({ password, roles: [] })));
   });
 
   testWithMoto("by itself it refreshes in each period, until it is closed", async () => {

@@ -171,7 +171,7 @@ describe("random writes and refreshes come out as the model says", () => {
     await using s = await testStore();
     let run = 0;
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 19 }), (steps) => live(s, steps, { mode, run: run++, asksForAll })),
+      fc.asyncProperty(fc.array(step, { maxLength: 14 }), (steps) => live(s, steps, { mode, run: run++, asksForAll })),
       { numRuns: 20 },
     );
   });

@@ -51,11 +51,11 @@ describe("a cache file", () => {
   });
 
   test.each([
-    ["dropped", definitionOf("SELECT hash(range) AS a, hash(range + 1) AS b FROM range(200000)")],
+    ["dropped", definitionOf("SELECT hash(range) AS a, hash(range + 1) AS b FROM range(60000)")],
     [
       "replaced",
       ownDefinitionOf(
-        "CREATE OR REPLACE TABLE cache.s.t AS SELECT hash(range) AS a, hash(range + 1) AS b FROM range(200000)",
+        "CREATE OR REPLACE TABLE cache.s.t AS SELECT hash(range) AS a, hash(range + 1) AS b FROM range(60000)",
       ),
     ],
   ])("does not grow with refreshes whose predecessors are %s", async (_, definition) => {
@@ -64,7 +64,7 @@ describe("a cache file", () => {
     await using s = await testStore("", { path });
     let previous = await s.refresh(definition);
     const sizes: number[] = [];
-    for (let times = 0; times < 12; times++) {
+    for (let times = 0; times < 8; times++) {
       const next = await s.refresh(definition);
       await s.store.drop([previous]);
       previous = next;

@@ -59,13 +59,13 @@ request:
   return files;
 }
 
-test("a thousand endpoints are documented once", async () => {
-  await using service = await serviceFrom(manyEndpoints(1000));
+test("many endpoints are documented once", async () => {
+  await using service = await serviceFrom(manyEndpoints(100));
   const { current } = openProjectDocument({ ...service.service, now: () => 0 });
   const document = await current();
   const text = document.json("http://a");
-  expect(Object.keys((JSON.parse(text) as { paths: object }).paths)).toHaveLength(1000);
+  expect(Object.keys((JSON.parse(text) as { paths: object }).paths)).toHaveLength(100);
   // Parts that endpoints share are there once.
-  expect(text.length).toBeLessThan(2_600_000);
+  expect(text.length).toBeLessThan(270_000);
   expect(await current()).toBe(document);
 });

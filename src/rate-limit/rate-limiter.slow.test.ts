@@ -211,7 +211,7 @@ test.each([
   ["an IPv6 network", "GET /customers/:id", (index: number) => `2001:db8:${(index >> 16) + 1}:${index & 0xffff}::1`],
   ["an endpoint with a long name", `GET /${"x".repeat(200)}`, (index: number) => `10.0.${index >> 8}.${index & 255}`],
 ])("an address takes at most 300 bytes: %s", async (_, name, addressOf) => {
-  const count = 200_000;
+  const count = 40_000;
   const crowded = openRateLimiter({ now: Date.now, report: () => {}, maxKeys: count });
   const before = await heldBytes();
   let refused = 0;
@@ -239,7 +239,7 @@ test("an address that is blocked stays blocked, whatever others do; new addresse
     return allowed(states);
   };
   expect(await calls("10.0.0.1", 4)).toBe(3);
-  for (let other = 0; other < 10_000; other++) await calls(`10.1.${other >> 8}.${other & 255}`, 1);
+  for (let other = 0; other < 2_000; other++) await calls(`10.1.${other >> 8}.${other & 255}`, 1);
   expect(await calls("10.0.0.1", 4)).toBe(0);
   for (let other = 0; other < 200; other++) await calls(`10.2.0.${other}`, 4);
   expect(await calls("10.3.0.1", 1)).toBe(0);

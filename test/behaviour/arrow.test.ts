@@ -49,9 +49,9 @@ describe.each(SAME_IN_JSON)("apache-arrow reads %s", (name) => {
     [0, {}],
     [1, {}],
     [2049, {}],
-    [2049, { slice: 100 }],
     [2049, { slice: 333, codec: "lz4" }],
-    [2049, { codec: "zstd" }],
+    [300, { slice: 100 }],
+    [300, { codec: "zstd" }],
   ])("%i rows, %j", async (rows, options) => {
     const sql = (SHAPES[name] ?? "").replaceAll("$ROWS", String(rows));
     const expected: unknown = JSON.parse((await database.json(sql)).toString());
@@ -127,12 +127,12 @@ test.each([
   );
 });
 
-test("80 MB of text, in batches of at most 16 MiB", async () => {
-  const sql = "SELECT repeat(chr((i % 26 + 97)::INTEGER), 4000) AS t FROM range(20000) r(i)";
+test("24 MB of text, in batches of at most 16 MiB", async () => {
+  const sql = "SELECT repeat(chr((i % 26 + 97)::INTEGER), 4000) AS t FROM range(6000) r(i)";
   const table = tableFromIPC(await database.arrow(sql));
   expect(Math.max(...table.batches.map((batch) => batch.numRows))).toBeLessThanOrEqual(4190);
   const texts = table.getChildAt(0);
-  for (const row of [0, 4095, 4096, 19_999]) {
+  for (const row of [0, 4095, 4096, 5999]) {
     expect(texts?.get(row)).toBe(String.fromCharCode((row % 26) + 97).repeat(4000));
   }
 });
@@ -141,7 +141,7 @@ describe("over HTTP", () => {
   let service: TestService;
   beforeAll(async () => {
     service = await serviceFrom({
-      ...endpoint("SELECT i AS id, 'name ' || i AS name FROM range(200000) r(i)", "with-pagination: false\n"),
+      ...endpoint("SELECT i AS id, 'name ' || i AS name FROM range(50000) r(i)", "with-pagination: false\n"),
       "page.yaml": "url-path: /page\ntemplate-source: page.sql\nconnection: [memory]\nwith-pagination: true\n",
       "page.sql": "SELECT i AS id, 'e' || (i % 3) AS e FROM range(1000) r(i)",
     });
@@ -158,8 +158,8 @@ describe("over HTTP", () => {
   }
 
   test("all rows", async () => {
-    const { table } = await fetched("/x?format=arrow");
-    expect([table.numRows, table.getChild("name")?.get(199_999)]).toEqual([200_000, "name 199999"]);
+    const { table } = await fetched("/x", { accept: "application/vnd.apache.arrow.stream" });
+    expect([table.numRows, table.getChild("name")?.get(49_999)]).toEqual([50_000, "name 49999"]);
   });
 
   test("a page, cut from the rows", async () => {
@@ -169,9 +169,7 @@ describe("over HTTP", () => {
   });
 
   test.each(["lz4", "zstd"])("packed with %s for a client that asks for it", async (codec) => {
-    const plain = await fetched("/x", { accept: "application/vnd.apache.arrow.stream" });
     const { table } = await fetched("/x", { accept: `application/vnd.apache.arrow.stream;codec=${codec}` });
-    expect([table.numRows, table.getChild("name")?.get(123_456)]).toEqual([200_000, "name 123456"]);
-    expect(plain.table.numRows).toBe(200_000);
+    expect([table.numRows, table.getChild("name")?.get(43_210)]).toEqual([50_000, "name 43210"]);
   });
 });

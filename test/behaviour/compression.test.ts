@@ -25,6 +25,8 @@ function read(path: string, sql: string, yaml = "with-pagination: false\n"): Fil
 }
 
 const text = (length: number): string => `SELECT repeat('x', ${length}) AS t`;
+/** 2 MB and more, of which a stream compresses 128 KiB at a time. */
+const ROWS = 50_000;
 const ENDLESS_ROWS = "SELECT range AS n, hash(range) AS h FROM range(100000000)";
 
 const files: Files = {
@@ -36,12 +38,12 @@ const files: Files = {
   ...read("largest", text(65_526)),
   ...read("long", text(65_527)),
   ...read("huge", text(3_000_000)),
-  ...read("rows", "SELECT range AS n, 'name ' || range AS name, range / 7 AS part FROM range(200000)"),
+  ...read("rows", `SELECT range AS n, 'name ' || range AS name, range / 7 AS part FROM range(${ROWS})`),
   ...read("page", "SELECT range AS n FROM range(2000)", "with-pagination: true\n"),
   ...read("endless", ENDLESS_ROWS),
   ...read(
     "fails",
-    "SELECT CASE WHEN range = 900000 THEN error('broken') ELSE range::VARCHAR END AS n FROM range(1000000)",
+    "SELECT CASE WHEN range = 300000 THEN error('broken') ELSE range::VARCHAR END AS n FROM range(330000)",
   ),
 };
 
@@ -149,7 +151,7 @@ describe("whole answers", () => {
 });
 
 describe("streams", () => {
-  test.each(table)("200,000 rows as %s in %s", async (format, coding) => {
+  test.each(table)("many rows as %s in %s", async (format, coding) => {
     const path = `/rows?format=${format}`;
     const plain = await ask(service.url + path);
     const packed = await askFor(path, coding);
@@ -191,14 +193,14 @@ describe("streams", () => {
       packers.push(packer);
       return packer;
     });
-    for (let count = 0; count < 5; count++) {
+    for (let count = 0; count < 3; count++) {
       using socket = await openSocket(service.url);
       socket.send(`GET /endless HTTP/1.1\r\nHost: x\r\nAccept-Encoding: ${compressor.coding}\r\n\r\n`);
       await until("bytes", () => socket.received().length > 10_000);
       socket.reset();
       await until("an idle engine", isIdle);
     }
-    await until("the end of every packer", () => packers.length === 5 && packers.every(({ closed }) => closed));
+    await until("the end of every packer", () => packers.length === 3 && packers.every(({ closed }) => closed));
     expect(service.events.filter(({ kind }) => kind === "unexpected")).toEqual([]);
   });
 
@@ -217,7 +219,11 @@ describe("streams", () => {
 });
 
 describe("a client that does not read", () => {
-  const stalls: readonly (readonly [string, string])[] = [...table, ["arrow", "identity"]];
+  // Each format and each coding: what is held back is bytes, whatever they are.
+  const stalls: readonly (readonly [string, string])[] = [
+    ...compressible.map((format, index) => [format, codings[index % codings.length] ?? ""] as const),
+    ["arrow", "identity"],
+  ];
 
   test.each(stalls)("%s in %s is held back, then cut", async (format, coding) => {
     const responses: ServerResponse[] = [];
@@ -255,11 +261,11 @@ describe("a client that does not read", () => {
     let bytes = 0;
     for await (const chunk of answer as AsyncIterable<Buffer>) {
       chunks.push(chunk);
-      const pauses = Math.floor((bytes + chunk.length) / 200_000) - Math.floor(bytes / 200_000);
+      const pauses = Math.floor((bytes + chunk.length) / 50_000) - Math.floor(bytes / 50_000);
       bytes += chunk.length;
       if (pauses > 0) await new Promise((resolve) => setTimeout(resolve, 40));
     }
-    expect(JSON.parse(unpacked(Buffer.concat(chunks), coding).toString())).toHaveLength(200_000);
+    expect(JSON.parse(unpacked(Buffer.concat(chunks), coding).toString())).toHaveLength(ROWS);
   });
 });
 

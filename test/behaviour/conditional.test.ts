@@ -26,7 +26,7 @@ beforeAll(async () => {
     ...read("page", ROWS, "with-pagination: true\n"),
     ...read("post", ROWS, "method: POST\noperation: { type: read }\nwith-pagination: false\n"),
     // Several pieces. The second is more than sockets hold; as Arrow it is still buffered.
-    ...read("pieces", "SELECT range AS n, hash(range) AS h FROM range(100000)"),
+    ...read("pieces", "SELECT range AS n, hash(range) AS h FROM range(30000)"),
     ...read("buffered", "SELECT range AS n, hash(range) AS h FROM range(700000)"),
     ...read("endless", "SELECT range AS n, hash(range) AS h FROM range(100000000)"),
   });
@@ -58,21 +58,16 @@ describe.each(rowFormats)("%s", (format) => {
     expect(etag).toBe(tagOf(whole.body));
     expect(Number(whole.headers["content-length"])).toBe(whole.body.length);
     const other = '"other"';
-    for (const have of [
-      etag,
-      `W/${etag}`,
-      `${other}, ${etag}`,
-      `${other},W/${etag},"x"`,
-      "*",
-      " * ",
-      `"a,b",${etag}`,
-    ]) {
+    // What a header may hold is tried at one of them.
+    const known = [`W/${etag}`, `${other}, ${etag}`, `${other},W/${etag},"x"`, "*", " * ", `"a,b",${etag}`];
+    const unknown = ["", etag.slice(1, -1), etag.slice(0, -1), `"${etag}"`.replaceAll('""', '"x'), "**"];
+    for (const have of [etag, ...(path === "/rows" ? known : [])]) {
       const answer = await get(url, { "if-none-match": have });
       expect([have, answer.status, answer.body.length]).toEqual([have, 304, 0]);
       const { "content-type": _type, "content-length": _length, ...rest } = headersOf(whole);
       expect(headersOf(answer)).toEqual(rest);
     }
-    for (const have of [other, "", etag.slice(1, -1), etag.slice(0, -1), `"${etag}"`.replaceAll('""', '"x'), "**"]) {
+    for (const have of [other, ...(path === "/rows" ? unknown : [])]) {
       const answer = await get(url, { "if-none-match": have });
       expect([have, answer.status]).toEqual([have, 200]);
       expect(answer.body.equals(whole.body)).toBe(true);
@@ -95,8 +90,11 @@ describe.each(rowFormats)("%s", (format) => {
 
 describe.each(names)("HEAD as %s", (format) => {
   // The engine may write the rows of a large file in another order each time, and then in more or fewer bytes.
-  test.each(rowFormats.includes(format) ? [...paths, "/pieces"] : paths)("%s has the headers of GET", async (path) => {
-    for (const coding of ["identity", ...compressors.map((compressor) => compressor.coding)]) {
+  const of = rowFormats.includes(format) ? [...paths, "/pieces"] : paths;
+  test.each(of.map((path, index) => [path, index] as const))("%s has the headers of GET", async (path, index) => {
+    // The codings take turns.
+    const compressor = compressors[(names.indexOf(format) + index) % compressors.length];
+    for (const coding of ["identity", compressor?.coding ?? ""]) {
       const headers = { "accept-encoding": coding };
       const whole = await get(withFormat(path, format), headers);
       const head = await ask(service.url + withFormat(path, format), { method: "HEAD", headers });

@@ -11,7 +11,7 @@ beforeAll(async () => {
       CASE WHEN i % 5 = 0 THEN NULL ELSE 'k' || (i % 50) END AS k,
       CASE WHEN i % 7 = 0 THEN NULL ELSE [i, NULL, i + 1] END AS l,
       CASE WHEN i % 3 = 0 THEN NULL ELSE {'a': i, 'b': 'a longer text ' || i, 'c': ['x' || i, NULL, 'yyyyyyyyyyyyyy' || i]} END AS st
-    FROM range(5000) t(i)`);
+    FROM range(2500) t(i)`);
 });
 
 test("a page is wrapped in an envelope", async () => {
@@ -114,23 +114,24 @@ const SOURCES = [
   "base",
   "base WHERE i % 11 = 3",
   "(SELECT * FROM base ORDER BY hash(i))",
-  "(SELECT * FROM base LIMIT 3000 OFFSET 500)",
+  "(SELECT * FROM base LIMIT 1500 OFFSET 1000)",
   "base JOIN (SELECT i AS j FROM base WHERE i % 3 = 0) ON i = j",
   "base, range(2) r(n)",
-  "(SELECT b.* FROM range(50) r(n) LEFT JOIN base b ON b.i = r.n * 300)",
+  "(SELECT b.* FROM range(50) r(n) LEFT JOIN base b ON b.i = r.n * 150)",
   "(SELECT i, lag(s) OVER (ORDER BY i) AS s, lag(k) OVER (ORDER BY i) AS k, lag(l, 3) OVER (ORDER BY i) AS l, lag(st) OVER (ORDER BY i) AS st FROM base)",
 ];
 
 test.each(SOURCES)("every kind of vector that a query makes is read right: FROM %s", async (source) => {
   for (const expression of EXPRESSIONS) {
     const sql = `SELECT ${expression} AS x FROM ${source}`;
-    const expected = sortedRows(await database.json(`SELECT to_json(x) AS x FROM (${sql})`));
-    expect(sortedRows(await database.json(sql)), sql).toEqual(expected);
-    expect(sortedRows(await database.streamedJson(sql)), sql).toEqual(expected);
+    const expected = await database.json(`SELECT to_json(x) AS x FROM (${sql})`);
+    for (const document of [await database.json(sql), await database.streamedJson(sql)]) {
+      // Without ORDER BY the order is the database's.
+      if (document !== expected) expect(sortedRows(document), sql).toEqual(sortedRows(expected));
+    }
   }
 });
 
-/** Without ORDER BY the order is the database's. */
 function sortedRows(document: string): string[] {
   const rows: unknown[] = JSON.parse(document);
   return rows.map((row) => JSON.stringify(row)).sort();

@@ -5,9 +5,9 @@ import { endpoint, type Files, serviceFrom } from "../service.ts";
 const SETTINGS =
   "SELECT current_setting('memory_limit') AS memory, current_setting('temp_directory') AS folder, current_setting('max_temp_directory_size') AS most";
 const PLAIN = "with-pagination: false\n";
-/** About 200 MB to be sorted. */
+/** About 100 MB to be sorted. */
 const SORTED =
-  "SELECT sum(n) AS s, count(*) AS c FROM (SELECT range AS n, md5(range::VARCHAR) AS t FROM range(2000000) ORDER BY t LIMIT 1999999 OFFSET 1)";
+  "SELECT sum(n) AS s, count(*) AS c FROM (SELECT range AS n, md5(range::VARCHAR) AS t FROM range(1000000) ORDER BY t LIMIT 999999 OFFSET 1)";
 
 function project(sql: string, duckdb: string): Files {
   return {
@@ -54,21 +54,21 @@ test("what the project says is kept", async () => {
 test("a query that needs more than the memory is finished on disk, and leaves nothing there", async () => {
   let folder = "";
   {
-    await using service = await serviceFrom(project(SORTED, "duckdb: { memory_limit: 120MB, threads: 2 }\n"));
+    await using service = await serviceFrom(project(SORTED, "duckdb: { memory_limit: 80MB, threads: 2 }\n"));
     ({ folder } = settingsOf(await service.json("/settings")));
     const files: number[] = [];
     const looking = setInterval(() => files.push(readdirSync(folder).length), 5);
     const answer = await service.get("/x");
     clearInterval(looking);
-    expect([answer.status, await answer.json()]).toEqual([200, [{ s: expect.any(Number), c: 1_999_999 }]]);
+    expect([answer.status, await answer.json()]).toEqual([200, [{ s: expect.any(Number), c: 999_999 }]]);
     expect(Math.max(...files)).toBeGreaterThan(0);
   }
   expect(existsSync(folder)).toBe(false);
 });
 
 test.each([
-  ["memory and disk", "duckdb: { memory_limit: 100MB, threads: 2, max_temp_directory_size: 10MB }\n"],
-  ["memory, where nothing may go to disk", "duckdb: { memory_limit: 100MB, threads: 2, temp_directory: '' }\n"],
+  ["memory and disk", "duckdb: { memory_limit: 60MB, threads: 2, max_temp_directory_size: 10MB }\n"],
+  ["memory, where nothing may go to disk", "duckdb: { memory_limit: 60MB, threads: 2, temp_directory: '' }\n"],
 ])("a query beyond %s fails with what the database says, and the service lives", async (_, duckdb) => {
   await using service = await serviceFrom(project(SORTED, duckdb));
   for (let times = 0; times < 2; times++) {

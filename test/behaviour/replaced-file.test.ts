@@ -6,12 +6,15 @@ import { describe, expect, test } from "vitest";
 import { serviceFrom, type TestService } from "../service.ts";
 import { until } from "../until.ts";
 
+/** Of the first edition: the second has twice as many. A response with all of them is a stream. */
+const EDITION_ROWS = 3_000;
+
 /** A database file whose table says which edition it is, in every row. */
 async function makeFile(path: string, edition: number): Promise<void> {
   const instance = await DuckDBInstance.create(path);
   const connection = await instance.connect();
   await connection.run(
-    `CREATE TABLE t AS SELECT range AS id, ${edition} AS edition, repeat('x', 50) AS filler FROM range(${edition * 10_000})`,
+    `CREATE TABLE t AS SELECT range AS id, ${edition} AS edition, repeat('x', 50) AS filler FROM range(${edition * EDITION_ROWS})`,
   );
   connection.closeSync();
   instance.closeSync();
@@ -46,7 +49,7 @@ interface Edition {
 async function editionOf(service: TestService): Promise<number> {
   const [found] = (await service.json("/edition")) as readonly Edition[];
   expect(found?.low).toBe(found?.high);
-  expect(found?.n).toBe((found?.low ?? 0) * 10_000);
+  expect(found?.n).toBe((found?.low ?? 0) * EDITION_ROWS);
   return found?.low ?? 0;
 }
 
@@ -56,7 +59,7 @@ async function checkPage(service: TestService): Promise<number> {
   const editions = new Set(page.data.map(({ edition }) => edition));
   expect([page.data.length, editions.size]).toEqual([50, 1]);
   const [edition = 0] = editions;
-  expect(page.total_count).toBe(edition * 10_000);
+  expect(page.total_count).toBe(edition * EDITION_ROWS);
   return edition;
 }
 
@@ -67,9 +70,12 @@ async function checkAll(service: TestService): Promise<number> {
   const editions = new Set(lines.map((line) => Number(line.split(",")[0])));
   expect(editions.size).toBe(1);
   const [edition = 0] = editions;
-  expect(lines.length).toBe(edition * 10_000);
+  expect(lines.length).toBe(edition * EDITION_ROWS);
   return edition;
 }
+
+/** Between two requests: a client that never pauses only takes the processor from the others. */
+const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 10));
 
 const mains: Readonly<Record<string, (file: string) => string>> = {
   "a connection of type duckdb": (file) => `connections:\n  live: { type: duckdb, path: ${file}, read-only: true }\n`,
@@ -88,18 +94,21 @@ describe.each(Object.entries(mains))("a file that is only read is replaced: %s",
     const seen: number[] = [];
     let goesOn = true;
     const client = async (check: (service: TestService) => Promise<number>): Promise<void> => {
-      while (goesOn) seen.push(await check(service));
+      while (goesOn) {
+        seen.push(await check(service));
+        await pause();
+      }
     };
     const clients = [editionOf, checkPage, checkAll, editionOf].map(client);
-    for (const edition of [2, 3, 4]) {
-      await publish(file, edition);
-      await until(`edition ${edition}`, async () => (await editionOf(service)) === edition);
+    for (const edition of [1, 2, 3]) {
+      if (edition > 1) await publish(file, edition);
+      await until(`edition ${edition}`, () => seen.includes(edition));
     }
     goesOn = false;
     await Promise.all(clients);
-    expect(new Set(seen)).toEqual(new Set([1, 2, 3, 4]));
+    expect(new Set(seen)).toEqual(new Set([1, 2, 3]));
     // Nobody remembers what was: neither totals nor answers.
-    expect([await editionOf(service), await checkPage(service), await checkAll(service)]).toEqual([4, 4, 4]);
+    expect([await editionOf(service), await checkPage(service), await checkAll(service)]).toEqual([3, 3, 3]);
   });
 
   test("a file that is gone, or is none, changes nothing; a good one that follows is served", async () => {
@@ -110,7 +119,10 @@ describe.each(Object.entries(mains))("a file that is only read is replaced: %s",
     await writeFile(`${file}.new`, "this is no database".repeat(1000));
     await rename(`${file}.new`, file);
     const from = performance.now();
-    while (performance.now() - from < 1_000) expect(await editionOf(service)).toBe(1);
+    while (performance.now() - from < 1_000) {
+      expect(await editionOf(service)).toBe(1);
+      await pause();
+    }
     await publish(file, 5);
     await until("edition 5", async () => (await editionOf(service)) === 5);
   });

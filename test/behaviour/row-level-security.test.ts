@@ -1,7 +1,10 @@
 import { readFileSync } from "node:fs";
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { blocksOf } from "../markdown.ts";
+import { quickHash } from "../passwords.ts";
 import { basicHeader, readmeUsers } from "../readme-users.ts";
 import { type ServedFolder, serveFolder } from "../serve-folder.ts";
 import { endpoint, serviceFrom } from "../service.ts";
@@ -22,10 +25,28 @@ async function idsOf(example: ServedFolder, username: string, query = ""): Promi
   return data.map(({ id }) => id);
 }
 
+/** The example with hashes that are checked quickly, of the same passwords. */
+let example: ServedFolder;
+let copy: string;
+beforeAll(async () => {
+  copy = await mkdtemp(join(tmpdir(), "eider-test-"));
+  await cp(folder, copy, { recursive: true });
+  let main = await readFile(join(folder, "eider.yaml"), "utf8");
+  for (const [username, password] of passwords) {
+    const hash = await quickHash(password);
+    main = main.replace(new RegExp(`(username: ${username}\\n +password: ).+`), (_, before: string) => before + hash);
+  }
+  await writeFile(join(copy, "eider.yaml"), main);
+  example = await serveFolder(copy);
+});
+afterAll(async () => {
+  await example?.[Symbol.asyncDispose]();
+  await rm(copy, { recursive: true });
+});
+
 const told = ({ status, text }: Answer): readonly unknown[] => [status, JSON.parse(text)];
 
 test("nobody is let in without the right password", async () => {
-  await using example = await serveFolder(folder);
   expect([...passwords.keys()]).toEqual(["acme", "globex", "ops"]);
   const wrong = [
     {},
@@ -42,7 +63,6 @@ test("nobody is let in without the right password", async () => {
 });
 
 test("each tenant sees their own rows, an admin all of them", async () => {
-  await using example = await serveFolder(folder);
   for (const _ of ["first", "remembered"]) {
     expect(await idsOf(example, "acme")).toEqual([4, 3, 1]);
     expect(await idsOf(example, "globex")).toEqual([5, 2]);
@@ -51,7 +71,6 @@ test("each tenant sees their own rows, an admin all of them", async () => {
 });
 
 test("what a client sends changes nothing of who it is", async () => {
-  await using example = await serveFolder(folder);
   for (const query of [
     "?auth.username=globex",
     "?username=globex",
@@ -67,7 +86,6 @@ test("what a client sends changes nothing of who it is", async () => {
 });
 
 test("an answer of one caller is never another's", async () => {
-  await using example = await serveFolder(folder);
   const acme = await send(example, "GET /invoices", undefined, as("acme"));
   const etag = acme.headers.get("ETag") ?? "";
   expect(etag).not.toBe("");
@@ -87,7 +105,6 @@ test.each([
   ["ops", 1, 200],
   ["ops", 2, 200],
 ])("%s asks for invoice %i: %i", async (username, id, status) => {
-  await using example = await serveFolder(folder);
   const answer = await send(example, `GET /invoices/${id}`, undefined, as(username));
   expect(told(answer)).toEqual([
     status,
@@ -96,7 +113,6 @@ test.each([
 });
 
 test("the turnover is for admins", async () => {
-  await using example = await serveFolder(folder);
   for (const username of ["acme", "globex"]) {
     expect(told(await send(example, "GET /turnover", undefined, as(username)))).toEqual([
       403,
@@ -112,8 +128,47 @@ test("the turnover is for admins", async () => {
   ]);
 });
 
+test("the README shows what is answered, and the passwords of all users", async () => {
+  await using own = await serveFolder(folder);
+  const blocks = blocksOf(readme);
+  const shown = blocks.flatMap(({ language, text }, index) =>
+    language === "json" ? [{ command: blocks[index - 1]?.text ?? "", answer: text.trim() }] : [],
+  );
+  expect(shown).toHaveLength(3);
+  for (const { command, answer } of shown) {
+    const [, user = "", password = ""] = /-u (\w+):(\S+)/.exec(command) ?? [];
+    const [, path = ""] = /http:\/\/127\.0\.0\.1:8080([^\s']+)/.exec(command) ?? [];
+    const [, body] = /-d '([^']+)'/.exec(command) ?? [];
+    const target = `${body === undefined ? "GET" : "POST"} ${path}`;
+    const json = { "Content-Type": "application/json" };
+    const { text } = await send(own, target, body, {
+      ...basicHeader(user, password),
+      ...(body === undefined ? {} : json),
+    });
+    expect(text).toBe(answer);
+  }
+  for (const username of passwords.keys()) await idsOf(own, username);
+});
+
+test("a role is found as a whole, never as a part of another, and not where there is none", async () => {
+  const users = { part: "not-an-admin", two: "viewer, admin", none: "", quote: '"x\' OR true --"' };
+  await using service = await serviceFrom({
+    "eider.yaml": `connections: { memory: {} }\nauth:\n  type: basic\n  users:\n${Object.entries(users)
+      .map(([name, roles]) => `    - { username: ${name}, password: p, roles: [${roles}] }\n`)
+      .join("")}`,
+    ...endpoint(
+      "SELECT list_contains(string_split('{{{auth.roles}}}', ','), 'admin') AS admin",
+      "with-pagination: false\n",
+    ),
+  });
+  const seen = await Promise.all(
+    Object.keys(users).map(async (name) => (await service.get("/x", basicHeader(name, "p"))).json()),
+  );
+  expect(seen).toEqual([false, true, false, false].map((admin) => [{ admin }]));
+});
+
+// The last one: it changes what the others read.
 test("a new row belongs to the user who wrote it", async () => {
-  await using example = await serveFolder(folder);
   const body = { customer: "O'Brien", amount: 12.5 };
   const answer = await send(example, "POST /invoices", body, as("acme"));
   expect(told(answer)).toEqual([
@@ -135,42 +190,4 @@ test("a new row belongs to the user who wrote it", async () => {
   }
   expect(await idsOf(example, "acme")).toEqual([6, 4, 3, 1]);
   expect(await idsOf(example, "globex")).toEqual([5, 2]);
-});
-
-test("the README shows what is answered", async () => {
-  await using example = await serveFolder(folder);
-  const blocks = blocksOf(readme);
-  const shown = blocks.flatMap(({ language, text }, index) =>
-    language === "json" ? [{ command: blocks[index - 1]?.text ?? "", answer: text.trim() }] : [],
-  );
-  expect(shown).toHaveLength(3);
-  for (const { command, answer } of shown) {
-    const [, user = "", password = ""] = /-u (\w+):(\S+)/.exec(command) ?? [];
-    const [, path = ""] = /http:\/\/127\.0\.0\.1:8080([^\s']+)/.exec(command) ?? [];
-    const [, body] = /-d '([^']+)'/.exec(command) ?? [];
-    const target = `${body === undefined ? "GET" : "POST"} ${path}`;
-    const json = { "Content-Type": "application/json" };
-    const { text } = await send(example, target, body, {
-      ...basicHeader(user, password),
-      ...(body === undefined ? {} : json),
-    });
-    expect(text).toBe(answer);
-  }
-});
-
-test("a role is found as a whole, never as a part of another, and not where there is none", async () => {
-  const users = { part: "not-an-admin", two: "viewer, admin", none: "", quote: '"x\' OR true --"' };
-  await using service = await serviceFrom({
-    "eider.yaml": `connections: { memory: {} }\nauth:\n  type: basic\n  users:\n${Object.entries(users)
-      .map(([name, roles]) => `    - { username: ${name}, password: p, roles: [${roles}] }\n`)
-      .join("")}`,
-    ...endpoint(
-      "SELECT list_contains(string_split('{{{auth.roles}}}', ','), 'admin') AS admin",
-      "with-pagination: false\n",
-    ),
-  });
-  const seen = await Promise.all(
-    Object.keys(users).map(async (name) => (await service.get("/x", basicHeader(name, "p"))).json()),
-  );
-  expect(seen).toEqual([false, true, false, false].map((admin) => [{ admin }]));
 });

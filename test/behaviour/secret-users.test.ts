@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { hashPassword } from "../../src/auth/password.ts";
-import { startMoto, testWithMoto } from "../moto.ts";
+import { sharedMoto, testWithMoto } from "../moto.ts";
+import { quickHash } from "../passwords.ts";
 import { basicHeader } from "../readme-users.ts";
 import { type Files, serviceFrom } from "../service.ts";
 
@@ -12,11 +12,13 @@ const project = (block: string, sql: string): Files => ({
 
 const ME = "SELECT '{{{auth.username}}}' AS name, '{{{auth.roles}}}' AS roles, {{auth.type}} AS type";
 
+const sharedServer = sharedMoto();
+
 testWithMoto("users of a secret are let in with their roles; others are not", async () => {
-  await using moto = await startMoto();
+  const moto = await sharedServer();
   const auth = [
-    { username: "ann", password: await hashPassword("p"), roles: ["admin", "ops"] },
-    { username: "x' OR true --", password: await hashPassword("q") },
+    { username: "ann", password: await quickHash("p"), roles: ["admin", "ops"] },
+    { username: "x' OR true --", password: await quickHash("q") },
   ];
   const name = await moto.create("eider/users", JSON.stringify({ auth }));
   const files = project(`secret-name: ${name}\nsecret-table: auth.users\ninit: CREATE SCHEMA auth; SELECT 1`, ME);
@@ -42,7 +44,7 @@ testWithMoto("users of a secret are let in with their roles; others are not", as
 });
 
 testWithMoto("a secret that cannot be used stops the start with its name; weak passwords are warned of", async () => {
-  await using moto = await startMoto();
+  const moto = await sharedServer();
   const start = (block: string): Promise<AsyncDisposable> => serviceFrom(project(block, ME), moto.env);
   await expect(start("secret-name: no-such")).rejects.toThrow(
     "secret 'no-such': there is no such secret in region 'eu-central-1'",

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type Files, serviceFrom, type TestService } from "../service.ts";
 import { openSocket } from "../socket.ts";
 import { until } from "../until.ts";
@@ -70,46 +70,65 @@ const FAILURES: readonly (readonly [string, string, number, unknown])[] = [
   ],
 ];
 
+const all = (files: readonly Files[]): Files => Object.fromEntries(files.flatMap((each) => Object.entries(each)));
+
+/** One service for the tests of a group; after each of them the table is as before. */
+function shared(files: Files): () => TestService {
+  let service: TestService | undefined;
+  const running = (): TestService => {
+    if (service === undefined) throw new Error("it has not started");
+    return service;
+  };
+  beforeAll(async () => {
+    service = await serviceFrom({ ...files, ...route("PUT /reset", "DELETE FROM t WHERE id <> 1") });
+  });
+  afterEach(async () => {
+    expect((await send(running(), "PUT /reset")).status).toBe(200);
+  });
+  afterAll(() => service?.[Symbol.asyncDispose]());
+  return running;
+}
+
 describe("a statement that fails", () => {
   const main = mainFile(`${TABLE}\nCREATE TABLE passing (n INTEGER);`, ONE);
-
-  test.each(FAILURES)("transaction: true and %s: nothing is left behind", async (_, sql, status, body) => {
-    await using service = await serviceFrom({
-      ...main,
-      ...ROWS,
-      ...INSERT,
-      ...route(
-        "POST /fail",
-        `INSERT INTO t VALUES (10); UPDATE t SET id = 20 WHERE id = 10; ${sql}; INSERT INTO t VALUES (30)`,
-      ),
-    });
-    for (let time = 0; time < 3; time++) expect(await outcome(service, "POST /fail")).toEqual([status, body]);
-    await expectClean(service, [1]);
+  const failures = FAILURES.map(([name, , status, body], index) => [name, index, status, body] as const);
+  const many = "INSERT INTO t SELECT 50 - range FROM range(50)";
+  const guard =
+    "SELECT error('409: already there') FROM t WHERE id = {{params.id}}; INSERT INTO t VALUES ({{params.id}}) RETURNING id";
+  const running = shared({
+    ...main,
+    ...ROWS,
+    ...INSERT,
+    ...all(
+      FAILURES.flatMap(([, sql], index) => [
+        route(
+          `POST /fail-${index}`,
+          `INSERT INTO t VALUES (10); UPDATE t SET id = 20 WHERE id = 10; ${sql}; INSERT INTO t VALUES (30)`,
+        ),
+        route(`PUT /fail-${index}`, `INSERT INTO t VALUES (10); ${sql}; INSERT INTO t VALUES (30)`, WITHOUT),
+      ]),
+    ),
+    ...route("POST /many", many),
+    ...route("PUT /many", many, WITHOUT),
+    ...route("POST /guarded", guard, `operation: { returns-data: true }\n${bodyFields({ id: INT })}`),
   });
 
-  test.each(FAILURES)("transaction: false and %s: what came before stays", async (_, sql, status, body) => {
-    await using service = await serviceFrom({
-      ...main,
-      ...ROWS,
-      ...INSERT,
-      ...route("POST /fail", `INSERT INTO t VALUES (10); ${sql}; INSERT INTO t VALUES (30)`, WITHOUT),
-    });
-    expect(await outcome(service, "POST /fail")).toEqual([status, body]);
-    await expectClean(service, [1, 10]);
+  test.each(failures)("transaction: true and %s: nothing is left behind", async (_, index, status, body) => {
+    for (let time = 0; time < 3; time++) {
+      expect(await outcome(running(), `POST /fail-${index}`)).toEqual([status, body]);
+    }
+    await expectClean(running(), [1]);
+  });
+
+  test.each(failures)("transaction: false and %s: what came before stays", async (_, index, status, body) => {
+    expect(await outcome(running(), `PUT /fail-${index}`)).toEqual([status, body]);
+    await expectClean(running(), [1, 10]);
   });
 
   test("a statement of many rows is whole or not at all, with and without a transaction", async () => {
-    const sql = "INSERT INTO t SELECT 50 - range FROM range(50)";
-    await using service = await serviceFrom({
-      ...main,
-      ...ROWS,
-      ...INSERT,
-      ...route("POST /many", sql),
-      ...route("PUT /many", sql, WITHOUT),
-    });
-    expect((await send(service, "POST /many")).status).toBe(500);
-    expect((await send(service, "PUT /many")).status).toBe(500);
-    await expectClean(service, [1]);
+    expect((await send(running(), "POST /many")).status).toBe(500);
+    expect((await send(running(), "PUT /many")).status).toBe(500);
+    await expectClean(running(), [1]);
   });
 
   test("what the template itself says about transactions does no harm to others", async () => {
@@ -132,16 +151,10 @@ describe("a statement that fails", () => {
   });
 
   test("a guard raises its status before anything is written", async () => {
-    const guard =
-      "SELECT error('409: already there') FROM t WHERE id = {{params.id}}; INSERT INTO t VALUES ({{params.id}}) RETURNING id";
-    await using service = await serviceFrom({
-      ...main,
-      ...ROWS,
-      ...route("POST /t", guard, `operation: { returns-data: true }\n${bodyFields({ id: INT })}`),
-    });
-    expect(await outcome(service, "POST /t", { id: 1 })).toEqual([409, { error: "already there" }]);
-    expect(await outcome(service, "POST /t", { id: 2 })).toEqual([200, { rows_affected: 1, data: [{ id: 2 }] }]);
-    expect(await outcome(service, "POST /t", { id: 2 })).toEqual([409, { error: "already there" }]);
+    const add = (id: number) => outcome(running(), "POST /guarded", { id });
+    expect(await add(1)).toEqual([409, { error: "already there" }]);
+    expect(await add(2)).toEqual([200, { rows_affected: 1, data: [{ id: 2 }] }]);
+    expect(await add(2)).toEqual([409, { error: "already there" }]);
   });
 });
 
@@ -153,7 +166,8 @@ function stuck(operation = ""): Files {
 
 function stuckMain(limits: string): Files {
   const properties = "    properties: { mark: ./mark.csv }\n";
-  return mainFile(TABLE, `${properties}limits: { ${limits} }\n`);
+  // What never ends burns one core, not all of them.
+  return mainFile(TABLE, `${properties}duckdb: { threads: 1 }\nlimits: { ${limits} }\n`);
 }
 
 const marked = (service: TestService): Promise<boolean> =>
@@ -184,43 +198,42 @@ describe("a write that does not come to its end", () => {
     await expectClean(service, [1, 10]);
   });
 
-  test.each(["close", "reset", "half"] as const)("a client that leaves before the commit: %s", async (leave) => {
-    await using service = await serviceFrom({
-      ...stuckMain("max-concurrent-queries: 1"),
-      ...ROWS,
-      ...INSERT,
-      ...stuck(),
-    });
-    for (let time = 0; time < 3; time++) {
-      using socket = await openSocket(service.url);
-      socket.send(post("/stuck"));
-      await marked(service);
-      await unmark(service);
-      socket[leave]();
-      await until("an idle engine", () => isIdle(service));
-    }
-    await expectClean(service, [1]);
-  });
-
-  test("a client that leaves while it waits for its turn: nothing is run", async () => {
-    await using service = await serviceFrom({
+  describe("a client that leaves", () => {
+    const running = shared({
       ...stuckMain("max-concurrent-queries: 1"),
       ...ROWS,
       ...INSERT,
       ...stuck(),
       ...route("POST /more", "INSERT INTO t VALUES (20)"),
     });
-    using first = await openSocket(service.url);
-    using second = await openSocket(service.url);
-    first.send(post("/stuck"));
-    await marked(service);
-    second.send(post("/more"));
-    await until("the queue", () => service.service.engine.activity().waiting === 1);
-    second.close();
-    await until("the queue", () => service.service.engine.activity().waiting === 0);
-    first.close();
-    await until("an idle engine", () => isIdle(service));
-    await expectClean(service, [1]);
+
+    test.each(["close", "reset", "half"] as const)("before the commit: %s", async (leave) => {
+      const service = running();
+      for (let time = 0; time < 2; time++) {
+        using socket = await openSocket(service.url);
+        socket.send(post("/stuck"));
+        await marked(service);
+        await unmark(service);
+        socket[leave]();
+        await until("an idle engine", () => isIdle(service));
+      }
+      await expectClean(service, [1]);
+    });
+
+    test("while it waits for its turn: nothing is run", async () => {
+      const service = running();
+      using first = await openSocket(service.url);
+      using second = await openSocket(service.url);
+      first.send(post("/stuck"));
+      await marked(service);
+      second.send(post("/more"));
+      await until("the queue", () => service.service.engine.activity().waiting === 1);
+      second.close();
+      await until("the queue", () => service.service.engine.activity().waiting === 0);
+      first.close();
+      await until("an idle engine", () => isIdle(service));
+      await expectClean(service, [1]);
+    });
   });
 
   test("an engine that closes rolls back, and its client is told", async () => {
