@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { afterAll } from "vitest";
 import { MODERN_META } from "./mcp-server.ts";
 import { type Files, type Program, type StartOptions, start } from "./process/program.ts";
 import { until } from "./until.ts";
@@ -152,6 +153,18 @@ export async function startMcp(files: Files = mcpFixture, options: StartOptions 
     await program[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** One program for all tests of a file that only ask: started when the first of them asks for it. */
+export function sharedMcp(): () => Promise<McpProgram> {
+  let started: Promise<McpProgram> | undefined;
+  afterAll(async () => {
+    await (await started)?.[Symbol.asyncDispose]();
+  });
+  return () => {
+    started ??= startMcp();
+    return started;
+  };
 }
 
 /** A port that nobody listens on now. */
