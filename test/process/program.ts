@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { PassThrough } from "node:stream";
 import { runCommandLine } from "../../src/cli/run.ts";
 import { testRuntime } from "../runtime.ts";
 import { until } from "../until.ts";
@@ -110,9 +111,11 @@ export async function start(files: Files, options: StartOptions = {}): Promise<P
 export async function startHere(files: Files, { args = [], env = {} }: StartOptions = {}): Promise<Program> {
   const folder = await folderWith(files);
   const listeners: Record<"stop" | "reload", (() => void)[]> = { stop: [], reload: [] };
+  const input = new PassThrough();
   const runtime = {
     ...testRuntime({ cwd: folder.path, env }),
     now: () => new Date(),
+    stdin: () => ({ isTerminal: false, read: () => input, readPlain: () => input, close: () => void input.end() }),
     onStop: (listener: () => void) => void listeners.stop.push(listener),
     onReload: (listener: () => void) => void listeners.reload.push(listener),
     kill() {},
@@ -135,8 +138,8 @@ export async function startHere(files: Files, { args = [], env = {} }: StartOpti
     hasExited: () => ended !== undefined,
     url: () => addressIn(output, "REST", () => ended),
     mcpUrl: () => addressIn(output, "MCP", () => ended),
-    send() {},
-    endInput() {},
+    send: (text) => void input.write(text),
+    endInput: () => void input.end(),
     async [Symbol.asyncDispose]() {
       // The second one waits for no call.
       for (const _ of [1, 2]) if (ended === undefined) signal("SIGTERM");
