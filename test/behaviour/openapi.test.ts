@@ -546,8 +546,8 @@ test("Redocly's recommended rules find no error", async () => {
 });
 
 testWithPython("openapi_spec_validator")("PyPI's validator finds nothing", async () => {
-  expect(await validateWithPython(await everyKindDocument())).toBe("");
-  expect(await validateWithPython({ openapi: "3.1.0" })).not.toBe("");
+  const said = await validateWithPython([await everyKindDocument(), { openapi: "3.1.0" }]);
+  expect(said).toEqual(["", expect.stringMatching(/./)]);
 });
 
 testWithTypes("openapi-typescript makes types that compile, and that say what is true", async () => {
