@@ -25,8 +25,8 @@ const PLACES = {
 export interface CompiledClient extends AsyncDisposable {
   /** What the compiler says; empty when all is well. */
   readonly output: string;
-  /** The compiled client, as Node loads it. */
-  load(): Promise<ClientModule>;
+  /** The compiled client, as Node loads it; or one of those beside it, by its name. */
+  load(name?: string): Promise<ClientModule>;
 }
 
 /** A method as somebody sees it who does not know its types. */
@@ -42,24 +42,37 @@ export interface ClientModule {
   readonly EiderError: new (...args: never[]) => Error & { failure: unknown; status: unknown; requestId: unknown };
 }
 
+interface CompileOptions {
+  readonly place: keyof typeof PLACES;
+  readonly program?: string;
+  /** Further clients by name: one run of the compiler is for all of them. */
+  readonly beside?: Readonly<Record<string, string>>;
+}
+
 /** Compiles a generated client, and a program that uses it as `./client.ts`. */
 export async function compileClient(
   text: string,
-  { place, program = "" }: { readonly place: keyof typeof PLACES; readonly program?: string },
+  { place, program = "", beside = {} }: CompileOptions,
 ): Promise<CompiledClient> {
   const folder = await mkdtemp(join(tmpdir(), "eider-client-"));
   await writeFile(join(folder, "package.json"), '{"type":"module"}');
-  await writeFile(join(folder, "client.ts"), text);
-  await writeFile(join(folder, "program.ts"), program);
+  const files = { client: text, program, ...beside };
+  for (const [name, content] of Object.entries(files)) await writeFile(join(folder, `${name}.ts`), content);
   const target = ["--target", "es2022", "--module", "esnext", "--moduleResolution", "bundler"];
-  const args = ["--ignoreConfig", ...STRICT, ...target, ...PLACES[place], "client.ts", "program.ts"];
+  const args = [
+    "--ignoreConfig",
+    ...STRICT,
+    ...target,
+    ...PLACES[place],
+    ...Object.keys(files).map((name) => `${name}.ts`),
+  ];
   const output = await new Promise<string>((done) => {
     execFile(process.execPath, [compiler, ...args], { cwd: folder }, (_, stdout, stderr) => done(stdout + stderr));
   });
   return {
     output,
     // Compiled as it was written down: its types are those of the test.
-    load: () => import(pathToFileURL(join(folder, "client.js")).href) as Promise<ClientModule>,
+    load: (name = "client") => import(pathToFileURL(join(folder, `${name}.js`)).href) as Promise<ClientModule>,
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
   };
 }

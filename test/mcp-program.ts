@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { afterAll } from "vitest";
 import { MODERN_META } from "./mcp-server.ts";
-import { type Files, type Program, type StartOptions, start } from "./process/program.ts";
+import { type Files, type Program, type StartOptions, start, startHere } from "./process/program.ts";
 import { until } from "./until.ts";
 
 /** The project in test/fixtures/mcp: what the conformance suite looks for, and a small shop. */
@@ -124,7 +125,15 @@ export interface McpProgram extends Program, McpWire {
 
 /** Starts the real program and waits for both ports. */
 export async function startMcp(files: Files = mcpFixture, options: StartOptions = {}): Promise<McpProgram> {
-  const program = await start(files, options);
+  return await withWire(await start(files, options));
+}
+
+/** The same without a process of its own: for what does not depend on one. */
+export async function startMcpHere(files: Files = mcpFixture, options: StartOptions = {}): Promise<McpProgram> {
+  return await withWire(await startHere(files, options));
+}
+
+async function withWire(program: Program): Promise<McpProgram> {
   try {
     const rest = await program.url();
     const mcp = await program.mcpUrl();
@@ -152,6 +161,18 @@ export async function startMcp(files: Files = mcpFixture, options: StartOptions 
     await program[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** One program for all tests of a file that only ask: started when the first of them asks for it. */
+export function sharedMcp(): () => Promise<McpProgram> {
+  let started: Promise<McpProgram> | undefined;
+  afterAll(async () => {
+    await (await started)?.[Symbol.asyncDispose]();
+  });
+  return () => {
+    started ??= startMcp();
+    return started;
+  };
 }
 
 /** A port that nobody listens on now. */

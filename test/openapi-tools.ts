@@ -62,11 +62,20 @@ export function lint(
 
 const python = process.env["EIDER_TEST_PYTHON"] ?? "python3";
 
-/** What PyPI's validator says; empty when all is well. */
-export function validateWithPython(document: object): Promise<string> {
-  const program =
-    "import json, sys\nfrom openapi_spec_validator import validate\nvalidate(json.load(open(sys.argv[1])))";
-  return withFile(document, async (file) => (await outputOf(python, ["-c", program, file])).text);
+/** What PyPI's validator says of each document; empty when all is well. */
+export function validateWithPython(documents: readonly object[]): Promise<readonly string[]> {
+  const program = `
+import json, sys
+from openapi_spec_validator import validate
+def said(document):
+    try:
+        validate(document)
+        return ""
+    except Exception as error:
+        return repr(error)
+print(json.dumps([said(document) for document in json.load(open(sys.argv[1]))]))
+`;
+  return withFile(documents, async (file) => JSON.parse((await outputOf(python, ["-c", program, file])).text));
 }
 
 /** The maker of TypeScript types needs a TypeScript before 7, so it cannot live beside ours: CI names its file. */

@@ -97,15 +97,26 @@ export async function failures(): Promise<void> {
 
 const deprecated = /\/\*\*\n(?: {3}\*.*\n)+? {3}\* @deprecated\n {3}\*\/\n {2}readonly putCustomersById:/;
 
-test.each(["browser", "node"] as const)("wrong calls do not compile, right ones do (%s)", async (place) => {
-  await using service = await serviceFrom(clientProject);
-  const text = await generateClient(service.service);
-  await using compiled = await compileClient(text, { place, program: PROGRAM });
-  expect(compiled.output).toBe("");
+function expectTexts(text: string): void {
   expect(text).toMatch(deprecated);
   expect(text).toContain("  /**\n   * Customers\n   *\n   * All of them.\n   *\n   * `GET /customers`.\n   */\n");
   expect(text).toContain("  /** The least number. At least 1. */\n  least?: number | bigint | undefined;\n");
   expect(text).toContain('  /** Default: `id`. */\n  sort?: "id" | "name" | undefined;\n');
+}
+
+test("wrong calls do not compile, right ones do; endpoints of every kind, numbers as each type, and no endpoints (browser)", async () => {
+  await using service = await serviceFrom(clientProject);
+  await using all = await serviceFrom(everyKind);
+  await using none = await serviceFrom({});
+  const text = await generateClient(service.service);
+  const beside: Record<string, string> = { empty: await generateClient(none.service) };
+  for (const bigint of ["bigint", "string", "number"] as const)
+    beside[`every-${bigint}`] = await generateClient(all.service, { bigint });
+  await using compiled = await compileClient(text, { place: "browser", program: PROGRAM, beside });
+  expect(compiled.output).toBe("");
+  expectTexts(text);
+  // A project without endpoints has a client without methods.
+  expect((await compiled.load("empty")).createClient({ baseUrl: "http://x" })).toEqual({});
 });
 
 test("the compiler is asked: the same program against another way of numbers does not compile", async () => {
@@ -113,13 +124,6 @@ test("the compiler is asked: the same program against another way of numbers doe
   const text = await generateClient(service.service, { bigint: "number" });
   await using compiled = await compileClient(text, { place: "browser", program: PROGRAM });
   expect(compiled.output).toMatch(/program\.ts.*error TS/);
-});
-
-test.each(["bigint", "string", "number"] as const)("endpoints of every kind, numbers as %s", async (bigint) => {
-  await using service = await serviceFrom(everyKind);
-  const text = await generateClient(service.service, { bigint });
-  await using compiled = await compileClient(text, { place: "browser" });
-  expect(compiled.output).toBe("");
 });
 
 test("the same project gives the same text, whatever the order of its files", async () => {
@@ -132,20 +136,15 @@ test("the same project gives the same text, whatever the order of its files", as
   expect(await generateClient(one.service)).toBe(await generateClient(one.service));
 });
 
-test("a project without endpoints has a client without methods", async () => {
-  await using service = await serviceFrom({});
-  await using compiled = await compileClient(await generateClient(service.service), { place: "browser" });
-  expect(compiled.output).toBe("");
-  expect((await compiled.load()).createClient({ baseUrl: "http://x" })).toEqual({});
-});
-
-test("whatever an author writes stays where it belongs", async () => {
+test("whatever an author writes stays where it belongs; and the program as above (node)", async () => {
   await using service = await serviceFrom(hostileProject);
+  await using other = await serviceFrom(clientProject);
   const text = await generateClient(service.service);
-  await using compiled = await compileClient(text, { place: "node" });
+  const options = { place: "node", program: PROGRAM, beside: { hostile: text } } as const;
+  await using compiled = await compileClient(await generateClient(other.service), options);
   expect(compiled.output).toBe("");
   expect(text).not.toMatch(/[\u2028\u2029\u202e]/);
-  const client = (await compiled.load()).createClient({ baseUrl: service.url });
+  const client = (await compiled.load("hostile")).createClient({ baseUrl: service.url });
   expect(Object.keys(client)).toEqual(["getClass", "getClass_2", "postNaStyX"]);
   const sent = Object.fromEntries(hostileNames.map((name) => [name, `of ${name.length}`]));
   const rows = await client["postNaStyX"]?.({ ...sent, choice: "'" });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { freePort, type Json, mcpFixture, startMcp } from "../mcp-program.ts";
+import { freePort, type Json, mcpFixture, sharedMcp, startMcp, startMcpHere } from "../mcp-program.ts";
 import { MODERN_META } from "../mcp-server.ts";
-import { type Files, start } from "../process/program.ts";
+import { type Files, start, startHere } from "../process/program.ts";
 import { until } from "../until.ts";
 
 /** A project with MCP on a port of its own, from the main file's further lines. */
@@ -16,9 +16,11 @@ function tool(name: string, sql: string, yaml = "with-pagination: false\n"): Fil
   };
 }
 
+const shared = sharedMcp();
+
 test("A29 250 tools are three pages, each tool on one of them; a cursor that is none is refused", async () => {
   const many = Array.from({ length: 250 }, (_, index) => tool(`tool_${index}`, "SELECT 1 AS a"));
-  await using program = await startMcp(project("mcp: { port: 0 }\n", Object.assign({}, ...many)));
+  await using program = await startMcpHere(project("mcp: { port: 0 }\n", Object.assign({}, ...many)));
   for (const ask of [program.modern, program.legacy]) {
     const sizes: number[] = [];
     const names: string[] = [];
@@ -41,7 +43,7 @@ test("A29 250 tools are three pages, each tool on one of them; a cursor that is 
 });
 
 test("A36 MCP answers on its own port, and REST knows nothing of it", async () => {
-  await using program = await startMcp();
+  const program = await shared();
   expect(new URL(program.mcp).port).not.toBe(new URL(program.rest).port);
   const init = { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" };
   for (const path of ["/mcp", "/mcp/jsonrpc", "/mcp/health"]) {
@@ -54,7 +56,7 @@ test("A36 MCP answers on its own port, and REST knows nothing of it", async () =
 
 test("A36 without an mcp block, or with one that is off, nothing listens", async () => {
   for (const main of ["", "mcp: { enabled: false, port: 0 }\n"]) {
-    await using program = await start(project(main, tool("one", "SELECT 1 AS a")));
+    await using program = await startHere(project(main, tool("one", "SELECT 1 AS a")));
     const url = await program.url();
     expect((await fetch(`${url}/mcp`, { method: "POST" })).status).toBe(404);
     expect(program.stdout()).toBe(`REST listening on ${url}\n`);
@@ -65,7 +67,7 @@ test("A36 one port for both: MCP is mounted at its paths, REST has the others", 
   const port = await freePort();
   const files = project("", tool("one", "SELECT 1 AS a", "url-path: /one\nwith-pagination: false\n"));
   const main = files["eider.yaml"]?.replace("http-port: 0", `http-port: ${port}`);
-  await using program = await startMcp({ ...files, "eider.yaml": `${main}mcp: { port: ${port} }\n` });
+  await using program = await startMcpHere({ ...files, "eider.yaml": `${main}mcp: { port: ${port} }\n` });
   expect(program.mcp).toBe(`${program.rest}/mcp`);
   expect((await program.call("one"))["structuredContent"].rows).toEqual([{ a: 1 }]);
   expect((await program.legacy("ping")).status).toBe(200);
@@ -75,7 +77,7 @@ test("A36 one port for both: MCP is mounted at its paths, REST has the others", 
 });
 
 test("a port that is taken is told, and nothing is left open", async () => {
-  await using first = await startMcp();
+  const first = await shared();
   const { port } = new URL(first.mcp);
   await using second = await start(project(`mcp: { port: ${port} }\n`));
   expect(await second.exited).toEqual({ code: 3, signal: null });
@@ -85,7 +87,7 @@ test("a port that is taken is told, and nothing is left open", async () => {
 test("A39 the trace context of a call stands in its line of the log, whether it works or not", async () => {
   const main = `http-port: 0\nmcp: { port: 0 }\nconnections: { memory: { log-queries: true } }\n`;
   const tools = { ...tool("works", "SELECT 1 AS a"), ...tool("fails", "SELECT error('no') AS a") };
-  await using program = await startMcp({ "eider.yaml": main, ...tools });
+  await using program = await startMcpHere({ "eider.yaml": main, ...tools });
   const call = async (name: string, traceparent: string): Promise<void> => {
     await program.modern("tools/call", { name, _meta: { ...MODERN_META, traceparent } });
     const lines = await until(`the line of ${name}`, () => {

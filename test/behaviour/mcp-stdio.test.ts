@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type Json, modernBody, type RpcMessage } from "../mcp-program.ts";
-import { type Files, type Program, start } from "../process/program.ts";
+import { type Files, type Program, start, startHere } from "../process/program.ts";
 import { until } from "../until.ts";
 
 /** `eider mcp`: one client at the other end of two pipes. The numbers are those of the acceptance list. */
@@ -24,8 +24,10 @@ const FILES: Files = {
   "prompt.yaml": `mcp-prompt: { name: guarded, description: x, template: secret }\n${OWN_AUTH}`,
 };
 
-function open(files: Files = FILES, env: Record<string, string> = {}): Promise<Program> {
-  return start(files, { args: ["mcp"], input: "pipe", env });
+const MCP = { args: ["mcp"], input: "pipe" } as const;
+
+function open(files: Files = FILES): Promise<Program> {
+  return start(files, MCP);
 }
 
 const linesOf = (program: Program): readonly RpcMessage[] =>
@@ -86,19 +88,19 @@ test("A35 SIGTERM ends it while it waits, and while a query runs", async () => {
 });
 
 test("A35 a project with a problem is told on standard error, and the program ends", async () => {
-  await using program = await open({ ...FILES, "one.sql": "SELECT 1 AS" });
+  await using program = await startHere({ ...FILES, "one.sql": "SELECT 1 AS" }, MCP);
   expect(await program.exited).toEqual({ code: 1, signal: null });
   expect([program.stdout(), program.stderr()]).toEqual(["", expect.stringContaining("one.sql:1:")]);
 });
 
 test("no password is needed here, whatever mcp.auth says; the identity is anonymous", async () => {
   const auth = "mcp: { auth: { type: bearer, token: a-token-that-is-long-enough-to-be-one } }\n";
-  await using program = await open({ ...FILES, "eider.yaml": FILES["eider.yaml"] + auth });
+  await using program = await startHere({ ...FILES, "eider.yaml": FILES["eider.yaml"] + auth }, MCP);
   expect((await ask(program, call(1, "who"))).result?.["structuredContent"].rows).toEqual([{ name: "", roles: "" }]);
 });
 
 test("an endpoint with an auth block is refused to nobody, as tool, resource and prompt", async () => {
-  await using program = await open();
+  await using program = await startHere(FILES, MCP);
   const asked: readonly Json[] = [
     call(1, "guarded"),
     modernBody("tools/call", { name: "guarded" }, 2) as Json,
@@ -117,7 +119,7 @@ test("an endpoint with an auth block is refused to nobody, as tool, resource and
 
 test("who the environment names is who calls, and counts as authenticated", async () => {
   const env = { EIDER_MCP_USERNAME: "zoe", EIDER_MCP_ROLES: "reader,,writer%2Ceditor" };
-  await using program = await open(FILES, env);
+  await using program = await startHere(FILES, { ...MCP, env });
   expect((await ask(program, call(1, "who"))).result?.["structuredContent"].rows).toEqual([
     { name: "zoe", roles: "reader,writer%2Ceditor" },
   ]);

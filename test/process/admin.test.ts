@@ -5,9 +5,9 @@ import { readMetrics, scrape } from "../prometheus.ts";
 import { openSocket } from "../socket.ts";
 import { openTraceCollector } from "../trace-collector.ts";
 import { until } from "../until.ts";
-import { type Files, type Program, run, start } from "./program.ts";
+import { type Files, type Program, runHere, start, startHere } from "./program.ts";
 
-const ENDLESS = "SELECT sum(a.range * b.range) AS s FROM range(1000000) a, range(1000000) b";
+const ENDLESS = "SELECT sleep_ms(100000000) AS slept";
 
 const project = (yaml = "", grace = "10s"): Files => ({
   "eider.yaml": `http-port: 0\nconnections: { memory: {} }\nlimits: { shutdown-grace: ${grace} }\n${yaml}`,
@@ -23,7 +23,7 @@ async function adminUrl(program: Program): Promise<string> {
   return await until("the line of the listener", () => /^Admin listening on (http:\S+)\n/m.exec(program.stdout())?.[1]);
 }
 
-test("a listener of its own for health and metrics; the other knows neither", async () => {
+test("a listener of its own for health and metrics; the other knows neither; its port stops another start", async () => {
   await using program = await start(project(ADMIN));
   const url = await program.url();
   const admin = await adminUrl(program);
@@ -42,6 +42,10 @@ test("a listener of its own for health and metrics; the other knows neither", as
   // Figures of the process come with those of the service.
   expect(scraped.get("process_resident_memory_bytes")).toBeGreaterThan(10_000_000);
   expect(scraped.get("nodejs_eventloop_lag_p99_seconds")).toBeGreaterThanOrEqual(0);
+  const { port } = new URL(admin);
+  const second = await runHere(project(`admin: { port: ${port} }\n`));
+  expect(second.code).toBe(3);
+  expect(second.stderr).toContain(`cannot listen on 127.0.0.1:${port}`);
   program.signal("SIGTERM");
   expect(await program.exited).toEqual({ code: 0, signal: null });
 });
@@ -65,7 +69,7 @@ test("during shutdown, health checks report it until the last call has ended", a
 });
 
 test("without it, health is on the REST port, and metrics where they are public or in development", async () => {
-  await using served = await start(project());
+  await using served = await startHere(project());
   const url = await served.url();
   expect((await fetch(`${url}/health/ready`)).status).toBe(200);
   expect((await fetch(`${url}/metrics`)).status).toBe(404);
@@ -74,24 +78,28 @@ test("without it, health is on the REST port, and metrics where they are public 
     ["metrics: { public: true }\n", ["serve"]],
     ["", ["dev"]],
   ] as const) {
-    await using program = await start(project(yaml), { args });
+    await using program = await startHere(project(yaml), { args });
     const at = await program.url();
     await (await fetch(`${at}/x`)).text();
     await until("the call", async () => [...(await scrape(at)).keys()].some((line) => line.includes('"GET /x"')));
     expect(program.stdout()).not.toContain("Admin");
+    await expectReadable(at);
   }
 });
 
-test("a port that is taken stops the start", async () => {
-  await using first = await start(project(ADMIN));
-  const { port } = new URL(await adminUrl(first));
-  const second = await run(project(`admin: { port: ${port} }\n`));
-  expect(second.code).toBe(3);
-  expect(second.stderr).toContain(`cannot listen on 127.0.0.1:${port}`);
-});
+/** The text is what Prometheus reads: each metric once, with its type before its lines. */
+async function expectReadable(url: string): Promise<void> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  const types = [...text.matchAll(/^# TYPE (\S+) (counter|gauge|histogram|summary)$/gm)].map(([, name = ""]) => name);
+  expect(new Set(types).size).toBe(types.length);
+  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  expect(lines.filter((line) => !/^[a-z_]+[a-z0-9_]*(?:\{(?:[a-z_]+="[^"\n]*",?)*\})? \S+$/i.test(line))).toEqual([]);
+  // No line comes twice.
+  expect(readMetrics(text).size).toBe(lines.length);
+}
 
 test("figures outlive a reload; a change of the listener is told to need a restart", async () => {
-  await using program = await start(project(ADMIN), { args: ["serve", "--watch"] });
+  await using program = await startHere(project(ADMIN), { args: ["serve", "--watch"] });
   const url = await program.url();
   const admin = await adminUrl(program);
   await (await fetch(`${url}/x`)).text();
@@ -111,7 +119,7 @@ test("figures outlive a reload; a change of the listener is told to need a resta
 });
 
 test("a reopened database is the one that metrics describe", async () => {
-  await using program = await start(project(`${ADMIN}heartbeat: { worker-interval: 1 }\n`), {
+  await using program = await startHere(project(`${ADMIN}heartbeat: { worker-interval: 1 }\n`), {
     args: ["serve", "--watch"],
   });
   const admin = await adminUrl(program);
@@ -145,17 +153,4 @@ test("a collector that never answers does not keep it from stopping", async () =
   expect((await fetch(`${url}/x`)).status).toBe(200);
   program.signal("SIGTERM");
   expect((await program.exited).code).toBe(0);
-});
-
-test("the text is what Prometheus reads: each metric once, with its type before its lines", async () => {
-  await using program = await start(project("metrics: { public: true }\n"));
-  const url = await program.url();
-  await (await fetch(`${url}/x`)).text();
-  const text = await (await fetch(`${url}/metrics`)).text();
-  const types = [...text.matchAll(/^# TYPE (\S+) (counter|gauge|histogram|summary)$/gm)].map(([, name = ""]) => name);
-  expect(new Set(types).size).toBe(types.length);
-  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
-  expect(lines.filter((line) => !/^[a-z_]+[a-z0-9_]*(?:\{(?:[a-z_]+="[^"\n]*",?)*\})? \S+$/i.test(line))).toEqual([]);
-  // No line comes twice.
-  expect(readMetrics(text).size).toBe(lines.length);
 });

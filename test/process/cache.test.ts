@@ -1,27 +1,30 @@
 import { readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { run as runProgram, start } from "./program.ts";
+import { folderWith, runHere, run as runProgram, start } from "./program.ts";
 
 const TABLE = "{{cache.catalog}}.{{cache.schema}}.{{cache.table}}";
-const project = (main = "", cache = ""): Record<string, string> => ({
+/** Rows come from files in `data`. */
+const project = (main = "", cache = "", data = "data"): Record<string, string> => ({
   "eider.yaml": `connections: { db: {} }\n${main}`,
   "totals.yaml": `url-path: /totals\ntemplate-source: totals.sql\nconnection: [db]\nwith-pagination: false\ncache: { table: totals, template-file: refresh.sql${cache} }\n`,
   "totals.sql": `SELECT * FROM ${TABLE}`,
-  "refresh.sql": "SELECT gen_random_uuid()::VARCHAR AS run, count(*)::INTEGER AS n FROM read_csv('data/*.csv')",
+  "refresh.sql": `SELECT gen_random_uuid()::VARCHAR AS run, count(*)::INTEGER AS n FROM read_csv('${data}/*.csv')`,
   "data/a.csv": "x\n1\n2\n",
 });
-/** Runs the program to its end, in a folder that is there already. */
-const run = (cwd: string, args: readonly string[]) => runProgram({}, { args, cwd });
+/** Runs a command to its end, in a folder that is there already. */
+const run = (cwd: string, args: readonly string[]) => runHere({}, { args, cwd });
 
 const rowsOf = async (url: string): Promise<{ run: string; n: number }[]> =>
   (await (await fetch(`${url}/totals`)).json()) as { run: string; n: number }[];
 
 describe("a cache in a file", () => {
   test("its snapshots are served at once by the next process, and eider cache tells of them", async () => {
+    await using data = await folderWith({ "a.csv": "x\n1\n2\n" });
     const files = project(
       "cache: { path: ./cache/c.duckdb }\n",
       ", schedule: 1h, retention: { keep-last-snapshots: 2 }",
+      data.path,
     );
     await using program = await start(files, { args: ["serve", "--port", "0"] });
     const first = await rowsOf(await program.url());
@@ -42,7 +45,7 @@ describe("a cache in a file", () => {
     again.signal("SIGTERM");
     expect(await again.exited).toMatchObject({ code: 0 });
 
-    const refreshed = await run(program.folder, ["cache", "refresh"]);
+    const refreshed = await runProgram({}, { args: ["cache", "refresh"], cwd: program.folder });
     expect([refreshed.code, refreshed.stdout]).toEqual([
       0,
       expect.stringMatching(/^1 of 1: cache\.totals, 1 rows in \d+ ms\n$/),
@@ -53,7 +56,7 @@ describe("a cache in a file", () => {
     expect((await run(program.folder, ["cache", "gc"])).stdout).toBe("0 snapshots deleted\n");
     const plain = await run(program.folder, ["cache", "list"]);
     expect(plain.stdout.split("\n")[0]).toBe("table\tmode\tsnapshots\trows\tage\tnext refresh\tlast error");
-    await rm(join(program.folder, "data/a.csv"));
+    await rm(join(data.path, "a.csv"));
     const failed = await run(program.folder, ["cache", "refresh", "totals"]);
     expect([failed.code, failed.stderr]).toEqual([3, expect.stringMatching(/^cache\.totals: .*No files found/)]);
     const told = await run(program.folder, ["cache", "list", "--json"]);

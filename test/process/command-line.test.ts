@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { commands } from "../../src/cli/index.ts";
-import { type Files, run, runHere, start } from "./program.ts";
+import { type Files, folderWith, run, runHere, start, startHere } from "./program.ts";
 
 const MAIN = "connections: { memory: {} }\nhttp-port: 0\n";
 const hello: Files = {
@@ -14,7 +14,7 @@ const hello: Files = {
 
 describe("help and version", () => {
   test("--help lists the commands", async () => {
-    const { code, stdout, stderr } = await run({}, { args: ["--help"] });
+    const { code, stdout, stderr } = await runHere({}, { args: ["--help"] });
     expect([code, stderr]).toEqual([0, ""]);
     for (const { name, summary } of commands) expect(stdout).toContain(`  ${name.padEnd(14)} ${summary}\n`);
   });
@@ -133,23 +133,17 @@ describe("exit code 3: could not listen, open or reach", () => {
     if (!stderr.includes("EAI_AGAIN")) expect(stderr).toContain(why);
   });
 
-  test.each([
-    ["serve", run],
-    ["check", runHere],
-  ])("%s: a file that is no database", async (command, run) => {
+  test.each(["serve", "check"])("%s: a file that is no database", async (command) => {
     const files = { ...hello, "eider.yaml": `${MAIN}duckdb: { db_path: not-a-database.txt }\n` };
-    const result = await run({ ...files, "not-a-database.txt": "text ".repeat(4_000) }, { args: [command] });
+    const result = await runHere({ ...files, "not-a-database.txt": "text ".repeat(4_000) }, { args: [command] });
     expect([result.code, result.stdout]).toEqual([3, ""]);
     expect(result.stderr).toContain("not-a-database.txt");
     expect(result.stderr).not.toMatch(/^\s+at /m);
   });
 
-  test.each([
-    ["serve", run],
-    ["check", runHere],
-  ])("%s: a connection that must not be lazy is down", async (command, run) => {
+  test.each(["serve", "check"])("%s: a connection that must not be lazy is down", async (command) => {
     const main = `${MAIN.replace("{ memory: {} }", "\n  memory: {}\n  files: { init: \"ATTACH 'gone.duckdb' AS gone (READ_ONLY)\", lazy: false }")}`;
-    const { code, stdout, stderr } = await run({ ...hello, "eider.yaml": main }, { args: [command] });
+    const { code, stdout, stderr } = await runHere({ ...hello, "eider.yaml": main }, { args: [command] });
     expect([code, stdout]).toEqual([3, ""]);
     expect(stderr).toMatch(/^connection 'files' cannot be reached: /);
   });
@@ -249,9 +243,10 @@ describe("check", () => {
           "url-path: /copy\nmethod: POST\ntemplate-source: copy.sql\nconnection: memory\nwith-pagination: false\n",
         "copy.sql": "CREATE TABLE written AS SELECT 1 AS n",
       };
-      await using program = await start(files, { args: ["check"] });
-      expect((await program.exited).code, program.stderr()).toBe(0);
-      await using served = await start({}, { args: ["--port", "0"], cwd: program.folder });
+      await using folder = await folderWith(files);
+      const { code, stderr } = await runHere({}, { args: ["check"], cwd: folder.path });
+      expect(code, stderr).toBe(0);
+      await using served = await start({}, { args: ["--port", "0"], cwd: folder.path });
       const url = await served.url();
       expect(await (await fetch(`${url}/next`)).json()).toEqual([{ n: 1 }]);
     } finally {
@@ -260,7 +255,7 @@ describe("check", () => {
   });
 
   test("flags of flAPI", async () => {
-    const validated = await run(wrong, { args: ["--validate-config"] });
+    const validated = await runHere(wrong, { args: ["--validate-config"] });
     expect([validated.code, validated.stderr]).toEqual([1, expect.stringContaining("project-nam")]);
     const sound = await runHere(hello, { args: ["-c", "eider.yaml", "--validate-config", "--no-telemetry"] });
     expect([sound.code, sound.stdout]).toEqual([0, "1 endpoint, no problems\n"]);
@@ -289,48 +284,46 @@ describe("which file, which address", () => {
       [
         { args: ["--port", String(one), "--host", "127.0.0.4"], env },
         { env },
-        {},
         { env: { EIDER_PORT: "", EIDER_HOST: "" } },
-      ].map(async (options, index) => {
-        // The last two would take the same port.
-        const own = index === 3 ? { ...files, "eider.yaml": files["eider.yaml"].replace(String(three), "0") } : files;
-        await using program = await start(own, options);
+      ].map(async (options) => {
+        await using program = await startHere(files, options);
         return await program.url();
       }),
     );
-    expect(addresses).toEqual([
-      `http://127.0.0.4:${one}`,
-      `http://127.0.0.2:${two}`,
-      `http://127.0.0.3:${three}`,
-      expect.stringMatching(/^http:\/\/127\.0\.0\.3:\d+$/),
-    ]);
+    expect(addresses).toEqual([`http://127.0.0.4:${one}`, `http://127.0.0.2:${two}`, `http://127.0.0.3:${three}`]);
   });
 
   test("without any: 127.0.0.1:8080", async () => {
     const files = { ...hello, "eider.yaml": "connections: { memory: {} }\n" };
-    await using program = await start(files);
+    await using program = await startHere(files);
     // Whether the port is free here or not, it is named.
     await Promise.race([program.exited, program.url().catch(() => {})]);
     expect(program.stdout() + program.stderr()).toContain("127.0.0.1:8080");
   });
 });
 
-test("serve without a word: one plain line when it is ready, and it serves", async () => {
-  await using program = await start(hello, { args: ["--no-telemetry"] });
+const broken: Files = {
+  "broken.yaml": "url-path: /broken\ntemplate-source: broken.sql\nconnection: memory\nwith-pagination: false\n",
+  "broken.sql": "SELECT error('broken')",
+};
+
+test("serve without a word: one plain line when it is ready, it serves, and logs what goes wrong as JSON", async () => {
+  await using program = await start({ ...hello, ...broken }, { args: ["--no-telemetry"] });
   const url = await program.url();
   expect(await (await fetch(`${url}/hello`)).json()).toEqual([{ say: "hello" }]);
   expect([program.stdout(), program.stderr()]).toEqual([`REST listening on ${url}\n`, ""]);
-});
-
-test.each([
-  [[], /^\{"time":"[^"]+","level":"warn","message":"query failed: [^\n]*broken[^\n]*\}\n$/],
-  [["--log-format", "pretty"], /^\d\d:\d\d:\d\d warn {2}query failed: [^\n]*broken[^\n]*\n$/],
-])("what goes wrong is logged, plainly in a pipe: %j", async (args, shape) => {
-  await using program = await start({ ...hello, "hello.sql": "SELECT error('broken')" }, { args });
-  expect((await fetch(`${await program.url()}/hello`)).status).toBe(500);
+  expect((await fetch(`${url}/broken`)).status).toBe(500);
   program.signal("SIGTERM");
   expect(await program.exited).toEqual({ code: 0, signal: null });
-  expect(program.stderr()).toMatch(shape);
+  expect(program.stderr()).toMatch(/^\{"time":"[^"]+","level":"warn","message":"query failed: [^\n]*broken[^\n]*\}\n$/);
+});
+
+test("--log-format pretty: what goes wrong is logged in words, plainly in a pipe", async () => {
+  await using program = await startHere({ ...hello, ...broken }, { args: ["--log-format", "pretty"] });
+  expect((await fetch(`${await program.url()}/broken`)).status).toBe(500);
+  program.signal("SIGTERM");
+  expect(await program.exited).toEqual({ code: 0, signal: null });
+  expect(program.stderr()).toMatch(/^\d\d:\d\d:\d\d warn {2}query failed: [^\n]*broken[^\n]*\n$/);
   expect(program.stderr()).not.toContain("\u001b");
 });
 

@@ -4,16 +4,16 @@ import { describe, expect } from "vitest";
 import { extensionDirectory, missingExtensions } from "../extensions.ts";
 import { testNeeding } from "../needing.ts";
 import { missingPostgres, sharedPostgres } from "../postgres.ts";
-import { folderWith, type Program, run, start } from "./program.ts";
+import { folderWith, type Program, runHere, start, startHere } from "./program.ts";
 
 const TABLE = "{{cache.catalog}}.{{cache.schema}}.{{cache.table}}";
 /** Rows come from a file that the test changes; `run` differs with each refresh. */
-const files = (cache: string, extensions: string): Record<string, string> => ({
+const files = (cache: string, extensions: string, data = "data"): Record<string, string> => ({
   "eider.yaml": `connections: { db: {} }\nduckdb: { extension_directory: '${extensions}' }\n${cache}`,
   "totals.yaml":
     "url-path: /totals\ntemplate-source: totals.sql\nconnection: [db]\nwith-pagination: false\ncache: { table: totals, template-file: refresh.sql, schedule: 1s }\n",
   "totals.sql": `SELECT * FROM ${TABLE}`,
-  "refresh.sql": "SELECT gen_random_uuid()::VARCHAR AS run, count(*)::INTEGER AS n FROM read_csv('data/*.csv')",
+  "refresh.sql": `SELECT gen_random_uuid()::VARCHAR AS run, count(*)::INTEGER AS n FROM read_csv('${data}/*.csv')`,
   "data/a.csv": "x\n1\n2\n",
   "add.yaml":
     "url-path: /add\nmethod: POST\ntemplate-source: add.sql\nconnection: [db]\ncache: { table: totals, refresh-on-write: true }\n",
@@ -41,13 +41,14 @@ describe("a DuckLake catalog in a file", () => {
     await expect.poll(async () => (await read(url)).n, { interval: 200 }).toBe(3);
     program.signal("SIGKILL");
     await program.exited;
-    const listed = await run({}, { args: ["cache", "list", "--json"], cwd: program.folder });
+    const listed = await runHere({}, { args: ["cache", "list", "--json"], cwd: program.folder });
     expect([listed.stderr, JSON.parse(listed.stdout)]).toMatchObject(["", [{ table: "cache.totals", rows: 1 }]]);
   });
 
   testNeeding(missing)("in the words of flAPI", async () => {
     const lake = "ducklake: { enabled: true, alias: cache, metadata-path: ./lake.ducklake, data-path: ./lake }\n";
-    await using program = await start(files(lake, extensionDirectory("ducklake")), {
+    await using data = await folderWith({ "a.csv": "x\n1\n2\n" });
+    await using program = await startHere(files(lake, extensionDirectory("ducklake"), data.path), {
       args: ["serve", "--port", "0"],
     });
     expect(await read(await program.url())).toMatchObject({ n: 2 });
@@ -60,24 +61,25 @@ describe("without the extension", () => {
     "flAPI's block is served from memory, with a warning; a backend that is asked for stops the start",
     async () => {
       await using nowhere = await folderWith({});
+      await using data = await folderWith({ "a.csv": "x\n1\n2\n" });
       const blocks = {
         flapi: "ducklake: { metadata-path: ./lake.ducklake, data-path: ./lake }\n",
         own: "cache: { backend: ducklake, metadata-path: ./l }\n",
       };
       const custom = "\n  autoinstall_known_extensions: 'false'\n  custom_extension_repository: '/nowhere'\n";
       const offline = (block: string) => {
-        const all = files(block, nowhere.path);
+        const all = files(block, nowhere.path, data.path);
         return {
           ...all,
           "eider.yaml": `connections: { db: {} }\nduckdb:\n  extension_directory: '${nowhere.path}'${custom}${block}`,
         };
       };
-      await using program = await start(offline(blocks.flapi), { args: ["serve", "--port", "0"] });
+      await using program = await startHere(offline(blocks.flapi), { args: ["serve", "--port", "0"] });
       expect(await read(await program.url())).toMatchObject({ n: 2 });
       expect(program.stderr()).toMatch(
         /^eider\.yaml:\d+:1: warning: ducklake: DuckLake cannot be used .*; caches are kept in memory instead/m,
       );
-      const refused = await run(offline(blocks.own), { args: ["serve", "--port", "0"] });
+      const refused = await runHere(offline(blocks.own), { args: ["serve", "--port", "0"] });
       expect([refused.code, refused.stderr]).toEqual([
         3,
         expect.stringMatching(/the DuckLake catalog cannot be opened/),

@@ -1,9 +1,9 @@
-import { rename, writeFile } from "node:fs/promises";
+import { mkdir, rename, symlink, writeFile } from "node:fs/promises";
 import { request } from "node:https";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { makeCertificate } from "../certificates.ts";
-import { start } from "./program.ts";
+import { folderWith, runHere, start } from "./program.ts";
 
 const FILES = {
   "x.yaml": "url-path: /x\ntemplate-source: x.sql\nconnection: [db]\nwith-pagination: false\n",
@@ -30,8 +30,11 @@ function ask(url: string, ca: string): Promise<{ status: number; headers: unknow
 
 test("the program speaks TLS itself, and nothing else; a new certificate is used when it lies there", async () => {
   const first = await makeCertificate({ name: "localhost" });
-  const files = { ...FILES, "eider.yaml": MAIN, "tls/cert.pem": first.cert, "tls/key.pem": first.key };
-  await using program = await start(files, { args: ["serve", "--port", "0"] });
+  const files = { ...FILES, "eider.yaml": MAIN, "first/cert.pem": first.cert, "first/key.pem": first.key };
+  await using folder = await folderWith(files);
+  const place = (name: string): string => join(folder.path, name);
+  await symlink("first", place("tls"));
+  await using program = await start({}, { args: ["serve", "--port", "0"], cwd: folder.path });
   const url = (await program.url()).replace("127.0.0.1", "localhost");
   expect(url).toMatch(/^https:\/\//);
   const answer = await ask(`${url}/x`, first.cert);
@@ -40,13 +43,12 @@ test("the program speaks TLS itself, and nothing else; a new certificate is used
   await expect(fetch(`${url.replace("https", "http")}/x`)).rejects.toThrow();
 
   const second = await makeCertificate({ name: "localhost" });
-  for (const [name, text] of [
-    ["cert.pem", second.cert],
-    ["key.pem", second.key],
-  ] as const) {
-    await writeFile(join(program.folder, "tls", `${name}.new`), text);
-    await rename(join(program.folder, "tls", `${name}.new`), join(program.folder, "tls", name));
-  }
+  await mkdir(place("second"));
+  await writeFile(place("second/cert.pem"), second.cert);
+  await writeFile(place("second/key.pem"), second.key);
+  // Both at once: half of a pair would be left alone until the next look, ten seconds later.
+  await symlink("second", place("tls.new"));
+  await rename(place("tls.new"), place("tls"));
   await expect
     .poll(
       () =>
@@ -65,11 +67,13 @@ test.each([
   ["no file", {}, /\.pem/],
   ["nonsense", { "tls/cert.pem": "nonsense", "tls/key.pem": "nonsense" }, /cert\.pem/],
 ])("a certificate that cannot be used is a problem of the project: %s", async (_, more, message) => {
-  await using program = await start({ ...FILES, "eider.yaml": MAIN, ...more }, { args: ["serve", "--port", "0"] });
-  expect(await program.exited).toMatchObject({ code: 1 });
-  expect(program.stderr()).toMatch(/^eider\.yaml:2:1: enforce-https: /m);
-  expect(program.stderr()).toMatch(message);
-  expect(program.stdout()).toBe("");
+  const { code, stdout, stderr } = await runHere(
+    { ...FILES, "eider.yaml": MAIN, ...more },
+    { args: ["serve", "--port", "0"] },
+  );
+  expect([code, stdout]).toEqual([1, ""]);
+  expect(stderr).toMatch(/^eider\.yaml:2:1: enforce-https: /m);
+  expect(stderr).toMatch(message);
 });
 
 test("--strict: security warnings stop the start", async () => {
@@ -78,13 +82,13 @@ test("--strict: security warnings stop the start", async () => {
     "eider.yaml": "connections: { db: {} }\nauth: { type: basic, users: [{ username: a, password: b }] }\n",
   };
   for (const command of ["serve", "check"]) {
-    await using program = await start(files, { args: [command, "--strict"] });
-    expect(await program.exited).toMatchObject({ code: 1 });
-    expect(program.stderr()).toMatch(/^eider\.yaml:2:\d+: auth\.users\[0\]\.password: a plain password/);
+    const { code, stderr } = await runHere(files, { args: [command, "--strict"] });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^eider\.yaml:2:\d+: auth\.users\[0\]\.password: a plain password/);
   }
-  await using program = await start(files, { args: ["check"] });
-  expect(await program.exited).toMatchObject({ code: 0 });
-  expect(program.stderr()).toMatch(/warning: auth\.users\[0\]\.password/);
+  const { code, stderr } = await runHere(files, { args: ["check"] });
+  expect(code).toBe(0);
+  expect(stderr).toMatch(/warning: auth\.users\[0\]\.password/);
 });
 
 test("--strict: so do warnings about values in SQL for another parser", async () => {
@@ -93,9 +97,8 @@ test("--strict: so do warnings about values in SQL for another parser", async ()
     "a.yaml": "url-path: /a\ntemplate-source: a.sql\nconnection: [db]\nrequest: [{ field-name: x, field-in: query }]\n",
     "a.sql": "SELECT * FROM query('SELECT ''{{{params.x}}}'' AS v')",
   };
-  await using strict = await start(files, { args: ["check", "--strict"] });
-  expect(await strict.exited).toMatchObject({ code: 1 });
-  expect(strict.stderr()).toMatch(/^a\.sql:1:21: a client value becomes part of the SQL that query runs/);
-  await using program = await start(files, { args: ["check"] });
-  expect(await program.exited).toMatchObject({ code: 0 });
+  const strict = await runHere(files, { args: ["check", "--strict"] });
+  expect(strict.code).toBe(1);
+  expect(strict.stderr).toMatch(/^a\.sql:1:21: a client value becomes part of the SQL that query runs/);
+  expect((await runHere(files, { args: ["check"] })).code).toBe(0);
 });

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { PassThrough } from "node:stream";
 import { runCommandLine } from "../../src/cli/run.ts";
 import { testRuntime } from "../runtime.ts";
 import { until } from "../until.ts";
@@ -85,15 +86,7 @@ export async function start(files: Files, options: StartOptions = {}): Promise<P
       done(ended);
     });
   });
-  const addressOf = async (name: string): Promise<string> => {
-    const line = new RegExp(`^${name} listening on (https?://\\S+)\\n`, "m");
-    const found = await until(
-      `the line of the listener for ${name}`,
-      () => line.exec(output.stdout())?.[1] ?? (ended && "none"),
-    );
-    if (found === "none") throw new Error(`ended with ${ended?.code}:\n${output.stderr()}`);
-    return found;
-  };
+  const addressOf = (name: string): Promise<string> => addressIn(output, name, () => ended);
   return {
     folder: folder.path,
     pid: child.pid ?? 0,
@@ -114,6 +107,48 @@ export async function start(files: Files, options: StartOptions = {}): Promise<P
   };
 }
 
+/** The same without a process of its own: for what does not depend on one. Templates see the folder of the tests as theirs. */
+export async function startHere(files: Files, { args = [], env = {} }: StartOptions = {}): Promise<Program> {
+  const folder = await folderWith(files);
+  const listeners: Record<"stop" | "reload", (() => void)[]> = { stop: [], reload: [] };
+  const input = new PassThrough();
+  const runtime = {
+    ...testRuntime({ cwd: folder.path, env }),
+    now: () => new Date(),
+    stdin: () => ({ isTerminal: false, read: () => input, readPlain: () => input, close: () => void input.end() }),
+    onStop: (listener: () => void) => void listeners.stop.push(listener),
+    onReload: (listener: () => void) => void listeners.reload.push(listener),
+    kill() {},
+  };
+  const signal = (name: NodeJS.Signals): void => {
+    for (const listener of listeners[name === "SIGHUP" ? "reload" : "stop"]) listener();
+  };
+  let ended: Exit | undefined;
+  const exited = runCommandLine(args, runtime).then((code): Exit => {
+    ended = { code, signal: null };
+    return ended;
+  });
+  const output = { stdout: runtime.stdoutText, stderr: runtime.stderrText };
+  return {
+    folder: folder.path,
+    pid: process.pid,
+    exited,
+    ...output,
+    signal,
+    hasExited: () => ended !== undefined,
+    url: () => addressIn(output, "REST", () => ended),
+    mcpUrl: () => addressIn(output, "MCP", () => ended),
+    send: (text) => void input.write(text),
+    endInput: () => void input.end(),
+    async [Symbol.asyncDispose]() {
+      // The second one waits for no call.
+      for (const _ of [1, 2]) if (ended === undefined) signal("SIGTERM");
+      await exited;
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
 /** Runs `eider` to its end. */
 export async function run(
   files: Files,
@@ -125,14 +160,29 @@ export async function run(
 }
 
 /** The same without a process: for what only depends on the arguments and the files. */
-export async function runHere(files: Files, { args = [], env = {} }: StartOptions = {}): ReturnType<typeof run> {
+export async function runHere(files: Files, { args = [], env = {}, cwd }: StartOptions = {}): ReturnType<typeof run> {
   await using folder = await folderWith(files);
-  const runtime = testRuntime({ cwd: folder.path, env });
+  const runtime = testRuntime({ cwd: cwd ?? folder.path, env });
   const code = await runCommandLine(args, runtime);
   return { code, stdout: runtime.stdoutText(), stderr: runtime.stderrText() };
 }
 
-function outputOf(child: ChildProcess): { stdout(): string; stderr(): string } {
+interface WrittenOutput {
+  stdout(): string;
+  stderr(): string;
+}
+
+async function addressIn(output: WrittenOutput, name: string, ended: () => Exit | undefined): Promise<string> {
+  const line = new RegExp(`^${name} listening on (https?://\\S+)\\n`, "m");
+  const found = await until(
+    `the line of the listener for ${name}`,
+    () => line.exec(output.stdout())?.[1] ?? (ended() && "none"),
+  );
+  if (found === "none") throw new Error(`ended with ${ended()?.code}:\n${output.stderr()}`);
+  return found;
+}
+
+function outputOf(child: ChildProcess): WrittenOutput {
   const texts = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
     child[name]?.setEncoding("utf8").on("data", (text: string) => {

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ask } from "../ask.ts";
-import { start } from "./program.ts";
+import { run, runHere, start } from "./program.ts";
 
 /** Every secret holds this word; nothing that leaves the program may. */
 const MARK = "qUiEt";
@@ -163,10 +163,12 @@ auth: { type: basic, from-aws-secretmanager: { secret-name: users, region: eu-ce
       [unread, 3, { AWS_ENDPOINT_URL: "http://127.0.0.1:1" }],
     ] as const) {
       for (const command of ["serve", "check"]) {
-        await using program = await start(files, { args: [command], env: { ...env, ...more } });
-        expect(await program.exited).toMatchObject({ code });
-        expect(program.stderr().length).toBeGreaterThan(0);
-        expect(program.stdout() + program.stderr()).not.toContain(MARK);
+        // The library that reads secrets takes its address from the environment of the process.
+        const runIt = files === wrong && command === "check" ? runHere : run;
+        const ended = await runIt(files, { args: [command], env: { ...env, ...more } });
+        expect(ended.code).toBe(code);
+        expect(ended.stderr.length).toBeGreaterThan(0);
+        expect(ended.stdout + ended.stderr).not.toContain(MARK);
       }
     }
   });

@@ -64,9 +64,12 @@ for (const era of ["legacy", "auto", "modern"]) {
   testWithMcpTools(`the Inspector, ${era}`, async () => {
     await using mcp = await mcpServer({ settings });
     const asked = [mcp.url, "--transport", "http", "--protocol-era", era, "--format", "json"];
-    const listed = await inspector([...asked, "--method", "tools/list"]);
-    expect([listed.code, listed.stderr]).toEqual([0, ""]);
-    expect(listed.stdout).toContain('"greet"');
+    // Lists in every era: see mcp-inspector.test.ts.
+    if (era === "auto") {
+      const listed = await inspector([...asked, "--method", "tools/list"]);
+      expect([listed.code, listed.stderr]).toEqual([0, ""]);
+      expect(listed.stdout).toContain('"greet"');
+    }
     const called = await inspector([
       ...asked,
       "--method",

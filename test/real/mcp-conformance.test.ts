@@ -2,12 +2,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { startMcp } from "../mcp-program.ts";
+import { sharedMcp } from "../mcp-program.ts";
 import { mcpServer, mcpSettings, taskSettings } from "../mcp-server.ts";
 import { conformance, testWithMcpTools } from "../mcp-tools.ts";
 
 /** The real program with the project in test/fixtures/mcp. What is not expected to pass stands in the baseline, with reasons. */
 const baseline = join(import.meta.dirname, "mcp-baseline-product.yml");
+const shared = sharedMcp();
 
 async function conforms(url: string, args: readonly string[]): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "eider-mcp-"));
@@ -24,7 +25,7 @@ for (const [number, revision] of [
   ["A2", "2026-07-28"],
 ]) {
   testWithMcpTools(`${number} the program conforms to ${revision}, but for its baseline`, async () => {
-    await using program = await startMcp();
+    const program = await shared();
     await conforms(program.mcp, ["--requirements", revision ?? "", "--expected-failures", baseline]);
     expect(program.stderr()).not.toContain("unexpected");
   });

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { type Json, type McpProgram, mcpFixture, startMcp } from "../mcp-program.ts";
+import { type Json, type McpProgram, mcpFixture, sharedMcp, startMcp } from "../mcp-program.ts";
 import { sdkV1, sdkV2Client, testWithMcpTools } from "../mcp-tools.ts";
 import { until } from "../until.ts";
 
@@ -116,11 +116,13 @@ testWithMcpTools(
   },
 );
 
-for (const mode of ["legacy", { pin: "2026-07-28" }] as const) {
+const shared = sharedMcp();
+
+for (const [index, mode] of (["legacy", { pin: "2026-07-28" }] as const).entries()) {
   testWithMcpTools(
     `A13 output schemas are there before any call, and every type fits them (${JSON.stringify(mode)})`,
     async () => {
-      await using program = await startMcp();
+      const program = await shared();
       const { Client, StreamableHTTPClientTransport } = await import(sdkV2Client());
       const client = new Client(INFO, { versionNegotiation: { mode } });
       await client.connect(new StreamableHTTPClientTransport(new URL(program.mcp)));
@@ -138,11 +140,12 @@ for (const mode of ["legacy", { pin: "2026-07-28" }] as const) {
       // The client holds what it gets against the schema, and throws.
       const { structuredContent } = await client.callTool({ name: "all_types" });
       expect(structuredContent.rows).toHaveLength(3);
+      const id = 30 + index * 10;
       for (const [name, args] of [
         ["find_customers", { limit: 1 }],
-        ["add_customer", { id: 30, name: "Eve" }],
-        ["add_two", { id: 31, other: 32 }],
-        ["remove_customer", { id: 30 }],
+        ["add_customer", { id, name: "Eve" }],
+        ["add_two", { id: id + 1, other: id + 2 }],
+        ["remove_customer", { id }],
         ["numbers", {}],
         ["endless", {}],
       ] as const) {
@@ -155,7 +158,7 @@ for (const mode of ["legacy", { pin: "2026-07-28" }] as const) {
 }
 
 testWithMcpTools("A26 progress: growing values for clients that ask for it, and none for others", async () => {
-  await using program = await startMcp();
+  const program = await shared();
   const [first, second] = [await import(sdkV1("client/index.js")), await import(sdkV2Client())];
   const { StreamableHTTPClientTransport: Transport } = await import(sdkV1("client/streamableHttp.js"));
   const v1 = new first.Client(INFO);

@@ -1,12 +1,10 @@
 import { createHmac } from "node:crypto";
-import { expect, vi } from "vitest";
+import { expect } from "vitest";
 import { describeProject } from "../../src/docs/project-document.ts";
 import { everyKind } from "../openapi-project.ts";
 import { runSchemathesis, type SchemathesisRun } from "../openapi-tools.ts";
 import { testWithPython } from "../python.ts";
 import { serviceFrom } from "../service.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 /** Somebody else's program reads the document and calls the service, as it allows and as it does not. */
 const schemathesis = testWithPython("schemathesis");
