@@ -28,6 +28,8 @@ export default defineConfig({
     hookTimeout: 240_000,
     expect: { poll: { timeout: 120_000 } },
     pool: "forks",
+    // Transformed modules are kept between runs.
+    experimental: { fsModuleCache: true },
     // Modules are loaded once for each worker instead of once for each file.
     isolate: false,
     // Much of a test is waiting for another process: one more than the two cores of CI.

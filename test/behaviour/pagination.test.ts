@@ -103,7 +103,7 @@ test.each([
   for (const name of ["X-Total-Count", "X-Offset", "X-Limit", "X-Next"]) expect(answer.headers.get(name)).toBeNull();
 });
 
-test("following next gives every row once, whoever pages", async () => {
+test("following next gives every row once, with and without paging in the template", async () => {
   const limit = "{{#params.limit}}LIMIT {{params.limit}}{{/params.limit}}";
   const offset = "{{#params.offset}}OFFSET {{params.offset}}{{/params.offset}}";
   const endings = ["", limit, offset, `${limit} ${offset}`, "LIMIT {{params.limit}}", "OFFSET {{params.offset}}"];
