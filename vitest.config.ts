@@ -7,8 +7,16 @@ process.env["UV_THREADPOOL_SIZE"] ??= "32";
 const SLOW = "src/**/*.slow.test.ts";
 /** They read files of the repository. Neither needs a build. */
 const ABOUT_THE_REPOSITORY = ["test/architecture.test.ts", "test/docs.test.ts", "test/problems.test.ts"];
-/** Crashes, faults, floods, random input, and clients that others wrote. */
-const LONG = ["stress", "attacks", "fuzz", "legitimate-inputs", "real"].map((folder) => `test/${folder}/**/*.test.ts`);
+/** Crashes, faults, floods and random input; and what needs servers, a browser or programs that others wrote. */
+const LONG = [
+  ...["stress", "attacks", "fuzz", "legitimate-inputs", "real", "browser"].map(
+    (folder) => `test/${folder}/**/*.test.ts`,
+  ),
+  "src/cache/{leader,lake-store,lake-upkeep,ducklake}.slow.test.ts",
+  "src/{rate-limit/redis-counter,auth/secret-users}.slow.test.ts",
+  "test/behaviour/{idempotency-stores,secret-users}.test.ts",
+  "test/process/{ducklake,rate-limit-redis,mysql-query}.test.ts",
+];
 
 export default defineConfig({
   test: {

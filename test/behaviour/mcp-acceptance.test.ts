@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 /** The acceptance list has 38 points, A1 to A39; there is no A38. Each names the tests that hold it. */
 test("every point of the acceptance list of MCP has a test that names it", () => {
   const root = join(import.meta.dirname, "..");
-  const files = ["behaviour", "real"].flatMap((folder) =>
+  const files = ["behaviour", "real", "stress"].flatMap((folder) =>
     readdirSync(join(root, folder))
       .filter((name) => /mcp-.*\.test\.ts$/.test(name))
       .map((name) => readFileSync(join(root, folder, name), "utf8")),

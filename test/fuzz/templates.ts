@@ -200,6 +200,7 @@ export const templates = target<Input>({
 /** As many placeholders as values, and nothing of a client. */
 function mustBind({ sql, values }: Statement): void {
   must(!sql.includes(MARK), () => `a value became SQL: ${JSON.stringify(sql)}`);
-  const placeholders = [...wholeTokens(sql, dialect)].filter(({ kind }) => kind === "placeholder");
-  must(placeholders.length === values.length, () => `${values.length} values for ${JSON.stringify(sql)}`);
+  const tokens = [...wholeTokens(sql, dialect)].filter(({ kind }) => kind === "placeholder");
+  const placeholders = new Set(tokens.map(({ text }) => text));
+  must(placeholders.size === values.length, () => `${values.length} values for ${JSON.stringify(sql)}`);
 }
