@@ -1,3 +1,4 @@
+import { PlainScalar } from "../params/validators/scalars.ts";
 import { compileEndpoint, type EndpointContext } from "./endpoint-config.ts";
 import type { Files } from "./files.ts";
 import { endpointRules } from "./flapi-keys.ts";
@@ -31,6 +32,8 @@ export interface EndpointFilesContext {
 interface ParsedEndpoint {
   readonly config: EndpointConfig;
   readonly positions: NodePositions;
+  /** Tables whose cache block has a problem; `undefined`: not even the table is known. */
+  readonly brokenCaches: readonly (string | undefined)[];
 }
 
 /** Other tools keep YAML files in the same folder. A broken file matters only if it was to be an endpoint. */
@@ -60,7 +63,13 @@ function readEndpoint(file: YamlFile, context: EndpointFilesContext): ParsedEndp
   const name = file.source.file;
   const { positions } = tree;
   const config = compileEndpoint({ path: file.path, file: name, input, positions, broken }, context.endpoints);
-  return { config, positions };
+  return { config, positions, brokenCaches: broken.has("cache") ? [cacheTableIn(tree)] : [] };
+}
+
+function cacheTableIn({ data }: Tree): string | undefined {
+  const cache = isMapping(data) ? data["cache"] : undefined;
+  const table = isMapping(cache) ? cache["table"] : undefined;
+  return table instanceof PlainScalar ? table.source : typeof table === "string" ? table : undefined;
 }
 
 /** A file without any of `kindKeys` is only for includes. A key that resembles one is reported as a typo. */

@@ -32,6 +32,12 @@ function readDocuments(text: string): FullYaml {
   const [document, second] = documents;
   const errors = document?.errors ?? [];
   if (errors.some(({ message }) => message.includes("call stack"))) return TOO_DEEP;
+  const jinja = errors.length === 0 ? -1 : text.search(/\{%/);
+  if (jinja >= 0) {
+    const message =
+      "'{% ... %}' is Jinja, which Eider does not use; write plain YAML, and share blocks with {{include:...}}";
+    return { root: undefined, problems: [{ offset: jinja, message }] };
+  }
   if (second !== undefined) {
     const message = "a second YAML document; write one document per file";
     return { root: undefined, problems: [{ offset: second.range[0], message }] };
@@ -108,8 +114,22 @@ function messageOf({ code, message, text, offset }: SyntaxError): string {
   if (code === "DUPLICATE_KEY")
     return `the key '${line.slice(offset - start).split(":", 1)[0]}' is there twice; keep one`;
   const problem = `not valid YAML: ${message.charAt(0).toLowerCase()}${message.slice(1)}`;
-  if (holdsToken(line))
-    return `${problem}; an include stands on a line of its own at the top level, or as the value of a key`;
-  if (line.includes("{{")) return `${problem}; put quotes around a value with {{...}}`;
-  return INDENTATION.includes(code) ? `${problem}; check the indentation of this line and the next` : problem;
+  const hint = hintFor(code, line);
+  return hint === undefined ? problem : `${problem}; ${hint}`;
+}
+
+/** `summary: a: b` is two mappings in one line. */
+const COLON_IN_VALUE = /^\s*(?:- +)*[^\s:#'"]+:\s+[^\s'"|>{[&*][^#]*:(?:\s|$)/;
+
+/** What to do about a line that is not YAML. */
+function hintFor(code: string, line: string): string | undefined {
+  if (holdsToken(line)) return "an include stands on a line of its own at the top level, or as the value of a key";
+  if (line.includes("{{")) return "put quotes around a value with {{...}}";
+  if (COLON_IN_VALUE.test(line)) return "put quotes around a value that contains a colon";
+  if (/:\s+[@`%]/.test(line)) return "put quotes around the value";
+  if (/:\s+'[^']*'[^'\s#]/.test(line)) return "put double quotes around a value with an apostrophe";
+  if (/:\s+[|>]\s*[^\s#+-]/.test(line)) return "the text of a block begins on the next line";
+  if (code === "MISSING_CHAR" && /["']/.test(line)) return "close the quotes";
+  if (/^\s*(?:- +)*[\w-]+(?::\S|\s+[^:\s]|$)/.test(line)) return "write 'key: value', with a space after the colon";
+  return INDENTATION.includes(code) ? "check the indentation of this line and the next" : undefined;
 }

@@ -98,7 +98,10 @@ function differences(
     validate(document);
     const bySchema = (validate.errors ?? []).some(({ instancePath }: ErrorObject) => isAt(instancePath, at));
     const issues = zod.safeParse(asRead(document)).error?.issues ?? [];
-    const byLoader = issues.some((issue) => isAt(pointer(issue.path), at));
+    const paths = issues.flatMap((issue) =>
+      issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [issue.path],
+    );
+    const byLoader = paths.some((path) => isAt(pointer(path), at));
     if (bySchema !== byLoader)
       found.push(`${JSON.stringify(document)}: only the ${bySchema ? "schema" : "loader"} refuses`);
   }

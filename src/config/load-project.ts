@@ -88,6 +88,7 @@ function readProject({ file, cwd, env, overrides }: LoadOptions, files: Files, r
     main,
     endpoints: shareCaches(
       endpoints.map(({ config }) => config),
+      endpoints.flatMap(({ brokenCaches }) => brokenCaches),
       report,
     ),
     environment: environment.values,

@@ -1,12 +1,20 @@
-import { cacheKey } from "../cache/cache.ts";
+import { type CacheName, cacheKey } from "../cache/cache.ts";
 import type { CacheConfig, RefreshConfig } from "./cache-config.ts";
 import type { EndpointConfig } from "./project.ts";
 import { errorAt, type Report } from "./tree.ts";
 
-/** Several endpoints may share a cache. One defines the refresh, which is copied to the others. */
-export function shareCaches(endpoints: readonly EndpointConfig[], report: Report): readonly EndpointConfig[] {
+/**
+ * Several endpoints may share a cache. One defines the refresh, which is copied to the others. One of the `broken` tables,
+ * whose blocks have a problem, may be the one that is missing.
+ */
+export function shareCaches(
+  endpoints: readonly EndpointConfig[],
+  broken: readonly (string | undefined)[],
+  report: Report,
+): readonly EndpointConfig[] {
   const owners = new Map<string, { readonly file: string; readonly refresh: RefreshConfig }>();
   const results = new Map<string, string>();
+  const mayBeBroken = ({ table }: CacheName): boolean => broken.includes(table) || broken.includes(undefined);
   for (const { cache, file, locate } of endpoints) {
     if (cache === undefined || cache.kind === "on-write") continue;
     const key = cacheKey(cache.name);
@@ -29,7 +37,7 @@ export function shareCaches(endpoints: readonly EndpointConfig[], report: Report
     const refresh = owners.get(key)?.refresh;
     switch (cache.kind) {
       case "table": {
-        if (refresh === undefined) {
+        if (refresh === undefined && !mayBeBroken(cache.name)) {
           const message =
             "no endpoint fills this table; set a template-file here, or in another endpoint with the same schema and table";
           report(errorAt(locate(["cache"]), ["cache"], message));
@@ -44,7 +52,7 @@ export function shareCaches(endpoints: readonly EndpointConfig[], report: Report
         }
         return endpoint;
       case "on-write":
-        if (refresh === undefined && !results.has(key)) {
+        if (refresh === undefined && !results.has(key) && !mayBeBroken(cache.name)) {
           const { schema, table } = cache.name;
           const known = [...owners.keys(), ...results.keys()].map((each) => JSON.parse(each).join("."));
           const message = `no endpoint has a cache ${schema}.${table}; there are: ${known.join(", ") || "none"}`;

@@ -57,7 +57,7 @@ const INSTEAD: Readonly<Record<Permission, string>> = {
   set: "set it under duckdb or in the init of a connection, and keep values of a call by SET VARIABLE",
 };
 
-function permissionProblem({ permission, what }: PrivilegedAction, { operation }: Endpoint): string | undefined {
+function permissionProblem({ permission, what }: PrivilegedAction, { operation, scope }: Endpoint): string | undefined {
   switch (permission) {
     case "install":
       return `extensions are never installed while requests are served (${what}); install them in the init of a connection`;
@@ -70,7 +70,12 @@ function permissionProblem({ permission, what }: PrivilegedAction, { operation }
     case "secret":
     case "set": {
       if (operation.kind === "write" && operation.allow.includes(permission)) return undefined;
-      return `a template must not reach beyond its data, and this one does (${what}); ${INSTEAD[permission]}; only a write that says operation.allow: [${permission}] may do it`;
+      const instead =
+        what === "USE" ? "write the full names of tables, or USE in the init of a connection" : INSTEAD[permission];
+      const message = `a template must not reach beyond its data, and this one does (${what}); ${instead}`;
+      return operation.kind === "read" || scope.isRefresh === true
+        ? message
+        : `${message}; only a write that says operation.allow: [${permission}] may do it`;
     }
   }
 }

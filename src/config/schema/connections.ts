@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { ConnectionType } from "../../engines/engine.ts";
 import { engine } from "../../engines/index.ts";
 import { found, PlainScalar } from "../../params/validators/scalars.ts";
+import { oneLine } from "../problem.ts";
 import { unknownMessage } from "../suggest.ts";
 import { isMapping, type Mapping } from "../tree.ts";
 import { block, choice, flag, integer, record, string } from "./blocks.ts";
@@ -40,7 +41,8 @@ export const connection = z.unknown().transform((input, context) => {
     if (issue.code !== "unrecognized_keys") refuse([...issue.path], issue.message);
     else {
       const all = [...Object.keys(keys), ...known];
-      for (const key of issue.keys) refuse([...issue.path, key], unknownMessage("key", key, all));
+      const message = issue.keys.map((key) => oneLine(unknownMessage("key", key, all))).join("\n");
+      context.addIssue({ ...issue, message });
     }
   }
   return z.NEVER;

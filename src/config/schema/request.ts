@@ -2,6 +2,7 @@ import { z } from "zod";
 import { locations, type Validator } from "../../params/parameter.ts";
 import { validators, validatorTypes } from "../../params/validators/index.ts";
 import { found, PlainScalar } from "../../params/validators/scalars.ts";
+import { oneLine } from "../problem.ts";
 import { unknownMessage } from "../suggest.ts";
 import { isMapping } from "../tree.ts";
 import { block, choice, flag, list, nonEmptyString, string } from "./blocks.ts";
@@ -30,7 +31,10 @@ export const validator = z.unknown().transform((input, context): Validator => {
   if (result.success) return result.data;
   for (const issue of result.error.issues) {
     if (issue.code !== "unrecognized_keys") refuse([...issue.path], issue.message);
-    else for (const key of issue.keys) refuse([...issue.path, key], optionMessage(key, schema));
+    else {
+      const message = issue.keys.map((key) => oneLine(optionMessage(key, schema))).join("\n");
+      context.addIssue({ ...issue, message });
+    }
   }
   return z.NEVER;
 });

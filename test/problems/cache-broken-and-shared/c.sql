@@ -1,0 +1,1 @@
+SELECT * FROM {{cache.catalog}}.{{cache.schema}}.{{cache.table}}
