@@ -31,7 +31,7 @@ test.each([
   ["https://${HOST}:{{env.PORT}}/x", "https://db.example.com:9000/x"],
   ["${HOST}${PORT}", "db.example.com9000"],
   ["a # ${MISSING} {{env.MISSING}} {{include:auth from x}}", "a"],
-  ["$HOST", "$HOST"],
+  ["$host", "$host"],
   ["${1,3}", "${1,3}"],
   ["'x{1,3}$'", "x{1,3}$"],
   ["${EMPTY}x", "x"],

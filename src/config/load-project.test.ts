@@ -246,3 +246,29 @@ async function asNobody<T>(work: () => Promise<T>): Promise<T> {
     process.seteuid?.(0);
   }
 }
+
+test.each([
+  ["${X:-d}", "'${X:-d}' is no environment reference; write ${X}; there are no defaults here, so set the variable"],
+  ["${X-d}", "'${X-d}' is no environment reference; write ${X}; there are no defaults here, so set the variable"],
+  ["${ X }", "'${ X }' is no environment reference; write ${X}"],
+  ["${env.X}", "'${env.X}' is no environment reference; write ${X}"],
+  ["{{env:X}}", "'{{env:X}}' is no environment reference; write ${X}"],
+  ["a {{ JWT_SECRET }} b", "'{{ JWT_SECRET }}' is no environment reference; write ${JWT_SECRET}"],
+])("%j, which is nearly an environment reference, is never taken literally", async (value, message) => {
+  const main = (quoted: string): string => `connections: {a: {properties: {b: ${quoted}}}}\n`;
+  const { problems } = await load({ "eider.yaml": main(JSON.stringify(value)) }, { env: { X: "1" } });
+  expect(problems).toEqual([`eider.yaml:1:35: connections.a.properties.b: ${message}`]);
+});
+
+test.each(["price $5", "$x", "^[a-z]{2}$", "{{name}}", "$5.00 {}", "a$B"])("%j is a text", async (value) => {
+  const { main } = await loaded({ "eider.yaml": `connections: {a: {properties: {b: ${JSON.stringify(value)}}}}\n` });
+  expect(main.connections.get("a")?.properties.get("b")).toBe(value);
+});
+
+test("a variable as a shell writes it is taken literally, with a warning", async () => {
+  const { problems, project } = await load({ "eider.yaml": "connections: {a: {properties: {b: $TOKEN}}}\n" });
+  expect(problems).toEqual([
+    "eider.yaml:1:35: warning: connections.a.properties.b: '$TOKEN' is taken literally; for the environment variable, write ${TOKEN}",
+  ]);
+  expect(project?.main.connections.get("a")?.properties.get("b")).toBe("$TOKEN");
+});

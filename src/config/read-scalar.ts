@@ -10,18 +10,38 @@ export type ScalarReading =
   | { readonly kind: "include"; readonly include: Include }
   | { readonly kind: "broken"; readonly messages: readonly string[] };
 
-export function readScalar(node: YamlScalar, file: YamlFile, environment: Environment): ScalarReading {
+/** `mayNameArguments`: `{{NAME}}` has a meaning of its own here. */
+export function readScalar(
+  node: YamlScalar,
+  file: YamlFile,
+  environment: Environment,
+  mayNameArguments: boolean,
+): ScalarReading {
   const { value } = node;
   if (typeof value !== "string") return { kind: "value", data: new PlainScalar(value, node.source), secrets: [] };
   // Only an escape can create a token that is not in the text, and only double quotes allow escapes.
   if (node.style === "double" && countReserved(value) !== countReserved(textOf(node, file))) {
     return { kind: "broken", messages: [RESERVED_MESSAGE] };
   }
-  if (!holdsToken(value)) return { kind: "value", data: value, secrets: [] };
+  if (!holdsToken(value) && !/[{$]/.test(value)) return { kind: "value", data: value, secrets: [] };
   const parts = splitText(value, file.directives);
+  const misses = parts.flatMap((part) => (part.kind === "text" ? nearMisses(part.text, mayNameArguments) : []));
+  if (misses.length > 0) return { kind: "broken", messages: misses };
   const [first] = parts;
   if (parts.length === 1 && first?.kind === "include") return first;
   return substitute(parts, environment);
+}
+
+const NEAR_MISS = /\$\{\s*(?:env\.)?([A-Za-z_]\w*)\s*(:?[-?+=][^}]*)?\}|\{\{\s*env\s*:\s*(\w+)\s*\}\}/g;
+const BARE_NAME = /\{\{\s*([A-Z][A-Z0-9_]+)\s*\}\}/g;
+
+/** Text that looks like an environment reference but is none. Taken literally, it would be a known password. */
+function nearMisses(text: string, mayNameArguments: boolean): readonly string[] {
+  const found = [...text.matchAll(NEAR_MISS), ...(mayNameArguments ? [] : text.matchAll(BARE_NAME))];
+  return found.map(([written, name, fallback, other]) => {
+    const hint = fallback === undefined ? "" : "; there are no defaults here, so set the variable";
+    return `'${written}' is no environment reference; write \${${name ?? other}}${hint}`;
+  });
 }
 
 /** Replaces environment references. Runs after parsing, so that a value cannot change the structure. */

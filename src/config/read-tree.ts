@@ -14,6 +14,7 @@ import {
   SKIPPED,
   type SourcePosition,
   type Tree,
+  warningAt,
 } from "./tree.ts";
 import type { YamlFile } from "./yaml-file.ts";
 import type { YamlAlias, YamlList, YamlMap, YamlNode, YamlPair, YamlScalar } from "./yaml-node.ts";
@@ -95,9 +96,10 @@ export function readEntries(file: YamlFile, context: ReadContext): readonly Entr
   }
 
   function readLeaf(node: YamlScalar, key: SourcePosition, value: SourcePosition): Tree {
-    const reading = readScalar(node, file, context.environment);
+    const reading = readScalar(node, file, context.environment, path[0] === "mcp-prompt");
     switch (reading.kind) {
       case "value":
+        warnOfShellVariable(reading.data, value);
         return { data: reading.data, positions: { key, value, children: undefined, secrets: reading.secrets } };
       case "include": {
         const { data, positions } = context.include(reading.include, value, [...path]);
@@ -107,6 +109,12 @@ export function readEntries(file: YamlFile, context: ReadContext): readonly Entr
         for (const message of reading.messages) problem(value.offset, message);
         return leaf(BROKEN, key, value);
     }
+  }
+
+  function warnOfShellVariable(data: unknown, value: SourcePosition): void {
+    if (typeof data !== "string" || !/^\$[A-Z][A-Z0-9_]*$/.test(data)) return;
+    const message = `'${data}' is taken literally; for the environment variable, write \${${data.slice(1)}}`;
+    context.report(warningAt(locationOf(value), path, message));
   }
 
   function readMap(node: YamlMap, key: SourcePosition, value: SourcePosition): Tree {

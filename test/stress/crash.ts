@@ -53,8 +53,9 @@ export async function crashAgain(kills: number, random: () => number = Math.rand
       told,
     );
     // Mostly when all kinds of work are under way; the first ones after a start are slow.
-    if (random() < 0.8) {
-      const isWarm = (): boolean => told.acknowledged.size >= 8 && told.reads >= 2 && told.reloads >= 1;
+    if (round % 5 !== 4) {
+      const isWarm = (): boolean =>
+        told.acknowledged.size >= 8 && told.reads >= 2 && told.refreshes >= 1 && told.reloads >= 1;
       await until("the first answers", () => isWarm() || wrong.length > 0 || program.hasExited());
     }
     await wait(random() * LONGEST_MS);
