@@ -160,11 +160,14 @@ async function run(
   return stop.signal.reason;
 }
 
-/** Aborted with a ServeEnd. The first signal lets calls in flight finish; the second does not wait. */
+/** Aborted with a ServeEnd. The first signal lets calls in flight finish; the second does not wait; the third kills. */
 function stopOf(surfaces: Surfaces, serverProcess: ServerProcess): AbortController {
   const stop = new AbortController();
+  let signals = 0;
   serverProcess.onStop(() => {
-    if (stop.signal.aborted) {
+    signals++;
+    if (signals > 2) serverProcess.kill();
+    if (signals === 2) {
       stopAll(surfaces);
       killSoon(serverProcess);
     }
@@ -173,8 +176,8 @@ function stopOf(surfaces: Surfaces, serverProcess: ServerProcess): AbortControll
   return stop;
 }
 
-/** How long other threads have to notice an interrupt. */
-const INTERRUPT_MS = 500;
+/** How long other threads have to notice an interrupt. A busy machine needs seconds to end a process. */
+const INTERRUPT_MS = 5_000;
 
 /** A data source that waits for its server cannot be interrupted; the process does not wait for it. */
 function killSoon(serverProcess: ServerProcess): void {
