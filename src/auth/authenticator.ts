@@ -6,7 +6,7 @@ import type { TokenExchange } from "./oidc/token-exchange.ts";
 export interface Credentials {
   /** The `Authorization` header as sent. */
   readonly authorization: string | undefined;
-  /** The client's address. Failed attempts are counted by address. */
+  /** The client's address. */
   readonly address: string;
 }
 
@@ -26,8 +26,6 @@ export interface Authenticator {
 /** The users of a block of type basic. */
 export interface UserSource {
   find(username: string): Promise<UserEntry | undefined> | UserEntry | undefined;
-  /** Increases when users may have changed, which clears the cache of verified passwords. */
-  version(): number;
 }
 
 export interface UserEntry {

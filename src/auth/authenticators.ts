@@ -3,7 +3,6 @@ import type { Report } from "../events.ts";
 import type { Authenticator } from "./authenticator.ts";
 import { inlineUsers, openBasic, type UsersWithCost } from "./basic.ts";
 import { openBearer } from "./bearer.ts";
-import { openFailedAttempts } from "./failed-attempts.ts";
 import { openHashing } from "./hashing.ts";
 import { openOidc } from "./oidc/oidc.ts";
 import type { AuthPolicy, BasicPolicy } from "./policy.ts";
@@ -38,7 +37,6 @@ interface AuthenticatorSet {
 interface Shared {
   readonly now: () => number;
   readonly hashing: ReturnType<typeof openHashing>;
-  readonly attempts: ReturnType<typeof openFailedAttempts>;
 }
 
 export interface AuthenticatorOptions {
@@ -64,7 +62,6 @@ export async function openAuthenticators(
   const shared: Shared = before?.shared ?? {
     now: options.now,
     hashing: openHashing(),
-    attempts: openFailedAttempts({ now: options.now }),
   };
 
   function closeExcept(next: ReadonlyMap<string, OpenAuthenticator> | undefined): void {
@@ -120,7 +117,6 @@ function usersOf({ users }: BasicPolicy, secret: SecretUserSource | undefined): 
   return {
     // Users in the YAML take precedence.
     find: (username) => inline.find(username) ?? secret.find(username),
-    version: () => secret.version(),
     maxCost: () => Math.max(inline.maxCost?.() ?? 0, secret.maxCost()),
   };
 }

@@ -1,8 +1,7 @@
 import type { Report } from "../events.ts";
 import { RequestFailure } from "../failure.ts";
-import type { Authenticated, Authenticator, UserSource } from "./authenticator.ts";
+import type { Authenticated, Authenticator, UserEntry, UserSource } from "./authenticator.ts";
 import { type UserAndPassword, userAndPassword } from "./authorization.ts";
-import { type FailedAttempts, openFailedAttempts } from "./failed-attempts.ts";
 import { keyOf, openFingerprint } from "./fingerprint.ts";
 import { type Hashing, openHashing } from "./hashing.ts";
 import { identityOf, openCommaWarning } from "./identity.ts";
@@ -22,8 +21,6 @@ export interface BasicOptions {
   readonly now: () => number;
   /** Shared by all blocks of a service. */
   readonly hashing?: Hashing;
-  /** Shared by all blocks of a service. */
-  readonly attempts?: FailedAttempts;
   readonly cacheMs?: number;
   readonly maxCacheBytes?: number;
   readonly wrongCacheMs?: number;
@@ -36,13 +33,15 @@ const unknownUser: StoredPassword = { kind: "malformed", reason: "there is no su
 /** About three thousand wrong passwords. */
 const WRONG_BYTES = 1024 * 1024;
 
-/** HTTP Basic. Verified passwords are cached, because 600,000 rounds per request would be too slow. */
+/**
+ * HTTP Basic. Each request looks up the user, so that a changed or deleted user takes effect at once. Only the check of a
+ * password against a stored one is cached, because 600,000 rounds per request would be too slow.
+ */
 export function openBasic({
   report,
   users,
   now,
   hashing = openHashing(),
-  attempts = openFailedAttempts({ now }),
   cacheMs = 5 * 60_000,
   maxCacheBytes = VERIFIED_BYTES,
   wrongCacheMs = 30_000,
@@ -52,22 +51,13 @@ export function openBasic({
   const warnOfComma = openCommaWarning(report);
   const wrong = openExpiringCache({ maxBytes: WRONG_BYTES, bytesOf: authenticatedBytes, now });
   /** Running checks. Concurrent requests with the same credentials share one. */
-  let checking = new Map<string, Promise<Authenticated>>();
-  let version = users.version();
+  const checking = new Map<string, Promise<Authenticated>>();
   let maxCostSeen = 0;
 
   /** Every wrong password must cost the same, for any user name. */
   function costOfWrong(shape: StoredPassword): number {
     maxCostSeen = Math.max(maxCostSeen, costOf(shape));
     return Math.max(users.maxCost?.() ?? maxCostSeen, costOf(shape));
-  }
-
-  function clearIfUsersChanged(): void {
-    if (users.version() === version) return;
-    version = users.version();
-    verified.clear();
-    wrong.clear();
-    checking = new Map();
   }
 
   async function matches(password: string, shape: StoredPassword): Promise<boolean> {
@@ -79,51 +69,49 @@ export function openBasic({
     return await matched;
   }
 
-  async function check({ username, password }: UserAndPassword, key: string): Promise<Authenticated> {
-    const versionBefore = version;
-    const isUnchanged = (): boolean => users.version() === versionBefore;
-    const user = await users.find(username);
+  async function check(
+    { username, password }: UserAndPassword,
+    user: UserEntry | undefined,
+    key: string,
+  ): Promise<Authenticated> {
     const matched = await matches(password, user === undefined ? unknownUser : parseStoredPassword(user.password));
     if (user === undefined || !matched) {
-      if (isUnchanged()) wrong.set(key, unauthorized, now() + wrongCacheMs);
+      wrong.set(key, unauthorized, now() + wrongCacheMs);
       return unauthorized;
     }
     const identity = identityOf({ type: "basic", username, roles: user.roles });
     warnOfComma(identity);
     const found: Authenticated = { kind: "identity", identity };
-    if (isUnchanged()) verified.set(key, found, now() + cacheMs);
+    verified.set(key, found, now() + cacheMs);
     return found;
   }
 
-  function checkOnce(credentials: UserAndPassword, key: string): Promise<Authenticated> {
-    const checks = checking;
-    const running = checks.get(key);
-    if (running !== undefined) return running;
-    const checked = check(credentials, key)
+  function checkOnce(
+    credentials: UserAndPassword,
+    user: UserEntry | undefined,
+  ): Authenticated | Promise<Authenticated> {
+    // Everything that the result depends on.
+    const key = keyOf(fingerprint(JSON.stringify([credentials.username, credentials.password, user])));
+    const known = verified.get(key) ?? wrong.get(key) ?? checking.get(key);
+    if (known !== undefined) return known;
+    const checked = check(credentials, user, key)
       .catch(failedCheck)
-      .finally(() => checks.delete(key));
-    checks.set(key, checked);
+      .finally(() => checking.delete(key));
+    checking.set(key, checked);
     return checked;
   }
 
-  async function attempt(credentials: UserAndPassword, key: string, address: string): Promise<Authenticated> {
-    const result = wrong.get(key) ?? (await checkOnce(credentials, key));
-    if (result === unauthorized) attempts.failed(address);
-    return result;
-  }
-
   return {
-    authenticate({ authorization, address }) {
+    authenticate({ authorization }) {
       const credentials = userAndPassword(authorization);
       if (credentials === undefined) return unauthorized;
-      clearIfUsersChanged();
-      // Neither contains control characters, so different pairs have different keys.
-      const key = keyOf(fingerprint(`${credentials.username}\0${credentials.password}`));
-      const known = verified.get(key);
-      if (known !== undefined) return known;
-      const retryAfterSeconds = attempts.blockedFor(address);
-      if (retryAfterSeconds === undefined) return attempt(credentials, key, address);
-      return { kind: "refused", failure: { kind: "too-many-requests", retryAfterSeconds } };
+      try {
+        const user = users.find(credentials.username);
+        if (!(user instanceof Promise)) return checkOnce(credentials, user);
+        return user.then((found) => checkOnce(credentials, found)).catch(failedCheck);
+      } catch (error) {
+        return failedCheck(error);
+      }
     },
   };
 }
@@ -142,7 +130,6 @@ export function inlineUsers(users: readonly User[]): UsersWithCost {
   const maxCost = users.reduce((most, { password }) => Math.max(most, costOf(parseStoredPassword(password))), 0);
   return {
     find: (username) => byName.get(username),
-    version: () => 0,
     maxCost: () => maxCost,
   };
 }

@@ -85,7 +85,6 @@ interface Refreshing {
 function refreshed({ config, table, reader, first, report, every, stop }: Refreshing): SecretUserSource {
   const label = labelOf(config);
   const dependency = openDependency(label, report);
-  let version = 0;
   let stored = first.versionId;
   let maxCost = maxCostOf(first.users);
   let running: Promise<void> | undefined;
@@ -110,12 +109,9 @@ function refreshed({ config, table, reader, first, report, every, stop }: Refres
     await table.replace(users);
     maxCost = maxCostOf(users);
     stored = versionId;
-    version += 1;
   }
 
   function tick(): Promise<void> {
-    // Users may change the table by hand. The change takes effect after at most one interval.
-    version += 1;
     running ??= refresh().finally(() => {
       running = undefined;
     });
@@ -124,7 +120,6 @@ function refreshed({ config, table, reader, first, report, every, stop }: Refres
 
   const stopTicking = every(config.refreshMs, tick);
   return {
-    version: () => version,
     maxCost: () => maxCost,
     warnings: passwordWarnings(first.users).map((warning) => `${label}: ${warning}`),
     async find(username) {

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openAppendedFile } from "../../src/audit/appended-file.ts";
 import type { Authenticated } from "../../src/auth/authenticator.ts";
-import { openFailedAttempts } from "../../src/auth/failed-attempts.ts";
 import { identityKey, identityOf } from "../../src/auth/identity.ts";
 import { openTokenCache } from "../../src/auth/oidc/token-cache.ts";
 import { openExpiringCache } from "../../src/auth/verified.ts";
@@ -84,18 +83,6 @@ const stores: readonly Store[] = [
         fill(n) {
           remembered.set(String(n), { result: identity(n), until: 1, isCurrent: () => true });
           for (let each = 0; each < 3; each++) wrong.set(`${n} ${each}`.padEnd(32), refused, 1);
-        },
-      };
-    },
-  },
-  {
-    rows: ["failed logins"],
-    count: 24_000,
-    open() {
-      const attempts = openFailedAttempts({ now: () => 0 });
-      return {
-        fill(n) {
-          for (let failed = 0; failed < (n % 10 === 0 ? 100 : 1); failed++) attempts.failed(address(n));
         },
       };
     },

@@ -13,6 +13,13 @@ export function withoutSql(message: string): string {
 
 const REFUSED = /^Invalid Input Error: (4\d\d): ?([\s\S]*)$/;
 
+/** Other errors are about SQL or data, whatever words they quote. */
+const MAY_BE_UNREACHABLE =
+  /^(?:IO|HTTP|Connection|Network|Invalid|Missing Extension|Extension|Extension Autoloading|TransactionContext) Error: /;
+
+/** A server that reports an error is there. Its message may quote rows. */
+const SERVER_ERROR = /(?:^|[\s"]): ?ERROR: /;
+
 const UNREACHABLE =
   /connection refused|could ?n[o']t connect|unable to connect|failed to connect|can't connect|connection (?:was |has been )?(?:reset|closed|lost|timed out)|server closed the connection|lost connection to|server has gone away|timed? ?out|timeout|could not (?:resolve|translate) host|host is unreachable|no route to host|network is unreachable|could not establish connection|connection error for http|http[^\n]*(?:error|code|status)[^\n]*\b50[234]\b|missing extension error|could not be autoloaded|extension "[^"]*" not found/i;
 
@@ -44,9 +51,26 @@ export function failureOf(error: unknown, { connections, mask, statement }: Fail
   // The original error still holds secrets and values: it must not be passed on.
   const cause = new Error(masked);
   const remote = connections.find((connection) => connection.init !== undefined && REMOTE.test(connection.init));
-  return remote !== undefined && UNREACHABLE.test(message)
+  return remote !== undefined && isUnreachable(message)
     ? new RequestFailure({ kind: "connection-down", connection: remote.name }, { cause })
     : new RequestFailure({ kind: "query-failed", message, ...(masked === message ? {} : { masked }) }, { cause });
+}
+
+/** Whether a data source could not be reached, by the kind of the error and the words of the driver. */
+export function isUnreachable(message: string): boolean {
+  if (!MAY_BE_UNREACHABLE.test(message) || SERVER_ERROR.test(message)) return false;
+  return UNREACHABLE.test(withoutQuoted(message));
+}
+
+/** The message without SQL, names and values. An apostrophe (`can't`) is not a quote. */
+function withoutQuoted(message: string): string {
+  return message.replace(/"[\s\S]*"/, '""').replace(/(?<=[\s(=])'[^']*'/g, "''");
+}
+
+/** What a driver says, without the kind of the error and the SQL before it: `Failed to execute query "...": reason`. */
+function reasonOf(message: string): string {
+  const reason = message.slice(message.lastIndexOf('": ') < 0 ? 0 : message.lastIndexOf('": ') + 3);
+  return reason.replace(/^(?:[A-Za-z ]+ Error: |ERROR: +)*/, "");
 }
 
 /** Another transaction changed the same rows or the same name. A retry may succeed. */
@@ -57,13 +81,13 @@ export function isConflict(error: unknown): boolean {
   return (
     /^TransactionContext Error: (?:Conflict|Catalog write-write conflict|Failed to commit(?!: (?:\w+ Error: )?(?:IO Error|Could not|Failed to (?:execute|run|prepare)))|Transaction conflict)/i.test(
       message,
-    ) || REMOTE_CONFLICT.test(message)
+    ) || REMOTE_CONFLICT.test(reasonOf(message))
   );
 }
 
 /** The messages of attached databases: Postgres, MySQL, SQLite. */
 const REMOTE_CONFLICT =
-  /could not serialize access|deadlock detected|deadlock found when trying to get lock|lock wait timeout exceeded|database (?:table )?is locked/i;
+  /^(?:could not serialize access|deadlock detected|deadlock found when trying to get lock|lock wait timeout exceeded|database (?:table )?is locked)/i;
 
 /** A transaction that changes two attached databases. */
 export function isOfTwoDatabases(error: unknown): boolean {
