@@ -165,7 +165,7 @@ export function openAgainst(issuerUrl: string, changes: Partial<OidcPolicy> = {}
     turn(ms) {
       time += ms;
     },
-    show: async (token) => await oidc.authenticate({ authorization: `Bearer ${token}`, address: "127.0.0.1" }),
+    show: async (token) => await oidc.authenticate({ authorization: `Bearer ${token}` }),
     [Symbol.dispose]: oidc.close,
   };
 }

@@ -6,8 +6,6 @@ import type { TokenExchange } from "./oidc/token-exchange.ts";
 export interface Credentials {
   /** The `Authorization` header as sent. */
   readonly authorization: string | undefined;
-  /** The client's address. */
-  readonly address: string;
 }
 
 /** The identity of a client, or why it was rejected. */

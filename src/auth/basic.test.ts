@@ -53,8 +53,7 @@ function openTest({ users = [alice, bob], ...options }: Options = {}) {
     events,
     /** How much was hashed since this was last asked. */
     rounds: () => derived.splice(0).reduce((sum, { iterations }) => sum + iterations, 0),
-    show: (authorization: string | undefined, address = "127.0.0.1") =>
-      authenticator.authenticate({ authorization, address }),
+    show: (authorization: string | undefined) => authenticator.authenticate({ authorization }),
   };
 }
 
@@ -219,7 +218,7 @@ describe("what is remembered", () => {
     const first = identityIn(await show(basic("alice", "wonder")));
     expect(rounds()).toBe(ROUNDS);
     clock.time += 5 * 60_000 - 1;
-    const again = show(basic("alice", "wonder"), "10.0.0.1");
+    const again = show(basic("alice", "wonder"));
     expect(again).not.toBeInstanceOf(Promise);
     expect(identityIn(await again)).toBe(first);
     // Written another way it is still the same.

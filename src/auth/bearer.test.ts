@@ -26,7 +26,6 @@ function openTest(policy: Partial<BearerPolicy>, options: { readonly maxCacheByt
     show: (token: string | undefined, scheme = "Bearer") =>
       authenticator.authenticate({
         authorization: token === undefined ? undefined : `${scheme} ${token}`,
-        address: "127.0.0.1",
       }),
   };
 }

@@ -5,7 +5,7 @@ import { anonymous, type Identity } from "../auth/identity.ts";
 import type { AuthPolicy } from "../auth/policy.ts";
 import { admit, type RateLimitTarget } from "../calls/admit.ts";
 import { authorizationOf } from "../http/authorization.ts";
-import { clientOf, type TrustedProxies } from "../http/forwarded.ts";
+import { clientOf } from "../http/forwarded.ts";
 import { rateLimitHeaders } from "../rate-limit/headers.ts";
 import type { RateState } from "../rate-limit/rate-limiter.ts";
 import type { RestContext } from "./context.ts";
@@ -17,10 +17,10 @@ const ANONYMOUS: Authenticated = { kind: "identity", identity: anonymous };
 export function authenticate(
   policy: AuthPolicy | undefined,
   { request }: HttpExchange,
-  { service, access }: Pick<RestContext, "service" | "access">,
+  { service }: Pick<RestContext, "service">,
 ): Authenticated | Promise<Authenticated> {
   if (policy === undefined) return ANONYMOUS;
-  return authenticateAgain(service.authenticators.of(policy), request, access.proxies);
+  return authenticateAgain(service.authenticators.of(policy), request);
 }
 
 /** The last successful authentication on a connection. */
@@ -38,7 +38,6 @@ const VALID_MS = 250;
 function authenticateAgain(
   authenticator: Authenticator,
   request: IncomingMessage,
-  proxies: TrustedProxies,
 ): Authenticated | Promise<Authenticated> {
   const authorization = authorizationOf(request);
   const { socket } = request;
@@ -49,7 +48,7 @@ function authenticateAgain(
       return last.found;
     }
   }
-  const found = authenticator.authenticate({ authorization, address: clientOf(request, proxies).address });
+  const found = authenticator.authenticate({ authorization });
   if (authorization !== undefined && !(found instanceof Promise) && found.kind === "identity") {
     lastOf.set(socket, { authenticator, authorization, found, at: now });
   }

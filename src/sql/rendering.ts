@@ -38,7 +38,8 @@ export function withRendering(template: Template, { boundEnums, inlinesTyped }: 
         if (!piece.canBind || !boundEnums.has(piece.ref.name)) return piece;
         return inlinesTyped ? literalOf(piece) : { ...literalOf(piece), kind: "value", remote: undefined };
       case "value":
-        return inlinesTyped && canBeLiteral(piece.ref) ? literalOf(piece) : piece;
+        // SQL for another database is checked for each request, which a literal would skip.
+        return inlinesTyped && piece.remote === undefined && canBeLiteral(piece.ref) ? literalOf(piece) : piece;
       case "literal":
         return inlinesTyped && piece.allEnums ? { ...piece, quoted: true } : piece;
       default:

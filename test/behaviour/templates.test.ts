@@ -416,3 +416,11 @@ describe("SQL for somebody else", () => {
     expect(problemsOf(quoted)).toEqual([expect.stringContaining("sql_literal('{{{params.x}}}')")]);
   });
 });
+
+test("a value in SQL for another database keeps its check where values are inlined", () => {
+  const uuid = { ...scope, types: new Map([["name", "UUID"] as const]) };
+  const { template } = compileTemplate("select * from postgres_query('pg', {{params.name}})", uuid, dialect);
+  const inlined = withRendering(template, { boundEnums: new Set(), inlinesTyped: true });
+  // Text that no validator saw, as with validate-before-write: false.
+  expect(() => render(inlined, () => text("1; drop table t"), { dialect })).toThrow(RequestFailure);
+});

@@ -39,7 +39,7 @@ const down = { kind: "refused", failure: { kind: "provider-down" } };
 test("the login is the user name; the answer is remembered for five minutes", async () => {
   using github = opened();
   await github.oidc.loadKeys();
-  const show = () => github.oidc.authenticate({ authorization: "Bearer gho_good", address: "" });
+  const show = () => github.oidc.authenticate({ authorization: "Bearer gho_good" });
   const first = await show();
   expect(first.kind === "identity" && [...first.identity].map(([name, { value }]) => [name, value])).toEqual([
     ["type", "oidc"],

@@ -118,7 +118,7 @@ describe("tokens that the provider issued", () => {
   test("the scheme may be written in any case; nothing else than a bearer is looked at", async () => {
     using opened = openAgainst(provider.issuer);
     const token = await provider.issue("RS256");
-    const shown = (authorization: string | undefined) => opened.oidc.authenticate({ authorization, address: "::1" });
+    const shown = (authorization: string | undefined) => opened.oidc.authenticate({ authorization });
     expect((await shown(`bearer  ${token}`)).kind).toBe("identity");
     const asked = provider.asked("/jwks");
     for (const wrong of [undefined, "", token, `Basic ${token}`, `Bearer ${token} x`, "Bearer ", `Bearer ${token},`]) {
@@ -426,7 +426,7 @@ describe("what is remembered", () => {
   test("a token is answered at once, with the same identity, for five minutes", async () => {
     using opened = openAgainst(provider.issuer);
     const token = await signRaw(JSON.stringify(claimsOf(opened)), {});
-    const show = () => opened.oidc.authenticate({ authorization: `Bearer ${token}`, address: "::1" });
+    const show = () => opened.oidc.authenticate({ authorization: `Bearer ${token}` });
     const [first, second] = [show(), show()];
     expect(first).toBeInstanceOf(Promise);
     expect(second).toBe(first);

@@ -53,7 +53,7 @@ const says = (body: unknown, status = 200, headers: Record<string, string> = {})
 describe("keys", () => {
   test("nothing is asked before the first token, and one question is enough for all", async () => {
     using opened = openAgainst(provider.issuer);
-    expect(opened.oidc.authenticate({ authorization: "Bearer a.b", address: "" })).toBeInstanceOf(Promise);
+    expect(opened.oidc.authenticate({ authorization: "Bearer a.b" })).toBeInstanceOf(Promise);
     expect(provider.asked(DISCOVERY)).toBe(0);
     const many = await Promise.all(Array.from({ length: 50 }, () => sign(opened, "first")));
     const answers = await Promise.all(many.map((token) => opened.show(token)));
@@ -114,7 +114,7 @@ describe("keys", () => {
     provider.rotate([first, second]);
     using opened = openAgainst(provider.issuer, { keysMaxAgeMs: 60_000 });
     const [byFirst, bySecond] = [await sign(opened, "first"), await sign(opened, "second")];
-    const show = (token: string) => opened.oidc.authenticate({ authorization: `Bearer ${token}`, address: "" });
+    const show = (token: string) => opened.oidc.authenticate({ authorization: `Bearer ${token}` });
     const answer = await show(bySecond);
     expect((await show(byFirst)).kind).toBe("identity");
     provider.rotate([second]);
@@ -392,7 +392,7 @@ describe("Microsoft and Google", () => {
       const oidc = openOidc(policy, { fetch: fetchGoogle, now: template.now, report: () => {} });
       for (const iss of ["https://accounts.google.com", "accounts.google.com", "evil.test"]) {
         const authorization = `Bearer ${await sign(template, "first", { iss })}`;
-        kinds.push((await oidc.authenticate({ authorization, address: "" })).kind);
+        kinds.push((await oidc.authenticate({ authorization })).kind);
       }
     }
     expect(kinds).toEqual(["identity", "identity", "refused", "identity", "refused", "refused"]);

@@ -49,11 +49,11 @@ export function openMcpAccess({ settings, catalog, authenticators, rateLimiter }
   }
 
   function authenticateThen(
-    { authorization, address }: McpAccessRequest,
+    { authorization }: McpAccessRequest,
     policy: AuthPolicy,
     decide: (found: Authenticated) => AccessDecision | Promise<AccessDecision>,
   ): AccessDecision | Promise<AccessDecision> {
-    const found = authenticators.of(policy).authenticate({ authorization, address });
+    const found = authenticators.of(policy).authenticate({ authorization });
     return found instanceof Promise ? found.then(decide) : decide(found);
   }
 

@@ -148,22 +148,27 @@ async function describeLast(
 async function planStatement(native: duckdb.Connection, statement: Statement): Promise<StatementProblem | undefined> {
   const { sql } = statement;
   if (WRITES_WHEN_PREPARED.test(sql)) return parseStatement(native, sql);
-  return (await preparingProblem(native, sql)) ?? (await typeProblem(native, statement));
+  if (!isExplainable(statement)) return preparingProblem(native, sql);
+  const message = await failureOf(native, { ...statement, sql: EXPLAIN + sql });
+  // A read that can be explained can be prepared.
+  if (message === undefined && READS.test(sql)) return undefined;
+  return (await preparingProblem(native, sql)) ?? (message === undefined ? undefined : typeProblem(message, sql));
 }
 
+const READS = /^\s*(?:select|from|values)\b/i;
 const EXPLAINED = /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*(?:with|select|from|values|insert|update|delete)\b/i;
 /** DuckDB 1.5 crashes when it explains a MERGE with RETURNING, or an INSERT OR REPLACE, which is one. */
 const CRASHES = /\b(?:merge|returning)\b/i;
 const EXPLAIN = "EXPLAIN ";
 
-/** Binds the values, as a request will: DuckDB chooses functions by their types. Errors that depend on values do not count. */
-async function typeProblem(
-  native: duckdb.Connection,
-  { sql, values }: Statement,
-): Promise<StatementProblem | undefined> {
-  if (values.length === 0 || !EXPLAINED.test(sql) || CRASHES.test(sql)) return undefined;
-  const message = await failureOf(native, { sql: EXPLAIN + sql, values });
-  if (message === undefined || !/explicit (?:type )?cast/.test(message)) return undefined;
+/** EXPLAIN binds the values, as a request will: DuckDB chooses functions by their types. */
+function isExplainable({ sql, values }: Statement): boolean {
+  return values.length > 0 && EXPLAINED.test(sql) && !CRASHES.test(sql);
+}
+
+/** What is wrong with the types of the values. Errors that depend on the values themselves do not count. */
+function typeProblem(message: string, sql: string): StatementProblem | undefined {
+  if (!/explicit (?:type )?cast/.test(message)) return undefined;
   const { offset, ...problem } = problemOf(message, EXPLAIN + sql);
   const advice = /STRING_LITERAL|VARCHAR/.test(message) ? "; give the parameter a validator such as type: int" : "";
   return {
