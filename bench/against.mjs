@@ -1,7 +1,7 @@
-// This tree against another build of Eider, in one run: CPU of a response from memory and of look-ups.
+// This tree against another build of Eider, in one run: CPU of a response from memory, of look-ups, of long responses, of a start.
 //   npm run build && node bench/against.mjs /path/to/the/other/tree
 import { join, resolve } from "node:path";
-import { folderOf, load, median, root, start, tableSql } from "./load.mjs";
+import { folderOf, load, manyEndpoints, median, root, startEider, tableSql, timeStart } from "./load.mjs";
 
 const other = process.argv[2];
 if (other === undefined) {
@@ -15,10 +15,9 @@ const files = {
   "eider.yaml": `connections:\n  t:\n    init: |\n      ${tableSql.replaceAll("\n", "\n      ")}\n`,
   "t.yaml": `url-path: /t/:id\ntemplate-source: t.sql\nconnection: [t]\nrequest:\n${ID}`,
   "t.sql": "SELECT * FROM t WHERE id = {{params.id}}",
+  "rows.yaml": `url-path: /rows/:id\ntemplate-source: rows.sql\nconnection: [t]\nwith-pagination: false\nrequest:\n${ID}`,
+  "rows.sql": "SELECT * FROM t LIMIT {{params.id}}",
 };
-
-const startIn = async (tree) =>
-  start([join(tree, "bin/eider.cjs"), "serve", "--config", join(folderOf(files), "eider.yaml"), "--port", "0"]);
 
 const key = (n) => (n * 7919) % 1_000_000;
 let asked = 0;
@@ -26,9 +25,16 @@ const works = {
   "a response from memory": { clients: 32, requests: 30_000, path: () => "/t/1" },
   "a look-up, 1 client": { clients: 1, requests: 1_000, path: () => `/t/${key(asked++)}` },
   "a look-up, 32 clients": { clients: 32, requests: 2_000, path: () => `/t/${key(asked++)}` },
+  "10,000 rows as JSON": { clients: 1, requests: 20, path: () => `/rows/${10_000 + (asked++ % 50)}` },
+  "100,000 rows as CSV": { clients: 1, requests: 3, path: () => `/rows/${100_000 + (asked++ % 50)}?format=csv` },
+  "100,000 rows as Arrow": { clients: 1, requests: 4, path: () => `/rows/${100_000 + (asked++ % 50)}?format=arrow` },
+};
+const starts = {
+  "start, quickstart": [join(root, "examples/quickstart"), "/customers"],
+  "start, 200 endpoints": [manyEndpoints(200), "/e199"],
 };
 
-const [here, there] = [await startIn(root), await startIn(resolve(other))];
+const [here, there] = [await startEider(folderOf(files)), await startEider(folderOf(files), resolve(other))];
 async function cpuPerRequest(server, work) {
   const before = server.cpu();
   await load(server.url, work);
@@ -36,13 +42,13 @@ async function cpuPerRequest(server, work) {
 }
 
 const table = {};
-for (const [name, work] of Object.entries(works)) {
+async function compare(name, { rounds: count, measureHere, measureThere }) {
   const rounds = [];
-  for (let round = -2; round < ROUNDS; round++) {
+  for (let round = -2; round < count; round++) {
     // The second one runs on a warmer machine: the order changes.
     const first = round % 2 === 0;
-    const a = await cpuPerRequest(first ? here : there, work);
-    const b = await cpuPerRequest(first ? there : here, work);
+    const a = await (first ? measureHere() : measureThere());
+    const b = await (first ? measureThere() : measureHere());
     const pair = first ? { here: a, there: b } : { here: b, there: a };
     if (round >= 0) rounds.push(pair);
   }
@@ -52,6 +58,15 @@ for (const [name, work] of Object.entries(works)) {
     "here / there": median(rounds.map((r) => r.here / r.there)).toFixed(3),
   };
 }
-console.log(`CPU per request, median of ${ROUNDS} interleaved rounds; below 1 this tree is cheaper`);
+
+for (const [name, work] of Object.entries(works)) {
+  const measureHere = () => cpuPerRequest(here, work);
+  await compare(name, { rounds: ROUNDS, measureHere, measureThere: () => cpuPerRequest(there, work) });
+}
+for (const [name, [folder, path]] of Object.entries(starts)) {
+  const cpu = async (tree) => (await timeStart(folder, path, tree)).cpu * 1000;
+  await compare(name, { rounds: 7, measureHere: () => cpu(root), measureThere: () => cpu(resolve(other)) });
+}
+console.log("CPU per request or start, median of interleaved rounds; below 1 this tree is cheaper");
 console.table(table);
 process.exit();

@@ -59,8 +59,8 @@ export async function startProgram(command, args, options = {}, address = /http:
 }
 
 /** The service itself on a free port. */
-export const startEider = (folder) =>
-  start([join(root, "bin/eider.cjs"), "serve", "--config", join(folder, "eider.yaml"), "--port", "0"]);
+export const startEider = (folder, tree = root) =>
+  start([join(tree, "bin/eider.cjs"), "serve", "--config", join(folder, "eider.yaml"), "--port", "0"]);
 
 export function cpuOf(pid) {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
@@ -126,3 +126,60 @@ export const tableSql = `CREATE TABLE t AS SELECT range::BIGINT AS id, (range * 
   range / 7.3 AS ratio, 'customer number ' || range AS name, DATE '2020-01-01' + (range % 1500)::INT AS day,
   TIMESTAMP '2020-01-01 00:00:00.123456' + INTERVAL (range) SECOND AS at, range % 3 = 0 AS flag,
   CASE WHEN range % 4 = 0 THEN NULL ELSE 'note ' || range END AS note FROM range(1000000)`;
+
+const BLOCK = `request:
+  - field-name: id
+    field-in: query
+    validators:
+      - type: int
+        min: 0
+  - field-name: name
+    field-in: query
+    validators:
+      - type: string
+        max: 50
+  - field-name: sort
+    field-in: query
+    default: id
+    validators:
+      - type: enum
+        allowedValues: [id, name]
+`;
+export const FLOW = `request:
+  - { field-name: id, field-in: query, validators: [{ type: int, min: 0 }] }
+  - { field-name: name, field-in: query, validators: [{ type: string, max: 50 }] }
+  - { field-name: sort, field-in: query, default: id, validators: [{ type: enum, allowedValues: [id, name] }] }
+`;
+
+/** A project of n endpoints with parameters, sections and an enum each, over one table. */
+export function manyEndpoints(n, request = BLOCK) {
+  const files = {
+    "eider.yaml": "connections:\n  t:\n    init: CREATE TABLE t AS SELECT range AS id, 'x' AS name FROM range(1000)\n",
+  };
+  for (let i = 0; i < n; i++) {
+    files[`e${i % 20}/e${i}.yaml`] = `url-path: /e${i}
+description: Endpoint number ${i}
+template-source: e${i % 20}/e${i}.sql
+connection: [t]
+${request}`;
+    files[`e${i % 20}/e${i}.sql`] = `SELECT id, name, ${i} AS n FROM t WHERE true
+{{#params.id}} AND id = {{params.id}}{{/params.id}}
+{{#params.name}} AND name LIKE '%{{{params.name}}}%'{{/params.name}}
+ORDER BY {{{params.sort}}}
+`;
+  }
+  return folderOf(files);
+}
+
+/** Wall-clock and CPU time from the start of a tree to its first response. */
+export async function timeStart(folder, path, tree = root) {
+  const began = performance.now();
+  const eider = await startEider(folder, tree);
+  const answer = await fetch(eider.url + path);
+  if (answer.status !== 200) throw new Error(await answer.text());
+  await answer.text();
+  const ms = performance.now() - began;
+  const cpu = eider.cpu();
+  await eider.stop();
+  return { ms, cpu };
+}

@@ -9,9 +9,9 @@ import { costOf, matchesHash, matchesWithoutPbkdf2, parseStoredPassword, type St
 import type { User } from "./policy.ts";
 import { authenticatedBytes, openExpiringCache, VERIFIED_BYTES } from "./verified.ts";
 
-/** Users whose highest cost of a password check may be known before the first request. */
+/** A source of users that may know the highest cost of a password check before the first request. */
 export interface UsersWithCost extends UserSource {
-  /** Rounds of PBKDF2, as `costOf` returns them. */
+  /** In PBKDF2 rounds, like `costOf`. */
   readonly maxCost?: () => number;
 }
 
@@ -19,7 +19,7 @@ export interface BasicOptions {
   readonly report: Report;
   readonly users: UsersWithCost;
   readonly now: () => number;
-  /** Shared by all blocks of a service. */
+  /** Shared by all `auth` blocks of the service. */
   readonly hashing?: Hashing;
   readonly cacheMs?: number;
   readonly maxCacheBytes?: number;
@@ -27,14 +27,14 @@ export interface BasicOptions {
 }
 
 const unauthorized: Authenticated = { kind: "refused", failure: { kind: "unauthorized", scheme: "basic" } };
-/** Stands for the password of an unknown user. */
+/** Stands in for the password of an unknown user. */
 const unknownUser: StoredPassword = { kind: "malformed", reason: "there is no such user" };
 
-/** About three thousand wrong passwords. */
+/** About 3,700 rejected logins. */
 const WRONG_BYTES = 1024 * 1024;
 
 /**
- * HTTP Basic. Each request looks up the user, so that a changed or deleted user takes effect at once. Only the check of a
+ * HTTP Basic. Each request looks up the user, so that changes to a user, or its deletion, take effect at once. Only the check of a
  * password against a stored one is cached, because 600,000 rounds per request would be too slow.
  */
 export function openBasic({
@@ -116,7 +116,7 @@ export function openBasic({
   };
 }
 
-/** If the users cannot be read, their source decides which failure the client gets. */
+/** The result when a check throws: a RequestFailure is passed on, anything else is an internal failure. */
 function failedCheck(error: unknown): Authenticated {
   return {
     kind: "refused",

@@ -11,7 +11,7 @@ import type { CallObserver, ObservedCall } from "./observed-call.ts";
 import type { Callee } from "./run-endpoint.ts";
 import { withheldFailure } from "./withheld-failure.ts";
 
-/** The part of a call that differs between surfaces (REST, MCP). It only translates. */
+/** The part of a call that differs between surfaces (REST, MCP). It only translates between its protocol and the call. */
 export interface CallSurface<T> {
   readonly observed: ObservedCall;
   readonly rateLimitTarget: RateLimitTarget;
@@ -27,9 +27,9 @@ export interface CallSurface<T> {
   /** Reads the input, runs the endpoint and sends the result. Slow work runs in `timed`. */
   respond(call: AdmittedCall): T | Promise<T>;
   fail(failure: Failure): T;
-  /** How much of the response was sent before a failure. Absent: nothing. */
+  /** How much of the response was sent before a failure. Without it, nothing was sent. */
   readonly progress?: () => ResponseProgress;
-  /** Calls `sent` with the status once the response is over; `isSent`: it already is. Absent: it ends with the call. */
+  /** Calls `sent` with the status once the response has ended (`isSent`: already). Without it, the response ends with the call. */
   readonly whenSent?: (sent: (status: number) => void, isSent: boolean) => void;
 }
 
@@ -51,7 +51,8 @@ export interface CallContext {
 }
 
 /**
- * Runs a call of an endpoint, over REST or MCP: authentication and rate limit, deadline, work, observation and outcome.
+ * Runs a call to an endpoint, over REST or MCP: authenticates, applies the rate limit and the deadline, responds, and notifies
+ * observers.
  * Never rejects. Returns a promise only if something has to be awaited.
  */
 export function runCall<T>(surface: CallSurface<T>, context: CallContext): T | Promise<T> {
@@ -120,7 +121,8 @@ interface FailedCall {
   readonly progress: ResponseProgress | undefined;
 }
 
-/** Reports a failure, except a disconnect or a failure after the response was complete. */
+/** Reports a failed call, unless the client disconnected or the response was already complete. Internal failures are always
+ * reported. Returns the failure. */
 export function reportFailure(error: unknown, { progress, ...call }: FailedCall, report: Report): Failure {
   const failure = failureOf(error);
   const { requestId, endpoint } = call;

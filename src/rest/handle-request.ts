@@ -18,7 +18,7 @@ export interface RestState {
   readonly context: RestContext;
 }
 
-/** Handles a REST request: HTTPS, CORS, then its route. Endpoint calls continue in `handleCall`. READ THIS FIRST. */
+/** Handles a REST request: HTTPS, CORS, then its route. Endpoint calls continue in `handleCall`. Start reading here. */
 export function handleRequest(request: IncomingMessage, response: ServerResponse, state: RestState): void {
   const { routes, context } = state;
   const exchange: HttpExchange = { request, response, requestId: requestIdOf(request.headers["x-request-id"]) };

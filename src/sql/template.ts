@@ -1,7 +1,7 @@
 import type { RemoteQuoting } from "./function-role.ts";
 import type { SqlType } from "./statement.ts";
 
-/** A value of a request, its identity or a snapshot. It is known only when a call is made. */
+/** A value that is known only when a call is made: a request parameter, part of the identity, or a property of the snapshot. */
 export interface ClientRef {
   readonly scope: "params" | "auth" | "cache";
   readonly name: string;
@@ -9,17 +9,17 @@ export interface ClientRef {
   readonly type: ValueType;
 }
 
-/** The type that its validator gives a value. A UUID is bound as VARCHAR. */
+/** The type of a value, as set by its validator. A UUID is bound as VARCHAR. */
 export type ValueType = SqlType | "UUID";
 
 /**
- * What may be done with a value besides binding it. `enum`: one of the author's own list, so its text may be inlined.
- * `scalar`: integers and booleans, which may be inlined where SQL takes no parameter. `typed`: other
- * types that cannot carry SQL text. `text`: anything.
+ * What may be done with a value besides binding it. `enum`: one of the values that the author listed, so its text may be
+ * inlined. `scalar`: integers and booleans, which may be inlined as literals where SQL allows no placeholder, or as part of a
+ * word. `typed`: other types that cannot contain SQL, which may be inlined as literals. `text`: anything.
  */
 export type ValueTraits = "enum" | "scalar" | "typed" | "text";
 
-/** How to check a value that becomes part of SQL for another database. */
+/** Where a value stands in SQL that a function runs, such as `postgres_query`. Determines how Eider checks it. */
 export type RemotePlace = "inside-quotes" | "bare" | "quoted-for-it";
 
 export type LiteralPart =
@@ -37,7 +37,7 @@ export type Piece =
   /** The author's own SQL. `blank`: spaces and comments only. */
   | { readonly kind: "sql"; readonly text: string; readonly offset: number; readonly blank: boolean }
   | { readonly kind: "separator" }
-  /** A bare value: bound. */
+  /** A value outside quotes. It is bound. */
   | {
       readonly kind: "value";
       readonly ref: ClientRef;
@@ -45,13 +45,16 @@ export type Piece =
       readonly remote: RemotePlace | undefined;
       readonly shared: SharedKey;
     }
-  /** An enum, or a validated value of a type that holds no quote, as a literal: where SQL takes no parameter. */
+  /** A value inlined as a literal where SQL allows no placeholder: an enum, or a type that cannot contain a quote. */
   | { readonly kind: "typed-literal"; readonly ref: ClientRef; readonly offset: number; readonly shared: SharedKey }
-  /** A scalar that is part of a word (`sales_{{params.year}}`): digits, never signed. */
+  /** A scalar that is part of a word (`sales_{{params.year}}`). Negative numbers are rejected. */
   | { readonly kind: "glued"; readonly ref: ClientRef; readonly offset: number }
-  /** An enum's text as the author wrote it in the YAML. `canBind`: it may as well be a value. */
+  /** An enum's text as the author wrote it in the YAML. `canBind`: it can be bound as a value instead. */
   | { readonly kind: "inline"; readonly ref: ClientRef; readonly offset: number; readonly canBind: boolean }
-  /** A string literal with client values: one bound VARCHAR, or quoted text where `quoted` is set. */
+  /**
+   * A string literal with client values: one bound VARCHAR, or quoted text where `quoted` is set. `before` and `after` are a
+   * cast, or empty.
+   */
   | {
       readonly kind: "literal";
       readonly parts: readonly LiteralPart[];
@@ -74,24 +77,24 @@ export type Piece =
 
 /**
  * Identifies values that occur several times in a template. They share one placeholder, so that the database recognizes
- * `GROUP BY date_trunc($1, day)` as the expression of the SELECT list. Undefined: it occurs once.
+ * `GROUP BY date_trunc($1, day)` as the same expression as in the SELECT list. Undefined: it occurs once.
  */
 export type SharedKey = string | undefined;
 
 /** A template, parsed once at load. */
 export interface Template {
   readonly pieces: readonly Piece[];
-  /** Every client value that it reads, `params.id` and so on. */
+  /** The client values that it reads, by full name (`params.id`). */
   readonly reads: ReadonlyMap<string, ClientRef>;
-  /** Parameters whose enum is always enforced, since their text becomes SQL or selects what is read. */
+  /** Enums that are enforced even without validation of writes: their text becomes SQL or selects what is read. */
   readonly enforcedEnums: ReadonlySet<string>;
-  /** Bare enums: inlined, unless the database takes them only as values. `true`: enforced even then. */
+  /** Enums outside quotes: inlined, or bound if the database accepts only a value there. `true`: enforced even if bound. */
   readonly bareEnums: ReadonlyMap<string, boolean>;
-  /** Functions (lower case) around values other than enums. Their effect must be known. */
+  /** Functions (in lower case) around client values other than enums. Eider checks in the database whether they are safe. */
   readonly functionsAround: ReadonlySet<string>;
 }
 
-/** Something wrong in a template. `offset` counts characters of its text. */
+/** An error or warning in a template. `offset` is a character offset in its text. */
 export interface TemplateProblem {
   readonly severity: "error" | "warning";
   readonly offset: number;

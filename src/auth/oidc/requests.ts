@@ -1,7 +1,7 @@
 import { errorCode } from "../../error-message.ts";
 import { type JsonObject, parseObject } from "./json.ts";
 
-/** The response of a provider. */
+/** A response from a provider. */
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
@@ -10,7 +10,7 @@ export interface Reply {
 
 /** Requests to a provider, limited in time and size. Redirects must stay on the same origin. */
 export interface Requests {
-  /** Rejects with an Error whose message is safe to log: it contains nothing of the request. */
+  /** Rejects with an Error whose message is safe to log: it contains no headers and no body. */
   get(url: string, headers?: Readonly<Record<string, string>>): Promise<Reply>;
   /** Like `get`, but requires status 200 and a JSON object. */
   getObject(url: string): Promise<JsonObject>;
@@ -57,7 +57,7 @@ export function openRequests(fetch: Fetch): Requests {
         await response.body?.cancel();
         const next = URL.canParse(location, target) ? new URL(location, target) : undefined;
         if (next?.origin !== origin || redirects === MAX_REDIRECTS) {
-          throw new BadReply(`${host} redirects to elsewhere, or without end`);
+          throw new BadReply(`${host} redirects to another origin, or too often`);
         }
         target = next.href;
       }

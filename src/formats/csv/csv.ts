@@ -24,7 +24,7 @@ export const csv: RowFormat = {
 };
 
 const COMMA = 0x2c;
-/** CR and LF as one 16-bit number. */
+/** CR and LF as one little-endian 16-bit number. */
 const CRLF = 0x0a0d;
 
 function openCsv(columns: readonly Column[]): Encoder {

@@ -3,7 +3,7 @@ import { errorMessage } from "../../../error-message.ts";
 import { RequestFailure } from "../../../failure.ts";
 import type { Column } from "../../../result/column.ts";
 import type { Mask } from "../../../secrets.ts";
-import type { Statement } from "../../../sql/statement.ts";
+import type { BoundValue, Statement } from "../../../sql/statement.ts";
 import { tokensOf } from "../../../sql/statement-words.ts";
 import type { StatementProblem, TextRows } from "../../engine.ts";
 import { duckdbDialect } from "../dialect.ts";
@@ -144,18 +144,27 @@ async function describeLast(
   }
 }
 
-/** Preparing finds syntax errors and missing names, and with the values mismatched types. */
+/** Preparing finds syntax errors and missing names, explaining with the values finds mismatched types. */
 async function planStatement(native: duckdb.Connection, statement: Statement): Promise<StatementProblem | undefined> {
-  const { sql } = statement;
+  const { sql, values } = statement;
   if (WRITES_WHEN_PREPARED.test(sql)) return parseStatement(native, sql);
-  if (!isExplainable(statement)) return preparingProblem(native, sql);
+  let mayMismatch = isExplainable(statement);
+  const problem = await preparingProblem(native, sql, (prepared) => {
+    mayMismatch &&= !isOfExpectedTypes(prepared, values);
+  });
+  if (problem !== undefined || !mayMismatch) return problem;
   const message = await failureOf(native, { ...statement, sql: EXPLAIN + sql });
-  // A read that can be explained can be prepared.
-  if (message === undefined && READS.test(sql)) return undefined;
-  return (await preparingProblem(native, sql)) ?? (message === undefined ? undefined : typeProblem(message, sql));
+  return message === undefined ? undefined : typeProblem(message, sql);
 }
 
-const READS = /^\s*(?:select|from|values)\b/i;
+/** DuckDB then runs the statement as it was prepared. For other types it plans it again, which takes longer and may fail. */
+function isOfExpectedTypes(prepared: duckdb.PreparedStatement, values: readonly BoundValue[]): boolean {
+  return values.every(({ type }, index) => {
+    const expected = duckdb.param_type(prepared, index + 1);
+    return type !== "DECIMAL" && expected === duckdb.Type[type];
+  });
+}
+
 const EXPLAINED = /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*(?:with|select|from|values|insert|update|delete)\b/i;
 /** DuckDB 1.5 crashes when it explains a MERGE with RETURNING, or an INSERT OR REPLACE, which is one. */
 const CRASHES = /\b(?:merge|returning)\b/i;
@@ -178,9 +187,14 @@ function typeProblem(message: string, sql: string): StatementProblem | undefined
   };
 }
 
-async function preparingProblem(native: duckdb.Connection, sql: string): Promise<StatementProblem | undefined> {
+async function preparingProblem(
+  native: duckdb.Connection,
+  sql: string,
+  look: (prepared: duckdb.PreparedStatement) => void = () => {},
+): Promise<StatementProblem | undefined> {
   try {
     const prepared = await duckdb.prepare(native, sql);
+    look(prepared);
     const type = duckdb.prepared_statement_type(prepared);
     duckdb.destroy_prepare_sync(prepared);
     return type === duckdb.StatementType.SELECT ? undefined : await readOnlyProblem(native, sql);

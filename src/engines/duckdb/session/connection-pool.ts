@@ -13,13 +13,13 @@ export interface PooledConnection {
 export interface ConnectionPool {
   readonly versions: DataVersions;
   take(): Promise<PooledConnection>;
-  /** Takes back a connection without an open transaction. */
+  /** Returns a connection to the pool. It must have no open transaction. */
   giveBack(connection: PooledConnection): void;
   /** Takes back a connection that must not be used again. */
   discard(connection: PooledConnection): void;
   /**
    * Drops every prepared statement, or those that mention one of these names (in lower case): needed after DDL, because DuckDB
-   * does not see that a view or macro was replaced.
+   * does not notice when a view or macro is replaced.
    */
   invalidateStatements(names?: readonly string[]): void;
   /** Waits for all connections to come back and closes them. */
@@ -31,19 +31,19 @@ export interface PoolOptions {
   readonly database: duckdb.Database;
   readonly settings: SessionSettings;
   readonly maxIdle: number;
-  /** SQL that creates the macros of every connection. */
+  /** SQL that creates the macros. Runs on every new connection. */
   readonly macros: string;
 }
 
 const MIB = 1024 * 1024;
 /** The estimated memory that prepared statements may take on all connections together. */
 const STATEMENT_BYTES = 512 * MIB;
-/** Per connection: 64 statements at least, 256 at most. */
+/** Room for about 64 to 256 statements per connection. */
 const MIN_BYTES_PER_CONNECTION = 4 * MIB;
 const MAX_BYTES_PER_CONNECTION = 16 * MIB;
-/** The estimated size of a plan: 10 KiB for a look-up, up to 170 KiB for an aggregation over a join. */
+/** The size assumed for every prepared statement. Actual sizes: 10 KiB (a lookup) to 170 KiB (an aggregation over a join). */
 const PLAN_BYTES = 64 * 1024;
-/** A connection that has missed more invalidations drops all statements. */
+/** A connection that has missed more invalidations than this drops all statements. */
 const MAX_INVALIDATIONS = 100;
 
 interface Connection extends PooledConnection {
@@ -108,7 +108,7 @@ export function openConnectionPool({ database, settings, versions, maxIdle, macr
       return connection;
     },
     giveBack(connection) {
-      // Only this pool makes connections.
+      // The cast is safe: every connection comes from this pool.
       if (closed === undefined && idle.length < maxIdle) idle.push(connection as Connection);
       else disconnect(connection);
       removeLent(connection);

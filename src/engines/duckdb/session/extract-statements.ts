@@ -1,15 +1,15 @@
 import duckdb from "@duckdb/node-bindings";
 
-/** The statements of a text, parsed. Each can be prepared once, when those before it have run. */
+/** The parsed statements of an SQL string. Each may be prepared only once, and only after those before it have run. */
 export interface ExtractedStatements {
   readonly count: number;
   prepare(index: number): Promise<duckdb.PreparedStatement>;
 }
 
-/** Rejects with DuckDB's parser error. A text without statements has a count of 0. */
+/** Rejects with DuckDB's parser error. If the SQL contains no statements, the count is 0. */
 export async function extractStatements(connection: duckdb.Connection, sql: string): Promise<ExtractedStatements> {
   const found = await duckdb.extract_statements(connection, sql).catch((error: unknown) => {
-    // The bindings throw this for a text of spaces and comments.
+    // The bindings throw this for SQL that is only whitespace and comments.
     if (error instanceof Error && error.message === "Error in native callback") return undefined;
     throw error;
   });

@@ -26,13 +26,13 @@ export interface QueueBoundOptions {
 
 /** A burst is not an overload: its queries may wait this long. */
 const MAX_WAIT_IN_BURST_MS = 3_000;
-/** A queue that has not been empty for this long is not a burst. */
+/** Once queries have been waiting for this long without a break, it is no longer a burst. */
 const BURST_MS = 100;
 const MAX_WAIT_MS = 250;
-/** However slow the queries are: a small team should get late responses rather than none. */
+/** Applies however slow the queries are: with few users, a late response is better than a rejection. */
 const MIN_LIMIT = 80;
 const MAX_LIMIT = 1_000;
-/** Measurements older than this are dropped. */
+/** The measured interval is discarded when the queue has been empty for this long. */
 const MEASUREMENT_MS = 10_000;
 /** The interval is a moving average over this many admissions. */
 const AVERAGED_ADMISSIONS = 32;
@@ -81,7 +81,7 @@ export function openQueueBound({ size, maxWaiting, now }: QueueBoundOptions): Qu
     isFull({ waiting, ofGroup, groups, isAlone }) {
       const limit = limitFor(groups);
       if (waiting >= limit) return true;
-      // One group leaves capacity for others if they were used recently, and gets its share while they wait.
+      // While other groups are busy, each gets an equal share. If others were only used recently, a quarter stays free for them.
       const ofGroupLimit = groups > 1 ? Math.ceil(limit / groups) : isAlone ? limit : limit - (limit >> 2);
       return ofGroup >= ofGroupLimit;
     },
