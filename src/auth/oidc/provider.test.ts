@@ -285,7 +285,7 @@ describe("what a provider says", () => {
     [
       "see here, without end",
       () => [KEYS, says("", 302, { location: KEYS })],
-      /redirects to elsewhere, or without end/,
+      /redirects to another origin, or too often/,
     ],
   ])("%s: it counts as down", async (_, make, message) => {
     const [path, listener] = make();
