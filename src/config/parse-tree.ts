@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { A_BOOLEAN, PlainScalar } from "../params/validators/scalars.ts";
 import type { KeyPath } from "./problem.ts";
 import {
   BROKEN,
@@ -10,6 +11,7 @@ import {
   type Report,
   type Tree,
   valueLocation,
+  warningAt,
 } from "./tree.ts";
 
 export interface ParsedTree<Value> {
@@ -25,7 +27,8 @@ export function parseTree<Schema extends z.ZodType>(
   schema: Schema,
   report: Report,
 ): ParsedTree<z.output<Schema>> {
-  const first = schema.safeParse(tree.data);
+  let first = schema.safeParse(tree.data);
+  while (!first.success && replaceBooleanWords(tree, first.error.issues, report)) first = schema.safeParse(tree.data);
   // No schema accepts a BROKEN value.
   if (first.success) return { value: first.data, broken: new Set() };
 
@@ -45,6 +48,32 @@ export function parseTree<Schema extends z.ZodType>(
   for (const key of broken) delete rest[key];
   const second = schema.safeParse(rest);
   return { value: second.data, broken };
+}
+
+/** YAML 1.1 has these words, and so does flAPI's parser. */
+const BOOLEAN_WORDS: ReadonlyMap<string, boolean> = new Map([
+  ["yes", true],
+  ["on", true],
+  ["no", false],
+  ["off", false],
+]);
+
+/** Replaces the words where a boolean is expected, with a warning. False if there are none. */
+function replaceBooleanWords(tree: Tree, issues: readonly z.core.$ZodIssue[], report: Report): boolean {
+  let isReplaced = false;
+  for (const { path: steps, message } of issues) {
+    const path = steps.filter((step) => typeof step !== "symbol");
+    const word = dataAt(tree.data, path);
+    const value = typeof word === "string" ? BOOLEAN_WORDS.get(word.toLowerCase()) : undefined;
+    const parent = dataAt(tree.data, path.slice(0, -1));
+    const key = path.at(-1);
+    if (value === undefined || key === undefined || !message.startsWith(`expected ${A_BOOLEAN},`)) continue;
+    if (!isMapping(parent)) continue;
+    parent[key] = new PlainScalar(value, String(value));
+    report(warningAt(valueLocation(tree.positions, path), path, `'${word}' means ${value}; write ${value}`));
+    isReplaced = true;
+  }
+  return isReplaced;
 }
 
 function reportIssue(

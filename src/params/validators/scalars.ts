@@ -105,9 +105,15 @@ export const decimalText = scalar(
   },
 );
 
+/** What a value that should be a boolean is told to be. */
+export const A_BOOLEAN = "true or false";
+
+/** The loader also accepts `yes`, `no`, `on` and `off`, with a warning. */
+const BOOLEAN_FORMS = "true|false|[yY][eE][sS]|[nN][oO]|[oO][nN]|[oO][fF][fF]";
+
 export const boolean = scalar(
-  "true or false",
-  formSchema("true|false", { type: ["boolean", "string"] }),
+  A_BOOLEAN,
+  formSchema(BOOLEAN_FORMS, { type: ["boolean", "string"] }),
   (input): boolean | undefined => {
     if (input instanceof PlainScalar) return typeof input.value === "boolean" ? input.value : undefined;
     if (input === "true") return true;

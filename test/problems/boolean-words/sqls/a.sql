@@ -1,0 +1,1 @@
+SELECT '{{{params.q}}}' AS q
