@@ -4,7 +4,7 @@ import type { NumberMode } from "./client/value-type.ts";
 import { processRuntime } from "./main.ts";
 
 export interface ClientOptions {
-  /** The configuration file; by default `eider.yaml` or `flapi.yaml` in the working directory. */
+  /** The configuration file; by default `eider.yaml`, `eider.yml` or `flapi.yaml` in the working directory. */
   readonly config?: string;
   /** BIGINT, HUGEINT and DECIMAL in rows, as `eider client --bigint`. */
   readonly bigint?: NumberMode;

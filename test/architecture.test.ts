@@ -139,7 +139,7 @@ const homes: readonly (readonly [dependency: RegExp, home: RegExp])[] = [
   [/^node:os$/, /^src\/main\.ts$/],
   // A long text is matched on a thread of its own.
   [/^node:(worker_threads|module)$/, /^src\/params\/validators\/regex-thread\.ts$/],
-  [/^node:util$/, /^src\/(cli|rest\/response|serving)\//],
+  [/^node:util$/, /^src\/((cli|rest\/response|serving)\/|config\/env-file\.ts$)/],
 ];
 
 const oneHome: Rule = (file, text) =>

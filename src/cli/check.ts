@@ -4,7 +4,7 @@ import type { Project } from "../config/project.ts";
 import { printable, printableLines } from "../printable.ts";
 import { applyStrict, type OpenedService, openService } from "../service/service.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime } from "./command.ts";
-import { type ProjectOptions, projectOptionsHelp, readOptions } from "./options.ts";
+import { loadOptionsOf, type ProjectOptions, projectOptionsHelp, readOptions } from "./options.ts";
 import { printProblems } from "./print-problems.ts";
 
 export const check: Command = {
@@ -53,9 +53,7 @@ interface Found {
 }
 
 async function findProblems(options: ProjectOptions, offline: boolean, runtime: Runtime): Promise<Found> {
-  const { config: file, port, host, logLevel, logFormat } = options;
-  const overrides = { port, host, logLevel, logFormat };
-  const { project, validPart, problems } = await loadProject({ file, cwd: runtime.cwd, env: runtime.env, overrides });
+  const { project, validPart, problems } = await loadProject(loadOptionsOf(options, runtime));
   const opened = validPart && (await openForCheck(validPart, !offline, runtime));
   return {
     problems: [...problems, ...(opened?.problems ?? [])],

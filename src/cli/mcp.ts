@@ -10,7 +10,7 @@ import { serveStdio } from "../serving/serve-stdio.ts";
 import { addressAt } from "./address-at.ts";
 import { type Command, type ExitCode, exitCodes, type Runtime, UsageError } from "./command.ts";
 import { type McpClient, mcpClients, type Reach, TOKEN_VARIABLE } from "./mcp-clients.ts";
-import { type ProjectOptions, projectOptionsHelp, readOptionsAndNames } from "./options.ts";
+import { loadOptionsOf, type ProjectOptions, projectOptionsHelp, readOptionsAndNames } from "./options.ts";
 import { printProblems } from "./print-problems.ts";
 import { withProject } from "./with-project.ts";
 
@@ -66,8 +66,7 @@ async function printConfig(
   { options, isHttp }: PrintConfigOptions,
   runtime: Runtime,
 ): Promise<ExitCode> {
-  const { config: file, ...overrides } = options;
-  const { project, problems } = await loadProject({ file, cwd: runtime.cwd, env: runtime.env, overrides });
+  const { project, problems } = await loadProject(loadOptionsOf(options, runtime));
   if (project === undefined) {
     printProblems(problems, runtime.stderr);
     return exitCodes.problem;
@@ -123,7 +122,7 @@ async function serveMcp(service: Service, report: Report, runtime: Runtime): Pro
   const problem = await serveStdio(service, {
     report,
     now: runtime.now,
-    identity: identityFrom(env),
+    identity: identityFrom({ ...service.project.envFile, ...env }),
     input: runtime.stdin(),
     write: (line) => stdout.write(line),
     audit: (line) => stderr.write(line),

@@ -1,7 +1,9 @@
 import { parseArgs } from "node:util";
+import type { LoadOptions } from "../config/load-project.ts";
+import { logLevelOf } from "../config/main-config.ts";
 import { type LogLevel, logLevels } from "../config/schema/main.ts";
 import { errorMessage } from "../error-message.ts";
-import { UsageError } from "./command.ts";
+import { type Runtime, UsageError } from "./command.ts";
 
 /** Options of every command that loads a project. */
 export interface ProjectOptions {
@@ -10,13 +12,23 @@ export interface ProjectOptions {
   readonly host: string | undefined;
   readonly logLevel: LogLevel | undefined;
   readonly logFormat: "pretty" | "json" | undefined;
+  readonly ignoresEnvFile: boolean;
 }
 
-export const projectOptionsHelp = `  -c, --config FILE     configuration file (default: eider.yaml, then flapi.yaml, in the working directory)
+/** How a command loads its project. */
+export function loadOptionsOf(
+  { config: file, ignoresEnvFile, port, host, logLevel, logFormat }: ProjectOptions,
+  { cwd, env }: Pick<Runtime, "cwd" | "env">,
+): LoadOptions {
+  return { file, cwd, env, ignoresEnvFile, overrides: { port, host, logLevel, logFormat } };
+}
+
+export const projectOptionsHelp = `  -c, --config FILE     configuration file (default: eider.yaml, eider.yml or flapi.yaml in the working directory)
   -p, --port N          port of the REST listener
       --host ADDRESS    address of the REST listener
       --log-level LEVEL ${logLevels.join(", ")}
-      --log-format F    pretty or json`;
+      --log-format F    pretty or json
+      --no-env-file     do not read the file .env beside the configuration file`;
 
 interface Options<Flag extends string> extends ProjectOptions {
   readonly flags: ReadonlySet<Flag>;
@@ -59,8 +71,9 @@ function parse<Flag extends string>(args: readonly string[], { flags, valued, al
     config: text(values["config"]),
     port: portOf(text(values["port"])),
     host: text(values["host"]),
-    logLevel: oneOf("log-level", text(values["log-level"]), logLevels),
+    logLevel: levelOf(text(values["log-level"])),
     logFormat: oneOf("log-format", text(values["log-format"]), ["pretty", "json"] as const),
+    ignoresEnvFile: values["no-env-file"] === true,
     flags: new Set(flags.filter((flag) => values[flag] === true)),
     values: new Map(own),
     positionals,
@@ -79,9 +92,8 @@ function parseArguments(
       options: {
         config: { type: "string", short: "c" },
         port: { type: "string", short: "p" },
-        ...names(["host", "log-level", "log-format", ...valued], "string"),
-        // `no-telemetry` is a flag of flAPI, accepted for compatibility.
-        ...names(["no-telemetry", ...flags], "boolean"),
+        ...names(["host", "log-level", "log-format", ...flapiOptions.valued, ...valued], "string"),
+        ...names(["no-env-file", ...flapiOptions.flags, ...flags], "boolean"),
       },
       allowPositionals,
     });
@@ -89,6 +101,9 @@ function parseArguments(
     throw new UsageError(errorMessage(error));
   }
 }
+
+/** Options of flAPI that have no effect. */
+const flapiOptions = { flags: ["no-telemetry", "config-service"], valued: ["config-service-token"] } as const;
 
 function text(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
@@ -98,6 +113,10 @@ function portOf(value: string | undefined): number | undefined {
   if (value === undefined) return undefined;
   if (/^\d{1,5}$/.test(value) && Number(value) <= 65_535) return Number(value);
   throw new UsageError(`--port: '${value}' is not a port; use 0 to 65535 (0 picks a free port)`);
+}
+
+function levelOf(value: string | undefined): LogLevel | undefined {
+  return value === undefined ? undefined : (logLevelOf(value) ?? oneOf("log-level", value, logLevels));
 }
 
 function oneOf<T extends string>(name: string, value: string | undefined, allowed: readonly T[]): T | undefined {

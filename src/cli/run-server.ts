@@ -9,19 +9,19 @@ import type { Address } from "../serving/open-surfaces.ts";
 import { type ServeOptions, serveProject } from "../serving/serve-project.ts";
 import { openForCheck } from "./check.ts";
 import { type ExitCode, exitCodes, type Runtime } from "./command.ts";
-import type { ProjectOptions } from "./options.ts";
+import { loadOptionsOf, type ProjectOptions } from "./options.ts";
 import { printProblems, printProblemsInSource } from "./print-problems.ts";
 import { requestLine } from "./request-line.ts";
 
 /** Loads a project and serves it, for `serve` and `dev`. */
 export async function runServer(
-  { config: file, ...overrides }: ProjectOptions,
+  projectOptions: ProjectOptions,
   { strict, watch, isDev }: Pick<ServeOptions, "strict" | "watch" | "isDev">,
   runtime: Runtime,
 ): Promise<ExitCode> {
-  const { cwd, env, stdout, stderr, now } = runtime;
+  const { cwd, stdout, stderr, now } = runtime;
   const load = async (): Promise<LoadedProject> => {
-    const loaded = await loadProject({ file, cwd, env, overrides });
+    const loaded = await loadProject(loadOptionsOf(projectOptions, runtime));
     return { ...loaded, problems: applyStrict(loaded.problems, strict) };
   };
   const show = (problems: readonly Problem[]): void => {

@@ -34,6 +34,9 @@ async function runCommand(command: Command, args: readonly string[], runtime: Ru
     runtime.stdout.write(`${command.help}\n`);
     return exitCodes.done;
   }
+  if (args.some((arg) => /^--config-service(?:$|[-=])/.test(arg))) {
+    runtime.stderr.write("eider: --config-service is ignored; Eider has no configuration service\n");
+  }
   return command.run(args, runtime);
 }
 

@@ -5,7 +5,7 @@ import type { Report } from "../events.ts";
 import { printable } from "../printable.ts";
 import { type OpenOptions, openService, type Service } from "../service/service.ts";
 import { type ExitCode, exitCodes, type Runtime } from "./command.ts";
-import type { ProjectOptions } from "./options.ts";
+import { loadOptionsOf, type ProjectOptions } from "./options.ts";
 import { printProblems } from "./print-problems.ts";
 
 export interface ProjectWork {
@@ -18,12 +18,12 @@ export interface ProjectWork {
 
 /** Loads and opens a project, runs the work and closes it. Prints every problem. */
 export async function withProject(
-  { config: file, ...overrides }: ProjectOptions,
+  options: ProjectOptions,
   runtime: Runtime,
   { purpose, reportOf, run }: ProjectWork,
 ): Promise<ExitCode> {
-  const { cwd, env, temporary, self, stderr } = runtime;
-  const { project, problems: found } = await loadProject({ file, cwd, env, overrides });
+  const { env, temporary, self, stderr } = runtime;
+  const { project, problems: found } = await loadProject(loadOptionsOf(options, runtime));
   printProblems(found, stderr);
   if (project === undefined) return exitCodes.problem;
   const report = reportOf?.(project) ?? (() => {});

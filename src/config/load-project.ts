@@ -1,5 +1,6 @@
 import { rejectDuplicates, rejectSharedTables } from "./duplicates.ts";
 import { readEndpointFiles } from "./endpoint-files.ts";
+import type { Variables } from "./env-file.ts";
 import { type Files, openFiles } from "./files.ts";
 import { openIncludes } from "./includes.ts";
 import { compileMain, type Overrides } from "./main-config.ts";
@@ -17,8 +18,10 @@ export interface LoadOptions {
   /** As given by --config. */
   readonly file?: string | undefined;
   readonly cwd: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Variables;
   readonly overrides: Overrides;
+  /** The file `.env` beside the main file is not read. */
+  readonly ignoresEnvFile?: boolean;
 }
 
 /** Loads a project. Reports all problems at once. */
@@ -51,12 +54,13 @@ function validPartOf(project: Project, errors: readonly Problem[]): Project | un
   return { ...project, endpoints: project.endpoints.filter(({ file }) => !broken.has(file)) };
 }
 
-function readProject({ file, cwd, env, overrides }: LoadOptions, files: Files, report: Report): Project | undefined {
+function readProject(options: LoadOptions, files: Files, report: Report): Project | undefined {
+  const { file, cwd, env, overrides, ignoresEnvFile = false } = options;
   const yaml = openYamlFiles(files, report);
-  const mainFile = readMainFile(file, { cwd, env, files, yaml, report });
+  const mainFile = readMainFile(file, { cwd, env, ignoresEnvFile, files, yaml, report });
   if (mainFile === undefined) return undefined;
-  const { path, input, positions, environment } = mainFile;
-  const main = compileMain({ file: path, input, positions, env, overrides, files }, report);
+  const { path, input, positions, environment, envFile } = mainFile;
+  const main = compileMain({ file: path, input, positions, env: { ...envFile, ...env }, overrides, files }, report);
 
   const paths = mainFile.broken.has("template") ? [] : endpointPaths(mainFile, main.templatePath, { files, report });
   const endpoints = readEndpointFiles(paths, {
@@ -93,6 +97,7 @@ function readProject({ file, cwd, env, overrides }: LoadOptions, files: Files, r
     ),
     environment: environment.values,
     environmentAllows: environment.allows,
+    envFile,
   };
 }
 

@@ -8,7 +8,7 @@ import { compileObservability } from "./observability-config.ts";
 import type { ConnectionConfig, Limits, MainConfig } from "./project.ts";
 import { type Reporter, reporterOf } from "./reporter.ts";
 import type { ConnectionInput } from "./schema/connections.ts";
-import type { LogLevel, MainInput } from "./schema/main.ts";
+import { type LogLevel, logLevels, type MainInput } from "./schema/main.ts";
 import { keyLocation, type NodePositions, positionsAt, type Report, secretsIn } from "./tree.ts";
 
 /** Command-line options. They override the environment and the file. */
@@ -40,7 +40,8 @@ export function compileMain(source: MainSource, report: Report): MainConfig {
   const connections = Object.entries(input.connections).map(([name, connection]) =>
     compileConnection(name, connection, { folder, positions: positionsAt(positions, ["connections", name]) }),
   );
-  const host = overrides.host ?? variable(source.env, "EIDER_HOST") ?? input["http-host"];
+  const host =
+    overrides.host ?? variable(source.env, "EIDER_HOST") ?? variable(source.env, "FLAPI_HOST") ?? input["http-host"];
   const http = {
     host,
     port: overrides.port ?? environmentPort(source, reporter) ?? input["http-port"],
@@ -61,7 +62,7 @@ export function compileMain(source: MainSource, report: Report): MainConfig {
     cache: compileCacheStorage({ input, positions, folder }, report),
     access: compileAccess({ input, positions, folder, host }, report),
     log: {
-      level: overrides.logLevel ?? input.log.level,
+      level: overrides.logLevel ?? environmentLogLevel(source, reporter) ?? input.log.level,
       format: overrides.logFormat ?? input.log.format,
       slowQueryMs: input.log["slow-query"],
     },
@@ -140,12 +141,30 @@ function compileLimits({ limits }: MainInput, { error, isWritten }: Reporter): L
 }
 
 function environmentPort({ env }: MainSource, { keyError }: Reporter): number | undefined {
-  const text = variable(env, "EIDER_PORT");
+  const name = variable(env, "EIDER_PORT") === undefined ? "FLAPI_PORT" : "EIDER_PORT";
+  const text = variable(env, name);
   if (text === undefined) return undefined;
+  // flAPI has no "any free port".
+  const least = name === "FLAPI_PORT" ? 1 : 0;
   const port = /^[0-9]{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (port <= 65_535) return port;
-  keyError(["http-port"], `the environment variable EIDER_PORT is '${text}'; expected a port, 0 to 65535`);
+  if (port >= least && port <= 65_535) return port;
+  keyError(["http-port"], `invalid ${name} '${text}' in the environment; expected a port, ${least} to 65535`);
   return undefined;
+}
+
+function environmentLogLevel({ env }: MainSource, { keyError }: Reporter): LogLevel | undefined {
+  const text = variable(env, "FLAPI_LOG_LEVEL");
+  if (text === undefined) return undefined;
+  const level = logLevelOf(text);
+  if (level !== undefined) return level;
+  const known = logLevels.join(", ");
+  keyError(["log", "level"], `invalid log level '${text}' in the environment (FLAPI_LOG_LEVEL); use one of ${known}`);
+  return undefined;
+}
+
+/** A level of Eider, or flAPI's `warning`. */
+export function logLevelOf(text: string): LogLevel | undefined {
+  return text === "warning" ? "warn" : logLevels.find((level) => level === text);
 }
 
 function mapValues(

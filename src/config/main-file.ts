@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { readEnvFile, type Variables } from "./env-file.ts";
 import { compilePattern, type Environment, openEnvironment, type Pattern } from "./environment.ts";
 import type { Files } from "./files.ts";
 import { mainRules } from "./flapi-keys.ts";
@@ -10,7 +11,7 @@ import { type MainInput, mainSchema } from "./schema/main.ts";
 import { BROKEN, dataAt, errorAt, type NodePositions, type Report, valueLocation } from "./tree.ts";
 import type { YamlFile, YamlFiles } from "./yaml-file.ts";
 
-const names = ["eider.yaml", "flapi.yaml"] as const;
+const names: readonly string[] = ["eider.yaml", "eider.yml", "flapi.yaml"];
 
 export interface MainFile {
   readonly path: string;
@@ -18,19 +19,23 @@ export interface MainFile {
   readonly positions: NodePositions;
   readonly broken: ReadonlySet<string>;
   readonly environment: Environment;
+  /** The variables of `.env`. */
+  readonly envFile: Variables;
 }
 
 export interface MainFileContext {
   readonly cwd: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Variables;
+  readonly ignoresEnvFile: boolean;
   readonly files: Files;
   readonly yaml: YamlFiles;
   readonly report: Report;
 }
 
 /** Reads the named main file, or the first with a default name. If undefined, the problem is reported. */
-export function readMainFile(named: string | undefined, context: MainFileContext): MainFile | undefined {
-  const { files, report } = context;
+export function readMainFile(file: string | undefined, context: MainFileContext): MainFile | undefined {
+  const { env, files, report } = context;
+  const named = file ?? (env["EIDER_CONFIG"] || env["FLAPI_CONFIG"] || undefined);
   const candidates = (named === undefined ? names : [named]).map((name) => resolve(context.cwd, name));
   for (const path of candidates) {
     const opened = context.yaml.open(path);
@@ -38,7 +43,7 @@ export function readMainFile(named: string | undefined, context: MainFileContext
     if (opened.kind === "parsed") return parseMainFile(opened.file, context);
   }
   const [first = context.cwd] = candidates;
-  const message = named === undefined ? `not found, and neither is ${names[1]}` : "not found";
+  const message = named === undefined ? `not found, and neither is ${names.slice(1).join(" or ")}` : "not found";
   const hint = "name the configuration file with --config, or write one";
   report(errorAt({ file: files.display(first), line: 1, column: 1 }, [], `${message}; ${hint}`));
   return undefined;
@@ -46,14 +51,15 @@ export function readMainFile(named: string | undefined, context: MainFileContext
 
 function parseMainFile(file: YamlFile, context: MainFileContext): MainFile | undefined {
   const { report } = context;
-  const environment = openEnvironment(readWhitelist(file, report), context.env);
-  const roots = [resolve(file.path, "..")];
-  const tree = openIncludes({ ...context, environment, roots })(file);
+  const folder = resolve(file.path, "..");
+  const envFile = context.ignoresEnvFile ? {} : readEnvFile(folder, context.files, report);
+  const environment = openEnvironment(readWhitelist(file, report), { ...envFile, ...context.env });
+  const tree = openIncludes({ ...context, environment, roots: [folder] })(file);
   applyKeyRules(tree, mainRules, report);
   const { value, broken } = parseTree(tree, mainSchema, report);
   return value === undefined
     ? undefined
-    : { path: file.path, input: value, positions: tree.positions, broken, environment };
+    : { path: file.path, input: value, positions: tree.positions, broken, environment, envFile };
 }
 
 /** Reads the whitelist without substitution, because it decides which variables may be substituted. */

@@ -142,6 +142,8 @@ export interface Project {
   readonly environment: ReadonlyMap<string, string>;
   /** Whether `template.environment-whitelist` contains a name. */
   readonly environmentAllows: (name: string) => boolean;
+  /** The variables of the file `.env`. The real environment overrides them. */
+  readonly envFile: Readonly<Record<string, string | undefined>>;
 }
 
 /** The result of loading a project. */

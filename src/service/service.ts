@@ -185,7 +185,7 @@ function openServiceAuthenticators(
     report,
     now: Date.now,
     fetch: globalThis.fetch,
-    env,
+    env: { ...project.envFile, ...env },
     previous: previous?.authenticators,
   });
 }

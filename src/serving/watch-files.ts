@@ -31,7 +31,7 @@ export async function watchFiles(watched: Watched, report: Report): Promise<File
   const options = {
     ignoreInitial: true,
     ignored: (path: string, stats?: { isFile(): boolean }): boolean =>
-      !roots.has(path) && (isIgnored(path) || (stats?.isFile() === true && !isOfProject(path))),
+      !roots.has(path) && !known.has(path) && (isIgnored(path) || (stats?.isFile() === true && !isOfProject(path))),
   };
   const tree = watch(watched.folder, options);
   const outsideWatcher = watch([...foldersOutside(watched)], { ...options, depth: 0 });

@@ -63,7 +63,7 @@ describe("exit code 2: wrong usage", () => {
 
 describe("exit code 1: a problem in the project", () => {
   test.each([
-    ["no main file", {}, [], /^eider\.yaml:1:1: not found, and neither is flapi\.yaml; .*\n$/],
+    ["no main file", {}, [], /^eider\.yaml:1:1: not found, and neither is eider\.yml or flapi\.yaml; .*\n$/],
     ["a main file that is not there", hello, ["-c", "other.yaml"], /^other\.yaml:1:1: not found; .*\n$/],
     [
       "problems of two files, a line each",
@@ -101,7 +101,7 @@ describe("exit code 1: a problem in the project", () => {
 
   test("a bad EIDER_PORT", async () => {
     const { code, stderr } = await runHere(hello, { env: { EIDER_PORT: "http" } });
-    expect([code, stderr]).toEqual([1, expect.stringContaining("EIDER_PORT is 'http'")]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("invalid EIDER_PORT 'http'")]);
   });
 });
 
