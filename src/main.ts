@@ -26,8 +26,14 @@ export function processRuntime(): Runtime {
 export async function main(args: readonly string[]): Promise<void> {
   // A closed pipe (`eider check | head`) must not print a stack trace.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
-  process.exitCode = await runCommandLine(args, processRuntime());
+  const runtime = processRuntime();
+  process.exitCode = await runCommandLine(args, runtime);
+  // Work that waits for a server keeps the process alive, and cannot always be interrupted.
+  setTimeout(() => runtime.kill(), LINGER_MS).unref();
 }
+
+/** How long a finished command may wait for other threads. */
+const LINGER_MS = 30_000;
 
 function isRunning(pid: number): boolean {
   try {

@@ -71,6 +71,11 @@ function withoutPassword(address: string): string {
   return password === undefined ? address : address.replace(`:${password}@`, () => `:${MASK}@`);
 }
 
+/** A URL for messages: without a user and a password, and without a query, which may hold keys or a signature. */
+export function shownAddress(address: string): string {
+  return address.replace(/^([a-z][\w+.-]*:\/\/)[^/?#]*@/i, "$1").replace(/[?#].*$/s, `?${MASK}`);
+}
+
 /** As it is, as its parts (libpq quotes one of them when a password holds a space), escaped, encoded and decoded. */
 function formsOf(secret: string): readonly string[] {
   const words = secret.split(/\s+/);

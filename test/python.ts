@@ -8,6 +8,11 @@ function has(module: string): boolean {
   return spawnSync(interpreter, ["-c", `import ${module}`]).status === 0;
 }
 
+/** Why tests that need a module cannot run; undefined when they can. */
+export function missingPython(module: string): string | undefined {
+  return has(module) ? undefined : `python3 has no ${module}`;
+}
+
 /**
  * `test` where Python has a module. Elsewhere the test is left out, and its name says why; under EIDER_TEST_REQUIRE=all
  * it runs and fails.

@@ -19,7 +19,7 @@ Options:
 ${projectOptionsHelp}
       --json            print problems as one JSON document
       --strict          treat security warnings as errors
-      --offline         do not open connections; only parse templates
+      --offline         do not open connections or read remote files; only parse templates
 
 Example:
   eider check --config project/eider.yaml`,
@@ -53,7 +53,10 @@ interface Found {
 }
 
 async function findProblems(options: ProjectOptions, offline: boolean, runtime: Runtime): Promise<Found> {
-  const { project, validPart, problems } = await loadProject(loadOptionsOf(options, runtime));
+  const { project, validPart, problems } = await loadProject({
+    ...loadOptionsOf(options, runtime),
+    isOffline: offline,
+  });
   const opened = validPart && (await openForCheck(validPart, !offline, runtime));
   return {
     problems: [...problems, ...(opened?.problems ?? [])],

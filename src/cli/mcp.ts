@@ -66,7 +66,7 @@ async function printConfig(
   { options, isHttp }: PrintConfigOptions,
   runtime: Runtime,
 ): Promise<ExitCode> {
-  const { project, problems } = await loadProject(loadOptionsOf(options, runtime));
+  const { project, problems } = await loadProject({ ...loadOptionsOf(options, runtime), isOffline: true });
   if (project === undefined) {
     printProblems(problems, runtime.stderr);
     return exitCodes.problem;

@@ -3,12 +3,13 @@ import { type CacheStorage, compileEndpointCache } from "./cache-config.ts";
 import { compileHeartbeat } from "./heartbeat.ts";
 import { compileMcpEntry } from "./mcp-entry.ts";
 import { compileParameters } from "./parameters.ts";
-import type { Complain } from "./problem.ts";
+import type { Complain, KeyPath } from "./problem.ts";
 import type { ConnectionConfig, EndpointConfig, Limits, OperationConfig, RestConfig } from "./project.ts";
+import { insecureAddress } from "./remote-address.ts";
 import { type Reporter, reporterOf } from "./reporter.ts";
 import type { EndpointInput, Method } from "./schema/endpoint.ts";
 import { unknownMessage } from "./suggest.ts";
-import type { FindTemplate } from "./template-file.ts";
+import { type FindTemplate, UNREAD } from "./template-file.ts";
 import { keyLocation, type NodePositions, type Report, type SourceFile } from "./tree.ts";
 import { parseUrlPath, type UrlPath } from "./url-path.ts";
 
@@ -38,8 +39,14 @@ export interface EndpointContext {
   readonly report: Report;
 }
 
+export interface CompiledEndpoint {
+  readonly config: EndpointConfig;
+  /** A template of it is remote and has not been read. */
+  readonly isUnread: boolean;
+}
+
 /** Compiles one endpoint file, and checks the rules that involve several keys. Omits the parts with problems. */
-export function compileEndpoint(source: EndpointSource, context: EndpointContext): EndpointConfig {
+export function compileEndpoint(source: EndpointSource, context: EndpointContext): CompiledEndpoint {
   const { input, positions, broken } = source;
   const reporter = reporterOf(positions, context.report);
   const { error: complain, warning: warn } = reporter;
@@ -52,13 +59,23 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
     typeof urlPath === "object" && !broken.has("request") && !broken.has("method") ? urlPath : undefined;
   const rest: RestConfig | undefined = typeof urlPath === "object" ? { method, urlPath: urlPath.path } : undefined;
 
-  const template = templatesOf(source, context, complain);
+  const template = templatesOf(source, context, reporter);
   const operation = operationOf(input, method);
   if (operation.kind === "read" && operation.allow.length > 0) {
     complain(["operation", "allow"], "only a write may reach beyond its data; set operation.type: Write, or remove it");
   }
   const parameters = compileParameters(input.request, { rest: restRules(validPath, method) }, complain);
-  return {
+  const cacheOf = () =>
+    compileEndpointCache(input.cache, {
+      storage: context.cacheStorage,
+      operation: operation.kind,
+      refreshTemplate: template.refresh,
+      readsTable: template.own !== undefined && READS_CACHE.test(template.own.text),
+      fallbackName: fallbackName(rest, input),
+      complain,
+      warn,
+    });
+  const config: EndpointConfig = {
     file: source.file,
     rest,
     mcp: compileMcpEntry(input, { method, operation: operation.kind, names: fieldNames(source) }, complain),
@@ -74,15 +91,7 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
     operation,
     ...compileEndpointAccess(source, context.access, context.report),
     maxConcurrency: input["max-concurrency"],
-    cache: compileEndpointCache(input.cache, {
-      storage: context.cacheStorage,
-      operation: operation.kind,
-      refreshTemplate: template.refresh,
-      readsTable: template.own !== undefined && READS_CACHE.test(template.own.text),
-      fallbackName: fallbackName(rest, input),
-      complain,
-      warn,
-    }),
+    cache: template.isUnread ? undefined : cacheOf(),
     heartbeat: compileHeartbeat(input, {
       operation: operation.kind,
       parameters: broken.has("request") ? undefined : parameters,
@@ -93,6 +102,7 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
     }),
     locate: (path) => keyLocation(positions, path),
   };
+  return { config, isUnread: template.isUnread };
 }
 
 /** Undefined if the entries have problems. An unknown name may then be one of them. */
@@ -128,30 +138,32 @@ interface Templates {
   readonly own: SourceFile | undefined;
   /** The template of the cache refresh. */
   readonly refresh: SourceFile | undefined;
+  readonly isUnread: boolean;
 }
 
-function templatesOf(source: EndpointSource, context: EndpointContext, complain: Complain): Templates {
+function templatesOf(source: EndpointSource, context: EndpointContext, reporter: Reporter): Templates {
+  const { error, warning, insecure } = reporter;
   const { input, path } = source;
-  const cached = input.cache?.enabled === true ? input.cache["template-file"] : undefined;
-  const refresh = cached === undefined ? undefined : context.findTemplate(cached, path);
-  if (typeof refresh === "string") complain(["cache", "template-file"], refresh);
-  return {
-    own: ownTemplate(source, context, complain),
-    refresh: typeof refresh === "string" ? undefined : refresh,
-  };
-}
-
-function ownTemplate(source: EndpointSource, context: EndpointContext, complain: Complain): SourceFile | undefined {
-  const { input, path } = source;
-  const name = input["template-source"];
-  if (name === undefined) {
-    requireKey(source, "template-source", "write the name of the SQL template", complain);
+  let isUnread = false;
+  const find = (name: string, key: KeyPath): SourceFile | undefined => {
+    const danger = insecureAddress(name);
+    if (danger !== undefined) insecure(key, danger);
+    const found = context.findTemplate(name, path);
+    if (found === UNREAD) {
+      isUnread = true;
+      warning(key, "the template is remote and was not read; the endpoint was not checked");
+      return undefined;
+    }
+    if (typeof found !== "string") return found;
+    error(key, found);
     return undefined;
-  }
-  const found = context.findTemplate(name, path);
-  if (typeof found !== "string") return found;
-  complain(["template-source"], found);
-  return undefined;
+  };
+  const name = input["template-source"];
+  const cached = input.cache?.enabled === true ? input.cache["template-file"] : undefined;
+  if (name === undefined) requireKey(source, "template-source", "write the name of the SQL template", error);
+  const refresh = cached === undefined ? undefined : find(cached, ["cache", "template-file"]);
+  const own = name === undefined ? undefined : find(name, ["template-source"]);
+  return { own, refresh, isUnread };
 }
 
 function connectionsOf(

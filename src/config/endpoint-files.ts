@@ -6,6 +6,7 @@ import type { ReadDocument } from "./includes.ts";
 import { applyKeyRules } from "./key-rules.ts";
 import { parseTree } from "./parse-tree.ts";
 import type { EndpointConfig } from "./project.ts";
+import { isRemote } from "./remote-address.ts";
 import { endpointSchema, kindKeys } from "./schema/endpoint.ts";
 import { mcpKeys } from "./schema/mcp.ts";
 import { nearest, suggestion } from "./suggest.ts";
@@ -34,6 +35,8 @@ interface ParsedEndpoint {
   readonly positions: NodePositions;
   /** Tables whose cache block has a problem; `undefined`: not even the table is known. */
   readonly brokenCaches: readonly (string | undefined)[];
+  /** Its template is remote and has not been read. */
+  readonly isUnread: boolean;
 }
 
 /** Other tools keep YAML files in the same folder. A broken file matters only if it was to be an endpoint. */
@@ -45,7 +48,8 @@ export function readEndpointFiles(paths: readonly string[], context: EndpointFil
     const opened = context.yaml.open(path, (text) => KIND_KEY.test(text));
     if (opened.kind === "absent") {
       const location = { file: context.files.display(path), line: 1, column: 1 };
-      context.report(errorAt(location, [], "cannot be read: it is a symbolic link to nowhere"));
+      const reason = isRemote(path) ? "it was deleted" : "it is a symbolic link to nowhere";
+      context.report(errorAt(location, [], `cannot be read: ${reason}`));
     }
     if (opened.kind !== "parsed" || isFragment(opened.file, context.report)) return [];
     context.yaml.forget(path);
@@ -62,8 +66,9 @@ function readEndpoint(file: YamlFile, context: EndpointFilesContext): ParsedEndp
   if (input === undefined) return undefined;
   const name = file.source.file;
   const { positions } = tree;
-  const config = compileEndpoint({ path: file.path, file: name, input, positions, broken }, context.endpoints);
-  return { config, positions, brokenCaches: broken.has("cache") ? [cacheTableIn(tree)] : [] };
+  const endpoint = compileEndpoint({ path: file.path, file: name, input, positions, broken }, context.endpoints);
+  const isBroken = broken.has("cache") || (endpoint.isUnread && input.cache !== undefined);
+  return { ...endpoint, positions, brokenCaches: isBroken ? [cacheTableIn(tree)] : [] };
 }
 
 function cacheTableIn({ data }: Tree): string | undefined {

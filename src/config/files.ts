@@ -1,27 +1,40 @@
 import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
+import type { RemoteListing, RemoteText } from "../engines/engine.ts";
 import { errorCode } from "../error-message.ts";
+import { shownAddress } from "../secrets.ts";
+import { isRemote } from "./remote-address.ts";
 
 export type FileText = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly why: ReadFailure };
 
-/** `absent` means that the file does not exist. */
-export type ReadFailure = { readonly kind: "absent" } | { readonly kind: "unreadable"; readonly reason: string };
+/** `absent`: the file does not exist. `unread`: it is remote, and there is no copy of it. */
+export type ReadFailure =
+  | { readonly kind: "absent" | "unread" }
+  | { readonly kind: "unreadable"; readonly reason: string };
 
 export type Listing =
   | { readonly ok: true; readonly files: readonly string[] }
   | { readonly ok: false; readonly folder: string; readonly reason: string };
 
-/** Access to the file system during one load. */
+/** Copies of remote files. Undefined for what has not been read. */
+export interface RemoteCopies {
+  text(address: string): RemoteText | undefined;
+  listing(folder: string): RemoteListing | undefined;
+}
+
+const NO_COPIES: RemoteCopies = { text: () => undefined, listing: () => undefined };
+
+/** Access to files during one load. Files may be URLs. */
 export interface Files {
-  /** The path as shown in messages: relative to the working directory if it is inside. */
+  /** The path as shown in messages: relative to the working directory if it is inside; a URL without credentials. */
   display(file: string): string;
   read(file: string): FileText;
-  /** All files below a folder that `wanted` accepts, sorted. Skips dot folders and node_modules. */
-  list(folder: string, wanted: (name: string) => boolean): Listing;
+  /** All files below a folder that `wanted` accepts, sorted. Skips dot folders and node_modules. Undefined: a URL that has not been read. */
+  list(folder: string, wanted: (name: string) => boolean): Listing | undefined;
   /** Whether a file is inside one of the folders, with symbolic links resolved. */
   containment(file: string, folders: readonly string[]): "inside" | "outside" | "absent";
-  /** Every file that was requested, whether it exists or not. */
+  /** Every local file that was requested, whether it exists or not. */
   requested(): readonly string[];
 }
 
@@ -36,8 +49,8 @@ const REASONS: Readonly<Record<string, string>> = {
   EMFILE: "too many files are open",
 };
 
-/** Reads are synchronous, because a load has no other work to do meanwhile. */
-export function openFiles(cwd: string): Files {
+/** Reads are synchronous, because a load has no other work to do meanwhile. Of remote files, it reads copies. */
+export function openFiles(cwd: string, remote: RemoteCopies = NO_COPIES): Files {
   const here = resolve(cwd);
   const realFolders = new Map<string, string | undefined>();
   const requestedFiles = new Set<string>();
@@ -48,13 +61,14 @@ export function openFiles(cwd: string): Files {
   }
 
   return {
-    display: (file) => displayPath(file, here),
+    display: (file) => (isRemote(file) ? shownAddress(file) : displayPath(file, here)),
     read(file) {
+      if (isRemote(file)) return readCopy(remote, file);
       requestedFiles.add(file);
       return readText(file);
     },
     requested: () => [...requestedFiles],
-    list: (folder, wanted) => listFiles(folder, wanted),
+    list: (folder, wanted) => (isRemote(folder) ? listCopies(remote, folder, wanted) : listFiles(folder, wanted)),
     containment(file, folders) {
       if (!folders.some((folder) => contains(folder, file))) return "outside";
       const entry = entryOf(file);
@@ -139,6 +153,28 @@ function listFiles(folder: string, wanted: (name: string) => boolean): Listing {
     }
   }
   return { ok: true, files: files.sort() };
+}
+
+function readCopy(remote: RemoteCopies, address: string): FileText {
+  const copy = remote.text(address) ?? ({ kind: "unread" } as const);
+  return copy.kind === "text" ? { ok: true, text: copy.text } : { ok: false, why: copy };
+}
+
+function listCopies(remote: RemoteCopies, folder: string, wanted: (name: string) => boolean): Listing | undefined {
+  const listing = remote.listing(folder);
+  switch (listing?.kind) {
+    case undefined:
+      return undefined;
+    case "absent":
+      return { ok: false, folder, reason: "it does not exist" };
+    case "unreadable":
+      return { ok: false, folder, reason: listing.reason };
+    case "files": {
+      const { length } = folder.replace(/\/*(?:[?#].*)?$/s, "");
+      const isSkipped = (file: string): boolean => /\/(?:\.[^/]*|node_modules)\//.test(file.slice(length));
+      return { ok: true, files: listing.files.filter((file) => wanted(basename(file)) && !isSkipped(file)).sort() };
+    }
+  }
 }
 
 function unreadable(reason: string): FileText {

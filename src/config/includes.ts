@@ -5,6 +5,7 @@ import type { Files } from "./files.ts";
 import type { KeyPath } from "./problem.ts";
 import { substitute } from "./read-scalar.ts";
 import { leaf, readEntries } from "./read-tree.ts";
+import { isRemote } from "./remote-address.ts";
 import { suggestion } from "./suggest.ts";
 import {
   BROKEN,
@@ -167,6 +168,10 @@ export function openIncludes(context: IncludeContext): ReadDocument {
       return undefined;
     }
     const from = chain.at(-1) ?? "";
+    if (isRemote(from)) {
+      problem(at, path, "a remote file cannot include another; write the keys here");
+      return undefined;
+    }
     const target = resolve(dirname(from), String(written.data));
     const containment = files.containment(target, context.roots);
     if (containment === "outside") {

@@ -7,10 +7,12 @@ import { compileMain, type Overrides } from "./main-config.ts";
 import { type MainFile, readMainFile } from "./main-file.ts";
 import { warnOfUnserved } from "./mcp-entry.ts";
 import { formatProblem, inOrder, type KeyPath, type Problem } from "./problem.ts";
-import type { LoadedProject, Project } from "./project.ts";
+import type { LoadedProject, MainConfig, Project } from "./project.ts";
+import { canBeListed, insecureAddress } from "./remote-address.ts";
+import { openRemoteCopies } from "./remote-copies.ts";
 import { reporterOf } from "./reporter.ts";
 import { shareCaches } from "./shared-caches.ts";
-import { isRemote, openTemplates } from "./template-file.ts";
+import { openTemplates } from "./template-file.ts";
 import type { Report } from "./tree.ts";
 import { openYamlFiles } from "./yaml-file.ts";
 
@@ -22,34 +24,47 @@ export interface LoadOptions {
   readonly overrides: Overrides;
   /** The file `.env` beside the main file is not read. */
   readonly ignoresEnvFile?: boolean;
+  /** Remote files are not read, and their endpoints are left out. */
+  readonly isOffline?: boolean;
 }
 
 /** Loads a project. Reports all problems at once. */
 export async function loadProject(options: LoadOptions): Promise<LoadedProject> {
-  const problems: Problem[] = [];
-  const files = openFiles(options.cwd);
-  const project = readProject(options, files, (problem) => problems.push(problem));
-  const sorted = inOrder(withoutDuplicates(problems));
-  const errors = sorted.filter(({ severity }) => severity === "error");
-  return {
-    project: errors.length > 0 ? undefined : project,
-    validPart: project && validPartOf(project, errors),
-    problems: sorted,
-    files: files.requested(),
-  };
+  const remote = openRemoteCopies();
+  try {
+    for (;;) {
+      const problems: Problem[] = [];
+      const files = openFiles(options.cwd, remote);
+      const project = readProject(options, files, (problem) => problems.push(problem));
+      const sorted = inOrder(withoutDuplicates(problems));
+      const errors = sorted.filter(({ severity }) => severity === "error");
+      // Each pass may find names of further remote files. Without connections, they would be read without credentials.
+      const canRead = options.isOffline !== true && project !== undefined && !affectsAll(project.main, errors);
+      if (canRead && (await remote.fetch(project.main))) continue;
+      return {
+        project: errors.length > 0 ? undefined : project,
+        validPart: project && validPartOf(project, errors),
+        problems: sorted,
+        files: files.requested(),
+      };
+    }
+  } finally {
+    remote.close();
+  }
 }
 
 /** Blocks of the main file that affect every endpoint. */
 const FOUNDATIONS = /^(?:connections|duckdb|template)\b/;
 
+function affectsAll({ locate }: MainConfig, errors: readonly Problem[]): boolean {
+  const mainFile = locate([]).file;
+  return errors.some(({ location, path }) => location.file === mainFile && FOUNDATIONS.test(path));
+}
+
 /** The endpoints without errors. Undefined if an error may affect all, such as one in an included file. */
 function validPartOf(project: Project, errors: readonly Problem[]): Project | undefined {
-  const files = new Set(project.endpoints.map(({ file }) => file));
-  const mainFile = project.main.locate([]).file;
-  const spreads = errors.some(({ location: { file }, path }) =>
-    file === mainFile ? FOUNDATIONS.test(path) : !files.has(file),
-  );
-  if (spreads) return undefined;
+  const files = new Set([project.main.locate([]).file, ...project.endpoints.map(({ file }) => file)]);
+  if (affectsAll(project.main, errors) || errors.some(({ location }) => !files.has(location.file))) return undefined;
   const broken = new Set(errors.map(({ location }) => location.file));
   return { ...project, endpoints: project.endpoints.filter(({ file }) => !broken.has(file)) };
 }
@@ -62,7 +77,7 @@ function readProject(options: LoadOptions, files: Files, report: Report): Projec
   const { path, input, positions, environment, envFile } = mainFile;
   const main = compileMain({ file: path, input, positions, env: { ...envFile, ...env }, overrides, files }, report);
 
-  const paths = mainFile.broken.has("template") ? [] : endpointPaths(mainFile, main.templatePath, { files, report });
+  const paths = mainFile.broken.has("template") ? [] : endpointPaths(mainFile, main, { files, report });
   const endpoints = readEndpointFiles(paths, {
     files,
     yaml,
@@ -70,7 +85,7 @@ function readProject(options: LoadOptions, files: Files, report: Report): Projec
     endpoints: {
       connections: main.connections,
       connectionsAreValid: !mainFile.broken.has("connections"),
-      findTemplate: openTemplates(main.templatePath, files),
+      findTemplate: openTemplates(main.templateAddress ?? main.templatePath, files),
       access: main.access,
       cacheStorage: main.cache,
       limits: main.limits,
@@ -91,7 +106,7 @@ function readProject(options: LoadOptions, files: Files, report: Report): Projec
   return {
     main,
     endpoints: shareCaches(
-      endpoints.map(({ config }) => config),
+      endpoints.flatMap(({ config, isUnread }) => (isUnread ? [] : config)),
       endpoints.flatMap(({ brokenCaches }) => brokenCaches),
       report,
     ),
@@ -101,21 +116,32 @@ function readProject(options: LoadOptions, files: Files, report: Report): Projec
   };
 }
 
+type TemplatePaths = Pick<MainConfig, "templatePath" | "templateAddress">;
+
 interface Reading {
   readonly files: Files;
   readonly report: Report;
 }
 
-function endpointPaths(main: MainFile, templatePath: string, { files, report }: Reading): readonly string[] {
-  const problem = (message: string) => reporterOf(main.positions, report).error(["template", "path"], message);
-  const written = main.input.template.path;
-  if (isRemote(written)) {
-    problem(`'${written}' is remote, and remote folders are not supported yet; copy it beside the configuration file`);
-    return [];
+function endpointPaths(main: MainFile, paths: TemplatePaths, { files, report }: Reading): readonly string[] {
+  const { error, warning, insecure } = reporterOf(main.positions, report);
+  const at = ["template", "path"];
+  const danger = insecureAddress(main.input.template.path);
+  if (danger !== undefined) insecure(at, danger);
+  const isYaml = (name: string): boolean => /\.ya?ml$/i.test(name);
+  const { templatePath, templateAddress } = paths;
+  if (templateAddress !== undefined && canBeListed(templateAddress)) {
+    const address = files.display(templateAddress);
+    const listing = files.list(templateAddress, isYaml);
+    if (listing === undefined) warning(at, `${address} is remote and was not read; its endpoints were not checked`);
+    else if (!listing.ok) error(at, `${address} cannot be read: ${listing.reason}`);
+    if (listing?.ok !== true) return [];
+    if (listing.files.length > 0) return listing.files;
+    warning(at, `${address} holds no endpoint file; the folder of the configuration file is searched instead`);
   }
-  const listing = files.list(templatePath, (name) => /\.ya?ml$/i.test(name));
-  if (listing.ok) return listing.files.filter((found) => found !== main.path);
-  problem(`the folder ${files.display(listing.folder)} cannot be read: ${listing.reason}`);
+  const listing = files.list(templatePath, isYaml);
+  if (listing?.ok === true) return listing.files.filter((found) => found !== main.path);
+  if (listing !== undefined) error(at, `the folder ${files.display(listing.folder)} cannot be read: ${listing.reason}`);
   return [];
 }
 

@@ -6,6 +6,7 @@ import type { Files } from "./files.ts";
 import { compileMcp } from "./mcp-config.ts";
 import { compileObservability } from "./observability-config.ts";
 import type { ConnectionConfig, Limits, MainConfig } from "./project.ts";
+import { isRemote } from "./remote-address.ts";
 import { type Reporter, reporterOf } from "./reporter.ts";
 import type { ConnectionInput } from "./schema/connections.ts";
 import { type LogLevel, logLevels, type MainInput } from "./schema/main.ts";
@@ -53,7 +54,7 @@ export function compileMain(source: MainSource, report: Report): MainConfig {
     description: input["project-description"],
     version: input["project-version"],
     http,
-    templatePath: resolve(folder, input.template.path),
+    ...compileTemplatePath(input.template.path, folder),
     connections: new Map(connections.map((connection) => [connection.name, connection])),
     duckdb: compileDuckdb(input.duckdb, folder),
     limits: compileLimits(input, reporter),
@@ -69,6 +70,12 @@ export function compileMain(source: MainSource, report: Report): MainConfig {
     observability: compileObservability({ input, positions, http }, report),
     locate: (path) => keyLocation(positions, path),
   };
+}
+
+function compileTemplatePath(path: string, folder: string): Pick<MainConfig, "templatePath" | "templateAddress"> {
+  return isRemote(path)
+    ? { templatePath: folder, templateAddress: path }
+    : { templatePath: resolve(folder, path), templateAddress: undefined };
 }
 
 function compileConnection(

@@ -161,7 +161,7 @@ function instructionsOf(mcp: McpInput, { folder, files }: McpSource, { error }: 
   const { why } = read;
   error(
     ["instructions-file"],
-    why.kind === "absent" ? `Instructions file not found: ${file}` : `'${file}' cannot be read: ${why.reason}`,
+    why.kind === "unreadable" ? `'${file}' cannot be read: ${why.reason}` : `Instructions file not found: ${file}`,
   );
   return undefined;
 }

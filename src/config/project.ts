@@ -52,7 +52,10 @@ export interface MainConfig {
   readonly description: string;
   readonly version: string;
   readonly http: { readonly host: string; readonly port: number };
+  /** The local folder of endpoint files and templates. */
   readonly templatePath: string;
+  /** `template.path` if it is a URL. */
+  readonly templateAddress: string | undefined;
   readonly connections: ReadonlyMap<string, ConnectionConfig>;
   /** DuckDB settings by name, without `db_path`. */
   readonly duckdb: { readonly path: string | undefined; readonly settings: ReadonlyMap<string, string> };

@@ -1,37 +1,48 @@
 import { dirname, isAbsolute, resolve } from "node:path";
 import type { Files } from "./files.ts";
+import { addressBelow, isRemote, parentOf } from "./remote-address.ts";
 import type { SourceFile } from "./tree.ts";
 
+/** A remote template that has not been read. */
+export const UNREAD: unique symbol = Symbol("a remote template that has not been read");
+
 /** Returns the template, or an error message. */
-export type FindTemplate = (name: string, yamlFile: string) => SourceFile | string;
+export type FindTemplate = (name: string, yamlFile: string) => SourceFile | string | typeof UNREAD;
 
-/** Looks in `template.path`, then in the folder of the YAML file. Reads each template once. */
+/** Looks in `template.path`, a folder or a URL, then in the folder of the YAML file. Reads each template once. */
 export function openTemplates(templatePath: string, files: Files): FindTemplate {
-  const found = new Map<string, SourceFile | string | undefined>();
+  const found = new Map<string, ReturnType<FindTemplate> | undefined>();
 
-  function read(path: string, name: string): SourceFile | string | undefined {
-    if (found.has(path)) return found.get(path);
-    const text = files.read(path);
-    const template = text.ok
-      ? { file: files.display(path), text: text.text }
-      : text.why.kind === "absent"
-        ? undefined
-        : `the template '${name}' cannot be read: ${text.why.reason}`;
-    found.set(path, template);
-    return template;
+  function read(path: string, name: string): ReturnType<FindTemplate> | undefined {
+    if (!found.has(path)) found.set(path, readNow(path, name));
+    return found.get(path);
+  }
+
+  function readNow(path: string, name: string): ReturnType<FindTemplate> | undefined {
+    const read = files.read(path);
+    const file = files.display(path);
+    if (read.ok) return { file, text: read.text };
+    switch (read.why.kind) {
+      case "absent":
+        return undefined;
+      case "unread":
+        return UNREAD;
+      case "unreadable":
+        return `the template '${isRemote(path) ? file : name}' cannot be read: ${read.why.reason}`;
+    }
   }
 
   return (name, yamlFile) => {
-    if (isRemote(name)) {
-      return `'${name}' is remote, and remote templates are not supported yet; copy it into ${files.display(templatePath)}`;
-    }
+    if (isRemote(name)) return read(name, name) ?? `Template file not found: ${files.display(name)}`;
     const notFound = `Template file not found: ${name}`;
     if (isAbsolute(name)) return read(name, name) ?? notFound;
-    const roots = [templatePath, dirname(yamlFile)];
+    const roots = [templatePath, isRemote(yamlFile) ? parentOf(yamlFile) : dirname(yamlFile)];
+    const folders = roots.filter((root) => !isRemote(root));
     let left = true;
     for (const root of roots) {
-      const path = resolve(root, name);
-      const containment = files.containment(path, roots);
+      const path = isRemote(root) ? addressBelow(root, name) : resolve(root, name);
+      if (path === undefined) continue;
+      const containment = isRemote(path) ? "inside" : files.containment(path, folders);
       if (containment !== "outside") left = false;
       const template = containment === "inside" ? read(path, name) : undefined;
       if (template !== undefined) return template;
@@ -40,9 +51,4 @@ export function openTemplates(templatePath: string, files: Files): FindTemplate 
       ? `the template '${name}' leaves template.path and the folder of its YAML file; keep it inside`
       : notFound;
   };
-}
-
-/** Whether it is a URL, such as `s3://...`. */
-export function isRemote(path: string): boolean {
-  return /^[a-z][a-z0-9+.-]*:\/\//i.test(path);
 }

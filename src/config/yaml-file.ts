@@ -54,9 +54,16 @@ function openYaml(path: string, files: Files, report: Report): YamlReadResult {
     const file = parseYaml(path, { file: name, text: read.text }, report);
     return file === undefined ? { kind: "broken" } : { kind: "parsed", file };
   }
-  if (read.why.kind === "absent") return { kind: "absent" };
-  report(errorAt({ file: name, line: 1, column: 1 }, [], `cannot be read: ${read.why.reason}`));
-  return { kind: "broken" };
+  switch (read.why.kind) {
+    case "absent":
+      return { kind: "absent" };
+    case "unreadable":
+      report(errorAt({ file: name, line: 1, column: 1 }, [], `cannot be read: ${read.why.reason}`));
+      return { kind: "broken" };
+    // A remote file, which the next pass will have.
+    case "unread":
+      return { kind: "broken" };
+  }
 }
 
 function parseYaml(path: string, original: SourceFile, report: Report): YamlFile | undefined {

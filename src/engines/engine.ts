@@ -227,6 +227,28 @@ export interface OpenOptions extends EngineOptions {
   readonly fileFolder?: string | undefined;
 }
 
+/** A file at a URL. */
+export type RemoteText =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "absent" }
+  /** The reason holds no secrets. */
+  | { readonly kind: "unreadable"; readonly reason: string };
+
+/** The URLs of all files below one. */
+export type RemoteListing =
+  | { readonly kind: "files"; readonly files: readonly string[] }
+  | Exclude<RemoteText, { readonly kind: "text" }>;
+
+/** Reads small files at URLs, within limits of size and time. */
+export interface RemoteFiles {
+  read(address: string): Promise<RemoteText>;
+  list(folder: string): Promise<RemoteListing>;
+  close(): void;
+}
+
+/** Remote files are read with the settings of a project and the secrets of its connections. */
+export type RemoteOptions = Pick<OpenOptions, "settings" | "connections">;
+
 /** An engine that a project may run on. */
 export interface EngineType {
   readonly dialect: Dialect;
@@ -235,4 +257,6 @@ export interface EngineType {
   isLost(message: string): boolean;
   /** In memory without a path; settings by name. Rejects with an EngineOpenError. */
   open(options: OpenOptions): Promise<Engine>;
+  /** Rejects with an EngineOpenError. */
+  openRemoteFiles(options: RemoteOptions): Promise<RemoteFiles>;
 }

@@ -2,7 +2,14 @@ import { connectionTypes } from "./duckdb/connections/index.ts";
 import { duckdbDialect } from "./duckdb/dialect.ts";
 import { isLost } from "./duckdb/messages.ts";
 import { openDuckDb } from "./duckdb/open-duckdb.ts";
+import { openRemoteFiles } from "./duckdb/remote/remote-files.ts";
 import type { EngineType } from "./engine.ts";
 
 /** The embedded engine. To add another, give it a folder and make this file the list. */
-export const engine: EngineType = { dialect: duckdbDialect, connectionTypes, isLost, open: openDuckDb };
+export const engine: EngineType = {
+  dialect: duckdbDialect,
+  connectionTypes,
+  isLost,
+  open: openDuckDb,
+  openRemoteFiles,
+};

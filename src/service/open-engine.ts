@@ -1,6 +1,7 @@
 import type { SecretUsers } from "../auth/policy.ts";
 import { initConnection } from "../auth/secret-users.ts";
 import { type ConnectionStatus, reasonOf } from "../calls/connection-status.ts";
+import { initOf } from "../config/connection-init.ts";
 import { fileIdentity, textOf } from "../config/files.ts";
 import type { Problem } from "../config/problem.ts";
 import type { ConnectionConfig, MainConfig } from "../config/project.ts";
@@ -63,11 +64,6 @@ export async function openEngine(main: MainConfig, parts: EngineParts): Promise<
 function defaultQueries(cores = QUERIES_ON_MANY_CORES / 2): number {
   const few = Math.min(QUERIES_ON_MANY_CORES, Math.ceil(cores) * QUERIES_PER_CORE);
   return Math.min(MAX_QUERIES, Math.max(few, Math.ceil(cores) * 2));
-}
-
-function initOf({ name, type, options, readOnly, init }: ConnectionConfig): string | undefined {
-  const expanded = engineType.connectionTypes.find((known) => known.type === type)?.expand(options, { name, readOnly });
-  return [expanded, init].filter((sql) => sql !== undefined).join(";\n") || undefined;
 }
 
 /** The setting that prevents the database from opening, as a problem; undefined for other errors. */

@@ -1,0 +1,73 @@
+import type { RemoteFiles, RemoteListing, RemoteText } from "../engines/engine.ts";
+import { engine } from "../engines/index.ts";
+import { errorMessage } from "../error-message.ts";
+import { initOf } from "./connection-init.ts";
+import type { RemoteCopies } from "./files.ts";
+import type { MainConfig } from "./project.ts";
+
+/** The remote files of a project. A pass that misses some is repeated once they are read. */
+export interface FetchedCopies extends RemoteCopies {
+  /** Reads everything that was missing. False if nothing was. */
+  fetch(main: MainConfig): Promise<boolean>;
+  close(): void;
+}
+
+const READ_AT_ONCE = 4;
+
+export function openRemoteCopies(): FetchedCopies {
+  const texts = new Map<string, RemoteText | undefined>();
+  const listings = new Map<string, RemoteListing | undefined>();
+  let files: Promise<RemoteFiles> | undefined;
+
+  function lookUp<T>(copies: Map<string, T | undefined>, address: string): T | undefined {
+    const copy = copies.get(address);
+    copies.set(address, copy);
+    return copy;
+  }
+
+  return {
+    text: (address) => lookUp(texts, address),
+    listing: (folder) => lookUp(listings, folder),
+    async fetch(main) {
+      const missing = [
+        ...missingIn(texts, (remote, address) => remote.read(address)),
+        ...missingIn(listings, (remote, folder) => remote.list(folder)),
+      ];
+      if (missing.length === 0) return false;
+      files ??= openFiles(main);
+      const remote = await files;
+      const work = async (): Promise<void> => {
+        for (let next = missing.shift(); next !== undefined; next = missing.shift()) await next(remote);
+      };
+      await Promise.all(Array.from({ length: READ_AT_ONCE }, work));
+      return true;
+    },
+    close() {
+      void files?.then((remote) => remote.close());
+    },
+  };
+}
+
+function missingIn<T>(
+  copies: Map<string, T | undefined>,
+  read: (remote: RemoteFiles, address: string) => Promise<T>,
+): ((remote: RemoteFiles) => Promise<void>)[] {
+  return [...copies].flatMap(([address, copy]) =>
+    copy === undefined ? async (remote: RemoteFiles) => void copies.set(address, await read(remote, address)) : [],
+  );
+}
+
+/** If the database cannot be opened, no file can be read. */
+async function openFiles({ duckdb, connections }: MainConfig): Promise<RemoteFiles> {
+  const definitions = [...connections.values()].map((connection) => ({
+    name: connection.name,
+    init: initOf(connection),
+    secrets: connection.secrets,
+  }));
+  return await engine
+    .openRemoteFiles({ settings: duckdb.settings, connections: definitions })
+    .catch((error: unknown): RemoteFiles => {
+      const failure = { kind: "unreadable", reason: errorMessage(error) } as const;
+      return { read: async () => failure, list: async () => failure, close() {} };
+    });
+}

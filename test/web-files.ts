@@ -1,0 +1,48 @@
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** A file of the server: its content, a status, or a whole response. */
+export type WebFile = string | Uint8Array | number | ((response: ServerResponse) => void);
+
+export interface WebFiles extends AsyncDisposable {
+  readonly url: string;
+  readonly files: Map<string, WebFile>;
+  /** Method, path and query of each request. */
+  readonly requests: readonly string[];
+}
+
+/** A web server with files that can be changed. */
+export async function startWebFiles(files: Readonly<Record<string, WebFile>> = {}): Promise<WebFiles> {
+  const known = new Map(Object.entries(files));
+  const requests: string[] = [];
+  const server = createServer((request, response) => {
+    const { method, url = "" } = request;
+    requests.push(`${method} ${url}`);
+    const file = known.get(new URL(url, "http://localhost").pathname) ?? 404;
+    if (typeof file === "function") return file(response);
+    if (typeof file === "number") return response.writeHead(file, { "content-length": 0 }).end();
+    const content = Buffer.from(file);
+    const [, from, to] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? "") ?? [];
+    const part = from === undefined ? content : content.subarray(Number(from), to === "" ? undefined : Number(to) + 1);
+    const range = from === undefined ? {} : { "content-range": `bytes ${from}-${to}/${content.length}` };
+    response.writeHead(from === undefined ? 200 : 206, {
+      "content-length": part.length,
+      "accept-ranges": "bytes",
+      ...range,
+    });
+    return response.end(method === "HEAD" ? undefined : part);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    files: known,
+    requests,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
