@@ -44,6 +44,14 @@ export function failureResponse(failure: Failure): FailureResponse {
         : { ...failed(308, "Permanent Redirect: HTTPS is required"), headers: { Location: failure.location } };
     case "not-found":
       return failed(404, "Not Found");
+    case "no-row":
+      return failed(404, "Not Found", "Nothing was found for these arguments");
+    case "nothing-changed":
+      return failed(404, "Not Found", "Nothing was changed: no row matches these arguments");
+    case "several-rows": {
+      const message = "the query returned several rows instead of one";
+      return failed(500, `Internal Server Error: ${message}`, `Query failed: ${message}`);
+    }
     case "method-not-allowed":
       return { ...failed(405, "Method Not Allowed"), headers: { Allow: failure.allow.join(", ") } };
     case "not-acceptable":
@@ -52,6 +60,13 @@ export function failureResponse(failure: Failure): FailureResponse {
       return failed(failure.status, failure.message);
     case "query-failed":
       return failed(500, `Internal Server Error: ${failure.message}`, `Query failed: ${failure.message}`);
+    case "constraint-failed": {
+      const { constraint, message } = failure;
+      const advice = `Rejected by a constraint of the database: ${message}`;
+      return constraint === "unique"
+        ? failed(409, `Conflict: ${message}`, advice)
+        : failed(422, `Unprocessable Content: ${message}`, advice);
+    }
     case "key-reused":
       return failed(422, "Unprocessable Content: this Idempotency-Key was used for another request");
     case "key-refused": {

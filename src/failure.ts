@@ -4,6 +4,15 @@ export interface FieldError {
   readonly message: string;
 }
 
+/** A message of the database. `masked` is the message without request values, for logs. Absent if it contains none. */
+interface DatabaseMessage {
+  readonly message: string;
+  readonly masked?: string;
+}
+
+/** The kind of a constraint: a primary key, UNIQUE or exclusion; or CHECK, NOT NULL or a foreign key. */
+export type Constraint = "unique" | "other";
+
 /** Every way in which a request can fail. `failure-response.ts` says what clients see of each. */
 export type Failure =
   | { readonly kind: "invalid-params"; readonly errors: readonly FieldError[] }
@@ -17,13 +26,20 @@ export type Failure =
   /** Plain HTTP where HTTPS is enforced; `location` is the HTTPS URL. */
   | { readonly kind: "https-required"; readonly location: string | undefined }
   | { readonly kind: "not-found" }
+  /** `returns: one`, and the query found nothing. */
+  | { readonly kind: "no-row" }
+  /** `returns: one`, and the query found more. */
+  | { readonly kind: "several-rows" }
+  /** A write that changed no row, where the project wants to tell clients. */
+  | { readonly kind: "nothing-changed" }
   | { readonly kind: "method-not-allowed"; readonly allow: readonly string[] }
   /** The client accepts none of the offered media types. */
   | { readonly kind: "not-acceptable"; readonly offered: readonly string[] }
   /** The template rejected the request, with `error('403: not yours')`. */
   | { readonly kind: "refused-by-template"; readonly status: number; readonly message: string }
-  /** `masked` is the message without request values, for logs. Absent if the message contains none. */
-  | { readonly kind: "query-failed"; readonly message: string; readonly masked?: string }
+  | ({ readonly kind: "query-failed"; readonly constraint?: Constraint } & DatabaseMessage)
+  /** A constraint of the database rejected a write, where the project wants to blame the client. */
+  | ({ readonly kind: "constraint-failed"; readonly constraint: Constraint } & DatabaseMessage)
   /** A client reused an `Idempotency-Key` for a different request. */
   | { readonly kind: "key-reused" }
   /** An `Idempotency-Key` for an endpoint that cannot store it in the transaction of its write. */
@@ -38,8 +54,8 @@ export type Failure =
   | { readonly kind: "cancelled" }
   | { readonly kind: "internal" };
 
-/** The message of a failed query as it may be logged. */
-export function logMessage({ message, masked }: Extract<Failure, { kind: "query-failed" }>): string {
+/** The message of the database as it may be logged. */
+export function logMessage({ message, masked }: DatabaseMessage): string {
   return masked ?? message;
 }
 

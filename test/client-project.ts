@@ -54,6 +54,18 @@ request: [{ field-name: names, field-in: body, required: true }, { field-name: n
 `,
   "search.sql": `SELECT name, '{{{params.note}}}'::JSON AS note FROM customers
 WHERE list_contains('{{{params.names}}}'::JSON::VARCHAR[], name) ORDER BY id`,
+  "single.yaml": `${head("GET", "/single/:id", "single")}returns: one
+request: [{ field-name: id, field-in: path, required: true, validators: [{ type: int }] }]
+`,
+  "single.sql": "SELECT * FROM customers WHERE id = {{params.id}}",
+  "upgrade.yaml": `${head("PATCH", "/single/:id", "upgrade")}returns: one
+operation: { returns-data: true, http-status: { constraint-failure: client-error } }
+request:
+  - { field-name: id, field-in: path, required: true, validators: [{ type: int }] }
+  - { field-name: new_id, field-in: body, validators: [{ type: int }] }
+`,
+  "upgrade.sql":
+    "UPDATE customers SET tier = 'gold', id = coalesce({{params.new_id}}, id) WHERE id = {{params.id}} RETURNING id, tier",
   "wide.yaml": `${head("GET", "/wide", "wide")}with-pagination: false\n`,
   "wide.sql": `SELECT 170141183460469231731687303715884105727 AS huge, -9223372036854775808 AS big, 1.10::DECIMAL(9, 2) AS price,
   0.1::DOUBLE AS ratio, {'id': 9007199254740993, 'many': [1.50::DECIMAL(9, 2), NULL]} AS nested,

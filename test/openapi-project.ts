@@ -73,6 +73,27 @@ operation: { transaction: false }
 request: [{ field-name: id, field-in: path, required: true, validators: [{ type: int }] }]
 `,
   "remove-item.sql": "DELETE FROM items WHERE id = {{params.id}}",
+  "single.yaml": `${head("GET", "/single/:id", "single")}returns: one
+request: [{ field-name: id, field-in: path, required: true, validators: [{ type: int, min: 1 }] }]
+`,
+  "single.sql": "SELECT id, name, price FROM items WHERE id = {{params.id}}",
+  "pick.yaml": `${head("POST", "/single", "single")}returns: one
+operation: { type: Read }
+request: [{ field-name: id, field-in: body, required: true, validators: [{ type: int, min: 1 }] }]
+`,
+  "create.yaml": `${head("POST", "/created", "create")}returns: one
+operation: { returns-data: true, http-status: { constraint-failure: client-error, created: 201 } }
+request:
+  - { field-name: id, field-in: body, required: true, validators: [{ type: int, min: 1, max: 2147483647 }] }
+  - { field-name: name, field-in: body, validators: [{ type: string, min: 1, max: 20 }] }
+`,
+  "create.sql": "INSERT INTO items (id, name) VALUES ({{params.id}}, {{params.name}}) RETURNING id, name",
+  "replace.yaml": `${head("PUT", "/created/:id", "replace")}operation: { http-status: { nothing-changed: 404 } }
+request:
+  - { field-name: id, field-in: path, required: true, validators: [{ type: int, min: 1 }] }
+  - { field-name: name, field-in: body, required: true, validators: [{ type: string, min: 1, max: 20 }] }
+`,
+  "replace.sql": "UPDATE items SET name = {{params.name}} WHERE id = {{params.id}}",
   "search.yaml": `${head("POST", "/search", "search")}operation: { type: Read }
 request:
   - { field-name: mail, field-in: body, validators: [{ type: email }] }

@@ -1,21 +1,23 @@
-import type { Endpoint } from "../endpoint/endpoint.ts";
+import type { Endpoint, Operation } from "../endpoint/endpoint.ts";
+import type { Window } from "../engines/engine.ts";
 import type { Page } from "../params/page.ts";
+import { ONE_AND_NEXT } from "./one-row.ts";
 
 export interface Paging {
   /** The page that the template sees. */
   readonly rendered: Page;
   /** The part of its rows that Eider takes. */
-  readonly window: Page | undefined;
+  readonly window: Window | undefined;
   /** The total needs a statement of its own, without a page. */
   readonly countsAll: boolean;
 }
 
 /** Who pages: the template, Eider or both, if the template uses only one of `params.limit` and `params.offset`. */
-export function pagingOf({ ownPaging }: Endpoint, page: Page): Paging {
+export function pagingOf({ operation, ownPaging }: Endpoint, page: Page): Paging {
   const { limit, offset } = page;
-  const hasPage = limit !== undefined || offset > 0;
-  if (!ownPaging.limit && !ownPaging.offset) {
-    return { rendered: page, window: hasPage ? page : undefined, countsAll: false };
+  const window = windowOf(operation, page);
+  if (operation.returns === "one" || (!ownPaging.limit && !ownPaging.offset)) {
+    return { rendered: page, window, countsAll: false };
   }
   if (ownPaging.limit && ownPaging.offset) return { rendered: page, window: undefined, countsAll: true };
   if (ownPaging.offset) {
@@ -23,5 +25,11 @@ export function pagingOf({ ownPaging }: Endpoint, page: Page): Paging {
   }
   // The template returns the rows before the page as well.
   const rendered = { limit: limit === undefined ? undefined : limit + offset, offset: 0 };
-  return { rendered, window: hasPage ? page : undefined, countsAll: true };
+  return { rendered, window, countsAll: true };
+}
+
+/** The part of the rows that Eider takes, if the template does not page. One object has no page. */
+export function windowOf({ returns }: Operation, page: Page): Window | undefined {
+  if (returns === "one") return ONE_AND_NEXT;
+  return page.limit !== undefined || page.offset > 0 ? page : undefined;
 }

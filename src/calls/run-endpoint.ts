@@ -28,7 +28,8 @@ import { callRows } from "./call-rows.ts";
 import type { Deadline } from "./deadline.ts";
 import type { IdempotentResponses } from "./idempotency.ts";
 import type { CallNotes } from "./observed-call.ts";
-import { pagingOf } from "./paging.ts";
+import { acceptFile, onlyRow } from "./one-row.ts";
+import { pagingOf, windowOf } from "./paging.ts";
 import { type RanQuery, ranQuery } from "./ran-query.ts";
 
 /** One call of an endpoint, from any surface. */
@@ -92,7 +93,8 @@ export interface UnchangedResult {
 /** Validates, renders and runs. Rejects with a RequestFailure. */
 export function runEndpoint(endpoint: Endpoint, call: Call, callee: Callee): Promise<ReadResult | UnchangedResult> {
   return runRead(endpoint, call, callee, async ({ read, pageOf, lease }) => {
-    const rows = await callee.engine.read(read);
+    const found = await callee.engine.read(read);
+    const rows = endpoint.operation.returns === "one" ? await onlyRow(found) : found;
     const { marks } = call.observed;
     if (marks !== undefined) marks.firstRow = performance.now();
     return { kind: "rows", rows: callRows(rows, call, lease), page: pageOf(rows.total) };
@@ -107,7 +109,8 @@ export function runIntoFile(
 ): Promise<FileResult | UnchangedResult> {
   const { engine, spool, kind } = callee;
   return runRead(endpoint, call, callee, async ({ read, pageOf, lease }) => {
-    const { file, value } = await spool.write((path) => engine.readIntoFile(read, { kind, path }));
+    const write = async (path: string) => acceptFile(endpoint, await engine.readIntoFile(read, { kind, path }));
+    const { file, value } = await spool.write(write);
     const { marks } = call.observed;
     if (marks !== undefined) marks.firstRow = performance.now();
     lease?.release();
@@ -196,7 +199,7 @@ function cachedRead(
     connections: [],
     queueGroup,
     statements,
-    window: page.limit !== undefined || page.offset > 0 ? page : undefined,
+    window: windowOf(operation, page),
     totalOf: operation.kind === "read" && operation.paginated ? statements : undefined,
     signal: deadline.signal,
   };

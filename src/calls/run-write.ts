@@ -1,4 +1,5 @@
 import { identityKey } from "../auth/identity.ts";
+import type { WriteStatuses } from "../config/project.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { Write } from "../engines/engine.ts";
 import type { WriteResult } from "../engines/rows.ts";
@@ -7,8 +8,14 @@ import { RequestFailure } from "../failure.ts";
 import type { RawParams } from "../params/parameter.ts";
 import type { Lookup } from "../sql/render.ts";
 import type { WriteResponse } from "./idempotency.ts";
+import { requireOne } from "./one-row.ts";
 import { ranQuery } from "./ran-query.ts";
 import { type Call, type Callee, noteRendered, statementsOf, untilAborted, validateCall } from "./run-endpoint.ts";
+
+/** What the client gets. */
+export interface WrittenResponse extends WriteResponse {
+  readonly status: WriteStatuses["changed"];
+}
 
 /** A call of a write endpoint. */
 export interface WriteCall extends Call {
@@ -22,7 +29,7 @@ export interface WriteCall extends Call {
  * Validates, renders, runs and commits. When it resolves, the write is durable. When it rejects with a RequestFailure,
  * nothing was changed, except with `transaction: false`.
  */
-export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Callee): Promise<WriteResponse> {
+export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Callee): Promise<WrittenResponse> {
   const { operation } = endpoint;
   if (operation.kind !== "write") throw new Error(`${endpoint.name} is no write`);
   const { params } = await validateCall(endpoint, call, callee.limits);
@@ -34,14 +41,15 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Call
     if (marks !== undefined) marks.prepared = performance.now();
     const lookup: Lookup = ({ scope, name }) => (scope === "auth" ? identity.get(name) : params.get(name));
     const { connections, queueGroup } = verified;
-    const { transaction, returnsData } = operation;
+    const { transaction, returnsData, returns, statuses } = operation;
+    const acceptRows = returns === "one" ? requireOne : undefined;
     const statements = statementsOf(verified, lookup, callee.engine);
     const { onStart } = noteRendered(marks, () => ranQuery(verified, lookup, callee.engine));
-    const write: Write = { connections, queueGroup, statements, transaction, returnsData, signal, onStart };
+    const write: Write = { connections, queueGroup, statements, transaction, returnsData, acceptRows, signal, onStart };
     const failed = (error: unknown): never => {
       // Statements before the one that failed have been committed.
       if (!transaction) invalidateAfter(endpoint, callee);
-      throw error;
+      throw statuses.constraintFailure === "client-error" ? asClientError(error) : error;
     };
     const done = async (): Promise<void> => {
       if (marks !== undefined) marks.firstRow = performance.now();
@@ -64,7 +72,18 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Call
     });
   });
   observed.rows = result.rowsAffected;
-  return result;
+  const { changed, unchanged } = operation.statuses;
+  // An idempotency record holds the number of rows, so that a repeated request has the same status.
+  const status = result.rowsAffected > 0 ? changed : unchanged;
+  if (status === 404) throw new RequestFailure({ kind: "nothing-changed" });
+  return { ...result, status };
+}
+
+function asClientError(error: unknown): unknown {
+  if (!(error instanceof RequestFailure) || error.failure.kind !== "query-failed") return error;
+  const { constraint, ...message } = error.failure;
+  if (constraint === undefined) return error;
+  return new RequestFailure({ ...message, kind: "constraint-failed", constraint }, { cause: error.cause });
 }
 
 /** Where the idempotency record is stored. An endpoint without a store rejects keys. */

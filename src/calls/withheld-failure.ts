@@ -15,10 +15,16 @@ export function withheldFailure(error: unknown, raw: RawParams | undefined, isRe
   if (!(error instanceof RequestFailure)) return error;
   const { failure } = error;
   switch (failure.kind) {
-    case "query-failed": {
+    case "query-failed":
+    case "constraint-failed": {
       if (redactedValues(raw, isRedacted).length === 0) return error;
       const [name = "Error"] = CLASS.exec(failure.message) ?? [];
-      return new RequestFailure({ kind: "query-failed", message: `${name}: ${WHY}` });
+      const message = `${name}: ${WHY}`;
+      return new RequestFailure(
+        failure.kind === "query-failed"
+          ? { kind: failure.kind, message }
+          : { kind: failure.kind, constraint: failure.constraint, message },
+      );
     }
     case "refused-by-template": {
       const message = failure.message.toLowerCase();

@@ -104,8 +104,8 @@ function rowsOf({ rows, endpoint }: ClientOperation, mode: NumberMode): Rows {
   if (row === undefined || row.numbers === undefined || row.numbers === "number")
     return { row: row?.text, numbers: undefined };
   const { operation } = endpoint;
-  const isList = operation.kind === "read" && !operation.paginated;
-  return { row: row.text, numbers: isList ? row.numbers : { fields: { data: row.numbers } } };
+  const isBare = operation.kind === "read" && !operation.paginated;
+  return { row: row.text, numbers: isBare ? row.numbers : { fields: { data: row.numbers } } };
 }
 
 function rowOf(
@@ -138,7 +138,8 @@ function typesOf({ id, endpoint, row, rows }: Made, mode: NumberMode): string {
   ];
   if (endpoint.operation.kind === "read") return types.join("\n\n");
   const isAlways = rows.kind === "known" && !rows.sometimesAbsent;
-  const data = row === undefined ? "" : `; data${isAlways ? "" : "?"}: ${name}Row[]`;
+  const list = endpoint.operation.returns === "one" ? "" : "[]";
+  const data = row === undefined ? "" : `; data${isAlways ? "" : "?"}: ${name}Row${list}`;
   return [...types, `export type ${name}Result = { rows_affected: number${data} };`].join("\n\n");
 }
 
@@ -157,6 +158,7 @@ function memberOf({ id, endpoint, route, words }: Made): string {
 
 function methodOf({ operation }: Endpoint): readonly [method: string, result: string] {
   if (operation.kind === "write") return ["WriteMethod", "Result"];
+  if (operation.returns === "one") return ["RowMethod", "Row"];
   return [operation.paginated ? "PagedMethod" : "RowsMethod", "Row"];
 }
 

@@ -1,6 +1,5 @@
-import type { Endpoint, Route } from "../endpoint/endpoint.ts";
+import { type Endpoint, type Route, undeclaredPageFields } from "../endpoint/endpoint.ts";
 import { headerName, type ParameterLocation } from "../params/parameter.ts";
-import { undeclaredFields } from "./parameter-type.ts";
 import type { Numbers } from "./runtime/call.ts";
 import { literal, objectKey } from "./source-text.ts";
 
@@ -16,7 +15,7 @@ export function operationText(endpoint: Endpoint, route: Route, numbers: Numbers
     `kind: ${literal(kindOf(endpoint))}`,
     `method: ${literal(route.method)}`,
     `path: ${literal(pathOf(route))}`,
-    ...listed("query", [...namesIn("query"), ...undeclaredFields(endpoint).map(literal)]),
+    ...listed("query", [...namesIn("query"), ...undeclaredPageFields(endpoint).map(literal)]),
     ...listed("headers", headers),
     ...listed("body", namesIn("body")),
     ...(numbers === undefined ? [] : [`numbers: ${numbersText(numbers)}`]),
@@ -24,8 +23,9 @@ export function operationText(endpoint: Endpoint, route: Route, numbers: Numbers
   return `{\n${lines.map((line) => `    ${line},\n`).join("")}  }`;
 }
 
-function kindOf({ operation }: Endpoint): "rows" | "page" | "write" {
+function kindOf({ operation }: Endpoint): "one" | "rows" | "page" | "write" {
   if (operation.kind === "write") return "write";
+  if (operation.returns === "one") return "one";
   return operation.paginated ? "page" : "rows";
 }
 

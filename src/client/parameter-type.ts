@@ -1,20 +1,14 @@
 import { isRequired, parameterSchema } from "../docs/parameter-schema.ts";
-import type { Endpoint } from "../endpoint/endpoint.ts";
-import { isPageField, type PageField, pageFields } from "../params/page.ts";
+import { type Endpoint, undeclaredPageFields } from "../endpoint/endpoint.ts";
+import { isPageField, pageFields } from "../params/page.ts";
 import type { Parameter } from "../params/parameter.ts";
 import { comment, literal, prose, typeKey } from "./source-text.ts";
 import type { NumberMode } from "./value-type.ts";
 
-/** The parameters of an endpoint that need no declaration. */
-export function undeclaredFields({ parameters, operation }: Endpoint): readonly PageField[] {
-  if (operation.kind === "write") return [];
-  return pageFields.filter((field) => !parameters.some(({ name }) => name === field));
-}
-
 /** The type of an endpoint's parameters. */
 export function paramsType(endpoint: Endpoint, mode: NumberMode): string {
   const members = endpoint.parameters.map((parameter) => memberOf(parameter, endpoint, mode));
-  const fields = undeclaredFields(endpoint);
+  const fields = undeclaredPageFields(endpoint);
   const page = fields.length === pageFields.length ? "PageParams" : `Pick<PageParams, ${fields.map(literal).join()}>`;
   const types = [...(members.length === 0 ? [] : [`{\n${members.join("")}}`]), ...(fields.length === 0 ? [] : [page])];
   return types.length === 0 ? "Record<string, never>" : types.join(" & ");
@@ -25,7 +19,7 @@ export function fieldNames(endpoint: Endpoint): readonly string[] {
   const takesBody = endpoint.parameters.some((parameter) => parameter.in === "body");
   const names = [
     ...endpoint.parameters.map(({ name }) => name),
-    ...undeclaredFields(endpoint),
+    ...undeclaredPageFields(endpoint),
     ...(takesBody ? ["body"] : []),
     ...(endpoint.operation.kind === "write" ? ["Idempotency-Key"] : []),
   ];

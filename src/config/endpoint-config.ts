@@ -1,6 +1,7 @@
 import { compileEndpointAccess, type EndpointAccess } from "./access-config.ts";
 import { type CacheStorage, compileEndpointCache } from "./cache-config.ts";
 import { compileHeartbeat } from "./heartbeat.ts";
+import { compileStatuses } from "./http-status.ts";
 import { compileMcpEntry } from "./mcp-entry.ts";
 import { compileParameters } from "./parameters.ts";
 import type { Complain, KeyPath } from "./problem.ts";
@@ -8,6 +9,7 @@ import type { ConnectionConfig, EndpointConfig, Limits, OperationConfig, RestCon
 import { insecureAddress } from "./remote-address.ts";
 import { type Reporter, reporterOf } from "./reporter.ts";
 import type { EndpointInput, Method } from "./schema/endpoint.ts";
+import type { HttpStatusInput } from "./schema/http-status.ts";
 import { unknownMessage } from "./suggest.ts";
 import { type FindTemplate, UNREAD } from "./template-file.ts";
 import { keyLocation, type NodePositions, type Report, type SourceFile } from "./tree.ts";
@@ -34,6 +36,8 @@ export interface EndpointContext {
   /** Undefined if caching is disabled. */
   readonly cacheStorage: CacheStorage | undefined;
   readonly limits: Limits;
+  /** For writes without their own keys. */
+  readonly httpStatus: HttpStatusInput;
   /** Whether the main file enables heartbeats. */
   readonly hasHeartbeats: boolean;
   readonly report: Report;
@@ -54,16 +58,15 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
 
   const urlPath = input["url-path"] === undefined ? undefined : parseUrlPath(input["url-path"]);
   if (typeof urlPath === "string") complain(["url-path"], urlPath);
-  const { method, "with-pagination": paginated } = input;
+  const { method, returns } = input;
+  const paginated = input["with-pagination"] && returns === "many";
   const validPath =
     typeof urlPath === "object" && !broken.has("request") && !broken.has("method") ? urlPath : undefined;
   const rest: RestConfig | undefined = typeof urlPath === "object" ? { method, urlPath: urlPath.path } : undefined;
 
   const template = templatesOf(source, context, reporter);
-  const operation = operationOf(input, method);
-  if (operation.kind === "read" && operation.allow.length > 0) {
-    complain(["operation", "allow"], "only a write may reach beyond its data; set operation.type: Write, or remove it");
-  }
+  const operation = operationOf(input, { method, httpStatus: context.httpStatus, reporter });
+  checkReturns(source, operation, reporter);
   const parameters = compileParameters(input.request, { rest: restRules(validPath, method) }, complain);
   const cacheOf = () =>
     compileEndpointCache(input.cache, {
@@ -86,6 +89,7 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
     template: template.own,
     connections: connectionsOf(source, context, reporter),
     parameters,
+    returns,
     paginated,
     rejectsUnknownParams: input["request-fields-validation"],
     operation,
@@ -193,12 +197,43 @@ function requireKey({ positions, broken }: EndpointSource, key: string, hint: st
   complain([key], `missing; ${hint}`);
 }
 
-function operationOf({ operation }: EndpointInput, method: Method): OperationConfig {
+/** `returns: one` concerns rows, and excludes pages. */
+function checkReturns(
+  { input, positions, broken }: EndpointSource,
+  operation: OperationConfig,
+  reporter: Reporter,
+): void {
+  if (input.returns === "many") return;
+  const { error, isWritten } = reporter;
+  const hasPages = input["with-pagination"] && isWritten(["with-pagination"]) && !broken.has("with-pagination");
+  if (hasPages) error(["with-pagination"], "one object has no pages; remove it, or set returns: many");
+  if (positions.children?.has("mcp-prompt") === true) error(["returns"], "a prompt returns no rows; remove it");
+  else if (operation.kind === "write" && !operation.returnsData && !broken.has("operation")) {
+    error(["returns"], "this write returns no rows; set operation.returns-data: true, or remove it");
+  }
+}
+
+interface OperationContext {
+  readonly method: Method;
+  readonly httpStatus: HttpStatusInput;
+  readonly reporter: Reporter;
+}
+
+function operationOf(
+  { operation }: EndpointInput,
+  { method, httpStatus, reporter }: OperationContext,
+): OperationConfig {
+  const kind = operation.type ?? (method === "GET" ? "read" : "write");
+  if (kind === "read" && operation.allow.length > 0) {
+    const fix = "set operation.type: Write, or remove it";
+    reporter.error(["operation", "allow"], `only a write may reach beyond its data; ${fix}`);
+  }
   return {
-    kind: operation.type ?? (method === "GET" ? "read" : "write"),
+    kind,
     returnsData: operation["returns-data"],
     transaction: operation.transaction,
     validateBeforeWrite: operation["validate-before-write"],
     allow: operation.allow,
+    statuses: compileStatuses(operation["http-status"], httpStatus, { kind, method, reporter }),
   };
 }

@@ -68,10 +68,17 @@ export const endpointRules: readonly KeyRule[] = [
   {
     at: "response",
     kind: "mistake",
-    message: "there is no such key; the client chooses the format, and with-pagination is the only switch",
+    message:
+      "there is no such key; the client chooses the format, and with-pagination and returns are the only switches",
   },
   { at: "security", kind: "mistake", message: authentication },
   { at: "authentication", kind: "mistake", message: authentication },
+  {
+    at: "http-status",
+    kind: "mistake",
+    message: "statuses of one endpoint are under 'operation'; write operation.http-status",
+  },
+  { at: "operation.returns", kind: "mistake", message: "write it at the top level of the file, not under 'operation'" },
 ];
 
 function tracingKeys(): readonly string[] {

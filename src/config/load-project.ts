@@ -89,6 +89,7 @@ function readProject(options: LoadOptions, files: Files, report: Report): Projec
       access: main.access,
       cacheStorage: main.cache,
       limits: main.limits,
+      httpStatus: main.httpStatus,
       hasHeartbeats: main.observability.heartbeatMs !== undefined || mainFile.broken.has("heartbeat"),
       report,
     },

@@ -58,6 +58,7 @@ export function compileMain(source: MainSource, report: Report): MainConfig {
     connections: new Map(connections.map((connection) => [connection.name, connection])),
     duckdb: compileDuckdb(input.duckdb, folder),
     limits: compileLimits(input, reporter),
+    httpStatus: input["http-status"],
     docs: compileDocs(input, reporter),
     mcp: compileMcp({ input, positions, folder, http, files: source.files }, report),
     cache: compileCacheStorage({ input, positions, folder }, report),

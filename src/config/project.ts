@@ -9,6 +9,7 @@ import type { McpSettings } from "./mcp-config.ts";
 import type { ObservabilityConfig } from "./observability-config.ts";
 import type { Locate, Problem } from "./problem.ts";
 import type { Method } from "./schema/endpoint.ts";
+import type { HttpStatusInput } from "./schema/http-status.ts";
 import type { LogLevel } from "./schema/main.ts";
 import type { SourceFile } from "./tree.ts";
 
@@ -60,6 +61,8 @@ export interface MainConfig {
   /** DuckDB settings by name, without `db_path`. */
   readonly duckdb: { readonly path: string | undefined; readonly settings: ReadonlyMap<string, string> };
   readonly limits: Limits;
+  /** For writes without their own keys. */
+  readonly httpStatus: HttpStatusInput;
   readonly access: AccessConfig;
   /** The OpenAPI document and its page. Undefined if disabled. */
   readonly docs: { readonly needsAuth: boolean } | undefined;
@@ -83,6 +86,19 @@ export interface RestConfig {
   readonly urlPath: string;
 }
 
+/** One object, or a list of rows. */
+export type Returns = "one" | "many";
+
+/** The statuses of a write, of those that a project may choose, for the method of its endpoint. */
+export interface WriteStatuses {
+  /** `client-error`: 409 for a unique constraint, 422 for others. */
+  readonly constraintFailure: "500" | "client-error";
+  /** If rows were changed. */
+  readonly changed: 200 | 201;
+  /** If none was. */
+  readonly unchanged: 200 | 404;
+}
+
 export interface OperationConfig {
   readonly kind: "read" | "write";
   readonly returnsData: boolean;
@@ -90,6 +106,7 @@ export interface OperationConfig {
   readonly validateBeforeWrite: boolean;
   /** Additional permissions of a write. */
   readonly allow: readonly Permission[];
+  readonly statuses: WriteStatuses;
 }
 
 export type McpConfig =
@@ -124,6 +141,8 @@ export interface EndpointConfig {
   readonly template: SourceFile | undefined;
   readonly connections: readonly ConnectionConfig[];
   readonly parameters: readonly Parameter[];
+  readonly returns: Returns;
+  /** False for `returns: one`. */
   readonly paginated: boolean;
   readonly rejectsUnknownParams: boolean;
   readonly operation: OperationConfig;

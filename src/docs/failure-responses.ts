@@ -39,17 +39,22 @@ export function failureResponses(endpoint: Endpoint, context: FailureContext): J
 function failuresOf(endpoint: Endpoint, { maxBodyBytes, refusesPlainHttp }: FailureContext): readonly FailureKind[] {
   const { auth, rateLimit, operation, parameters, route } = endpoint;
   const isGet = route?.method === "GET";
+  const writes = operation.kind === "write" ? operation : undefined;
+  const blamesClient = writes?.statuses.constraintFailure === "client-error";
+  const mayFindNone = operation.returns === "one" || writes?.statuses.unchanged === 404;
   const takesBody = !isGet && parameters.some((parameter) => parameter.in === "body");
   const kinds: (FailureKind | false)[] = [
     refusesPlainHttp && isGet && HTTPS_ELSEWHERE,
     INVALID,
     auth !== undefined && UNAUTHORIZED,
     refusesPlainHttp && !isGet && HTTPS_REQUIRED,
+    mayFindNone && NO_ROW,
     NOT_ACCEPTABLE,
-    operation.kind === "write" && CONFLICT,
+    writes !== undefined && (blamesClient ? either(DUPLICATE, CONFLICT) : CONFLICT),
     takesBody && { ...TOO_LARGE, description: `${TOO_LARGE.description} of ${maxBodyBytes} bytes.` },
     takesBody && UNSUPPORTED_BODY,
-    supportsIdempotencyKey(endpoint) && KEY_REUSED,
+    blamesClient && (supportsIdempotencyKey(endpoint) ? either(CONSTRAINT, KEY_REUSED) : CONSTRAINT),
+    !blamesClient && supportsIdempotencyKey(endpoint) && KEY_REUSED,
     // Wrong passwords are limited too.
     (rateLimit !== undefined || auth?.kind === "basic") && TOO_MANY,
     FAILED,
@@ -68,6 +73,16 @@ function kindOf(failure: Failure, name: string, description: string): FailureKin
     description,
     shape: "errors" in body ? "fields" : "message",
     headers: DOCUMENTED.filter((header) => header in headers),
+  };
+}
+
+/** Two failures with the same status. Headers that only one of them has are left out. */
+function either(one: FailureKind, other: FailureKind): FailureKind {
+  return {
+    ...one,
+    name: `${one.name}Or${other.name}`,
+    description: `${one.description} Or: ${other.description}`,
+    headers: one.headers?.filter((name) => other.headers?.includes(name)) ?? [],
   };
 }
 
@@ -91,6 +106,17 @@ const HTTPS_REQUIRED: FailureKind = {
   ...kindOf({ kind: "https-required", location: undefined }, "HttpsRequired", "The request came over plain HTTP."),
   beforeRateLimit: true,
 };
+const NO_ROW = kindOf({ kind: "no-row" }, "NoRow", "No row matches.");
+const DUPLICATE = kindOf(
+  { kind: "constraint-failed", constraint: "unique", message: "" },
+  "Duplicate",
+  "A row with the same key exists. Nothing was changed.",
+);
+const CONSTRAINT = kindOf(
+  { kind: "constraint-failed", constraint: "other", message: "" },
+  "ConstraintFailed",
+  "A constraint of the database rejected the change; the message comes from the database.",
+);
 const NOT_ACCEPTABLE = kindOf(
   { kind: "not-acceptable", offered: [] },
   "NotAcceptable",

@@ -127,6 +127,10 @@ function operationOf({ endpoint, documentation, route, rows }: Routed, context: 
       }),
     },
     ...notes.extensions,
+    // A row may look like an envelope.
+    ...(endpoint.operation.returns === "one"
+      ? { "x-eider-operation": endpoint.operation.kind, "x-eider-returns": "one" }
+      : {}),
   });
 }
 

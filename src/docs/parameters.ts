@@ -1,7 +1,7 @@
 import type { Limits } from "../config/project.ts";
-import { type Endpoint, supportsIdempotencyKey } from "../endpoint/endpoint.ts";
+import { type Endpoint, supportsIdempotencyKey, undeclaredPageFields } from "../endpoint/endpoint.ts";
 import { formats } from "../formats/index.ts";
-import { isPageField, type PageField, pageFields } from "../params/page.ts";
+import { isPageField, type PageField } from "../params/page.ts";
 import { canonicalHeaderName, type Parameter } from "../params/parameter.ts";
 import type { Components } from "./components.ts";
 import { type JsonObject, withoutUnset } from "./json.ts";
@@ -75,8 +75,7 @@ export function validatedIn({ operation, template }: Endpoint, name: string): Va
 function readParameters(endpoint: Endpoint, { components, limits }: ParameterContext): readonly JsonObject[] {
   const { parameters, operation } = endpoint;
   const paginated = operation.kind === "read" && operation.paginated;
-  const fields = pageFields.filter((field) => !parameters.some(({ name }) => name === field));
-  const pages = fields.map((field) => {
+  const pages = undeclaredPageFields(endpoint).map((field) => {
     // Without pagination, all rows are sent unless the client limits them.
     const isWhole = field === "limit" && !paginated;
     return components.parameter(isWhole ? "limitOfRows" : field, () => ({

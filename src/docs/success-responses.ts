@@ -1,4 +1,4 @@
-import type { Endpoint } from "../endpoint/endpoint.ts";
+import type { Endpoint, Operation } from "../endpoint/endpoint.ts";
 import type { Format } from "../formats/format.ts";
 import { formats } from "../formats/index.ts";
 import { json } from "../formats/json/json.ts";
@@ -21,21 +21,33 @@ export function successResponses(input: SuccessInput, components: Components): J
   const { endpoint, rows, rowName } = input;
   const { operation, route } = endpoint;
   const rowOf = (): JsonObject => components.schema(rowName, () => rowSchema(rows, components));
-  if (operation.kind === "write") return { "200": writeResponse(input, rowOf, components) };
+  if (operation.kind === "write") {
+    const written = writeResponse(input, rowOf, components);
+    // Without a change, the status is 200 anyway.
+    return operation.statuses.changed === 201
+      ? { "200": { ...written, description: "Nothing was changed." }, "201": written }
+      : { "200": written };
+  }
   const names = readHeaderNames(endpoint);
   const ok = {
-    description: operation.paginated ? "A page of rows." : "The rows.",
+    description: operation.returns === "one" ? "The row." : operation.paginated ? "A page of rows." : "The rows.",
     headers: headersNamed(names, components),
     content: Object.fromEntries(
-      formats.map((format) => [format.mediaTypes[0], mediaOf(format, operation.paginated, rowOf(), components)]),
+      formats.map((format) => [format.mediaTypes[0], mediaOf(format, operation, rowOf(), components)]),
     ),
   };
   if (route?.method !== "GET") return { "200": ok };
   return { "200": ok, "304": unchanged(names, components) };
 }
 
-function mediaOf(format: Format, paginated: boolean, row: JsonObject, components: Components): JsonObject {
+function mediaOf(
+  format: Format,
+  { returns, paginated }: Extract<Operation, { kind: "read" }>,
+  row: JsonObject,
+  components: Components,
+): JsonObject {
   if (format === json) {
+    if (returns === "one") return { schema: row };
     const rows = { type: "array", items: row };
     return { schema: paginated ? pageSchema(rows, components) : rows };
   }
@@ -101,7 +113,8 @@ function unchanged(names: readonly HeaderName[], components: Components): JsonOb
 }
 
 function writeResponse({ endpoint, rows }: SuccessInput, rowOf: () => JsonObject, components: Components): JsonObject {
-  const { rateLimit } = endpoint;
+  const { rateLimit, operation } = endpoint;
+  const { returns } = operation;
   const names = ["X-Request-Id" as const, "Cache-Control" as const, ...(rateLimit === undefined ? [] : rateLimitNames)];
   const isAlways = rows.kind === "known" && !rows.sometimesAbsent;
   const changed = components.schema("RowsAffected", () => ({
@@ -115,7 +128,7 @@ function writeResponse({ endpoint, rows }: SuccessInput, rowOf: () => JsonObject
     required: ["rows_affected", ...(isAlways ? ["data"] : [])],
     properties: {
       rows_affected: changed,
-      ...(rows.kind === "none" ? {} : { data: { type: "array", items: rowOf() } }),
+      ...(rows.kind === "none" ? {} : { data: returns === "one" ? rowOf() : { type: "array", items: rowOf() } }),
     },
   };
   return {

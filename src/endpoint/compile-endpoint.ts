@@ -59,9 +59,11 @@ function nameOf({ rest, mcp, file }: EndpointConfig): string {
   return mcp === undefined ? file : `mcp-${mcp.kind} ${mcp.name}`;
 }
 
-function operationOf({ operation, paginated }: EndpointConfig): Operation {
-  const { kind, returnsData, transaction, validateBeforeWrite, allow } = operation;
-  return kind === "read" ? { kind, paginated } : { kind, returnsData, transaction, validateBeforeWrite, allow };
+function operationOf({ operation, paginated, returns }: EndpointConfig): Operation {
+  const { kind, returnsData, transaction, validateBeforeWrite, allow, statuses } = operation;
+  return kind === "read"
+    ? { kind, paginated, returns }
+    : { kind, returnsData, returns, transaction, validateBeforeWrite, allow, statuses };
 }
 
 function routeOf({ rest }: EndpointConfig): Route | undefined {

@@ -64,8 +64,16 @@ export function compileRefresh(
       ...endpoint,
       parameters: [],
       operation: isOwn
-        ? { kind: "write", returnsData: false, transaction: true, validateBeforeWrite: true, allow: [] }
-        : { kind: "read", paginated: false },
+        ? {
+            kind: "write",
+            returnsData: false,
+            returns: "many",
+            transaction: true,
+            validateBeforeWrite: true,
+            allow: [],
+            statuses: config.operation.statuses,
+          }
+        : { kind: "read", paginated: false, returns: "many" },
       template,
       source,
       scope,

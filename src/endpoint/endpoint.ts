@@ -1,11 +1,12 @@
 import type { AuthPolicy } from "../auth/policy.ts";
 import type { CacheConfig } from "../config/cache-config.ts";
 import type { Location } from "../config/problem.ts";
-import type { McpConfig } from "../config/project.ts";
+import type { McpConfig, Returns, WriteStatuses } from "../config/project.ts";
 import type { Method } from "../config/schema/endpoint.ts";
 import type { SourceFile } from "../config/tree.ts";
 import type { QueueGroup } from "../engines/engine.ts";
 import type { RecordStore } from "../engines/write-once.ts";
+import { type PageField, pageFields } from "../params/page.ts";
 import type { Parameter } from "../params/parameter.ts";
 import type { RateLimitPolicy } from "../rate-limit/policy.ts";
 import type { Permission } from "../sql/privileged-actions.ts";
@@ -14,17 +15,40 @@ import type { Template } from "../sql/template.ts";
 
 /** The operation of an endpoint. */
 export type Operation =
-  | { readonly kind: "read"; readonly paginated: boolean }
+  | {
+      readonly kind: "read";
+      /** Only if it returns many rows. */
+      readonly paginated: boolean;
+      readonly returns: Returns;
+    }
   | {
       readonly kind: "write";
       readonly returnsData: boolean;
+      /** Of the data. */
+      readonly returns: Returns;
       readonly transaction: boolean;
       readonly validateBeforeWrite: boolean;
       /** Additional permissions of the template. */
       readonly allow: readonly Permission[];
+      readonly statuses: WriteStatuses;
       /** Stores the records of `Idempotency-Key`. Undefined until the endpoint is verified against the database. */
       readonly recordStore?: RecordStore;
     };
+
+/**
+ * The page fields of a read that its clients need not know from its declarations. An object has no page, but its template may
+ * use them.
+ */
+export function undeclaredPageFields({
+  operation,
+  parameters,
+  ownPaging,
+}: Pick<Endpoint, "operation" | "parameters" | "ownPaging">): readonly PageField[] {
+  if (operation.kind === "write") return [];
+  return pageFields.filter(
+    (field) => (operation.returns === "many" || ownPaging[field]) && !parameters.some(({ name }) => name === field),
+  );
+}
 
 /** Whether the endpoint supports `Idempotency-Key`. */
 export function supportsIdempotencyKey({ operation }: Pick<Endpoint, "operation">): boolean {

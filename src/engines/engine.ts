@@ -37,6 +37,8 @@ export interface Write {
   readonly transaction: boolean;
   /** Whether to return the rows of the last RETURNING or, if there is none, of a final SELECT. */
   readonly returnsData: boolean;
+  /** Called with the number of rows to return, before they are committed. Throws to roll back. */
+  readonly acceptRows?: ((count: number) => void) | undefined;
   /** As for a read. Uncommitted changes are rolled back. */
   readonly signal: StopSignal;
   readonly onStart?: (() => void) | undefined;
@@ -76,6 +78,7 @@ export interface NewFile {
 
 /** Rows that were written into a file. */
 export interface FileRows {
+  readonly rows: number;
   readonly total: number | undefined;
 }
 

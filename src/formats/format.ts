@@ -39,10 +39,12 @@ export interface FileFormat extends FormatInfo {
 export type Frame =
   /** Only the rows. */
   | { readonly kind: "rows" }
+  /** The only row. */
+  | { readonly kind: "one" }
   /** One page of a read. */
   | { readonly kind: "page"; readonly next: string; readonly total: number }
   /** The rows that a write returned. */
-  | { readonly kind: "write"; readonly rowsAffected: number };
+  | { readonly kind: "write"; readonly rowsAffected: number; readonly returns: "one" | "many" };
 
 /** Encodes the chunks of one result, in order. */
 export interface Encoder {

@@ -39,6 +39,28 @@ test.each(events)("$kind is one line in which nothing acts on a terminal", (even
   }
 });
 
+test.each([
+  [
+    { kind: "several-rows" },
+    "warn",
+    "the query returned several rows, but the endpoint has 'returns: one'; make its condition unique, or add LIMIT 1",
+  ],
+  [{ kind: "no-row" }, "debug", "no-row"],
+  [
+    {
+      kind: "constraint-failed",
+      constraint: "unique",
+      message: 'Duplicate key "mail: a@b.c"',
+      masked: "Duplicate key",
+    },
+    "debug",
+    "constraint failed: Duplicate key",
+  ],
+] as const)("%j", (failure, level, message) => {
+  const event = { kind: "call-failed", requestId: "1", endpoint: "GET /x", failure, cause: undefined } as const;
+  expect(JSON.parse(lines("json", event))).toMatchObject({ level, message, endpoint: "GET /x" });
+});
+
 test("a response that fails midway leaves its cause", () => {
   const failure = { kind: "query-failed", message: "Invalid Input Error: broken" } as const;
   const event = { kind: "call-cut", requestId: "1", endpoint: "GET /x", failure } as const;

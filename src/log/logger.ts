@@ -1,7 +1,7 @@
 import { oneLine } from "../config/problem.ts";
 import type { LogLevel } from "../config/schema/main.ts";
 import type { ServiceEvent } from "../events.ts";
-import { logMessage } from "../failure.ts";
+import { type Failure, logMessage } from "../failure.ts";
 import { printable } from "../printable.ts";
 
 export interface Logger {
@@ -61,16 +61,15 @@ function describe(event: ServiceEvent): Line {
   switch (event.kind) {
     case "call-failed": {
       const { failure, requestId, endpoint } = event;
-      const isOurs = ["query-failed", "connection-down", "overloaded", "query-timeout", "internal"].includes(
-        failure.kind,
-      );
-      const message = failure.kind === "query-failed" ? `query failed: ${logMessage(failure)}` : failure.kind;
-      return line(isOurs ? "warn" : "debug", message, { endpoint, requestId, ...traced(event) });
+      return line(OURS.has(failure.kind) ? "warn" : "debug", reasonOf(failure), {
+        endpoint,
+        requestId,
+        ...traced(event),
+      });
     }
     case "call-cut": {
       const { endpoint, requestId, failure } = event;
-      const reason = failure.kind === "query-failed" ? `query failed: ${logMessage(failure)}` : failure.kind;
-      return line("warn", `response aborted: ${reason}`, { endpoint, requestId });
+      return line("warn", `response aborted: ${reasonOf(failure)}`, { endpoint, requestId });
     }
     case "connection-down":
       return line("warn", `connection '${event.connection}' cannot be reached: ${event.message}`);
@@ -153,6 +152,29 @@ function describe(event: ServiceEvent): Line {
     }
     case "unexpected":
       return line("error", `unexpected error: ${traceOf(event.error)}`, { requestId: event.requestId });
+  }
+}
+
+/** Failures that the operator or the author of the project has to fix. */
+const OURS: ReadonlySet<Failure["kind"]> = new Set([
+  "query-failed",
+  "several-rows",
+  "connection-down",
+  "overloaded",
+  "query-timeout",
+  "internal",
+]);
+
+function reasonOf(failure: Failure): string {
+  switch (failure.kind) {
+    case "query-failed":
+      return `query failed: ${logMessage(failure)}`;
+    case "constraint-failed":
+      return `constraint failed: ${logMessage(failure)}`;
+    case "several-rows":
+      return "the query returned several rows, but the endpoint has 'returns: one'; make its condition unique, or add LIMIT 1";
+    default:
+      return failure.kind;
   }
 }
 

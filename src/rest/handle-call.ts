@@ -6,6 +6,7 @@ import { type ObservedCall, observeCall } from "../calls/observed-call.ts";
 import { runCall } from "../calls/run-call.ts";
 import type { Call } from "../calls/run-endpoint.ts";
 import { runWrite } from "../calls/run-write.ts";
+import type { WriteResult } from "../engines/rows.ts";
 import { clientOf } from "../http/forwarded.ts";
 import { authenticate, setRateLimitHeaders } from "./check-access.ts";
 import type { RestContext } from "./context.ts";
@@ -123,9 +124,11 @@ async function respond(called: EndpointCall, context: RestContext): Promise<void
     return await handleRead({ endpoint, call, format, codec, key, observed }, exchange, context);
   }
   const idempotencyKey = idempotencyKeyOf(request.headers);
-  const { body } = await runWrite(endpoint, { ...call, idempotencyKey, encode: encodeWritten }, callee);
+  const { returns } = endpoint.operation;
+  const encode = (written: WriteResult, earlier?: string) => encodeWritten(written, earlier, returns);
+  const written = await runWrite(endpoint, { ...call, idempotencyKey, encode }, callee);
   setServerTiming(observed, exchange, context);
-  await sendResponse(writtenResponse(body, caching), exchange);
+  await sendResponse(writtenResponse(written, caching), exchange);
 }
 
 /** Everything that the response to a GET depends on, except the data. Undefined: it may depend on more. */

@@ -31,6 +31,8 @@ export async function handleRead(reading: ReadCall, exchange: EndpointExchange, 
     refresh: requestsRefresh(endpoint, request.headers["cache-control"]),
     clientHas(cached) {
       const clientTags = isRead(request) ? request.headers["if-none-match"] : undefined;
+      // Whether there is an object, which `*` asks, is known only after the read.
+      if (endpoint.operation.returns === "one" && clientTags?.trim() === "*") return false;
       const tag = clientTags === undefined ? undefined : cachedResponse(cached, key, context.now).tag;
       return tag !== undefined && hasCurrent(clientTags, tag);
     },
@@ -69,7 +71,8 @@ async function rowsResponse(
   const cachingInfo: CachingInfo = { ...caching, cached: outcome.cached && cachedResponse(outcome.cached, key, now) };
   if (outcome.kind === "unchanged") return unchanged(cachingInfo);
   const { rows, page } = outcome;
-  const options = { format, codec, url: request.url ?? "/", cachingInfo, limits, spool: callee.spool };
+  const { returns } = endpoint.operation;
+  const options = { format, codec, returns, url: request.url ?? "/", cachingInfo, limits, spool: callee.spool };
   const response = await beginResponse({ rows, page }, options);
   if (response.kind === "whole" && key !== undefined) {
     const cached = response.cached && { ...response.cached, state: "hit" as const };

@@ -27,7 +27,13 @@ export async function reads(signal: AbortSignal | undefined, sort: "id" | undefi
   for await (const each of client.getCustomers.all({ limit: 5n })) void (each.id satisfies bigint | null);
   for await (const each of client.getCustomers.pages()) void (each.next satisfies string);
   const rows = await client.getCustomersById({ id: 5 });
-  void [total, typed, wide, rows.length];
+  const single = await client.getSingleById({ id: 5 });
+  const name: string | null = single.name;
+  void [total, typed, wide, rows.length, name];
+  // @ts-expect-error an object is no list
+  void single.length;
+  // @ts-expect-error an object has no page
+  await client.getSingleById({ id: 5, limit: 1 });
   // @ts-expect-error not one of the list
   await client.getCustomers({ sort: "balance" });
   // @ts-expect-error not a number
@@ -53,6 +59,8 @@ export async function writes(): Promise<void> {
   const id: bigint | null | undefined = added.data[0]?.id;
   const changed: number = (await client.putCustomersById({ id: id ?? 1, name: "b" })).rows_affected;
   void changed;
+  const upgraded: bigint | null = (await client.patchSingleById({ id: 1 })).data.id;
+  void upgraded;
   // @ts-expect-error nothing comes back
   (await client.deleteCustomersById({ id: 1 })).data;
   // @ts-expect-error a name is required

@@ -50,7 +50,8 @@ test("it compiles, and has a method for each endpoint", () => {
   expect(compiled.output).toBe("");
   expect(Object.keys(client)).toEqual([
     ...["getBasic", "getBearer", "getCustomers", "postCustomers", "getCustomersById", "putCustomersById"],
-    ...["deleteCustomersById", "getGone", "getLimited", "postRaise", "postSearch", "getSlow", "getWide"],
+    ...["deleteCustomersById", "getGone", "getLimited", "postRaise", "postSearch", "getSingleById"],
+    ...["patchSingleById", "getSlow", "getWide"],
   ]);
 });
 
@@ -95,6 +96,19 @@ describe("pages", () => {
     const rows = await collected(client["postSearch"]?.all({ names, note: { n: 12345678901234567890n, x: [1.5] } }));
     expect(rows).toHaveLength(12);
     expect(rows[11]).toEqual({ name: "customer 12", note: { n: 12345678901234567890n, x: [1.5] } });
+  });
+});
+
+test("one row is an object, with all its digits", async () => {
+  const id = FIRST + 19n;
+  const row = { id, name: "customer 20", balance: "2.0000000000", tier: "plain" };
+  expect(await call("getSingleById", { id })).toEqual(row);
+  expect(await failureOf(call("getSingleById", { id: 7 }))).toEqual({ kind: "not-found", message: "Not Found" });
+  expect(await call("patchSingleById", { id })).toEqual({ rows_affected: 1, data: { id, tier: "gold" } });
+  expect(await failureOf(call("patchSingleById", { id: 7 }))).toMatchObject({ kind: "not-found" });
+  expect(await failureOf(call("patchSingleById", { id, new_id: FIRST }))).toMatchObject({
+    kind: "conflict",
+    retryAfter: undefined,
   });
 });
 

@@ -25,9 +25,13 @@ test("a page is wrapped in an envelope", async () => {
 });
 
 test("a write returns its rows and their number", async () => {
-  expect(await database.json("SELECT 1 AS n", { kind: "write", rowsAffected: 3 })).toBe(
+  expect(await database.json("SELECT 1 AS n", { kind: "write", rowsAffected: 3, returns: "many" })).toBe(
     '{"rows_affected":3,"data":[{"n":1}]}',
   );
+  expect(await database.json("SELECT 1 AS n, 2 AS m", { kind: "write", rowsAffected: 3, returns: "one" })).toBe(
+    '{"rows_affected":3,"data":{"n":1,"m":2}}',
+  );
+  expect(await database.json("SELECT 1 AS n, 2 AS m", { kind: "one" })).toBe('{"n":1,"m":2}');
 });
 
 test("no rows are an empty array", async () => {

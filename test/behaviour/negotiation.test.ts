@@ -144,6 +144,8 @@ describe("what a request asks for", () => {
     const write = negotiationFor({
       kind: "write",
       returnsData: true,
+      returns: "many",
+      statuses: { constraintFailure: "500", changed: 200, unchanged: 200 },
       transaction: true,
       validateBeforeWrite: true,
       allow: [],

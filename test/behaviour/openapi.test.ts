@@ -101,6 +101,19 @@ test("every answer is one that the document has", async () => {
   await ask(200, ["DELETE", "/items/{id}", "/items/3"]);
   const search = { body: '{"mail": "a@example.com", "at": "12:00:00.5"}', headers: json };
   await ask(200, ["POST", "/search", "/search?limit=1"], search);
+  for (const format of ["json", "csv", "arrow", "ndjson", "parquet"]) {
+    await ask(200, ["GET", "/single/{id}", `/single/7?format=${format}`]);
+    await ask(404, ["GET", "/single/{id}", `/single/700?format=${format}`]);
+  }
+  expect(await ask(200, ["POST", "/single"], { body: '{"id": 7}', headers: json })).toMatchObject({ id: 7 });
+  const create = (status: number, body: string, headers: Record<string, string> = {}) =>
+    ask(status, ["POST", "/created"], { body, headers: { ...json, ...headers } });
+  expect(await create(201, '{"id": 500, "name": "a"}')).toEqual({ rows_affected: 1, data: { id: 500, name: "a" } });
+  await create(409, '{"id": 500, "name": "a"}');
+  await create(422, '{"id": 501}');
+  const replacement = { body: '{"name": "b"}', headers: json };
+  await ask(200, ["PUT", "/created/{id}", "/created/500"], replacement);
+  await ask(404, ["PUT", "/created/{id}", "/created/501"], replacement);
   for (const path of ["/limited", "/kept", "/kept", "/table"]) await ask(200, ["GET", path]);
   await ask(304, ["GET", "/kept"], { headers: { "if-none-match": await tagOf("/kept") } });
   const authorization = `Basic ${Buffer.from("ann:secret").toString("base64")}`;
@@ -508,6 +521,26 @@ test("who must show what, and how often one may call", async () => {
     "x-cache": { kind: "rows", "max-age": 300 },
   });
   expect(JSON.stringify(document)).not.toMatch(/a-token-of|a-secret-of|"secret"/);
+});
+
+test("one object, and the statuses that a write may have", async () => {
+  const document = await everyKindDocument();
+  const operation = (path: string, method: string) => at(document, "paths", path, method);
+  const statuses = (path: string, method: string) => Object.keys(at(operation(path, method), "responses"));
+  const ok = at(operation("/single/{id}", "get"), "responses", "200");
+  const row = { $ref: "#/components/schemas/GetSingleByIdRow" };
+  expect(at(ok, "content", "application/json")["schema"]).toEqual(row);
+  expect(Object.keys(at(ok, "headers"))).toEqual(["X-Request-Id", "Cache-Control", "ETag"]);
+  expect(operation("/single/{id}", "get")["x-eider-returns"]).toBe("one");
+  const named = operation("/single/{id}", "get")["parameters"] as Part[];
+  expect(named.map((each) => each["name"] ?? each["$ref"])).toEqual(["id", "#/components/parameters/format"]);
+  const written = at(operation("/created", "post"), "responses", "201", "content", "application/json", "schema");
+  expect(at(written, "properties")["data"]).toEqual({ $ref: "#/components/schemas/PostCreatedRow" });
+  expect(statuses("/single/{id}", "get")).toEqual(expect.arrayContaining(["200", "304", "404"]));
+  expect(statuses("/created", "post")).toEqual(expect.arrayContaining(["200", "201", "404", "409", "422"]));
+  expect(statuses("/created/{id}", "put")).toEqual(expect.arrayContaining(["200", "404", "409", "422"]));
+  expect(statuses("/items/{id}", "delete")).not.toContain("404");
+  expect(at(document, "components", "responses", "DuplicateOrConflict")["headers"]).not.toHaveProperty("Retry-After");
 });
 
 test("the words of the author", async () => {

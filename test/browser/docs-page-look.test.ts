@@ -83,6 +83,11 @@ describe("colours", () => {
         expect(await page.evaluate(NAMELESS)).toEqual([]);
         await page.getByRole("tab", { name: "Body" }).click();
         expect(await page.evaluate(FAINT)).toEqual([]);
+        await open("GET /customers/{id}");
+        await page.getByLabel("id", { exact: true }).fill("9007199254740998");
+        await send();
+        await picture(page, `desktop-${scheme}-object`);
+        expect(await page.evaluate(FAINT)).toEqual([]);
         await open("POST /orders");
         await picture(page, `desktop-${scheme}-write`);
         expect(await page.evaluate(FAINT)).toEqual([]);
@@ -128,6 +133,11 @@ describe("a telephone", () => {
       expect(await widerThanWindow(page)).toBe(0);
       const box = page.locator(".grid-box");
       expect(await box.evaluate((each) => each.scrollWidth > each.clientWidth)).toBe(true);
+      await open("GET /customers/{id}");
+      await page.getByLabel("id", { exact: true }).fill("9007199254740998");
+      await send();
+      await picture(page, "phone-object");
+      expect(await widerThanWindow(page)).toBe(0);
       await open("GET /evil");
       await send();
       expect(await widerThanWindow(page)).toBe(0);

@@ -110,6 +110,28 @@ describe("an endpoint", () => {
     expect(await page.locator(".asked").textContent()).toBe("GET /customers/9007199254740995");
   });
 
+  visit("one object is a list of its fields", async ({ page, open, send }) => {
+    await open("GET /customers/{id}");
+    await page.getByLabel("id", { exact: true }).fill("9007199254740998");
+    expect(await send()).toBe("200 OK");
+    expect(await page.getByRole("tab", { name: "Object" }).getAttribute("aria-selected")).toBe("true");
+    const lines = await page.locator(".record tr").allInnerTexts();
+    expect(lines.map((line) => line.replaceAll(/\s+/g, " "))).toEqual([
+      "id BIGINT 9007199254740998",
+      "name VARCHAR Customer 5",
+      "balance DECIMAL(12,3) 34.990",
+      "region VARCHAR south",
+      "since DATE 2024-01-06",
+      "note VARCHAR first line second line",
+      'tags VARCHAR[] [ "a", "b" ]',
+      'address STRUCT(city VARCHAR, zip VARCHAR) { "city": "Husum", "zip": "05" }',
+    ]);
+    await page.getByLabel("id", { exact: true }).fill("7");
+    expect(await send()).toBe("404 Not Found");
+    expect(await page.locator(".problems").textContent()).toBe("Not Found");
+    expect(await page.getByRole("tab").allInnerTexts()).not.toContain("Object");
+  });
+
   visit("an empty text and no text are two things; headers are sent too", async ({ page, open, send }) => {
     await open("GET /echo");
     const cells = async () => page.locator(".grid .row td[id]").allInnerTexts();

@@ -114,7 +114,9 @@ const paths: Schema = {
       tags: ["customers"],
       summary: "One customer",
       parameters: [query("format", { type: "string", enum: ["json", "csv"] })],
-      responses: read(rowsOf(customer)),
+      responses: { ...read({ type: "object", properties: customer }), "404": error("No row matches") },
+      "x-eider-operation": "read",
+      "x-eider-returns": "one",
     },
     delete: {
       operationId: "deleteCustomer",

@@ -43,7 +43,7 @@ const PROJECT: Files = {
   ...rest("customer", {
     path: "/customers/:id",
     sql: "SELECT * FROM customers WHERE id = {{params.id}}",
-    yaml: `${WITHOUT_PAGES}request:\n  - { field-name: id, field-in: path, required: true, validators: [{ type: int, min: 1 }] }\n`,
+    yaml: "returns: one\nrequest:\n  - { field-name: id, field-in: path, required: true, validators: [{ type: int, min: 1 }] }\n",
   }),
   ...rest("customer-gone", {
     path: "/customers/:id",

@@ -49,6 +49,8 @@ function readOperation(document, { path, method, shared, own }) {
   const good = responses.find(({ status }) => status.startsWith("2"));
   const json = good?.media.find(({ type }) => type === "application/json");
   const upper = method.toUpperCase();
+  const isWrite = writes(document, upper, own, json);
+  const one = own["x-eider-returns"] !== "one" ? undefined : isWrite ? "data" : "body";
   return {
     key: `${upper} ${path}`,
     method: upper,
@@ -60,9 +62,10 @@ function readOperation(document, { path, method, shared, own }) {
     body: readBody(document, own.requestBody),
     responses,
     security: list(own.security ?? document.security).map((each) => Object.keys(each ?? {})),
-    columns: json && columnsOf(document, json.schema),
+    columns: json && columnsOf(document, json.schema, one),
+    one,
     formats: formatsOf(good),
-    writes: writes(document, upper, own, json),
+    writes: isWrite,
   };
 }
 

@@ -9,6 +9,7 @@ interface Operation {
   readonly columns?: readonly { readonly name: string; readonly type: string; readonly isNumber: boolean }[];
   readonly formats: readonly { readonly name: string }[];
   readonly writes: boolean;
+  readonly one?: "body" | "data";
 }
 
 interface DocumentModule {
@@ -148,6 +149,12 @@ test("columns: from the rows of an envelope or an array, behind references, in t
   const envelope = { type: "object", properties: { data: rows } };
   expect(operation(answering(envelope), "GET /a", { components }).columns).toEqual(expected);
   expect(operation(answering({ type: "string" })).columns).toBe(undefined);
+  const row = { $ref: "#/components/schemas/Row" };
+  const one = { "x-eider-operation": "read", "x-eider-returns": "one", ...answering(row) };
+  expect(operation(one, "POST /a", { components })).toMatchObject({ columns: expected, one: "body", writes: false });
+  const data = { type: "object", properties: { rows_affected: { type: "integer" }, data: row } };
+  const written = { "x-eider-operation": "write", "x-eider-returns": "one", ...answering(data) };
+  expect(operation(written, "PUT /a", { components })).toMatchObject({ columns: expected, one: "data", writes: true });
 });
 
 describe("schemas", () => {

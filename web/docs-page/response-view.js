@@ -1,6 +1,7 @@
 import { copyButton, el, toast } from "./dom.js";
 import { gridOf } from "./grid.js";
 import { indented, isJson } from "./json-text.js";
+import { recordOf } from "./record.js";
 import { readRows } from "./rows.js";
 import { download, fileNameOf, inFormat, requestOfNext, saveBlob } from "./send.js";
 import { tabbed } from "./tabs.js";
@@ -14,12 +15,15 @@ const COLOURED_CHARACTERS = 60_000;
 export function responseView(response, { operation, root, load, previous, kept }) {
   const json = response.text !== undefined && !response.cut && isJson(response.text);
   const isGood = response.status >= 200 && response.status < 300;
-  const found = json && isGood ? readRows(response.text, operation.columns) : undefined;
+  const found = json && isGood ? readRows(response.text, operation.columns, operation.one) : undefined;
   const tabs = [
     found && {
       name: "table",
-      label: "Table",
-      panel: () => tableOf(found, response, { operation, root, load, previous }),
+      label: operation.one === undefined ? "Table" : "Object",
+      panel: () =>
+        operation.one === undefined
+          ? tableOf(found, response, { operation, root, load, previous })
+          : recordOf({ columns: found.columns, row: found.rows[0], label: `Object of ${operation.path}` }),
     },
     { name: "body", label: "Body", panel: () => bodyOf(response, json) },
     { name: "headers", label: "Headers", panel: () => headersOf(response.headers) },

@@ -7,14 +7,14 @@ export const MOST_ROWS = 100_000;
 
 /**
  * The rows in the JSON of a response, as `{ columns, rows, next, total, left, isPaged }`. Undefined if there are none. Columns
- * have the order of the rows and their documented types.
+ * have the order of the rows and their documented types. `one` says where the only row is: "body" or "data".
  */
-export function readRows(text, known = []) {
+export function readRows(text, known = [], one = undefined) {
   const body = text.trim();
-  const envelope = kindOf(body) === "object" ? new Map(membersOf(body)) : undefined;
+  const envelope = one !== "body" && kindOf(body) === "object" ? new Map(membersOf(body)) : undefined;
   const data = envelope === undefined ? body : envelope.get("data");
-  if (data === undefined || kindOf(data) !== "array") return undefined;
-  const elements = elementsOf(data);
+  if (data === undefined || kindOf(data) !== (one === undefined ? "array" : "object")) return undefined;
+  const elements = one === undefined ? elementsOf(data) : [data];
   const indexes = new Map();
   const rows = elements.slice(0, MOST_ROWS).map((element) => readRow(element, indexes));
   const named = [...indexes.keys()].map(

@@ -12,6 +12,7 @@ interface Rows {
   readRows(
     text: string,
     known?: readonly Column[],
+    one?: "body" | "data",
   ):
     | {
         readonly columns: readonly Column[];
@@ -138,4 +139,15 @@ test("text sorts as people sort it, dates by time", () => {
     '"2024-02-01"',
   ]);
   expect(order("true", "false")).toEqual(["false", "true"]);
+});
+
+test.each([
+  ['{"id":1,"data":[1]}', "body", [["1", "[1]"]]],
+  ['{"rows_affected":1,"data":{"id":1}}', "data", [["1"]]],
+] as const)("one object: %s", (text, one, rows) => {
+  expect(readRows(text, [BIGINT], one)).toMatchObject({ rows, isPaged: false, total: undefined, left: 0 });
+});
+
+test("one object that is missing", () => {
+  expect(readRows('{"rows_affected":1}', [BIGINT], "data")).toBeUndefined();
 });

@@ -147,16 +147,21 @@ function describedBy(property, schema) {
 
 /**
  * The columns of the rows in a response, as `{ name, type, isNumber }`. Undefined if it has no rows. Rows are an array, or in
- * the `data` of an envelope.
+ * the `data` of an envelope. `one` says where the only row of a response is: "body" or "data".
  */
-export function columnsOf(document, given) {
+export function columnsOf(document, given, one) {
   const schema = schemaOf(document, given);
-  const rows = typesOf(schema).includes("array") ? schema : schemaOf(document, schema.properties?.data);
-  if (!typesOf(rows).includes("array")) return undefined;
-  const row = schemaOf(document, rows.items);
+  const row =
+    one === undefined ? rowOf(document, schema) : schemaOf(document, one === "body" ? given : schema.properties?.data);
+  if (row === undefined) return undefined;
   return Object.entries(row.properties ?? {}).map(([name, property]) => {
     const types = typesOf(schemaOf(document, property));
     const isNumber = types.length > 0 && types.every((type) => type === "integer" || type === "number");
     return { name, type: typeLabel(document, property), isNumber };
   });
+}
+
+function rowOf(document, schema) {
+  const rows = typesOf(schema).includes("array") ? schema : schemaOf(document, schema.properties?.data);
+  return typesOf(rows).includes("array") ? schemaOf(document, rows.items) : undefined;
 }

@@ -43,7 +43,7 @@ export type Failure<Field extends string = string> =
   | { readonly kind: "unauthorized"; readonly message: string }
   | { readonly kind: "forbidden"; readonly message: string }
   | { readonly kind: "not-found"; readonly message: string }
-  /** Concurrent requests changed the same rows. This one changed nothing. */
+  /** A row with the same key exists. With `retryAfter`: concurrent requests changed the same rows. Nothing was changed. */
   | { readonly kind: "conflict"; readonly message: string; readonly retryAfter: number | undefined }
   | { readonly kind: "rate-limited"; readonly message: string; readonly retryAfter: number | undefined }
   /** Any other status from 400 to 499. */
@@ -94,6 +94,11 @@ export type Arguments<Params, Options> =
 export interface Fails<Field extends string> {
   /** Whether this method threw it; narrows the names of its fields. */
   isError(error: unknown): error is EiderError<Field>;
+}
+
+export interface RowMethod<Params, Row, Field extends string> extends Fails<Field> {
+  /** Fails with `not-found` if there is no row. */
+  (...args: Arguments<Params, CallOptions>): Promise<Row>;
 }
 
 export interface RowsMethod<Params, Row, Field extends string> extends Fails<Field> {

@@ -15,7 +15,7 @@ export type Parse = (text: string, numbers: Numbers | undefined) => unknown;
 
 /** One endpoint. Parameters are named as in its YAML. */
 export interface Operation {
-  readonly kind: "rows" | "page" | "write";
+  readonly kind: "one" | "rows" | "page" | "write";
   readonly method: string;
   readonly path: string;
   readonly query?: readonly string[];

@@ -95,6 +95,12 @@ export function choice<const Words extends readonly string[]>(words: Words) {
   });
 }
 
+/** One of these statuses or words. YAML reads a status as a number. */
+export function status<const Words extends readonly string[]>(words: Words) {
+  const values = words.flatMap((word) => (/^[0-9]+$/.test(word) ? [Number(word), word] : word));
+  return choice(words).meta({ anyOf: [{ enum: values }, VARIABLE_SCHEMA] });
+}
+
 /** One of the words, case-insensitive. Returns the word as listed. */
 export function choiceInAnyCase<const Words extends readonly string[]>(words: Words) {
   const letters = (word: string) =>

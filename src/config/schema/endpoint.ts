@@ -3,6 +3,7 @@ import { permissions } from "../../sql/privileged-actions.ts";
 import { auth, rateLimit } from "./auth.ts";
 import {
   block,
+  choice,
   choiceInAnyCase,
   choices,
   enabled,
@@ -15,6 +16,7 @@ import {
   strings,
 } from "./blocks.ts";
 import { endpointCache } from "./cache.ts";
+import { ownHttpStatus } from "./http-status.ts";
 import { mcpPrompt, mcpResource, mcpTool } from "./mcp.ts";
 import { requestEntry } from "./request.ts";
 
@@ -31,6 +33,7 @@ export const endpointSchema = block({
   "template-source": nonEmptyString.optional().describe("SQL template, found from template.path."),
   connection: strings.optional().describe("Names of connections; the first gives conn.* to the template."),
   request: list(requestEntry).prefault([]).describe("Parameters."),
+  returns: choice(["one", "many"]).prefault("many").describe("one: an object, and 404 when there is none."),
   "with-pagination": flag.prefault(true),
   "request-fields-validation": flag.prefault(false).describe("Refuse parameters that are not declared."),
   auth: auth.optional().describe("Replaces the global block as a whole."),
@@ -42,6 +45,7 @@ export const endpointSchema = block({
     "returns-data": flag.prefault(false).describe("Answer with the rows of RETURNING."),
     transaction: flag.prefault(true),
     "validate-before-write": flag.prefault(true),
+    "http-status": ownHttpStatus.optional().describe("Statuses of a write; each key wins over the main file."),
     allow: choices(permissions).prefault([]).describe("What the template of a write may do beyond its data."),
   })
     .prefault({})

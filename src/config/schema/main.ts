@@ -18,6 +18,7 @@ import {
 } from "./blocks.ts";
 import { ducklake, mainCache } from "./cache.ts";
 import { connection } from "./connections.ts";
+import { httpStatus } from "./http-status.ts";
 import { mcp } from "./mcp.ts";
 import { admin, audit, metrics, tracing } from "./observability.ts";
 
@@ -87,6 +88,7 @@ export const mainSchema = block({
   mcp: mcp.optional(),
   cors: cors.optional(),
   limits: limits.prefault({}),
+  "http-status": httpStatus.prefault({}).describe("Statuses of writes."),
   cache: mainCache.prefault({}),
   ducklake: ducklake.prefault({}),
   heartbeat: block({

@@ -3,6 +3,7 @@ import { RequestFailure } from "../../failure.ts";
 import type { Mask } from "../../secrets.ts";
 import type { Statement } from "../../sql/statement.ts";
 import type { ConnectionDefinition } from "../engine.ts";
+import { constraintOf } from "./constraint-kind.ts";
 import { maskedMessage } from "./masked-message.ts";
 
 /** DuckDB's message without the excerpt of the SQL (`LINE 1: ...` and a caret) and the stack trace below it. */
@@ -51,9 +52,14 @@ export function failureOf(error: unknown, { connections, mask, statement }: Fail
   // The original error still holds secrets and values: it must not be passed on.
   const cause = new Error(masked);
   const remote = connections.find((connection) => connection.init !== undefined && REMOTE.test(connection.init));
-  return remote !== undefined && isUnreachable(message)
-    ? new RequestFailure({ kind: "connection-down", connection: remote.name }, { cause })
-    : new RequestFailure({ kind: "query-failed", message, ...(masked === message ? {} : { masked }) }, { cause });
+  if (remote !== undefined && isUnreachable(message)) {
+    return new RequestFailure({ kind: "connection-down", connection: remote.name }, { cause });
+  }
+  const constraint = constraintOf(message);
+  return new RequestFailure(
+    { kind: "query-failed", message, ...(masked !== message && { masked }), ...(constraint && { constraint }) },
+    { cause },
+  );
 }
 
 /** Whether a data source could not be reached, by the kind of the error and the words of the driver. */

@@ -53,7 +53,8 @@ test("the header comes once: with the first chunk, or with the end", () => {
 test("what JSON has around the rows has no place here", () => {
   for (const frame of [
     { kind: "page", next: "/x?offset=1", total: 3 },
-    { kind: "write", rowsAffected: 1 },
+    { kind: "one" },
+    { kind: "write", rowsAffected: 1, returns: "many" },
   ] as const) {
     const encoder = csv.open(columns, frame);
     expect(text(encoder.encode(chunkOf(1)))).toBe("n,t\r\n1,x\r\n");

@@ -2,7 +2,7 @@ import type { Column } from "../../result/column.ts";
 import type { Encoder, Frame, RowFormat } from "../format.ts";
 import { openRows } from "./rows.ts";
 
-/** Rows as objects in one array, alone or in the envelope of a page. */
+/** Rows as objects in one array, alone or in the envelope of a page. Or one object. */
 export const json: RowFormat = {
   kind: "rows",
   name: "json",
@@ -15,16 +15,18 @@ export const json: RowFormat = {
 };
 
 function openJson(columns: readonly Column[], frame: Frame): Encoder {
-  const rows = openRows(columns, { before: ",", after: "" });
+  const isList = frame.kind !== "one" && !(frame.kind === "write" && frame.returns === "one");
+  const rows = openRows(columns, { before: isList ? "," : "", after: "" });
   const head = Buffer.from(headOf(frame));
+  // In a list, every row starts with a comma. The bracket at the end of the head replaces the first one.
+  const unused = isList ? head.length - 1 : head.length;
   let begun = false;
   return {
     encode(chunk) {
       if (chunk.rows === 0) return EMPTY;
       if (begun) return rows.encode(chunk, 0);
       begun = true;
-      // Every row starts with a comma. The bracket at the end of the head replaces the first one.
-      const bytes = rows.encode(chunk, head.length - 1);
+      const bytes = rows.encode(chunk, unused);
       bytes.set(head);
       return bytes;
     },
@@ -41,10 +43,12 @@ function headOf(frame: Frame): string {
   switch (frame.kind) {
     case "rows":
       return "[";
+    case "one":
+      return "";
     case "page":
       return '{"data":[';
     case "write":
-      return `{"rows_affected":${frame.rowsAffected},"data":[`;
+      return `{"rows_affected":${frame.rowsAffected},"data":${frame.returns === "one" ? "" : "["}`;
   }
 }
 
@@ -52,9 +56,11 @@ function tailOf(frame: Frame): string {
   switch (frame.kind) {
     case "rows":
       return "]";
+    case "one":
+      return "";
     case "page":
       return `],"next":${JSON.stringify(frame.next)},"total_count":${frame.total}}`;
     case "write":
-      return "]}";
+      return frame.returns === "one" ? "}" : "]}";
   }
 }

@@ -9,7 +9,7 @@ import { rawParamsOf } from "./arguments.ts";
 import { attempt, type CallState } from "./attempt.ts";
 import type { Tool } from "./catalog.ts";
 import { gatherRows } from "./gather-rows.ts";
-import { blobColumn, type EndpointRead, takeRows, takeValue, withRows } from "./read-rows.ts";
+import { blobColumn, type EndpointRead, onlyElement, takeRows, takeValue, withRows } from "./read-rows.ts";
 import { firstColumnText, rowsText } from "./rows-text.ts";
 import { failedResult, rowsResult, structuredRows, textBlock } from "./tool-result.ts";
 
@@ -42,7 +42,7 @@ export async function callTool(
   return attempted.value;
 }
 
-function readResult({ mcp, result }: Tool, read: EndpointRead, settings: McpSettings): Promise<ToolResult> {
+function readResult({ endpoint, mcp, result }: Tool, read: EndpointRead, settings: McpSettings): Promise<ToolResult> {
   const { call, observed } = read;
   return withRows(read, async (opened) => {
     if (result.kind === "media") {
@@ -65,7 +65,8 @@ function readResult({ mcp, result }: Tool, read: EndpointRead, settings: McpSett
     const format = isStructured ? settings.resultText : result.format;
     observed.format = format;
     const asText = rowsResult(rows, rowsText(rows, format), settings);
-    return isStructured ? { ...asText, structuredContent: structuredRows(rows) } : asText;
+    if (!isStructured) return asText;
+    return { ...asText, structuredContent: endpoint.operation.returns === "one" ? rows.json : structuredRows(rows) };
   });
 }
 
@@ -79,6 +80,9 @@ async function writeResult({ endpoint }: Tool, read: EndpointRead, settings: Mcp
     if (rows === undefined) return `{"rows_affected":${rowsAffected}}`;
     const { json, cut } = await gatherRows(rows, () => rows.next(), settings);
     if (cut !== undefined) await rows.close();
+    if (endpoint.operation.returns === "one") {
+      return `{"rows_affected":${rowsAffected},${cut === undefined ? `"data":${onlyElement(json)}` : '"truncated":true'}}`;
+    }
     return `{"rows_affected":${rowsAffected},"data":${json}${cut === undefined ? "" : ',"truncated":true'}}`;
   };
   const writing: Call = { ...params, identity: call.identity, deadline, observed };

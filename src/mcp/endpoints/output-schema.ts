@@ -8,11 +8,14 @@ const TRUNCATED: JsonObject = { type: "boolean", description: "There are more ro
 
 /** The schema of structured content. Clients reject results that do not match, so it states only what always holds. */
 export function outputSchema({ operation }: Endpoint, shape: RowShape | undefined): JsonObject {
-  const rows = { type: "array", items: simplify(rowSchema(shape ?? UNKNOWN_ROWS, inlineSchemas)) };
+  const row = simplify(rowSchema(shape ?? UNKNOWN_ROWS, inlineSchemas));
+  const isOne = operation.returns === "one";
+  const rows = { type: "array", items: row };
   if (operation.kind === "write") {
-    const data = shape?.kind === "none" ? {} : { data: rows, truncated: TRUNCATED };
+    const data = shape?.kind === "none" ? {} : { data: isOne ? row : rows, truncated: TRUNCATED };
     return { type: "object", required: ["rows_affected"], properties: { rows_affected: COUNT, ...data } };
   }
+  if (isOne) return row;
   return {
     type: "object",
     required: ["rows", "row_count"],

@@ -36,7 +36,7 @@ export async function readResource(
     return contentsOf(resource, { ...state, called: resource, params, call, callee: context.callee }, settings);
   };
   const attempted = await attempt(resource, { call, raw: params.raw, work }, context);
-  if (attempted.kind === "failed") throw new McpError(problemOf(attempted.failure, attempted.advice));
+  if (attempted.kind === "failed") throw new McpError(problemOf(uri, attempted));
   call.progress(100, 100, "done");
   const { contents, cached } = attempted.value;
   if (contents.length === 0) throw new McpError({ kind: "resource-not-found", uri });
@@ -102,6 +102,10 @@ function dependsOnCaller({ endpoint }: Resource, { auth }: McpSettings): boolean
   );
 }
 
-function problemOf(failure: Failure, message: string): McpProblem {
+function problemOf(
+  uri: string,
+  { failure, advice: message }: { readonly failure: Failure; readonly advice: string },
+): McpProblem {
+  if (failure.kind === "no-row") return { kind: "resource-not-found", uri };
   return { kind: failure.kind === "invalid-params" ? "invalid-params" : "internal", message };
 }

@@ -36,16 +36,26 @@ export async function withRows<T>(read: EndpointRead, take: (opened: OpenedRows)
   }
 }
 
-/** Rows, and their page if the read is paginated. */
+/** Rows, and their page if the read is paginated. With `returns: one`, `json` is the object. */
 export interface ReadRows extends GatheredRows {
   readonly page: PageOfRows | undefined;
 }
 
 /** Reads rows up to the limits of a result. */
-export async function takeRows(opened: OpenedRows, { observed }: CallState, limits: GatherLimits): Promise<ReadRows> {
+export async function takeRows(opened: OpenedRows, read: EndpointRead, limits: GatherLimits): Promise<ReadRows> {
+  const { observed, called } = read;
   const gathered = await gatherRows(opened, opened.next, limits);
   observed.rows = gathered.count;
-  return { ...gathered, page: opened.page };
+  const { page } = opened;
+  if (called.endpoint.operation.returns === "many") return { ...gathered, page };
+  // A part of an object is none.
+  if (gathered.cut !== undefined) throw new RequestFailure({ kind: "body-too-large" });
+  return { ...gathered, json: onlyElement(gathered.json), page };
+}
+
+/** The only element of a JSON array without spaces. */
+export function onlyElement(json: string): string {
+  return json.slice(1, -1);
 }
 
 /** The value of a column in the first row, with bytes in base64. Undefined if there is none. */

@@ -1,5 +1,5 @@
 import type { ReadResult } from "../../calls/run-endpoint.ts";
-import type { Limits } from "../../config/project.ts";
+import type { Limits, Returns } from "../../config/project.ts";
 import type { Encoder, Frame, RowFormat } from "../../formats/format.ts";
 import type { Chunk } from "../../result/chunk.ts";
 import type { Column } from "../../result/column.ts";
@@ -45,6 +45,7 @@ export type RowsResponse = WholeResponse | LongResponse | FileResponse;
 export interface ResponseOptions {
   readonly format: RowFormat;
   readonly codec: string | undefined;
+  readonly returns: Returns;
   /** The URL of the request. The link to the next page is derived from it. */
   readonly url: string;
   readonly cachingInfo: CachingInfo;
@@ -68,7 +69,7 @@ export async function beginResponse(
     const headers = responseHeaders(page, next, options.cachingInfo);
     const { format, codec } = options;
     if (codec !== undefined) await format.prepare?.(codec);
-    const encoder = format.open(rows.columns, frameOf(page, next), codec);
+    const encoder = format.open(rows.columns, options.returns === "one" ? ONE : frameOf(page, next), codec);
     const response =
       format.bufferPolicy === "small"
         ? await beginSmall(rows, encoder, { headers, options })
@@ -79,6 +80,8 @@ export async function beginResponse(
     if (!isLong) await rows.close();
   }
 }
+
+const ONE: Frame = { kind: "one" };
 
 function frameOf(page: ReadResult["page"], next: string): Frame {
   return page === undefined ? { kind: "rows" } : { kind: "page", next, total: page.total };

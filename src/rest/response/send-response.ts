@@ -87,7 +87,7 @@ function writeHead(result: EndpointResponse, { size, compressor }: BodyCoding, e
   headers.push("Content-Type", result.contentType);
   if (compressor !== undefined) headers.push("Content-Encoding", compressor.coding);
   if (size !== undefined) headers.push("Content-Length", String(size));
-  response.writeHead(200, headers);
+  response.writeHead((result.kind === "whole" ? result.status : undefined) ?? 200, headers);
   if (request.method !== "HEAD") return true;
   response.end();
   return false;

@@ -1,4 +1,5 @@
 import crypto from "node:crypto";
+import type { WrittenResponse } from "../../calls/run-write.ts";
 import type { RowFormat } from "../../formats/format.ts";
 import { json } from "../../formats/json/json.ts";
 import type { Compressor } from "./compressors.ts";
@@ -8,6 +9,8 @@ import { openLongTag } from "./long-tag.ts";
 /** A successful response whose bytes are complete. Many requests may share one. */
 export interface WholeResponse {
   readonly kind: "whole";
+  /** Absent: 200. */
+  readonly status?: number;
   /** Without the headers that depend on the request or describe the body. */
   readonly headers: HeaderList;
   readonly contentType: string;
@@ -58,10 +61,14 @@ export async function wholeResponse(
 }
 
 /** The response to a write. */
-export function writtenResponse(body: string, { vary }: CachingRules): WholeResponse {
+export function writtenResponse(
+  { status, body }: Pick<WrittenResponse, "status" | "body">,
+  { vary }: CachingRules,
+): WholeResponse {
   const bytes = Buffer.from(body);
   return {
     kind: "whole",
+    status,
     headers: ["Vary", vary, "Cache-Control", "no-store"],
     contentType: json.contentType,
     body: [bytes],

@@ -51,14 +51,14 @@ async function copyInto(
   if (empty === undefined || query === undefined) throw notAQuery(file.kind);
 
   const columns = resultColumns(await session.execute(empty));
-  const written = duckdb.rows_changed(await session.execute(copyQuery(query, columns, { file, wide })));
+  const rows = duckdb.rows_changed(await session.execute(copyQuery(query, columns, { file, wide })));
   switch (total.kind) {
     case "none":
-      return { total: undefined };
+      return { rows, total: undefined };
     case "known":
-      return { total: total.rows };
+      return { rows, total: total.rows };
     case "own":
-      return { total: totalFromPage(written, window) ?? (await countRows(session, last)) };
+      return { rows, total: totalFromPage(rows, window) ?? (await countRows(session, last)) };
   }
 }
 

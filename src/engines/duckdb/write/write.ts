@@ -33,9 +33,11 @@ export async function runWrite(write: Write, context: WriteContext): Promise<Wri
   const touched = touchedBy(write.statements);
   const counted = statementRunner();
   const attempt = (): Promise<StatementResults> => {
-    if (others.length === 0) return runAlone(only, NOTHING, { ...context, touched, counted });
-    return write.transaction
-      ? runTogether(write.statements, { ...context, touched, counted })
+    const isAlone = others.length === 0;
+    // Rows can be checked only before a separate commit.
+    if (isAlone && write.acceptRows === undefined) return runAlone(only, NOTHING, { ...context, touched, counted });
+    return write.transaction || isAlone
+      ? runTogether(write, { ...context, touched, counted })
       : runEach(write.statements, { ...context, counted });
   };
   const outcome = await serializer.run(serializationKey(touched), session, attempt);
@@ -47,16 +49,24 @@ export function noStatement(): RequestFailure {
   return new RequestFailure({ kind: "query-failed", message: "The template holds no statement." });
 }
 
-export function writtenOf(
-  { affected, returned, selected }: StatementResults,
-  { returnsData, signal }: Pick<Write, "returnsData" | "signal">,
-): WriteResult {
-  const result = returnsData ? (returned ?? selected) : undefined;
+/** The result of a write. Throws if its rows are not accepted. */
+export function writtenOf(outcome: StatementResults, write: Write): WriteResult {
+  const { signal } = write;
+  const result = acceptedResult(outcome, write);
   // The write is committed: its rows are returned, however long their values are.
   const maxValueBytes = Number.POSITIVE_INFINITY;
   const rows =
     result && heldRows(result, { total: undefined, window: EVERYTHING, signal, watch: NOT_WATCHED, maxValueBytes });
-  return { rowsAffected: affected, rows };
+  return { rowsAffected: outcome.affected, rows };
+}
+
+function acceptedResult(
+  { returned, selected }: StatementResults,
+  { returnsData, acceptRows }: Write,
+): duckdb.Result | undefined {
+  const result = returnsData ? (returned ?? selected) : undefined;
+  if (result !== undefined) acceptRows?.(duckdb.row_count(result));
+  return result;
 }
 
 /** The results of several statements together. */
@@ -90,13 +100,14 @@ export async function runAlone(
 }
 
 async function runTogether(
-  statements: readonly Statement[],
+  write: Write,
   context: WriteContext & { readonly touched: TouchedTables; readonly counted: StatementRunner },
 ): Promise<StatementResults> {
   const { session, touched, counted } = context;
   await session.begin();
   let outcome = NOTHING;
-  for (const statement of statements) outcome = await counted(statement, outcome, session.execute);
+  for (const statement of write.statements) outcome = await counted(statement, outcome, session.execute);
+  acceptedResult(outcome, write);
   await committed(touched, context, () => session.commit());
   return outcome;
 }
