@@ -137,6 +137,8 @@ describe("a telephone", () => {
       await page.getByLabel("id", { exact: true }).fill("9007199254740998");
       await send();
       await picture(page, "phone-object");
+      const widthOf = async (cell: string) => (await page.locator(`.record ${cell}`).first().boundingBox())?.width ?? 0;
+      expect(await widthOf("td")).toBeGreaterThan(await widthOf("th"));
       expect(await widerThanWindow(page)).toBe(0);
       await open("GET /evil");
       await send();
