@@ -85,9 +85,11 @@ request: [{ field-name: id, field-in: body, required: true, validators: [{ type:
 operation: { returns-data: true, http-status: { constraint-failure: client-error, created: 201 } }
 request:
   - { field-name: id, field-in: body, required: true, validators: [{ type: int, min: 1, max: 2147483647 }] }
-  - { field-name: name, field-in: body, validators: [{ type: string, min: 1, max: 20 }] }
+  - { field-name: name, field-in: body, required: true, validators: [{ type: string, min: 1, max: 20 }] }
 `,
-  "create.sql": "INSERT INTO items (id, name) VALUES ({{params.id}}, {{params.name}}) RETURNING id, name",
+  // What no schema says: that a name must not be NULL.
+  "create.sql":
+    "INSERT INTO items (id, name) VALUES ({{params.id}}, nullif({{params.name}}, 'nobody')) RETURNING id, name",
   "replace.yaml": `${head("PUT", "/created/:id", "replace")}operation: { http-status: { nothing-changed: 404 } }
 request:
   - { field-name: id, field-in: path, required: true, validators: [{ type: int, min: 1 }] }

@@ -42,6 +42,11 @@ beforeAll(async () => {
     ),
     ...one("GET /pragma", "PRAGMA table_info('log')"),
     ...one("GET /endless", "SELECT range AS n FROM range(1000000000000)"),
+    ...one(
+      "GET /long",
+      "SELECT 1 AS n, repeat('x', {{params.size}}) AS text",
+      `request:\n  - { field-name: size, field-in: query, ${INT} }\n`,
+    ),
     ...one("GET /refused", "SELECT error('403: not yours') AS n"),
     ...one("GET /refusing", "SELECT id, error('broken') AS n FROM t"),
     ...one(
@@ -94,6 +99,12 @@ describe("a read", () => {
     ["/pragma", expect.objectContaining({ name: "what", type: "VARCHAR" })],
   ])("%s", async (path, expected) => {
     expect(await outcome(service, `GET ${path}`)).toEqual([200, expected]);
+  });
+
+  test.each([1_000, 300_000, 20_000_000])("a value of %i characters", async (size) => {
+    const text = "x".repeat(size);
+    expect(await (await service.get(`/long?size=${size}`)).text()).toBe(`{"n":1,"text":"${text}"}`);
+    expect(await (await service.get(`/long?size=${size}&format=csv`)).text()).toBe(`n,text\r\n1,${text}\r\n`);
   });
 
   test("several rows are found out without reading them all", async () => {
