@@ -26,8 +26,8 @@ bearer = "a-token-of-some-length"
 [auth.openapi.jwt]
 bearer = "${tokenOf("a-secret-of-thirty-two-characters")}"
 [checks.positive_data_acceptance]
-# A key that was used before is refused, and it uses some twice.
-expected-statuses = ["2xx", "404", "422"]
+# A key that was used before is refused, and it uses some twice: of requests and of rows.
+expected-statuses = ["2xx", "404", "409", "422"]
 `;
 
 /** JSON Schema takes 5.0 for a whole number; the service reads the digits, and takes it for none. */
