@@ -29,6 +29,11 @@ const endpoints = {
   ...route("POST /fill", "INSERT INTO t VALUES (1, 'a', 'first', 1)"),
   ...route("POST /t", ADD, FIELDS),
   ...route("POST /each", `${ADD}; UPDATE t SET note = 'x' WHERE false`, `operation: { transaction: false }\n${FIELDS}`),
+  ...route("POST /twice", "INSERT INTO t VALUES (7, 'x', 'n', NULL), (7, 'y', 'n', NULL)"),
+  ...route(
+    "POST /two-statements",
+    "INSERT INTO t VALUES (7, 'x', 'n', NULL); INSERT INTO t VALUES (7, 'y', 'n', NULL)",
+  ),
   ...route("POST /none", "INSERT INTO t SELECT 5, 'e', 'n', NULL WHERE false"),
   ...route("POST /read", "SELECT 1 AS n", "operation: { type: Read }\n"),
   ...route("POST /raise", "UPDATE t SET note = error('Constraint Error: Duplicate key')"),
@@ -94,6 +99,14 @@ describe("with http-status", () => {
       expect([sent.get("retry-after"), sent.get("cache-control")]).toEqual([null, "no-store"]);
     }
     if ("id" in body) expect((await outcome(service, "POST /each", body))[0]).toBe(status);
+  });
+
+  test("the same key twice in one write, or in several at once", async () => {
+    for (const target of ["POST /twice", "POST /two-statements"])
+      expect([target, (await outcome(service, target))[0]]).toEqual([target, 409]);
+    const add = async () => (await outcome(service, "POST /t", { id: 8, note: "n" }))[0];
+    const statuses = await Promise.all(Array.from({ length: 8 }, add));
+    expect(statuses.sort()).toEqual([201, 409, 409, 409, 409, 409, 409, 409]);
   });
 
   test("what is no constraint stays 500", async () => {

@@ -8,6 +8,7 @@ test.each([
   ['Constraint Error: Duplicate key "id: 1" violates primary key constraint.', "unique"],
   ['Constraint Error: Duplicate key "name: a" violates unique constraint.', "unique"],
   ['Constraint Error: PRIMARY KEY or UNIQUE constraint violation: duplicate key "1"', "unique"],
+  ["Constraint Error: Data contains duplicates on indexed column(s)", "unique"],
   ["Constraint Error: NOT NULL constraint failed: t.a", "other"],
   ['Constraint Error: CHECK constraint failed on table t with expression CHECK((a <> "Duplicate key "))', "other"],
   ['Constraint Error: Violates foreign key constraint because key "id: 5" does not exist', "other"],

@@ -1,7 +1,7 @@
 import type { Constraint } from "../../failure.ts";
 
 const OWN = /^Constraint Error: /;
-const OWN_UNIQUE = /^Constraint Error: (?:Duplicate key |PRIMARY KEY or UNIQUE constraint )/;
+const OWN_UNIQUE = /^Constraint Error: (?:Duplicate key |PRIMARY KEY or UNIQUE constraint |Data contains duplicates )/;
 
 /** Drivers of attached databases have no error kind of their own. */
 const ATTACHED = /^(?:Invalid|IO|Connection|TransactionContext) Error: /;
