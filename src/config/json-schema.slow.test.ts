@@ -30,6 +30,7 @@ function asRead(value: unknown): unknown {
 }
 
 const probes = [
+  ...[200, 201, 404, 500, "client-error", "one"],
   "x",
   "",
   " ",

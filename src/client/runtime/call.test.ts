@@ -1,10 +1,18 @@
 import { expect, test } from "vitest";
-import { EiderError, type PagedMethod, type PageParams, type RowsMethod, type WriteMethod } from "./api.ts";
+import {
+  EiderError,
+  type PagedMethod,
+  type PageParams,
+  type RowMethod,
+  type RowsMethod,
+  type WriteMethod,
+} from "./api.ts";
 import { type Operation, openMethods } from "./call.ts";
 
 type Sent = PageParams & Readonly<Record<string, unknown>>;
 /** As generated files type it, of every kind at once. */
 type Method = WriteMethod<Sent, unknown, string> &
+  RowMethod<Sent, unknown, string> &
   RowsMethod<Sent, unknown, string> &
   PagedMethod<Sent, unknown, string>;
 
