@@ -89,7 +89,7 @@ request:
 `,
   // What no schema says: that a name must not be NULL.
   "create.sql":
-    "INSERT INTO items (id, name) VALUES ({{params.id}}, nullif({{params.name}}, 'nobody')) RETURNING id, name",
+    "INSERT INTO items (id, name) VALUES ({{params.id}}, nullif({{params.name}}, 'nameless')) RETURNING id, name",
   "replace.yaml": `${head("PUT", "/created/:id", "replace")}operation: { http-status: { nothing-changed: 404 } }
 request:
   - { field-name: id, field-in: path, required: true, validators: [{ type: int, min: 1 }] }

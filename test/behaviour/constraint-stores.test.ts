@@ -56,6 +56,11 @@ describe.each(recordStores())("$name", ({ name, missing, prefix, main }) => {
     expect(await told("POST /t", { id: 1, code: "three", note: "c" })).toEqual(conflict);
     expect(await told("POST /t", { id: 3, code: "two", note: WORDS })).toEqual(conflict);
     expect(await told("PUT /t/2")).toEqual(conflict);
+    const key = { "Idempotency-Key": "nine" };
+    for (const _ of [1, 2]) {
+      const nine = { id: 9, code: "nine", note: "n" };
+      expect(await outcome(service, "POST /t", nine, key)).toEqual([201, { rows_affected: 1 }]);
+    }
     expect(await told("POST /t", { id: 3, code: "three", note: "bad" })).toEqual(rejected);
     expect(await told("POST /t", { id: 3, code: WORDS.slice(0, 99), note: "bad" })).toEqual(rejected);
     expect(await told("POST /t", { id: 3, code: WORDS.slice(0, 99) })).toEqual(rejected);

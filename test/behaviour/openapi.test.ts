@@ -110,7 +110,7 @@ test("every answer is one that the document has", async () => {
     ask(status, ["POST", "/created"], { body, headers: { ...json, ...headers } });
   expect(await create(201, '{"id": 500, "name": "a"}')).toEqual({ rows_affected: 1, data: { id: 500, name: "a" } });
   await create(409, '{"id": 500, "name": "a"}');
-  await create(422, '{"id": 501, "name": "nobody"}');
+  await create(422, '{"id": 501, "name": "nameless"}');
   const replacement = { body: '{"name": "b"}', headers: json };
   await ask(200, ["PUT", "/created/{id}", "/created/500"], replacement);
   await ask(404, ["PUT", "/created/{id}", "/created/501"], replacement);

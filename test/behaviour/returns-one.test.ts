@@ -133,6 +133,14 @@ describe("a read", () => {
     expect(await outcome(service, "GET /top?limit=1")).toEqual([200, { ids: [1] }]);
   });
 
+  test("requests that share one execution get the same", async () => {
+    const at = async (path: string) => (await service.get(path)).status;
+    for (const path of ["/t/1", "/t/7", "/t/99", "/cached/7", "/table/99"]) {
+      const statuses = new Set(await Promise.all(Array.from({ length: 12 }, () => at(path))));
+      expect([path, ...statuses]).toEqual([path, path.endsWith("1") ? 200 : path.endsWith("7") ? 404 : 500]);
+    }
+  });
+
   test("sees every write", async () => {
     for (const name of ["a", "b", "c"]) {
       await send(service, "DELETE /t/1");
