@@ -21,15 +21,19 @@ test.each([
   [`${POSTGRES}null value in column "a" of relation "t" violates not-null constraint`, "other"],
   [`${POSTGRES}insert or update on table "c" violates foreign key constraint "fk"`, "other"],
   [`${POSTGRES}update or delete on table "p" violates foreign key constraint "fk" on table "c"`, "other"],
-  ["Invalid Error: Failed to execute query: UNIQUE constraint failed: t.id", "unique"],
-  ["Invalid Error: Failed to execute query: CHECK constraint failed: note <> 'x'", "other"],
-  ["Invalid Error: Failed to execute query: FOREIGN KEY constraint failed", "other"],
+  ["Invalid Error: UNIQUE constraint failed: t.id", "unique"],
+  ["Invalid Error: CHECK constraint failed: note <> 'x'", "other"],
+  ["Invalid Error: FOREIGN KEY constraint failed", "other"],
   [`${MYSQL}Duplicate entry '1' for key 't.PRIMARY'`, "unique"],
   [`${MYSQL}Check constraint 'c' is violated.`, "other"],
   [`${MYSQL}CONSTRAINT \`c\` failed for \`db\`.\`t\``, "other"],
   [`${MYSQL}Column 'a' cannot be null`, "other"],
   [
     `${MYSQL}Cannot add or update a child row: a foreign key constraint fails (\`d\`.\`c\`, CONSTRAINT \`fk\` FOREIGN KEY (\`a\`) REFERENCES \`p\` (\`id\`))`,
+    "other",
+  ],
+  [
+    'Invalid Error: Failed to execute query "COMMIT": ERROR:  insert or update on table "c" violates foreign key constraint "fk"',
     "other",
   ],
   // Words of a row, of a template or of SQL are no constraint, and no other kind of constraint.
@@ -45,6 +49,14 @@ test.each([
   ["Invalid Input Error: Constraint Error: Duplicate key", undefined],
   ["Conversion Error: Could not convert string 'Constraint Error: Duplicate key ' to INT32", undefined],
   [`${POSTGRES}division by zero\nCONTEXT:  UNIQUE constraint failed: t.id`, undefined],
+  [
+    `${POSTGRES}invalid input syntax for type integer: "ERROR:  duplicate key value violates unique constraint "a"`,
+    undefined,
+  ],
+  [
+    `${MYSQL.replace("INSERT", "INSERT INTO t VALUES (' CHECK constraint failed: x')")}Data too long for column 'a' at row 1`,
+    undefined,
+  ],
   ["IO Error: Could not write file", undefined],
 ])("%j: %s", (message, expected) => {
   expect(constraintOf(message)).toBe(expected);

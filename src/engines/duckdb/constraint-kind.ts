@@ -1,46 +1,50 @@
 import type { Constraint } from "../../failure.ts";
 
+/** The kind of constraint that rejected a change. Undefined for any other error, whatever its message quotes. */
+export function constraintOf(message: string): Constraint | undefined {
+  if (OWN.test(message)) return kindOf(message, OWN_UNIQUE, OWN);
+  // The drivers of attached databases pass on the message of the database, as an error of no special kind.
+  if (!ATTACHED.test(message)) return undefined;
+  return (
+    kindOf(message, SQLITE_UNIQUE, SQLITE_OTHER) ??
+    kindOf(postgresReason(message), POSTGRES_UNIQUE, POSTGRES_OTHER) ??
+    kindOf(message.slice(-LONGEST_END), MYSQL_UNIQUE, MYSQL_OTHER)
+  );
+}
+
+function kindOf(text: string, unique: RegExp, other: RegExp): Constraint | undefined {
+  if (unique.test(text)) return "unique";
+  return other.test(text) ? "other" : undefined;
+}
+
 const OWN = /^Constraint Error: /;
 const OWN_UNIQUE = /^Constraint Error: (?:Duplicate key |PRIMARY KEY or UNIQUE constraint |Data contains duplicates )/;
 
-/** Drivers of attached databases have no error kind of their own. */
 const ATTACHED = /^(?:Invalid|IO|Connection|TransactionContext) Error: /;
 
-/** What follows the message of Postgres itself quotes rows. */
+const SQLITE_UNIQUE = /^Invalid Error: (?:UNIQUE|PRIMARY KEY) constraint failed(?:: |$)/;
+const SQLITE_OTHER = /^Invalid Error: (?:CHECK|NOT NULL|FOREIGN KEY) constraint failed(?:: |$)/;
+
+/** Parts of a message of Postgres that quote rows. */
 const POSTGRES_DETAILS = /\n(?:DETAIL|HINT|CONTEXT|QUERY|WHERE|LINE \d+): [\s\S]*$/;
 
-/**
- * The last words of each message: those of Postgres, of SQLite, then of MySQL and MariaDB. The SQL, which may hold values,
- * comes before them.
- */
-const ATTACHED_UNIQUE = [
-  /ERROR: +duplicate key value violates unique constraint "[^"]*"$/,
-  /ERROR: +conflicting key value violates exclusion constraint "[^"]*"$/,
-  /(?:^|[\s:])(?:UNIQUE|PRIMARY KEY) constraint failed: [^'"]*$/,
-  /Duplicate entry '[\s\S]*' for key '[^']*'$/,
-];
-const ATTACHED_OTHER = [
-  /ERROR: +new row for relation "[^"]*" violates check constraint "[^"]*"$/,
-  /ERROR: +null value in column "[^"]*"(?: of relation "[^"]*")? violates not-null constraint$/,
-  /ERROR: +(?:insert or update|update or delete) on table "[^"]*" violates (?:RESTRICT setting of )?foreign key constraint "[^"]*"(?: on table "[^"]*")?$/,
-  /ERROR: +value for domain \S+ violates check constraint "[^"]*"$/,
-  /(?:^|[\s:])(?:CHECK|NOT NULL) constraint failed: [^\n]*$/,
-  /(?:^|[\s:])FOREIGN KEY constraint failed$/,
-  /Check constraint '[^']*' is violated\.?$/,
-  /CONSTRAINT `[^`]*` failed for `[^`]*`\.`[^`]*`$/,
-  /Column '[^']*' cannot be null$/,
-  /Field '[^']*' doesn't have a default value$/,
-  /Cannot (?:add or update a child|delete or update a parent) row: a foreign key constraint fails(?: \([^'"\n]*\))?$/,
-];
-
-/** Longer than these words. Messages can quote long SQL before them. */
-const MOST_CHARACTERS = 2_000;
-
-/** The kind of constraint that rejected a change. Undefined for any other error, whatever its message quotes. */
-export function constraintOf(message: string): Constraint | undefined {
-  if (OWN.test(message)) return OWN_UNIQUE.test(message) ? "unique" : "other";
-  if (!ATTACHED.test(message)) return undefined;
-  const text = message.replace(POSTGRES_DETAILS, "").trimEnd().slice(-MOST_CHARACTERS);
-  if (ATTACHED_UNIQUE.some((words) => words.test(text))) return "unique";
-  return ATTACHED_OTHER.some((words) => words.test(text)) ? "other" : undefined;
+/** What Postgres itself says: after the first `ERROR`, or after the SQL if the message quotes it. */
+function postgresReason(message: string): string {
+  const text = message.replace(POSTGRES_DETAILS, "").trimEnd();
+  const first = text.indexOf("ERROR:");
+  const isQuoted = text.slice(0, first).includes('"');
+  return first < 0 ? "" : text.slice(isQuoted ? text.lastIndexOf('": ERROR:') + 3 : first);
 }
+
+const POSTGRES_UNIQUE =
+  /^ERROR: +(?:duplicate key value violates unique|conflicting key value violates exclusion) constraint "[^"]*"$/;
+const POSTGRES_OTHER =
+  /^ERROR: +(?:new row for relation "[^"]*" violates check|value for domain \S+ violates check|null value in column "[^"]*"(?: of relation "[^"]*")? violates not-null|(?:insert or update|update or delete) on table "[^"]*" violates (?:RESTRICT setting of )?foreign key) constraint(?: "[^"]*")?(?: on table "[^"]*")?$/;
+
+/** Longer than the ends below. */
+const LONGEST_END = 2_000;
+
+/** How messages of MySQL and MariaDB end. The SQL before it, and a duplicate entry, quote values. */
+const MYSQL_UNIQUE = /Duplicate entry '[\s\S]*' for key '[^']*'\s*$/;
+const MYSQL_OTHER =
+  /(?:Check constraint '[^']*' is violated\.?|CONSTRAINT `[^`]*` failed for `[^`]*`\.`[^`]*`|Column '[^']*' cannot be null|Field '[^']*' doesn't have a default value|Cannot (?:add or update a child|delete or update a parent) row: a foreign key constraint fails(?: \([^'"\n]*\))?)\s*$/;
