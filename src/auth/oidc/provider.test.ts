@@ -280,7 +280,11 @@ describe("what a provider says", () => {
     ["an empty list of keys", () => [KEYS, says({ keys: [] })], /lists no key/],
     ["a secret for a key", () => [KEYS, says({ keys: [{ kty: "oct", k: "AAAA" }] })], /lists no key/],
     ["too much", () => [KEYS, says(`{"keys": [], "x": "${"x".repeat(1024 * 1024)}"}`)], /more than 1048576 bytes/],
-    ["see elsewhere", () => [KEYS, says("", 302, { location: "http://localhost:1/jwks" })], /redirects to another origin/],
+    [
+      "see elsewhere",
+      () => [KEYS, says("", 302, { location: "http://localhost:1/jwks" })],
+      /redirects to another origin/,
+    ],
     ["see nowhere", () => [KEYS, says("", 302)], /status 302/],
     [
       "see here, without end",
