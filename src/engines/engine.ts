@@ -90,6 +90,8 @@ export interface StatementProblem {
   /** The index of the statement. */
   readonly statement: number;
   readonly offset: number | undefined;
+  /** The table, view, macro or type that does not exist, if that is the problem: the last part of its name. */
+  readonly missing?: string | undefined;
 }
 
 /** Work that the engine has saved since it was opened. */

@@ -139,7 +139,11 @@ async function openState(project: Project, compiled: CompiledProject, context: S
   problems.push(...opened.problems);
   const refreshTemplates = compiled.refreshes.map(({ endpoint, problems: found }) => ({ endpoint, problems: found }));
   await engine.lock(settableBy(project, engineType.dialect));
-  const verified = await verifyAll([...compiled.endpoints, ...refreshTemplates], engine, sources);
+  const verified = await verifyAll([...compiled.endpoints, ...refreshTemplates], {
+    engine,
+    sources,
+    inits: [...project.main.connections.values()].flatMap(({ init }) => init ?? []),
+  });
   problems.push(...verified.problems);
   const served = verified.endpoints.slice(0, compiled.endpoints.length);
   for (const { endpoint } of served) reportRefusedKeys(endpoint, context.options.report);

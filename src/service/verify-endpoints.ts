@@ -1,5 +1,6 @@
 import type { ConnectionStatus } from "../calls/connection-status.ts";
 import type { Problem } from "../config/problem.ts";
+import { namesCreatedBy, toleratingMissing } from "../endpoint/created-tables.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import { type Depth, verifyEndpoint } from "../endpoint/verify-endpoint.ts";
 import { dialectOf, dialectOfTemplates, withFunctions } from "../endpoint/verify-functions.ts";
@@ -28,16 +29,26 @@ export interface VerifiedEndpoint {
   readonly depth: Depth;
 }
 
-/** Verifies every template: planned when its connections are open, else only parsed. */
+export interface VerificationContext {
+  readonly engine: Engine;
+  readonly sources: ConnectionStatus;
+  /** The `init` SQL of all connections. */
+  readonly inits: readonly string[];
+}
+
+/**
+ * Verifies every template: planned when its connections are open, else only parsed. One that needs a table that another
+ * template or an `init` creates is verified by its first call.
+ */
 export async function verifyAll(
   compiled: readonly CompiledEndpoint[],
-  engine: Engine,
-  sources: ConnectionStatus,
+  { engine, sources, inits }: VerificationContext,
 ): Promise<{ endpoints: readonly VerifiedEndpoint[]; problems: readonly Problem[] }> {
   const isOpen = ({ endpoint }: CompiledEndpoint): boolean => endpoint.connections.every(sources.isOpen);
   const endpoints = compiled.map(({ endpoint }) => endpoint);
   const closed = dialectOfTemplates(endpoints, engine.dialect);
   const open = compiled.some(isOpen) ? await dialectOf(endpoints, engine) : closed;
+  const created = namesCreatedBy(endpoints, inits, engine.dialect);
   const results: { verified: VerifiedEndpoint; problems: readonly Problem[] }[] = [];
   let next = 0;
   const work = async (): Promise<void> => {
@@ -47,9 +58,10 @@ export async function verifyAll(
       const known = withFunctions(endpoint, depth === "plan" ? open : closed, engine.dialect);
       // The database would only repeat the problems of a broken template.
       const broken = [...problems, ...known.problems].some(({ severity }) => severity === "error");
-      const result = broken ? { endpoint, problems: [] } : await verifyEndpoint(known.endpoint, engine, depth);
+      const planner = toleratingMissing(engine, created);
+      const result = broken ? { endpoint, problems: [] } : await verifyEndpoint(known.endpoint, planner.engine, depth);
       results[index] = {
-        verified: { endpoint: result.endpoint, depth },
+        verified: { endpoint: result.endpoint, depth: planner.hasMissed() ? "parse" : depth },
         problems: [...known.problems, ...result.problems],
       };
     }

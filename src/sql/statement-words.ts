@@ -64,3 +64,22 @@ export function calledFunctions(all: readonly Token[]): readonly Token[] {
     return BEFORE_A_TABLE.has(all[first - 1]?.text ?? "");
   });
 }
+
+const CREATED_KINDS = new Set(["TABLE", "VIEW", "MACRO", "FUNCTION", "SEQUENCE", "TYPE", "SCHEMA"]);
+const BEFORE_KIND = new Set(["OR", "REPLACE", "PERSISTENT", "RECURSIVE"]);
+const BEFORE_CREATED_NAME = new Set(["IF", "NOT", "EXISTS"]);
+
+/** The last parts of the names that statements create for all connections, in lower case. */
+export function createdNames(sql: string, dialect: Dialect): readonly string[] {
+  const tokens = tokensOf(sql, dialect);
+  return tokens.flatMap(({ text }, index) => {
+    if (text !== "CREATE") return [];
+    let at = index + 1;
+    while (BEFORE_KIND.has(tokens[at]?.text ?? "")) at++;
+    if (!CREATED_KINDS.has(tokens[at++]?.text ?? "")) return [];
+    while (BEFORE_CREATED_NAME.has(tokens[at]?.text ?? "")) at++;
+    while (tokens[at + 1]?.text === ".") at += 2;
+    const name = tokens[at];
+    return name?.kind === "word" ? [name.text.toLowerCase()] : [];
+  });
+}

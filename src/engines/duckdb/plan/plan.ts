@@ -264,8 +264,11 @@ function problemOf(error: unknown, sql: string): StatementProblem {
   const offset = errorPosition(message, sql);
   const extension = missingExtension(message);
   const told = extension === undefined ? withoutSql(message) : extensionAdvice(extension);
-  return { kind: kindOf(message), message: told, statement: 0, offset };
+  const [, missing] = DOES_NOT_EXIST.exec(message) ?? [];
+  return { kind: kindOf(message), message: told, statement: 0, offset, missing };
 }
+
+const DOES_NOT_EXIST = /^Catalog Error: [\w ]+ with name (.+?) does not exist!/;
 
 const TAKES_NO_PARAMETER =
   /^Parameter Not Allowed Error|Unexpected prepared parameter|syntax error at or near "\$\d+"|cannot have parameters|must be a constant$|Only constants are supported/m;
