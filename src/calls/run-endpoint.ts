@@ -243,8 +243,9 @@ function readOf(
     const plain = lookupOf(params, of, identity);
     return snapshot === undefined ? plain : withSnapshot(plain, snapshot);
   };
-  const { rendered, window, countsAll } = pagingOf(endpoint, page);
+  const { rendered, window, counted } = pagingOf(endpoint, page);
   const statements = statementsOf(endpoint, lookup(rendered), engine);
+  const all = counted && paginated ? statementsOf(endpoint, lookup(counted.page), engine) : statements;
   const noted = noteRendered(marks, () => ranQuery(endpoint, lookup(rendered), engine));
   return {
     ...noted,
@@ -252,7 +253,7 @@ function readOf(
     queueGroup: endpoint.queueGroup,
     statements,
     window,
-    totalOf: paginated ? (countsAll ? statementsOf(endpoint, lookup(undefined), engine) : statements) : undefined,
+    totalOf: paginated ? all : undefined,
     signal: deadline.signal,
   };
 }

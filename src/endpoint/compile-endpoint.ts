@@ -1,11 +1,12 @@
 import type { Problem } from "../config/problem.ts";
 import type { EndpointConfig, Project } from "../config/project.ts";
 import { locationOf, type SourceFile } from "../config/tree.ts";
+import { isPageField } from "../params/page.ts";
 import type { Parameter } from "../params/parameter.ts";
 import { compileTemplate } from "../sql/compile-template.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { TemplateScope } from "../sql/scope.ts";
-import type { TemplateProblem, ValueTraits, ValueType } from "../sql/template.ts";
+import type { Piece, TemplateProblem, ValueTraits, ValueType } from "../sql/template.ts";
 import type { Endpoint, Operation, Route } from "./endpoint.ts";
 
 /** Compiles the configuration of an endpoint. Returns the problems of its template. */
@@ -36,11 +37,24 @@ export function compileEndpoint(
       template: compiled?.template,
       source,
       scope,
-      ownPaging: { limit: reads?.has("params.limit") === true, offset: reads?.has("params.offset") === true },
+      ownPaging: {
+        limit: reads?.has("params.limit") === true,
+        offset: reads?.has("params.offset") === true,
+        isInverted: compiled !== undefined && invertsPage(compiled.template.pieces),
+      },
       cache: config.cache,
       location: config.locate(["template-source"]),
     },
   };
+}
+
+/** A paged read always has a page, so `{{^params.limit}}100{{/params.limit}}` must not limit its total either. */
+function invertsPage(pieces: readonly Piece[]): boolean {
+  return pieces.some(
+    (piece) =>
+      piece.kind === "section" &&
+      ((piece.inverted && piece.ref.scope === "params" && isPageField(piece.ref.name)) || invertsPage(piece.pieces)),
+  );
 }
 
 /** Problems of a template, with their location in the file. */

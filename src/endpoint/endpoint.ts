@@ -87,8 +87,8 @@ export interface Endpoint {
   readonly source: SourceFile | undefined;
   /** The variables that the template may use. */
   readonly scope: TemplateScope;
-  /** Whether the template itself uses `params.limit` and `params.offset`. */
-  readonly ownPaging: { readonly limit: boolean; readonly offset: boolean };
+  /** Whether the template itself uses `params.limit` and `params.offset`, and whether in an inverted section. */
+  readonly ownPaging: { readonly limit: boolean; readonly offset: boolean; readonly isInverted: boolean };
   readonly cache: CacheConfig | undefined;
   /** The location of the `template-source` key. */
   readonly location: Location;
