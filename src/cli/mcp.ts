@@ -86,10 +86,9 @@ async function printConfig(
 }
 
 /** The URL for clients. */
-function addressOf({ mcp: settings = defaultMcpSettings, http, access }: MainConfig): string {
-  const { publicUrl, port } = settings;
+function addressOf({ mcp: settings = defaultMcpSettings, access }: MainConfig): string {
+  const { publicUrl, host, port } = settings;
   if (publicUrl !== undefined) return publicUrl.endsWith("/mcp") ? publicUrl : `${publicUrl}/mcp`;
-  const host = port === http.port ? http.host : settings.host;
   return `${addressAt({ host, port, isSecure: access.https?.tls !== undefined }, "127.0.0.1")}/mcp`;
 }
 

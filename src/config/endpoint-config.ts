@@ -38,6 +38,8 @@ export interface EndpointContext {
   readonly limits: Limits;
   /** For writes without their own keys. */
   readonly httpStatus: HttpStatusInput;
+  /** Whether the project was written for flAPI. */
+  readonly isFlapi: boolean;
   /** Whether the main file enables heartbeats. */
   readonly hasHeartbeats: boolean;
   readonly report: Report;
@@ -103,6 +105,7 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
       isOn: context.hasHeartbeats,
       complain,
       warn,
+      noteUnknown: context.isFlapi ? warn : complain,
     }),
     locate: (path) => keyLocation(positions, path),
   };

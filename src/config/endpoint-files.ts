@@ -1,7 +1,7 @@
 import { PlainScalar } from "../params/validators/scalars.ts";
 import { compileEndpoint, type EndpointContext } from "./endpoint-config.ts";
 import type { Files } from "./files.ts";
-import { endpointRules } from "./flapi-keys.ts";
+import { endpointRules, flapiEndpointRules, ignoredMcpKeys } from "./flapi-keys.ts";
 import type { ReadDocument } from "./includes.ts";
 import { applyKeyRules } from "./key-rules.ts";
 import { parseTree } from "./parse-tree.ts";
@@ -17,6 +17,7 @@ import {
   locationOf,
   type NodePositions,
   type Report,
+  securityWarningAt,
   type Tree,
   warningAt,
 } from "./tree.ts";
@@ -60,7 +61,7 @@ export function readEndpointFiles(paths: readonly string[], context: EndpointFil
 function readEndpoint(file: YamlFile, context: EndpointFilesContext): ParsedEndpoint | undefined {
   const { report } = context;
   const tree = context.read(file);
-  applyKeyRules(tree, endpointRules, report);
+  applyKeyRules(tree, context.endpoints.isFlapi ? flapiEndpointRules : endpointRules, report);
   mentionIgnoredKeys(tree, report);
   const { value: input, broken } = parseTree(tree, endpointSchema, report);
   if (input === undefined) return undefined;
@@ -99,8 +100,10 @@ function mentionIgnoredKeys({ data, positions }: Tree, report: Report): void {
     for (const key of isMapping(block) ? Object.keys(block) : []) {
       if (known.includes(key)) continue;
       const near = suggestion(key, known);
-      const hint = near === undefined ? `known: ${known.join(", ")}` : `did you mean '${near}'?`;
-      report(warningAt(keyLocation(positions, [kind, key]), [kind, key], `'${key}' is ignored; ${hint}`));
+      const hint =
+        ignoredMcpKeys[key] ?? (near === undefined ? `known: ${known.join(", ")}` : `did you mean '${near}'?`);
+      const warning = key === "allowed-roles" ? securityWarningAt : warningAt;
+      report(warning(keyLocation(positions, [kind, key]), [kind, key], `'${key}' is ignored; ${hint}`));
     }
   }
 }

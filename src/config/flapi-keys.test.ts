@@ -31,6 +31,9 @@ test("its security is taken as it is, with warnings of what is weak in it", asyn
     expect.stringMatching(
       /^sqls\/shared\/harbour-common.yaml:\d+:\d+: warning: auth.users\[0\].password: a plain password/,
     ),
+    expect.stringMatching(
+      /^sqls\/ships-mcp-tool.yaml:\d+:\d+: warning: mcp-tool.allowed-roles: 'allowed-roles' is ignored/,
+    ),
   ]);
   const guarded = project?.endpoints.filter(({ auth }) => auth !== undefined) ?? [];
   expect(guarded.map(({ auth }) => auth)).toEqual([

@@ -1,4 +1,10 @@
+import { basename } from "node:path";
 import type { KeyRule } from "./key-rules.ts";
+
+/** Whether a main file was written for flAPI: `flapi.yaml`, and variants such as `flapi-test.yaml`. */
+export function isFlapiFile(path: string): boolean {
+  return /^flapi(?:[._-].*)?\.ya?ml$/.test(basename(path));
+}
 
 /** Keys of flAPI, and common mistakes. Each list is applied before the schema checks the file. */
 
@@ -12,7 +18,14 @@ const hyphens = (prefix: string, ...keys: readonly string[]): readonly KeyRule[]
 const ignored = (why: string, ...paths: readonly string[]): readonly KeyRule[] =>
   paths.map((at) => ({ at, kind: "ignored", why }));
 
-const authRules = (prefix: string): readonly KeyRule[] => hyphens(prefix, "jwt_secret", "jwt_issuer");
+const authRules = (prefix: string): readonly KeyRule[] => [
+  ...hyphens(prefix, "jwt_secret", "jwt_issuer"),
+  {
+    at: `${prefix}roles`,
+    kind: "mistake",
+    message: "there is no such key, and roles are not checked here; compare auth.roles in the SQL template",
+  },
+];
 
 export const mainRules: readonly KeyRule[] = [
   { at: "rate_limit", kind: "renamed", to: "rate-limit", quiet: true },
@@ -50,6 +63,8 @@ export const endpointRules: readonly KeyRule[] = [
   { at: "request.*.defaultValue", kind: "renamed", to: "default" },
   { at: "request.*.validators.*.allowed-values", kind: "renamed", to: "allowedValues" },
   { at: "request.*.validators.*.prevent-sql-injection", kind: "renamed", to: "preventSqlInjection" },
+  { at: "request.*.validators.*.values", kind: "renamed", to: "allowedValues" },
+  { at: "request.*.validators.*.pattern", kind: "renamed", to: "regex" },
   { at: "cache.primaryKey", kind: "renamed", to: "primary-key" },
   { at: "operation.returnsData", kind: "renamed", to: "returns-data" },
   ...hyphens("cache.", "template_file"),
@@ -80,6 +95,24 @@ export const endpointRules: readonly KeyRule[] = [
   },
   { at: "operation.returns", kind: "mistake", message: "write it at the top level of the file, not under 'operation'" },
 ];
+
+/** For projects of flAPI only: elsewhere, an unknown type is a mistake. */
+export const flapiEndpointRules: readonly KeyRule[] = [
+  ...endpointRules,
+  {
+    at: "request.*.validators.*.type",
+    kind: "respelt",
+    values: { integer: "int", float: "number", double: "number", bool: "boolean" },
+  },
+];
+
+/** Keys of flAPI in the MCP blocks, and what to do instead. The first one would protect data. */
+export const ignoredMcpKeys: Readonly<Record<string, string>> = {
+  "allowed-roles": "every client that passes mcp.auth may use it; compare auth.roles in the SQL template",
+  response: "select the columns and limit the rows in the SQL template",
+  "rate-limit": "write rate-limit at the top level of this file",
+  "uri-template": "write its path as the name, such as customers/{id}",
+};
 
 function tracingKeys(): readonly string[] {
   return [

@@ -19,6 +19,8 @@ export interface HeartbeatRules {
   readonly isOn: boolean;
   readonly complain: Complain;
   readonly warn: Complain;
+  /** Reports a parameter that is not declared. flAPI needs no declaration, and its users share heartbeats between endpoints. */
+  readonly noteUnknown: Complain;
 }
 
 /** Compiles the heartbeat of an endpoint. Its values are validated like those of a request. */
@@ -39,7 +41,7 @@ export function compileHeartbeat(input: EndpointInput, rules: HeartbeatRules): H
     warn(path, "never run, since the configuration file has no heartbeat; write 'heartbeat: {}' there, or remove this");
   if (parameters === undefined) return undefined;
   const values = new Map(Object.entries(heartbeat.params));
-  const raw = rawOf(values, parameters, complain);
+  const raw = rawOf(values, parameters, rules.noteUnknown);
   const checked = validateParams(parameters, raw, {
     rejectsUnknown: false,
     skipValidatorsBut: undefined,
@@ -55,7 +57,7 @@ export function compileHeartbeat(input: EndpointInput, rules: HeartbeatRules): H
 function rawOf(
   values: ReadonlyMap<string, string>,
   parameters: readonly Parameter[],
-  complain: Complain,
+  noteUnknown: Complain,
 ): HeartbeatConfig["raw"] {
   const raw = {
     query: new Map<string, RawValue>(),
@@ -68,7 +70,7 @@ function rawOf(
     const { in: location = "query" } = parameters.find((parameter) => parameter.name === name) ?? {};
     if (known.includes(name))
       raw[location].set(location === "header" ? headerName(name) : name, { kind: "text", text });
-    else complain(["heartbeat", "params", name], unknownMessage("parameter", name, known));
+    else noteUnknown(["heartbeat", "params", name], unknownMessage("parameter", name, known));
   }
   return raw;
 }

@@ -123,9 +123,9 @@ function without(options: ReadonlySet<string>, known: readonly string[]): JsonSc
   return { properties: Object.fromEntries(others.map((option) => [option, false])) };
 }
 
-/** Marks keys of flAPI and other spellings as deprecated. Mistakes remain unknown keys. */
+/** Marks keys of flAPI and other spellings as deprecated. Mistakes and other words for values remain unknown. */
 function applyRule(root: Draft, rule: KeyRule): void {
-  if (rule.kind === "mistake") return;
+  if (rule.kind === "mistake" || rule.kind === "respelt") return;
   const steps = rule.at.split(".");
   const key = steps.pop() ?? "";
   for (const parent of steps.reduce((found, step) => found.flatMap((each) => below(each, step)), [root])) {

@@ -1,3 +1,4 @@
+import { PlainScalar } from "../params/validators/scalars.ts";
 import type { KeyPath } from "./problem.ts";
 import {
   errorAt,
@@ -16,6 +17,8 @@ export type KeyRule =
   | { readonly at: string; readonly kind: "ignored"; readonly why: string }
   /** Another spelling of a key. */
   | { readonly at: string; readonly kind: "renamed"; readonly to: string; readonly quiet?: true }
+  /** Other words for values of a key. */
+  | { readonly at: string; readonly kind: "respelt"; readonly values: Readonly<Record<string, string>> }
   /** A common mistake. */
   | { readonly at: string; readonly kind: "mistake"; readonly message: string };
 
@@ -53,6 +56,14 @@ function applyRule(rule: KeyRule, { parent, positions, path, root }: Match, repo
   const location = keyLocation(root, path);
   const child = positions.children?.get(key);
   const value = parent[key];
+  if (rule.kind === "respelt") {
+    const written = value instanceof PlainScalar ? value.source : value;
+    const meant = typeof written === "string" && Object.hasOwn(rule.values, written) ? rule.values[written] : undefined;
+    if (meant === undefined) return;
+    report(warningAt(location, path, `'${written}' means '${meant}'; write '${meant}'`));
+    parent[key] = meant;
+    return;
+  }
   delete parent[key];
   positions.children?.delete(key);
   switch (rule.kind) {

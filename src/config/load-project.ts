@@ -2,6 +2,7 @@ import { rejectDuplicates, rejectSharedTables } from "./duplicates.ts";
 import { readEndpointFiles } from "./endpoint-files.ts";
 import type { Variables } from "./env-file.ts";
 import { type Files, openFiles } from "./files.ts";
+import { isFlapiFile } from "./flapi-keys.ts";
 import { openIncludes } from "./includes.ts";
 import { compileMain, type Overrides } from "./main-config.ts";
 import { type MainFile, readMainFile } from "./main-file.ts";
@@ -90,6 +91,7 @@ function readProject(options: LoadOptions, files: Files, report: Report): Projec
       cacheStorage: main.cache,
       limits: main.limits,
       httpStatus: main.httpStatus,
+      isFlapi: isFlapiFile(path),
       hasHeartbeats: main.observability.heartbeatMs !== undefined || mainFile.broken.has("heartbeat"),
       report,
     },
@@ -97,7 +99,7 @@ function readProject(options: LoadOptions, files: Files, report: Report): Projec
   });
   rejectDuplicates(endpoints, report);
   // With `enabled: false`, this is intended.
-  if (input.mcp === undefined && !mainFile.broken.has("mcp")) {
+  if (input.mcp === undefined && main.mcp === undefined && !mainFile.broken.has("mcp")) {
     warnOfUnserved(endpoints, files.display(path), report);
   }
   const own = { auth: main.access.auth, locate: main.locate };

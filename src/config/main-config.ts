@@ -3,6 +3,7 @@ import { credentialsIn, isCredentialName } from "../secrets.ts";
 import { compileAccess } from "./access-config.ts";
 import { compileCacheStorage } from "./cache-config.ts";
 import type { Files } from "./files.ts";
+import { isFlapiFile } from "./flapi-keys.ts";
 import { compileMcp } from "./mcp-config.ts";
 import { compileObservability } from "./observability-config.ts";
 import type { ConnectionConfig, Limits, MainConfig } from "./project.ts";
@@ -60,7 +61,7 @@ export function compileMain(source: MainSource, report: Report): MainConfig {
     limits: compileLimits(input, reporter),
     httpStatus: input["http-status"],
     docs: compileDocs(input, reporter),
-    mcp: compileMcp({ input, positions, folder, http, files: source.files }, report),
+    mcp: compileMcp({ input, positions, folder, http, isFlapi: isFlapiFile(file), files: source.files }, report),
     cache: compileCacheStorage({ input, positions, folder }, report),
     access: compileAccess({ input, positions, folder, host }, report),
     log: {

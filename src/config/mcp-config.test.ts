@@ -35,6 +35,7 @@ test("every key is read", async () => {
   tasks: {after-ms: 1, workers: 2, queue-depth: 3, default-ttl-ms: 4, poll-interval-ms: 5}
 `;
   expect(await settingsOf(yaml, { "texts/about.md": "About.\n" })).toEqual({
+    isMounted: false,
     port: 9000,
     host: "localhost",
     auth: undefined,

@@ -13,6 +13,8 @@ import type { NodePositions, Report } from "./tree.ts";
 
 /** The settings of the MCP server. */
 export interface McpSettings {
+  /** Whether the REST listener serves MCP too. Then host and port are those of REST. */
+  readonly isMounted: boolean;
   readonly host: string;
   readonly port: number;
   readonly auth: McpAuth | undefined;
@@ -56,6 +58,8 @@ export interface McpSource {
   readonly folder: string;
   /** The REST listener, which MCP may share. */
   readonly http: { readonly host: string; readonly port: number };
+  /** A project for flAPI, which serves MCP on its only port, even without a block. */
+  readonly isFlapi: boolean;
   readonly files: Files;
 }
 
@@ -66,12 +70,15 @@ export const defaultMcpSettings: McpSettings = settingsOf(mcpSchema.parse({}));
 
 /** Undefined if MCP is disabled. */
 export function compileMcp(source: McpSource, report: Report): McpSettings | undefined {
-  const { mcp } = source.input;
+  const { http, isFlapi } = source;
+  const mcp = source.input.mcp ?? (isFlapi ? mcpSchema.parse({}) : undefined);
   if (mcp?.enabled !== true) return undefined;
   const reporter = reporterOf(source.positions, report, ["mcp"]);
   checkScheme(mcp["uri-scheme"], reporter);
+  const isMounted = isFlapi && !reporter.isWritten(["port"]) ? true : mcp.port === http.port && mcp.port !== 0;
   const settings: McpSettings = {
     ...settingsOf(mcp),
+    ...(isMounted ? { isMounted, ...http } : {}),
     auth: authOf(mcp, source, report),
     instructions: instructionsOf(mcp, source, reporter),
     publicUrl: publicUrlOf(mcp["public-url"], reporter),
@@ -84,6 +91,7 @@ export function compileMcp(source: McpSource, report: Report): McpSettings | und
 function settingsOf(mcp: McpInput): McpSettings {
   const { tasks } = mcp;
   return {
+    isMounted: false,
     host: mcp.host,
     port: mcp.port,
     auth: undefined,
@@ -195,12 +203,10 @@ function checkScheme(scheme: string, { error }: Reporter): void {
 
 /** Warns of settings that let other machines call tools or read credentials. */
 function warnOfExposure(
-  { host: own, port, auth, allowedOrigins }: McpSettings,
-  { input, http }: McpSource,
+  { host, auth, allowedOrigins }: McpSettings,
+  { input }: McpSource,
   { insecure }: Reporter,
 ): void {
-  const isShared = port === http.port && port !== 0;
-  const host = isShared ? http.host : own;
   if (allowedOrigins.includes("*")) {
     insecure(["allowed-origins"], "'*' lets every web page that its visitor opens call the tools; name the origins");
   }

@@ -59,7 +59,7 @@ export async function openSurfaces(
     if (settings === undefined || mcp === undefined)
       addresses.push({ name: "REST", url: await open(http, app.handle) });
     else {
-      const isMounted = settings.port !== 0 && settings.port === http.port;
+      const { isMounted } = settings;
       const url = await open(http, (request, response) =>
         (isMounted && mcp.server.handles(request.url) ? mcp : app).handle(request, response),
       );

@@ -190,7 +190,7 @@ function changedStartupKeys(before: MainConfig, after: MainConfig): readonly str
     admin: main.observability.admin,
     metrics: main.observability.metrics,
     tracing: main.observability.tracing,
-    "mcp.port": main.mcp && [main.mcp.host, main.mcp.port],
+    "mcp.port": main.mcp && (main.mcp.isMounted || [main.mcp.host, main.mcp.port]),
   });
   const old = parts(before);
   return Object.entries(parts(after)).flatMap(([key, value]) =>

@@ -88,6 +88,6 @@ function promptDefinition({ mcp, title }: Prompt): JsonObject {
     name: mcp.name,
     title,
     description: mcp.description,
-    arguments: mcp.arguments.length === 0 ? undefined : mcp.arguments.map((name) => ({ name, required: false })),
+    arguments: mcp.arguments.map((name) => ({ name, required: false })),
   };
 }
