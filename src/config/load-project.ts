@@ -6,7 +6,7 @@ import { isFlapiFile } from "./flapi-keys.ts";
 import { openIncludes } from "./includes.ts";
 import { compileMain, type Overrides } from "./main-config.ts";
 import { type MainFile, readMainFile } from "./main-file.ts";
-import { warnOfUnserved } from "./mcp-entry.ts";
+import { warnOfOpenEntry, warnOfUnserved } from "./mcp-entry.ts";
 import { formatProblem, inOrder, type KeyPath, type Problem } from "./problem.ts";
 import type { LoadedProject, MainConfig, Project } from "./project.ts";
 import { canBeListed, insecureAddress } from "./remote-address.ts";
@@ -99,8 +99,9 @@ function readProject(options: LoadOptions, files: Files, report: Report): Projec
   });
   rejectDuplicates(endpoints, report);
   // With `enabled: false`, this is intended.
-  if (input.mcp === undefined && main.mcp === undefined && !mainFile.broken.has("mcp")) {
-    warnOfUnserved(endpoints, files.display(path), report);
+  if (input.mcp === undefined && !mainFile.broken.has("mcp")) {
+    if (main.mcp === undefined) warnOfUnserved(endpoints, files.display(path), report);
+    else warnOfOpenEntry(endpoints, main.http.host, report);
   }
   const own = { auth: main.access.auth, locate: main.locate };
   const forAgents = { auth: main.mcp?.auth?.policy, locate: (path: KeyPath) => main.locate(["mcp", ...path]) };

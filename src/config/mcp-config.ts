@@ -84,7 +84,8 @@ export function compileMcp(source: McpSource, report: Report): McpSettings | und
     publicUrl: publicUrlOf(mcp["public-url"], reporter),
     allowedOrigins: originsOf(mcp["allowed-origins"], reporter),
   };
-  warnOfExposure(settings, source, reporter);
+  // Without a block, the tools decide: see `warnOfOpenEntry`.
+  if (source.input.mcp !== undefined) warnOfExposure(settings, source, reporter);
   return settings;
 }
 

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { loadProject } from "../../src/config/load-project.ts";
+import { formatProblem } from "../../src/config/problem.ts";
 import { type McpProgram, startMcpHere } from "../mcp-program.ts";
-import { type Files, startHere } from "../process/program.ts";
+import { type Files, folderWith, startHere } from "../process/program.ts";
 import { problemsFrom } from "../service.ts";
 import { outcome } from "./write-project.ts";
 
@@ -255,6 +257,24 @@ describe("MCP of a flAPI folder", () => {
     await other.url();
     expect(other.stdout()).not.toContain("MCP");
   });
+});
+
+test.each([
+  [
+    "",
+    [
+      "one.yaml:1:1: warning: mcp-tool: every client that reaches 0.0.0.0 can use it over MCP; add mcp.auth or an auth block, or listen on 127.0.0.1",
+    ],
+  ],
+  ["auth: { type: bearer, token: a-token-that-is-long-enough-to-be-one }\n", []],
+])("an open tool of a flAPI folder is a security warning where other machines reach it: %j", async (auth, expected) => {
+  await using folder = await folderWith({
+    "flapi.yaml": "http-host: 0.0.0.0\nconnections: { memory: {} }\n",
+    "one.yaml": `mcp-tool: { name: one, description: One }\ntemplate-source: one.sql\nconnection: memory\n${auth}`,
+    "one.sql": "SELECT 1",
+  });
+  const { problems } = await loadProject({ cwd: folder.path, env: {}, overrides: {} });
+  expect(problems.filter(({ path }) => path.startsWith("mcp")).map(formatProblem)).toEqual(expected);
 });
 
 test("the other words of flAPI are mistakes in a project of Eider", async () => {
