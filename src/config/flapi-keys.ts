@@ -63,8 +63,6 @@ export const endpointRules: readonly KeyRule[] = [
   { at: "request.*.defaultValue", kind: "renamed", to: "default" },
   { at: "request.*.validators.*.allowed-values", kind: "renamed", to: "allowedValues" },
   { at: "request.*.validators.*.prevent-sql-injection", kind: "renamed", to: "preventSqlInjection" },
-  { at: "request.*.validators.*.values", kind: "renamed", to: "allowedValues" },
-  { at: "request.*.validators.*.pattern", kind: "renamed", to: "regex" },
   { at: "cache.primaryKey", kind: "renamed", to: "primary-key" },
   { at: "operation.returnsData", kind: "renamed", to: "returns-data" },
   ...hyphens("cache.", "template_file"),
@@ -96,9 +94,11 @@ export const endpointRules: readonly KeyRule[] = [
   { at: "operation.returns", kind: "mistake", message: "write it at the top level of the file, not under 'operation'" },
 ];
 
-/** For projects of flAPI only: elsewhere, an unknown type is a mistake. */
+/** For projects of flAPI only, whose guide writes them: elsewhere, unknown types and options are mistakes. */
 export const flapiEndpointRules: readonly KeyRule[] = [
   ...endpointRules,
+  { at: "request.*.validators.*.values", kind: "renamed", to: "allowedValues" },
+  { at: "request.*.validators.*.pattern", kind: "renamed", to: "regex" },
   {
     at: "request.*.validators.*.type",
     kind: "respelt",

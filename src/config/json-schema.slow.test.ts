@@ -162,19 +162,14 @@ const rules = [
   ...endpointRules.map((rule) => ["endpoint", rule.kind, rule.at, endpoint, rule] as const),
 ];
 
-/** A validator is known by its type, which must have the option. */
-function optionsWith(key: string): object {
-  if (key.startsWith("allowed") || key === "values") return { type: "enum", [key]: ["a"] };
-  return key === "regex" || key === "pattern" ? { type: "string", [key]: "a" } : { type: "int", [key]: "true" };
-}
-
 test.each(rules)("a key of the %s file that is %s: %s", (_, kind, at, { validate }, rule) => {
   const steps = at
     .split(".")
     .map((step, index, all) => (step !== "*" ? step : all[index - 1] === "connections" ? "name" : 0));
   const parent = steps.slice(0, -1);
   const isKnown = (key: string): boolean => {
-    const options = optionsWith(key);
+    // A validator is known by its type.
+    const options = key.startsWith("allowed") ? { type: "enum", [key]: ["a"] } : { type: "int", [key]: "true" };
     validate(at.includes("validators") ? documentWith(parent, options) : documentWith([...parent, key], "x"));
     return !(validate.errors ?? []).some(({ params }: ErrorObject) => params["additionalProperty"] === key);
   };
