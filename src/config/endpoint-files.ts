@@ -1,3 +1,4 @@
+import { dirname, isAbsolute, resolve } from "node:path";
 import { PlainScalar } from "../params/validators/scalars.ts";
 import { compileEndpoint, type EndpointContext } from "./endpoint-config.ts";
 import type { Files } from "./files.ts";
@@ -7,6 +8,7 @@ import { applyKeyRules } from "./key-rules.ts";
 import { parseTree } from "./parse-tree.ts";
 import type { EndpointConfig } from "./project.ts";
 import { isRemote } from "./remote-address.ts";
+import { reporterOf } from "./reporter.ts";
 import { endpointSchema, kindKeys } from "./schema/endpoint.ts";
 import { mcpKeys } from "./schema/mcp.ts";
 import { nearest, suggestion } from "./suggest.ts";
@@ -68,8 +70,27 @@ function readEndpoint(file: YamlFile, context: EndpointFilesContext): ParsedEndp
   const name = file.source.file;
   const { positions } = tree;
   const endpoint = compileEndpoint({ path: file.path, file: name, input, positions, broken }, context.endpoints);
+  const shadowed =
+    context.endpoints.isFlapi && shadowedTemplate(file.path, input["template-source"], endpoint.config, context.files);
+  if (typeof shadowed === "string") reporterOf(positions, report).warning(["template-source"], shadowed);
   const isBroken = broken.has("cache") || (endpoint.isUnread && input.cache !== undefined);
   return { ...endpoint, positions, brokenCaches: isBroken ? [cacheTableIn(tree)] : [] };
+}
+
+/** The template beside the YAML file, which flAPI would read, if another file in `template.path` has the same name. */
+function shadowedTemplate(
+  yamlFile: string,
+  name: string | undefined,
+  { template }: EndpointConfig,
+  files: Files,
+): string | undefined {
+  if (name === undefined || template === undefined || isAbsolute(name) || isRemote(name) || name.includes("..")) return undefined;
+  const path = resolve(dirname(yamlFile), name);
+  const beside = files.display(path);
+  if (beside === template.file) return undefined;
+  const read = files.read(path);
+  if (!read.ok || read.text === template.text) return undefined;
+  return `${template.file} is read, not ${beside}, because template.path comes first; write the path of ${beside} from there, or rename one`;
 }
 
 function cacheTableIn({ data }: Tree): string | undefined {

@@ -65,6 +65,7 @@ export const endpointRules: readonly KeyRule[] = [
   { at: "request.*.validators.*.prevent-sql-injection", kind: "renamed", to: "preventSqlInjection" },
   { at: "cache.primaryKey", kind: "renamed", to: "primary-key" },
   { at: "operation.returnsData", kind: "renamed", to: "returns-data" },
+  { at: "operation.validateBeforeWrite", kind: "renamed", to: "validate-before-write" },
   ...hyphens("cache.", "template_file"),
   ...hyphens("cache.retention.", "keep_last_snapshots", "max_snapshot_age"),
   ...hyphens("mcp-tool.", "result_mime_type"),
@@ -128,5 +129,6 @@ function tracingKeys(): readonly string[] {
     "resource_attributes",
     "payload",
     "service_namespace",
+    "db_profiling",
   ];
 }
