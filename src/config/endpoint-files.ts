@@ -84,7 +84,15 @@ function shadowedTemplate(
   { template }: EndpointConfig,
   files: Files,
 ): string | undefined {
-  if (name === undefined || template === undefined || isAbsolute(name) || isRemote(name) || name.includes("..")) return undefined;
+  if (
+    name === undefined ||
+    template === undefined ||
+    isAbsolute(name) ||
+    isRemote(name) ||
+    isRemote(yamlFile) ||
+    name.includes("..")
+  )
+    return undefined;
   const path = resolve(dirname(yamlFile), name);
   const beside = files.display(path);
   if (beside === template.file) return undefined;
