@@ -245,7 +245,6 @@ function readOf(
   };
   const { rendered, window, counted } = pagingOf(endpoint, page);
   const statements = statementsOf(endpoint, lookup(rendered), engine);
-  const all = counted && paginated ? statementsOf(endpoint, lookup(counted.page), engine) : statements;
   const noted = noteRendered(marks, () => ranQuery(endpoint, lookup(rendered), engine));
   return {
     ...noted,
@@ -253,7 +252,7 @@ function readOf(
     queueGroup: endpoint.queueGroup,
     statements,
     window,
-    totalOf: paginated ? all : undefined,
+    totalOf: paginated ? (counted ? statementsOf(endpoint, lookup(counted.page), engine) : statements) : undefined,
     signal: deadline.signal,
   };
 }
