@@ -94,6 +94,19 @@ export interface StatementProblem {
   readonly missing?: string | undefined;
 }
 
+/** A table that does not exist yet, under one or several names. */
+export interface AssumedTable {
+  readonly catalog: string;
+  readonly schema: string;
+  readonly tables: readonly string[];
+}
+
+export interface AssumedColumn {
+  readonly name: string;
+  /** As the database writes it. */
+  readonly type: string;
+}
+
 /** Work that the engine has saved since it was opened. */
 export interface EngineSavings {
   /** Reads that shared another read's execution. */
@@ -122,6 +135,11 @@ export interface Engine {
   lock(settable: readonly string[]): Promise<void>;
   /** Prepares statements in order, and runs only CREATE TEMP, without data. Undefined: no problem. */
   plan(statements: readonly Statement[]): Promise<StatementProblem | undefined>;
+  /**
+   * From now on, statements are planned as if this table had the columns that the last of these statements would return.
+   * Returns these columns; undefined if they are unknown. Runs only what `plan` does.
+   */
+  assumeTable(table: AssumedTable, statements: readonly Statement[]): Promise<readonly AssumedColumn[] | undefined>;
   /**
    * The columns that the last of these statements would return, with values of these types. Runs only what `plan` does.
    * Empty for a statement without rows. Undefined if unknown: a table is missing, or the columns depend on the data.

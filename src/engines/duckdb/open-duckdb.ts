@@ -21,6 +21,7 @@ import { openReplacedFiles } from "./database/replaced-files.ts";
 import { duckdbDialect } from "./dialect.ts";
 import { findUserFunctions } from "./functions/user-functions.ts";
 import { failureOf, withoutSql } from "./messages.ts";
+import { ATTACH_ASSUMED } from "./plan/assumed-tables.ts";
 import { openDatabases } from "./plan/databases.ts";
 import { dependencyFinder } from "./plan/dependencies.ts";
 import { openPlanner } from "./plan/plan.ts";
@@ -92,6 +93,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   const files = openReplacedFiles({ database, mask, replacing: changeEverything, ...options });
   const active = new Set<Cancellation>();
   let closing: Promise<void> | undefined;
+  let assumedCatalog: Promise<boolean> | undefined;
   void files.look();
 
   /** An `init` may create and change tables, views and macros. */
@@ -107,6 +109,17 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     pool.invalidateStatements(names);
     dependencies.forget(names);
     if (names === undefined) databases.forget();
+  }
+
+  async function attach(sql: string): Promise<void> {
+    const written = changeEverything();
+    try {
+      await configuration.during(() => withConnection(database, (connection) => duckdb.query(connection, sql)));
+    } catch (error) {
+      throw new EngineOpenError(mask(errorMessage(error)));
+    } finally {
+      written();
+    }
   }
 
   function checkpointFailed(error: unknown): void {
@@ -199,6 +212,13 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     lock: configuration.lock,
     plan: planner.plan,
     describe: planner.describe,
+    async assumeTable(table, statements) {
+      assumedCatalog ??= attach(ATTACH_ASSUMED).then(
+        () => true,
+        () => false,
+      );
+      return (await assumedCatalog) ? planner.assume(table, statements) : undefined;
+    },
     parse: planner.parse,
     userFunctions: (called) =>
       findUserFunctions(called, {
@@ -237,15 +257,8 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
       return settled();
     },
     async attach(alias, sql) {
-      const written = changeEverything();
-      try {
-        await configuration.during(() => withConnection(database, (connection) => duckdb.query(connection, sql)));
-        catalogs.add(alias);
-      } catch (error) {
-        throw new EngineOpenError(mask(errorMessage(error)));
-      } finally {
-        written();
-      }
+      await attach(sql);
+      catalogs.add(alias);
     },
     readIntoFile: (read, file) =>
       inSession(read, async (session) => {

@@ -1,0 +1,48 @@
+import duckdb from "@duckdb/node-bindings";
+import type { Statement } from "../../../sql/statement.ts";
+import type { AssumedColumn, AssumedTable, TextRows } from "../../engine.ts";
+import type { AssumedTables } from "./assumed-tables.ts";
+import { inspect } from "./inspect.ts";
+import { rehearseAll } from "./rehearse.ts";
+
+interface Assumption {
+  readonly table: AssumedTable;
+  readonly statements: readonly Statement[];
+  readonly assumed: AssumedTables;
+}
+
+/** As `Engine.assumeTable` does. Leaves the temporary tables of leading statements on the connection. */
+export async function assume(
+  native: duckdb.Connection,
+  { table, statements, assumed }: Assumption,
+): Promise<readonly AssumedColumn[] | undefined> {
+  assumed.add(table);
+  const rewritten = statements.map((each) => assumed.rewrite(each).statement);
+  // The statements may create the table themselves. Otherwise they may read one that exists already.
+  for (const rows of [rewritten, statements]) {
+    await duckdb.query(native, "BEGIN");
+    try {
+      await assumed.drop(native, table);
+      const columns = await columnsOfLast(native, rows);
+      const stored = columns && (await assumed.create(native, table, columns));
+      await duckdb.query(native, "COMMIT");
+      if (stored !== undefined) return stored;
+    } catch {
+      // A type that DuckDB does not read as it writes it, for example.
+      await duckdb.query(native, "ROLLBACK");
+    }
+  }
+  return undefined;
+}
+
+/** Undefined when they cannot be known. */
+async function columnsOfLast(
+  native: duckdb.Connection,
+  statements: readonly Statement[],
+): Promise<readonly AssumedColumn[] | undefined> {
+  const last = statements.at(-1);
+  if (last === undefined || !(await rehearseAll(native, statements.slice(0, -1)))) return undefined;
+  const sql = `SELECT column_name, column_type FROM (DESCRIBE (${last.sql}\n))`;
+  const rows = await inspect(native, { sql, values: last.values }).catch((): TextRows => []);
+  return rows.length === 0 ? undefined : rows.map(([name, type]) => ({ name: name ?? "", type: type ?? "" }));
+}

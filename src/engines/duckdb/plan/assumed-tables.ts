@@ -1,0 +1,133 @@
+import duckdb from "@duckdb/node-bindings";
+import { makeUnique } from "../../../result/column-names.ts";
+import { changedName, effectsOf } from "../../../sql/classify.ts";
+import { quoteIdentifier } from "../../../sql/quote.ts";
+import type { Statement } from "../../../sql/statement.ts";
+import { tokensOf } from "../../../sql/statement-words.ts";
+import type { AssumedColumn, AssumedTable } from "../../engine.ts";
+import { duckdbDialect } from "../dialect.ts";
+
+/** Holds empty tables in the place of those that do not exist yet. */
+const CATALOG = "eider_assumed";
+export const ATTACH_ASSUMED = `ATTACH IF NOT EXISTS ':memory:' AS ${CATALOG}`;
+
+/** A statement that names assumed tables where they are. */
+export interface RewrittenStatement {
+  readonly statement: Statement;
+  /** The position in the original statement. */
+  original(offset: number): number;
+}
+
+export interface AssumedTables {
+  rewrite(statement: Statement): RewrittenStatement;
+  /** A message of the database with the names that the author knows. */
+  original(message: string): string;
+  /** From now on, statements that name the table are rewritten. */
+  add(table: AssumedTable): void;
+  drop(native: duckdb.Connection, table: AssumedTable): Promise<void>;
+  /** Creates it under those of its names under which it does not exist yet. Returns its columns. */
+  create(
+    native: duckdb.Connection,
+    table: AssumedTable,
+    columns: readonly AssumedColumn[],
+  ): Promise<readonly AssumedColumn[]>;
+  /** One after the other: transactions that create the same schema or table conflict. */
+  inTurn<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export function openAssumedTables(): AssumedTables {
+  /** Three-part names in upper case, and their catalog as it is written. */
+  const catalogs = new Map<string, string>();
+  let last: Promise<unknown> = Promise.resolve();
+
+  return {
+    rewrite(statement) {
+      const spans = catalogs.size === 0 ? [] : catalogSpans(statement.sql, catalogs);
+      return spans.length === 0 ? { statement, original: (offset) => offset } : rewritten(statement, spans);
+    },
+    original(message) {
+      const [catalog] = catalogs.values();
+      return catalog === undefined ? message : message.replaceAll(CATALOG, catalog);
+    },
+    add({ catalog, schema, tables }) {
+      for (const table of tables) catalogs.set(keyOf([catalog, schema, table]), catalog);
+    },
+    async drop(native, { schema, tables }) {
+      await duckdb.query(native, `CREATE SCHEMA IF NOT EXISTS ${CATALOG}.${quoteIdentifier(schema)}`);
+      for (const table of tables) await duckdb.query(native, `DROP TABLE IF EXISTS ${nameIn(schema, table)}`);
+    },
+    async create(native, { schema, tables }, described) {
+      const columns = storedColumns(described);
+      const definitions = columns.map(({ name, type }) => `${quoteIdentifier(name)} ${type}`).join(", ");
+      for (const table of tables) {
+        await duckdb.query(native, `CREATE TABLE IF NOT EXISTS ${nameIn(schema, table)} (${definitions})`);
+      }
+      return columns;
+    },
+    inTurn(work) {
+      const done = last.then(work);
+      last = done.catch(() => {});
+      return done;
+    },
+  };
+}
+
+/** Whether a statement creates, alters or drops an assumed table. */
+export function definesAssumed(sql: string): boolean {
+  if (!sql.includes(CATALOG)) return false;
+  const [effect] = effectsOf([sql], duckdbDialect);
+  const isDefinition = effect?.kind === "changes" && ["CREATE", "ALTER", "DROP"].includes(effect.verb);
+  return isDefinition && changedName(sql, duckdbDialect)?.[0] === CATALOG;
+}
+
+function nameIn(schema: string, table: string): string {
+  return `${CATALOG}.${quoteIdentifier(schema)}.${quoteIdentifier(table)}`;
+}
+
+function keyOf(parts: readonly string[]): string {
+  return JSON.stringify(parts.map((part) => part.toUpperCase()));
+}
+
+/** As a table stores the columns of a query: with unique names, and a type also for NULL. */
+function storedColumns(columns: readonly AssumedColumn[]): readonly AssumedColumn[] {
+  const names = makeUnique(
+    columns.map(({ name }) => name),
+    (name) => name.toLowerCase(),
+  );
+  return columns.map(({ type }, index) => ({
+    name: names[index] ?? "",
+    type: /^"?NULL"?$/.test(type) ? "INTEGER" : type,
+  }));
+}
+
+/** The catalog of an assumed table in the text of a statement. */
+interface CatalogSpan {
+  readonly start: number;
+  readonly end: number;
+}
+
+function catalogSpans(sql: string, catalogs: ReadonlyMap<string, string>): readonly CatalogSpan[] {
+  const tokens = tokensOf(sql, duckdbDialect);
+  return tokens.flatMap((token, index) => {
+    const [first, dot, second, otherDot, third] = tokens.slice(index, index + 5);
+    if (tokens[index - 1]?.text === "." || dot?.text !== "." || otherDot?.text !== ".") return [];
+    const isAssumed = catalogs.has(keyOf([first?.text ?? "", second?.text ?? "", third?.text ?? ""]));
+    return isAssumed ? [{ start: token.at, end: dot.at }] : [];
+  });
+}
+
+function rewritten({ sql, values }: Statement, spans: readonly CatalogSpan[]): RewrittenStatement {
+  let text = "";
+  let from = 0;
+  /** Positions after which the rewritten text is ahead of the original by `by`. */
+  const shifts: { readonly at: number; readonly by: number }[] = [];
+  for (const { start, end } of spans) {
+    text += sql.slice(from, start) + CATALOG;
+    shifts.push({ at: text.length, by: text.length - end });
+    from = end;
+  }
+  return {
+    statement: { sql: text + sql.slice(from), values },
+    original: (offset) => offset - (shifts.findLast(({ at }) => at <= offset)?.by ?? 0),
+  };
+}

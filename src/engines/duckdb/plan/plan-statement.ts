@@ -1,0 +1,148 @@
+import duckdb from "@duckdb/node-bindings";
+import { errorMessage } from "../../../error-message.ts";
+import type { BoundValue, Statement } from "../../../sql/statement.ts";
+import { tokensOf } from "../../../sql/statement-words.ts";
+import type { StatementProblem } from "../../engine.ts";
+import { duckdbDialect } from "../dialect.ts";
+import { withoutSql } from "../messages.ts";
+import { extractStatements } from "../session/extract-statements.ts";
+import { changedDatabase, listDatabases } from "./databases.ts";
+import { errorPosition } from "./error-position.ts";
+import { inspect } from "./inspect.ts";
+import { failureOf } from "./rehearse.ts";
+
+/** Needs no table. */
+export async function parseStatement(native: duckdb.Connection, sql: string): Promise<StatementProblem | undefined> {
+  try {
+    await extractStatements(native, sql);
+    return undefined;
+  } catch (error) {
+    return problemOf(error, sql);
+  }
+}
+
+/** Preparing finds syntax errors and missing names, explaining with the values finds mismatched types. */
+export async function planStatement(
+  native: duckdb.Connection,
+  statement: Statement,
+): Promise<StatementProblem | undefined> {
+  const { sql, values } = statement;
+  if (WRITES_WHEN_PREPARED.test(sql)) return parseStatement(native, sql);
+  let mayMismatch = isExplainable(statement);
+  const problem = await preparingProblem(native, sql, (prepared) => {
+    mayMismatch &&= !isOfExpectedTypes(prepared, values);
+  });
+  if (problem !== undefined || !mayMismatch) return problem;
+  const message = await failureOf(native, { ...statement, sql: EXPLAIN + sql });
+  return message === undefined ? undefined : typeProblem(message, sql);
+}
+
+/** DuckDB then runs the statement as it was prepared. For other types it plans it again, which takes longer and may fail. */
+function isOfExpectedTypes(prepared: duckdb.PreparedStatement, values: readonly BoundValue[]): boolean {
+  return values.every(({ type }, index) => {
+    const expected = duckdb.param_type(prepared, index + 1);
+    return type !== "DECIMAL" && expected === duckdb.Type[type];
+  });
+}
+
+const EXPLAINED = /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*(?:with|select|from|values|insert|update|delete)\b/i;
+/** DuckDB 1.5 crashes when it explains a MERGE with RETURNING, or an INSERT OR REPLACE, which is one. */
+const CRASHES = /\b(?:merge|returning)\b/i;
+const EXPLAIN = "EXPLAIN ";
+
+/** EXPLAIN binds the values, as a request will: DuckDB chooses functions by their types. */
+function isExplainable({ sql, values }: Statement): boolean {
+  return values.length > 0 && EXPLAINED.test(sql) && !CRASHES.test(sql);
+}
+
+/** What is wrong with the types of the values. Errors that depend on the values themselves do not count. */
+function typeProblem(message: string, sql: string): StatementProblem | undefined {
+  if (!/explicit (?:type )?cast/.test(message)) return undefined;
+  const { offset, ...problem } = problemOf(message, EXPLAIN + sql);
+  const advice = /STRING_LITERAL|VARCHAR/.test(message) ? "; give the parameter a validator such as type: int" : "";
+  return {
+    ...problem,
+    message: problem.message + advice,
+    offset: offset === undefined ? undefined : Math.max(0, offset - EXPLAIN.length),
+  };
+}
+
+async function preparingProblem(
+  native: duckdb.Connection,
+  sql: string,
+  look: (prepared: duckdb.PreparedStatement) => void = () => {},
+): Promise<StatementProblem | undefined> {
+  try {
+    const prepared = await duckdb.prepare(native, sql);
+    look(prepared);
+    const type = duckdb.prepared_statement_type(prepared);
+    duckdb.destroy_prepare_sync(prepared);
+    return type === duckdb.StatementType.SELECT ? undefined : await readOnlyProblem(native, sql);
+  } catch (error) {
+    return errorMessage(error).includes("Cannot prepare multiple statements")
+      ? await pivotProblem(native, sql)
+      : problemOf(error, sql);
+  }
+}
+
+/** DuckDB expands PIVOT into several statements, which can only be planned with the data. Its source can be planned. */
+async function pivotProblem(native: duckdb.Connection, sql: string): Promise<StatementProblem | undefined> {
+  const tokens = tokensOf(sql, duckdbDialect);
+  const at = tokens.findIndex(({ text }, index) => text === "PIVOT" && tokens[index + 1]?.text === "(");
+  const open = tokens[at + 1];
+  if (at < 0 || open === undefined) return undefined;
+  let depth = 0;
+  const close = tokens.slice(at + 1).find(({ text }) => {
+    depth += text === "(" ? 1 : text === ")" ? -1 : 0;
+    return depth === 0;
+  });
+  if (close === undefined) return undefined;
+  const before = sql.slice(0, tokens[at]?.at);
+  const source = `SELECT * FROM ${sql.slice(open.at, close.at + 1)}`;
+  const problem = await preparingProblem(native, before + source);
+  if (problem?.offset === undefined) return problem;
+  return { ...problem, offset: problem.offset - (before + source).length + close.at + 1 };
+}
+
+/**
+ * DuckDB checks only at execution whether a database is read-only. (EXPLAIN would check it too, but crashes the
+ * process for a MERGE with RETURNING.)
+ */
+async function readOnlyProblem(native: duckdb.Connection, sql: string): Promise<StatementProblem | undefined> {
+  const changed = changedDatabase(sql, await listDatabases((statement) => inspect(native, statement)));
+  if (changed === undefined || !changed.readOnly) return undefined;
+  const message = `the database "${changed.name}" is read-only, and this statement changes it`;
+  // No earlier statement can make it valid.
+  return { kind: "syntax", message, statement: 0, offset: undefined };
+}
+
+/** Preparing EXPORT creates its folder. */
+const WRITES_WHEN_PREPARED = /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*export\b/i;
+
+function problemOf(error: unknown, sql: string): StatementProblem {
+  const message = errorMessage(error);
+  const offset = errorPosition(message, sql);
+  return { kind: kindOf(message), message: extensionAdvice(message) ?? withoutSql(message), statement: 0, offset };
+}
+
+const TAKES_NO_PARAMETER =
+  /^Parameter Not Allowed Error|Unexpected prepared parameter|syntax error at or near "\$\d+"|cannot have parameters|must be a constant$|Only constants are supported/m;
+
+function kindOf(message: string): StatementProblem["kind"] {
+  if (TAKES_NO_PARAMETER.test(message)) return "parameter";
+  if (message.startsWith("Parser Error")) return "syntax";
+  return /^(Binder|Catalog|Extension Autoloading|Missing Extension|Permission) Error/.test(message) ? "names" : "other";
+}
+
+/** What to do about a missing extension, when DuckDB's message names one. A request never installs it. */
+function extensionAdvice(message: string): string | undefined {
+  const [, installed, required, holding] =
+    /install the required extension '(\w+)'|requires the extension (\w+) to be loaded|exists in the (\w+) extension/.exec(
+      message,
+    ) ?? [];
+  const extension = installed ?? required ?? holding;
+  return (
+    extension &&
+    `this needs the extension '${extension}', and no connection has loaded it; write INSTALL ${extension}; LOAD ${extension} into the init of a connection`
+  );
+}
