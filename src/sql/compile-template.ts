@@ -74,7 +74,7 @@ function compileTag(
       placeTrusted(resolved.text, offset, compilation);
       return;
     // Not reached inside its own section, which is never compiled.
-    case "undeclared":
+    case "never-set":
     case "unset":
     case "unknown":
       compilation.problem(offset, resolved.message);
@@ -115,8 +115,8 @@ function compileSection(
     case "unset":
       if (node.inverted) compileNodes(node.children, compilation);
       return;
-    case "undeclared":
-      compilation.warning(node.offset, `${resolved.message}, so it is never set here`);
+    case "never-set":
+      compilation.warning(node.offset, resolved.asSection);
       if (node.inverted) compileNodes(node.children, compilation);
       return;
     case "client":

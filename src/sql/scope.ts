@@ -27,8 +27,8 @@ export type Resolved =
   | { readonly kind: "trusted"; readonly text: string }
   /** A trusted name without a value: false as a section, a problem as a tag. */
   | { readonly kind: "unset"; readonly message: string }
-  /** A parameter that this endpoint does not declare. */
-  | { readonly kind: "undeclared"; readonly message: string }
+  /** A client value that this template never has. A section of it is never rendered, which `asSection` says. */
+  | { readonly kind: "never-set"; readonly message: string; readonly asSection: string }
   | { readonly kind: "unknown"; readonly message: string };
 
 export function resolveName(name: string, scope: TemplateScope): Resolved {
@@ -37,7 +37,8 @@ export function resolveName(name: string, scope: TemplateScope): Resolved {
   const rest = dot < 0 ? "" : name.slice(dot + 1);
   if (scope.isRefresh === true && rest !== "" && (root === "params" || root === "auth")) {
     const message = `'${name}': params and auth are unavailable in a refresh; use cache., conn. or env.`;
-    return { kind: "unknown", message };
+    const asSection = `'${name}' is never set in a refresh, which no request runs; remove the section`;
+    return { kind: "never-set", message, asSection };
   }
   if (rest !== "") {
     switch (root) {
@@ -61,7 +62,8 @@ function resolveParameter(name: string, scope: TemplateScope): Resolved {
   if (traits !== undefined)
     return { kind: "client", ref: { scope: "params", name, traits, type: scope.types?.get(name) ?? "VARCHAR" } };
   const known = [...scope.params.keys()].map((key) => `params.${key}`).join(", ");
-  return { kind: "undeclared", message: `params.${name} is not declared under request (declared: ${known || "none"})` };
+  const message = `params.${name} is not declared under request (declared: ${known || "none"})`;
+  return { kind: "never-set", message, asSection: `${message}, so it is never set here` };
 }
 
 const TEXT = { traits: "text", type: "VARCHAR" } as const;
