@@ -1,6 +1,8 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { CURSOR_TYPES, otherNamesOf } from "../src/cache/cursor.ts";
+import { refreshColumns } from "../src/cache/store-layout.ts";
 import { exitCodes } from "../src/cli/command.ts";
 import { commands } from "../src/cli/index.ts";
 import { endpointRules, mainRules } from "../src/config/flapi-keys.ts";
@@ -322,6 +324,23 @@ describe("templates", () => {
     const request = "request: [{ field-name: name, field-in: query }]\n";
     const problems = await problemsFrom(endpoint(codesOf(template)[0] ?? "", request));
     expect(problems).toEqual([expect.stringContaining(codesOf(problem)[0] ?? "")]);
+  });
+});
+
+describe("caches", () => {
+  test("every column of cache.audit.refreshes", () => {
+    const documented = rowsOf("docs/caching.md", "Column").map(([name = "", type = ""]) =>
+      [...codesOf(name), ...codesOf(type)].join(" "),
+    );
+    expect(documented).toEqual(refreshColumns);
+  });
+
+  test("every type of a cursor", () => {
+    const documented = rowsOf("docs/caching.md", "Type").map(([type = "", others = ""]) => [
+      codesOf(type),
+      codesOf(others),
+    ]);
+    expect(documented).toEqual(CURSOR_TYPES.map((type) => [[type], otherNamesOf(type)]));
   });
 });
 

@@ -1,4 +1,5 @@
 import type { Statement } from "../sql/statement.ts";
+import type { Cursor } from "./cursor.ts";
 
 /** The name of a cache, which several endpoints may share. */
 export interface CacheName {
@@ -15,9 +16,9 @@ export type CacheMode =
   /** Rebuilds all rows. */
   | { readonly kind: "full" }
   /** Adds rows beyond the largest cached cursor value. */
-  | { readonly kind: "append"; readonly cursor: string }
+  | ({ readonly kind: "append" } & Cursor)
   /** The same, and rows with a cached key replace the old ones. */
-  | { readonly kind: "merge"; readonly cursor: string; readonly primaryKey: readonly string[] };
+  | ({ readonly kind: "merge"; readonly primaryKey: readonly string[] } & Cursor);
 
 export interface Retention {
   /** At least 1: the current one. */
@@ -48,6 +49,8 @@ export interface CacheDefinition {
   /** Connections that the refresh needs. */
   readonly connections: readonly string[];
   readonly scheduleMs: number | undefined;
+  /** Other caches whose tables the refresh reads. */
+  readonly reads?: readonly CacheName[];
   /** Called for each refresh: the query may depend on the last cursor value. */
   readonly render: (variables: RefreshVariables) => RefreshStatements;
 }

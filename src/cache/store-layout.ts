@@ -46,6 +46,9 @@ const TABLES = {
   ],
 } as const;
 
+/** The columns of `audit.refreshes`, each with its type. */
+export const refreshColumns: readonly string[] = TABLES.refreshes;
+
 type AuditTable = keyof typeof TABLES;
 
 // The keys of the object above.

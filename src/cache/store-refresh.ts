@@ -4,6 +4,7 @@ import { changedName } from "../sql/classify.ts";
 import { quoteIdentifier } from "../sql/quote.ts";
 import { type Statement, statement } from "../sql/statement.ts";
 import type { CacheDefinition, RefreshRecord, RefreshStatements, RefreshVariables, Snapshot } from "./cache.ts";
+import { type Cursor, finiteCursor } from "./cursor.ts";
 import { definitionText } from "./definition-text.ts";
 import type { SnapshotStore } from "./snapshot-store.ts";
 import { foldName, isOwnTable, snapshotTable, sqlSpellings, tableIn } from "./store-names.ts";
@@ -14,7 +15,7 @@ import {
   insertRecord,
   insertSnapshot,
 } from "./store-records.ts";
-import { ColumnsChanged, fillTable, type TableFill } from "./store-rows.ts";
+import { ColumnsChanged, columnType, fillTable, type TableFill } from "./store-rows.ts";
 import { columnsIfExists, databaseMessage, inReadTransaction, type Run } from "./store-sql.ts";
 
 export interface StoreOptions {
@@ -133,9 +134,7 @@ async function findState(
   try {
     const columns = await columnsIfExists(run, table);
     if (columns === undefined) return { text, current, base: undefined };
-    const cursor = mode.kind === "full" ? undefined : mode.cursor;
-    const hasMark = cursor !== undefined && columns.some(({ name: column }) => foldName(column) === foldName(cursor));
-    const mark = hasMark ? await largest(run, table, cursor) : undefined;
+    const mark = mode.kind === "full" ? undefined : await largest(run, { table, columns, cursor: mode });
     return { text, current, base: { id, table, columns, mark, isOwn } };
   } catch (error) {
     // Unreadable: rebuild all rows.
@@ -149,8 +148,16 @@ function withoutBase(found: CurrentState): CurrentState {
   return found.base?.isOwn === true ? found : { ...found, base: undefined };
 }
 
-async function largest(run: Run, table: string, cursor: string): Promise<string | undefined> {
-  const [[value] = []] = await run(statement(`SELECT max(${quoteIdentifier(cursor)})::VARCHAR FROM ${table}`));
+/** Infinite values do not count. */
+async function largest(
+  run: Run,
+  { table, columns, cursor }: Pick<Base, "table" | "columns"> & { readonly cursor: Cursor },
+): Promise<string | undefined> {
+  if (!columns.some(({ name }) => foldName(name) === foldName(cursor.cursor))) return undefined;
+  const compared = finiteCursor(cursor, columnType(columns, cursor.cursor));
+  const [[value] = []] = await run(
+    statement(`SELECT arg_max(${quoteIdentifier(cursor.cursor)}, ${compared})::VARCHAR FROM ${table}`),
+  );
   return value ?? undefined;
 }
 

@@ -3,6 +3,7 @@ import { makeUnique } from "../result/column-names.ts";
 import { quoteIdentifier } from "../sql/quote.ts";
 import { type Statement, statement } from "../sql/statement.ts";
 import type { CacheMode } from "./cache.ts";
+import { comparedCursor, finiteCursor } from "./cursor.ts";
 import { foldName } from "./store-names.ts";
 import { columnsOf, type Run, type TableColumn } from "./store-sql.ts";
 
@@ -32,10 +33,10 @@ export async function fillTable(run: Run, statements: readonly Statement[], fill
   }
   await run({ sql: `CREATE TEMP TABLE ${stage} AS ${query.sql}`, values: query.values });
   const rows = `temp.main.${stage}`;
-  if (base !== undefined && !haveSameColumns(base.columns, await columnsOf(run, statement(rows)))) {
-    throw new ColumnsChanged();
-  }
-  await run(statement(`CREATE TABLE ${target} AS ${combined(mode, rows, base?.table)}`));
+  const columns = await columnsOf(run, statement(rows));
+  if (base !== undefined && !haveSameColumns(base.columns, columns)) throw new ColumnsChanged();
+  const cursorColumnType = columnType(columns, mode.cursor);
+  await run(statement(`CREATE TABLE ${target} AS ${combined(mode, { rows, base: base?.table, cursorColumnType })}`));
   await run(statement(`DROP TABLE ${rows}`));
 }
 
@@ -81,16 +82,34 @@ function haveSameColumns(some: readonly TableColumn[], others: readonly TableCol
   return some.length === others.length && some.every(isSame);
 }
 
-function combined(mode: Exclude<CacheMode, { kind: "full" }>, rows: string, base: string | undefined): string {
+/** The type of a column, as DuckDB writes it. */
+export function columnType(columns: readonly TableColumn[], name: string): string {
+  return columns.find((column) => foldName(column.name) === foldName(name))?.type ?? "";
+}
+
+interface Combination {
+  readonly rows: string;
+  readonly base: string | undefined;
+  readonly cursorColumnType: string;
+}
+
+function combined(mode: Incremental, { rows, base, cursorColumnType }: Combination): string {
   switch (mode.kind) {
     case "append":
-      return base === undefined ? `FROM ${rows}` : appended(rows, base, quoteIdentifier(mode.cursor));
-    case "merge":
-      return base === undefined ? newestOfEachKey(rows, mode) : merged(rows, base, mode);
+      return base === undefined ? `FROM ${rows}` : appended(rows, base, finiteCursor(mode, cursorColumnType));
+    case "merge": {
+      const newest = newestOfEachKey(rows, mode, comparedCursor(mode, cursorColumnType));
+      return base === undefined ? newest : merged(rows, base, { ...mode, newest });
+    }
   }
 }
 
-/** Rows beyond the mark; those at the mark, and those without a cursor, only if they are not cached yet. */
+type Incremental = Exclude<CacheMode, { kind: "full" }>;
+
+/**
+ * Rows beyond the mark; those at the mark, and those without a finite cursor, only if they are not cached yet. `cursor` is NULL
+ * for the latter.
+ */
 function appended(rows: string, base: string, cursor: string): string {
   const mark = `(SELECT max(${cursor}) FROM ${base})`;
   const atTheMark = `${cursor} = ${mark} OR ${cursor} IS NULL`;
@@ -99,20 +118,20 @@ function appended(rows: string, base: string, cursor: string): string {
     UNION ALL (SELECT * FROM ${rows} WHERE ${atTheMark} EXCEPT ALL SELECT * FROM ${base} WHERE ${atTheMark})`;
 }
 
-type Merge = Extract<CacheMode, { kind: "merge" }>;
+type Merge = Pick<Extract<CacheMode, { kind: "merge" }>, "primaryKey">;
 
-function merged(rows: string, base: string, mode: Merge): string {
-  const isReplaced = mode.primaryKey.map(
+function merged(rows: string, base: string, { primaryKey, newest }: Merge & { readonly newest: string }): string {
+  const isReplaced = primaryKey.map(
     (key) => `n.${quoteIdentifier(key)} IS NOT DISTINCT FROM o.${quoteIdentifier(key)}`,
   );
   return `SELECT * FROM ${base} AS o WHERE NOT EXISTS (SELECT 1 FROM ${rows} AS n WHERE ${isReplaced.join(" AND ")})
-    UNION ALL (${newestOfEachKey(rows, mode)})`;
+    UNION ALL (${newest})`;
 }
 
 /** Of equal cursors, the last row of the query wins. */
-function newestOfEachKey(rows: string, { cursor, primaryKey }: Merge): string {
+function newestOfEachKey(rows: string, { primaryKey }: Merge, cursor: string): string {
   return `SELECT * FROM ${rows} QUALIFY row_number() OVER (PARTITION BY ${primaryKey.map(quoteIdentifier).join(", ")}
-    ORDER BY ${quoteIdentifier(cursor)} DESC NULLS LAST, rowid DESC) = 1 ORDER BY rowid`;
+    ORDER BY ${cursor} DESC NULLS LAST, rowid DESC) = 1 ORDER BY rowid`;
 }
 
 function failure(message: string): RequestFailure {

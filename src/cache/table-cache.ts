@@ -25,6 +25,7 @@ export function openTableCaches(
         if (isScheduled && sharing?.leads() === false && current !== undefined) {
           return newestOf(await store.load(), definition.name) ?? current.snapshot;
         }
+        for (const name of definition.reads ?? []) await fillBefore(name, signal);
         return await store.refresh(definition, current?.snapshot, signal);
       },
       made,
@@ -35,6 +36,21 @@ export function openTableCaches(
   const caches = new Map<string, TableCache>();
   for (const definition of definitions) caches.set(cacheKey(definition.name), openTable(definition));
   fill(caches, loaded);
+
+  /** Another refresh reads the table, and has a place in the queue already: this one does not wait for another. */
+  async function fillBefore(name: CacheName, signal: AcquireOptions["signal"]): Promise<void> {
+    const cache = tableOf(name);
+    if (cache.current !== undefined && !isStale(cache)) return;
+    await attempts.wait(cache, {
+      priority: "call",
+      newer: false,
+      signal,
+      endsWithWaiters: false,
+      take(outcome) {
+        if (outcome.kind === "failed" && cache.current === undefined) throw outcome.failure;
+      },
+    });
+  }
 
   /** The current snapshot of each cache comes last. */
   function fill(opened: ReadonlyMap<string, TableCache>, snapshots: readonly Snapshot[]): void {

@@ -32,14 +32,80 @@ export interface LeaseOptions {
   readonly statements: () => readonly Statement[];
 }
 
-/** Leases the snapshot that a call reads. The caller releases it. */
-export function leaseFor({ cache, connections }: CachedEndpoint, options: LeaseOptions): Promise<Lease> {
+/** Whether its SQL reads snapshots: of its own cache, or of tables that it names. */
+export function readsSnapshots(endpoint: Endpoint): boolean {
+  return isCached(endpoint) || endpoint.readsCaches.length > 0;
+}
+
+/** Leases the snapshots that a call reads. The caller releases them. */
+export function leaseFor(endpoint: Endpoint, options: LeaseOptions): Promise<Lease> {
+  if (!isCached(endpoint)) return leaseNamed(endpoint.readsCaches, options);
+  return endpoint.readsCaches.length === 0 ? leaseOwn(endpoint, options) : leaseAll(endpoint, options);
+}
+
+function leaseOwn({ cache, connections }: CachedEndpoint, options: LeaseOptions): Promise<Lease> {
   const { caches, signal, refresh } = options;
   const { name } = cache;
   if (cache.kind === "table") return caches.acquire(name, { signal, refresh });
   const statements = options.statements();
   const result = { name, connections, statements, scheduleMs: cache.scheduleMs };
   return caches.acquireResult(keyOf(statements), result, { signal, refresh });
+}
+
+async function leaseAll(endpoint: CachedEndpoint, options: LeaseOptions): Promise<Lease> {
+  const { cache, readsCaches } = endpoint;
+  if (cache.kind === "table") return await leaseNamed(readsCaches, options, [await leaseOwn(endpoint, options)]);
+  // A result is a copy of the rows.
+  return await whileLeased(endpoint, options, () => leaseOwn(endpoint, options));
+}
+
+/** Runs work after the cache tables that the SQL names were filled, and while their snapshots stay. */
+export async function whileLeased<T>(
+  { readsCaches }: Endpoint,
+  options: Pick<LeaseOptions, "caches" | "signal">,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (readsCaches.length === 0) return await work();
+  const lease = await leaseNamed(readsCaches, options);
+  try {
+    return await work();
+  } finally {
+    lease.release();
+  }
+}
+
+/**
+ * Leases cache tables that the SQL names in full, so that empty and stale ones are refreshed first. `held` are leases for the
+ * same rows, which are released on failure. The caller releases the result.
+ */
+async function leaseNamed(
+  names: readonly CacheName[],
+  { caches, signal }: Pick<LeaseOptions, "caches" | "signal">,
+  held: readonly Lease[] = [],
+): Promise<Lease> {
+  const leases = [...held];
+  const release = (): void => {
+    for (const lease of leases) lease.release();
+  };
+  try {
+    for (const name of names) leases.push(await caches.acquire(name, { signal, refresh: false }));
+  } catch (error) {
+    release();
+    throw error;
+  }
+  const [first] = leases;
+  if (first === undefined) throw new Error("only the caches that a template names are leased");
+  const snapshots = leases.map(({ snapshot }) => snapshot);
+  return {
+    state: leases.find(({ state }) => state !== "hit")?.state ?? "hit",
+    snapshot: {
+      ...first.snapshot,
+      uid: snapshots.map(({ uid }) => uid).join("+"),
+      createdAtMs: Math.min(...snapshots.map(({ createdAtMs }) => createdAtMs)),
+    },
+    isCurrent: () => leases.every((lease) => lease.isCurrent()),
+    release,
+  };
 }
 
 /** Two calls share a key only if they get the same rows: it contains every value that the template reads. */

@@ -20,6 +20,7 @@ import {
   cachedFrom,
   isCached,
   leaseFor,
+  readsSnapshots,
   rowsOf,
   withSnapshot,
 } from "./cached-read.ts";
@@ -144,19 +145,20 @@ async function runRead<T extends object>(
       if (total === undefined || page.limit === undefined) throw new Error("a page has a limit and a total");
       return { limit: page.limit, offset: page.offset, total };
     };
-    if (!isCached(verified)) {
-      if (marks !== undefined) marks.prepared = performance.now();
-      const read = readOf(verified, input, callee.engine);
-      return { ...(await run({ read, pageOf: pageOf(read), lease: undefined })), cached: undefined };
-    }
-    const lease = await leaseFor(verified, {
-      caches: callee.caches,
-      signal,
-      refresh: call.refresh ?? false,
-      statements: () => statementsOf(verified, lookupOf(params, undefined, identity), callee.engine),
-    });
+    const lease = readsSnapshots(verified)
+      ? await leaseFor(verified, {
+          caches: callee.caches,
+          signal,
+          refresh: call.refresh ?? false,
+          statements: () => statementsOf(verified, lookupOf(params, undefined, identity), callee.engine),
+        })
+      : undefined;
     if (marks !== undefined) marks.prepared = performance.now();
     try {
+      if (lease === undefined || !isCached(verified)) {
+        const read = readOf(verified, input, callee.engine);
+        return { ...(await run({ read, pageOf: pageOf(read), lease })), cached: undefined };
+      }
       const cached = cachedFrom(
         lease,
         verified.cache.kind === "results" ? verified.cache.scheduleMs : verified.cache.refresh?.scheduleMs,
@@ -169,7 +171,7 @@ async function runRead<T extends object>(
       const read = cachedRead(verified, input, { callee, lease });
       return { ...(await run({ read, pageOf: pageOf(read), lease })), cached };
     } catch (error) {
-      lease.release();
+      lease?.release();
       throw error;
     }
   });

@@ -7,6 +7,7 @@ import type { WriteOnce } from "../engines/write-once.ts";
 import { RequestFailure } from "../failure.ts";
 import type { RawParams } from "../params/parameter.ts";
 import type { Lookup } from "../sql/render.ts";
+import { whileLeased } from "./cached-read.ts";
 import type { WriteResponse } from "./idempotency.ts";
 import { requireOne } from "./one-row.ts";
 import { ranQuery } from "./ran-query.ts";
@@ -36,8 +37,7 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Call
   const { deadline, identity, idempotencyKey, encode, observed } = call;
   const { marks } = observed;
   const { signal } = deadline;
-  const result = await deadline.spendUntilSettled(async () => {
-    const verified = await untilAborted(callee.ready(endpoint), signal);
+  const run = async (verified: Endpoint): Promise<WriteResponse> => {
     if (marks !== undefined) marks.prepared = performance.now();
     const lookup: Lookup = ({ scope, name }) => (scope === "auth" ? identity.get(name) : params.get(name));
     const { connections, queueGroup } = verified;
@@ -70,6 +70,10 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Call
       if (ran) await done();
       return { rowsAffected, body: response };
     });
+  };
+  const result = await deadline.spendUntilSettled(async () => {
+    const verified = await untilAborted(callee.ready(endpoint), signal);
+    return await whileLeased(verified, { caches: callee.caches, signal }, () => run(verified));
   });
   observed.rows = result.rowsAffected;
   const { changed, unchanged } = operation.statuses;

@@ -136,8 +136,8 @@ export interface EndpointCacheContext {
   readonly operation: "read" | "write";
   /** Undefined if none is configured, or it is missing. */
   readonly refreshTemplate: SourceFile | undefined;
-  /** Whether the endpoint's own template reads the cache table. */
-  readonly readsTable: boolean;
+  /** The text of the endpoint's own template. */
+  readonly template: string | undefined;
   /** The name of the cache if `table` is not set. */
   readonly fallbackName: string;
   readonly complain: Complain;
@@ -172,11 +172,16 @@ export function compileEndpointCache(
     if (input[key]) warn(["cache", key], "only valid on a write endpoint; move it there");
   }
   const allowsClientRefresh = input["allow-client-refresh"];
-  if (input["template-file"] === undefined && !context.readsTable) {
+  const isShared = input["template-file"] === undefined;
+  if (isShared && !readsTable(context.template ?? "", storage.catalog, name)) {
     for (const key of ["cursor", "primary-key"] as const) {
       if (input[key] !== undefined) warn(["cache", key], "only a refresh with a template-file uses it");
     }
     return { kind: "results", name, scheduleMs: input.schedule?.ms, allowsClientRefresh };
+  }
+  for (const key of isShared ? REFRESH_KEYS : []) {
+    if (input[key] !== undefined)
+      warn(["cache", key], "only the endpoint with the template-file sets it; move it there");
   }
   if (input.table === undefined) complain(["cache", "table"], "missing; name the table that the template-file fills");
   const { refreshTemplate } = context;
@@ -185,12 +190,25 @@ export function compileEndpointCache(
   const refresh = refreshTemplate && {
     template: refreshTemplate,
     mode: modeOf(input, warn),
-    cursorType: input.cursor?.type,
+    cursorType: input.cursor?.type?.text,
     retention: retentionOf(input.retention, storage.retention),
     scheduleMs: storage.isScheduled ? input.schedule?.ms : undefined,
     schedule: input.schedule?.text,
   };
   return { kind: "table", name, refresh, allowsClientRefresh };
+}
+
+const REFRESH_KEYS = ["schedule", "cursor", "primary-key", "retention"] as const;
+
+/** Matches a template that reads the table of its own `cache` block. */
+const READS_OWN = /\{\{[{&#^]?\s*cache\.(?:table|schema|catalog)\b/;
+
+/** Whether a template reads a cache table, by the variables or by its three-part name. */
+function readsTable(template: string, catalog: string, { schema, table }: CacheName): boolean {
+  const parts = [catalog, schema, table].map((part) => `"?${part.replace(/[^\w]/g, "\\$&")}"?`);
+  return (
+    READS_OWN.test(template) || new RegExp(`(?<![\\w"])${parts.join("\\s*\\.\\s*")}(?![\\w"])`, "i").test(template)
+  );
 }
 
 function modeOf(input: EndpointCacheInput, warn: Complain): CacheMode {
@@ -199,7 +217,6 @@ function modeOf(input: EndpointCacheInput, warn: Complain): CacheMode {
     if (primaryKey.length > 0) warn(["cache", "primary-key"], "rows are merged by it only where there is a cursor");
     return { kind: "full" };
   }
-  return primaryKey.length === 0
-    ? { kind: "append", cursor: cursor.column }
-    : { kind: "merge", cursor: cursor.column, primaryKey };
+  const common = { cursor: cursor.column, cursorType: cursor.type?.type };
+  return primaryKey.length === 0 ? { kind: "append", ...common } : { kind: "merge", ...common, primaryKey };
 }

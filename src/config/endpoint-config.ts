@@ -75,7 +75,7 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
       storage: context.cacheStorage,
       operation: operation.kind,
       refreshTemplate: template.refresh,
-      readsTable: template.own !== undefined && READS_CACHE.test(template.own.text),
+      template: template.own?.text,
       fallbackName: fallbackName(rest, input),
       complain,
       warn,
@@ -130,9 +130,6 @@ function checkKinds({ positions }: EndpointSource, complain: Complain): void {
     complain(["mcp-prompt"], "a prompt runs no SQL and has no url-path; put it into a file of its own");
   }
 }
-
-/** Matches a template that reads its cache table. */
-export const READS_CACHE = /\{\{[{&#^]?\s*cache\.(?:table|schema|catalog)\b/;
 
 /** A cache without `table` is named after its endpoint. */
 function fallbackName(rest: RestConfig | undefined, input: EndpointInput): string {

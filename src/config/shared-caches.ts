@@ -47,7 +47,7 @@ export function shareCaches(
       }
       case "results":
         if (refresh !== undefined) {
-          const message = `${owners.get(key)?.file} fills a table of this name; give this cache another`;
+          const message = `${owners.get(key)?.file} fills a table of this name, and this template does not read it; write {{cache.catalog}}.{{cache.schema}}.{{cache.table}} there, or give this cache another table`;
           report(errorAt(locate(["cache"]), ["cache"], message));
         }
         return endpoint;

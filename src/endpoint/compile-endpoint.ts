@@ -43,6 +43,7 @@ export function compileEndpoint(
         isInverted: compiled !== undefined && invertsPage(compiled.template.pieces),
       },
       cache: config.cache,
+      readsCaches: [],
       location: config.locate(["template-source"]),
     },
   };

@@ -1,7 +1,6 @@
 import type { CacheDefinition, RefreshStatements, RefreshVariables } from "../cache/cache.ts";
 import type { RefreshConfig } from "../config/cache-config.ts";
-import { READS_CACHE } from "../config/endpoint-config.ts";
-import type { Problem } from "../config/problem.ts";
+import type { Locate, Problem } from "../config/problem.ts";
 import type { EndpointConfig, Project } from "../config/project.ts";
 import type { ParamValue } from "../params/parameter.ts";
 import { effectsOf } from "../sql/classify.ts";
@@ -15,6 +14,11 @@ import type { Endpoint } from "./endpoint.ts";
 /** The compiled refresh template of a cache. */
 export interface CompiledRefresh {
   readonly definition: CacheDefinition;
+  /** The catalog of the cache table. */
+  readonly catalog: string;
+  /** What the first refresh runs. */
+  readonly first: RefreshStatements;
+  readonly locate: Locate;
   /** The refresh as an endpoint, to verify its template. */
   readonly endpoint: Endpoint;
   readonly problems: readonly Problem[];
@@ -43,15 +47,18 @@ export function compileRefresh(
     return { kind: effects.some(({ kind }) => kind === "changes") ? "own" : "select", statements };
   }
 
-  const first = {
+  const first: RefreshVariables = {
     snapshotId: 1,
     snapshotTimestamp: "",
     previousSnapshotId: undefined,
     previousSnapshotTimestamp: undefined,
   };
-  const isOwn = renderAt(first).kind === "own";
+  const firstStatements = renderAt(first);
   return {
     problems: templateProblems(source, problems),
+    catalog: project.main.cache?.catalog ?? "",
+    first: firstStatements,
+    locate: config.locate,
     definition: {
       name,
       mode: refresh.mode,
@@ -63,22 +70,22 @@ export function compileRefresh(
     endpoint: {
       ...endpoint,
       parameters: [],
-      operation: isOwn
-        ? {
-            kind: "write",
-            returnsData: false,
-            returns: "many",
-            transaction: true,
-            validateBeforeWrite: true,
-            allow: [],
-            statuses: config.operation.statuses,
-          }
-        : { kind: "read", paginated: false, returns: "many" },
+      operation:
+        firstStatements.kind === "own"
+          ? {
+              kind: "write",
+              returnsData: false,
+              returns: "many",
+              transaction: true,
+              validateBeforeWrite: true,
+              allow: [],
+              statuses: config.operation.statuses,
+            }
+          : { kind: "read", paginated: false, returns: "many" },
       template,
       source,
       scope,
-      // Statements that use the cache table cannot be planned before it exists.
-      cache: isOwn || READS_CACHE.test(source.text) ? cache : undefined,
+      cache: undefined,
       location: config.locate(["cache", "template-file"]),
     },
   };

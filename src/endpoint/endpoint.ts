@@ -1,4 +1,5 @@
 import type { AuthPolicy } from "../auth/policy.ts";
+import type { CacheName } from "../cache/cache.ts";
 import type { CacheConfig } from "../config/cache-config.ts";
 import type { Location } from "../config/problem.ts";
 import type { McpConfig, Returns, WriteStatuses } from "../config/project.ts";
@@ -90,6 +91,8 @@ export interface Endpoint {
   /** Whether the template itself uses `params.limit` and `params.offset`, and whether in an inverted section. */
   readonly ownPaging: { readonly limit: boolean; readonly offset: boolean; readonly isInverted: boolean };
   readonly cache: CacheConfig | undefined;
+  /** The cache tables that its SQL names in full, besides that of its own `cache` block. */
+  readonly readsCaches: readonly CacheName[];
   /** The location of the `template-source` key. */
   readonly location: Location;
 }

@@ -1,3 +1,5 @@
+import type { CacheName } from "../cache/cache.ts";
+import { snapshotTable } from "../cache/store-names.ts";
 import type { Parameter, ParamValue } from "../params/parameter.ts";
 import type { Lookup } from "../sql/render.ts";
 import { authVariables } from "../sql/scope.ts";
@@ -36,8 +38,13 @@ const NIL_UUID = "00000000-0000-0000-0000-000000000000";
 /** Variables that every snapshot has. */
 const ALWAYS_SET: ReadonlySet<string> = new Set(["cache.table", "cache.snapshotId", "cache.snapshotTimestamp"]);
 
+/** A name like that of the table of a snapshot. */
+export function sampleTable(name: CacheName): string {
+  return snapshotTable(name, 1, () => "0");
+}
+
 /** The samples `least` and `all`, then one for each further value of an enum that becomes part of the SQL. */
-export function samplesOf({ parameters, operation }: Endpoint, template: Template): readonly Sample[] {
+export function samplesOf({ parameters, operation, cache }: Endpoint, template: Template): readonly Sample[] {
   const declared = new Map(parameters.map((parameter) => [parameter.name, parameter]));
   const values = new Map<string, ParamValue>();
   const optional: string[] = [];
@@ -47,6 +54,9 @@ export function samplesOf({ parameters, operation }: Endpoint, template: Templat
     if (key === "params.limit" || key === "params.offset") {
       values.set(key, sampleValue("BIGINT"));
       if (!paged) optional.push(key);
+    } else if (key === "cache.table" && cache !== undefined) {
+      const table = sampleTable(cache.name);
+      values.set(key, { text: table, type: "VARCHAR", value: table });
     } else {
       values.set(
         key,

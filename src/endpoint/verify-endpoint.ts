@@ -3,7 +3,7 @@ import type { Engine, StatementProblem } from "../engines/engine.ts";
 import { type Rendering, renderingsOf, withRendering } from "../sql/rendering.ts";
 import type { ClientRef, LiteralPart, Piece, Template } from "../sql/template.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { type Sample, sampleLookup, samplesOf, singleSamples } from "./samples.ts";
+import { type Sample, sampleLookup, samplesOf, sampleTable, singleSamples } from "./samples.ts";
 import { type Depth, problemAt, type Rendered, renderSample, startOf, type TemplateCheck } from "./template-check.ts";
 import { effectProblems } from "./verify-effects.ts";
 
@@ -17,9 +17,7 @@ export async function verifyEndpoint(
 ): Promise<{ readonly endpoint: Endpoint; readonly problems: readonly Problem[] }> {
   const { template, source } = endpoint;
   if (template === undefined || source === undefined) return { endpoint, problems: [] };
-  // At load time, the cache is not filled yet, so its table does not exist.
-  const reach: Depth = endpoint.cache?.kind === "table" ? "parse" : depth;
-  const checkOf = (template: Template): TemplateCheck => ({ endpoint, template, source, engine, depth: reach });
+  const checkOf = (template: Template): TemplateCheck => ({ endpoint, template, source, engine, depth });
   const forbidden = effectProblems(checkOf(template), samplesOf(endpoint, template));
   if (forbidden.length > 0) return { endpoint, problems: forbidden };
   const tried: CheckedRendering[] = [];
@@ -138,9 +136,18 @@ async function checkSample(check: TemplateCheck, sample: Sample): Promise<Proble
   return databaseProblem(check, problem, rendered.origin(problem.statement, problem.offset ?? 0));
 }
 
-function databaseProblem({ source }: TemplateCheck, problem: StatementProblem, offset: number): Problem {
+function databaseProblem({ source, endpoint }: TemplateCheck, problem: StatementProblem, offset: number): Problem {
   const position = problem.offset === undefined ? startOf(source.text, offset) : offset;
-  return problemAt(source, position, { severity: "error", message: oneLine(problem.message) });
+  return problemAt(source, position, { severity: "error", message: withVariables(oneLine(problem.message), endpoint) });
+}
+
+/** The name of the table of a snapshot means nothing to the author. */
+function withVariables(message: string, { cache }: Endpoint): string {
+  if (cache?.kind !== "table" || !message.includes(sampleTable(cache.name))) return message;
+  const named = message.replaceAll(sampleTable(cache.name), "{{cache.table}}");
+  return named.includes("does not exist")
+    ? `${named}; write {{cache.catalog}}.{{cache.schema}}.{{cache.table}}`
+    : named;
 }
 
 const noValue = (names: string): string => `SQL takes no value at this place (${names}), only the author's own text`;

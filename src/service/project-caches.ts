@@ -37,12 +37,17 @@ export interface OpenedCaches {
   readonly problems: readonly Problem[];
 }
 
+/** Whether an endpoint has a cache, or reads the records of refreshes, which are there before the first one. */
+function needsCaches({ main, endpoints }: Project): boolean {
+  const audit = new RegExp(`\\b${main.cache?.catalog ?? ""}"?\\s*\\.\\s*"?audit\\b`, "i");
+  return endpoints.some(({ cache, template }) => cache !== undefined || audit.test(template?.text ?? ""));
+}
+
 /** Opens the cache database if an endpoint needs it. Rejects with an Error for the user. */
 export async function openProjectCaches(project: Project, parts: CacheParts): Promise<OpenedCaches> {
-  const { main, endpoints } = project;
+  const { main } = project;
   const storage = parts.purpose === "check" ? main.cache && inMemory(main.cache) : main.cache;
-  if (storage === undefined || endpoints.every(({ cache }) => cache === undefined))
-    return { caches: noCaches, problems: [] };
+  if (storage === undefined || !needsCaches(project)) return { caches: noCaches, problems: [] };
   const problems: Problem[] = [];
   const { store, sharing, ...opened } = await openStore(storage, { main, parts, problems });
   const caches = await openCaches({

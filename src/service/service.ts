@@ -7,18 +7,23 @@ import type { ConnectionStatus } from "../calls/connection-status.ts";
 import type { Callee } from "../calls/run-endpoint.ts";
 import { hasErrors, type Problem } from "../config/problem.ts";
 import type { Project } from "../config/project.ts";
+import { inOrderOfReads, referencedCaches, withoutCache } from "../endpoint/cache-references.ts";
 import { compileEndpoint } from "../endpoint/compile-endpoint.ts";
 import { type CompiledRefresh, compileRefresh } from "../endpoint/compile-refresh.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import { settableBy } from "../endpoint/settable.ts";
-import type { Engine } from "../engines/engine.ts";
 import { engine as engineType } from "../engines/index.ts";
 import { errorMessage } from "../error-message.ts";
 import type { Report } from "../events.ts";
 import type { RateLimiter } from "../rate-limit/rate-limiter.ts";
 import { type OpenedCaches, openProjectCaches } from "./project-caches.ts";
 import { type OpenOptions, openSharedState, policiesOf, type SharedState, sharedStateKey } from "./shared-state.ts";
-import { type CompiledEndpoint, type VerifiedEndpoint, verifyAll, verifyLate } from "./verify-endpoints.ts";
+import {
+  type CompiledEndpoint,
+  openVerification,
+  type Verification,
+  type VerifiedEndpoint,
+} from "./verify-endpoints.ts";
 
 export type { OpenOptions } from "./shared-state.ts";
 
@@ -99,9 +104,27 @@ interface CompiledProject {
 }
 
 function compileAll(project: Project): CompiledProject {
-  const endpoints = project.endpoints.map((config) => compileEndpoint(config, project, engineType.dialect));
-  const refreshes = compileRefreshes(project, endpoints);
-  return { endpoints, refreshes, problems: [...endpoints, ...refreshes].flatMap(({ problems }) => problems) };
+  const { dialect } = engineType;
+  const compiled = project.endpoints.map((config) => compileEndpoint(config, project, dialect));
+  const refreshes = compileRefreshes(project, compiled);
+  const tables = {
+    catalog: project.main.cache?.catalog ?? "",
+    names: refreshes.map(({ definition }) => definition.name),
+  };
+  const endpoints = compiled.map(({ endpoint, problems }) => {
+    const own = endpoint.cache?.kind === "table" ? endpoint.cache.name : undefined;
+    const readsCaches = withoutCache(referencedCaches(endpoint, tables, dialect), own);
+    return { endpoint: { ...endpoint, readsCaches }, problems };
+  });
+  const ordered = inOrderOfReads(
+    refreshes.map(({ endpoint, definition, ...refresh }) => {
+      const readsCaches = referencedCaches(endpoint, tables, dialect);
+      const reads = withoutCache(readsCaches, definition.name);
+      return { ...refresh, definition: { ...definition, reads }, endpoint: { ...endpoint, readsCaches } };
+    }),
+  );
+  const problems = [...endpoints, ...ordered.refreshes].flatMap((each) => each.problems);
+  return { endpoints, refreshes: ordered.refreshes, problems: [...problems, ...ordered.problems] };
 }
 
 /** One refresh per cache. */
@@ -137,18 +160,18 @@ async function openState(project: Project, compiled: CompiledProject, context: S
     return { service: undefined, problems, unreachable: opened };
   }
   problems.push(...opened.problems);
-  const refreshTemplates = compiled.refreshes.map(({ endpoint, problems: found }) => ({ endpoint, problems: found }));
   await engine.lock(settableBy(project, engineType.dialect));
-  const verified = await verifyAll([...compiled.endpoints, ...refreshTemplates], {
+  const verification = openVerification(compiled, {
     engine,
     sources,
     inits: [...project.main.connections.values()].flatMap(({ init }) => init ?? []),
   });
+  const verified = await verification.all();
   problems.push(...verified.problems);
-  const served = verified.endpoints.slice(0, compiled.endpoints.length);
-  for (const { endpoint } of served) reportRefusedKeys(endpoint, context.options.report);
-  const parts = { sharedState: context.sharedState, authenticators, caches: opened.caches };
-  return { service: serviceOf(project, parts, served), problems, unreachable: undefined };
+  for (const { endpoint } of verified.endpoints) reportRefusedKeys(endpoint, context.options.report);
+  const ready = lateVerification(verified.endpoints, verification);
+  const parts = { sharedState: context.sharedState, authenticators, caches: opened.caches, ready };
+  return { service: serviceOf(project, parts, verified.endpoints), problems, unreachable: undefined };
 }
 
 function reportRefusedKeys({ name, operation }: Endpoint, report: Report): void {
@@ -205,11 +228,12 @@ interface Parts {
   readonly sharedState: SharedState;
   readonly authenticators: Authenticators;
   readonly caches: Caches;
+  readonly ready: Callee["ready"];
 }
 
 function serviceOf(
   project: Project,
-  { sharedState, authenticators, caches }: Parts,
+  { sharedState, authenticators, caches, ready }: Parts,
   verified: readonly VerifiedEndpoint[],
 ): Service {
   const { engine, spool, sources, rateLimiter, idempotentResponses } = sharedState;
@@ -228,7 +252,7 @@ function serviceOf(
     isRedacted: redaction(project.main.access.redact),
     limits: project.main.limits,
     idempotentResponses,
-    ready: lateVerification(verified, engine, sources),
+    ready,
     async close() {
       authenticators.close();
       await sharedState.close();
@@ -238,16 +262,12 @@ function serviceOf(
 }
 
 /** Endpoints whose connections were down at startup are verified by their first call. */
-function lateVerification(
-  verified: readonly VerifiedEndpoint[],
-  engine: Engine,
-  sources: ConnectionStatus,
-): Callee["ready"] {
+function lateVerification(verified: readonly VerifiedEndpoint[], verification: Verification): Callee["ready"] {
   const late = new Map<Endpoint, Promise<Endpoint> | undefined>();
-  for (const { endpoint, depth } of verified) if (depth === "parse") late.set(endpoint, undefined);
+  for (const { endpoint, isLate } of verified) if (isLate) late.set(endpoint, undefined);
   return (endpoint) => {
     if (!late.has(endpoint)) return endpoint;
-    const known = late.get(endpoint) ?? verifyLate(endpoint, engine, sources);
+    const known = late.get(endpoint) ?? verification.late(endpoint);
     late.set(endpoint, known);
     // The next call retries.
     known.catch(() => late.set(endpoint, undefined));

@@ -1,9 +1,13 @@
+import { type CacheName, cacheKey } from "../cache/cache.ts";
 import type { ConnectionStatus } from "../calls/connection-status.ts";
-import type { Problem } from "../config/problem.ts";
-import { namesCreatedBy, toleratingMissing } from "../endpoint/created-tables.ts";
+import { hasErrors, type Problem } from "../config/problem.ts";
+import { cachesReadBy } from "../endpoint/cache-references.ts";
+import type { CompiledRefresh } from "../endpoint/compile-refresh.ts";
+import { namesCreatedBy, type TolerantPlanner, toleratingMissing } from "../endpoint/created-tables.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
-import { type Depth, verifyEndpoint } from "../endpoint/verify-endpoint.ts";
+import { verifyEndpoint } from "../endpoint/verify-endpoint.ts";
 import { dialectOf, dialectOfTemplates, withFunctions } from "../endpoint/verify-functions.ts";
+import { assumeStoredTable, verifyRefresh } from "../endpoint/verify-refresh.ts";
 import type { Engine } from "../engines/engine.ts";
 import { RequestFailure } from "../failure.ts";
 
@@ -14,19 +18,28 @@ export interface CompiledEndpoint {
   readonly problems: readonly Problem[];
 }
 
-/** Verifies an endpoint whose connections were down at startup. */
-export async function verifyLate(endpoint: Endpoint, engine: Engine, sources: ConnectionStatus): Promise<Endpoint> {
-  await sources.open(endpoint.connections);
-  const known = withFunctions(endpoint, await dialectOf([endpoint], engine), engine.dialect);
-  const { endpoint: verified, problems } = await verifyEndpoint(known.endpoint, engine, "plan");
-  const error = [...known.problems, ...problems].find(({ severity }) => severity === "error");
-  if (error !== undefined) throw new RequestFailure({ kind: "query-failed", message: error.message });
-  return verified;
+/** The templates of a project. */
+export interface CompiledTemplates {
+  readonly endpoints: readonly CompiledEndpoint[];
+  /** Each after those whose tables it reads. */
+  readonly refreshes: readonly CompiledRefresh[];
 }
 
 export interface VerifiedEndpoint {
   readonly endpoint: Endpoint;
-  readonly depth: Depth;
+  /** Verified without a connection or a table that it needs. Its first call verifies it again. */
+  readonly isLate: boolean;
+}
+
+/** Verifies the templates of a project. */
+export interface Verification {
+  /**
+   * Every template: planned when its connections are open, else only parsed. One that needs a table that another template or
+   * an `init` creates is verified by its first call.
+   */
+  all(): Promise<{ readonly endpoints: readonly VerifiedEndpoint[]; readonly problems: readonly Problem[] }>;
+  /** Verifies an endpoint whose connections were down at startup. Rejects with a RequestFailure. */
+  late(endpoint: Endpoint): Promise<Endpoint>;
 }
 
 export interface VerificationContext {
@@ -36,39 +49,125 @@ export interface VerificationContext {
   readonly inits: readonly string[];
 }
 
-/**
- * Verifies every template: planned when its connections are open, else only parsed. One that needs a table that another
- * template or an `init` creates is verified by its first call.
- */
-export async function verifyAll(
-  compiled: readonly CompiledEndpoint[],
+export function openVerification(
+  { endpoints: compiled, refreshes }: CompiledTemplates,
   { engine, sources, inits }: VerificationContext,
-): Promise<{ endpoints: readonly VerifiedEndpoint[]; problems: readonly Problem[] }> {
-  const isOpen = ({ endpoint }: CompiledEndpoint): boolean => endpoint.connections.every(sources.isOpen);
+): Verification {
+  const all = [...compiled, ...refreshes].map(({ endpoint }) => endpoint);
+  const created = namesCreatedBy(all, inits, engine.dialect);
+  /** The cache tables whose columns the database knows. */
+  const planned = new Set<string>();
+  /** Those that could not be verified yet, and their verification once it runs. */
+  const late = new Map<string, { readonly refresh: CompiledRefresh; verifying?: Promise<void> | undefined }>();
+  const isOpen = ({ connections }: Endpoint): boolean => connections.every(sources.isOpen);
+  const isPlanned = (name: CacheName): boolean => planned.has(cacheKey(name));
+  const isLate = (name: CacheName): boolean => late.has(cacheKey(name));
+
+  async function verifyOne(refresh: CompiledRefresh, planner?: TolerantPlanner): Promise<readonly Problem[]> {
+    const key = cacheKey(refresh.definition.name);
+    const found = await verifyRefresh(refresh, planner?.engine ?? engine);
+    if (planner?.hasMissed()) late.set(key, { refresh });
+    else late.delete(key);
+    if (found.isPlanned) planned.add(key);
+    return found.problems;
+  }
+
+  /** Once for all endpoints that read the table. */
+  async function verifyLate(refresh: CompiledRefresh): Promise<void> {
+    await sources.open(refresh.endpoint.connections);
+    failOn(await verifyOne(refresh));
+  }
+
+  async function verifyCaches(dialects: Dialects): Promise<readonly Problem[]> {
+    const problems: Problem[] = [];
+    // In order: the columns of one may depend on those of another.
+    for (const refresh of refreshes) {
+      const { endpoint, definition } = refresh;
+      const others = endpoint.readsCaches.filter((name) => cacheKey(name) !== cacheKey(definition.name));
+      const known = dialects.apply(endpoint);
+      problems.push(...known.problems);
+      if (hasErrors([...refresh.problems, ...known.problems])) continue;
+      if (isOpen(endpoint) && others.every(isPlanned)) {
+        const planner = toleratingMissing(engine, created);
+        problems.push(...(await verifyOne({ ...refresh, endpoint: known.endpoint }, planner)));
+        continue;
+      }
+      if (await assumeStoredTable(refresh, engine)) planned.add(cacheKey(definition.name));
+      else if (!isOpen(endpoint) || others.some(isLate)) late.set(cacheKey(definition.name), { refresh });
+      problems.push(...(await verifyEndpoint(known.endpoint, engine, "parse")).problems);
+    }
+    return problems;
+  }
+
+  /** As far as the connections that are open allow. */
+  async function verifyEarly(
+    endpoint: Endpoint,
+  ): Promise<VerifiedEndpoint & { readonly problems: readonly Problem[] }> {
+    const caches = cachesReadBy(endpoint);
+    const depth = isOpen(endpoint) && caches.every(isPlanned) ? "plan" : "parse";
+    const planner = toleratingMissing(engine, created);
+    const verified = await verifyEndpoint(endpoint, planner.engine, depth);
+    return { ...verified, isLate: !isOpen(endpoint) || caches.some(isLate) || planner.hasMissed() };
+  }
+
+  return {
+    async all() {
+      const dialects = await openDialects([...compiled, ...refreshes], engine, isOpen);
+      const problems = [...(await verifyCaches(dialects))];
+      const results: (VerifiedEndpoint & { readonly problems: readonly Problem[] })[] = [];
+      let next = 0;
+      const work = async (): Promise<void> => {
+        for (let index = next++; index < compiled.length; index = next++) {
+          const { endpoint, problems: found } = compiled[index] as CompiledEndpoint;
+          const known = dialects.apply(endpoint);
+          // The database would only repeat the problems of a broken template.
+          const result = hasErrors([...found, ...known.problems])
+            ? { endpoint, isLate: false, problems: [] }
+            : await verifyEarly(known.endpoint);
+          results[index] = { ...result, problems: [...known.problems, ...result.problems] };
+        }
+      };
+      await Promise.all(Array.from({ length: VERIFIED_AT_ONCE }, work));
+      problems.push(...results.flatMap((result) => result.problems));
+      return { endpoints: results, problems };
+    },
+    async late(endpoint) {
+      await sources.open(endpoint.connections);
+      const caches = cachesReadBy(endpoint);
+      for (const [key, entry] of late) {
+        if (!caches.some((name) => cacheKey(name) === key)) continue;
+        entry.verifying ??= verifyLate(entry.refresh).finally(() => {
+          entry.verifying = undefined;
+        });
+        await entry.verifying;
+      }
+      const known = withFunctions(endpoint, await dialectOf([endpoint], engine), engine.dialect);
+      const depth = caches.every(isPlanned) ? "plan" : "parse";
+      const { endpoint: verified, problems } = await verifyEndpoint(known.endpoint, engine, depth);
+      failOn([...known.problems, ...problems]);
+      return verified;
+    },
+  };
+}
+
+/** The dialects of templates, with the macros that they may call. */
+interface Dialects {
+  /** Recompiles an endpoint with its dialect. */
+  apply(endpoint: Endpoint): ReturnType<typeof withFunctions>;
+}
+
+async function openDialects(
+  compiled: readonly { readonly endpoint: Endpoint }[],
+  engine: Engine,
+  isOpen: (endpoint: Endpoint) => boolean,
+): Promise<Dialects> {
   const endpoints = compiled.map(({ endpoint }) => endpoint);
   const closed = dialectOfTemplates(endpoints, engine.dialect);
-  const open = compiled.some(isOpen) ? await dialectOf(endpoints, engine) : closed;
-  const created = namesCreatedBy(endpoints, inits, engine.dialect);
-  const results: { verified: VerifiedEndpoint; problems: readonly Problem[] }[] = [];
-  let next = 0;
-  const work = async (): Promise<void> => {
-    for (let index = next++; index < compiled.length; index = next++) {
-      const { endpoint, problems } = compiled[index] as CompiledEndpoint;
-      const depth: Depth = isOpen({ endpoint, problems }) ? "plan" : "parse";
-      const known = withFunctions(endpoint, depth === "plan" ? open : closed, engine.dialect);
-      // The database would only repeat the problems of a broken template.
-      const broken = [...problems, ...known.problems].some(({ severity }) => severity === "error");
-      const planner = toleratingMissing(engine, created);
-      const result = broken ? { endpoint, problems: [] } : await verifyEndpoint(known.endpoint, planner.engine, depth);
-      results[index] = {
-        verified: { endpoint: result.endpoint, depth: planner.hasMissed() ? "parse" : depth },
-        problems: [...known.problems, ...result.problems],
-      };
-    }
-  };
-  await Promise.all(Array.from({ length: VERIFIED_AT_ONCE }, work));
-  return {
-    endpoints: results.map(({ verified }) => verified),
-    problems: results.flatMap(({ problems }) => problems),
-  };
+  const open = endpoints.some(isOpen) ? await dialectOf(endpoints, engine) : closed;
+  return { apply: (endpoint) => withFunctions(endpoint, isOpen(endpoint) ? open : closed, engine.dialect) };
+}
+
+function failOn(problems: readonly Problem[]): void {
+  const error = problems.find(({ severity }) => severity === "error");
+  if (error !== undefined) throw new RequestFailure({ kind: "query-failed", message: error.message });
 }

@@ -1,10 +1,26 @@
 import { z } from "zod";
+import { CURSOR_TYPES, cursorTypeOf, otherNamesOf } from "../../cache/cursor.ts";
+import { formSchema } from "../../params/validators/scalars.ts";
+import { unknownMessage } from "../suggest.ts";
 import { block, bytes, choice, duration, enabled, flag, integer, nonEmptyString, string, strings } from "./blocks.ts";
 
 const retention = block({
   "keep-last-snapshots": integer({ min: 1 }).optional().describe("Number of snapshots kept."),
   "max-snapshot-age": duration.optional().describe("Older snapshots are removed, never the current one."),
 });
+
+const typeNames = CURSOR_TYPES.flatMap((type) => [type, ...otherNamesOf(type)]);
+/** In small letters or capitals, and with digits: `DECIMAL(18,2)`. */
+const typePattern = `(?:${[...typeNames, ...typeNames.map((name) => name.toUpperCase())].join("|")})(?:\\([0-9, ]+\\))?`;
+
+const cursorType = nonEmptyString
+  .transform((text, context) => {
+    const type = cursorTypeOf(text);
+    if (type !== undefined) return { text, type };
+    context.addIssue({ code: "custom", message: unknownMessage("type", text, CURSOR_TYPES) });
+    return z.NEVER;
+  })
+  .meta(formSchema(typePattern));
 
 /** The `cache` block of an endpoint. */
 export const endpointCache = block({
@@ -27,7 +43,7 @@ export const endpointCache = block({
   "primary-key": strings.optional().describe("Key columns: rows are merged instead of appended."),
   cursor: block({
     column: nonEmptyString.describe("Column used for incremental refresh."),
-    type: nonEmptyString.optional().describe("Its type, timestamp or date."),
+    type: cursorType.optional().describe("What its values are compared as, timestamp or integer."),
   })
     .optional()
     .describe("Incremental refresh."),

@@ -122,8 +122,12 @@ const WRITES_WHEN_PREPARED = /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*export\b/i;
 function problemOf(error: unknown, sql: string): StatementProblem {
   const message = errorMessage(error);
   const offset = errorPosition(message, sql);
-  return { kind: kindOf(message), message: extensionAdvice(message) ?? withoutSql(message), statement: 0, offset };
+  const [, missing] = DOES_NOT_EXIST.exec(message) ?? [];
+  const told = extensionAdvice(message) ?? withoutSql(message);
+  return { kind: kindOf(message), message: told, statement: 0, offset, missing };
 }
+
+const DOES_NOT_EXIST = /^Catalog Error: [\w ]+ with name (.+?) does not exist!/;
 
 const TAKES_NO_PARAMETER =
   /^Parameter Not Allowed Error|Unexpected prepared parameter|syntax error at or near "\$\d+"|cannot have parameters|must be a constant$|Only constants are supported/m;

@@ -1,0 +1,109 @@
+import { quoteIdentifier } from "../sql/quote.ts";
+
+/** What the values of a cursor are compared as. */
+export type CursorType =
+  | "timestamp"
+  | "timestamptz"
+  | "date"
+  | "time"
+  | "integer"
+  | "decimal"
+  | "double"
+  | "varchar"
+  | "uuid";
+
+/** The cursor of a cache. Without a type, its values are compared as those of the column. */
+export interface Cursor {
+  readonly cursor: string;
+  readonly cursorType?: CursorType | undefined;
+}
+
+/** Values of one kind can be compared without a conversion. */
+type Kind = "moment" | "time" | "number" | "text" | "uuid" | "other";
+
+interface TypeRule {
+  readonly kind: Kind;
+  /** Wide enough for all values of the type. */
+  readonly sql: string;
+  /** Other names. */
+  readonly aliases: readonly string[];
+}
+
+const TYPES: Readonly<Record<CursorType, TypeRule>> = {
+  timestamp: { kind: "moment", sql: "TIMESTAMP", aliases: ["datetime", "timestamp_s", "timestamp_ms", "timestamp_ns"] },
+  timestamptz: { kind: "moment", sql: "TIMESTAMPTZ", aliases: ["timestamp with time zone"] },
+  date: { kind: "moment", sql: "DATE", aliases: [] },
+  time: { kind: "time", sql: "TIME", aliases: [] },
+  integer: {
+    kind: "number",
+    sql: "HUGEINT",
+    aliases: [
+      "int",
+      "bigint",
+      "smallint",
+      "tinyint",
+      "hugeint",
+      "long",
+      "uinteger",
+      "ubigint",
+      "usmallint",
+      "utinyint",
+    ],
+  },
+  decimal: { kind: "number", sql: "DECIMAL(38, 10)", aliases: ["numeric"] },
+  double: { kind: "number", sql: "DOUBLE", aliases: ["float", "real", "number"] },
+  varchar: { kind: "text", sql: "VARCHAR", aliases: ["string", "text"] },
+  uuid: { kind: "uuid", sql: "UUID", aliases: [] },
+};
+
+// The keys of the object above.
+export const CURSOR_TYPES = Object.keys(TYPES) as readonly CursorType[];
+
+export function otherNamesOf(type: CursorType): readonly string[] {
+  return TYPES[type].aliases;
+}
+
+/** The type with this name in any case, such as `BIGINT` or `decimal(18,2)`. */
+export function cursorTypeOf(name: string): CursorType | undefined {
+  const plain = name
+    .trim()
+    .toLowerCase()
+    .replace(/\s*\([\d\s,]*\)$/, "")
+    .replace(/\s+/g, " ");
+  return CURSOR_TYPES.find((type) => type === plain || TYPES[type].aliases.includes(plain));
+}
+
+/** SQL for a cursor as it is compared. `columnType` is the type of its column, as DuckDB writes it. */
+export function comparedCursor({ cursor, cursorType }: Cursor, columnType: string): string {
+  const column = quoteIdentifier(cursor);
+  if (cursorType === undefined || TYPES[cursorType].kind === kindOf(columnType)) return column;
+  return `TRY_CAST(${column} AS ${TYPES[cursorType].sql})`;
+}
+
+/** Whether values of a column can be compared as the type of the cursor. */
+export function canCompare({ cursorType }: Cursor, columnType: string): boolean {
+  if (cursorType === undefined) return true;
+  const kind = kindOf(columnType);
+  return kind === "text" || TYPES[cursorType].kind === "text" || TYPES[cursorType].kind === kind;
+}
+
+/** As `comparedCursor`, but NULL where it is infinite or not a number: no later value would be larger. */
+export function finiteCursor(cursor: Cursor, columnType: string): string {
+  const compared = comparedCursor(cursor, columnType);
+  const isConverted = compared !== quoteIdentifier(cursor.cursor);
+  const type = isConverted && cursor.cursorType !== undefined ? TYPES[cursor.cursorType].sql : columnType;
+  return /^(?:DATE|TIMESTAMP|FLOAT|DOUBLE)/.test(type)
+    ? `CASE WHEN isfinite(${compared}) THEN ${compared} END`
+    : compared;
+}
+
+function kindOf(columnType: string): Kind {
+  if (columnType.startsWith("ENUM(")) return "text";
+  if (/[[(]/.test(columnType) && !columnType.startsWith("DECIMAL(")) return "other";
+  if (/^(?:DATE|TIMESTAMP)/.test(columnType)) return "moment";
+  if (/^TIME/.test(columnType)) return "time";
+  if (/^(?:U?(?:TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|DECIMAL|FLOAT|DOUBLE|BIGNUM)/.test(columnType))
+    return "number";
+  if (columnType === "UUID") return "uuid";
+  return columnType === "VARCHAR" || columnType === "JSON" ? "text" : "other";
+}

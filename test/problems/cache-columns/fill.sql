@@ -1,0 +1,1 @@
+SELECT id, status, changed FROM orders

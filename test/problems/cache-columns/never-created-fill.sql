@@ -1,0 +1,1 @@
+INSERT INTO {{cache.catalog}}.{{cache.schema}}.{{cache.table}} SELECT id FROM orders

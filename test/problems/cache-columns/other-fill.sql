@@ -1,0 +1,1 @@
+CREATE OR REPLACE TABLE cache.cache.another AS SELECT id FROM orders

@@ -1,0 +1,1 @@
+SELECT wrong_column.id FROM {{cache.catalog}}.{{cache.schema}}.{{cache.table}}

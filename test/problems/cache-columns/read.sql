@@ -1,0 +1,1 @@
+SELECT id FROM {{cache.catalog}}.{{cache.schema}}.{{cache.table}}

@@ -1,0 +1,2 @@
+SELECT id FROM orders
+{{#params.id}}WHERE id = {{params.id}}{{/params.id}}

@@ -1,0 +1,2 @@
+SELECT id FROM orders
+WHERE id = {{params.id}}

@@ -1,0 +1,4 @@
+SELECT id,
+  state
+FROM {{cache.catalog}}.{{cache.schema}}.{{cache.table}}
+WHERE id > {{params.limit}}
