@@ -21,7 +21,8 @@ export interface CachedFrom {
 export type CachedEndpoint = Endpoint & { readonly cache: Extract<CacheConfig, { kind: "table" | "results" }> };
 
 export function isCached(endpoint: Endpoint): endpoint is CachedEndpoint {
-  return endpoint.cache?.kind === "table" || endpoint.cache?.kind === "results";
+  const { cache } = endpoint;
+  return cache?.kind === "results" || (cache?.kind === "table" && cache.isRead);
 }
 
 export interface LeaseOptions {

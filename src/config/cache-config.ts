@@ -13,6 +13,8 @@ export type CacheConfig =
       readonly kind: "table";
       readonly name: CacheName;
       readonly refresh: RefreshConfig | undefined;
+      /** False: the template reads its data source, although it fills a cache. */
+      readonly isRead: boolean;
       readonly allowsClientRefresh: boolean;
     }
   /** The rows are cached, per set of parameter values. */
@@ -173,7 +175,8 @@ export function compileEndpointCache(
   }
   const allowsClientRefresh = input["allow-client-refresh"];
   const isShared = input["template-file"] === undefined;
-  if (isShared && !readsTable(context.template ?? "", storage.catalog, name)) {
+  const isRead = readsTable(context.template ?? "", storage.catalog, name);
+  if (isShared && !isRead) {
     for (const key of ["cursor", "primary-key"] as const) {
       if (input[key] !== undefined) warn(["cache", key], "only a refresh with a template-file uses it");
     }
@@ -187,6 +190,12 @@ export function compileEndpointCache(
   const { refreshTemplate } = context;
   // A missing template is already reported.
   if (input["template-file"] !== undefined && refreshTemplate === undefined) return undefined;
+  if (!isRead && context.template !== undefined) {
+    warn(
+      ["cache"],
+      "the template does not read the cache table; write {{cache.catalog}}.{{cache.schema}}.{{cache.table}} there",
+    );
+  }
   const refresh = refreshTemplate && {
     template: refreshTemplate,
     mode: modeOf(input, warn),
@@ -195,7 +204,7 @@ export function compileEndpointCache(
     scheduleMs: storage.isScheduled ? input.schedule?.ms : undefined,
     schedule: input.schedule?.text,
   };
-  return { kind: "table", name, refresh, allowsClientRefresh };
+  return { kind: "table", name, refresh, isRead, allowsClientRefresh };
 }
 
 const REFRESH_KEYS = ["schedule", "cursor", "primary-key", "retention"] as const;

@@ -49,7 +49,7 @@ function pathOf(parts: readonly string[]): string {
 
 /** All cache tables that an endpoint reads: its own, and those that its SQL names. */
 export function cachesReadBy({ cache, readsCaches }: Pick<Endpoint, "cache" | "readsCaches">): readonly CacheName[] {
-  return cache?.kind === "table" ? [cache.name, ...readsCaches] : readsCaches;
+  return cache?.kind === "table" && cache.isRead ? [cache.name, ...readsCaches] : readsCaches;
 }
 
 /** The names without this one. */

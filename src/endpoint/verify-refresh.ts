@@ -2,7 +2,7 @@ import { type CacheMode, cacheKey } from "../cache/cache.ts";
 import { canCompare } from "../cache/cursor.ts";
 import { foldName, tableIn } from "../cache/store-names.ts";
 import { hasErrors, type KeyPath, type Problem } from "../config/problem.ts";
-import { errorAt } from "../config/tree.ts";
+import { errorAt, warningAt } from "../config/tree.ts";
 import type { AssumedColumn, AssumedTable, Engine } from "../engines/engine.ts";
 import { changedName, effectsOf } from "../sql/classify.ts";
 import { statement } from "../sql/statement.ts";
@@ -81,9 +81,9 @@ function fillsOtherTable(
   return other;
 }
 
-/** The keys whose columns the query lacks. */
+/** The keys whose columns the query lacks. A template that changes the table itself need not use them. */
 function columnProblems(
-  { definition: { mode }, locate }: CompiledRefresh,
+  { definition: { mode }, locate, first }: CompiledRefresh,
   columns: readonly AssumedColumn[],
 ): readonly Problem[] {
   const known = new Set(columns.map(({ name }) => foldName(name)));
@@ -91,7 +91,7 @@ function columnProblems(
     .filter(({ column }) => !known.has(foldName(column)))
     .map(({ path, column }) => {
       const message = `the refresh has no column '${column}'; it has ${columns.map(({ name }) => name).join(", ")}`;
-      return errorAt(locate(path), path, message);
+      return (first.kind === "own" ? warningAt : errorAt)(locate(path), path, message);
     });
 }
 

@@ -71,7 +71,11 @@ function compileTag(
       return;
     }
     case "trusted":
-      placeTrusted(resolved.text, offset, compilation);
+      placeTrusted(
+        name === "cache.schema" ? qualifiedSchema(resolved.text, next, compilation) : resolved.text,
+        offset,
+        compilation,
+      );
       return;
     // Not reached inside its own section, which is never compiled.
     case "never-set":
@@ -80,6 +84,18 @@ function compileTag(
       compilation.problem(offset, resolved.message);
       return;
   }
+}
+
+/** `{{cache.schema}}.{{cache.table}}` without a catalog means that of the caches, not the database. */
+function qualifiedSchema(schema: string, next: MustacheNode | undefined, compilation: Compilation): string {
+  const { scope, out, string, identifier } = compilation;
+  const catalog = scope.cache.get("catalog");
+  const last = out.at(-1);
+  const isQualified = last?.kind === "sql" && /\.\s*$/.test(last.text);
+  const qualifies = next?.kind === "text" && /^\s*\./.test(next.text);
+  if (catalog === undefined || isQualified || !qualifies || string !== undefined || identifier !== undefined)
+    return schema;
+  return `${catalog}.${schema}`;
 }
 
 /** Configuration is trusted: bare it is SQL, inside quotes it is their content. */

@@ -334,6 +334,40 @@ describe("templates over a cache table are planned", () => {
     expect(await rowsAt(service, "/wrong")).toMatchObject({ status: 500 });
   });
 
+  test("names without the catalog mean the cache table", async () => {
+    const short = "{{cache.schema}}.{{cache.table}}";
+    await using service = await serviceFrom({
+      "eider.yaml": MAIN,
+      ...at(
+        "/x",
+        `SELECT count(*)::INTEGER AS n FROM ${short}`,
+        "cache: { table: x, schema: shop, template-file: x-refresh.sql }\n",
+      ),
+      "x-refresh.sql": `CREATE OR REPLACE TABLE ${short} AS SELECT id FROM orders`,
+    });
+    expect(await rowsAt(service, "/x")).toMatchObject({ rows: [{ n: 30 }] });
+  });
+
+  test("a template that does not read the table that it fills reads its source", async () => {
+    await using service = await serviceFrom({
+      "eider.yaml": MAIN,
+      ...at(
+        "/x",
+        "SELECT count(*)::INTEGER AS n FROM orders",
+        "cache: { table: x, schedule: 1h, template-file: get-x.sql }\n",
+      ),
+      ...at("/add", "INSERT INTO orders VALUES (100, 0, 'new')", "", "POST"),
+    });
+    const first = await service.get("/x");
+    expect([first.headers.get("x-cache"), await first.json()]).toEqual([null, [{ n: 30 }]]);
+    expect(await post(service, "/add")).toBe(200);
+    const second = await service.get("/x", { "If-None-Match": first.headers.get("etag") ?? "" });
+    expect([second.status, await second.json()]).toEqual([200, [{ n: 31 }]]);
+    expect(service.problems).toEqual([
+      expect.stringMatching(/^get-x\.yaml:6:1: warning: cache: the template does not read/),
+    ]);
+  });
+
   test("sections of params and auth in a refresh are never set", async () => {
     await using service = await serviceFrom({
       "eider.yaml": MAIN,

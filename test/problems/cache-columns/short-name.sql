@@ -1,1 +1,1 @@
-SELECT id FROM {{cache.schema}}.{{cache.table}}
+SELECT id FROM {{cache.table}}

@@ -1,2 +1,2 @@
--- As flAPI had it once.
-CREATE OR REPLACE TABLE {{cache.schema}}.{{cache.table}} AS SELECT id FROM orders
+-- Another schema of the same name.
+CREATE OR REPLACE TABLE shop.two_parts AS SELECT id FROM orders
