@@ -6,6 +6,7 @@ import type { Callee } from "../../calls/run-endpoint.ts";
 import type { McpSettings } from "../../config/mcp-config.ts";
 import type { Project } from "../../config/project.ts";
 import { describeEndpoints } from "../../docs/describe-endpoint.ts";
+import { cachesReadBy } from "../../endpoint/cache-references.ts";
 import type { Endpoint } from "../../endpoint/endpoint.ts";
 import type { Report } from "../../events.ts";
 import type { RateLimiter } from "../../rate-limit/rate-limiter.ts";
@@ -69,8 +70,10 @@ export async function openMcpEndpoints(opened: McpProject, options: McpEndpoints
   };
 }
 
-function readsFromCache({ cache }: Endpoint, name: CacheName): boolean {
-  return cache !== undefined && cache.kind !== "on-write" && cacheKey(cache.name) === cacheKey(name);
+function readsFromCache(endpoint: Endpoint, name: CacheName): boolean {
+  const { cache } = endpoint;
+  const names = cache?.kind === "results" ? [cache.name] : cachesReadBy(endpoint);
+  return names.some((each) => cacheKey(each) === cacheKey(name));
 }
 
 interface ServiceParts {
