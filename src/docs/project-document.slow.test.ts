@@ -1,6 +1,9 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { everyKind } from "../../test/openapi-project.ts";
+import { folderWith } from "../../test/process/program.ts";
 import { type Files, serviceFrom } from "../../test/service.ts";
 import { describeProject, openProjectDocument } from "./project-document.ts";
 
@@ -22,15 +25,25 @@ test("each who asks finds the address that it asked", async () => {
 });
 
 test("what was not known is asked for again, after a while", async () => {
-  await using service = await serviceFrom(everyKind);
+  await using folder = await folderWith({});
+  const file = join(folder.path, "late.csv");
+  await using service = await serviceFrom(
+    {
+      "eider.yaml": `connections: { late: { init: "CREATE TABLE late AS FROM '\${FILE}'" } }\ntemplate: { environment-whitelist: [FILE] }\n`,
+      "late.yaml": "url-path: /table\ntemplate-source: late.sql\nconnection: [late]\n",
+      "late.sql": "SELECT items, worth FROM late",
+    },
+    { FILE: file },
+  );
   let now = 1_000;
   const { current } = openProjectDocument({ ...service.service, now: () => now });
   const columns = async () =>
     (JSON.parse((await current()).json("http://x")) as Document).components.schemas["GetTableRow"];
   const first = await current();
   expect(await columns()).not.toHaveProperty("required");
-  // The cache is filled by its first reader.
-  await service.get("/table");
+  // The connection is opened by the first read after its data source is there.
+  await writeFile(file, "items,worth\n1,2\n");
+  expect((await service.get("/table")).status).toBe(200);
   expect(await columns()).not.toHaveProperty("required");
   now += 5_000;
   const [second, third] = await Promise.all([current(), current()]);

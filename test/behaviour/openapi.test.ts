@@ -198,12 +198,10 @@ test.each([
   expect(await rowOf(sql, "with-pagination: false\n")).toEqual({ type: "object", description: expect.any(String) });
 });
 
-test("the columns of a cache table are known when it has been filled", async () => {
+test("the columns of a cache table are known before it is filled", async () => {
   await using service = await serviceFrom(everyKind);
-  const row = async () => at(await documentOf(service), "components", "schemas", "GetTableRow");
-  expect(await row()).toEqual({ type: "object", description: expect.any(String) });
-  await service.get("/table");
-  expect(await row()).toMatchObject({ required: ["items", "worth"] });
+  const row = at(await documentOf(service), "components", "schemas", "GetTableRow");
+  expect(row).toMatchObject({ required: ["items", "worth"] });
 });
 
 const WRITE = "method: POST\noperation: { returns-data: true }\n";
