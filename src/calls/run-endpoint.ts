@@ -4,7 +4,7 @@ import type { Snapshot } from "../cache/cache.ts";
 import type { Caches, Lease } from "../cache/caches.ts";
 import type { Limits } from "../config/project.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
-import type { Engine, FileKind, Read, StopSignal } from "../engines/engine.ts";
+import type { Engine, FileKind, Read } from "../engines/engine.ts";
 import type { Rows } from "../engines/rows.ts";
 import { type FieldError, RequestFailure } from "../failure.ts";
 import type { Page } from "../params/page.ts";
@@ -32,6 +32,7 @@ import type { CallNotes } from "./observed-call.ts";
 import { acceptFile, onlyRow } from "./one-row.ts";
 import { pagingOf, windowOf } from "./paging.ts";
 import { type RanQuery, ranQuery } from "./ran-query.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 /** One call of an endpoint, from any surface. */
 export interface Call {
@@ -288,15 +289,4 @@ function lookupOf(params: Params, page: Page | undefined, identity: Identity): L
 
 function integerValue(value: number): ParamValue {
   return { text: String(value), type: "BIGINT", value: BigInt(value) };
-}
-
-/** Stops waiting when the call is cancelled. The work continues for other calls. */
-export function untilAborted<T>(work: Promise<T> | T, signal: StopSignal): Promise<T> | T {
-  if (!(work instanceof Promise)) return work;
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason);
-    if (signal.aborted) return abort();
-    signal.addEventListener("abort", abort);
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-  });
 }

@@ -11,7 +11,8 @@ import { whileLeased } from "./cached-read.ts";
 import type { WriteResponse } from "./idempotency.ts";
 import { requireOne } from "./one-row.ts";
 import { ranQuery } from "./ran-query.ts";
-import { type Call, type Callee, noteRendered, statementsOf, untilAborted, validateCall } from "./run-endpoint.ts";
+import { type Call, type Callee, noteRendered, statementsOf, validateCall } from "./run-endpoint.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 /** What the client gets. */
 export interface WrittenResponse extends WriteResponse {
