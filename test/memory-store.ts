@@ -79,6 +79,8 @@ export function memoryStore(clock: TurnedClock, loaded: readonly Snapshot[] = []
 
   return {
     load: () => Promise.resolve(loaded),
+    outdated: () => Promise.resolve([]),
+    marks: undefined,
     async refresh({ name }: CacheDefinition, previous, signal) {
       if (previous !== undefined && !tables.has(previous.physicalTable)) throw new Error("the previous one is gone");
       return { ...(await work(name, name.table, signal)), bytes: 0 };

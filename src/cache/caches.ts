@@ -1,6 +1,8 @@
 import type { StopSignal } from "../engines/engine.ts";
 import type { CacheDefinition, CacheName, Snapshot } from "./cache.ts";
 import type { ScheduledResult } from "./snapshot-store.ts";
+import type { WriteAction } from "./stale-marks.ts";
+import type { EndWrite } from "./write-marks.ts";
 
 /** A snapshot that is being read: it stays until it is released. */
 export interface Lease {
@@ -36,6 +38,11 @@ export interface Caches {
   acquire(name: CacheName, options: AcquireOptions): Promise<Lease>;
   /** The same for a result cache; `key` identifies the inputs of the call. */
   acquireResult(key: string, result: ScheduledResult, options: AcquireOptions): Promise<Lease>;
+  /**
+   * Called before a write that makes a cache stale, so that a crash at any time leaves no old rows that count as current. The
+   * returned function is called when the write is over, before `invalidate` or `refreshAfterWrite`. Rejects with a RequestFailure.
+   */
+  beginWrite(name: CacheName, action: WriteAction): Promise<EndWrite>;
   /** A committed write made a cache stale: the next read refreshes it. */
   invalidate(name: CacheName): void;
   /** The same, and it is refreshed now. Never rejects: on failure it stays stale, which is reported. */

@@ -4,6 +4,7 @@ import type { RefreshQueue } from "./refresh-queue.ts";
 import type { Schedule } from "./schedule.ts";
 import type { SnapshotStore } from "./snapshot-store.ts";
 import type { Timing } from "./timing.ts";
+import type { WriteMarks } from "./write-marks.ts";
 
 /** What both kinds of caches share. */
 export interface Coordination {
@@ -12,6 +13,7 @@ export interface Coordination {
   readonly schedule: Schedule;
   readonly leases: Leases;
   readonly timing: Timing;
+  readonly marks: WriteMarks;
   readonly now: () => number;
   readonly report: Report;
   /** Set when other processes share the catalog. */

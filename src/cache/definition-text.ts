@@ -1,6 +1,7 @@
 import type { CacheDefinition, RefreshVariables } from "./cache.ts";
 
-const FIRST: RefreshVariables = {
+/** The variables of a first fill. */
+export const FIRST: RefreshVariables = {
   snapshotId: 1,
   snapshotTimestamp: "1970-01-01T00:00:00.000Z",
   previousSnapshotId: undefined,

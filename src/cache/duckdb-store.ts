@@ -7,7 +7,9 @@ import type { SnapshotStore } from "./snapshot-store.ts";
 import { measureTable } from "./store-bytes.ts";
 import { isAuditTable, openLayout } from "./store-layout.ts";
 import { clearLeftovers } from "./store-leftovers.ts";
+import { openStoredMarks } from "./store-marks.ts";
 import { foldName, isOwnTable, isResult, resultTable, tableIn } from "./store-names.ts";
+import { outdatedCaches } from "./store-outdated.ts";
 import {
   allSnapshots,
   currentAmong,
@@ -29,6 +31,8 @@ export interface SnapshotStoreOptions {
   readonly randomId: () => string;
   /** The name under which the cache database is attached. */
   readonly catalog?: string;
+  /** The database ends with the process. */
+  readonly inMemory?: boolean;
   /** Other processes share the database: their tables are not dropped, and their refreshes may conflict. */
   readonly shared?: { readonly fence: () => readonly Statement[] } | undefined;
 }
@@ -39,7 +43,7 @@ const RECORDS_BETWEEN = 1_000;
 
 /** Snapshots as tables of an attached database. Rejects with a ForeignCacheError when it is not a cache of this version. */
 export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOptions): Promise<SnapshotStore> {
-  const { now, randomId, catalog = "cache", shared } = options;
+  const { now, randomId, catalog = "cache", inMemory = false, shared } = options;
   await openLayout(engine, catalog);
   if (shared === undefined) await clearLeftovers(engine, catalog).catch(() => {});
   const refreshCache = openRefresher(engine, { now, randomId, catalog, fence: shared?.fence });
@@ -78,6 +82,10 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
 
   return {
     load: () => inReadTransaction(engine, (run) => allSnapshots(run, catalog)),
+
+    outdated: (definitions) => outdatedCaches(engine, catalog, definitions),
+
+    marks: inMemory ? undefined : openStoredMarks(engine, { catalog, now, randomId }),
 
     async refresh(definition, previous, signal) {
       await openCache(definition.name);

@@ -4,6 +4,7 @@ import type { Caches } from "./caches.ts";
 export const noCaches: Caches = {
   acquire: noCache,
   acquireResult: noCache,
+  beginWrite: () => Promise.resolve(() => {}),
   invalidate() {},
   async refreshAfterWrite() {},
   refresh: noCache,

@@ -2,7 +2,7 @@ import type { Report, ServiceEvent } from "../events.ts";
 import { RequestFailure } from "../failure.ts";
 import type { After } from "../time-limit.ts";
 import { withTimeLimit } from "../time-limit.ts";
-import type { CacheDefinition, Snapshot } from "./cache.ts";
+import type { CacheDefinition } from "./cache.ts";
 import type { Caches } from "./caches.ts";
 import type { Coordination, Sharing } from "./coordination.ts";
 import { openLeases } from "./leases.ts";
@@ -11,7 +11,9 @@ import { openResultCaches } from "./result-cache.ts";
 import { afterMs, openSchedule, scheduledTask } from "./schedule.ts";
 import type { SnapshotStore } from "./snapshot-store.ts";
 import { openTableCaches } from "./table-cache.ts";
+import { loadStored } from "./table-caches.ts";
 import { openTiming } from "./timing.ts";
+import { openWriteMarks } from "./write-marks.ts";
 
 export interface CachesOptions {
   readonly store: SnapshotStore;
@@ -34,7 +36,7 @@ export interface CachesOptions {
 const ADOPT_EVERY_MS = 2_000;
 
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
-/** Results do not outlive the process: shutdown does not wait long for their drop. */
+/** Results do not outlive the process, and a mark that stays does no harm: shutdown does not wait long for their removal. */
 const CLOSE_WITHIN_MS = 1_000;
 
 /** Opens every cache with its existing snapshots, which are served at once. */
@@ -50,13 +52,29 @@ export async function openCaches({
   warmUp,
   sharing,
 }: CachesOptions): Promise<Caches> {
-  const loaded: readonly Snapshot[] = await store.load();
+  const stored = await loadStored(store, definitions);
   const schedule = openSchedule({ now, after });
   const leases = openLeases({ store, report: reportWhileOpen });
   const queue = openRefreshQueue(maxConcurrentRefreshes);
   const timing = openTiming(random);
-  const coordination: Coordination = { store, queue, schedule, leases, timing, now, report: reportWhileOpen, sharing };
-  const tables = openTableCaches(definitions, loaded, coordination);
+  const marks = openWriteMarks({
+    stored: store.marks,
+    time: schedule.time,
+    isShared: sharing !== undefined,
+    report: reportWhileOpen,
+  });
+  const coordination: Coordination = {
+    store,
+    queue,
+    schedule,
+    leases,
+    timing,
+    marks,
+    now,
+    report: reportWhileOpen,
+    sharing,
+  };
+  const tables = openTableCaches(definitions, stored, coordination);
   const results = openResultCaches(maxBytes, coordination);
   const sweeping = scheduledTask(sweep);
   const adopting = scheduledTask(() => void adoptFromOthers());
@@ -88,6 +106,7 @@ export async function openCaches({
   return {
     acquire: (name, options) => whileOpen(() => tables.acquire(name, options)),
     acquireResult: (key, result, options) => whileOpen(() => results.acquireResult(key, result, options)),
+    beginWrite: (name, action) => whileOpen(() => tables.beginWrite(name, action)),
     invalidate(name) {
       tables.invalidate(name);
       results.invalidate(name);
@@ -98,8 +117,8 @@ export async function openCaches({
     },
     refresh: (name, signal) => whileOpen(() => tables.refresh(name, signal)),
     async redefine(next) {
-      const snapshots = await store.load();
-      if (!closed) tables.redefine(next, snapshots);
+      const found = await loadStored(store, next);
+      if (!closed) tables.redefine(next, found);
     },
     statuses: () => [...tables.statuses(), ...results.statuses()],
     async collect() {
@@ -120,7 +139,8 @@ export async function openCaches({
       schedule.close();
       await queue.close();
       results.clear();
-      await withTimeLimit(leases.close(), CLOSE_WITHIN_MS, () => {}, after);
+      const ended = Promise.all([leases.close(), marks.close()]).then(() => {});
+      await withTimeLimit(ended, CLOSE_WITHIN_MS, () => {}, after);
     },
   };
 

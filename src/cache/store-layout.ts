@@ -5,7 +5,7 @@ import type { CacheName } from "./cache.ts";
 import { foldName, tableIn } from "./store-names.ts";
 import { columnsIfExists, databaseMessage, inReadTransaction, inTransaction, type Run } from "./store-sql.ts";
 
-/** The cache database is not a cache, or is from another version of Eider. Its file can be renamed. */
+/** The cache database is not a cache, is damaged, or is from another version of Eider. */
 export class ForeignCacheError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -44,6 +44,7 @@ const TABLES = {
     "bytes BIGINT",
     "definition VARCHAR",
   ],
+  stale_marks: ["schema_name VARCHAR", "table_name VARCHAR", "uid VARCHAR", "action VARCHAR", "since TIMESTAMP"],
 } as const;
 
 /** The columns of `audit.refreshes`, each with its type. */
@@ -53,6 +54,9 @@ type AuditTable = keyof typeof TABLES;
 
 // The keys of the object above.
 const NAMES = Object.keys(TABLES) as readonly AuditTable[];
+
+/** Caches of earlier versions lack them. */
+const ADDED_LATER: ReadonlySet<AuditTable> = new Set(["stale_marks"]);
 
 /** An audit table in SQL. */
 export function auditTable(catalog: string, table: AuditTable): string {
@@ -66,19 +70,22 @@ export function isAuditTable({ schema, table }: CacheName): boolean {
 
 /** Creates the audit tables if missing, and checks existing ones. Rejects with a ForeignCacheError. */
 export async function openLayout(engine: Engine, catalog: string): Promise<void> {
-  if (await inReadTransaction(engine, (run) => hasAuditTables(run, catalog))) return;
+  if ((await inReadTransaction(engine, (run) => missingTables(run, catalog))).length === 0) return;
   await inTransaction(engine, NAMES, async (run) => {
     // Another process may have created them meanwhile.
-    if (await hasAuditTables(run, catalog)) return;
+    const missing = await missingTables(run, catalog);
+    if (missing.length === 0) return;
     await run(statement(`CREATE SCHEMA IF NOT EXISTS ${quoteIdentifier(catalog)}.${quoteIdentifier(AUDIT)}`));
-    for (const table of NAMES) {
+    for (const table of missing) {
       await run(statement(`CREATE TABLE ${auditTable(catalog, table)} (${TABLES[table].join(", ")})`));
     }
+    if (!missing.includes("layout")) return;
     await run(statement(`INSERT INTO ${auditTable(catalog, "layout")} VALUES ($1)`, textValue(VERSION)));
   });
 }
 
-async function hasAuditTables(run: Run, catalog: string): Promise<boolean> {
+/** Either all tables, or those that were added later. */
+async function missingTables(run: Run, catalog: string): Promise<readonly AuditTable[]> {
   const found: AuditTable[] = [];
   for (const table of NAMES) {
     const columns = await orForeign(columnsIfExists(run, auditTable(catalog, table)));
@@ -89,12 +96,13 @@ async function hasAuditTables(run: Run, catalog: string): Promise<boolean> {
       throw new ForeignCacheError(`its table ${AUDIT}.${table} has other columns than ours: ${shape.join(", ")}`);
     }
   }
-  if (found.length === 0) return false;
-  const missing = NAMES.find((table) => !found.includes(table));
-  if (missing !== undefined) throw new ForeignCacheError(`it has ${AUDIT}.${found[0]}, but no ${AUDIT}.${missing}`);
+  const missing = NAMES.filter((table) => !found.includes(table));
+  if (found.length === 0) return missing;
+  const needed = missing.find((table) => !ADDED_LATER.has(table));
+  if (needed !== undefined) throw new ForeignCacheError(`it has ${AUDIT}.${found[0]}, but no ${AUDIT}.${needed}`);
   const rows = await orForeign(run(statement(`SELECT version FROM ${auditTable(catalog, "layout")}`)));
   const versions = rows.map(([version]) => version ?? "NULL").join(", ");
-  if (versions === VERSION) return true;
+  if (versions === VERSION) return missing;
   throw new ForeignCacheError(`its layout is of version ${versions || "none"}, ours is ${VERSION}`);
 }
 

@@ -7,26 +7,27 @@ import { isSameDefinition } from "./definition-text.ts";
 import type { HeldSnapshot } from "./leases.ts";
 import { reasonOf } from "./refresh-failure.ts";
 import { scheduledTask } from "./schedule.ts";
-import type { TableCache, TableCaches } from "./table-caches.ts";
+import { newestOf, type StoredCaches, type TableCache, type TableCaches } from "./table-caches.ts";
 import { freshForMs } from "./timing.ts";
 
 export function openTableCaches(
   definitions: readonly CacheDefinition[],
-  loaded: readonly Snapshot[],
-  { store, queue, schedule, leases, timing, now, report, sharing }: Coordination,
+  stored: StoredCaches,
+  { store, queue, schedule, leases, timing, marks, now, report, sharing }: Coordination,
 ): TableCaches {
   const attempts = openAttempts<TableCache>({
     queue,
     now,
     time: schedule.time,
     handlers: {
-      make: async ({ definition, current }, signal, isScheduled) => {
+      make: async (cache, signal, isScheduled) => {
+        const { definition, current } = cache;
         // The leader runs scheduled refreshes, and the others adopt its snapshots.
-        if (isScheduled && sharing?.leads() === false && current !== undefined) {
+        if (isScheduled && sharing?.leads() === false && current !== undefined && !isStale(cache)) {
           return newestOf(await store.load(), definition.name) ?? current.snapshot;
         }
         for (const name of definition.reads ?? []) await fillBefore(name, signal);
-        return await store.refresh(definition, current?.snapshot, signal);
+        return await cache.marks.during(() => store.refresh(definition, current?.snapshot, signal));
       },
       made,
       failed,
@@ -35,7 +36,8 @@ export function openTableCaches(
   });
   const caches = new Map<string, TableCache>();
   for (const definition of definitions) caches.set(cacheKey(definition.name), openTable(definition));
-  fill(caches, loaded);
+  fill(caches, stored);
+  markOutdated(stored);
 
   /** Another refresh reads the table, and has a place in the queue already: this one does not wait for another. */
   async function fillBefore(name: CacheName, signal: AcquireOptions["signal"]): Promise<void> {
@@ -53,12 +55,26 @@ export function openTableCaches(
   }
 
   /** The current snapshot of each cache comes last. */
-  function fill(opened: ReadonlyMap<string, TableCache>, snapshots: readonly Snapshot[]): void {
+  function fill(opened: ReadonlyMap<string, TableCache>, { snapshots, marks: left }: StoredCaches): void {
+    for (const mark of left) {
+      const cache = opened.get(cacheKey(mark.name));
+      if (cache === undefined) continue;
+      cache.marks.adopt([mark]);
+      cache.writes.count++;
+    }
     for (const snapshot of snapshots) {
       const cache = opened.get(cacheKey(snapshot.name));
       if (cache === undefined) continue;
       setCurrent(cache, snapshot);
       cache.lateFrom = schedule.time() - ageOf(snapshot) + freshForMs(cache.definition.scheduleMs, 0);
+    }
+  }
+
+  /** Rows of another template are stale: the next read waits for new ones. */
+  function markOutdated({ outdated }: StoredCaches): void {
+    for (const name of outdated) {
+      const cache = caches.get(cacheKey(name));
+      if (cache !== undefined) cache.writes.count++;
     }
   }
 
@@ -73,6 +89,7 @@ export function openTableCaches(
       isGone: false,
       label: `${definition.name.schema}.${definition.name.table}`,
       due: scheduledTask(() => attempts.begin(cache)),
+      marks: marks.of(definition.name),
       writes: { count: 0 },
       running: undefined,
       waiting: undefined,
@@ -184,6 +201,10 @@ export function openTableCaches(
         return leaseOf(cache, current, isLate(cache) ? "stale" : "hit");
       return await refreshed(cache, options, (outcome) => leaseAfter(cache, outcome));
     },
+    async beginWrite(name, action) {
+      const cache = caches.get(cacheKey(name));
+      return cache === undefined ? () => {} : await cache.marks.begin(action);
+    },
     invalidate(name) {
       const cache = caches.get(cacheKey(name));
       if (cache !== undefined) cache.writes.count++;
@@ -206,7 +227,7 @@ export function openTableCaches(
     },
     statuses: () => activeCaches().map(statusOf),
     start,
-    redefine(next, snapshots) {
+    redefine(next, found) {
       const added = new Map<string, TableCache>();
       for (const cache of caches.values()) cache.isGone = true;
       for (const definition of next) {
@@ -217,7 +238,8 @@ export function openTableCaches(
         cache.isGone = false;
         caches.set(key, cache);
       }
-      fill(added, snapshots);
+      fill(added, found);
+      markOutdated(found);
       for (const cache of caches.values()) if (cache.isGone) schedule.clear(cache.due);
       start();
     },
@@ -262,13 +284,13 @@ export function openTableCaches(
   function start(): void {
     for (const cache of activeCaches()) {
       const { scheduleMs } = cache.definition;
+      if (cache.marks.owesRefresh()) attempts.begin(cache);
       if (scheduleMs === undefined || cache.due.heapIndex >= 0) continue;
       const ageMs = cache.current && ageOf(cache.current.snapshot);
       schedule.set(cache.due, timing.first(scheduleMs, ageMs ?? 0));
     }
   }
 
-  /** Rows of another template are stale: the next read waits for new ones. */
   function redefineOne(cache: TableCache, definition: CacheDefinition): void {
     cache.definition = definition;
     cache.writes.count++;
@@ -292,9 +314,4 @@ export function openTableCaches(
       error: cache.error,
     };
   }
-}
-
-function newestOf(snapshots: readonly Snapshot[], name: CacheName): Snapshot | undefined {
-  // The current one of each comes last.
-  return snapshots.findLast((snapshot) => cacheKey(snapshot.name) === cacheKey(name));
 }

@@ -3,10 +3,12 @@ import type { Caches, Lease } from "../cache/caches.ts";
 import type { CacheConfig } from "../config/cache-config.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { StopSignal } from "../engines/engine.ts";
+import { RequestFailure } from "../failure.ts";
 import type { ParamValue } from "../params/parameter.ts";
 import { quoteIdentifier } from "../sql/quote.ts";
 import type { Lookup } from "../sql/render.ts";
 import type { Statement } from "../sql/statement.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 /** The snapshot that the rows of a cached read come from. */
 export interface CachedFrom {
@@ -23,6 +25,32 @@ export type CachedEndpoint = Endpoint & { readonly cache: Extract<CacheConfig, {
 export function isCached(endpoint: Endpoint): endpoint is CachedEndpoint {
   const { cache } = endpoint;
   return cache?.kind === "results" || (cache?.kind === "table" && cache.isRead);
+}
+
+interface ReadWhileOpening<T> {
+  readonly callee: { withoutSource(endpoint: Endpoint): Promise<Endpoint> };
+  readonly readAs: (endpoint: Endpoint) => Promise<T>;
+  readonly signal: StopSignal;
+}
+
+/**
+ * Reads while the connections of an endpoint are not open yet. A cache table is there without its source, which may be down
+ * for long: only a template that reads the source too waits for it.
+ */
+export async function whileOpening<T>(
+  endpoint: Endpoint,
+  opening: Promise<Endpoint>,
+  { callee, readAs, signal }: ReadWhileOpening<T>,
+): Promise<T> {
+  if (endpoint.cache?.kind === "table") {
+    opening.catch(() => {});
+    try {
+      return await readAs(await callee.withoutSource(endpoint));
+    } catch (error) {
+      if (!(error instanceof RequestFailure) || error.failure.kind !== "query-failed") throw error;
+    }
+  }
+  return await readAs(await untilAborted(opening, signal));
 }
 
 export interface LeaseOptions {
@@ -137,6 +165,11 @@ export function withSnapshot(lookup: Lookup, { physicalTable, id, createdAtMs }:
 }
 
 /** Reads all rows of a snapshot, in their original order. */
-export function rowsOf(catalog: string, { schema }: CacheName, { physicalTable }: Snapshot): Statement {
-  return { sql: `SELECT * FROM ${[catalog, schema, physicalTable].map(quoteIdentifier).join(".")}`, values: [] };
+export function rowsOf(
+  { cacheCatalog, keepsRowOrder }: { readonly cacheCatalog: string; readonly keepsRowOrder: boolean },
+  { schema }: CacheName,
+  { physicalTable }: Snapshot,
+): Statement {
+  const table = [cacheCatalog, schema, physicalTable].map(quoteIdentifier).join(".");
+  return { sql: `SELECT * FROM ${table}${keepsRowOrder ? "" : " ORDER BY rowid ASC"}`, values: [] };
 }

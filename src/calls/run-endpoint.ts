@@ -22,6 +22,7 @@ import {
   leaseFor,
   readsSnapshots,
   rowsOf,
+  whileOpening,
   withSnapshot,
 } from "./cached-read.ts";
 import type { CallMarks } from "./call-marks.ts";
@@ -32,7 +33,6 @@ import type { CallNotes } from "./observed-call.ts";
 import { acceptFile, onlyRow } from "./one-row.ts";
 import { pagingOf, windowOf } from "./paging.ts";
 import { type RanQuery, ranQuery } from "./ran-query.ts";
-import { untilAborted } from "./until-aborted.ts";
 
 /** One call of an endpoint, from any surface. */
 export interface Call {
@@ -57,10 +57,14 @@ export interface Callee {
   readonly caches: Caches;
   /** The catalog of the caches. */
   readonly cacheCatalog: string;
+  /** Whether the rows of a table come in their order without asking for it. */
+  readonly keepsRowOrder: boolean;
   /** Parameters whose values must not appear in logs or errors. */
   readonly isRedacted: IsRedacted;
   /** Opens the connections of an endpoint, and returns the endpoint as verified against them. */
   ready(endpoint: Endpoint): Promise<Endpoint> | Endpoint;
+  /** The endpoint of a cache table, as far as it can be verified while its connections are down. Rejects with a RequestFailure. */
+  withoutSource(endpoint: Endpoint): Promise<Endpoint>;
 }
 
 export interface PageOfRows {
@@ -138,14 +142,14 @@ async function runRead<T extends object>(
   const { deadline, identity, observed } = call;
   const { marks } = observed;
   const { signal } = deadline;
-  return deadline.spend(async () => {
-    const verified = await untilAborted(callee.ready(endpoint), signal);
-    const input: ReadInput = { params, page, identity, deadline, marks };
-    const pageOf = (read: Read) => (total: number | undefined) => {
-      if (read.totalOf === undefined) return undefined;
-      if (total === undefined || page.limit === undefined) throw new Error("a page has a limit and a total");
-      return { limit: page.limit, offset: page.offset, total };
-    };
+  const input: ReadInput = { params, page, identity, deadline, marks };
+  const pageOf = (read: Read) => (total: number | undefined) => {
+    if (read.totalOf === undefined) return undefined;
+    if (total === undefined || page.limit === undefined) throw new Error("a page has a limit and a total");
+    return { limit: page.limit, offset: page.offset, total };
+  };
+
+  async function readAs(verified: Endpoint): Promise<(T & { cached: CachedFrom | undefined }) | UnchangedResult> {
     const lease = readsSnapshots(verified)
       ? await leaseFor(verified, {
           caches: callee.caches,
@@ -175,6 +179,13 @@ async function runRead<T extends object>(
       lease?.release();
       throw error;
     }
+  }
+
+  return deadline.spend(async () => {
+    const ready = callee.ready(endpoint);
+    return ready instanceof Promise
+      ? await whileOpening(endpoint, ready, { callee, readAs, signal })
+      : await readAs(ready);
   });
 }
 
@@ -195,7 +206,7 @@ function cachedRead(
   const { cache, queueGroup, operation } = endpoint;
   const { params, page, identity, deadline, marks } = input;
   if (cache.kind === "table") return readOf(endpoint, input, callee.engine, snapshot);
-  const statements = [rowsOf(callee.cacheCatalog, cache.name, snapshot)];
+  const statements = [rowsOf(callee, cache.name, snapshot)];
   const noted = noteRendered(marks, () => ranQuery(endpoint, lookupOf(params, page, identity), callee.engine));
   return {
     ...noted,

@@ -1,4 +1,5 @@
 import { identityKey } from "../auth/identity.ts";
+import type { WriteAction } from "../cache/stale-marks.ts";
 import type { WriteStatuses } from "../config/project.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { Write } from "../engines/engine.ts";
@@ -48,27 +49,27 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Call
     const { onStart } = noteRendered(marks, () => ranQuery(verified, lookup, callee.engine));
     const write: Write = { connections, queueGroup, statements, transaction, returnsData, acceptRows, signal, onStart };
     const failed = (error: unknown): never => {
-      // Statements before the one that failed have been committed.
-      if (!transaction) invalidateAfter(endpoint, callee);
       throw statuses.constraintFailure === "client-error" ? asClientError(error) : error;
     };
-    const done = async (): Promise<void> => {
+    const done = (): void => {
       if (marks !== undefined) marks.firstRow = performance.now();
-      await renewAfter(endpoint, callee);
     };
     if (idempotencyKey === undefined) {
-      const written = await callee.engine.write(write).catch(failed);
-      await done();
+      const written = await renewing(endpoint, callee, {
+        run: async () => ({ ...(await callee.engine.write(write).catch(failed)), ran: true }),
+        done,
+      });
       return { rowsAffected: written.rowsAffected, body: await encode(written) };
     }
     const store = storeOf(verified);
     const scope = `${endpoint.name}\n${identityKey(identity)}`;
     const request = { scope, key: idempotencyKey, fingerprint: fingerprintOf(call.raw) };
     return await callee.idempotentResponses.once(request, async (record) => {
-      const { response, rowsAffected, ran } = await callee.engine
-        .writeOnce(write, { ...record, store, encode })
-        .catch(failed);
-      if (ran) await done();
+      const once = { ...record, store, encode };
+      const { response, rowsAffected } = await renewing(endpoint, callee, {
+        run: () => callee.engine.writeOnce(write, once).catch(failed),
+        done,
+      });
       return { rowsAffected, body: response };
     });
   };
@@ -105,14 +106,37 @@ function fingerprintOf({ query, path, header, body }: RawParams): string {
   );
 }
 
-/** Invalidates the cache that the endpoint names in its `cache` block. */
-function invalidateAfter({ cache }: Endpoint, { caches }: Callee): void {
-  if (cache?.kind === "on-write") caches.invalidate(cache.name);
+interface RunningWrite<T> {
+  readonly run: () => Promise<T>;
+  /** Called once it is committed, before the cache is refreshed. */
+  readonly done: () => void;
 }
 
-/** The same, but waits for the refresh if the endpoint requests one. */
-async function renewAfter(endpoint: Endpoint, callee: Callee): Promise<void> {
-  const { cache } = endpoint;
-  if (cache?.kind === "on-write" && cache.action === "refresh") await callee.caches.refreshAfterWrite(cache.name);
-  else invalidateAfter(endpoint, callee);
+/** Runs a write. A cache that the endpoint names is told before it runs, and invalidated or refreshed after it. */
+async function renewing<T extends { readonly ran: boolean }>(
+  { cache, operation }: Endpoint,
+  { caches }: Callee,
+  { run, done }: RunningWrite<T>,
+): Promise<T> {
+  const named = cache?.kind === "on-write" ? cache : undefined;
+  const end = named && (await caches.beginWrite(named.name, named.action));
+  const renew = async (action: WriteAction): Promise<void> => {
+    end?.(true);
+    if (named === undefined) return;
+    if (action === "refresh") await caches.refreshAfterWrite(named.name);
+    else caches.invalidate(named.name);
+  };
+  const written = await run().catch(async (error: unknown) => {
+    // Without a transaction, statements before the one that failed have been committed.
+    if (operation.kind === "write" && !operation.transaction) await renew("invalidate");
+    else end?.(false);
+    throw error;
+  });
+  if (!written.ran) {
+    end?.(false);
+    return written;
+  }
+  done();
+  await renew(named?.action ?? "invalidate");
+  return written;
 }

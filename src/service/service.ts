@@ -6,7 +6,7 @@ import type { Caches } from "../cache/caches.ts";
 import type { ConnectionStatus } from "../calls/connection-status.ts";
 import type { Callee } from "../calls/run-endpoint.ts";
 import { hasErrors, type Problem } from "../config/problem.ts";
-import type { Project } from "../config/project.ts";
+import type { MainConfig, Project } from "../config/project.ts";
 import { inOrderOfReads, referencedCaches, withoutCache } from "../endpoint/cache-references.ts";
 import { compileEndpoint } from "../endpoint/compile-endpoint.ts";
 import { type CompiledRefresh, compileRefresh } from "../endpoint/compile-refresh.ts";
@@ -169,8 +169,7 @@ async function openState(project: Project, compiled: CompiledProject, context: S
   const verified = await verification.all();
   problems.push(...verified.problems);
   for (const { endpoint } of verified.endpoints) reportRefusedKeys(endpoint, context.options.report);
-  const ready = lateVerification(verified.endpoints, verification);
-  const parts = { sharedState: context.sharedState, authenticators, caches: opened.caches, ready };
+  const parts = { sharedState: context.sharedState, authenticators, caches: opened.caches, verification };
   return { service: serviceOf(project, parts, verified.endpoints), problems, unreachable: undefined };
 }
 
@@ -228,12 +227,12 @@ interface Parts {
   readonly sharedState: SharedState;
   readonly authenticators: Authenticators;
   readonly caches: Caches;
-  readonly ready: Callee["ready"];
+  readonly verification: Verification;
 }
 
 function serviceOf(
   project: Project,
-  { sharedState, authenticators, caches, ready }: Parts,
+  { sharedState, authenticators, caches, verification }: Parts,
   verified: readonly VerifiedEndpoint[],
 ): Service {
   const { engine, spool, sources, rateLimiter, idempotentResponses } = sharedState;
@@ -249,16 +248,24 @@ function serviceOf(
     sharedState,
     caches,
     cacheCatalog: project.main.cache?.catalog ?? "cache",
+    keepsRowOrder: keepsRowOrder(project.main),
     isRedacted: redaction(project.main.access.redact),
     limits: project.main.limits,
     idempotentResponses,
-    ready,
+    ready: lateVerification(verified, verification),
+    withoutSource: (endpoint) => verification.now({ ...endpoint, connections: [] }),
     async close() {
       authenticators.close();
       await sharedState.close();
     },
     retire: (next) => authenticators.closeUnshared(next.authenticators),
   };
+}
+
+/** False if the project may have set `preserve_insertion_order`. */
+function keepsRowOrder({ duckdb, connections }: MainConfig): boolean {
+  const texts = [...duckdb.settings.keys(), ...[...connections.values()].map(({ init }) => init ?? "")];
+  return !texts.some((text) => /preserve_insertion_order/i.test(text));
 }
 
 /** Endpoints whose connections were down at startup are verified by their first call. */

@@ -40,6 +40,8 @@ export interface Verification {
   all(): Promise<{ readonly endpoints: readonly VerifiedEndpoint[]; readonly problems: readonly Problem[] }>;
   /** Verifies an endpoint whose connections were down at startup. Rejects with a RequestFailure. */
   late(endpoint: Endpoint): Promise<Endpoint>;
+  /** Verifies an endpoint with what is open now. Rejects with a RequestFailure. */
+  now(endpoint: Endpoint): Promise<Endpoint>;
 }
 
 export interface VerificationContext {
@@ -110,6 +112,14 @@ export function openVerification(
     return { ...verified, isLate: !isOpen(endpoint) || caches.some(isLate) || planner.hasMissed() };
   }
 
+  async function now(endpoint: Endpoint): Promise<Endpoint> {
+    const known = withFunctions(endpoint, await dialectOf([endpoint], engine), engine.dialect);
+    const depth = cachesReadBy(endpoint).every(isPlanned) ? "plan" : "parse";
+    const { endpoint: verified, problems } = await verifyEndpoint(known.endpoint, engine, depth);
+    failOn([...known.problems, ...problems]);
+    return verified;
+  }
+
   return {
     async all() {
       const dialects = await openDialects([...compiled, ...refreshes], engine, isOpen);
@@ -141,12 +151,9 @@ export function openVerification(
         });
         await entry.verifying;
       }
-      const known = withFunctions(endpoint, await dialectOf([endpoint], engine), engine.dialect);
-      const depth = caches.every(isPlanned) ? "plan" : "parse";
-      const { endpoint: verified, problems } = await verifyEndpoint(known.endpoint, engine, depth);
-      failOn([...known.problems, ...problems]);
-      return verified;
+      return await now(endpoint);
     },
+    now,
   };
 }
 

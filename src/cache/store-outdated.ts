@@ -1,0 +1,63 @@
+import type { Engine } from "../engines/engine.ts";
+import { makeUnique } from "../result/column-names.ts";
+import { type Statement, statement } from "../sql/statement.ts";
+import type { CacheDefinition, CacheName } from "./cache.ts";
+import { definitionText, FIRST } from "./definition-text.ts";
+import { foldName, tableIn } from "./store-names.ts";
+import { type CurrentSnapshot, currentSnapshot } from "./store-records.ts";
+import { inReadTransaction, type Run } from "./store-sql.ts";
+
+/** Caches whose current snapshot has another query, mode or column set than their definition. */
+export async function outdatedCaches(
+  engine: Engine,
+  catalog: string,
+  definitions: readonly CacheDefinition[],
+): Promise<readonly CacheName[]> {
+  const filled = await inReadTransaction(engine, (run) => currentSnapshots(run, catalog, definitions));
+  const outdated: CacheName[] = [];
+  for (const { definition, current } of filled) {
+    const table = tableIn(catalog, definition.name.schema, current.physicalTable);
+    if (!current.isOfDefinition || (await hasOtherColumns(engine, definition, table))) outdated.push(definition.name);
+  }
+  return outdated;
+}
+
+interface FilledCache {
+  readonly definition: CacheDefinition;
+  readonly current: CurrentSnapshot;
+}
+
+async function currentSnapshots(
+  run: Run,
+  catalog: string,
+  definitions: readonly CacheDefinition[],
+): Promise<readonly FilledCache[]> {
+  const filled: FilledCache[] = [];
+  for (const definition of definitions) {
+    const { name } = definition;
+    const current = await currentSnapshot(run, catalog, { name, definition: definitionText(definition) });
+    if (current !== undefined) filled.push({ definition, current });
+  }
+  return filled;
+}
+
+/** A source that gained or lost columns changes `SELECT *`. False where that is unknown, as for a source that is down. */
+async function hasOtherColumns(engine: Engine, { render }: CacheDefinition, table: string): Promise<boolean> {
+  const { kind, statements } = render(FIRST);
+  if (kind === "own") return false;
+  const query = await columnNames(engine, statements);
+  if (query === undefined || query.length === 0) return false;
+  const held = await columnNames(engine, [statement(`SELECT * FROM ${table}`)]);
+  return held !== undefined && held.join("\0") !== query.join("\0");
+}
+
+async function columnNames(engine: Engine, statements: readonly Statement[]): Promise<readonly string[] | undefined> {
+  const columns = await engine.describe(statements);
+  return (
+    columns &&
+    makeUnique(
+      columns.map(({ name }) => name),
+      foldName,
+    )
+  );
+}
