@@ -12,10 +12,16 @@ const LONG = [
   ...["stress", "attacks", "fuzz", "legitimate-inputs", "real", "browser"].map(
     (folder) => `test/${folder}/**/*.test.ts`,
   ),
-  "src/cache/{leader,lake-store,lake-upkeep,ducklake}.slow.test.ts",
+  "src/cache/{leader,lake-store,lake-upkeep,ducklake,store-settings}.slow.test.ts",
   "src/{rate-limit/redis-counter,auth/secret-users}.slow.test.ts",
   "test/behaviour/{idempotency-stores,constraint-stores,s3-templates,secret-users}.test.ts",
-  "test/process/{ducklake,rate-limit-redis,mysql-query}.test.ts",
+  "test/process/{cache-kill,ducklake,rate-limit-redis,mysql-query}.test.ts",
+];
+
+/** The caches once more, under settings of DuckDB that change what SQL means. */
+const SETTINGS = [
+  "src/cache/{duckdb-store,lake-store,open-caches.duckdb,store-model,store-open,store-safety}.slow.test.ts",
+  "test/behaviour/{cache,cache-restart}.test.ts",
 ];
 
 export default defineConfig({
@@ -30,6 +36,7 @@ export default defineConfig({
         test: { name: "full", include: [SLOW, "test/**/*.test.ts"], exclude: [...ABOUT_THE_REPOSITORY, ...LONG] },
       },
       { extends: true, test: { name: "long", include: LONG } },
+      { extends: true, test: { name: "settings", include: SETTINGS, env: { EIDER_TEST_SETTINGS: "all" } } },
     ],
     // No test depends on how long something takes: these only end what hangs.
     testTimeout: 240_000,

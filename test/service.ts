@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { loadProject } from "../src/config/load-project.ts";
 import { formatProblem } from "../src/config/problem.ts";
 import { openService } from "../src/service/service.ts";
+import { withTestSettings } from "./odd-settings.ts";
 import { testSelf } from "./self.ts";
 import { type ServedFolder, serveFolder } from "./serve-folder.ts";
 
@@ -23,7 +24,7 @@ export async function writeFiles(files: Files): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "eider-test-"));
   for (const [name, text] of Object.entries({ "eider.yaml": MAIN, ...files })) {
     await mkdir(dirname(join(folder, name)), { recursive: true });
-    await writeFile(join(folder, name), text);
+    await writeFile(join(folder, name), name === "eider.yaml" ? withTestSettings(text) : text);
   }
   return folder;
 }

@@ -121,6 +121,9 @@ test("a collation that ignores case lets nobody in under another name", async ()
   expect((await t.read({ statements: "SELECT count(*) FROM users WHERE username = 'ANN'" })).rows).toEqual([[1]]);
   expect(await table.find("ANN")).toBeUndefined();
   expect(await table.find("ann")).toEqual({ password: "p", roles: ["admin", "ops"] });
+  await table.replace([ann, { ...ann, username: "ANN", roles: [] }]);
+  expect(await table.find("ann")).toEqual({ password: "p", roles: ["admin", "ops"] });
+  expect(await table.find("ANN")).toEqual({ password: "p", roles: [] });
 });
 
 test("a row that somebody else wrote counts; half a row and a name that is there twice do not", async () => {

@@ -76,7 +76,9 @@ export async function openSecretTable(name: string, { engine, signal }: SecretTa
       }
     },
     async find(username) {
-      const query = statement(`SELECT username, password, roles FROM ${table} WHERE username = $1`, text(username));
+      // With a collation that ignores case, two users may have the same name. An attached database can use its index for the rest.
+      const isUser = "username = $1 AND encode(username) = encode($1)";
+      const query = statement(`SELECT username, password, roles FROM ${table} WHERE ${isUser}`, text(username));
       const rows = await read(query);
       const chunk = await rows.next();
       await rows.close();
@@ -119,7 +121,7 @@ async function schemaFor(
   const [first = ""] = path;
   if (path.length === 1) return [];
   if (path.length === 2) {
-    const named = "SELECT 1 FROM information_schema.schemata WHERE lower(catalog_name) = lower($1)";
+    const named = "SELECT 1 FROM information_schema.schemata WHERE encode(lower(catalog_name)) = encode(lower($1))";
     const rows = await read(statement(named, text(first)));
     const found = await rows.next();
     await rows.close();

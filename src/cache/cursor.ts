@@ -1,4 +1,5 @@
 import { quoteIdentifier } from "../sql/quote.ts";
+import { exact } from "./store-sql.ts";
 
 /** What the values of a cursor are compared as. */
 export type CursorType =
@@ -74,10 +75,15 @@ export function cursorTypeOf(name: string): CursorType | undefined {
 }
 
 /** SQL for a cursor as it is compared. `columnType` is the type of its column, as DuckDB writes it. */
-export function comparedCursor({ cursor, cursorType }: Cursor, columnType: string): string {
-  const column = quoteIdentifier(cursor);
-  if (cursorType === undefined || TYPES[cursorType].kind === kindOf(columnType)) return column;
-  return `TRY_CAST(${column} AS ${TYPES[cursorType].sql})`;
+export function comparedCursor(cursor: Cursor, columnType: string): string {
+  const column = quoteIdentifier(cursor.cursor);
+  const type = comparedType(cursor, columnType);
+  return exact(type === columnType ? column : `TRY_CAST(${column} AS ${type})`, { type });
+}
+
+/** The type that a cursor is compared as. */
+function comparedType({ cursorType }: Cursor, columnType: string): string {
+  return cursorType === undefined || TYPES[cursorType].kind === kindOf(columnType) ? columnType : TYPES[cursorType].sql;
 }
 
 /** Whether values of a column can be compared as the type of the cursor. */
@@ -90,8 +96,7 @@ export function canCompare({ cursorType }: Cursor, columnType: string): boolean 
 /** As `comparedCursor`, but NULL where it is infinite or not a number: no later value would be larger. */
 export function finiteCursor(cursor: Cursor, columnType: string): string {
   const compared = comparedCursor(cursor, columnType);
-  const isConverted = compared !== quoteIdentifier(cursor.cursor);
-  const type = isConverted && cursor.cursorType !== undefined ? TYPES[cursor.cursorType].sql : columnType;
+  const type = comparedType(cursor, columnType);
   return /^(?:DATE|TIMESTAMP|FLOAT|DOUBLE)/.test(type)
     ? `CASE WHEN isfinite(${compared}) THEN ${compared} END`
     : compared;

@@ -24,7 +24,7 @@ describe("a refresh", () => {
       [1, 10, "a"],
       [2, 20, "b"],
     ]);
-    expect(await s.rows("SELECT * FROM cache.s.t ORDER BY ALL")).toEqual(await s.rowsOf(snapshot));
+    expect(await s.rows("SELECT * FROM cache.s.t ORDER BY ALL ASC NULLS LAST")).toEqual(await s.rowsOf(snapshot));
     expect(await s.store.load()).toEqual([snapshot]);
     expect(await s.store.records(10)).toEqual([
       {
@@ -70,7 +70,7 @@ describe("a refresh", () => {
     ["SELECT v FROM src WHERE v = $1 -- a comment", [["b"]]],
     ["WITH x AS (SELECT v FROM src WHERE v = $1) SELECT * FROM x", [["b"]]],
     ["FROM src SELECT v WHERE v = $1", [["b"]]],
-    ["(SELECT v FROM src WHERE v = $1) UNION ALL (SELECT 'c') ORDER BY 1 LIMIT 1", [["b"]]],
+    ["(SELECT v FROM src WHERE v = $1) UNION ALL (SELECT 'c') ORDER BY 1 ASC LIMIT 1", [["b"]]],
     ["VALUES ($1)", [["b"]]],
     ["SELECT NULL::VARCHAR AS n, $1::VARCHAR AS b", [[null, "b"]]],
   ])("values stay beside the query: %s", async (sql, rows) => {

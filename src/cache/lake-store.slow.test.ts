@@ -21,7 +21,8 @@ async function refresh(store: SnapshotStore, definition: CacheDefinition): Promi
 }
 
 const rowsOf = async (t: TestEngine, { name, physicalTable }: Snapshot): Promise<unknown> =>
-  (await t.read({ statements: `SELECT * FROM cache."${name.schema}".${physicalTable} ORDER BY ALL` })).rows;
+  (await t.read({ statements: `SELECT * FROM cache."${name.schema}".${physicalTable} ORDER BY ALL ASC NULLS LAST` }))
+    .rows;
 
 const SOURCE =
   "CREATE TABLE source (k INTEGER, c INTEGER, v VARCHAR); INSERT INTO source VALUES (1, 1, 'a'), (2, 2, 'b');";

@@ -74,7 +74,7 @@ export function openLakeUpkeep({ engine, lake, now, report }: UpkeepOptions): La
   async function cleanBefore({ version }: Mark): Promise<void> {
     const known = await select(
       `SELECT snapshot_id::VARCHAR FROM ducklake_snapshots(${name}) WHERE snapshot_id < ${version}
-       ORDER BY snapshot_id LIMIT ${MAX_VERSIONS_AT_ONCE}`,
+       ORDER BY snapshot_id ASC NULLS LAST LIMIT ${MAX_VERSIONS_AT_ONCE}`,
     );
     if (known.length > 0) {
       const versions = known.map(([id]) => id).join(", ");

@@ -102,7 +102,7 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
     const [row] = await run(
       statement(
         `SELECT holder, term::VARCHAR, max(sign)::VARCHAR, count(*)::VARCHAR FROM ${table}
-         GROUP BY holder, term ORDER BY term DESC LIMIT 1`,
+         GROUP BY holder, term ORDER BY term DESC NULLS LAST LIMIT 1`,
       ),
     );
     if (row === undefined) return undefined;

@@ -136,7 +136,7 @@ async function live(
   const table = `src_${run}`;
   const query = ({ previousSnapshotTimestamp: mark }: RefreshVariables): string => {
     const isNew = mark === undefined || asksForAll ? "true" : `c >= '${mark}'::INTEGER OR c IS NULL`;
-    return `SELECT k, c, v FROM ${table} WHERE ${isNew} ORDER BY rowid`;
+    return `SELECT k, c, v FROM ${table} WHERE ${isNew} ORDER BY rowid ASC`;
   };
   const definition = definitionOf(query, { name: { schema: "model", table: `t${run}` }, mode });
   await s.t.sql(`CREATE TABLE ${table} (k INTEGER, c INTEGER, v INTEGER)`, [table]);

@@ -1,7 +1,7 @@
 import { type BoundValue, integerValue, type Statement, statement, textValue } from "../sql/statement.ts";
 import type { CacheMode, CacheName, RefreshRecord, Snapshot } from "./cache.ts";
 import { auditTable } from "./store-layout.ts";
-import type { Run } from "./store-sql.ts";
+import { isSameText, type Run } from "./store-sql.ts";
 
 /** The newest snapshot of a cache, from the audit tables. */
 export interface CurrentSnapshot {
@@ -11,7 +11,7 @@ export interface CurrentSnapshot {
   readonly isOfDefinition: boolean;
 }
 
-const OF_CACHE = "lower(schema_name) = lower($1) AND lower(table_name) = lower($2)";
+const OF_CACHE = `${isSameText("lower(schema_name)", "lower($1)")} AND ${isSameText("lower(table_name)", "lower($2)")}`;
 
 /** `definition` is stored as a hash: queries may hold secrets. */
 export async function currentSnapshot(
@@ -22,7 +22,7 @@ export async function currentSnapshot(
   const [row] = await run(
     statement(
       `SELECT snapshot_id::VARCHAR, physical_table, (definition = sha256($3))::VARCHAR
-       FROM ${auditTable(catalog, "snapshots")} WHERE ${OF_CACHE} ORDER BY snapshot_id DESC LIMIT 1`,
+       FROM ${auditTable(catalog, "snapshots")} WHERE ${OF_CACHE} ORDER BY snapshot_id DESC NULLS LAST LIMIT 1`,
       ...ofCache(name),
       textValue(definition),
     ),
@@ -51,7 +51,8 @@ export function insertSnapshot(catalog: string, snapshot: Snapshot, definition: 
 /** Deletes the snapshots of a cache that were in a table of this name: it holds other rows now, or is gone. */
 export function deleteSnapshotsIn(catalog: string, name: CacheName, table: string): Statement {
   return statement(
-    `DELETE FROM ${auditTable(catalog, "snapshots")} WHERE ${OF_CACHE} AND lower(physical_table) = lower($3)`,
+    `DELETE FROM ${auditTable(catalog, "snapshots")} WHERE ${OF_CACHE}
+     AND ${isSameText("lower(physical_table)", "lower($3)")}`,
     ...ofCache(name),
     textValue(table),
   );
@@ -69,7 +70,8 @@ export async function currentAmong(run: Run, catalog: string, uids: readonly str
     statement(
       `SELECT s.uid FROM ${snapshots} s WHERE s.uid IN (${uids.map((_, index) => `$${index + 1}`).join(", ")})
        AND s.snapshot_id = (SELECT max(o.snapshot_id) FROM ${snapshots} o
-         WHERE lower(o.schema_name) = lower(s.schema_name) AND lower(o.table_name) = lower(s.table_name))`,
+         WHERE ${isSameText("lower(o.schema_name)", "lower(s.schema_name)")}
+         AND ${isSameText("lower(o.table_name)", "lower(s.table_name)")})`,
       ...uids.map(textValue),
     ),
   );
@@ -82,7 +84,8 @@ export async function allSnapshots(run: Run, catalog: string): Promise<readonly 
     statement(
       `SELECT schema_name, table_name, snapshot_id::VARCHAR, uid, physical_table, epoch_ms(created_at)::VARCHAR,
          "rows"::VARCHAR, bytes::VARCHAR
-       FROM ${auditTable(catalog, "snapshots")} ORDER BY lower(schema_name), lower(table_name), snapshot_id`,
+       FROM ${auditTable(catalog, "snapshots")} 
+       ORDER BY lower(schema_name) ASC NULLS LAST, lower(table_name) ASC NULLS LAST, snapshot_id ASC NULLS LAST`,
     ),
   );
   return rows.map(([schema, table, id, uid, physicalTable, createdAtMs, count, bytes]) => ({
@@ -119,7 +122,7 @@ export async function newestRecords(run: Run, catalog: string, limit: number): P
     statement(
       `SELECT schema_name, table_name, mode, status, message, "rows"::VARCHAR, snapshot::VARCHAR,
          epoch_ms(started)::VARCHAR, duration_ms::VARCHAR
-       FROM ${auditTable(catalog, "refreshes")} ORDER BY started DESC, snapshot DESC NULLS LAST LIMIT $1`,
+       FROM ${auditTable(catalog, "refreshes")} ORDER BY started DESC NULLS LAST, snapshot DESC NULLS LAST LIMIT $1`,
       integerValue(limit),
     ),
   );
@@ -140,7 +143,7 @@ export function deleteOldRecords(catalog: string, kept: number): Statement {
   const refreshes = auditTable(catalog, "refreshes");
   return statement(
     `DELETE FROM ${refreshes} WHERE started <
-       (SELECT min(started) FROM (SELECT started FROM ${refreshes} ORDER BY started DESC LIMIT $1))`,
+       (SELECT min(started) FROM (SELECT started FROM ${refreshes} ORDER BY started DESC NULLS LAST LIMIT $1))`,
     integerValue(kept),
   );
 }

@@ -5,7 +5,7 @@ import { type Statement, statement } from "../sql/statement.ts";
 import type { CacheMode } from "./cache.ts";
 import { comparedCursor, finiteCursor } from "./cursor.ts";
 import { foldName } from "./store-names.ts";
-import { columnsOf, type Run, type TableColumn } from "./store-sql.ts";
+import { asColumn, columnsOf, exact, type Run, type TableColumn } from "./store-sql.ts";
 
 /** The columns of a query differ from those of the snapshot that its rows would be added to. */
 export class ColumnsChanged extends Error {}
@@ -35,8 +35,7 @@ export async function fillTable(run: Run, statements: readonly Statement[], fill
   const rows = `temp.main.${stage}`;
   const columns = await columnsOf(run, statement(rows));
   if (base !== undefined && !haveSameColumns(base.columns, columns)) throw new ColumnsChanged();
-  const cursorColumnType = columnType(columns, mode.cursor);
-  await run(statement(`CREATE TABLE ${target} AS ${combined(mode, { rows, base: base?.table, cursorColumnType })}`));
+  await run(statement(`CREATE TABLE ${target} AS ${combined(mode, { rows, base: base?.table, columns })}`));
   await run(statement(`DROP TABLE ${rows}`));
 }
 
@@ -90,48 +89,67 @@ export function columnType(columns: readonly TableColumn[], name: string): strin
 interface Combination {
   readonly rows: string;
   readonly base: string | undefined;
-  readonly cursorColumnType: string;
+  readonly columns: readonly TableColumn[];
 }
 
-function combined(mode: Incremental, { rows, base, cursorColumnType }: Combination): string {
+function combined(mode: Incremental, { rows, base, columns }: Combination): string {
+  const cursorColumnType = columnType(columns, mode.cursor);
   switch (mode.kind) {
     case "append":
-      return base === undefined ? `FROM ${rows}` : appended(rows, base, finiteCursor(mode, cursorColumnType));
+      return base === undefined
+        ? `FROM ${rows}`
+        : appended(rows, base, { cursor: finiteCursor(mode, cursorColumnType), columns });
     case "merge": {
-      const newest = newestOfEachKey(rows, mode, comparedCursor(mode, cursorColumnType));
-      return base === undefined ? newest : merged(rows, base, { ...mode, newest });
+      const keys = mode.primaryKey.map((name) => ({ name, type: columnType(columns, name) }));
+      const newest = newestOfEachKey(rows, keys, comparedCursor(mode, cursorColumnType));
+      return base === undefined ? newest : merged(rows, base, { keys, newest });
     }
   }
 }
 
 type Incremental = Exclude<CacheMode, { kind: "full" }>;
 
+/** A column as it is compared. */
+function compared(column: TableColumn, of = ""): string {
+  return exact(`${of}${quoteIdentifier(column.name)}`, column);
+}
+
 /**
  * Rows beyond the mark; those at the mark, and those without a finite cursor, only if they are not cached yet. `cursor` is NULL
  * for the latter.
  */
-function appended(rows: string, base: string, cursor: string): string {
+function appended(
+  rows: string,
+  base: string,
+  { cursor, columns }: { readonly cursor: string; readonly columns: readonly TableColumn[] },
+): string {
   const mark = `(SELECT max(${cursor}) FROM ${base})`;
   const atTheMark = `${cursor} = ${mark} OR ${cursor} IS NULL`;
+  const places = columns.map((_, index) => `c${index}`);
+  const all = columns.map((column) => compared(column)).join(", ");
+  const back = columns.map((column, index) => asColumn(`c${index}`, column)).join(", ");
   return `SELECT * FROM ${base}
     UNION ALL SELECT * FROM ${rows} WHERE coalesce(${cursor} > ${mark}, ${cursor} IS NOT NULL)
-    UNION ALL (SELECT * FROM ${rows} WHERE ${atTheMark} EXCEPT ALL SELECT * FROM ${base} WHERE ${atTheMark})`;
+    UNION ALL SELECT ${back} FROM (SELECT ${all} FROM ${rows} WHERE ${atTheMark}
+      EXCEPT ALL SELECT ${all} FROM ${base} WHERE ${atTheMark}) AS late(${places.join(", ")})`;
 }
 
-type Merge = Pick<Extract<CacheMode, { kind: "merge" }>, "primaryKey">;
+interface Merge {
+  readonly keys: readonly TableColumn[];
+  readonly newest: string;
+}
 
-function merged(rows: string, base: string, { primaryKey, newest }: Merge & { readonly newest: string }): string {
-  const isReplaced = primaryKey.map(
-    (key) => `n.${quoteIdentifier(key)} IS NOT DISTINCT FROM o.${quoteIdentifier(key)}`,
-  );
+function merged(rows: string, base: string, { keys, newest }: Merge): string {
+  const isReplaced = keys.map((key) => `${compared(key, "n.")} IS NOT DISTINCT FROM ${compared(key, "o.")}`);
   return `SELECT * FROM ${base} AS o WHERE NOT EXISTS (SELECT 1 FROM ${rows} AS n WHERE ${isReplaced.join(" AND ")})
     UNION ALL (${newest})`;
 }
 
 /** Of equal cursors, the last row of the query wins. */
-function newestOfEachKey(rows: string, { primaryKey }: Merge, cursor: string): string {
-  return `SELECT * FROM ${rows} QUALIFY row_number() OVER (PARTITION BY ${primaryKey.map(quoteIdentifier).join(", ")}
-    ORDER BY ${cursor} DESC NULLS LAST, rowid DESC) = 1 ORDER BY rowid`;
+function newestOfEachKey(rows: string, keys: readonly TableColumn[], cursor: string): string {
+  const list = keys.map((key) => compared(key)).join(", ");
+  return `SELECT * FROM ${rows} QUALIFY row_number() OVER (PARTITION BY ${list}
+    ORDER BY ${cursor} DESC NULLS LAST, rowid DESC NULLS LAST) = 1 ORDER BY rowid ASC NULLS LAST`;
 }
 
 function failure(message: string): RequestFailure {

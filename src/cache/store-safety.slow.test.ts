@@ -136,7 +136,7 @@ describe("a refresh that fails leaves everything as it was", () => {
     const [newest, ...others] = await s.store.records(5);
     expect(newest).toEqual({ ...record, message: "x".repeat(2000), durationMs: 13 });
     expect(others.map(({ status }) => status)).toEqual(["ok"]);
-    expect(await s.rows("SELECT table_name, mode, status FROM cache.audit.refreshes ORDER BY started")).toEqual([
+    expect(await s.rows("SELECT table_name, mode, status FROM cache.audit.refreshes ORDER BY started ASC")).toEqual([
       ["t", "full", "ok"],
       ["t", "merge", "error"],
     ]);
@@ -149,7 +149,7 @@ describe("a refresh that fails leaves everything as it was", () => {
     await s.t.sql(`INSERT INTO cache.audit.refreshes SELECT 's', 'old', 'full', 'ok', NULL, 1, range,
       epoch_ms(range), 1 FROM range(25000)`);
     await s.refresh(definitionOf("SELECT k FROM src"));
-    expect(await s.rows("SELECT table_name, count(*) FROM cache.audit.refreshes GROUP BY ALL ORDER BY 1")).toEqual([
+    expect(await s.rows("SELECT table_name, count(*) FROM cache.audit.refreshes GROUP BY ALL ORDER BY 1 ASC")).toEqual([
       ["old", 9_999],
       ["t", 1],
     ]);

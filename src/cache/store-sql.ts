@@ -30,6 +30,26 @@ export interface TableColumn {
   readonly type: string;
 }
 
+/** Compares two texts byte by byte, whatever collation the user has set. */
+export function isSameText(one: string, other: string): string {
+  return `encode(${one}) = encode(${other})`;
+}
+
+/** A column as it is compared. Texts are compared byte by byte, whatever collation the user has set. */
+export function exact(sql: string, { type }: Pick<TableColumn, "type">): string {
+  return isText(type) ? `encode(${sql})` : sql;
+}
+
+/** Undoes `exact`. */
+export function asColumn(sql: string, { type }: Pick<TableColumn, "type">): string {
+  return isText(type) ? `CAST(decode(${sql}) AS ${type})` : sql;
+}
+
+/** DuckDB applies collations to no other types, not even to lists of texts. */
+function isText(type: string): boolean {
+  return type === "VARCHAR" || type === "JSON";
+}
+
 /** The columns of a table or, in parentheses, of a query. */
 export async function columnsOf(run: Run, { sql, values }: Statement): Promise<readonly TableColumn[]> {
   const rows = await run({ sql: `SELECT column_name, column_type FROM (DESCRIBE ${sql})`, values });

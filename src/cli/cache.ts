@@ -124,7 +124,7 @@ async function entryOf(status: CacheStatus, service: Service, now: Date): Promis
 
 /** The error of the last refresh, if an earlier process ran it. */
 async function recordedError({ name }: CacheStatus, { engine, cacheCatalog }: Service): Promise<string | undefined> {
-  const sql = `SELECT status, message FROM ${cacheCatalog}.audit.refreshes WHERE schema_name = $1 AND table_name = $2 ORDER BY started DESC LIMIT 1`;
+  const sql = `SELECT status, message FROM ${cacheCatalog}.audit.refreshes WHERE encode(schema_name) = encode($1) AND encode(table_name) = encode($2) ORDER BY started DESC NULLS LAST LIMIT 1`;
   const values = [name.schema, name.table].map((value) => ({ type: "VARCHAR", value }) as const);
   const change = { connections: [], touches: [], signal: NEVER };
   const [[status, message] = []] = await engine.change(change, (run) => run({ sql, values }));

@@ -21,7 +21,7 @@ const TABLE = "{{cache.catalog}}.{{cache.schema}}.{{cache.table}}";
 const TOTALS: Files = {
   ...at(
     "/totals",
-    `SELECT region, n, run FROM ${TABLE} ORDER BY region`,
+    `SELECT region, n, run FROM ${TABLE} ORDER BY region ASC`,
     "cache: { table: totals, template-file: totals-refresh.sql }\n",
   ),
   "totals-refresh.sql":
@@ -117,7 +117,7 @@ describe("a table with a template-file", () => {
       "eider.yaml": MAIN,
       ...at(
         "/rows",
-        `SELECT id, region FROM ${TABLE} ORDER BY id, region`,
+        `SELECT id, region FROM ${TABLE} ORDER BY id ASC, region ASC`,
         `cache: { table: r, template-file: r.sql, cursor: { column: moment, type: timestamp }${key} }\n`,
       ),
       "r.sql":
@@ -154,7 +154,7 @@ describe("without a template-file", () => {
       "eider.yaml": MAIN,
       ...at(
         "/rows",
-        "SELECT id, gen_random_uuid()::VARCHAR AS run FROM orders WHERE region = {{params.region}} ORDER BY id",
+        "SELECT id, gen_random_uuid()::VARCHAR AS run FROM orders WHERE region = {{params.region}} ORDER BY id ASC",
         `${CACHED.replace("\n", "")}\nrequest:\n  - { field-name: region, field-in: query, validators: [{ type: int }] }\n`,
       ),
     });
@@ -230,7 +230,7 @@ describe("writes", () => {
       "results",
       at(
         "/totals",
-        "SELECT region, count(*)::INTEGER AS n, gen_random_uuid()::VARCHAR AS run FROM orders GROUP BY region ORDER BY region",
+        "SELECT region, count(*)::INTEGER AS n, gen_random_uuid()::VARCHAR AS run FROM orders GROUP BY region ORDER BY region ASC",
         "cache: { table: totals }\n",
       ),
     ],
@@ -401,7 +401,7 @@ test("every refresh is on record", async () => {
     "eider.yaml": MAIN,
     ...TOTALS,
     ...at("/again", "SELECT 1", "cache: { table: totals, refresh-on-write: true }\n", "POST"),
-    ...at("/record", "SELECT * EXCLUDE (started, duration_ms) FROM cache.audit.refreshes ORDER BY snapshot"),
+    ...at("/record", "SELECT * EXCLUDE (started, duration_ms) FROM cache.audit.refreshes ORDER BY snapshot ASC"),
   });
   await read(service, "/totals");
   expect(await post(service, "/again")).toBe(200);

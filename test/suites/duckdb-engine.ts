@@ -8,6 +8,7 @@ import { RequestFailure } from "../../src/failure.ts";
 import type { Chunk, Vector } from "../../src/result/chunk.ts";
 import type { ColumnType } from "../../src/result/column.ts";
 import { type Statement, statement } from "../../src/sql/statement.ts";
+import { testSettings } from "../odd-settings.ts";
 
 export interface TestEngine extends AsyncDisposable {
   readonly engine: Engine;
@@ -28,9 +29,17 @@ export interface Answer {
   readonly total: number | undefined;
 }
 
+export interface TestEngineOptions extends Partial<EngineOptions> {
+  /** Settings of the project. */
+  readonly settings?: ReadonlyMap<string, string>;
+}
+
 /** An engine over a database in memory, on which `setup` has run. */
-export async function testEngine(setup = "", options: Partial<EngineOptions> = {}): Promise<TestEngine> {
-  const opened = await openDatabase(undefined, new Map([["threads", "2"]]));
+export async function testEngine(
+  setup = "",
+  { settings = testSettings, ...options }: TestEngineOptions = {},
+): Promise<TestEngine> {
+  const opened = await openDatabase(undefined, new Map([["threads", "2"], ...settings]));
   const connection = await duckdb.connect(opened.database);
   const secretly = async (text: string): Promise<void> => {
     await duckdb.query(connection, text);

@@ -3,11 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { attachLake, type Lake } from "../../src/cache/ducklake.ts";
 import { afterMs } from "../../src/cache/schedule.ts";
-import type { EngineOptions } from "../../src/engines/engine.ts";
 import { extensionDirectory, missingExtensions } from "../extensions.ts";
 import { testNeeding } from "../needing.ts";
 import { missingPostgres, type TestPostgres } from "../postgres.ts";
-import { type TestEngine, testEngine } from "./duckdb-engine.ts";
+import { type TestEngine, type TestEngineOptions, testEngine } from "./duckdb-engine.ts";
 
 export const testWithLake = testNeeding(missingExtensions("ducklake"));
 export const testWithSqliteLake = testNeeding(missingExtensions("ducklake", "sqlite_scanner"));
@@ -18,7 +17,7 @@ export interface TestLake extends AsyncDisposable {
   readonly lake: Lake;
   readonly folder: string;
   /** Another engine that has it attached, as another process would. */
-  open(setup?: string, options?: Partial<EngineOptions>): Promise<TestEngine>;
+  open(setup?: string, options?: TestEngineOptions): Promise<TestEngine>;
   /** Files that hold rows, by their paths below the data path. */
   files(): Promise<readonly string[]>;
 }

@@ -2,9 +2,8 @@ import { randomUUID } from "node:crypto";
 import type { CacheDefinition, CacheMode, RefreshVariables, Snapshot } from "../../src/cache/cache.ts";
 import { openSnapshotStore } from "../../src/cache/duckdb-store.ts";
 import type { SnapshotStore } from "../../src/cache/snapshot-store.ts";
-import type { EngineOptions } from "../../src/engines/engine.ts";
 import type { Statement } from "../../src/sql/statement.ts";
-import { statement, type TestEngine, testEngine } from "./duckdb-engine.ts";
+import { statement, type TestEngine, type TestEngineOptions, testEngine } from "./duckdb-engine.ts";
 
 export interface TestStore extends AsyncDisposable {
   readonly t: TestEngine;
@@ -20,7 +19,7 @@ export interface TestStore extends AsyncDisposable {
   tables(): Promise<readonly string[]>;
 }
 
-export interface TestStoreOptions extends Partial<EngineOptions> {
+export interface TestStoreOptions extends TestEngineOptions {
   /** In memory when absent. */
   readonly path?: string | undefined;
 }
@@ -55,11 +54,11 @@ function storeOn(t: TestEngine, store: SnapshotStore, clock: { ms: number }): Te
       return await store.refresh(definition, previous, new AbortController().signal);
     },
     rowsOf: ({ name, physicalTable }) =>
-      rows(`SELECT * FROM cache."${name.schema.replaceAll('"', '""')}".${physicalTable} ORDER BY ALL`),
+      rows(`SELECT * FROM cache."${name.schema.replaceAll('"', '""')}".${physicalTable} ORDER BY ALL ASC NULLS LAST`),
     async tables() {
       const found = await rows(
         `SELECT table_name FROM duckdb_tables() WHERE database_name = 'cache' AND schema_name <> 'audit'
-         UNION ALL SELECT view_name FROM duckdb_views() WHERE database_name = 'cache' AND NOT internal ORDER BY 1`,
+         UNION ALL SELECT view_name FROM duckdb_views() WHERE database_name = 'cache' AND NOT internal ORDER BY 1 ASC`,
       );
       return found.map(([name]) => String(name));
     },

@@ -35,6 +35,7 @@ import { type Cancellation, cancellationOf } from "./session/cancellation.ts";
 import { openConnectionPool } from "./session/connection-pool.ts";
 import { macrosOf } from "./session/macros.ts";
 import { openSession, type Session } from "./session/session.ts";
+import { KEEP_ORDER, mayLoseOrder } from "./session/session-settings.ts";
 import { openSlots } from "./session/slots.ts";
 import { withConnection } from "./session/with-connection.ts";
 import { runChange } from "./write/change.ts";
@@ -251,8 +252,9 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
       ),
     recordStore: databases.recordStore,
     async change(change, work) {
+      const setup = mayLoseOrder(settings.texts()) ? [{ sql: KEEP_ORDER, values: [] }] : [];
       const settled = await inSession(change, (session, failed) =>
-        runChange(change, work, { session, versions, serializer, databases, namesChanged, failureOf: failed }),
+        runChange(change, work, { session, versions, serializer, databases, namesChanged, failureOf: failed, setup }),
       );
       return settled();
     },

@@ -75,6 +75,30 @@ test("what an init sets for each connection holds on those that are made after t
   expect(await ran(t, "SET memory_limit = '1GB'", "SELECT 'changed'")).toBe(LOCKED("memory_limit"));
 });
 
+test.each([{}, { lock_configuration: "true" }])(
+  "settings that change what SQL means hold for SQL of the project, not for that of extensions: %j",
+  async (lock) => {
+    const engine = await openDuckDb({
+      path: undefined,
+      settings: new Map(Object.entries({ default_order: "DESC", ...lock })),
+      connections: [
+        source("a", "CREATE TABLE t AS SELECT range AS x FROM range(3) ORDER BY x"),
+        ...("lock_configuration" in lock ? [] : [source("b", "SET default_null_order = 'NULLS_FIRST'")]),
+      ],
+      maxConcurrentQueries: 2,
+      maxQueued: 10,
+    });
+    for (const name of "lock_configuration" in lock ? ["a"] : ["a", "b"]) await engine.openConnection(name);
+    await engine.lock([]);
+    expect(await firstValue(engine, "SELECT x::VARCHAR FROM t LIMIT 1")).toBe("2");
+    expect(await firstValue(engine, "SELECT x::VARCHAR FROM t ORDER BY x")).toBe("2");
+    const kept = "concat_ws(' ', current_setting('default_order'), current_setting('default_null_order'))";
+    await engine.attach("none", `CREATE TABLE outside AS SELECT ${kept} AS v`);
+    expect(await firstValue(engine, "SELECT v FROM outside")).toBe("ASCENDING NULLS_LAST");
+    await engine.close();
+  },
+);
+
 test("an init whose source is down sets what it must, and installs what it must, when it is back", async () => {
   const file = join(folder, "back.db");
   const seen = "CREATE TABLE seen AS SELECT current_setting('autoinstall_known_extensions')::VARCHAR AS v";

@@ -9,7 +9,7 @@ import { withoutSql } from "../messages.ts";
 import { abandonable, type Cancellation, INTERRUPT_AGAIN_MS } from "../session/cancellation.ts";
 import { extractStatements } from "../session/extract-statements.ts";
 import { remoteLiteralMacros } from "../session/macros.ts";
-import type { SessionSettings } from "../session/session-settings.ts";
+import { forSession, type SessionSettings } from "../session/session-settings.ts";
 import type { Slots } from "../session/slots.ts";
 import type { ConfigurationLock } from "./configuration-lock.ts";
 
@@ -104,13 +104,14 @@ export function openDuckDbConnections({
     const native = await duckdb.connect(database);
     connection.native = native;
     try {
+      await settings.applyOfProject(native);
       // Macros that an init makes may quote for another database.
       if (/sql_literal/i.test(sql)) await duckdb.query(native, remoteLiteralMacros);
       // One by one: some PRAGMAs (create_fts_index) become other statements when they are parsed, and need what those before made.
       const texts = statementTexts(sql, duckdbDialect);
       let transactionFrom: number | undefined;
       for (let index = connection.done; index < texts.length; index++) {
-        const type = await runStatement(native, texts[index] ?? "");
+        const type = await runStatement(native, forSession(texts[index] ?? ""));
         if (type === duckdb.StatementType.TRANSACTION)
           transactionFrom = transactionFrom === undefined ? index : undefined;
         // What a transaction has not committed is lost with the connection, and must run again.

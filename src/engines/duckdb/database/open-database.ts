@@ -5,7 +5,7 @@ import { quoteIdentifier, quoteLiteral } from "../../../sql/quote.ts";
 import { EngineOpenError } from "../../engine.ts";
 import { inspect } from "../plan/inspect.ts";
 import { type DataVersions, dataVersions } from "../session/data-versions.ts";
-import { type SessionSettings, sessionSettings } from "../session/session-settings.ts";
+import { changesMeaning, type SessionSettings, sessionSettings } from "../session/session-settings.ts";
 import { attachMain, isReplaceable } from "./read-only-main.ts";
 
 export interface OpenDatabase {
@@ -54,6 +54,7 @@ export async function openDatabase(
     for (const setting of open) await applySetting(connection, setting, settings);
     if (fileFolder !== undefined) await allowFolder(connection, fileFolder);
     await installNothingLater(connection, options);
+    await allowSessionSettings(connection, options);
     for (const setting of closing) await applySetting(connection, setting, settings);
     duckdb.disconnect_sync(connection);
     const own = namedInLowerCase(options);
@@ -127,20 +128,39 @@ async function installNothingLater(connection: duckdb.Connection, options: Reado
   await duckdb.query(connection, "SET GLOBAL autoinstall_known_extensions = false");
 }
 
+/** A project that locks the settings must not keep Eider from setting its own ones on each connection. */
+async function allowSessionSettings(
+  connection: duckdb.Connection,
+  options: ReadonlyMap<string, string>,
+): Promise<void> {
+  if (namedInLowerCase(options).get("lock_configuration") !== "true") return;
+  for (const name of [...options.keys()].filter(changesMeaning)) {
+    const allowed = `list_append(current_setting('allowed_configs'), ${quoteLiteral(name.toLowerCase())})`;
+    await duckdb.query(connection, `SET GLOBAL allowed_configs = ${allowed}`);
+  }
+}
+
 async function applySetting(
   connection: duckdb.Connection,
   [name, value]: Settings[number],
   settings: SessionSettings,
 ): Promise<void> {
   const assignment = `${quoteIdentifier(name)} = ${quoteLiteral(value)}`;
+  const setHere = (sql: string): Promise<unknown> =>
+    duckdb.query(connection, sql).catch((error: unknown) => {
+      const mask = messageMask(isCredentialName(name) ? [value] : []);
+      throw new EngineOpenError(mask(errorMessage(error)), name);
+    });
+  if (changesMeaning(name)) {
+    await setHere(`SET SESSION ${assignment}`);
+    settings.addOfProject(`SET SESSION ${assignment}`);
+    return;
+  }
   try {
     await duckdb.query(connection, `SET GLOBAL ${assignment}`);
   } catch {
     // Some settings belong to a connection, such as search_path.
-    await duckdb.query(connection, `SET ${assignment}`).catch((error: unknown) => {
-      const mask = messageMask(isCredentialName(name) ? [value] : []);
-      throw new EngineOpenError(mask(errorMessage(error)), name);
-    });
+    await setHere(`SET ${assignment}`);
     settings.add(`SET ${assignment}`, 0);
   }
 }

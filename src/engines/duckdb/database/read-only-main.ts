@@ -33,7 +33,7 @@ export async function attachMain(
   await duckdb.query(connection, `ATTACH ${quoteLiteral(path)} (TYPE duckdb, READ_ONLY)`).catch((error: unknown) => {
     throw new EngineOpenError(errorMessage(error), undefined, { cause: error });
   });
-  const sql = "SELECT database_name FROM duckdb_databases() WHERE NOT internal ORDER BY path IS NULL";
+  const sql = "SELECT database_name FROM duckdb_databases() WHERE NOT internal ORDER BY path IS NULL ASC NULLS LAST";
   const catalogs = (await inspect(connection, { sql, values: [] })).flatMap(([name]) => name ?? []);
   const schemas = catalogs.map((name) => `${quoteIdentifier(name)}.main`);
   // What an `init` creates (the view of a Parquet file) is created in memory, and is found there.

@@ -6,6 +6,8 @@ import { extractStatements } from "./extract-statements.ts";
  * service. So they are recorded here and repeated on each connection of the pool.
  */
 export interface SessionSettings {
+  /** A setting of the project itself. An `init` runs with it too. */
+  addOfProject(sql: string): void;
   /** Statement `index` of the text `sql`. */
   add(sql: string, index: number): void;
   count(): number;
@@ -13,11 +15,45 @@ export interface SessionSettings {
   texts(): readonly string[];
   /** Runs the settings from index `from` on. Returns how many have run in total. */
   apply(connection: duckdb.Connection, from: number): Promise<number>;
+  applyOfProject(connection: duckdb.Connection): Promise<void>;
+}
+
+/**
+ * Settings that change what SQL means. They are set for each connection that runs SQL of the project, not for the whole
+ * database: extensions such as DuckLake run SQL of their own on connections of their own.
+ */
+const CHANGES_MEANING =
+  "default_order default_null_order default_collation old_implicit_casting integer_division order_by_non_integer_literal preserve_insertion_order";
+
+export function changesMeaning(setting: string): boolean {
+  return CHANGES_MEANING.split(" ").includes(setting.toLowerCase());
+}
+
+/** For Eider's own tables: their rows keep the order of the query that makes them. */
+export const KEEP_ORDER = "SET SESSION preserve_insertion_order = true";
+
+/** Whether the project may have set it otherwise. */
+export function mayLoseOrder(texts: readonly string[]): boolean {
+  return texts.some((text) => /preserve_insertion_order/i.test(text));
+}
+
+const ASSIGNMENT = /^(\s*SET)(?:\s+GLOBAL)?(\s+"?)(\w+)/i;
+
+/** A statement of an `init`: `SET` without a scope would be for the whole database. */
+export function forSession(sql: string): string {
+  return sql.replace(ASSIGNMENT, (all, set: string, before: string, name: string) =>
+    changesMeaning(name) ? `${set} SESSION${before}${name}` : all,
+  );
 }
 
 export function sessionSettings(): SessionSettings {
   const settings: { readonly sql: string; readonly index: number }[] = [];
+  const ofProject: string[] = [];
   return {
+    addOfProject(sql) {
+      settings.push({ sql, index: 0 });
+      ofProject.push(sql);
+    },
     add(sql, index) {
       settings.push({ sql, index });
     },
@@ -36,6 +72,9 @@ export function sessionSettings(): SessionSettings {
         }
       }
       return upTo;
+    },
+    async applyOfProject(connection) {
+      for (const sql of ofProject) await duckdb.query(connection, sql);
     },
   };
 }

@@ -9,6 +9,8 @@ import { committed, type WriteContext } from "./write.ts";
 export interface ChangeContext extends WriteContext {
   /** Translates an error of the database for the caller. */
   readonly failureOf: (error: unknown) => RequestFailure;
+  /** What its connection is set to beforehand. */
+  readonly setup: readonly Statement[];
 }
 
 /**
@@ -20,7 +22,7 @@ export async function runChange<T>(
   work: (run: (statement: Statement) => Promise<TextRows>) => Promise<T>,
   context: ChangeContext,
 ): Promise<() => T> {
-  const { session, serializer, failureOf, namesChanged } = context;
+  const { session, serializer, failureOf, namesChanged, setup } = context;
   const names = touches.map((name) => name.toLowerCase());
 
   async function attempt(): Promise<PromiseSettledResult<T>> {
@@ -49,6 +51,8 @@ export async function runChange<T>(
     return done;
   }
 
+  // A project that has locked its settings keeps them.
+  for (const each of setup) await session.execute(each).catch(() => session.cancellation.check());
   const settled = await serializer.run(`\0${names.toSorted().join("\0")}`, session, attempt);
   await session.end();
   return () => {
