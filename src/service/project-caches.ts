@@ -1,9 +1,11 @@
 import type { CacheDefinition } from "../cache/cache.ts";
 import { createParentFolder, setAside } from "../cache/cache-file.ts";
+import { unusablePath } from "../cache/cache-path.ts";
 import type { Caches } from "../cache/caches.ts";
 import type { Sharing } from "../cache/coordination.ts";
 import { ForeignCacheError, openSnapshotStore } from "../cache/duckdb-store.ts";
 import { attachLake, isShared } from "../cache/ducklake.ts";
+import { lakeAddress } from "../cache/lake-address.ts";
 import { openLakeUpkeep } from "../cache/lake-upkeep.ts";
 import { leadsAlone, openLeadership } from "../cache/leader.ts";
 import { noCaches } from "../cache/no-caches.ts";
@@ -46,9 +48,10 @@ function needsCaches({ main, endpoints }: Project): boolean {
 /** Opens the cache database if an endpoint needs it. Rejects with an Error for the user. */
 export async function openProjectCaches(project: Project, parts: CacheParts): Promise<OpenedCaches> {
   const { main } = project;
-  const storage = parts.purpose === "check" ? main.cache && inMemory(main.cache) : main.cache;
-  if (storage === undefined || !needsCaches(project)) return { caches: noCaches, problems: [] };
-  const problems: Problem[] = [];
+  if (main.cache === undefined) return { caches: noCaches, problems: [] };
+  const problems = await pathProblems(main.cache, main, parts.engine);
+  if (!needsCaches(project)) return { caches: noCaches, problems };
+  const storage = parts.purpose === "check" || problems.length > 0 ? inMemory(main.cache) : main.cache;
   const { store, sharing, ...opened } = await openStore(storage, { main, parts, problems });
   const caches = await openCaches({
     store,
@@ -65,6 +68,33 @@ export async function openProjectCaches(project: Project, parts: CacheParts): Pr
     await opened.close?.();
   };
   return { caches: { ...caches, close }, problems };
+}
+
+/** A path that names something else than a cache is an error, and what is there stays as it is. */
+async function pathProblems({ backend }: CacheStorage, main: MainConfig, engine: Engine): Promise<Problem[]> {
+  const file = fileOf(backend);
+  const message = file && (await unusablePath(engine, file.path, backend.kind));
+  if (file === undefined || message === undefined) return [];
+  return [{ severity: "error", location: main.locate(file.key), path: file.key.join("."), message }];
+}
+
+function fileOf(
+  backend: CacheStorage["backend"],
+): { readonly path: string; readonly key: readonly string[] } | undefined {
+  if (backend.kind === "duckdb")
+    return backend.path === undefined ? undefined : { path: backend.path, key: ["cache", "path"] };
+  const path = lakeFile(backend.metadataPath);
+  return path === undefined ? undefined : { path, key: [backend.isRequired ? "cache" : "ducklake", "metadata-path"] };
+}
+
+/** Undefined for a catalog in another database, and for a path that opening it reports as wrong. */
+function lakeFile(metadataPath: string): string | undefined {
+  try {
+    const address = lakeAddress(metadataPath);
+    return address.kind === "file" ? address.path : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function inMemory(storage: CacheStorage): CacheStorage {
@@ -158,7 +188,7 @@ async function openFileStore(
   opening: Opening,
 ): Promise<SnapshotStore> {
   const { engine } = opening.parts;
-  const options = { now: Date.now, randomId: () => crypto.randomUUID(), catalog };
+  const options = { now: Date.now, randomId: () => crypto.randomUUID(), catalog, inMemory: path === undefined };
   if (path !== undefined) createParentFolder(path);
   const attach = `ATTACH ${quoteLiteral(path ?? ":memory:")} AS ${catalog}`;
   try {
@@ -166,7 +196,7 @@ async function openFileStore(
     return await openSnapshotStore(engine, options);
   } catch (error) {
     const isUnusable = error instanceof EngineOpenError || error instanceof ForeignCacheError;
-    if (path === undefined || isInUse(error) || !isUnusable) {
+    if (path === undefined || isIntact(error) || !isUnusable) {
       throw new Error(`the cache file cannot be opened: ${messageOf(error)}`);
     }
     const detach = error instanceof ForeignCacheError ? `DETACH ${catalog}; ` : "";
@@ -183,9 +213,11 @@ async function openFileStore(
   }
 }
 
-/** Another process has the file open; the file itself is fine. */
-function isInUse(error: unknown): boolean {
-  return /\block on file\b|conflicting lock|is being used/i.test(messageOf(error));
+/** The file itself may be fine: another process or connection has it open, or it may not be opened. */
+function isIntact(error: unknown): boolean {
+  return /\block on file\b|conflicting lock|is being used|already attached|file handle conflict|permission|denied|read-only|too many open/i.test(
+    messageOf(error),
+  );
 }
 
 function messageOf(error: unknown): string {

@@ -1,0 +1,54 @@
+import type { Engine } from "../engines/engine.ts";
+import { errorMessage } from "../error-message.ts";
+import { quoteIdentifier, quoteLiteral } from "../sql/quote.ts";
+import { statement, textValue } from "../sql/statement.ts";
+import { kindOfFile } from "./cache-file.ts";
+import { inReadTransaction } from "./store-sql.ts";
+
+/** A table that every cache has, by the way in which it is stored. */
+const OWN_TABLE = { duckdb: "audit.layout", ducklake: "main.ducklake_metadata" } as const;
+
+/** Why this path cannot be that of a cache: something else is there. Undefined if it can. Changes nothing. */
+export async function unusablePath(
+  engine: Engine,
+  path: string,
+  backend: keyof typeof OWN_TABLE,
+): Promise<string | undefined> {
+  switch (kindOfFile(path)) {
+    case "folder":
+      return "is a folder; name a file in it, such as cache.duckdb";
+    case "sqlite":
+      return "is a database of SQLite, not a cache; name another file";
+    case "duckdb":
+      return await foreignDatabase(engine, path, OWN_TABLE[backend]);
+    case "other":
+      return undefined;
+  }
+}
+
+const PROBE = "eider_cache_probe";
+
+/** Undefined also if the database cannot be opened now: opening it later says why. */
+async function foreignDatabase(engine: Engine, path: string, ownTable: string): Promise<string | undefined> {
+  const probe = quoteIdentifier(PROBE);
+  try {
+    await engine.attach(PROBE, `ATTACH ${quoteLiteral(path)} AS ${probe} (READ_ONLY, TYPE duckdb)`);
+  } catch (error) {
+    const message = errorMessage(error);
+    if (/already attached|file handle conflict/i.test(message))
+      return "is the database of duckdb.db_path or of a connection; name another file";
+    return /encrypt/i.test(message) ? "is an encrypted database, not a cache; name another file" : undefined;
+  }
+  try {
+    const sql = `SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = $1
+      UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = $1 AND NOT internal`;
+    const rows = await inReadTransaction(engine, (run) => run(statement(sql, textValue(PROBE))));
+    const names = rows.map(([schema, table]) => `${schema}.${table}`).sort();
+    if (names.length === 0 || names.includes(ownTable)) return undefined;
+    return `is a database with other tables (${names[0]}), not a cache; name another file`;
+  } catch {
+    return undefined;
+  } finally {
+    await engine.attach(PROBE, `DETACH ${probe}`);
+  }
+}
