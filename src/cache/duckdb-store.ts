@@ -31,6 +31,8 @@ export interface SnapshotStoreOptions {
   readonly randomId: () => string;
   /** The name under which the cache database is attached. */
   readonly catalog?: string;
+  /** Whether a connection is open. The queries of others are not planned. Absent: all are. */
+  readonly isOpen?: (connection: string) => boolean;
   /** The database ends with the process. */
   readonly inMemory?: boolean;
   /** Other processes share the database: their tables are not dropped, and their refreshes may conflict. */
@@ -43,7 +45,7 @@ const RECORDS_BETWEEN = 1_000;
 
 /** Snapshots as tables of an attached database. Rejects with a ForeignCacheError when it is not a cache of this version. */
 export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOptions): Promise<SnapshotStore> {
-  const { now, randomId, catalog = "cache", inMemory = false, shared } = options;
+  const { now, randomId, catalog = "cache", isOpen = () => true, inMemory = false, shared } = options;
   await openLayout(engine, catalog);
   if (shared === undefined) await clearLeftovers(engine, catalog).catch(() => {});
   const refreshCache = openRefresher(engine, { now, randomId, catalog, fence: shared?.fence });
@@ -83,7 +85,7 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
   return {
     load: () => inReadTransaction(engine, (run) => allSnapshots(run, catalog)),
 
-    outdated: (definitions) => outdatedCaches(engine, catalog, definitions),
+    outdated: (definitions) => outdatedCaches(engine, { catalog, definitions, isOpen }),
 
     marks: inMemory ? undefined : openStoredMarks(engine, { catalog, now, randomId }),
 

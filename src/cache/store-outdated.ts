@@ -7,17 +7,24 @@ import { foldName, tableIn } from "./store-names.ts";
 import { type CurrentSnapshot, currentSnapshot } from "./store-records.ts";
 import { inReadTransaction, type Run } from "./store-sql.ts";
 
+interface StoredDefinitions {
+  readonly catalog: string;
+  readonly definitions: readonly CacheDefinition[];
+  readonly isOpen: (connection: string) => boolean;
+}
+
 /** Caches whose current snapshot has another query, mode or column set than their definition. */
 export async function outdatedCaches(
   engine: Engine,
-  catalog: string,
-  definitions: readonly CacheDefinition[],
+  { catalog, definitions, isOpen }: StoredDefinitions,
 ): Promise<readonly CacheName[]> {
   const filled = await inReadTransaction(engine, (run) => currentSnapshots(run, catalog, definitions));
   const outdated: CacheName[] = [];
   for (const { definition, current } of filled) {
     const table = tableIn(catalog, definition.name.schema, current.physicalTable);
-    if (!current.isOfDefinition || (await hasOtherColumns(engine, definition, table))) outdated.push(definition.name);
+    const isPlannable = definition.connections.every(isOpen);
+    if (!current.isOfDefinition || (isPlannable && (await hasOtherColumns(engine, definition, table))))
+      outdated.push(definition.name);
   }
   return outdated;
 }
@@ -41,7 +48,7 @@ async function currentSnapshots(
   return filled;
 }
 
-/** A source that gained or lost columns changes `SELECT *`. False where that is unknown, as for a source that is down. */
+/** A source that gained or lost columns changes `SELECT *`. False where that is unknown. */
 async function hasOtherColumns(engine: Engine, { render }: CacheDefinition, table: string): Promise<boolean> {
   const { kind, statements } = render(FIRST);
   if (kind === "own") return false;

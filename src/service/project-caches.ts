@@ -29,6 +29,8 @@ export type Purpose = "serve" | "maintain" | "check";
 
 export interface CacheParts {
   readonly engine: Engine;
+  /** Whether a connection is open. */
+  readonly isOpen: (connection: string) => boolean;
   readonly definitions: readonly CacheDefinition[];
   readonly report: Report;
   readonly purpose: Purpose;
@@ -139,7 +141,7 @@ const CLEAN_EVERY_MS = 60_000;
 async function openLakeStore(
   { catalog }: CacheStorage,
   { metadataPath, dataPath }: Extract<CacheStorage["backend"], { kind: "ducklake" }>,
-  { parts: { engine, report } }: Opening,
+  { parts: { engine, report, isOpen } }: Opening,
 ): Promise<OpenedStore> {
   const lake = { catalog, metadataPath, dataPath };
   await attachLake(engine, lake, afterMs);
@@ -161,6 +163,7 @@ async function openLakeStore(
     now: Date.now,
     randomId: () => crypto.randomUUID(),
     catalog,
+    isOpen,
     shared,
   });
   const cleaningStore: SnapshotStore = {
@@ -187,8 +190,14 @@ async function openFileStore(
   path: string | undefined,
   opening: Opening,
 ): Promise<SnapshotStore> {
-  const { engine } = opening.parts;
-  const options = { now: Date.now, randomId: () => crypto.randomUUID(), catalog, inMemory: path === undefined };
+  const { engine, isOpen } = opening.parts;
+  const options = {
+    now: Date.now,
+    randomId: () => crypto.randomUUID(),
+    catalog,
+    isOpen,
+    inMemory: path === undefined,
+  };
   if (path !== undefined) createParentFolder(path);
   const attach = `ATTACH ${quoteLiteral(path ?? ":memory:")} AS ${catalog}`;
   try {

@@ -192,6 +192,7 @@ async function cachesOf(
   return await sharedState.caches(() =>
     openProjectCaches(project, {
       engine: sharedState.engine,
+      isOpen: sharedState.sources.isOpen,
       definitions: refreshes.map(({ definition }) => definition),
       report: options.report,
       purpose: options.purpose,
