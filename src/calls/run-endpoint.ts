@@ -8,7 +8,7 @@ import type { Engine, FileKind, Read } from "../engines/engine.ts";
 import type { Rows } from "../engines/rows.ts";
 import { type FieldError, RequestFailure } from "../failure.ts";
 import type { Page } from "../params/page.ts";
-import type { Params, ParamValue, RawParams } from "../params/parameter.ts";
+import type { Params, RawParams } from "../params/parameter.ts";
 import { isLong, type ParamRules, type Validated, validateLong, validateParams } from "../params/validate-params.ts";
 import type { Spool } from "../spool/spool.ts";
 import type { SpooledFile } from "../spool/spooled-file.ts";
@@ -25,6 +25,7 @@ import {
   whileOpening,
   withSnapshot,
 } from "./cached-read.ts";
+import { lookupOf } from "./call-lookup.ts";
 import type { CallMarks } from "./call-marks.ts";
 import { callRows } from "./call-rows.ts";
 import type { Deadline } from "./deadline.ts";
@@ -286,18 +287,4 @@ export function noteRendered(marks: CallMarks | undefined, ran: () => RanQuery):
 export function statementsOf({ template }: Endpoint, lookup: Lookup, engine: Engine): readonly Statement[] {
   if (template === undefined) throw new Error("only a prompt has no template, and it is not run");
   return render(template, lookup, { dialect: engine.dialect });
-}
-
-/** `params.limit` and `params.offset` are the page. Without a page they are not set. */
-function lookupOf(params: Params, page: Page | undefined, identity: Identity): Lookup {
-  return ({ scope, name }) => {
-    if (scope === "auth") return identity.get(name);
-    if (name === "limit") return page?.limit === undefined ? undefined : integerValue(page.limit);
-    if (name === "offset") return page?.limit === undefined && !page?.offset ? undefined : integerValue(page.offset);
-    return params.get(name);
-  };
-}
-
-function integerValue(value: number): ParamValue {
-  return { text: String(value), type: "BIGINT", value: BigInt(value) };
 }
