@@ -9,6 +9,7 @@ import { reasonOf } from "./refresh-failure.ts";
 import { scheduledTask } from "./schedule.ts";
 import { newestOf, type StoredCaches, type TableCache, type TableCaches } from "./table-caches.ts";
 import { freshForMs } from "./timing.ts";
+import { warmUp } from "./warm-up.ts";
 
 export function openTableCaches(
   definitions: readonly CacheDefinition[],
@@ -72,10 +73,12 @@ export function openTableCaches(
 
   /** Rows of another template are stale: the next read waits for new ones. */
   function markOutdated({ outdated }: StoredCaches): void {
-    for (const name of outdated) {
-      const cache = caches.get(cacheKey(name));
-      if (cache !== undefined) cache.writes.count++;
-    }
+    for (const name of outdated) invalidate(name);
+  }
+
+  function invalidate(name: CacheName): void {
+    const cache = caches.get(cacheKey(name));
+    if (cache !== undefined) cache.writes.count++;
   }
 
   /** Never negative, even when the clock was set back. */
@@ -205,10 +208,7 @@ export function openTableCaches(
       const cache = caches.get(cacheKey(name));
       return cache === undefined ? () => {} : await cache.marks.begin(action);
     },
-    invalidate(name) {
-      const cache = caches.get(cacheKey(name));
-      if (cache !== undefined) cache.writes.count++;
-    },
+    invalidate,
     async refreshAfterWrite(name) {
       const cache = caches.get(cacheKey(name));
       if (cache === undefined) return;
@@ -243,25 +243,7 @@ export function openTableCaches(
       for (const cache of caches.values()) if (cache.isGone) schedule.clear(cache.due);
       start();
     },
-    warmUp(progress) {
-      const empty = activeCaches().filter(({ current }) => current === undefined);
-      const total = empty.length;
-      let done = 0;
-      let failures = 0;
-      if (total > 0) progress(done, total, failures);
-      const count = (outcome: RefreshOutcome): void => {
-        if (outcome.kind === "failed") failures++;
-        progress(++done, total, failures);
-      };
-      for (const cache of empty)
-        void attempts.wait(cache, {
-          priority: "background",
-          newer: false,
-          signal: undefined,
-          endsWithWaiters: false,
-          take: count,
-        });
-    },
+    warmUp: (progress) => warmUp(activeCaches(), attempts, progress),
     sweep() {
       for (const cache of caches.values()) retireOld(cache);
     },

@@ -49,13 +49,15 @@ export interface TableCache extends RefreshTarget {
   error: string | undefined;
 }
 
+export type WarmUpProgress = (done: number, total: number, failed: number) => void;
+
 /** All cache tables: caches with a refresh template. */
 export interface TableCaches
   extends Pick<Caches, "acquire" | "beginWrite" | "invalidate" | "refresh" | "refreshAfterWrite" | "statuses"> {
   /** Schedules every cache that has a schedule. */
   start(): void;
   /** Fills empty caches; `progress` is called at the start and after each. */
-  warmUp(progress: (done: number, total: number, failed: number) => void): void;
+  warmUp(progress: WarmUpProgress): void;
   /** Retires what is too old. */
   sweep(): void;
   /** Continues with other definitions; `stored` is what the store holds of them. */
