@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { importJWK, type JWK, SignJWT } from "jose";
 import Provider, { type Configuration, type JWK as ProviderKey } from "oidc-provider";
-import type { Authenticated } from "../src/auth/authenticator.ts";
+import type { AuthenticationResult } from "../src/auth/authenticator.ts";
 import { type OidcAuthenticator, openOidc } from "../src/auth/oidc/oidc.ts";
 import type { OidcPolicy } from "../src/auth/policy.ts";
 import { oidcPolicyOf } from "../src/config/oidc-presets.ts";
@@ -139,7 +139,7 @@ export interface OpenedOidc extends Disposable {
   /** Milliseconds; it stands still unless it is turned. */
   readonly now: () => number;
   turn(ms: number): void;
-  show(token: string): Promise<Authenticated>;
+  show(token: string): Promise<AuthenticationResult>;
 }
 
 export function openAgainst(issuerUrl: string, changes: Partial<OidcPolicy> = {}): OpenedOidc {

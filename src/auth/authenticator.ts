@@ -9,14 +9,14 @@ export interface Credentials {
 }
 
 /** The identity of a client, or why it was rejected. */
-export type Authenticated =
+export type AuthenticationResult =
   | { readonly kind: "identity"; readonly identity: Identity }
   | { readonly kind: "refused"; readonly failure: Failure };
 
 /** Authenticates clients by the rules of one `auth` block. */
 export interface Authenticator {
   /** Synchronous if the credentials are cached or malformed. Never throws, never rejects. */
-  authenticate(credentials: Credentials): Authenticated | Promise<Authenticated>;
+  authenticate(credentials: Credentials): AuthenticationResult | Promise<AuthenticationResult>;
   /** Exchanges tokens at the provider, if the block allows it. */
   readonly exchange?: TokenExchange | undefined;
 }

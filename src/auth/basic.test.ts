@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ServiceEvent } from "../events.ts";
 import { RequestFailure } from "../failure.ts";
-import type { Authenticated, UserEntry, UserSource } from "./authenticator.ts";
+import type { AuthenticationResult, UserEntry, UserSource } from "./authenticator.ts";
 import { type BasicOptions, inlineUsers, openBasic } from "./basic.ts";
 import { openHashing } from "./hashing.ts";
 import type { Identity } from "./identity.ts";
@@ -61,7 +61,7 @@ function isList(users: NonNullable<Options["users"]>): users is readonly User[] 
   return Array.isArray(users);
 }
 
-function identityIn(answer: Authenticated): Identity {
+function identityIn(answer: AuthenticationResult): Identity {
   if (answer.kind === "refused") throw new Error(`refused: ${answer.failure.kind}`);
   return answer.identity;
 }

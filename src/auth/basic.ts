@@ -1,6 +1,6 @@
 import type { Report } from "../events.ts";
 import { RequestFailure } from "../failure.ts";
-import type { Authenticated, Authenticator, UserEntry, UserSource } from "./authenticator.ts";
+import type { AuthenticationResult, Authenticator, UserEntry, UserSource } from "./authenticator.ts";
 import { type UserAndPassword, userAndPassword } from "./authorization.ts";
 import { keyOf, openFingerprint } from "./fingerprint.ts";
 import { type Hashing, openHashing } from "./hashing.ts";
@@ -26,12 +26,12 @@ export interface BasicOptions {
   readonly wrongCacheMs?: number;
 }
 
-const unauthorized: Authenticated = { kind: "refused", failure: { kind: "unauthorized", scheme: "basic" } };
+const unauthorized: AuthenticationResult = { kind: "refused", failure: { kind: "unauthorized", scheme: "basic" } };
 /** Stands in for the password of an unknown user. */
-const unknownUser: StoredPassword = { kind: "malformed", reason: "there is no such user" };
+const unknownUserPassword: StoredPassword = { kind: "malformed", reason: "there is no such user" };
 
 /** About 3,700 rejected logins. */
-const WRONG_BYTES = 1024 * 1024;
+const REJECTED_CACHE_BYTES = 1024 * 1024;
 
 /**
  * HTTP Basic. Each request looks up the user, so that changes to a user, or its deletion, take effect at once. Only the check of a
@@ -48,10 +48,10 @@ export function openBasic({
 }: BasicOptions): Authenticator {
   const fingerprint = openFingerprint();
   const verified = openExpiringCache({ maxBytes: maxCacheBytes, bytesOf: authenticatedBytes, now });
-  const warnOfComma = openCommaWarning(report);
-  const wrong = openExpiringCache({ maxBytes: WRONG_BYTES, bytesOf: authenticatedBytes, now });
+  const warnAboutCommaInName = openCommaWarning(report);
+  const wrong = openExpiringCache({ maxBytes: REJECTED_CACHE_BYTES, bytesOf: authenticatedBytes, now });
   /** Running checks. Concurrent requests with the same credentials share one. */
-  const checking = new Map<string, Promise<Authenticated>>();
+  const checking = new Map<string, Promise<AuthenticationResult>>();
   let maxCostSeen = 0;
 
   /** Every wrong password must cost the same, for any user name. */
@@ -62,8 +62,8 @@ export function openBasic({
 
   async function matches(password: string, shape: StoredPassword): Promise<boolean> {
     const cost = costOfWrong(shape);
-    const atOnce = matchesWithoutPbkdf2(password, shape);
-    if (atOnce || cost === 0) return atOnce;
+    const matchesDirectly = matchesWithoutPbkdf2(password, shape);
+    if (matchesDirectly || cost === 0) return matchesDirectly;
     const matched = hashing.run((derive) => matchesHash(password, shape, { derive, cost }));
     if (matched === undefined) throw new RequestFailure({ kind: "overloaded" });
     return await matched;
@@ -73,29 +73,32 @@ export function openBasic({
     { username, password }: UserAndPassword,
     user: UserEntry | undefined,
     key: string,
-  ): Promise<Authenticated> {
-    const matched = await matches(password, user === undefined ? unknownUser : parseStoredPassword(user.password));
+  ): Promise<AuthenticationResult> {
+    const matched = await matches(
+      password,
+      user === undefined ? unknownUserPassword : parseStoredPassword(user.password),
+    );
     if (user === undefined || !matched) {
       wrong.set(key, unauthorized, now() + wrongCacheMs);
       return unauthorized;
     }
     const identity = identityOf({ type: "basic", username, roles: user.roles });
-    warnOfComma(identity);
-    const found: Authenticated = { kind: "identity", identity };
+    warnAboutCommaInName(identity);
+    const found: AuthenticationResult = { kind: "identity", identity };
     verified.set(key, found, now() + cacheMs);
     return found;
   }
 
-  function checkOnce(
+  function checkCached(
     credentials: UserAndPassword,
     user: UserEntry | undefined,
-  ): Authenticated | Promise<Authenticated> {
+  ): AuthenticationResult | Promise<AuthenticationResult> {
     // Everything that the result depends on.
     const key = keyOf(fingerprint(JSON.stringify([credentials.username, credentials.password, user])));
     const known = verified.get(key) ?? wrong.get(key) ?? checking.get(key);
     if (known !== undefined) return known;
     const checked = check(credentials, user, key)
-      .catch(failedCheck)
+      .catch(refusalFor)
       .finally(() => checking.delete(key));
     checking.set(key, checked);
     return checked;
@@ -107,17 +110,17 @@ export function openBasic({
       if (credentials === undefined) return unauthorized;
       try {
         const user = users.find(credentials.username);
-        if (!(user instanceof Promise)) return checkOnce(credentials, user);
-        return user.then((found) => checkOnce(credentials, found)).catch(failedCheck);
+        if (!(user instanceof Promise)) return checkCached(credentials, user);
+        return user.then((found) => checkCached(credentials, found)).catch(refusalFor);
       } catch (error) {
-        return failedCheck(error);
+        return refusalFor(error);
       }
     },
   };
 }
 
 /** The result when a check throws: a RequestFailure is passed on, anything else is an internal failure. */
-function failedCheck(error: unknown): Authenticated {
+function refusalFor(error: unknown): AuthenticationResult {
   return {
     kind: "refused",
     failure: error instanceof RequestFailure ? error.failure : { kind: "internal" },

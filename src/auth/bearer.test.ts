@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { type JWTPayload, SignJWT } from "jose";
 import { describe, expect, test } from "vitest";
 import type { ServiceEvent } from "../events.ts";
-import type { Authenticated } from "./authenticator.ts";
+import type { AuthenticationResult } from "./authenticator.ts";
 import { openBearer } from "./bearer.ts";
 import type { Identity } from "./identity.ts";
 import type { BearerPolicy } from "./policy.ts";
@@ -42,11 +42,11 @@ function forge(header: object, payload: string, { hash = "sha256", secret = SECR
   return `${input}.${createHmac(hash, secret).update(input).digest("base64url")}`;
 }
 
-function identityIn(answer: Authenticated): Identity {
+function identityIn(answer: AuthenticationResult): Identity {
   if (answer.kind === "refused") throw new Error(`refused: ${answer.failure.kind}`);
   return answer.identity;
 }
-const textsOf = (answer: Authenticated): unknown =>
+const textsOf = (answer: AuthenticationResult): unknown =>
   Object.fromEntries([...identityIn(answer)].map(([name, { text }]) => [name, text]));
 
 describe("shared tokens", () => {

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import type { Report } from "../events.ts";
-import type { Authenticated, Authenticator } from "./authenticator.ts";
+import type { AuthenticationResult, Authenticator } from "./authenticator.ts";
 import { bearerToken } from "./authorization.ts";
 import { type Fingerprint, keyOf, openFingerprint } from "./fingerprint.ts";
 import { identityOf, openCommaWarning } from "./identity.ts";
@@ -16,9 +16,9 @@ export interface BearerOptions {
   readonly maxCacheBytes?: number;
 }
 
-const unauthorized: Authenticated = { kind: "refused", failure: { kind: "unauthorized", scheme: "bearer" } };
+const unauthorized: AuthenticationResult = { kind: "refused", failure: { kind: "unauthorized", scheme: "bearer" } };
 /** For example, the JWT library could not be loaded. */
-const internal: Authenticated = { kind: "refused", failure: { kind: "internal" } };
+const internal: AuthenticationResult = { kind: "refused", failure: { kind: "internal" } };
 
 /** Shared tokens and JWTs. */
 export function openBearer(
@@ -31,7 +31,7 @@ export function openBearer(
   const verified = openExpiringCache({ maxBytes: maxCacheBytes, bytesOf: authenticatedBytes, now });
   const warnOfComma = openCommaWarning(report);
 
-  async function check(token: string, key: string): Promise<Authenticated> {
+  async function check(token: string, key: string): Promise<AuthenticationResult> {
     const claims = await verify?.(token);
     if (claims === undefined) return unauthorized;
     // If a concurrent request with the same token was faster, both must get the same object.
@@ -39,7 +39,7 @@ export function openBearer(
     if (known !== undefined) return known;
     const identity = identityOf({ type: "bearer", ...claims });
     warnOfComma(identity);
-    const found: Authenticated = { kind: "identity", identity };
+    const found: AuthenticationResult = { kind: "identity", identity };
     verified.set(key, found, claims.expiresAt ?? now() + cacheMs);
     return found;
   }
@@ -61,13 +61,13 @@ export function openBearer(
 function sharedTokens(
   tokens: BearerPolicy["tokens"],
   fingerprint: Fingerprint,
-): (print: Buffer) => Authenticated | undefined {
+): (print: Buffer) => AuthenticationResult | undefined {
   const known = tokens.map(({ token, username, roles }) => {
-    const found: Authenticated = { kind: "identity", identity: identityOf({ type: "bearer", username, roles }) };
+    const found: AuthenticationResult = { kind: "identity", identity: identityOf({ type: "bearer", username, roles }) };
     return { print: fingerprint(token), found };
   });
   return (print) => {
-    let found: Authenticated | undefined;
+    let found: AuthenticationResult | undefined;
     for (const each of known) {
       if (timingSafeEqual(print, each.print)) found ??= each.found;
     }

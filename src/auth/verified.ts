@@ -1,5 +1,5 @@
 import { openLru } from "../bounded/lru.ts";
-import type { Authenticated } from "./authenticator.ts";
+import type { AuthenticationResult } from "./authenticator.ts";
 import { identityBytes } from "./identity.ts";
 
 /** Caches the results of credential checks. */
@@ -47,6 +47,6 @@ export function openExpiringCache<T>({ maxBytes, bytesOf, now }: ExpiringCacheOp
 /** About ten thousand users with a few roles each. */
 export const VERIFIED_BYTES = 16 * 1024 * 1024;
 
-export function authenticatedBytes(found: Authenticated): number {
+export function authenticatedBytes(found: AuthenticationResult): number {
   return found.kind === "identity" ? identityBytes(found.identity) : 0;
 }

@@ -7,9 +7,9 @@ import type { EndWrite } from "./write-marks.ts";
 /** A snapshot that is being read: it stays until it is released. */
 export interface Lease {
   readonly snapshot: Snapshot;
-  /** `hit`: it was cached. `miss`: it was made for this call. `stale`: it is too old, and a refresh is running. */
+  /** `hit`: it was cached. `miss`: it was made for this call. `stale`: it is too old, or its refresh failed. */
   readonly state: "hit" | "miss" | "stale";
-  /** Whether a call that comes now would get the same snapshot as a hit. */
+  /** Whether a call made now would be a hit on this same snapshot. */
   isCurrent(): boolean;
   release(): void;
 }
@@ -28,13 +28,13 @@ export interface CacheStatus {
   readonly createdAtMs: number | undefined;
   readonly isStale: boolean;
   readonly nextRefreshAtMs: number | undefined;
-  /** Of the last refresh, when it failed. */
+  /** The error of the last refresh, if it failed. */
   readonly error: string | undefined;
 }
 
 /** All caches of a project. */
 export interface Caches {
-  /** The snapshot of a cache table. An empty or stale one is refreshed first. Rejects with a RequestFailure. */
+  /** The snapshot of a cache table, after a refresh if it is empty, invalidated or `refresh` is set. Rejects with a RequestFailure. */
   acquire(name: CacheName, options: AcquireOptions): Promise<Lease>;
   /** The same for a result cache; `key` identifies the inputs of the call. */
   acquireResult(key: string, result: ScheduledResult, options: AcquireOptions): Promise<Lease>;
@@ -43,17 +43,17 @@ export interface Caches {
    * returned function is called when the write is over, before `invalidate` or `refreshAfterWrite`. Rejects with a RequestFailure.
    */
   beginWrite(name: CacheName, action: WriteAction): Promise<EndWrite>;
-  /** A committed write made a cache stale: the next read refreshes it. */
+  /** Marks a cache as stale after a committed write. The next read refreshes it. */
   invalidate(name: CacheName): void;
-  /** The same, and it is refreshed now. Never rejects: on failure it stays stale, which is reported. */
+  /** Refreshes a cache after a committed write. Never rejects: a failed refresh is reported and leaves the cache stale. */
   refreshAfterWrite(name: CacheName): Promise<void>;
   /** Refreshes a cache now, whatever its age. Rejects with a RequestFailure. */
   refresh(name: CacheName, signal: StopSignal): Promise<Snapshot>;
   statuses(): readonly CacheStatus[];
   /** After a reload: unchanged caches stay valid, others are refreshed by their next read. */
   redefine(definitions: readonly CacheDefinition[]): Promise<void>;
-  /** Drops snapshots beyond their retention now; returns how many. */
-  collect(): Promise<number>;
+  /** Drops expired snapshots now and returns how many were dropped. */
+  collectGarbage(): Promise<number>;
   /** Starts warm-up and scheduled refreshes. */
   start(): void;
   close(): Promise<void>;

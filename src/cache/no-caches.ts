@@ -10,7 +10,7 @@ export const noCaches: Caches = {
   refresh: noCache,
   statuses: () => [],
   async redefine() {},
-  collect: () => Promise.resolve(0),
+  collectGarbage: () => Promise.resolve(0),
   start() {},
   async close() {},
 };

@@ -46,7 +46,7 @@ test("a snapshot can be read while it is leased, and is gone from the database a
   expect(await s.rowsOf(old.snapshot)).toEqual([[1]]);
   expect(await s.rowsOf(current.snapshot)).toEqual([[1], [2]]);
   old.release();
-  await caches.collect();
+  await caches.collectGarbage();
   expect(await s.tables()).toEqual(["t", current.snapshot.physicalTable]);
   await caches.close();
   // Another process would find it.
@@ -82,7 +82,7 @@ test("a template that changes its own table keeps it, however often it is refres
   first.release();
   const { state, snapshot } = await caches.acquire(NAME, acquiring);
   expect(state).toBe("hit");
-  expect(await caches.collect()).toBe(0);
+  expect(await caches.collectGarbage()).toBe(0);
   expect(await s.rowsOf(snapshot)).toEqual([[1], [2]]);
   expect(events.map(({ kind }) => kind)).toEqual(["cache-refreshed", "cache-refreshed", "cache-refreshed"]);
   await caches.close();
@@ -96,7 +96,7 @@ test("results are tables, as many as there is room for", async () => {
     expect(await s.rowsOf(lease.snapshot)).toEqual([[1 + index]]);
     lease.release();
   }
-  await caches.collect();
+  await caches.collectGarbage();
   const kept = await s.tables();
   expect(kept.length).toBeGreaterThan(2);
   expect(kept.length).toBeLessThan(20);
@@ -104,7 +104,7 @@ test("results are tables, as many as there is room for", async () => {
   const large = await result(caches, "SELECT range AS n FROM range(1000000)");
   expect(await s.rows(`SELECT count(*)::INTEGER FROM cache.s.${large.snapshot.physicalTable}`)).toEqual([[1_000_000]]);
   large.release();
-  await caches.collect();
+  await caches.collectGarbage();
   expect(await s.tables()).not.toContain(large.snapshot.physicalTable);
   expect((await result(caches, "SELECT n + 49 AS n FROM src")).state).toBe("hit");
   await caches.close();
@@ -151,7 +151,7 @@ test("many readers and writers at once: each read shows every write that came be
   const table = (): Promise<Lease> => caches.acquire(NAME, acquiring);
   const one = (): Promise<Lease> => result(caches, "SELECT n FROM src");
   await Promise.all([writer(), reader(table), reader(table), reader(one), reader(one)]);
-  await caches.collect();
+  await caches.collectGarbage();
   expect((await s.tables()).length).toBeLessThanOrEqual(3);
   expect(events.filter(({ kind }) => kind !== "cache-refreshed")).toEqual([]);
   await caches.close();

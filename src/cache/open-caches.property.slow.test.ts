@@ -156,7 +156,7 @@ function run(test: TestCaches) {
       case "set":
         return clock.set(each.amount);
       case "collect":
-        unfinished.push(caches.collect());
+        unfinished.push(caches.collectGarbage());
     }
   }
 

@@ -121,7 +121,7 @@ export async function openCaches({
       if (!closed) tables.redefine(next, found);
     },
     statuses: () => [...tables.statuses(), ...results.statuses()],
-    async collect() {
+    async collectGarbage() {
       const before = leases.dropped();
       tables.sweep();
       await leases.flush();

@@ -351,8 +351,8 @@ describe("retention", () => {
     const { caches, table, store } = await testCaches({ clock, loaded });
     const lease = await table();
     expect(lease).toMatchObject({ state: "hit", snapshot: { id: 3 } });
-    expect(await caches.collect()).toBe(2);
-    expect(await caches.collect()).toBe(0);
+    expect(await caches.collectGarbage()).toBe(2);
+    expect(await caches.collectGarbage()).toBe(0);
     expect(loaded.map((snapshot) => store.isThere(snapshot))).toEqual([false, false, true]);
   });
 });

@@ -1,4 +1,4 @@
-import type { Authenticated } from "../auth/authenticator.ts";
+import type { AuthenticationResult } from "../auth/authenticator.ts";
 import { anonymous, type Identity } from "../auth/identity.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import { RequestFailure } from "../failure.ts";
@@ -13,7 +13,7 @@ export interface Admission {
   /** The client's address. */
   readonly address: () => string;
   /** Receives the client's rate limit state, if there is a limit. */
-  readonly onCounted: ((state: RateState) => void) | undefined;
+  readonly onRateLimitState: ((state: RateState) => void) | undefined;
 }
 
 /**
@@ -21,7 +21,7 @@ export interface Admission {
  * authentication failed. Failed attempts count against the client's address. Nothing else applies rate limits.
  */
 export function admit(
-  result: Authenticated,
+  result: AuthenticationResult,
   target: RateLimitTarget,
   admission: Admission,
 ): Identity | Promise<Identity> {
@@ -35,12 +35,12 @@ export function admit(
 function count(
   identity: Identity,
   { name, rateLimit }: RateLimitTarget,
-  { rateLimiter, address, onCounted }: Admission,
+  { rateLimiter, address, onRateLimitState }: Admission,
 ): void | Promise<void> {
   if (rateLimit === undefined) return;
   const client = { address: address(), username: identity.get("username")?.text };
   return andThen(rateLimiter.take(name, rateLimit, client), (state) => {
-    onCounted?.(state);
+    onRateLimitState?.(state);
     const { allowed, retryAfterSeconds } = state;
     if (!allowed) throw new RequestFailure({ kind: "too-many-requests", retryAfterSeconds });
   });

@@ -28,7 +28,7 @@ export function isCached(endpoint: Endpoint): endpoint is CachedEndpoint {
 }
 
 interface ReadWhileOpening<T> {
-  readonly callee: { withoutSource(endpoint: Endpoint): Promise<Endpoint> };
+  readonly services: { withoutSource(endpoint: Endpoint): Promise<Endpoint> };
   readonly readAs: (endpoint: Endpoint) => Promise<T>;
   readonly signal: StopSignal;
 }
@@ -40,12 +40,12 @@ interface ReadWhileOpening<T> {
 export async function whileOpening<T>(
   endpoint: Endpoint,
   opening: Promise<Endpoint>,
-  { callee, readAs, signal }: ReadWhileOpening<T>,
+  { services, readAs, signal }: ReadWhileOpening<T>,
 ): Promise<T> {
   if (endpoint.cache?.kind === "table") {
     opening.catch(() => {});
     try {
-      return await readAs(await callee.withoutSource(endpoint));
+      return await readAs(await services.withoutSource(endpoint));
     } catch (error) {
       if (!(error instanceof RequestFailure) || error.failure.kind !== "query-failed") throw error;
     }

@@ -27,7 +27,7 @@ export function ranQuery(
       statements((ref) => {
         const value = lookup(ref);
         // Enum values select columns and tables, so they are part of the statement.
-        if (value === undefined || (ref.traits === "enum" && !isHidden(ref, isRedacted))) return value;
+        if (value === undefined || (ref.valueClass === "enum" && !isHidden(ref, isRedacted))) return value;
         return { ...value, text: "", value: "_" };
       })
         .map(({ sql }) => sql.trim())

@@ -1,4 +1,4 @@
-import type { Authenticated } from "../auth/authenticator.ts";
+import type { AuthenticationResult } from "../auth/authenticator.ts";
 import type { Identity } from "../auth/identity.ts";
 import type { Report } from "../events.ts";
 import { type Failure, RequestFailure } from "../failure.ts";
@@ -8,23 +8,23 @@ import { admit, type RateLimitTarget } from "./admit.ts";
 import { andThen } from "./and-then.ts";
 import { type Deadline, openDeadline } from "./deadline.ts";
 import type { CallObserver, ObservedCall } from "./observed-call.ts";
-import type { Callee } from "./run-endpoint.ts";
-import { withheldFailure } from "./withheld-failure.ts";
+import { redactFailure } from "./redact-failure.ts";
+import type { CallServices } from "./run-endpoint.ts";
 
 /** The part of a call that differs between surfaces (REST, MCP). It only translates between its protocol and the call. */
 export interface CallSurface<T> {
   readonly observed: ObservedCall;
   readonly rateLimitTarget: RateLimitTarget;
-  authenticate(): Authenticated | Promise<Authenticated>;
+  authenticate(): AuthenticationResult | Promise<AuthenticationResult>;
   /** Receives the client's rate limit state, if there is a limit. */
-  readonly onCounted?: ((state: RateState) => void) | undefined;
+  readonly onRateLimitState?: ((state: RateState) => void) | undefined;
   /** Receives headers that observers add to the response. */
   readonly addHeaders?: (headers: readonly (readonly [string, string])[]) => void;
   /** Why the call was stopped. Undefined while the client waits for its result. */
-  stopped(): Failure | undefined;
+  stopReason(): Failure | undefined;
   /** Calls `stop` when the client disconnects or the service shuts down. Returns a function that unsubscribes. */
   onStop(stop: (failure: Failure) => void): () => void;
-  /** Reads the input, runs the endpoint and sends the result. Slow work runs in `timed`. */
+  /** Reads the input, runs the endpoint and sends the result. Slow work runs in `withDeadline`. */
   respond(call: AdmittedCall): T | Promise<T>;
   fail(failure: Failure): T;
   /** How much of the response was sent before a failure. Without it, nothing was sent. */
@@ -38,12 +38,12 @@ export type ResponseProgress = "none" | "begun" | "complete";
 export interface AdmittedCall {
   readonly identity: Identity;
   /** Runs work under the deadline of the call. */
-  timed<T>(work: (deadline: Deadline) => Promise<T>): Promise<T>;
+  withDeadline<T>(work: (deadline: Deadline) => Promise<T>): Promise<T>;
 }
 
 /** What the calls of every surface need. */
 export interface CallContext {
-  readonly callee: Callee;
+  readonly services: CallServices;
   readonly rateLimiter: Pick<RateLimiter, "take">;
   readonly observers: readonly CallObserver[];
   readonly report: Report;
@@ -56,20 +56,20 @@ export interface CallContext {
  * Never rejects. Returns a promise only if something has to be awaited.
  */
 export function runCall<T>(surface: CallSurface<T>, context: CallContext): T | Promise<T> {
-  const { observed, rateLimitTarget, onCounted, whenSent } = surface;
-  const { callee, rateLimiter, observers, report } = context;
+  const { observed, rateLimitTarget, onRateLimitState, whenSent } = surface;
+  const { services, rateLimiter, observers, report } = context;
   const end = (status: number): void => {
     const durationMs = performance.now() - observed.startedAt;
     for (const observer of observers) observer.ended(observed, { status, durationMs });
   };
-  let isSubscribed = observers.length === 0;
+  let isEndHandled = observers.length === 0;
   const subscribeToEnd = (isSent: boolean): void => {
-    if (!isSubscribed) whenSent?.(end, isSent);
-    isSubscribed = true;
+    if (!isEndHandled) whenSent?.(end, isSent);
+    isEndHandled = true;
   };
-  const timed = async <R>(work: (deadline: Deadline) => Promise<R>): Promise<R> => {
+  const withDeadline = async <R>(work: (deadline: Deadline) => Promise<R>): Promise<R> => {
     subscribeToEnd(false);
-    const deadline = openDeadline(callee.limits.queryTimeoutMs);
+    const deadline = openDeadline(services.limits.queryTimeoutMs);
     const release = surface.onStop(deadline.cancel);
     try {
       return await work(deadline);
@@ -84,7 +84,7 @@ export function runCall<T>(surface: CallSurface<T>, context: CallContext): T | P
   };
   const fail = (thrown: unknown): T => {
     subscribeToEnd(false);
-    const error = withheldFailure(thrown, observed.raw, callee.isRedacted);
+    const error = redactFailure(thrown, observed.raw, services.isRedacted);
     const { requestId, endpoint, traceparent } = observed;
     const failure = reportFailure(error, { requestId, endpoint, traceparent, progress: surface.progress?.() }, report);
     const value = surface.fail(failure);
@@ -96,15 +96,15 @@ export function runCall<T>(surface: CallSurface<T>, context: CallContext): T | P
       const headers = observer.begun?.(observed);
       if (headers !== undefined) surface.addHeaders?.(headers);
     }
-    const admission = { rateLimiter, address: observed.address, onCounted };
+    const admission = { rateLimiter, address: observed.address, onRateLimitState };
     const admitted = andThen(surface.authenticate(), (result) => admit(result, rateLimitTarget, admission));
     // The client may disconnect during authentication.
     if (admitted instanceof Promise) subscribeToEnd(false);
     const response = andThen(admitted, (identity) => {
-      const stopped = surface.stopped();
+      const stopped = surface.stopReason();
       if (stopped !== undefined) throw new RequestFailure(stopped);
       observed.identity = identity;
-      return surface.respond({ identity, timed });
+      return surface.respond({ identity, withDeadline });
     });
     subscribeToEnd(!(response instanceof Promise));
     return response instanceof Promise ? response.then(finish, fail) : finish(response);

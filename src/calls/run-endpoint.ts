@@ -50,7 +50,7 @@ export interface Call {
 }
 
 /** What running a call needs of the service. */
-export interface Callee {
+export interface CallServices {
   readonly engine: Engine;
   readonly spool: Spool;
   readonly limits: Limits;
@@ -98,9 +98,13 @@ export interface UnchangedResult {
 }
 
 /** Validates, renders and runs. Rejects with a RequestFailure. */
-export function runEndpoint(endpoint: Endpoint, call: Call, callee: Callee): Promise<ReadResult | UnchangedResult> {
-  return runRead(endpoint, call, callee, async ({ read, pageOf, lease }) => {
-    const found = await callee.engine.read(read);
+export function runEndpoint(
+  endpoint: Endpoint,
+  call: Call,
+  services: CallServices,
+): Promise<ReadResult | UnchangedResult> {
+  return runRead(endpoint, call, services, async ({ read, pageOf, lease }) => {
+    const found = await services.engine.read(read);
     const rows = endpoint.operation.returns === "one" ? await onlyRow(found) : found;
     const { marks } = call.observed;
     if (marks !== undefined) marks.firstRow = performance.now();
@@ -112,10 +116,10 @@ export function runEndpoint(endpoint: Endpoint, call: Call, callee: Callee): Pro
 export function runIntoFile(
   endpoint: Endpoint,
   call: Call,
-  callee: Callee & { readonly kind: FileKind },
+  services: CallServices & { readonly kind: FileKind },
 ): Promise<FileResult | UnchangedResult> {
-  const { engine, spool, kind } = callee;
-  return runRead(endpoint, call, callee, async ({ read, pageOf, lease }) => {
+  const { engine, spool, kind } = services;
+  return runRead(endpoint, call, services, async ({ read, pageOf, lease }) => {
     const write = async (path: string) => acceptFile(endpoint, await engine.readIntoFile(read, { kind, path }));
     const { file, value } = await spool.write(write);
     const { marks } = call.observed;
@@ -135,10 +139,10 @@ interface PreparedRead {
 async function runRead<T extends object>(
   endpoint: Endpoint,
   call: Call,
-  callee: Callee,
+  services: CallServices,
   run: (prepared: PreparedRead) => Promise<T>,
 ): Promise<(T & { readonly cached: CachedFrom | undefined }) | UnchangedResult> {
-  const validated = validateCall(endpoint, call, callee.limits);
+  const validated = validateCall(endpoint, call, services.limits);
   const { params, page } = validated instanceof Promise ? await validated : validated;
   const { deadline, identity, observed } = call;
   const { marks } = observed;
@@ -153,16 +157,16 @@ async function runRead<T extends object>(
   async function readAs(verified: Endpoint): Promise<(T & { cached: CachedFrom | undefined }) | UnchangedResult> {
     const lease = readsSnapshots(verified)
       ? await leaseFor(verified, {
-          caches: callee.caches,
+          caches: services.caches,
           signal,
           refresh: call.refresh ?? false,
-          statements: () => statementsOf(verified, lookupOf(params, undefined, identity), callee.engine),
+          statements: () => statementsOf(verified, lookupOf(params, undefined, identity), services.engine),
         })
       : undefined;
     if (marks !== undefined) marks.prepared = performance.now();
     try {
       if (lease === undefined || !isCached(verified)) {
-        const read = readOf(verified, input, callee.engine);
+        const read = readOf(verified, input, services.engine);
         return { ...(await run({ read, pageOf: pageOf(read), lease })), cached: undefined };
       }
       const cached = cachedFrom(
@@ -174,7 +178,7 @@ async function runRead<T extends object>(
         lease.release();
         return { kind: "unchanged", cached };
       }
-      const read = cachedRead(verified, input, { callee, lease });
+      const read = cachedRead(verified, input, { services, lease });
       return { ...(await run({ read, pageOf: pageOf(read), lease })), cached };
     } catch (error) {
       lease?.release();
@@ -183,9 +187,9 @@ async function runRead<T extends object>(
   }
 
   return deadline.spend(async () => {
-    const ready = callee.ready(endpoint);
+    const ready = services.ready(endpoint);
     return ready instanceof Promise
-      ? await whileOpening(endpoint, ready, { callee, readAs, signal })
+      ? await whileOpening(endpoint, ready, { services, readAs, signal })
       : await readAs(ready);
   });
 }
@@ -202,13 +206,13 @@ interface ReadInput {
 function cachedRead(
   endpoint: CachedEndpoint,
   input: ReadInput,
-  { callee, lease: { snapshot } }: { readonly callee: Callee; readonly lease: Lease },
+  { services, lease: { snapshot } }: { readonly services: CallServices; readonly lease: Lease },
 ): Read {
   const { cache, queueGroup, operation } = endpoint;
   const { params, page, identity, deadline, marks } = input;
-  if (cache.kind === "table") return readOf(endpoint, input, callee.engine, snapshot);
-  const statements = [rowsOf(callee, cache.name, snapshot)];
-  const noted = noteRendered(marks, () => ranQuery(endpoint, lookupOf(params, page, identity), callee.engine));
+  if (cache.kind === "table") return readOf(endpoint, input, services.engine, snapshot);
+  const statements = [rowsOf(services, cache.name, snapshot)];
+  const noted = noteRendered(marks, () => ranQuery(endpoint, lookupOf(params, page, identity), services.engine));
   return {
     ...noted,
     connections: [],

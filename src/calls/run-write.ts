@@ -12,7 +12,7 @@ import { whileLeased } from "./cached-read.ts";
 import type { WriteResponse } from "./idempotency.ts";
 import { requireOne } from "./one-row.ts";
 import { ranQuery } from "./ran-query.ts";
-import { type Call, type Callee, noteRendered, statementsOf, validateCall } from "./run-endpoint.ts";
+import { type Call, type CallServices, noteRendered, statementsOf, validateCall } from "./run-endpoint.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 /** What the client gets. */
@@ -32,10 +32,10 @@ export interface WriteCall extends Call {
  * Validates, renders, runs and commits. When it resolves, the write is durable. When it rejects with a RequestFailure,
  * nothing was changed, except with `transaction: false`.
  */
-export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Callee): Promise<WrittenResponse> {
+export async function runWrite(endpoint: Endpoint, call: WriteCall, services: CallServices): Promise<WrittenResponse> {
   const { operation } = endpoint;
   if (operation.kind !== "write") throw new Error(`${endpoint.name} is no write`);
-  const { params } = await validateCall(endpoint, call, callee.limits);
+  const { params } = await validateCall(endpoint, call, services.limits);
   const { deadline, identity, idempotencyKey, encode, observed } = call;
   const { marks } = observed;
   const { signal } = deadline;
@@ -45,8 +45,8 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Call
     const { connections, queueGroup } = verified;
     const { transaction, returnsData, returns, statuses } = operation;
     const acceptRows = returns === "one" ? requireOne : undefined;
-    const statements = statementsOf(verified, lookup, callee.engine);
-    const { onStart } = noteRendered(marks, () => ranQuery(verified, lookup, callee.engine));
+    const statements = statementsOf(verified, lookup, services.engine);
+    const { onStart } = noteRendered(marks, () => ranQuery(verified, lookup, services.engine));
     const write: Write = { connections, queueGroup, statements, transaction, returnsData, acceptRows, signal, onStart };
     const failed = (error: unknown): never => {
       throw statuses.constraintFailure === "client-error" ? asClientError(error) : error;
@@ -55,8 +55,8 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Call
       if (marks !== undefined) marks.firstRow = performance.now();
     };
     if (idempotencyKey === undefined) {
-      const written = await renewing(endpoint, callee, {
-        run: async () => ({ ...(await callee.engine.write(write).catch(failed)), ran: true }),
+      const written = await renewing(endpoint, services, {
+        run: async () => ({ ...(await services.engine.write(write).catch(failed)), ran: true }),
         done,
       });
       return { rowsAffected: written.rowsAffected, body: await encode(written) };
@@ -64,18 +64,18 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, callee: Call
     const store = storeOf(verified);
     const scope = `${endpoint.name}\n${identityKey(identity)}`;
     const request = { scope, key: idempotencyKey, fingerprint: fingerprintOf(call.raw) };
-    return await callee.idempotentResponses.once(request, async (record) => {
+    return await services.idempotentResponses.once(request, async (record) => {
       const once = { ...record, store, encode };
-      const { response, rowsAffected } = await renewing(endpoint, callee, {
-        run: () => callee.engine.writeOnce(write, once).catch(failed),
+      const { response, rowsAffected } = await renewing(endpoint, services, {
+        run: () => services.engine.writeOnce(write, once).catch(failed),
         done,
       });
       return { rowsAffected, body: response };
     });
   };
   const result = await deadline.spendUntilSettled(async () => {
-    const verified = await untilAborted(callee.ready(endpoint), signal);
-    return await whileLeased(verified, { caches: callee.caches, signal }, () => run(verified));
+    const verified = await untilAborted(services.ready(endpoint), signal);
+    return await whileLeased(verified, { caches: services.caches, signal }, () => run(verified));
   });
   observed.rows = result.rowsAffected;
   const { changed, unchanged } = operation.statuses;
@@ -115,7 +115,7 @@ interface RunningWrite<T> {
 /** Runs a write. A cache that the endpoint names is told before it runs, and invalidated or refreshed after it. */
 async function renewing<T extends { readonly ran: boolean }>(
   { cache, operation }: Endpoint,
-  { caches }: Callee,
+  { caches }: CallServices,
   { run, done }: RunningWrite<T>,
 ): Promise<T> {
   const named = cache?.kind === "on-write" ? cache : undefined;

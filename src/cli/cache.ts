@@ -60,7 +60,7 @@ async function runAction(action: Action, { service, names, json }: ActionInput, 
     case "refresh":
       return await refreshAll(caches, names, runtime);
     case "gc":
-      runtime.stdout.write(`${await caches.collect()} snapshots deleted\n`);
+      runtime.stdout.write(`${await caches.collectGarbage()} snapshots deleted\n`);
       return exitCodes.done;
   }
 }

@@ -6,7 +6,7 @@ import type { Parameter } from "../params/parameter.ts";
 import { compileTemplate } from "../sql/compile-template.ts";
 import type { Dialect } from "../sql/dialect.ts";
 import type { TemplateScope } from "../sql/scope.ts";
-import type { Piece, TemplateProblem, ValueTraits, ValueType } from "../sql/template.ts";
+import type { Piece, TemplateProblem, ValueClass, ValueType } from "../sql/template.ts";
 import type { Endpoint, Operation, Route } from "./endpoint.ts";
 
 /** Compiles the configuration of an endpoint. Returns the problems of its template. */
@@ -93,7 +93,7 @@ function routeOf({ rest }: EndpointConfig): Route | undefined {
 }
 
 function scopeOf(config: EndpointConfig, project: Project): TemplateScope {
-  const params = new Map<string, ValueTraits>();
+  const params = new Map<string, ValueClass>();
   const types = new Map<string, ValueType>();
   for (const parameter of config.parameters) {
     params.set(parameter.name, traitsOf(parameter));
@@ -152,7 +152,7 @@ function typeOf(parameter: Parameter): ValueType {
 }
 
 /** How SQL may use a parameter, as its validators allow. */
-function traitsOf({ validators }: Parameter): ValueTraits {
+function traitsOf({ validators }: Parameter): ValueClass {
   if (validators.some(({ allowedValues }) => allowedValues !== undefined)) return "enum";
   const [first] = validators;
   if (first === undefined) return "text";

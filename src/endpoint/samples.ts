@@ -140,7 +140,7 @@ function inlinedEnums(pieces: readonly Piece[]): ReadonlySet<string> {
   const found = new Set<string>();
   const ofParts = (parts: readonly LiteralPart[]): void => {
     for (const part of parts) {
-      if (part.kind === "value" && part.ref.traits === "enum") found.add(`${part.ref.scope}.${part.ref.name}`);
+      if (part.kind === "value" && part.ref.valueClass === "enum") found.add(`${part.ref.scope}.${part.ref.name}`);
       if (part.kind === "section") ofParts(part.parts);
     }
   };

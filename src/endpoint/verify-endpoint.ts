@@ -1,7 +1,7 @@
 import { oneLine, type Problem } from "../config/problem.ts";
 import type { Engine, StatementProblem } from "../engines/engine.ts";
 import { type Rendering, renderingsOf, withRendering } from "../sql/rendering.ts";
-import type { ClientRef, LiteralPart, Piece, Template } from "../sql/template.ts";
+import type { CallValueRef, LiteralPart, Piece, Template } from "../sql/template.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { type Sample, sampleLookup, samplesOf, sampleTable, singleSamples } from "./samples.ts";
 import { type Depth, problemAt, type Rendered, renderSample, startOf, type TemplateCheck } from "./template-check.ts";
@@ -202,16 +202,16 @@ function explain(piece: ValuePiece): string {
   const refs = piece.kind === "literal" ? refsOf(piece.parts) : [piece.ref];
   const message = noValue(refs.map((ref) => `{{${nameOf(ref)}}}`).join(", "));
   const validator = "give the parameter an enum validator with the allowedValues";
-  if (piece.kind !== "literal") return piece.ref.traits === "enum" ? message : `${message}; ${validator}`;
+  if (piece.kind !== "literal") return piece.ref.valueClass === "enum" ? message : `${message}; ${validator}`;
   const bare = `write ${refs.map((ref) => `{{{${nameOf(ref)}}}}`).join("")} without the quotes`;
   return `${message}; ${piece.allEnums ? bare : `${validator}, and ${bare}`}`;
 }
 
-function nameOf({ scope, name }: ClientRef): string {
+function nameOf({ scope, name }: CallValueRef): string {
   return `${scope}.${name}`;
 }
 
-function refsOf(parts: readonly LiteralPart[]): readonly ClientRef[] {
+function refsOf(parts: readonly LiteralPart[]): readonly CallValueRef[] {
   return parts.flatMap((part) => {
     switch (part.kind) {
       case "text":

@@ -9,7 +9,7 @@ import type { Endpoint } from "./endpoint.ts";
 
 /** The dialect for these endpoints, with the macros of the database and of their templates. */
 export async function dialectOf(endpoints: readonly Endpoint[], engine: Engine): Promise<Dialect> {
-  const called = new Set(endpoints.flatMap(({ template }) => [...(template?.functionsAround ?? [])]));
+  const called = new Set(endpoints.flatMap(({ template }) => [...(template?.enclosingFunctions ?? [])]));
   // If no template passes values to functions, the database need not be queried.
   const found: UserFunctions = called.size === 0 ? { defined: [], unknown: [] } : await engine.userFunctions(called);
   return dialectWith(engine.dialect, {

@@ -33,7 +33,7 @@ function turned(served: TestService): Turned {
   served.observation.surface.hold();
   const clock = turnedClock();
   const events: ServiceEvent[] = [];
-  const heart = { callee: served.service, endpoints: beatingOf(served), intervalMs: 30_000 };
+  const heart = { services: served.service, endpoints: beatingOf(served), intervalMs: 30_000 };
   const report = (event: ServiceEvent) => events.push(event);
   return { clock, events, heartbeats: openHeartbeats(heart, { after: clock.after, now: clock.now, report }) };
 }
@@ -147,10 +147,10 @@ test("another state brings its own set; what is known of the rest stays", async 
   });
   const on = turned(served);
   await beat(on, 0, { "GET /a": 1, "GET /b": 1 });
-  const callee = served.service;
-  on.heartbeats.use({ callee, endpoints: beatingOf(served).slice(0, 1), intervalMs: 30_000 });
+  const services = served.service;
+  on.heartbeats.use({ services, endpoints: beatingOf(served).slice(0, 1), intervalMs: 30_000 });
   await beat(on, 0, { "GET /a": 2 });
-  on.heartbeats.use({ callee, endpoints: beatingOf(served), intervalMs: undefined });
+  on.heartbeats.use({ services, endpoints: beatingOf(served), intervalMs: undefined });
   await on.clock.advance(300_000);
   expect(on.heartbeats.statuses()).toEqual([]);
   on.heartbeats.stop();

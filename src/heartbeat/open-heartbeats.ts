@@ -1,7 +1,7 @@
 import { anonymous } from "../auth/identity.ts";
 import { openDeadline } from "../calls/deadline.ts";
-import { type Callee, runEndpoint } from "../calls/run-endpoint.ts";
-import { withheldFailure } from "../calls/withheld-failure.ts";
+import { redactFailure } from "../calls/redact-failure.ts";
+import { type CallServices, runEndpoint } from "../calls/run-endpoint.ts";
 import type { HeartbeatConfig } from "../config/heartbeat.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { Report } from "../events.ts";
@@ -16,7 +16,7 @@ export interface HeartbeatEndpoint {
 
 /** What heartbeats run, and how often. */
 export interface HeartbeatInput {
-  readonly callee: Callee;
+  readonly services: CallServices;
   readonly endpoints: readonly HeartbeatEndpoint[];
   /** Undefined if heartbeats are disabled. */
   readonly intervalMs: number | undefined;
@@ -77,10 +77,10 @@ export function openHeartbeats(first: HeartbeatInput, { after, now, report }: He
     beating = true;
     const from = now();
     const waiting = [...input.endpoints];
-    const { callee } = input;
+    const { services } = input;
     const work = async (): Promise<void> => {
       for (let next = waiting.shift(); next !== undefined && !held && !stopped; next = waiting.shift()) {
-        await run(next, callee);
+        await run(next, services);
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, work));
@@ -88,15 +88,15 @@ export function openHeartbeats(first: HeartbeatInput, { after, now, report }: He
     if (!stopped && !held) schedule(Math.max(0, from + intervalMs - now()));
   }
 
-  async function run({ endpoint, heartbeat }: HeartbeatEndpoint, callee: Callee): Promise<void> {
+  async function run({ endpoint, heartbeat }: HeartbeatEndpoint, services: CallServices): Promise<void> {
     const from = now();
-    const deadline = openDeadline(callee.limits.queryTimeoutMs);
+    const deadline = openDeadline(services.limits.queryTimeoutMs);
     running.add(deadline.cancel);
     let error: unknown;
     try {
       const observed = { rows: undefined, cache: undefined, marks: undefined };
       const call = { raw: heartbeat.raw, errors: [], identity: anonymous, deadline, observed };
-      const outcome = await runEndpoint(endpoint, call, callee);
+      const outcome = await runEndpoint(endpoint, call, services);
       if (outcome.kind === "rows") {
         // The first rows are sufficient. The query may have millions.
         try {
@@ -106,7 +106,7 @@ export function openHeartbeats(first: HeartbeatInput, { after, now, report }: He
         }
       }
     } catch (failed) {
-      error = withheldFailure(failed, heartbeat.raw, callee.isRedacted);
+      error = redactFailure(failed, heartbeat.raw, services.isRedacted);
     } finally {
       running.delete(deadline.cancel);
       deadline.close();

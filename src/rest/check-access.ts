@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Authenticated, Authenticator } from "../auth/authenticator.ts";
+import type { AuthenticationResult, Authenticator } from "../auth/authenticator.ts";
 import { anonymous, type Identity } from "../auth/identity.ts";
 import type { AuthPolicy } from "../auth/policy.ts";
 import { admit, type RateLimitTarget } from "../calls/admit.ts";
@@ -11,14 +11,14 @@ import type { RateState } from "../rate-limit/rate-limiter.ts";
 import type { RestContext } from "./context.ts";
 import type { HttpExchange } from "./exchange.ts";
 
-const ANONYMOUS: Authenticated = { kind: "identity", identity: anonymous };
+const ANONYMOUS: AuthenticationResult = { kind: "identity", identity: anonymous };
 
 /** Authenticates a request by its headers, before its body is read. */
 export function authenticate(
   policy: AuthPolicy | undefined,
   { request }: HttpExchange,
   { service }: Pick<RestContext, "service">,
-): Authenticated | Promise<Authenticated> {
+): AuthenticationResult | Promise<AuthenticationResult> {
   if (policy === undefined) return ANONYMOUS;
   return authenticateAgain(service.authenticators.of(policy), request);
 }
@@ -27,7 +27,7 @@ export function authenticate(
 interface LastAuthentication {
   readonly authenticator: Authenticator;
   readonly authorization: string;
-  readonly found: Authenticated;
+  readonly found: AuthenticationResult;
   readonly at: number;
 }
 
@@ -38,7 +38,7 @@ const VALID_MS = 250;
 function authenticateAgain(
   authenticator: Authenticator,
   request: IncomingMessage,
-): Authenticated | Promise<Authenticated> {
+): AuthenticationResult | Promise<AuthenticationResult> {
   const authorization = authorizationOf(request);
   const { socket } = request;
   const now = performance.now();
@@ -64,7 +64,7 @@ export async function checkAccess(
   return await admit(await authenticate(limited.auth, exchange, context), limited, {
     rateLimiter: context.rateLimiter,
     address: () => clientOf(exchange.request, context.access.proxies).address,
-    onCounted: (state) => setRateLimitHeaders(exchange.response, state),
+    onRateLimitState: (state) => setRateLimitHeaders(exchange.response, state),
   });
 }
 

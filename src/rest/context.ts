@@ -2,7 +2,7 @@ import type { Authenticators } from "../auth/authenticators.ts";
 import type { TokenExchange } from "../auth/oidc/token-exchange.ts";
 import type { ConnectionStatus } from "../calls/connection-status.ts";
 import type { CallContext } from "../calls/run-call.ts";
-import type { Callee } from "../calls/run-endpoint.ts";
+import type { CallServices } from "../calls/run-endpoint.ts";
 import type { AccessConfig } from "../config/access-config.ts";
 import type { Project } from "../config/project.ts";
 import type { Endpoint } from "../endpoint/endpoint.ts";
@@ -16,7 +16,7 @@ import type { ResponseCache } from "./response/response-cache.ts";
 import type { RequestWatcher } from "./watch-request.ts";
 
 /** The parts of an open project that REST needs. */
-export interface RestService extends Callee {
+export interface RestService extends CallServices {
   readonly project: Project;
   readonly endpoints: readonly Endpoint[];
   readonly authenticators: Pick<Authenticators, "of">;

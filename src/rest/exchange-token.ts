@@ -1,9 +1,9 @@
 import type { ExchangeResponse, TokenExchange } from "../auth/oidc/token-exchange.ts";
 import { readBody } from "../http/body-stream.ts";
+import type { OwnRoutes } from "./built-in-route.ts";
 import { checkAccess } from "./check-access.ts";
 import type { RestContext } from "./context.ts";
 import type { HttpExchange } from "./exchange.ts";
-import type { OwnRoutes } from "./own-route.ts";
 import { sendJson } from "./send-failure.ts";
 
 const PATH = "/auth/token";

@@ -1,16 +1,16 @@
 import { pageAt, sendPage } from "../admin/pages.ts";
 import { RequestFailure } from "../failure.ts";
+import type { BuiltInRoute, OwnRoutes } from "./built-in-route.ts";
 import type { RestContext } from "./context.ts";
-import type { OwnRoute, OwnRoutes } from "./own-route.ts";
 
 /** Health and metrics, where they have no listener of their own. */
 export function adminRoutes({ admin, service: { sources, caches }, isDraining }: RestContext): OwnRoutes {
   if (admin === undefined) return {};
   const { metrics, heartbeats } = admin;
   const health = { sources, caches, heartbeats };
-  const route: OwnRoute = {
+  const route: BuiltInRoute = {
     methods: ["GET"],
-    whileDraining: true,
+    servedWhileDraining: true,
     async handle(exchange, { path }) {
       const page = await pageAt(path, { health, isDraining: isDraining(), metrics });
       if (page === undefined) throw new RequestFailure({ kind: "not-found" });

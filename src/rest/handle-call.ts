@@ -28,7 +28,7 @@ import { whenClosed } from "./watch-request.ts";
 export interface EndpointRequest extends EndpointMatch {
   readonly target: Target;
   readonly exchange: HttpExchange;
-  readonly noteCall: ((call: ObservedCall) => void) | undefined;
+  readonly setWatchedCall: ((call: ObservedCall) => void) | undefined;
 }
 
 /** Translates between HTTP and a call of an endpoint. */
@@ -47,17 +47,17 @@ export function handleCall(called: EndpointRequest, context: RestContext): void 
     },
     context.now,
   );
-  called.noteCall?.(observed);
+  called.setWatchedCall?.(observed);
   runCall<void>(
     {
       observed,
       rateLimitTarget: endpoint,
       authenticate: () => authenticate(endpoint.auth, exchange, context),
-      onCounted: (state) => setRateLimitHeaders(response, state),
+      onRateLimitState: (state) => setRateLimitHeaders(response, state),
       addHeaders(headers) {
         for (const [name, value] of headers) response.setHeader(name, value);
       },
-      stopped: () => (response.destroyed ? { kind: "cancelled" } : undefined),
+      stopReason: () => (response.destroyed ? { kind: "cancelled" } : undefined),
       onStop(stop) {
         const leave = (): void => {
           if (!response.writableFinished) stop({ kind: "cancelled" });
@@ -69,7 +69,7 @@ export function handleCall(called: EndpointRequest, context: RestContext): void 
           response.off("close", leave);
         };
       },
-      respond({ identity, timed }) {
+      respond({ identity, withDeadline }) {
         const key = cacheKey(called, identity);
         const isCacheable = key !== undefined && !requestsRefresh(endpoint, request.headers["cache-control"]);
         const cached = isCacheable ? context.responseCache.find(key) : undefined;
@@ -78,7 +78,7 @@ export function handleCall(called: EndpointRequest, context: RestContext): void 
           // The audit records the parameters of every call.
           if (!context.needsParameters && sendAtOnce(cached, exchange)) return;
         }
-        return timed((deadline) => respond({ ...called, key, cached, identity, observed, deadline }, context));
+        return withDeadline((deadline) => respond({ ...called, key, cached, identity, observed, deadline }, context));
       },
       fail: (failure) => sendFailure(failure, exchange, caching),
       progress: () => progressOf(response),
@@ -108,8 +108,8 @@ interface EndpointCall extends EndpointRequest {
 async function respond(called: EndpointCall, context: RestContext): Promise<void> {
   const { endpoint, pathParams, headers, caching, target, key, cached, identity, observed, deadline } = called;
   const { request } = called.exchange;
-  const { callee } = context;
-  const { limits } = callee;
+  const { services } = context;
+  const { limits } = services;
   const exchange: EndpointExchange = { ...called.exchange, deadline, limits, caching };
   if (cached !== undefined && !context.needsParameters) return await sendResponse(cached, exchange);
   const raw = await readParams(request, target, { endpoint, pathParams, headers, maxBodyBytes: limits.maxBodyBytes });
@@ -126,7 +126,7 @@ async function respond(called: EndpointCall, context: RestContext): Promise<void
   const idempotencyKey = idempotencyKeyOf(request.headers);
   const { returns } = endpoint.operation;
   const encode = (written: WriteResult, earlier?: string) => encodeWritten(written, earlier, returns);
-  const written = await runWrite(endpoint, { ...call, idempotencyKey, encode }, callee);
+  const written = await runWrite(endpoint, { ...call, idempotencyKey, encode }, services);
   setServerTiming(observed, exchange, context);
   await sendResponse(writtenResponse(written, caching), exchange);
 }

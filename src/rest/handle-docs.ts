@@ -3,13 +3,13 @@ import { RequestFailure } from "../failure.ts";
 import { variesByOrigin } from "../http/cors.ts";
 import { clientOf } from "../http/forwarded.ts";
 import { hostName } from "../http/https-only.ts";
+import type { BuiltInRoute, OwnRoutes } from "./built-in-route.ts";
 import { checkAccess } from "./check-access.ts";
 import type { RestContext } from "./context.ts";
 import { type Docs, EVENTS_PATH, type Sendable } from "./docs.ts";
 import type { HttpExchange } from "./exchange.ts";
 import { parseMediaRanges } from "./negotiation/media-ranges.ts";
 import { negotiateCoding } from "./negotiation/negotiate-coding.ts";
-import type { OwnRoute, OwnRoutes } from "./own-route.ts";
 import type { Target } from "./read-params/target.ts";
 import { cachingRules } from "./response/headers.ts";
 import { hasCurrent } from "./response/if-none-match.ts";
@@ -23,8 +23,8 @@ const PATH = "/docs";
 export function docsRoutes(context: RestContext): OwnRoutes {
   const { docs, livePages } = context;
   if (docs === undefined) return {};
-  const route = (handle: OwnRoute["handle"]): OwnRoute => ({ methods: ["GET"], handle });
-  const document = (kind: Kind | "negotiated"): OwnRoute =>
+  const route = (handle: BuiltInRoute["handle"]): BuiltInRoute => ({ methods: ["GET"], handle });
+  const document = (kind: Kind | "negotiated"): BuiltInRoute =>
     route((exchange, target) => sendDocs(kind, target, exchange, { docs, context }));
   return {
     [PATH]: document("negotiated"),

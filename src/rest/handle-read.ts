@@ -48,9 +48,9 @@ export async function handleRead(reading: ReadCall, exchange: EndpointExchange, 
 async function fileResponse(
   { endpoint, call, format, key }: ReadCall<FileFormat>,
   { request, caching }: EndpointExchange,
-  { callee, now }: RestContext,
+  { services, now }: RestContext,
 ): Promise<EndpointResponse> {
-  const outcome = await runIntoFile(endpoint, call, { ...callee, kind: format.file });
+  const outcome = await runIntoFile(endpoint, call, { ...services, kind: format.file });
   const cachingInfo: CachingInfo = { ...caching, cached: outcome.cached && cachedResponse(outcome.cached, key, now) };
   if (outcome.kind === "unchanged") return unchanged(cachingInfo);
   const { file, page } = outcome;
@@ -65,14 +65,14 @@ async function fileResponse(
 async function rowsResponse(
   { endpoint, call, format, codec, key, observed }: ReadCall<RowFormat>,
   { request, caching, limits }: EndpointExchange,
-  { callee, now, responseCache }: RestContext,
+  { services, now, responseCache }: RestContext,
 ): Promise<EndpointResponse> {
-  const outcome = await runEndpoint(endpoint, call, callee);
+  const outcome = await runEndpoint(endpoint, call, services);
   const cachingInfo: CachingInfo = { ...caching, cached: outcome.cached && cachedResponse(outcome.cached, key, now) };
   if (outcome.kind === "unchanged") return unchanged(cachingInfo);
   const { rows, page } = outcome;
   const { returns } = endpoint.operation;
-  const options = { format, codec, returns, url: request.url ?? "/", cachingInfo, limits, spool: callee.spool };
+  const options = { format, codec, returns, url: request.url ?? "/", cachingInfo, limits, spool: services.spool };
   const response = await beginResponse({ rows, page }, options);
   if (response.kind === "whole" && key !== undefined) {
     const cached = response.cached && { ...response.cached, state: "hit" as const };

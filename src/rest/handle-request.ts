@@ -9,7 +9,7 @@ import { redirectToDocs } from "./handle-docs.ts";
 import { enforceHttps, setCorsHeaders } from "./https-and-cors.ts";
 import { splitTarget } from "./read-params/target.ts";
 import type { RouteTable } from "./route-table.ts";
-import { progressOf, sendFailure, sendOptions } from "./send-failure.ts";
+import { progressOf, sendFailure, sendOptionsResponse } from "./send-failure.ts";
 import { watchRequest } from "./watch-request.ts";
 
 /** The state of the REST surface. A reload replaces it. */
@@ -22,10 +22,10 @@ export interface RestState {
 export function handleRequest(request: IncomingMessage, response: ServerResponse, state: RestState): void {
   const { routes, context } = state;
   const exchange: HttpExchange = { request, response, requestId: requestIdOf(request.headers["x-request-id"]) };
-  const noteCall = context.watcher && watchRequest(exchange, context.watcher);
+  const setWatchedCall = context.watcher && watchRequest(exchange, context.watcher);
   const fail = (error: unknown): void => {
-    const failed = { requestId: exchange.requestId, endpoint: "", progress: progressOf(response) };
-    sendFailure(reportFailure(error, failed, context.report), exchange);
+    const failedCall = { requestId: exchange.requestId, endpoint: "", progress: progressOf(response) };
+    sendFailure(reportFailure(error, failedCall, context.report), exchange);
   };
   try {
     enforceHttps(exchange, context.access);
@@ -33,11 +33,11 @@ export function handleRequest(request: IncomingMessage, response: ServerResponse
     const target = splitTarget(request);
     const { method = "GET" } = request;
     const match = routes.match(method === "HEAD" ? "GET" : method, target.path);
-    if (context.isDraining() && !(match.kind === "own" && match.route.whileDraining)) {
+    if (context.isDraining() && !(match.kind === "built-in" && match.route.servedWhileDraining)) {
       throw new RequestFailure({ kind: "draining" });
     }
     switch (match.kind) {
-      case "own":
+      case "built-in":
         match.route.handle(exchange, target)?.catch(fail);
         return;
       case "endpoint":
@@ -45,11 +45,11 @@ export function handleRequest(request: IncomingMessage, response: ServerResponse
         if (method === "HEAD" && match.endpoint.operation.kind === "write") {
           throw new RequestFailure({ kind: "method-not-allowed", allow: ["GET", "OPTIONS"] });
         }
-        handleCall({ ...match, target, exchange, noteCall }, context);
+        handleCall({ ...match, target, exchange, setWatchedCall }, context);
         return;
       case "other-methods":
         if (method !== "OPTIONS") throw new RequestFailure({ kind: "method-not-allowed", allow: match.allow });
-        sendOptions(exchange, match.allow, context.access);
+        sendOptionsResponse(exchange, match.allow, context.access);
         return;
       case "none":
         if (redirectToDocs(target, exchange, context)) return;

@@ -50,7 +50,7 @@ export function openRestApp(first: RestService, options: RestOptions): RestApp {
   function stateOf(service: RestService): RestState {
     const { access, cache, docs } = service.project.main;
     const context: RestContext = {
-      callee: service,
+      services: service,
       rateLimiter: service.rateLimiter,
       observers,
       report,

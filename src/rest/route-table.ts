@@ -1,6 +1,6 @@
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { CorsPolicy } from "../http/cors.ts";
-import type { OwnRoute, OwnRoutes } from "./own-route.ts";
+import type { BuiltInRoute, OwnRoutes } from "./built-in-route.ts";
 import { headersOf } from "./read-params/read-headers.ts";
 import { type CachingRules, cachingRules } from "./response/headers.ts";
 
@@ -12,7 +12,7 @@ export interface EndpointMatch extends EndpointRoute {
 
 /** The route of a request. */
 export type Match =
-  | { readonly kind: "own"; readonly route: OwnRoute }
+  | { readonly kind: "built-in"; readonly route: BuiltInRoute }
   | ({ readonly kind: "endpoint" } & EndpointMatch)
   /** The path is known, the method is not. */
   | { readonly kind: "other-methods"; readonly allow: readonly string[] }
@@ -60,7 +60,7 @@ export function buildRouteTable(
       const route = ownRoutes.get(path) ?? below.find(({ prefix }) => path.startsWith(prefix))?.route;
       if (route !== undefined) {
         return route.methods.includes(method)
-          ? { kind: "own", route }
+          ? { kind: "built-in", route }
           : { kind: "other-methods", allow: allowed(route.methods) };
       }
       const segments = path.split("/").slice(1);

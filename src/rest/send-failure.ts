@@ -25,7 +25,7 @@ export function progressOf(response: ServerResponse): ResponseProgress {
   return response.headersSent || response.destroyed ? "begun" : "none";
 }
 
-export function sendOptions(
+export function sendOptionsResponse(
   { request, response, requestId }: HttpExchange,
   allow: readonly string[],
   access: AccessConfig,

@@ -4,7 +4,7 @@ import type { AuthPolicy } from "../auth/policy.ts";
 import { cacheKey } from "../cache/cache.ts";
 import type { Caches } from "../cache/caches.ts";
 import type { ConnectionStatus } from "../calls/connection-status.ts";
-import type { Callee } from "../calls/run-endpoint.ts";
+import type { CallServices } from "../calls/run-endpoint.ts";
 import { hasErrors, type Problem } from "../config/problem.ts";
 import type { MainConfig, Project } from "../config/project.ts";
 import { inOrderOfReads, referencedCaches, withoutCache } from "../endpoint/cache-references.ts";
@@ -28,7 +28,7 @@ import {
 export type { OpenOptions } from "./shared-state.ts";
 
 /** A project that is open: endpoints compiled and verified, the database open, no port. */
-export interface Service extends Callee {
+export interface Service extends CallServices {
   readonly project: Project;
   readonly endpoints: readonly Endpoint[];
   readonly sources: ConnectionStatus;
@@ -270,7 +270,7 @@ function keepsRowOrder({ duckdb, connections }: MainConfig): boolean {
 }
 
 /** Endpoints whose connections were down at startup are verified by their first call. */
-function lateVerification(verified: readonly VerifiedEndpoint[], verification: Verification): Callee["ready"] {
+function lateVerification(verified: readonly VerifiedEndpoint[], verification: Verification): CallServices["ready"] {
   const late = new Map<Endpoint, Promise<Endpoint> | undefined>();
   for (const { endpoint, isLate } of verified) if (isLate) late.set(endpoint, undefined);
   return (endpoint) => {

@@ -88,7 +88,7 @@ export async function openObservability(
 function heartbeatInputOf(service: Service): HeartbeatInput {
   const { project, endpoints } = service;
   return {
-    callee: service,
+    services: service,
     endpoints: endpoints.flatMap((endpoint, index) => {
       const heartbeat = project.endpoints[index]?.heartbeat;
       return heartbeat === undefined ? [] : { endpoint, heartbeat };

@@ -1,7 +1,7 @@
 import type { Dialect } from "./dialect.ts";
 import type { TemplateScope } from "./scope.ts";
 import { BARE, type Mode, type StringStyle } from "./sql-lexer.ts";
-import type { ClientRef, LiteralPart, Piece, TemplateProblem } from "./template.ts";
+import type { CallValueRef, LiteralPart, Piece, TemplateProblem } from "./template.ts";
 import type { ValuePlace } from "./value-place.ts";
 import { openVariableFlow, type VariableFlow } from "./variable-flow.ts";
 import { nameOf } from "./whole-tokens.ts";
@@ -62,7 +62,7 @@ export interface Compilation {
   readonly scope: TemplateScope;
   readonly dialect: Dialect;
   readonly problems: TemplateProblem[];
-  readonly reads: Map<string, ClientRef>;
+  readonly reads: Map<string, CallValueRef>;
   readonly enforcedEnums: Set<string>;
   readonly bareEnums: Set<string>;
   /** Functions (lower case) around values other than enums. */
@@ -141,9 +141,9 @@ export function noteToken(token: SeenToken, offset: number, compilation: Compila
 }
 
 /** Notes a client value at this position. */
-export function noteValue({ traits }: ClientRef, { calls, variables, functionsAround }: Compilation): void {
-  variables.value(traits);
-  if (traits === "enum") return;
+export function noteValue({ valueClass }: CallValueRef, { calls, variables, functionsAround }: Compilation): void {
+  variables.value(valueClass);
+  if (valueClass === "enum") return;
   // A view may read the variable.
   if (variables.isSetting()) functionsAround.add("getvariable");
   for (const { name } of calls) if (name !== "") functionsAround.add(name);

@@ -32,7 +32,7 @@ export function compileTemplate(
       reads,
       enforcedEnums: new Set([...enforcedEnums, ...bareEnums]),
       bareEnums: new Map([...bareEnums].map((name) => [name, enforcedEnums.has(name)])),
-      functionsAround,
+      enclosingFunctions: functionsAround,
     },
     problems: [...found, ...variables.problems()],
   };

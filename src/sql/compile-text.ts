@@ -21,7 +21,7 @@ const REST_OF_WORD = /^[\w\u0080-\uffff][\w$\u0080-\uffff]*/;
 /** After a tag, even digits continue a name: `t_{{params.n}}1$a`. Returns where it ends. */
 function compileRestOfWord(text: string, offset: number, compilation: Compilation): number {
   const kind = compilation.out.at(-1)?.kind;
-  if (kind !== "glued" && kind !== "inline") return 0;
+  if (kind !== "word-part" && kind !== "inline") return 0;
   const rest = REST_OF_WORD.exec(text)?.[0] ?? "";
   if (rest === "") return 0;
   noteToken({ text: rest.toUpperCase(), start: 0, end: rest.length }, offset, compilation);

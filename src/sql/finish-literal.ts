@@ -2,7 +2,7 @@ import { type Compilation, emitSql, noteToken, noteValue, type OpenQuotes, type 
 import { addInnerText, forgetInnerSince, innerStateHere } from "./inner-sql.ts";
 import { quoteIdentifier, quoteLiteral } from "./quote.ts";
 import { wantsLiteral } from "./surroundings.ts";
-import type { LiteralPart, RemotePlace } from "./template.ts";
+import type { InnerSqlPosition, LiteralPart } from "./template.ts";
 import { misplaced, type ValuePlace } from "./value-place.ts";
 
 const INTERVAL_UNIT =
@@ -22,7 +22,7 @@ export function finishString(string: OpenString, following: string, compilation:
   }
   const { place, parts } = string;
   noteValues(parts, compilation);
-  const allEnums = everyValue(parts, ({ ref }) => ref.traits === "enum");
+  const allEnums = everyValue(parts, ({ ref }) => ref.valueClass === "enum");
   const marked = place.kind === "sql" ? markRemote(parts, place, compilation) : parts;
   const message = firstMisplaced(marked, place);
   if (message !== undefined) compilation.problem(string.offset, message);
@@ -69,14 +69,14 @@ function firstMisplaced(parts: readonly LiteralPart[], place: ValuePlace): strin
     }
     // Inside quotes of the inner SQL, each request checks that the value cannot close them.
     if (part.remote === "inside-quotes") continue;
-    const message = misplaced("a client value", part.ref.traits, place);
+    const message = misplaced("a client value", part.ref.valueClass, place);
     if (message !== undefined) return message;
   }
   return undefined;
 }
 
 function isHarmless({ ref }: Extract<LiteralPart, { kind: "value" }>): boolean {
-  return ref.traits !== "text";
+  return ref.valueClass !== "text";
 }
 
 /** `DATE '...'` becomes `CAST($n AS DATE)`, `INTERVAL '...' DAY` becomes `INTERVAL ($n) DAY`. */
@@ -95,7 +95,7 @@ export function finishIdentifier(identifier: OpenQuotes, compilation: Compilatio
     emitSql(source, identifier.offset, compilation);
     return;
   }
-  if (!everyValue(identifier.parts, ({ ref }) => ref.traits === "enum")) {
+  if (!everyValue(identifier.parts, ({ ref }) => ref.valueClass === "enum")) {
     compilation.problem(
       identifier.offset,
       "a client value would choose the column or table here; give the parameter an enum validator with the allowedValues",
@@ -107,7 +107,7 @@ export function finishIdentifier(identifier: OpenQuotes, compilation: Compilatio
 
 function enforceEnums(parts: readonly LiteralPart[], { enforcedEnums }: Pick<Compilation, "enforcedEnums">): void {
   for (const part of parts) {
-    if (part.kind === "value" && part.ref.scope === "params" && part.ref.traits === "enum")
+    if (part.kind === "value" && part.ref.scope === "params" && part.ref.valueClass === "enum")
       enforcedEnums.add(part.ref.name);
     if (part.kind === "section") enforceEnums(part.parts, { enforcedEnums });
   }
@@ -134,8 +134,8 @@ function everyValue(
 }
 
 /** How each request checks a value, by its position in the inner SQL. */
-export function remotePlace(wrapped: boolean, compilation: Compilation): RemotePlace {
-  if (wrapped) return "quoted-for-it";
+export function remotePlace(wrapped: boolean, compilation: Compilation): InnerSqlPosition {
+  if (wrapped) return "inside-sql-literal";
   return innerStateHere(compilation) === "'" ? "inside-quotes" : "bare";
 }
 

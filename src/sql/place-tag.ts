@@ -2,11 +2,11 @@ import { type Compilation, lastCharacterIsWord, noteValue } from "./compilation.
 import { remotePlace } from "./finish-literal.ts";
 import { innerStateHere } from "./inner-sql.ts";
 import { placeOf, wantsLiteral } from "./surroundings.ts";
-import type { ClientRef } from "./template.ts";
+import type { CallValueRef } from "./template.ts";
 import { misplaced } from "./value-place.ts";
 
 /** Compiles a tag with a client value. */
-export function placeTag(ref: ClientRef, offset: number, touchesNext: boolean, compilation: Compilation): void {
+export function placeTag(ref: CallValueRef, offset: number, touchesNext: boolean, compilation: Compilation): void {
   const quotes = compilation.string ?? compilation.identifier;
   if (quotes !== undefined) {
     quotes.parts.push({ kind: "value", ref, remote: undefined });
@@ -21,7 +21,7 @@ export function placeTag(ref: ClientRef, offset: number, touchesNext: boolean, c
   // A bare word after FROM is the name of a table, not of a file.
   const isArgument = place.kind !== "file" || !wantsLiteral(place, compilation) || compilation.copyTarget;
   compilation.seen.push({ text: "{{}}", start: -1, end: -1 });
-  if (ref.traits === "enum") {
+  if (ref.valueClass === "enum") {
     if (place.kind === "file" && isArgument && ref.scope === "params") {
       compilation.warning(
         offset,
@@ -35,8 +35,8 @@ export function placeTag(ref: ClientRef, offset: number, touchesNext: boolean, c
     return;
   }
   if (touches) {
-    if (ref.traits === "scalar") {
-      compilation.out.push({ kind: "glued", ref, offset });
+    if (ref.valueClass === "scalar") {
+      compilation.out.push({ kind: "word-part", ref, offset });
       return;
     }
     compilation.problem(
@@ -47,9 +47,9 @@ export function placeTag(ref: ClientRef, offset: number, touchesNext: boolean, c
   }
   // Inside quotes of the inner SQL, each request checks that the value cannot close them.
   const staysText = place.kind === "sql" && innerStateHere(compilation) === "'";
-  const message = isArgument && !staysText ? misplaced(`{{${name}}}`, ref.traits, place) : undefined;
+  const message = isArgument && !staysText ? misplaced(`{{${name}}}`, ref.valueClass, place) : undefined;
   if (message !== undefined) compilation.problem(offset, message);
-  const sql = ref.traits === "text" && place.kind === "sql" ? place : undefined;
+  const sql = ref.valueClass === "text" && place.kind === "sql" ? place : undefined;
   if (sql?.wrapped === false && message === undefined) {
     compilation.securityWarning(
       offset,

@@ -3,10 +3,10 @@ import type { ParamValue } from "../params/parameter.ts";
 import type { Dialect } from "./dialect.ts";
 import { quoteIdentifier, quoteLiteral } from "./quote.ts";
 import type { BoundValue, Statement } from "./statement.ts";
-import type { ClientRef, LiteralPart, Piece, RemotePlace, SharedKey, Template, ValueType } from "./template.ts";
+import type { CallValueRef, InnerSqlPosition, LiteralPart, Piece, SharedKey, Template, ValueType } from "./template.ts";
 
 /** The client's value for a name, undefined when it is not set. */
-export type Lookup = (ref: ClientRef) => ParamValue | undefined;
+export type Lookup = (ref: CallValueRef) => ParamValue | undefined;
 
 export interface RenderOptions {
   readonly dialect: Dialect;
@@ -72,7 +72,7 @@ function renderPiece(
     case "typed-literal":
       renderValue(piece, draft, lookup, options);
       return;
-    case "glued": {
+    case "word-part": {
       const text = String(lookup(piece.ref)?.value ?? "NULL");
       if (!/^\w+$/.test(text)) reject(piece.ref, "Integer is less than the minimum allowed value");
       append(text, draft);
@@ -131,8 +131,8 @@ const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 const NUMBER = /^[+-]?[\d.]+(?:e[+-]?\d+)?$/i;
 
 /** A validated value as SQL. Undefined for text that was not validated, which is never part of the SQL. */
-function typedLiteral({ text, type, value }: ParamValue, ref: ClientRef): string | undefined {
-  if (ref.traits === "enum") return quoteLiteral(text);
+function typedLiteral({ text, type, value }: ParamValue, ref: CallValueRef): string | undefined {
+  if (ref.valueClass === "enum") return quoteLiteral(text);
   if (typeof value === "boolean") return String(value);
   // In parentheses, so that it cannot form a comment with a minus sign before it.
   if (typeof value === "bigint") return value < 0n ? `(${value})` : String(value);
@@ -202,13 +202,13 @@ const BREAKS_OUT = /['"`\\;\0]|--|\/\*/;
 const ONE_WORD = /^(?:[\w.\u0080-\uffff]*|[+-]\d+(?:\.\d+)?)$/;
 
 /** Rejects text that could change the SQL that another database runs. */
-function checkRemote(text: string, place: RemotePlace, ref: ClientRef): void {
+function checkRemote(text: string, place: InnerSqlPosition, ref: CallValueRef): void {
   if (!isHarmless(text, place)) reject(ref, "Potential SQL injection detected");
 }
 
-function isHarmless(text: string, place: RemotePlace): boolean {
+function isHarmless(text: string, place: InnerSqlPosition): boolean {
   switch (place) {
-    case "quoted-for-it":
+    case "inside-sql-literal":
       // SQL text ends at a NUL, even inside quotes.
       return !text.includes("\0");
     case "inside-quotes":
@@ -218,6 +218,6 @@ function isHarmless(text: string, place: RemotePlace): boolean {
   }
 }
 
-function reject(ref: ClientRef, message: string): never {
+function reject(ref: CallValueRef, message: string): never {
   throw new RequestFailure({ kind: "invalid-params", errors: [{ field: ref.name, message }] });
 }

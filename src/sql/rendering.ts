@@ -1,5 +1,5 @@
 import { sharePlaceholders } from "./share-placeholders.ts";
-import type { ClientRef, Piece, Template } from "./template.ts";
+import type { CallValueRef, Piece, Template } from "./template.ts";
 
 /** Which values of a template become part of the SQL text. The database decides which one works. */
 export interface Rendering {
@@ -64,6 +64,6 @@ function literalOf({
   return { kind: "typed-literal", ref, offset, shared: undefined };
 }
 
-function canBeLiteral({ traits, type }: ClientRef): boolean {
-  return traits === "scalar" || traits === "typed" || type === "UUID";
+function canBeLiteral({ valueClass, type }: CallValueRef): boolean {
+  return valueClass === "scalar" || valueClass === "typed" || type === "UUID";
 }

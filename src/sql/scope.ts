@@ -1,11 +1,11 @@
-import type { ClientRef, ValueTraits, ValueType } from "./template.ts";
+import type { CallValueRef, ValueClass, ValueType } from "./template.ts";
 
 /** The variables of `auth`. */
 export const authVariables = ["username", "email", "roles", "type", "authenticated", "groups"] as const;
 
 /** The names that a template may use, known when it is compiled. */
 export interface TemplateScope {
-  readonly params: ReadonlyMap<string, ValueTraits>;
+  readonly params: ReadonlyMap<string, ValueClass>;
   /** The types of parameters that are not bound as VARCHAR. */
   readonly types?: ReadonlyMap<string, ValueType>;
   /** Properties of the first connection. */
@@ -14,7 +14,7 @@ export interface TemplateScope {
   /** Variables of `cache` that are known at load. */
   readonly cache: ReadonlyMap<string, string>;
   /** Variables of `cache` that depend on the snapshot. `enum`: a name that Eider chooses, so it may be inlined. */
-  readonly lateCache?: ReadonlyMap<string, ValueTraits>;
+  readonly lateCache?: ReadonlyMap<string, ValueClass>;
   /** A refresh runs outside a request: it has no `params` and no `auth`. */
   readonly isRefresh?: boolean;
   readonly environment: (name: string) => { readonly value: string } | "unlisted" | "unset";
@@ -22,7 +22,7 @@ export interface TemplateScope {
 
 /** What a name in a template refers to. */
 export type Resolved =
-  | { readonly kind: "client"; readonly ref: ClientRef }
+  | { readonly kind: "client"; readonly ref: CallValueRef }
   /** Configuration, known at load. */
   | { readonly kind: "trusted"; readonly text: string }
   /** A trusted name without a value: false as a section, a problem as a tag. */
@@ -58,22 +58,22 @@ export function resolveName(name: string, scope: TemplateScope): Resolved {
 }
 
 function resolveParameter(name: string, scope: TemplateScope): Resolved {
-  const traits = scope.params.get(name);
-  if (traits !== undefined)
-    return { kind: "client", ref: { scope: "params", name, traits, type: scope.types?.get(name) ?? "VARCHAR" } };
+  const valueClass = scope.params.get(name);
+  if (valueClass !== undefined)
+    return { kind: "client", ref: { scope: "params", name, valueClass, type: scope.types?.get(name) ?? "VARCHAR" } };
   const known = [...scope.params.keys()].map((key) => `params.${key}`).join(", ");
   const message = `params.${name} is not declared under request (declared: ${known || "none"})`;
   return { kind: "never-set", message, asSection: `${message}, so it is never set here` };
 }
 
-const TEXT = { traits: "text", type: "VARCHAR" } as const;
+const TEXT = { valueClass: "text", type: "VARCHAR" } as const;
 
 function resolveAuth(name: string): Resolved {
   if (!authVariables.some((known) => known === name)) {
     const known = authVariables.map((variable) => `auth.${variable}`).join(", ");
     return { kind: "unknown", message: `unknown variable 'auth.${name}'; there are ${known}` };
   }
-  const kind = name === "authenticated" ? ({ traits: "scalar", type: "BOOLEAN" } as const) : TEXT;
+  const kind = name === "authenticated" ? ({ valueClass: "scalar", type: "BOOLEAN" } as const) : TEXT;
   return { kind: "client", ref: { scope: "auth", name, ...kind } };
 }
 
@@ -89,9 +89,12 @@ function resolveConnection(name: string, scope: TemplateScope): Resolved {
 function resolveCache(name: string, scope: TemplateScope): Resolved {
   const text = scope.cache.get(name);
   if (text !== undefined) return { kind: "trusted", text };
-  const traits = scope.lateCache?.get(name);
-  if (traits !== undefined) {
-    return { kind: "client", ref: { scope: "cache", name, traits, type: traits === "scalar" ? "BIGINT" : "VARCHAR" } };
+  const valueClass = scope.lateCache?.get(name);
+  if (valueClass !== undefined) {
+    return {
+      kind: "client",
+      ref: { scope: "cache", name, valueClass, type: valueClass === "scalar" ? "BIGINT" : "VARCHAR" },
+    };
   }
   const known = [...scope.cache.keys(), ...(scope.lateCache?.keys() ?? [])].map((key) => `cache.${key}`).join(", ");
   return {

@@ -2,10 +2,10 @@ import type { RemoteQuoting } from "./function-role.ts";
 import type { SqlType } from "./statement.ts";
 
 /** A value that is known only when a call is made: a request parameter, part of the identity, or a property of the snapshot. */
-export interface ClientRef {
+export interface CallValueRef {
   readonly scope: "params" | "auth" | "cache";
   readonly name: string;
-  readonly traits: ValueTraits;
+  readonly valueClass: ValueClass;
   readonly type: ValueType;
 }
 
@@ -17,17 +17,17 @@ export type ValueType = SqlType | "UUID";
  * inlined. `scalar`: integers and booleans, which may be inlined as literals where SQL allows no placeholder, or as part of a
  * word. `typed`: other types that cannot contain SQL, which may be inlined as literals. `text`: anything.
  */
-export type ValueTraits = "enum" | "scalar" | "typed" | "text";
+export type ValueClass = "enum" | "scalar" | "typed" | "text";
 
 /** Where a value stands in SQL that a function runs, such as `postgres_query`. Determines how Eider checks it. */
-export type RemotePlace = "inside-quotes" | "bare" | "quoted-for-it";
+export type InnerSqlPosition = "inside-quotes" | "bare" | "inside-sql-literal";
 
 export type LiteralPart =
   | { readonly kind: "text"; readonly text: string }
-  | { readonly kind: "value"; readonly ref: ClientRef; readonly remote: RemotePlace | undefined }
+  | { readonly kind: "value"; readonly ref: CallValueRef; readonly remote: InnerSqlPosition | undefined }
   | {
       readonly kind: "section";
-      readonly ref: ClientRef;
+      readonly ref: CallValueRef;
       readonly inverted: boolean;
       readonly parts: readonly LiteralPart[];
     };
@@ -40,17 +40,17 @@ export type Piece =
   /** A value outside quotes. It is bound. */
   | {
       readonly kind: "value";
-      readonly ref: ClientRef;
+      readonly ref: CallValueRef;
       readonly offset: number;
-      readonly remote: RemotePlace | undefined;
+      readonly remote: InnerSqlPosition | undefined;
       readonly shared: SharedKey;
     }
   /** A value inlined as a literal where SQL allows no placeholder: an enum, or a type that cannot contain a quote. */
-  | { readonly kind: "typed-literal"; readonly ref: ClientRef; readonly offset: number; readonly shared: SharedKey }
+  | { readonly kind: "typed-literal"; readonly ref: CallValueRef; readonly offset: number; readonly shared: SharedKey }
   /** A scalar that is part of a word (`sales_{{params.year}}`). Negative numbers are rejected. */
-  | { readonly kind: "glued"; readonly ref: ClientRef; readonly offset: number }
+  | { readonly kind: "word-part"; readonly ref: CallValueRef; readonly offset: number }
   /** An enum's text as the author wrote it in the YAML. `canBind`: it can be bound as a value instead. */
-  | { readonly kind: "inline"; readonly ref: ClientRef; readonly offset: number; readonly canBind: boolean }
+  | { readonly kind: "inline"; readonly ref: CallValueRef; readonly offset: number; readonly canBind: boolean }
   /**
    * A string literal with client values: one bound VARCHAR, or quoted text where `quoted` is set. `before` and `after` are a
    * cast, or empty.
@@ -69,7 +69,7 @@ export type Piece =
   | { readonly kind: "identifier"; readonly parts: readonly LiteralPart[]; readonly offset: number }
   | {
       readonly kind: "section";
-      readonly ref: ClientRef;
+      readonly ref: CallValueRef;
       readonly inverted: boolean;
       readonly pieces: readonly Piece[];
       readonly offset: number;
@@ -85,13 +85,13 @@ export type SharedKey = string | undefined;
 export interface Template {
   readonly pieces: readonly Piece[];
   /** The client values that it reads, by full name (`params.id`). */
-  readonly reads: ReadonlyMap<string, ClientRef>;
+  readonly reads: ReadonlyMap<string, CallValueRef>;
   /** Enums that are enforced even without validation of writes: their text becomes SQL or selects what is read. */
   readonly enforcedEnums: ReadonlySet<string>;
   /** Enums outside quotes: inlined, or bound if the database accepts only a value there. `true`: enforced even if bound. */
   readonly bareEnums: ReadonlyMap<string, boolean>;
   /** Functions (in lower case) around client values other than enums. Eider checks in the database whether they are safe. */
-  readonly functionsAround: ReadonlySet<string>;
+  readonly enclosingFunctions: ReadonlySet<string>;
 }
 
 /** An error or warning in a template. `offset` is a character offset in its text. */

@@ -1,5 +1,5 @@
 import type { RemoteQuoting } from "./function-role.ts";
-import type { ValueTraits } from "./template.ts";
+import type { ValueClass } from "./template.ts";
 
 /** What a value would do at its position in the SQL. */
 export type ValuePlace =
@@ -26,7 +26,7 @@ export type ValuePlace =
 const BY_ENUM = "give the parameter an enum validator with the allowedValues";
 
 /** The problem of a value with these traits at this place; undefined if it is allowed. `what` names the value. */
-export function misplaced(what: string, traits: ValueTraits, place: ValuePlace): string | undefined {
+export function misplaced(what: string, traits: ValueClass, place: ValuePlace): string | undefined {
   if (traits === "enum") return undefined;
   switch (place.kind) {
     case "plain":

@@ -1,16 +1,16 @@
 import type { VariableName } from "./dialect.ts";
-import type { TemplateProblem, ValueTraits } from "./template.ts";
+import type { TemplateProblem, ValueClass } from "./template.ts";
 import { misplaced, type ValuePlace } from "./value-place.ts";
 
 /** The client values of a variable. `typed` ones contain no text. */
-type Held = Exclude<ValueTraits, "enum" | "scalar">;
+type Held = Exclude<ValueClass, "enum" | "scalar">;
 
 /** Follows client values through the variables of a template: `SET VARIABLE f = '{{{params.v}}}'`, then `getvariable('f')`. */
 export interface VariableFlow {
   /** A token of bare SQL, in upper case. */
   token(text: string): void;
   /** The statement contains a client value. */
-  value(traits: ValueTraits): void;
+  value(traits: ValueClass): void;
   /** Whether the current statement sets a variable. */
   isSetting(): boolean;
   /** A variable is read; `offset` is where in the template. */

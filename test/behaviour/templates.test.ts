@@ -6,9 +6,9 @@ import { compileTemplate } from "../../src/sql/compile-template.ts";
 import { render } from "../../src/sql/render.ts";
 import { withRendering } from "../../src/sql/rendering.ts";
 import type { TemplateScope } from "../../src/sql/scope.ts";
-import type { ValueTraits } from "../../src/sql/template.ts";
+import type { ValueClass } from "../../src/sql/template.ts";
 
-const traits: [string, ValueTraits][] = [
+const traits: [string, ValueClass][] = [
   ["id", "scalar"],
   ["flag", "scalar"],
   ["day", "typed"],

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openAppendedFile } from "../../src/audit/appended-file.ts";
-import type { Authenticated } from "../../src/auth/authenticator.ts";
+import type { AuthenticationResult } from "../../src/auth/authenticator.ts";
 import { identityKey, identityOf } from "../../src/auth/identity.ts";
 import { openTokenCache } from "../../src/auth/oidc/token-cache.ts";
 import { openExpiringCache } from "../../src/auth/verified.ts";
@@ -25,7 +25,7 @@ import {
   testThatMemoryLevelsOff,
 } from "./filled-stores.ts";
 
-const identity = (n: number): Authenticated => {
+const identity = (n: number): AuthenticationResult => {
   const found = identityOf({ type: "bearer", username: `user ${n}`, roles: [long(n, 6_000)] });
   identityKey(found);
   return { kind: "identity", identity: found };
@@ -77,8 +77,8 @@ const stores: readonly Store[] = [
     count: 3_000,
     open() {
       const remembered = openTokenCache(() => 0);
-      const wrong = openExpiringCache<Authenticated>({ maxBytes: MIB, bytesOf: () => 0, now: () => 0 });
-      const refused: Authenticated = { kind: "refused", failure: { kind: "unauthorized", scheme: "basic" } };
+      const wrong = openExpiringCache<AuthenticationResult>({ maxBytes: MIB, bytesOf: () => 0, now: () => 0 });
+      const refused: AuthenticationResult = { kind: "refused", failure: { kind: "unauthorized", scheme: "basic" } };
       return {
         fill(n) {
           remembered.set(String(n), { result: identity(n), until: 1, isCurrent: () => true });

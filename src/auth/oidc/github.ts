@@ -5,7 +5,7 @@ import type { OidcPolicy } from "../policy.ts";
 import { type CheckedToken, type CheckToken, providerDown, refused, unauthorized } from "./check-token.ts";
 import { identityFrom } from "./claims.ts";
 import { parseObject } from "./json.ts";
-import type { Reply, Requests } from "./requests.ts";
+import type { ProviderClient, Reply } from "./provider-client.ts";
 
 /** Enough for legitimate clients, but limits how many made-up tokens reach GitHub. */
 const CHECKS_AT_ONCE = 32;
@@ -13,7 +13,7 @@ const CHECKS_AT_ONCE = 32;
 /** GitHub does not sign tokens. Its API returns the user of a token. */
 export function openGithubCheck(
   policy: OidcPolicy,
-  { requests, report }: { readonly requests: Requests; readonly report: Report },
+  { requests, report }: { readonly requests: ProviderClient; readonly report: Report },
 ): CheckToken {
   const dependency = openDependency(`oidc provider ${policy.issuerUrl}`, report);
   let running = 0;

@@ -13,7 +13,7 @@ import {
   openAgainst,
   startProvider,
 } from "../../../test/oidc-provider.ts";
-import type { Authenticated } from "../authenticator.ts";
+import type { AuthenticationResult } from "../authenticator.ts";
 import type { OidcPolicy } from "../policy.ts";
 
 const keys = makeKeys();
@@ -23,7 +23,7 @@ afterAll(() => provider[Symbol.asyncDispose]());
 const refused = { kind: "refused", failure: { kind: "unauthorized", scheme: "bearer" } };
 
 /** What templates see, or why there is nothing to see. */
-function seen(answer: Authenticated): unknown {
+function seen(answer: AuthenticationResult): unknown {
   if (answer.kind === "refused") return answer.failure.kind;
   return Object.fromEntries([...answer.identity].map(([name, { value }]) => [name, value]));
 }

@@ -1,11 +1,11 @@
 import type { Report } from "../../events.ts";
-import type { Authenticated, Authenticator } from "../authenticator.ts";
+import type { AuthenticationResult, Authenticator } from "../authenticator.ts";
 import { openCommaWarning } from "../identity.ts";
 import type { OidcPolicy } from "../policy.ts";
 import { type CheckedToken, openTokenCheck, refused, unauthorized } from "./check-token.ts";
 import { openGithubCheck } from "./github.ts";
 import { openProvider } from "./provider.ts";
-import { openRequests } from "./requests.ts";
+import { openProviderClient } from "./provider-client.ts";
 import { openTokenCache } from "./token-cache.ts";
 import { openTokenExchange, type TokenExchange } from "./token-exchange.ts";
 
@@ -33,15 +33,15 @@ export function openOidc(policy: OidcPolicy, { fetch, now, ...options }: OidcOpt
   let closed = false;
   // Failures caused by our own shutdown are not reported.
   const report: Report = (event) => closed || options.report(event);
-  const requests = openRequests(fetch);
+  const requests = openProviderClient(fetch);
   const provider = openProvider(policy, { requests, now, report });
   const isGithub = policy.provider === "github";
   const checkToken = isGithub ? openGithubCheck(policy, { requests, report }) : openTokenCheck(policy, provider, now);
   const tokens = openTokenCache(now);
   const warnOfComma = openCommaWarning(report);
-  const running = new Map<string, Promise<Authenticated>>();
+  const running = new Map<string, Promise<AuthenticationResult>>();
 
-  async function check(key: string, token: string): Promise<Authenticated> {
+  async function check(key: string, token: string): Promise<AuthenticationResult> {
     let checked: CheckedToken;
     try {
       checked = await checkToken(token);
@@ -53,7 +53,7 @@ export function openOidc(policy: OidcPolicy, { fetch, now, ...options }: OidcOpt
     }
     if (checked.kind === "refused") return checked;
     warnOfComma(checked.identity);
-    const result: Authenticated = { kind: "identity", identity: checked.identity };
+    const result: AuthenticationResult = { kind: "identity", identity: checked.identity };
     tokens.set(key, { result, until: checked.until, isCurrent: checked.isCurrent });
     return result;
   }

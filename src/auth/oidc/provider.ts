@@ -4,7 +4,7 @@ import { openDependency } from "../dependency.ts";
 import type { OidcPolicy } from "../policy.ts";
 import { type KeySet, readKeySet } from "./key-set.ts";
 import { discoveryUrl, type Metadata, readMetadata } from "./metadata.ts";
-import type { Requests } from "./requests.ts";
+import type { ProviderClient } from "./provider-client.ts";
 
 /** The last valid metadata and keys of a provider. */
 export interface ProviderState {
@@ -24,7 +24,7 @@ export interface Provider {
 }
 
 export interface ProviderOptions {
-  readonly requests: Requests;
+  readonly requests: ProviderClient;
   readonly now: () => number;
   readonly report: Report;
 }

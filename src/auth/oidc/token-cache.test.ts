@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import type { Authenticated } from "../authenticator.ts";
+import type { AuthenticationResult } from "../authenticator.ts";
 import { anonymous, identityOf } from "../identity.ts";
 import { type AcceptedToken, openTokenCache } from "./token-cache.ts";
 
 const MINUTES = 60_000;
-const answer: Authenticated = { kind: "identity", identity: anonymous };
+const answer: AuthenticationResult = { kind: "identity", identity: anonymous };
 const accepted = (changes: Partial<AcceptedToken> = {}): AcceptedToken => ({
   result: answer,
   until: Number.POSITIVE_INFINITY,
@@ -15,7 +15,7 @@ const accepted = (changes: Partial<AcceptedToken> = {}): AcceptedToken => ({
 test("tokens take 16 MiB, whatever they say; then the one that was used longest ago goes", () => {
   const remembered = openTokenCache(() => 0);
   const identity = identityOf({ type: "oidc", username: "ann", roles: ["r".repeat(16_000)] });
-  const large: Authenticated = { kind: "identity", identity };
+  const large: AuthenticationResult = { kind: "identity", identity };
   const isKept = (n: number): boolean => remembered.get(String(n)) !== undefined;
   for (let n = 0; n < 200; n++) remembered.set(String(n), accepted({ result: large }));
   expect(isKept(0)).toBe(true);

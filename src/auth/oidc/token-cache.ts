@@ -1,11 +1,11 @@
-import type { Authenticated } from "../authenticator.ts";
+import type { AuthenticationResult } from "../authenticator.ts";
 import { keyOf, openFingerprint } from "../fingerprint.ts";
 import { authenticatedBytes, openExpiringCache, VERIFIED_BYTES } from "../verified.ts";
 
 /** The result for an accepted token. */
 export interface AcceptedToken {
   /** The same object for every request, because other caches use its identity as a key. */
-  readonly result: Authenticated;
+  readonly result: AuthenticationResult;
   readonly until: number;
   readonly isCurrent: () => boolean;
 }
@@ -13,7 +13,7 @@ export interface AcceptedToken {
 /** Recently accepted tokens, by fingerprint. The tokens themselves are not stored. */
 export interface TokenCache {
   keyOf(token: string): string;
-  get(key: string): Authenticated | undefined;
+  get(key: string): AuthenticationResult | undefined;
   set(key: string, accepted: AcceptedToken): void;
 }
 

@@ -5,7 +5,7 @@ import type { OidcPolicy } from "../policy.ts";
 import { member, parseObject, textMember } from "./json.ts";
 import type { Metadata, SecretMethod } from "./metadata.ts";
 import type { Provider } from "./provider.ts";
-import type { Reply, Requests } from "./requests.ts";
+import type { ProviderClient, Reply } from "./provider-client.ts";
 import { type Client, readTokenRequest } from "./token-request.ts";
 
 /** The response of Eider's token endpoint. Always JSON, never cached. */
@@ -19,7 +19,7 @@ export interface ExchangeResponse {
 export type TokenExchange = (form: URLSearchParams, authorization: string | undefined) => Promise<ExchangeResponse>;
 
 export interface ExchangeOptions {
-  readonly requests: Requests;
+  readonly requests: ProviderClient;
   readonly provider: Provider;
   readonly report: Report;
 }

@@ -1,4 +1,4 @@
-import type { Authenticated } from "../../auth/authenticator.ts";
+import type { AuthenticationResult } from "../../auth/authenticator.ts";
 import type { Authenticators } from "../../auth/authenticators.ts";
 import { anonymous } from "../../auth/identity.ts";
 import type { AuthPolicy } from "../../auth/policy.ts";
@@ -51,7 +51,7 @@ export function openMcpAccess({ settings, catalog, authenticators, rateLimiter }
   function authenticateThen(
     { authorization }: McpAccessRequest,
     policy: AuthPolicy,
-    decide: (found: Authenticated) => AccessDecision | Promise<AccessDecision>,
+    decide: (found: AuthenticationResult) => AccessDecision | Promise<AccessDecision>,
   ): AccessDecision | Promise<AccessDecision> {
     const found = authenticators.of(policy).authenticate({ authorization });
     return found instanceof Promise ? found.then(decide) : decide(found);
@@ -76,7 +76,7 @@ export function openMcpAccess({ settings, catalog, authenticators, rateLimiter }
     address: string,
     refusal: Extract<AccessDecision, { kind: "refused" }>,
   ): Promise<AccessDecision> {
-    const admission = { rateLimiter, address: () => address, onCounted: undefined };
+    const admission = { rateLimiter, address: () => address, onRateLimitState: undefined };
     try {
       const identity = await admitCall(refusal, { name: label, rateLimit }, admission);
       return { kind: "identity", identity };

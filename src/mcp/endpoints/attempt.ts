@@ -51,14 +51,14 @@ export async function attempt<T>(
         const scheme = endpoint.auth.kind === "basic" ? "basic" : "bearer";
         return { kind: "refused", failure: { kind: "unauthorized", scheme } };
       },
-      stopped: () => (signal.aborted ? failureOf(signal.reason) : undefined),
+      stopReason: () => (signal.aborted ? failureOf(signal.reason) : undefined),
       onStop(stop) {
         const abort = (): void => stop(failureOf(signal.reason));
         signal.addEventListener("abort", abort);
         return () => signal.removeEventListener("abort", abort);
       },
-      respond: ({ timed }) =>
-        timed(async (deadline) => {
+      respond: ({ withDeadline }) =>
+        withDeadline(async (deadline) => {
           observed.marks = openMarks(deadline.spentMs);
           return { kind: "done", value: await work({ deadline, observed }) };
         }),

@@ -28,7 +28,7 @@ export async function callTool(
   const work = (state: CallState): Promise<ToolResult> => {
     call.progress(0, 100, "running the query");
     call.log("info", `running ${tool.mcp.name}`);
-    const read: EndpointRead = { ...state, called: tool, params, call, callee: context.callee };
+    const read: EndpointRead = { ...state, called: tool, params, call, services: context.services };
     return tool.endpoint.operation.kind === "write"
       ? writeResult(tool, read, settings)
       : readResult(tool, read, settings);
@@ -72,7 +72,7 @@ function readResult({ endpoint, mcp, result }: Tool, read: EndpointRead, setting
 
 /** A write runs once. After a failure, the client decides whether to retry. */
 async function writeResult({ endpoint }: Tool, read: EndpointRead, settings: McpSettings): Promise<ToolResult> {
-  const { params, call, deadline, observed, callee } = read;
+  const { params, call, deadline, observed, services } = read;
   const encode = async ({ rowsAffected, rows }: WriteResult): Promise<string> => {
     call.progress(50, 100, "changed");
     call.log("info", "statements executed");
@@ -86,7 +86,7 @@ async function writeResult({ endpoint }: Tool, read: EndpointRead, settings: Mcp
     return `{"rows_affected":${rowsAffected},"data":${json}${cut === undefined ? "" : ',"truncated":true'}}`;
   };
   const writing: Call = { ...params, identity: call.identity, deadline, observed };
-  const { rowsAffected, body } = await runWrite(endpoint, { ...writing, idempotencyKey: undefined, encode }, callee);
+  const { rowsAffected, body } = await runWrite(endpoint, { ...writing, idempotencyKey: undefined, encode }, services);
   call.log("info", `${rowsAffected} rows changed`);
   return { content: `[${textBlock(body)}]`, structuredContent: body, isError: false };
 }

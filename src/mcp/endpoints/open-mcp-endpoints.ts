@@ -2,7 +2,7 @@ import type { Authenticators } from "../../auth/authenticators.ts";
 import { type CacheName, cacheKey } from "../../cache/cache.ts";
 import type { CallObserver } from "../../calls/observed-call.ts";
 import type { CallContext } from "../../calls/run-call.ts";
-import type { Callee } from "../../calls/run-endpoint.ts";
+import type { CallServices } from "../../calls/run-endpoint.ts";
 import type { McpSettings } from "../../config/mcp-config.ts";
 import type { Project } from "../../config/project.ts";
 import { describeEndpoints } from "../../docs/describe-endpoint.ts";
@@ -21,7 +21,7 @@ import { promptText } from "./prompt-text.ts";
 import { readResource } from "./read-resource.ts";
 
 /** The parts of an open project that MCP needs. */
-export interface McpProject extends Callee {
+export interface McpProject extends CallServices {
   readonly project: Project;
   /** In the same order as in the project. */
   readonly endpoints: readonly Endpoint[];
@@ -54,7 +54,7 @@ export async function openMcpEndpoints(opened: McpProject, options: McpEndpoints
     [...catalog.tools.values()].map(({ endpoint }) => endpoint),
     engine,
   );
-  const context: CallContext = { callee: opened, rateLimiter, observers, report, now };
+  const context: CallContext = { services: opened, rateLimiter, observers, report, now };
   return {
     service: serviceOf(catalog, {
       context,

@@ -33,7 +33,7 @@ export async function readResource(
   const params = rawParamsOf(resource.locations, args);
   const work = (state: CallState): Promise<Contents> => {
     call.progress(0, 100, "running the query");
-    return contentsOf(resource, { ...state, called: resource, params, call, callee: context.callee }, settings);
+    return contentsOf(resource, { ...state, called: resource, params, call, services: context.services }, settings);
   };
   const attempted = await attempt(resource, { call, raw: params.raw, work }, context);
   if (attempted.kind === "failed") throw new McpError(problemOf(uri, attempted));

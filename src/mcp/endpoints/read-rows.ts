@@ -1,4 +1,10 @@
-import { type Call, type Callee, type PageOfRows, type ReadResult, runEndpoint } from "../../calls/run-endpoint.ts";
+import {
+  type Call,
+  type CallServices,
+  type PageOfRows,
+  type ReadResult,
+  runEndpoint,
+} from "../../calls/run-endpoint.ts";
 import { RequestFailure } from "../../failure.ts";
 import type { Chunk } from "../../result/chunk.ts";
 import type { Column } from "../../result/column.ts";
@@ -12,7 +18,7 @@ export interface EndpointRead extends CallState {
   readonly called: CallTarget;
   readonly params: Pick<Call, "raw" | "errors">;
   readonly call: McpCall;
-  readonly callee: Callee;
+  readonly services: CallServices;
 }
 
 export interface OpenedRows extends Pick<ReadResult, "page" | "cached"> {
@@ -22,9 +28,9 @@ export interface OpenedRows extends Pick<ReadResult, "page" | "cached"> {
 
 /** Runs a read, passes its rows to `take`, and closes them. */
 export async function withRows<T>(read: EndpointRead, take: (opened: OpenedRows) => Promise<T>): Promise<T> {
-  const { called, params, call, deadline, observed, callee } = read;
+  const { called, params, call, deadline, observed, services } = read;
   const { identity } = call;
-  const result = await runEndpoint(called.endpoint, { ...params, identity, deadline, observed }, callee);
+  const result = await runEndpoint(called.endpoint, { ...params, identity, deadline, observed }, services);
   if (result.kind === "unchanged") throw new Error("only REST clients can have the rows already");
   const { rows, page, cached } = result;
   call.progress(50, 100, "reading rows");
@@ -62,12 +68,12 @@ export function onlyElement(json: string): string {
 export async function takeValue(
   { columns, next }: OpenedRows,
   index: number,
-  { observed, callee }: EndpointRead,
+  { observed, services }: EndpointRead,
 ): Promise<string | undefined> {
   const { rows = 0, vectors = [] } = (await next()) ?? {};
   observed.rows = Math.min(rows, 1);
   const [text] = rows === 0 ? [] : valueTexts(columns, { rows: 1, vectors }, index);
-  const { maxBufferedBytes } = callee.limits;
+  const { maxBufferedBytes } = services.limits;
   if (text !== undefined && text.length > maxBufferedBytes) throw new RequestFailure({ kind: "body-too-large" });
   return text;
 }

@@ -37,12 +37,12 @@ export interface PoolOptions {
 
 const MIB = 1024 * 1024;
 /** The estimated memory that prepared statements may take on all connections together. */
-const STATEMENT_BYTES = 512 * MIB;
+const MAX_TOTAL_STATEMENT_BYTES = 512 * MIB;
 /** Room for about 64 to 256 statements per connection. */
 const MIN_BYTES_PER_CONNECTION = 4 * MIB;
 const MAX_BYTES_PER_CONNECTION = 16 * MIB;
 /** The size assumed for every prepared statement. Actual sizes: 10 KiB (a lookup) to 170 KiB (an aggregation over a join). */
-const PLAN_BYTES = 64 * 1024;
+const ASSUMED_STATEMENT_BYTES = 64 * 1024;
 /** A connection that has missed more invalidations than this drops all statements. */
 const MAX_INVALIDATIONS = 100;
 
@@ -58,8 +58,11 @@ export function openConnectionPool({ database, settings, versions, maxIdle, macr
   /** Invalidated names, in order. Connections catch up when they are taken. */
   let invalidated: (readonly string[] | "all")[] = [];
   let generation = 0;
-  let closed: (() => void) | undefined;
-  const maxBytes = Math.min(MAX_BYTES_PER_CONNECTION, Math.max(MIN_BYTES_PER_CONNECTION, STATEMENT_BYTES / maxIdle));
+  let resolveClose: (() => void) | undefined;
+  const maxBytes = Math.min(
+    MAX_BYTES_PER_CONNECTION,
+    Math.max(MIN_BYTES_PER_CONNECTION, MAX_TOTAL_STATEMENT_BYTES / maxIdle),
+  );
 
   async function connect(): Promise<Connection> {
     const native = await duckdb.connect(database);
@@ -71,7 +74,7 @@ export function openConnectionPool({ database, settings, versions, maxIdle, macr
     }
     const statements = openLru<duckdb.PreparedStatement>({
       maxBytes,
-      bytesOf: () => PLAN_BYTES,
+      bytesOf: () => ASSUMED_STATEMENT_BYTES,
       dropped: duckdb.destroy_prepare_sync,
     });
     return { native, statements, appliedSettings: 0, generation };
@@ -93,7 +96,7 @@ export function openConnectionPool({ database, settings, versions, maxIdle, macr
 
   function removeLent(connection: PooledConnection): void {
     lent.delete(connection);
-    if (lent.size === 0) closed?.();
+    if (lent.size === 0) resolveClose?.();
   }
 
   return {
@@ -109,7 +112,7 @@ export function openConnectionPool({ database, settings, versions, maxIdle, macr
     },
     giveBack(connection) {
       // The cast is safe: every connection comes from this pool.
-      if (closed === undefined && idle.length < maxIdle) idle.push(connection as Connection);
+      if (resolveClose === undefined && idle.length < maxIdle) idle.push(connection as Connection);
       else disconnect(connection);
       removeLent(connection);
     },
@@ -123,7 +126,7 @@ export function openConnectionPool({ database, settings, versions, maxIdle, macr
     },
     async close() {
       await new Promise<void>((resolve) => {
-        closed = resolve;
+        resolveClose = resolve;
         if (lent.size === 0) resolve();
       });
       for (const connection of idle.splice(0)) disconnect(connection);

@@ -1,7 +1,7 @@
 import { RequestFailure } from "../../../failure.ts";
 import type { QueueGroup } from "../../engine.ts";
 import { abandonable, type Cancellation } from "./cancellation.ts";
-import { openQueueBound } from "./queue-bound.ts";
+import { openQueueLimit } from "./queue-limit.ts";
 
 /**
  * Limits how much native work runs at once. Queue groups (endpoints) share the slots: the one with the fewest running queries
@@ -78,7 +78,7 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
   const groups = new Map<string, QueueGroupState>();
   /** Groups with waiting queries, in the order of their last admission. */
   const queue = new Set<QueueGroupState>();
-  const bound = openQueueBound({ size, maxWaiting, now });
+  const queueLimit = openQueueLimit({ slots: size, maxWaiting, now });
   /** The last slots are reserved for groups that run nothing, so that these need not wait behind a flood of slow queries. */
   const reserved = size < MIN_SLOTS_TO_RESERVE ? 0 : Math.max(1, size >> 3);
   let running = 0;
@@ -184,7 +184,7 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
     if (list === "resuming") resuming += by;
     else {
       starting += by;
-      bound.waiting(starting);
+      queueLimit.setWaiting(starting);
     }
   }
 
@@ -214,7 +214,7 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
     const list = request.group.resuming.has(next) ? "resuming" : "starting";
     if (list === "starting") {
       takeCapacity(request);
-      bound.admitted();
+      queueLimit.noteAdmission();
     }
     // Before it leaves its list, so that the group stays busy.
     take(request);
@@ -247,8 +247,8 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
 
   function isRejected(group: QueueGroupState): boolean {
     const busyGroups = isIdle(group) ? busy + 1 : busy;
-    const isAlone = busyGroups === 1 && !isOtherGroupActive(group);
-    return bound.isFull({ waiting: starting, ofGroup: group.starting.size, groups: busyGroups, isAlone });
+    const isOnlyActiveGroup = busyGroups === 1 && !isOtherGroupActive(group);
+    return queueLimit.isFull({ waiting: starting, waitingInGroup: group.starting.size, busyGroups, isOnlyActiveGroup });
   }
 
   return {

@@ -1,24 +1,26 @@
 /** How many queries may wait for a slot. Beyond that, an early rejection is better than a late response. */
-export interface QueueBound {
-  /** Reports how many wait now. */
-  waiting(count: number): void;
-  /** Reports that one of them was admitted. */
-  admitted(): void;
+export interface QueueLimit {
+  /** To be called whenever the number of waiting queries changes. */
+  setWaiting(count: number): void;
+  /** To be called when a waiting query is admitted. */
+  noteAdmission(): void;
   isFull(queue: QueueState): boolean;
 }
 
+/** The queue as a new query finds it. */
 export interface QueueState {
   readonly waiting: number;
-  /** Waiting queries of the same group. */
-  readonly ofGroup: number;
-  /** Groups with running or waiting queries, this one included. */
-  readonly groups: number;
-  /** No other group was used recently. */
-  readonly isAlone: boolean;
+  /** Waiting queries in the group of the new one. */
+  readonly waitingInGroup: number;
+  /** Groups with running or waiting queries, including that of the new one. */
+  readonly busyGroups: number;
+  /** Whether no other group is busy or was used recently. */
+  readonly isOnlyActiveGroup: boolean;
 }
 
-export interface QueueBoundOptions {
-  readonly size: number;
+export interface QueueLimitOptions {
+  /** How many queries can run at once. */
+  readonly slots: number;
   /** A fixed limit. Undefined: it follows how quickly the queue moves. */
   readonly maxWaiting: number | undefined;
   readonly now: () => number;
@@ -33,57 +35,58 @@ const MAX_WAIT_MS = 250;
 const MIN_LIMIT = 80;
 const MAX_LIMIT = 1_000;
 /** The measured interval is discarded when the queue has been empty for this long. */
-const MEASUREMENT_MS = 10_000;
+const FORGET_AFTER_EMPTY_MS = 10_000;
 /** The interval is a moving average over this many admissions. */
 const AVERAGED_ADMISSIONS = 32;
 
-export function openQueueBound({ size, maxWaiting, now }: QueueBoundOptions): QueueBound {
+export function openQueueLimit({ slots, maxWaiting, now }: QueueLimitOptions): QueueLimit {
   let nonEmptySince: number | undefined;
   let emptySince: number | undefined;
   let admittedAt: number | undefined;
   /** Milliseconds between admissions while queries wait. */
   let interval = 0;
-  let measured = 0;
+  let sampleCount = 0;
 
-  function limitFor(groups: number): number {
+  function limitFor(busyGroups: number): number {
     if (maxWaiting !== undefined) return maxWaiting;
     const isBurst = nonEmptySince === undefined || now() - nonEmptySince < BURST_MS;
     const maxWaitMs = isBurst ? MAX_WAIT_IN_BURST_MS : MAX_WAIT_MS;
-    const soon = interval > 0 ? Math.ceil(maxWaitMs / interval) : MAX_LIMIT;
-    return Math.min(MAX_LIMIT, Math.max(MIN_LIMIT, size, groups, soon));
+    const admittedInTime = interval > 0 ? Math.ceil(maxWaitMs / interval) : MAX_LIMIT;
+    return Math.min(MAX_LIMIT, Math.max(MIN_LIMIT, slots, busyGroups, admittedInTime));
   }
 
-  function begin(): void {
+  function startWaiting(): void {
     nonEmptySince = now();
-    if (emptySince === undefined || nonEmptySince - emptySince < MEASUREMENT_MS) return;
+    if (emptySince === undefined || nonEmptySince - emptySince < FORGET_AFTER_EMPTY_MS) return;
     interval = 0;
-    measured = 0;
+    sampleCount = 0;
   }
 
   return {
-    waiting(count) {
+    setWaiting(count) {
       if (count > 0) {
-        if (nonEmptySince === undefined) begin();
+        if (nonEmptySince === undefined) startWaiting();
         return;
       }
       nonEmptySince = undefined;
       admittedAt = undefined;
       emptySince = now();
     },
-    admitted() {
+    noteAdmission() {
       const at = now();
       if (admittedAt !== undefined) {
-        measured = Math.min(AVERAGED_ADMISSIONS, measured + 1);
-        interval += (at - admittedAt - interval) / measured;
+        sampleCount = Math.min(AVERAGED_ADMISSIONS, sampleCount + 1);
+        interval += (at - admittedAt - interval) / sampleCount;
       }
       admittedAt = at;
     },
-    isFull({ waiting, ofGroup, groups, isAlone }) {
-      const limit = limitFor(groups);
+    isFull({ waiting, waitingInGroup, busyGroups, isOnlyActiveGroup }) {
+      const limit = limitFor(busyGroups);
       if (waiting >= limit) return true;
       // While other groups are busy, each gets an equal share. If others were only used recently, a quarter stays free for them.
-      const ofGroupLimit = groups > 1 ? Math.ceil(limit / groups) : isAlone ? limit : limit - (limit >> 2);
-      return ofGroup >= ofGroupLimit;
+      const groupLimit =
+        busyGroups > 1 ? Math.ceil(limit / busyGroups) : isOnlyActiveGroup ? limit : limit - (limit >> 2);
+      return waitingInGroup >= groupLimit;
     },
   };
 }

@@ -9,7 +9,7 @@ export interface Reply {
 }
 
 /** Requests to a provider, limited in time and size. Redirects must stay on the same origin. */
-export interface Requests {
+export interface ProviderClient {
   /** Rejects with an Error whose message is safe to log: it contains no headers and no body. */
   get(url: string, headers?: Readonly<Record<string, string>>): Promise<Reply>;
   /** Like `get`, but requires status 200 and a JSON object. */
@@ -24,14 +24,14 @@ const TIMEOUT_MS = 5_000;
 const MAX_BYTES = 1024 * 1024;
 const MAX_REDIRECTS = 3;
 /** GitHub rejects requests without a user agent. */
-const FROM_US = { accept: "application/json", "user-agent": "eider" };
+const DEFAULT_HEADERS = { accept: "application/json", "user-agent": "eider" };
 
 type Fetch = typeof globalThis.fetch;
 
-export function openRequests(fetch: Fetch): Requests {
+export function openProviderClient(fetch: Fetch): ProviderClient {
   const running = new Set<AbortController>();
 
-  async function inTime<T>(host: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async function withTimeout<T>(host: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const stop = new AbortController();
     const timer = setTimeout(() => stop.abort(), TIMEOUT_MS);
     running.add(stop);
@@ -48,12 +48,16 @@ export function openRequests(fetch: Fetch): Requests {
 
   async function get(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Reply> {
     const { host, origin } = new URL(url);
-    return await inTime(host, async (signal) => {
+    return await withTimeout(host, async (signal) => {
       let target = url;
       for (let redirects = 0; ; redirects++) {
-        const response = await fetch(target, { headers: { ...FROM_US, ...headers }, redirect: "manual", signal });
+        const response = await fetch(target, {
+          headers: { ...DEFAULT_HEADERS, ...headers },
+          redirect: "manual",
+          signal,
+        });
         const location = isRedirect(response.status) ? response.headers.get("location") : null;
-        if (location === null) return await replyOf(response, host);
+        if (location === null) return await readReply(response, host);
         await response.body?.cancel();
         const next = URL.canParse(location, target) ? new URL(location, target) : undefined;
         if (next?.origin !== origin || redirects === MAX_REDIRECTS) {
@@ -75,9 +79,9 @@ export function openRequests(fetch: Fetch): Requests {
     },
     async post(url, form, headers) {
       const { host } = new URL(url);
-      return await inTime(host, async (signal) => {
-        const init = { method: "POST", body: form, headers: { ...FROM_US, ...headers }, signal };
-        return await replyOf(await fetch(url, { ...init, redirect: "manual" }), host);
+      return await withTimeout(host, async (signal) => {
+        const init = { method: "POST", body: form, headers: { ...DEFAULT_HEADERS, ...headers }, signal };
+        return await readReply(await fetch(url, { ...init, redirect: "manual" }), host);
       });
     },
     close() {
@@ -92,7 +96,7 @@ function isRedirect(status: number): boolean {
   return status >= 300 && status < 400;
 }
 
-async function replyOf(response: Response, host: string): Promise<Reply> {
+async function readReply(response: Response, host: string): Promise<Reply> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
   // Leaving the loop early cancels the response.

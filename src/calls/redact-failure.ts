@@ -11,7 +11,7 @@ const CLASS = /^[A-Z][A-Za-z]*(?: [A-Z][A-Za-z]*){0,4} Error(?=:)/;
  * The failure of a call, as it may be returned and logged. A database may quote values whole, in part or in another form. So
  * its message is withheld if a redacted parameter was sent. A template's message is withheld only if it contains the value.
  */
-export function withheldFailure(error: unknown, raw: RawParams | undefined, isRedacted: IsRedacted): unknown {
+export function redactFailure(error: unknown, raw: RawParams | undefined, isRedacted: IsRedacted): unknown {
   if (!(error instanceof RequestFailure)) return error;
   const { failure } = error;
   switch (failure.kind) {
