@@ -1,11 +1,11 @@
 // This tree against another build of Eider, in one run: CPU of a response from memory, of look-ups, of long responses, of a start.
-//   npm run build && node bench/against.mjs /path/to/the/other/tree
+//   npm run build && node bench/against.mjs /path/to/the/other/tree [words in the names of the comparisons]
 import { join, resolve } from "node:path";
 import { folderOf, load, manyEndpoints, median, root, startEider, tableSql, timeStart } from "./load.mjs";
 
-const other = process.argv[2];
+const [other, words = ""] = process.argv.slice(2);
 if (other === undefined) {
-  console.error("usage: node bench/against.mjs /path/to/the/other/tree");
+  console.error("usage: node bench/against.mjs /path/to/the/other/tree [words]");
   process.exit(2);
 }
 const ROUNDS = 15;
@@ -29,9 +29,10 @@ const works = {
   "100,000 rows as CSV": { clients: 1, requests: 3, path: () => `/rows/${100_000 + (asked++ % 50)}?format=csv` },
   "100,000 rows as Arrow": { clients: 1, requests: 4, path: () => `/rows/${100_000 + (asked++ % 50)}?format=arrow` },
 };
+const many = manyEndpoints(200);
 const starts = {
-  "start, quickstart": [join(root, "examples/quickstart"), "/customers"],
-  "start, 200 endpoints": [manyEndpoints(200), "/e199"],
+  "start, quickstart": { folder: (tree) => join(tree, "examples/quickstart"), path: "/customers" },
+  "start, 200 endpoints": { folder: () => many, path: "/e199" },
 };
 
 const [here, there] = [await startEider(folderOf(files)), await startEider(folderOf(files), resolve(other))];
@@ -43,6 +44,7 @@ async function cpuPerRequest(server, work) {
 
 const table = {};
 async function compare(name, { rounds: count, measureHere, measureThere }) {
+  if (!name.includes(words)) return;
   const rounds = [];
   for (let round = -2; round < count; round++) {
     // The second one runs on a warmer machine: the order changes.
@@ -63,8 +65,8 @@ for (const [name, work] of Object.entries(works)) {
   const measureHere = () => cpuPerRequest(here, work);
   await compare(name, { rounds: ROUNDS, measureHere, measureThere: () => cpuPerRequest(there, work) });
 }
-for (const [name, [folder, path]] of Object.entries(starts)) {
-  const cpu = async (tree) => (await timeStart(folder, path, tree)).cpu * 1000;
+for (const [name, { folder, path }] of Object.entries(starts)) {
+  const cpu = async (tree) => (await timeStart(folder(tree), path, tree)).cpu * 1000;
   await compare(name, { rounds: 7, measureHere: () => cpu(root), measureThere: () => cpu(resolve(other)) });
 }
 console.log("CPU per request or start, median of interleaved rounds; below 1 this tree is cheaper");
