@@ -25,9 +25,9 @@ const works = {
   "a response from memory": { clients: 32, requests: 30_000, path: () => "/t/1" },
   "a look-up, 1 client": { clients: 1, requests: 1_000, path: () => `/t/${key(asked++)}` },
   "a look-up, 32 clients": { clients: 32, requests: 2_000, path: () => `/t/${key(asked++)}` },
-  "10,000 rows as JSON": { clients: 1, requests: 20, path: () => `/rows/${10_000 + (asked++ % 50)}` },
-  "100,000 rows as CSV": { clients: 1, requests: 3, path: () => `/rows/${100_000 + (asked++ % 50)}?format=csv` },
-  "100,000 rows as Arrow": { clients: 1, requests: 4, path: () => `/rows/${100_000 + (asked++ % 50)}?format=arrow` },
+  "10,000 rows as JSON": { clients: 1, requests: 100, path: () => `/rows/${10_000 + (asked++ % 50)}` },
+  "100,000 rows as CSV": { clients: 1, requests: 12, path: () => `/rows/${100_000 + (asked++ % 50)}?format=csv` },
+  "100,000 rows as Arrow": { clients: 1, requests: 12, path: () => `/rows/${100_000 + (asked++ % 50)}?format=arrow` },
 };
 const many = manyEndpoints(200);
 const starts = {
