@@ -45,7 +45,7 @@ export function availableDescriptors(read: ReadText): number | undefined {
   return count === undefined ? undefined : Number(count);
 }
 
-/** `3`, or `0-7`. */
+/** The number of cores in a range: `3`, or `0-7`. */
 function lengthOf(range: string): number {
   const [first = 0, last = first] = range.split("-").map(Number);
   return last - first + 1;
@@ -53,11 +53,11 @@ function lengthOf(range: string): number {
 
 interface Group {
   readonly version: 1 | 2;
-  /** The folder of a controller's files. */
+  /** The folder that holds a controller's files. */
   folder(controller: string): string;
 }
 
-/** The control groups of the process, and all above them: `4:cpu,memory:/a/b` of version 1, `0::/a/b` of version 2. */
+/** The control groups of the process and their ancestors. Lines read `4:cpu,memory:/a/b` in version 1, `0::/a/b` in version 2. */
 function groupsOf(read: ReadText): readonly Group[] {
   return (read(CGROUPS) ?? "").split("\n").flatMap((line) => {
     const [, controllers, group] = /^\d+:([^:]*):(\/.*)$/.exec(line) ?? [];

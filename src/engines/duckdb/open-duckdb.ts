@@ -44,7 +44,7 @@ import { runWrite } from "./write/write.ts";
 import { openWriteRecords, upgradeRecords } from "./write/write-records.ts";
 import { openWriteSerializer } from "./write/write-serializer.ts";
 
-/** The embedded engine. Rejects with an EngineOpenError. */
+/** Opens the embedded engine. Rejects with an EngineOpenError. */
 export async function openDuckDb(options: OpenOptions): Promise<Engine> {
   const settings = withDefaults(options.settings, options);
   const opened = await openDatabase(options.path, settings, options.fileFolder);
@@ -56,7 +56,7 @@ const CONNECTIONS_OPENED_AT_ONCE = 4;
 /** How long a read waits to learn whether it may share another's execution. */
 const SHARING_PATIENCE_MS = 1_000;
 
-/** The engine over an open database, which it closes. */
+/** Creates the engine for an open database, which it closes along with itself. */
 export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine {
   const { database, settings, versions, own } = opened;
   const { maxValueBytes = Number.POSITIVE_INFINITY } = options;
@@ -97,7 +97,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   let assumedCatalog: Promise<boolean> | undefined;
   void files.look();
 
-  /** An `init` may create and change tables, views and macros. */
+  /** Starts a change of unknown extent: an `init` may create tables, views and macros. The returned function ends the change. */
   function changeEverything(): () => void {
     const written = versions.writing("all");
     return () => {

@@ -11,7 +11,7 @@ const SETTINGS = {
   scope: "SCOPE",
 };
 
-/** Credentials for `s3://` addresses; without a key those of the environment (AWS's credential chain). */
+/** Credentials for `s3://` addresses; without a key, those of the environment (AWS's credential chain). */
 export const s3Secret: ConnectionType = {
   type: "s3-secret",
   options: Object.keys(SETTINGS),

@@ -7,13 +7,13 @@ import type { SessionSettings } from "../session/session-settings.ts";
 import { withConnection } from "../session/with-connection.ts";
 
 /**
- * After startup no query changes a setting of DuckDB or installs an extension. An `init` whose data source was down at
- * startup may still do both.
+ * After startup, keeps queries from changing DuckDB's settings and from installing extensions. An `init` whose data source was
+ * down at startup may still do both.
  */
 export interface ConfigurationLock {
   /** `settable` are the settings that templates may change. A second call does nothing. */
   lock(settable: readonly string[]): Promise<void>;
-  /** Runs configured work, such as the `init` of the named connection, unlocked. */
+  /** Runs trusted work, such as the `init` of the named connection: DuckDB may install extensions meanwhile. */
   during<T>(work: () => Promise<T>, name?: string): Promise<T>;
 }
 
@@ -33,7 +33,7 @@ export function configurationLock({ database, definitions, settings, own }: Lock
   let settable: readonly string[] | undefined;
   let isLocked = false;
   let working = 0;
-  /** One at a time: the last change must win. */
+  /** Updates run one at a time: the last one must win. */
   let turned = Promise.resolve();
 
   function turn(): Promise<void> {
@@ -53,12 +53,12 @@ export function configurationLock({ database, definitions, settings, own }: Lock
       const appended = `list_append(current_setting('allowed_configs'), ${quoteLiteral(name)})`;
       if (!(await isSet(connection, `allowed_configs = ${appended}`))) refused.push(name);
     }
-    // An option of an extension that is not loaded yet cannot be allowed.
+    // An option of an extension that is not loaded yet cannot be added to allowed_configs.
     if (refused.length > 0 && waiting.size > 0) return;
     isLocked = await isSet(connection, "lock_configuration = true");
   }
 
-  /** Session settings, those of an `init` that has not run yet, and those that templates may change. */
+  /** Session settings, those that any `init` changes, and those that templates may change. */
   function settableNames(): ReadonlySet<string> {
     const texts = [...settings.texts(), ...definitions.flatMap(({ init }) => init ?? [])];
     const named = texts.flatMap((text) => settingsNamed(text, duckdbDialect));

@@ -1,13 +1,13 @@
 import type { OpenOptions } from "../../engine.ts";
 
-/** The rest is for Node, for buffered responses and for memory that DuckDB does not track. */
+/** DuckDB's share of the memory. The rest is for Node, for buffered responses and for memory that DuckDB does not track. */
 const SHARE_OF_MEMORY = 0.6;
 const MIB = 1_048_576;
 const LEAST_MIB = 64;
-/** Rows that a query buffers ahead of its reader. A quarter of DuckDB's default is as fast, with half the memory. */
+/** How much a query buffers ahead of its reader. A quarter of DuckDB's default is as fast, with half the memory. */
 const ROWS_AHEAD = "256KiB";
 
-/** The project's settings, with defaults for those that it does not set. */
+/** The project's settings with defaults for those that it does not set. `spillFolder` replaces its temp_directory. */
 export function withDefaults(
   own: ReadonlyMap<string, string>,
   { memoryBytes, spillFolder }: Pick<OpenOptions, "memoryBytes" | "spillFolder">,

@@ -17,11 +17,11 @@ import type { ConfigurationLock } from "./configuration-lock.ts";
 export interface DuckDbConnections {
   /** Rejects with a `connection-down` failure; the next use tries again. */
   open(name: string): Promise<void>;
-  /** Undefined when all are open: the common case costs no promise. */
+  /** Undefined when all are open already: the common case creates no promise. */
   openAll(names: readonly string[], cancellation: Cancellation): Promise<void> | undefined;
-  /** No `init` runs. */
+  /** Whether no `init` is running. */
   idle(): boolean;
-  /** Interrupts every `init` that runs. */
+  /** Interrupts every running `init`. */
   stop(): Promise<void>;
   definitionsOf(names: readonly string[]): readonly ConnectionDefinition[];
 }
@@ -32,9 +32,9 @@ export interface DuckDbConnectionsOptions {
   readonly definitions: readonly ConnectionDefinition[];
   readonly settings: SessionSettings;
   readonly mask: Mask;
-  /** An `init` may wait long for a server, so these are not the slots of the queries. */
+  /** Not the query slots, because an `init` may wait long for a server. */
   readonly slots: Slots;
-  /** Called when an `init` starts; the returned function when it has run. It may change any table, view or macro. */
+  /** Called when an `init` starts, which may change any table, view or macro. The returned function is called when it has ended. */
   readonly opening: () => () => void;
   /** Called when an `init` has run. */
   readonly opened?: () => Promise<void>;
@@ -42,10 +42,10 @@ export interface DuckDbConnectionsOptions {
 
 interface ConnectionState {
   readonly definition: ConnectionDefinition;
-  /** Statements of `init` that are done. A retry continues from there: a second ATTACH would fail. */
+  /** How many statements of `init` are done. A retry continues from there: a second ATTACH would fail. */
   done: number;
   state: "closed" | Promise<void> | "open";
-  /** What its `init` runs on, while it runs. */
+  /** The DuckDB connection of its `init`, while that runs. */
   native: duckdb.Connection | undefined;
 }
 
@@ -105,9 +105,9 @@ export function openDuckDbConnections({
     connection.native = native;
     try {
       await settings.applyOfProject(native);
-      // Macros that an init makes may quote for another database.
+      // Macros that an `init` creates may quote values for another database.
       if (/sql_literal/i.test(sql)) await duckdb.query(native, remoteLiteralMacros);
-      // One by one: some PRAGMAs (create_fts_index) become other statements when they are parsed, and need what those before made.
+      // One by one: some PRAGMAs (create_fts_index) are expanded when they are parsed, and need what earlier statements created.
       const texts = statementTexts(sql, duckdbDialect);
       let transactionFrom: number | undefined;
       for (let index = connection.done; index < texts.length; index++) {
@@ -118,7 +118,7 @@ export function openDuckDbConnections({
         connection.done = transactionFrom ?? index + 1;
       }
     } catch (error) {
-      // A transaction of the `init` would live on with the objects that still know the connection.
+      // Otherwise, a transaction of the `init` would stay open as long as any object still refers to the connection.
       await duckdb.query(native, "ROLLBACK").catch(() => {});
       throw error;
     } finally {
@@ -127,7 +127,7 @@ export function openDuckDbConnections({
     }
   }
 
-  /** Runs one statement, or those that DuckDB makes of it. The type is that of the last. */
+  /** Runs one statement, or those that DuckDB expands it into. Returns the type of the last one. */
   async function runStatement(native: duckdb.Connection, sql: string): Promise<duckdb.StatementType | undefined> {
     const statements = await extractStatements(native, sql);
     let type: duckdb.StatementType | undefined;
@@ -173,7 +173,7 @@ const STOP_WITHIN_MS = 250;
 
 const NEVER_CANCELLED: Cancellation = { check() {}, listen() {}, cancel() {}, end() {} };
 
-/** Adds what to do about an extension that is unavailable. */
+/** Adds advice to the message if an extension is unavailable. */
 function explained(message: string): string {
   return /(?:download|install|load)\w*(?: local)? extension|extension "?\S+"? (?:not found|could not)/i.test(message)
     ? `${message}\nPut the extension into the folder of duckdb.extension_directory, or let the service reach DuckDB's repository.`

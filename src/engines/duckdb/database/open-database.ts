@@ -17,11 +17,11 @@ export interface OpenDatabase {
   /** Whether it is a file, and may hold what an earlier process created. */
   readonly isFile: boolean;
   readonly versions: DataVersions;
-  /** The project's own settings, by their names in lower case. */
+  /** The settings that it was opened with, by their names in lower case. */
   readonly own: ReadonlyMap<string, string>;
 }
 
-/** What DuckDB accepts only while it opens. Other settings are applied later: then DuckDB explains invalid values. */
+/** Settings that DuckDB accepts only while it opens. Others are applied later, because DuckDB then explains invalid values. */
 const AT_OPENING: ReadonlySet<string> = new Set([
   "access_mode",
   "allow_community_extensions",
@@ -101,7 +101,7 @@ function isSetAtOpening(name: string, value: string): boolean {
   return AT_OPENING.has(setting) && !(setting === "enable_external_access" && value.toLowerCase() === "false");
 }
 
-/** What is set first, and what restricts later settings. */
+/** Splits the settings into those to apply first, and those that restrict later changes. */
 function inOrder(options: ReadonlyMap<string, string>): readonly [open: Settings, closing: Settings] {
   const rank = ([name]: Settings[number]): number => CLOSING.indexOf(name.toLowerCase());
   const later = [...options].filter(([name, value]) => !isSetAtOpening(name, value));
@@ -109,7 +109,7 @@ function inOrder(options: ReadonlyMap<string, string>): readonly [open: Settings
   return [later.filter((setting) => rank(setting) < 0), closing];
 }
 
-/** In addition to those that the project allows. It matters only where external access is off. */
+/** Allows a folder in addition to those that the project allows. This matters only if external access is off. */
 async function allowFolder(connection: duckdb.Connection, folder: string): Promise<void> {
   const allowed = "current_setting('allowed_directories')";
   const sql = `SET GLOBAL allowed_directories = list_append(${allowed}, ${quoteLiteral(folder)})`;
@@ -121,14 +121,14 @@ function namedInLowerCase(options: ReadonlyMap<string, string>): ReadonlyMap<str
   return new Map([...options].map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** A project that locks the settings itself locks this one too: extensions then need an explicit INSTALL. */
+/** If the project itself locks the settings, this one is locked too: extensions then need an explicit INSTALL. */
 async function installNothingLater(connection: duckdb.Connection, options: ReadonlyMap<string, string>): Promise<void> {
   const own = namedInLowerCase(options);
   if (own.get("lock_configuration") !== "true" || own.has("autoinstall_known_extensions")) return;
   await duckdb.query(connection, "SET GLOBAL autoinstall_known_extensions = false");
 }
 
-/** A project that locks the settings must not keep Eider from setting its own ones on each connection. */
+/** If the project locks the settings, Eider must still be able to apply those that it sets on each connection. */
 async function allowSessionSettings(
   connection: duckdb.Connection,
   options: ReadonlyMap<string, string>,

@@ -24,7 +24,7 @@ export function isReplaceable(path: string, options: ReadonlyMap<string, string>
   );
 }
 
-/** Attaches it and puts it first in the search path of every connection. Returns the names of all catalogs. */
+/** Attaches the database and puts it first in the search path of every connection. Returns the names of all catalogs. */
 export async function attachMain(
   connection: duckdb.Connection,
   path: string,
@@ -36,9 +36,9 @@ export async function attachMain(
   const sql = "SELECT database_name FROM duckdb_databases() WHERE NOT internal ORDER BY path IS NULL ASC NULLS LAST";
   const catalogs = (await inspect(connection, { sql, values: [] })).flatMap(([name]) => name ?? []);
   const schemas = catalogs.map((name) => `${quoteIdentifier(name)}.main`);
-  // What an `init` creates (the view of a Parquet file) is created in memory, and is found there.
+  // What an `init` creates (such as a view of a Parquet file) is created in memory, and is found there.
   settings.add(`SET search_path = ${quoteLiteral(schemas.join(","))}`, 0);
-  // Without external access this file can still be replaced.
+  // Lets Eider attach a replacement of the file even if external access is off.
   const allowed = `list_append(current_setting('allowed_paths'), ${quoteLiteral(path)})`;
   await duckdb.query(connection, `SET GLOBAL allowed_paths = ${allowed}`).catch(() => {});
   return catalogs;

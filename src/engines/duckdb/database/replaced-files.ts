@@ -11,7 +11,7 @@ import { withConnection } from "../session/with-connection.ts";
  * without a restart. Running queries finish on the old file; no query sees both.
  */
 export interface ReplacedFiles {
-  /** Finds the files that are attached now. */
+  /** Finds the files that are attached now, and watches them. */
   look(): Promise<void>;
   /** Runs work, and retries it once when a file was replaced meanwhile. */
   retryIfReplaced<T>(work: () => Promise<T>): Promise<T>;
@@ -28,17 +28,17 @@ export interface ReplacedFilesOptions extends Pick<EngineOptions, "fileIdentity"
 interface Watched {
   readonly alias: string;
   readonly path: string;
-  /** The file that is attached, or that could not be. */
+  /** Identifies the file that is attached, or that could not be attached. */
   identity: string;
-  /** The file seen last. One that still changes is not attached yet. */
+  /** Identifies the file seen last. One that is still changing is not attached yet. */
   seen: string;
 }
 
-/** A new file is served after twice this time. */
+/** A new file is served after at most about twice this time. */
 const LOOK_EVERY_MS = 250;
 /** The suffix of a catalog that is not served yet. */
 const NEXT = "~next";
-/** Running transactions keep the old file until then. */
+/** Running transactions can use the old file until then. */
 const LOOKS_UNTIL_DETACHED = 240;
 
 const ATTACHED =

@@ -27,7 +27,7 @@ export function isHeld(rows: Rows): rows is HeldRows {
 
 export const EVERYTHING: Window = { limit: undefined, offset: 0 };
 
-/** The rows of a complete result. It no longer needs its connection. */
+/** The rows of a complete result, which no longer needs its connection. */
 export function heldRows(result: duckdb.Result, options: HeldOptions): HeldRows {
   const { total, window, signal, watch, maxValueBytes } = options;
   const columns = resultColumns(result);
@@ -36,7 +36,7 @@ export function heldRows(result: duckdb.Result, options: HeldOptions): HeldRows 
   const loaded: (Chunk | LongRows)[] = [];
   let fetched = 0;
 
-  /** The wanted chunk number `index`. Each is loaded once for all readers. Long rows stay in DuckDB. */
+  /** The wanted chunk at `index`. Each is loaded once for all readers. Long rows stay in DuckDB. */
   function chunkAt(index: number): Chunk | LongRows | undefined {
     while (loaded.length <= index && fetched < chunks) {
       const chunk = loader.take(duckdb.result_get_chunk(result, fetched++));
@@ -81,9 +81,9 @@ export interface LoadOptions {
 
 /** Loads the wanted rows of consecutive chunks. */
 export interface WindowLoader {
-  /** Undefined when nothing of the chunk is wanted. */
+  /** Undefined when no row of the chunk is wanted. */
   take(chunk: duckdb.DataChunk): Chunk | LongRows | undefined;
-  /** Nothing that may follow is wanted. */
+  /** Whether no further rows are wanted. */
   full(): boolean;
 }
 

@@ -5,7 +5,7 @@ import { LongVector, type VectorBounds } from "./long-vector.ts";
 
 type BytesVector = VectorOf<"bytes">;
 
-/** A string is a slot of 16 bytes: length (4), then up to 12 bytes of text, or a prefix (4) and a pointer (8). */
+/** DuckDB stores a string in a slot of 16 bytes: length (4), then up to 12 bytes of text, or a prefix (4) and a pointer (8). */
 const SLOT = 16;
 const INLINE = 12;
 
@@ -15,9 +15,9 @@ const INLINE = 12;
  */
 const MAX_GAP = 4096;
 
-/** A native call costs about as much as copying this many bytes, so more runs than this are worth sorting. */
+/** Each run costs a native call: more runs than this are worth sorting and merging. */
 const MAX_UNSORTED_RUNS = 16;
-/** So many runs are not joined across gaps: packed strings are cheaper to copy later. */
+/** Up to this many runs are not joined across gaps: packed strings are cheaper to copy later. */
 const FEW_RUNS = 8;
 
 export interface StringsExtent {
@@ -36,15 +36,15 @@ export function loadStrings(vector: duckdb.Vector, { rows, validity, bounds }: S
   if (short.rows === rows) return { layout: "bytes", validity, starts, lengths, bytes: slots, packed: true };
   const runs: Run[] = [];
   let run: Run = { from: Number.POSITIVE_INFINITY, to: Number.NEGATIVE_INFINITY, slot: 0, start: 0 };
-  /** The end of the run; `run.to` follows. A number of its own is cheaper to change. */
+  /** The end of the run, copied to `run.to` later: a local number is cheaper to change. */
   let runEnd = run.to;
   let inline = short.bytes > 0;
-  /** Where the next long string begins if they are packed: nothing but runs without gaps, one behind the other. */
+  /** Where the next long string begins if they are packed: copied in order, without gaps. */
   let end = 0;
   let inOrder = true;
   for (let row = short.rows; row < rows; row++) {
     starts[row] = end;
-    // An invalid slot holds garbage: neither its length nor its pointer may be looked at.
+    // An invalid slot holds garbage: neither its length nor its pointer may be used.
     if (validity !== undefined && !isValid(validity, row)) continue;
     const length = words[row * SLOT_WORDS] ?? 0;
     lengths[row] = length;
@@ -67,7 +67,7 @@ export function loadStrings(vector: duckdb.Vector, { rows, validity, bounds }: S
     } else inOrder = false;
     runEnd = run.to;
   }
-  // The slots are copied anyway: where they are many, pieces are larger.
+  // The slots are copied anyway, so the strings may take as many bytes as they do.
   if (end > Math.max(bounds.pieceBytes, slots.length)) throw new LongVector(end, { isOneValue: false });
   run.to = runEnd;
   const segments = runs.length > MAX_UNSORTED_RUNS ? merged(runs) : runs;
@@ -82,7 +82,7 @@ export function loadStrings(vector: duckdb.Vector, { rows, validity, bounds }: S
 
 /**
  * Moves short strings together at the beginning of the slots, up to the first long one: no slot is overwritten before it
- * is read, since what comes out of it is shorter. Returns how many rows that were, and their bytes.
+ * is read, since a short string is smaller than its slot. Returns how many rows were packed, and their bytes.
  */
 function packShort(
   words: Uint32Array,
@@ -110,10 +110,10 @@ function packShort(
   return { rows: row, bytes: end };
 }
 
-/** The slots as 32-bit numbers: length, prefix, lower and upper half of the address. */
+/** A slot as 32-bit numbers: length, prefix, lower and upper half of the address. */
 const SLOT_WORDS = SLOT / 4;
 
-/** The bindings return aligned memory today. */
+/** Copies the slots if they are not aligned. The bindings return aligned memory today. */
 function aligned(slots: Uint8Array): Uint8Array {
   return (slots.byteOffset & 3) === 0 ? slots : Uint8Array.from(slots);
 }
@@ -122,7 +122,7 @@ function addressAt(words: Uint32Array, row: number): number {
   return (words[row * SLOT_WORDS + 3] ?? 0) * 0x1_0000_0000 + (words[row * SLOT_WORDS + 2] ?? 0);
 }
 
-/** The usual case. A segment is shorter than 4 GiB, so the lower halves of the addresses give their distance. */
+/** The usual case. A segment is shorter than 4 GiB, so the lower halves of two addresses are enough to compute their distance. */
 function placeInOne(segment: Run, words: Uint32Array, lengths: Uint32Array, starts: Uint32Array): void {
   const shift = segment.start - (segment.from % 0x1_0000_0000);
   for (let row = 0; row < lengths.length; row++) {
@@ -156,7 +156,7 @@ interface Run {
   start: number;
 }
 
-/** Whether a string is close enough to a run to be fetched with it; if so, the run is extended to it. */
+/** Extends a run to a string that is close enough to be fetched with it. Returns whether it is. */
 function joined(run: Run, address: number, length: number, row: number): boolean {
   if (address >= run.from) {
     if (address - run.to >= MAX_GAP) return false;
@@ -202,7 +202,7 @@ function fetched(segments: readonly Run[], slots: Uint8Array, inline: boolean): 
 }
 
 function fetchRun(slots: Uint8Array, run: Run): Uint8Array {
-  // The bindings hand out plain memory, never a SharedArrayBuffer; their type does not say so.
+  // The bindings hand out plain memory, never a SharedArrayBuffer; their type does not show it.
   return duckdb.get_data_from_pointer(slots.buffer as ArrayBuffer, slots.byteOffset + run.slot + 8, run.to - run.from);
 }
 

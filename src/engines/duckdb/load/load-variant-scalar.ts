@@ -83,7 +83,7 @@ export function scalarText(tag: number, data: Buffer, offset: number): string {
   }
 }
 
-/** A natural number of seven bits per byte, the lowest first, and where it ends. */
+/** Reads a natural number stored as seven bits per byte, lowest first. `next` is the offset after it. */
 export function readNatural(data: Buffer, offset: number): { readonly value: number; readonly next: number } {
   let value = 0;
   let next = offset;
@@ -95,7 +95,7 @@ export function readNatural(data: Buffer, offset: number): { readonly value: num
   }
 }
 
-/** Bytes that come with their length. */
+/** Bytes that are stored after their length. */
 function block(data: Buffer, offset: number): Buffer {
   const { value, next } = readNatural(data, offset);
   return data.subarray(next, next + value);

@@ -78,7 +78,6 @@ function variants(parts: readonly Vector[]): (row: number) => Variant {
   };
 }
 
-/** A part of a VARIANT. */
 function part<Layout extends Vector["layout"]>(
   parts: readonly Vector[],
   index: number,

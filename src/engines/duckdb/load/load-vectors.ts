@@ -8,13 +8,16 @@ import { variantFields, variantText } from "./load-variant.ts";
 import { LongVector, type VectorBounds } from "./long-vector.ts";
 
 export interface ChunkBounds extends VectorBounds {
-  /** The rows whose values are copied; those of the others are empty. All of them when absent. */
+  /** The rows whose values are copied; the other rows are empty. All rows if omitted. */
   readonly range?: { readonly from: number; readonly to: number };
 }
 
 const UNBOUNDED = { pieceBytes: Number.POSITIVE_INFINITY, valueBytes: Number.POSITIVE_INFINITY };
 
-/** Copies one native chunk into neutral vectors. `columns` are those of the same result. Throws a LongVector before it copies too much. */
+/**
+ * Copies one native chunk into vectors that do not depend on DuckDB. `columns` are those of the same result. Throws a LongVector
+ * before it copies too much.
+ */
 export function loadChunk(chunk: duckdb.DataChunk, columns: readonly Column[], bounds: ChunkBounds = UNBOUNDED): Chunk {
   const rows = duckdb.data_chunk_get_size(chunk);
   const { range } = bounds;
@@ -42,8 +45,8 @@ function onlyRange(rows: number, { from, to }: { readonly from: number; readonly
 }
 
 /**
- * The rows of a vector. Those that hang below an invalid struct, or that no list points at, may hold garbage that is
- * marked valid: only `reachable` ones are looked at.
+ * The rows of a vector. Those inside an invalid struct, or that no list points at, may hold garbage that is marked
+ * valid: only `reachable` ones are read.
  */
 interface Extent {
   readonly rows: number;
@@ -147,7 +150,7 @@ function loadUnion(vector: duckdb.Vector, members: readonly Column[], extent: Ex
   };
 }
 
-/** What an item of a list takes, as a rule; strings count beside it. */
+/** The assumed size of a list item. Strings are counted separately. */
 const ITEM_BYTES = 8;
 
 function loadList(vector: duckdb.Vector, item: ColumnType, { rows, reachable, bounds }: Extent): Vector {
@@ -188,13 +191,13 @@ function itemOf(type: Extract<ColumnType, { kind: "list" | "map" }>): ColumnType
   };
 }
 
-/** A JSON column is VARCHAR by another name; a VARIANT is a struct inside. */
+/** A JSON column is stored as VARCHAR, a VARIANT as a struct. */
 function isVariant(vector: duckdb.Vector): boolean {
   return duckdb.get_type_id(duckdb.vector_get_column_type(vector)) === duckdb.Type.VARIANT;
 }
 
 function validityOf(vector: duckdb.Vector, rows: number): Validity {
-  // The bindings declare Uint8Array but return null when every row is valid. The count is in bytes; one that is too large crashes.
+  // The bindings declare Uint8Array but return null when every row is valid. A byte count that is too large crashes the process.
   const validity: Uint8Array | null = duckdb.vector_get_validity(vector, Math.ceil(rows / 64) * 8);
   return validity ?? undefined;
 }

@@ -6,7 +6,7 @@ import { sliceChunk } from "../../../result/slice-chunk.ts";
 import { loadChunk } from "./load-vectors.ts";
 import { LongVector } from "./long-vector.ts";
 
-/** The strings of one column that are copied out of DuckDB together. */
+/** How many bytes of strings in one column are copied out of DuckDB at once. */
 const PIECE_BYTES = 16 * 1024 * 1024;
 
 /** Rows of a native chunk whose values are so long that they are copied piece by piece. */

@@ -7,7 +7,7 @@ import { type HeldOptions, openWindowLoader, type Pieces } from "./held-rows.ts"
 import { resultColumns } from "./logical-type.ts";
 import { isLong, type LongRows, piecesOf } from "./long-values.ts";
 
-/** A query that failed after its first rows. DuckDB does not report why. */
+/** The query failed while its rows were fetched. DuckDB does not report why. */
 export class StreamFailed extends Error {
   constructor() {
     super("The query failed while its rows were read.");
@@ -16,14 +16,14 @@ export class StreamFailed extends Error {
 }
 
 export interface StreamOptions extends Omit<HeldOptions, "watch"> {
-  /** True while others wait for a slot. */
+  /** Whether other queries wait for a slot. */
   readonly crowded: () => boolean;
-  /** Translates what went wrong. */
+  /** Converts an error into a failure. */
   readonly failureOf: (error: unknown) => RequestFailure;
 }
 
 const FULL_CHUNK = duckdb.vector_size();
-/** Fetched at once while others wait for a slot. */
+/** How many chunks are fetched at once while other queries wait for a slot. */
 const CHUNKS_PER_TURN = 8;
 
 /** Rows of a query that still runs. The session has an open transaction, which ends with the rows. */
@@ -52,7 +52,7 @@ export async function streamRows(session: Session, result: duckdb.Result, option
     await session.end();
   }
 
-  /** The consumer is busy: the read holds no slot, and cleans up itself when it is cancelled meanwhile. */
+  /** Releases the slot while the consumer processes rows. If the read is cancelled meanwhile, the session ends. */
   function rest(): void {
     if (atEnd) return;
     session.pause();
@@ -71,7 +71,7 @@ export async function streamRows(session: Session, result: duckdb.Result, option
   }
 
   await fetchAhead(1);
-  // A small result is read to its end before any row is returned, so that a failure is a failure of the whole.
+  // A small result is read to its end before any row is returned, so that an error fails the whole read.
   if ((ahead[0]?.rows ?? 0) < FULL_CHUNK) await fetchAhead(2);
   rest();
   return {

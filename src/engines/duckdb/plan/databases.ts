@@ -15,7 +15,7 @@ export interface Database {
   /** Its data are lost when the process exits. */
   readonly inMemory: boolean;
   readonly readOnly: boolean;
-  /** Names without a database mean this one, or at least this one first. */
+  /** Names without a database refer to this one, or are looked up here first. */
   readonly isDefault: boolean;
   /** Names without a database are looked up in others too. */
   readonly sharesNames: boolean;
@@ -49,17 +49,17 @@ export function changedDatabase(sql: string, databases: readonly Database[]): Da
   return named ?? databases.find(({ isDefault }) => isDefault);
 }
 
-/** What is known about the databases that are open. */
+/** Caches what is known about the open databases. */
 export interface Databases {
-  /** Whether the result of a statement is lost when DuckDB commits it by itself and fails to checkpoint its file. */
+  /** Whether the result of a statement would be lost if DuckDB commits it by itself and then fails to checkpoint the file. */
   mayLoseResult(sql: string): Promise<boolean> | boolean;
   /** Where the records of a write are kept, whichever of these lists of statements it runs. */
   recordStore(samples: readonly (readonly Statement[])[]): Promise<RecordStore>;
-  /** Other databases may be open from now on. */
+  /** Call it when databases may have been attached or detached. */
   forget(): void;
 }
 
-/** For SQL texts of a thousand characters: about a thousand of them. */
+/** Room for about a thousand SQL strings of a thousand characters. */
 const MAX_BYTES = 2 * 1024 * 1024;
 
 export function openDatabases(inspect: Inspect): Databases {
@@ -129,7 +129,7 @@ function changedBy(statements: readonly Statement[], databases: readonly Databas
     const database = changedDatabase(sql, databases);
     const [only, ...others] = candidates(database, databases);
     if (only === undefined || others.length > 0) return [`Eider cannot tell which database ${effect.verb} changes`];
-    // MySQL commits the transaction there.
+    // These statements commit the transaction in MySQL.
     if (only.type === "mysql" && DEFINES.has(effect.verb)) return [`MySQL commits ${effect.verb} by itself`];
     return [only];
   });

@@ -10,7 +10,10 @@ import { shortName } from "../session/data-versions.ts";
 export interface Dependencies {
   /** Concurrent identical queries may share one execution. */
   readonly shareable: boolean;
-  /** It depends on nothing but these tables of our own database, by their short names. Undefined: on the time, files, other databases or unknown things. */
+  /**
+   * The tables that it depends on, by short names, if these are all in Eider's own databases. Undefined if it also depends on the
+   * time, files, other databases or anything unknown.
+   */
   readonly tables: readonly string[] | undefined;
 }
 
@@ -19,11 +22,11 @@ export interface DependencyFinder {
   of(statement: Statement): Promise<Dependencies>;
   /** What is known about an SQL text so far. */
   known(sql: string): Dependencies | undefined;
-  /** All names, or these (in lower case), may mean other things from now on. */
+  /** Call it when all names, or these (in lower case), may refer to other things than before. */
   forget(names?: readonly string[]): void;
 }
 
-/** How the database sees a query. */
+/** What is needed to inspect a query. */
 export interface QueryInspection {
   /** Runs one of Eider's own statements without the optimizer, so that plans are complete. */
   inspect(statement: Statement): Promise<TextRows>;
@@ -32,7 +35,7 @@ export interface QueryInspection {
 }
 
 const UNKNOWN: Dependencies = { shareable: false, tables: undefined };
-/** For SQL texts of a thousand characters: four thousand of them. */
+/** Room for about four thousand SQL strings of a thousand characters. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
 export function dependencyFinder(inspection: QueryInspection): DependencyFinder {
@@ -77,14 +80,14 @@ export function dependencyFinder(inspection: QueryInspection): DependencyFinder 
     known: (sql) => found.get(sql),
     forget(names) {
       if (names === undefined) found.clear();
-      // The text may name a view of the table.
+      // The SQL may name a view on the table instead.
       else
         found.deleteWhere(
           (sql, { tables }) => mentions(sql, names) || (tables?.some((table) => names.includes(table)) ?? false),
         );
       looking.clear();
-      // Looking through all views and functions takes longer than most queries. A change of ours only swaps a view whose text
-      // names a table and calls nothing.
+      // Listing all views and functions takes longer than most queries. Names are only passed for Eider's own changes, which only
+      // replace a view that names a table and calls nothing.
       if (names === undefined) hidden = undefined;
     },
   };
@@ -106,7 +109,7 @@ interface PlanNode {
   readonly extra_info: { readonly Table?: string };
 }
 
-/** Operators at the bottom of a plan whose rows come from the query itself. */
+/** Leaf operators of a plan whose rows come from the query itself. */
 const OWN_ROWS = new Set(
   (
     "DUMMY_SCAN EMPTY_RESULT COLUMN_DATA_SCAN CTE_SCAN REC_CTE_SCAN DELIM_SCAN HASH_GROUP_BY RANGE GENERATE_SERIES " +
@@ -116,7 +119,7 @@ const OWN_ROWS = new Set(
 
 interface PlanFacts {
   readonly tables: ReadonlySet<string>;
-  /** Something at the bottom that is no table of DuckDB. */
+  /** Whether any leaf is something other than a DuckDB table. */
   readonly external: boolean;
   readonly samples: boolean;
 }
@@ -131,7 +134,7 @@ function readPlan(json: string): PlanFacts {
     else if (node.children.length === 0 && !OWN_ROWS.has(node.name)) external = true;
     node.children.forEach(visit);
   };
-  // DuckDB's own output, of the shape above.
+  // The cast is safe: it is DuckDB's own output.
   for (const root of JSON.parse(json) as readonly PlanNode[]) visit(root);
   return { tables, external, samples };
 }
@@ -169,7 +172,7 @@ interface HiddenTexts {
 
 /**
  * Functions whose result depends on more than their arguments, although DuckDB calls them consistent, and those that run SQL from
- * a value. What ends in _query or _execute hands SQL to another database.
+ * a value. Functions that end in _query or _execute pass SQL to another database.
  */
 const ALSO_VOLATILE = [
   "getvariable",

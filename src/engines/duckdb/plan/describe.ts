@@ -10,7 +10,7 @@ import { CHANGES_ROWS } from "../session/statement-kinds.ts";
 
 const { StatementType } = duckdb;
 
-/** Kinds of statements that return rows. Those that change rows do so with RETURNING. */
+/** Kinds of statements that return rows. Those that change rows return some only with RETURNING. */
 const HAS_ROWS: ReadonlySet<duckdb.StatementType> = new Set([
   StatementType.SELECT,
   StatementType.EXPLAIN,
@@ -62,12 +62,12 @@ function columnsOfPrepared(prepared: duckdb.PreparedStatement, sql: string): rea
     name: duckdb.prepared_statement_column_name(prepared, index),
     type: columnTypeOf(duckdb.prepared_statement_column_logical_type(prepared, index)),
   }));
-  // Otherwise the only column is the number of rows, which is reported separately.
+  // Without RETURNING, the only column is the number of rows, which is reported separately.
   if (CHANGES_ROWS.has(type) && !/\breturning\b/i.test(sql)) return [];
   return withUniqueNames(columns);
 }
 
-/** The statement with its values in the text: they are samples, and it is never run. */
+/** The statement with its values written into the SQL. They are samples, and it is never run. */
 function withConstants({ sql, values }: Statement): string {
   let text = "";
   for (const token of wholeTokens(sql, duckdbDialect)) {

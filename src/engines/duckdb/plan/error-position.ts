@@ -1,9 +1,7 @@
 const SHOWN = /\nLINE (\d+): ([^\n]*)\n( *)\^/;
 const LEFT_OUT = "...";
 
-/**
- * Where DuckDB's message points to, in UTF-16 units of `sql`. Undefined when it shows no position.
- */
+/** The position in `sql` that DuckDB's message points to, in UTF-16 units. Undefined when it shows none. */
 export function errorPosition(message: string, sql: string): number | undefined {
   if (/^Parser Error: syntax error at end of input/.test(message)) return sql.trimEnd().length;
   const [, number, shown, blanks] = SHOWN.exec(message) ?? [];

@@ -11,7 +11,7 @@ import { errorPosition } from "./error-position.ts";
 import { inspect } from "./inspect.ts";
 import { failureOf } from "./rehearse.ts";
 
-/** Needs no table. */
+/** Only parses: the tables need not exist. */
 export async function parseStatement(native: duckdb.Connection, sql: string): Promise<StatementProblem | undefined> {
   try {
     await extractStatements(native, sql);
@@ -37,7 +37,7 @@ export async function planStatement(
   return message === undefined ? undefined : typeProblem(message, sql);
 }
 
-/** DuckDB then runs the statement as it was prepared. For other types it plans it again, which takes longer and may fail. */
+/** If so, DuckDB runs the statement as prepared. For other types, it plans the statement again, which takes longer and may fail. */
 function isOfExpectedTypes(prepared: duckdb.PreparedStatement, values: readonly BoundValue[]): boolean {
   return values.every(({ type }, index) => {
     const expected = duckdb.param_type(prepared, index + 1);
@@ -46,7 +46,7 @@ function isOfExpectedTypes(prepared: duckdb.PreparedStatement, values: readonly 
 }
 
 const EXPLAINED = /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*(?:with|select|from|values|insert|update|delete)\b/i;
-/** DuckDB 1.5 crashes when it explains a MERGE with RETURNING, or an INSERT OR REPLACE, which is one. */
+/** DuckDB 1.5 crashes when it explains a MERGE with RETURNING, or an INSERT OR REPLACE with it, which becomes a MERGE. */
 const CRASHES = /\b(?:merge|returning)\b/i;
 const EXPLAIN = "EXPLAIN ";
 

@@ -7,7 +7,7 @@ import { windowedQuery } from "./windowed-query.ts";
 
 const CHUNK_ROWS = duckdb.vector_size();
 
-/** All rows, or a large page, while DuckDB produces them. Undefined: the statement cannot be a sub-query. */
+/** Reads all rows, or a large page, while DuckDB produces them. Undefined: the statement cannot be a sub-query. */
 export async function readStream(context: ReadContext): Promise<Rows | undefined> {
   const { session, hints, last, window, signal, stream, watch, maxValueBytes } = context;
   const total = await countTotal(context);

@@ -36,7 +36,7 @@ export function readTransactionOf({ statements }: Read, session: Session): ReadT
   };
 }
 
-/** A template that pages itself has a statement of its own for the total; it is counted before anything else. */
+/** A template that pages itself has a statement of its own for the total; its rows are counted before anything else. */
 export async function totalOf(read: Read, session: Session, transaction: ReadTransaction): Promise<Total> {
   if (read.totalOf === undefined) return { kind: "none" };
   if (read.totalOf === read.statements) return { kind: "own" };

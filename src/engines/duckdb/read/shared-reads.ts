@@ -23,7 +23,7 @@ interface Flight {
   readonly result: Promise<Rows>;
   readonly stop: Stop;
   members: number;
-  /** A caller has stopped waiting. No other joins, or it might never end. */
+  /** A caller has stopped waiting. No other may join, or the execution might never end. */
   abandoned: boolean;
 }
 
@@ -64,7 +64,7 @@ export function openSharedReads(): SharedReads {
   };
 }
 
-/** The rows of a flight; undefined when `mayShare` resolves to false. Rejects once the caller is stopped; the others wait on. */
+/** The rows of an execution; undefined when `mayShare` resolves to false. Rejects when `signal` aborts; other callers wait on. */
 function waitFor(flight: Flight, signal: StopSignal): Promise<Rows>;
 function waitFor(flight: Flight, signal: StopSignal, mayShare: Promise<boolean>): Promise<Rows | undefined>;
 function waitFor(flight: Flight, signal: StopSignal, mayShare?: Promise<boolean>): Promise<Rows | undefined> {

@@ -10,15 +10,15 @@ import { inspect } from "../plan/inspect.ts";
 import { ExtensionError, remoteProblem, statusOf } from "./remote-problem.ts";
 import { secretStatements } from "./secret-statements.ts";
 
-/** Larger files are hardly templates. */
+/** Larger files are unlikely to be templates. */
 const MOST_BYTES = 1_048_576;
 const MOST_FILES = 10_000;
-/** One attempt of DuckDB to reach a server, in seconds. It makes two. */
+/** Time limit of one attempt to reach a server, in seconds. DuckDB makes two. */
 const ATTEMPT_S = 5;
-/** One file, with every attempt. */
+/** Time limit of one file, including all attempts. */
 const READ_MS = 20_000;
 
-/** The extensions that read each scheme. An `init` may load others. */
+/** The extension that reads each scheme. An `init` may load others. */
 const SCHEMES = [
   ["httpfs", /^(?:https?|s3|s3a|s3n|gs|gcs|r2|hf):/i],
   ["azure", /^(?:az|azure|abfss?):/i],
@@ -29,7 +29,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
  * Reads files through DuckDB's file systems, in a database of its own: a project is read before the database of the service
- * is open. Of the connections, only the secrets are needed. Rejects with an EngineOpenError.
+ * is open. Only the secrets of the connections are needed. Rejects with an EngineOpenError.
  */
 export async function openRemoteFiles({ settings, connections }: RemoteOptions): Promise<RemoteFiles> {
   const { database, settings: session } = await openDatabase(undefined, withoutDatabase(settings));
@@ -44,7 +44,7 @@ export async function openRemoteFiles({ settings, connections }: RemoteOptions):
   let secrets: Promise<void> | undefined;
   let running = 0;
 
-  /** Runs work on a connection of its own. What takes too long is left alone: DuckDB may wait for a server. */
+  /** Runs work on a connection of its own. Work that takes too long is abandoned: DuckDB may be waiting for a server. */
   async function run<T>(work: (connection: duckdb.Connection) => Promise<T>): Promise<T> {
     const connection = await duckdb.connect(database);
     running++;
@@ -128,7 +128,7 @@ export async function openRemoteFiles({ settings, connections }: RemoteOptions):
       const isKnown = extensionOf(address) !== undefined || /^file:/i.test(address);
       return isKnown ? { kind: "absent" } : unreadable(UNKNOWN_SCHEME);
     }
-    if (sizes.length > 1) return unreadable(`it stands for ${sizes.length} files; name one`);
+    if (sizes.length > 1) return unreadable(`it matches ${sizes.length} files; name one`);
     if (Number(sizes[0]?.[0]) > MOST_BYTES) return unreadable("it is larger than 1 MiB");
     const [[content] = []] = await query(address, "SELECT to_base64(content) FROM read_blob($1)");
     try {

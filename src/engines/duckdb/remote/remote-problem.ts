@@ -1,4 +1,4 @@
-/** The HTTP status in a message of DuckDB: `HTTP GET error on '...' (HTTP 404)`, `...: 404 (Not Found)`. */
+/** The HTTP status in a message from DuckDB: `HTTP GET error on '...' (HTTP 404)`, `...: 404 (Not Found)`. */
 export function statusOf(message: string): number | undefined {
   const [, status, other] = /\bHTTP (?:code )?(\d{3})\b|: (\d{3}) \(/i.exec(message) ?? [];
   return status === undefined && other === undefined ? undefined : Number(status ?? other);
@@ -16,7 +16,7 @@ export interface RemoteProblem {
   readonly isSilent: boolean;
 }
 
-/** The problem that a message of DuckDB means. Secrets that could not be created may be its cause. */
+/** Explains a message from DuckDB. Secrets that could not be created may be the cause. */
 export function remoteProblem(message: string, failedSecrets: readonly string[]): RemoteProblem {
   const { reason, fix = "", isSilent = false } = explained(message);
   const [cause = fix] = failedSecrets;
@@ -33,7 +33,7 @@ function explained(message: string): { readonly reason: string; readonly fix?: s
   return { reason: CLOSED.test(message) ? "its server closed the connection" : message.replace(/\s*\n\s*/g, " ") };
 }
 
-/** The extension of a file system cannot be used. */
+/** The extension for a file system cannot be used. */
 export class ExtensionError extends Error {
   constructor(extension: string, message: string) {
     const isMissing = /failed to (?:download|copy|install)|not found/i.test(message);

@@ -26,7 +26,7 @@ export type ParameterType = "INTEGER" | { readonly width: number; readonly scale
 
 /**
  * The types that DuckDB expects for parameters. It replans a statement for values of another type, which takes
- * longer than the insert of a row. Only valid before the first execution.
+ * longer than inserting a row. Only valid before the first execution.
  */
 export function parameterTypes(statement: duckdb.PreparedStatement): readonly ParameterType[] {
   return Array.from({ length: duckdb.nparams(statement) }, (_, index) => {

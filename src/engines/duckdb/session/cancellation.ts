@@ -3,16 +3,16 @@ import type { StopSignal } from "../../engine.ts";
 import { isDurable } from "../messages.ts";
 
 /**
- * Stops a read early, when the caller's signal aborts or the engine closes. A read does one thing at a
- * time, so one listener is enough, and the (slow) listener on the signal is added once per read.
+ * Stops a read or write early, when the caller's signal aborts or the engine closes. It does one thing at a time,
+ * so one listener is enough, and the (slow) listener on the signal is added only once.
  */
 export interface Cancellation {
   /** Throws the reason once cancelled. */
   check(): void;
-  /** Called on cancellation, or at once if cancelled; undefined removes the listener. */
+  /** Sets the listener, which is called on cancellation, or at once if already cancelled. Undefined removes it. */
   listen(listener: (() => void) | undefined): void;
   cancel(reason: unknown): void;
-  /** The read is over: removes all listeners. */
+  /** Removes all listeners when the read or write is over. */
   end(): void;
 }
 
@@ -49,7 +49,7 @@ export function cancellationOf(signal: StopSignal, onEnd: () => void = () => {})
 export const INTERRUPT_AGAIN_MS = 5;
 
 /**
- * Runs a native call, and interrupts it when the read is cancelled. Settles only after the call has, so that an
+ * Runs a native call, and interrupts it on cancellation. Settles only after the call has settled, so that an
  * interrupt never hits the next user of the connection.
  */
 export async function interruptible<T>(

@@ -5,7 +5,7 @@
 export interface DataVersions {
   /** The current moment. Call it before the transaction starts. */
   now(): number;
-  /** Whether the tables (by short names) are unchanged. False during a write to them: a commit is visible before it is reported. */
+  /** Whether the tables (by short names) are unchanged. False while they are written: a commit is visible before it is reported. */
   unchangedSince(moment: number, tables: readonly string[]): boolean;
   /** Whether no table has changed since, and no write is running. */
   quietSince(moment: number): boolean;

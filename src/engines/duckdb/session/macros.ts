@@ -1,4 +1,4 @@
-/** SQL that creates the macros of a connection. `repeat` is limited if values are. */
+/** SQL that creates the macros of a connection. If the size of values is limited, so is `repeat`. */
 export function macrosOf(maxValueBytes: number): string {
   return Number.isFinite(maxValueBytes)
     ? `${remoteLiteralMacros};\n${repeatMacro(maxValueBytes)}`
@@ -10,7 +10,7 @@ const BACKSLASH = "'\\'";
 
 /**
  * The macros by which a template puts a value into SQL for another database (`postgres_query('pg', 'select ' ||
- * sql_literal(...))`), one per way in which that database reads string literals.
+ * sql_literal(...))`), one for each way in which databases read string literals.
  */
 export const remoteLiteralMacros = [
   macro("sql_literal", replaced("x::VARCHAR", [[QUOTE, "''''''"]])),

@@ -2,16 +2,16 @@ import duckdb from "@duckdb/node-bindings";
 import { extractStatements } from "./extract-statements.ts";
 
 /**
- * `SET` and `USE` change only the connection that runs them, but the author of an `init` means every query of the
- * service. So they are recorded here and repeated on each connection of the pool.
+ * `SET` and `USE` change only the connection that runs them, but the author of an `init` intends them for every query of
+ * the service. So they are recorded here and repeated on each connection of the pool.
  */
 export interface SessionSettings {
-  /** A setting of the project itself. An `init` runs with it too. */
+  /** Adds a setting of the project itself, which also applies while an `init` runs. */
   addOfProject(sql: string): void;
-  /** Statement `index` of the text `sql`. */
+  /** Adds the statement at `index` in `sql`. */
   add(sql: string, index: number): void;
   count(): number;
-  /** The texts that were added. */
+  /** The SQL strings that were added. */
   texts(): readonly string[];
   /** Runs the settings from index `from` on. Returns how many have run in total. */
   apply(connection: duckdb.Connection, from: number): Promise<number>;
@@ -29,17 +29,17 @@ export function changesMeaning(setting: string): boolean {
   return CHANGES_MEANING.split(" ").includes(setting.toLowerCase());
 }
 
-/** For Eider's own tables: their rows keep the order of the query that makes them. */
+/** For Eider's own tables: their rows keep the order of the query that creates them. */
 export const KEEP_ORDER = "SET SESSION preserve_insertion_order = true";
 
-/** Whether the project may have set it otherwise. */
+/** Whether one of these statements may change preserve_insertion_order. */
 export function mayLoseOrder(texts: readonly string[]): boolean {
   return texts.some((text) => /preserve_insertion_order/i.test(text));
 }
 
 const ASSIGNMENT = /^(\s*SET)(?:\s+GLOBAL)?(\s+"?)(\w+)/i;
 
-/** A statement of an `init`: `SET` without a scope would be for the whole database. */
+/** Limits a `SET` in an `init` to the session if it changes what SQL means: without a scope, it applies to the whole database. */
 export function forSession(sql: string): string {
   return sql.replace(ASSIGNMENT, (all, set: string, before: string, name: string) =>
     changesMeaning(name) ? `${set} SESSION${before}${name}` : all,

@@ -43,7 +43,7 @@ export interface Session {
   last(): Statement | undefined;
 }
 
-/** When statements without parameters were planned. */
+/** The data version at which statements without parameters were planned. */
 const plannedAt = new WeakMap<duckdb.PreparedStatement, number>();
 const MAX_PLANS = 3;
 
@@ -55,7 +55,7 @@ export interface SessionOptions {
   readonly slots: Slots;
   readonly request: SlotRequest;
   readonly cancellation: Cancellation;
-  /** A commit is durable, and the checkpoint that DuckDB made after it failed. */
+  /** Called when a commit is durable but DuckDB's checkpoint after it failed. */
   readonly checkpointFailed: (error: unknown) => void;
 }
 
@@ -109,7 +109,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     makesTemporary = true;
     const parts = await extractStatements(native, sql);
     let statement = await parts.prepare(0);
-    // Around other statements it sets and resets how errors end the transaction; here, any error ends it.
+    // Some are wrapped in two SETs that control how errors end the transaction. These are skipped: here, any error ends it.
     const wrapped = duckdb.prepared_statement_type(statement) === duckdb.StatementType.SET;
     if (wrapped) statement = await parts.prepare(1);
     for (let index = wrapped ? 2 : 1; index < parts.count - (wrapped ? 1 : 0); index++) {
@@ -122,7 +122,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
 
   /**
    * Whether the plan of a statement matches the data. DuckDB replans a statement with parameters at each execution, and keeps
-   * the plan of one without. That depends on the column statistics of its time, and may miss later rows.
+   * the plan of one without. Such a plan depends on the column statistics at that time, and may miss later rows.
    */
   function isPlanCurrent(statement: duckdb.PreparedStatement): boolean {
     const moment = plannedAt.get(statement);

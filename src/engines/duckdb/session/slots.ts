@@ -8,7 +8,7 @@ import { openQueueLimit } from "./queue-limit.ts";
  * goes next, so that a slow endpoint with a long queue delays no other. Within a group it is first come, first served.
  */
 export interface Slots {
-  /** A slot request for a query of this group over these connections. */
+  /** Creates a slot request for a query of this group that uses these connections. */
   request(group: QueueGroup | undefined, connections: readonly string[]): SlotRequest;
   /** Waits for a slot and for capacity on the connections; an `overloaded` failure when the queue is full. */
   enter(request: SlotRequest, cancellation: Cancellation): Promise<void> | undefined;
@@ -32,11 +32,11 @@ export interface SlotRequest {
 
 interface QueueGroupState {
   readonly name: string;
-  /** For queries without connection limits, which are most: created once. */
+  /** The request of all queries without connection limits, that is, of most: created once. */
   readonly plain: SlotRequest;
   limit: number;
   running: number;
-  /** In order of arrival. Cancelled queries are removed at once. */
+  /** Waiting queries that have already started, then those that have not. In order of arrival; cancelled ones are removed at once. */
   readonly resuming: Set<Waiter>;
   readonly starting: Set<Waiter>;
   usedAt: number;
@@ -63,7 +63,7 @@ export interface SlotsOptions {
   readonly now?: () => number;
 }
 
-/** A project has few groups; those of earlier versions are dropped when there are many. */
+/** A project has few groups; those of its earlier versions are dropped when there are many. */
 const MAX_GROUPS = 1_000;
 /** A group that was used within this time is expected to be used again. */
 const RECENT_MS = 30_000;
@@ -195,7 +195,7 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
     if (group.resuming.size === 0 && group.starting.size === 0) queue.delete(group);
   }
 
-  /** The waiter of a group that could run now. Started queries come first: they hold memory until they are done. */
+  /** The waiter of a group that can run now. Started queries come first: they hold memory until they are done. */
   function runnable(group: QueueGroupState): Waiter | undefined {
     if (!hasSlot(group)) return undefined;
     for (const waiter of group.resuming) return waiter;

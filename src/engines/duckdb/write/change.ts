@@ -7,14 +7,14 @@ import { textRows } from "../plan/inspect.ts";
 import { committed, type WriteContext } from "./write.ts";
 
 export interface ChangeContext extends WriteContext {
-  /** Translates an error of the database for the caller. */
+  /** Converts an error from the database into a failure. */
   readonly failureOf: (error: unknown) => RequestFailure;
-  /** What its connection is set to beforehand. */
+  /** Statements that configure its connection beforehand. */
   readonly setup: readonly Statement[];
 }
 
 /**
- * Eider's own bookkeeping, step by step in one transaction. Rejects with the database's error. The returned function returns
+ * Runs Eider's own bookkeeping, step by step in one transaction. Rejects with the database's error. The returned function returns
  * the value of `work`, or throws what `work` threw.
  */
 export async function runChange<T>(
@@ -51,7 +51,7 @@ export async function runChange<T>(
     return done;
   }
 
-  // A project that has locked its settings keeps them.
+  // The setup fails if the project has locked its settings: then these stay.
   for (const each of setup) await session.execute(each).catch(() => session.cancellation.check());
   const settled = await serializer.run(`\0${names.toSorted().join("\0")}`, session, attempt);
   await session.end();

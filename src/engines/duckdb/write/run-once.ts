@@ -80,12 +80,12 @@ export async function runOnce(write: Write, once: WriteOnce, context: WriteOnceC
   }
 }
 
-/** Another replica cannot be the cause. */
+/** Whether another replica cannot be the cause. */
 function isFinal(error: unknown): boolean {
   return error instanceof RequestFailure && error.failure.kind !== "conflict";
 }
 
-/** The user may not write records, or the database cannot hold them. */
+/** Rejects the key if the user may not write records, or the database cannot hold them. */
 function refuse(error: unknown): never {
   if (isForbidden(error) || isOfTwoDatabases(error))
     throw new RequestFailure({ kind: "key-refused" }, { cause: error });
@@ -100,7 +100,7 @@ function ran({ response = "", rowsAffected }: WriteProgress): WriteOnceResult {
   return { response, rowsAffected, ran: true };
 }
 
-/** All statements and the record in one transaction. */
+/** Runs all statements and adds the record in one transaction. */
 async function runTogether(running: RecordedWrite): Promise<WriteOnceResult> {
   const { session, write, counted } = running;
   await session.begin();
@@ -112,7 +112,7 @@ async function runTogether(running: RecordedWrite): Promise<WriteOnceResult> {
   return ran(await record(running, { recorded: undefined, outcome }, { done: "all", touched }));
 }
 
-/** Each statement that changes something is a transaction, with a record of how far the write has come. */
+/** Runs each statement that changes something in its own transaction, with a record of how far the write has come. */
 async function runEach(running: RecordedWrite): Promise<WriteOnceResult> {
   const { session, serializer, write, changes } = running;
   const recorded = await find(running);
@@ -167,7 +167,7 @@ async function takeStep(running: RecordedWrite, before: WriteState, { statement,
   return { recorded: await record(running, { recorded, outcome }, { done, touched }), outcome };
 }
 
-/** What is recorded of the write. */
+/** The recorded progress of the write. Throws if the key belongs to another request. */
 async function find({ session, once, table, write, changes }: RecordedWrite): Promise<WriteProgress | undefined> {
   const steps = write.transaction ? 0 : changes.filter(Boolean).length;
   const recorded =
@@ -176,7 +176,7 @@ async function find({ session, once, table, write, changes }: RecordedWrite): Pr
   return recorded;
 }
 
-/** Records how far the write has come, and commits both. */
+/** Records how far the write has come, and commits the record with the changes. */
 async function record(
   running: RecordedWrite,
   { recorded, outcome }: WriteState,
@@ -200,7 +200,7 @@ async function record(
   return progress;
 }
 
-/** The response; before the end only when there are rows that it will hold. */
+/** The response. Before the write is done, only if there are rows to keep for it. */
 async function responseOf(
   { write, once }: RecordedWrite,
   { recorded, outcome }: WriteState,

@@ -18,7 +18,7 @@ export interface WriteContext {
   readonly versions: DataVersions;
   readonly serializer: WriteSerializer;
   readonly databases: Databases;
-  /** Tables, views or macros were created or dropped: all names, or these, may mean other things now. */
+  /** Called when tables, views or macros were created or dropped: all names, or these, may refer to other things now. */
   readonly namesChanged: (names?: readonly string[]) => void;
 }
 
@@ -69,7 +69,7 @@ function acceptedResult(
   return result;
 }
 
-/** The results of several statements together. */
+/** The combined results of several statements. */
 export interface StatementResults {
   readonly affected: number;
   /** The rows of the last RETURNING. */
@@ -86,7 +86,7 @@ export type StatementRunner = (
   execute: (statement: Statement) => Promise<duckdb.Result>,
 ) => Promise<StatementResults>;
 
-/** One statement that commits by itself: in one call, unless DuckDB could lose its result that way. */
+/** Runs one statement that commits by itself: in one call, unless DuckDB could lose its result that way. */
 export async function runAlone(
   statement: Statement,
   before: StatementResults,
@@ -127,7 +127,7 @@ async function runEach(
   return outcome;
 }
 
-/** During a commit nothing cached of its tables is valid; afterwards it is dropped. */
+/** Runs a commit. Cached data of the touched tables is invalid from its start on. */
 export async function committed<T>(
   touched: TouchedTables,
   { versions, namesChanged }: Pick<WriteContext, "versions" | "namesChanged">,
@@ -146,7 +146,7 @@ const MOST_RACES = 5;
 const HANDLES_DUPLICATES = /\bon\s+conflict\b|\binsert\s+or\s+(?:ignore|replace)\b/i;
 
 /**
- * Runs statements and counts the rows that they change. ON CONFLICT does not see a key that another transaction has just
+ * Returns a function that runs a statement and counts the rows that it changes. ON CONFLICT does not see a key that another transaction has just
  * inserted, but the index does: that is a conflict, and a retry sees the key.
  */
 export function statementRunner(): StatementRunner {
