@@ -8,7 +8,7 @@ export function constraintOf(message: string): Constraint | undefined {
   return (
     kindOf(message, SQLITE_UNIQUE, SQLITE_OTHER) ??
     kindOf(postgresReason(message), POSTGRES_UNIQUE, POSTGRES_OTHER) ??
-    kindOf(message.slice(-LONGEST_END), MYSQL_UNIQUE, MYSQL_OTHER)
+    kindOf(message.slice(-MAX_ENDING_LENGTH), MYSQL_UNIQUE, MYSQL_OTHER)
   );
 }
 
@@ -42,7 +42,7 @@ const POSTGRES_OTHER =
   /^ERROR: +(?:new row for relation "[^"]*" violates check|value for domain \S+ violates check|null value in column "[^"]*"(?: of relation "[^"]*")? violates not-null|(?:insert or update|update or delete) on table "[^"]*" violates (?:RESTRICT setting of )?foreign key) constraint(?: "[^"]*")?(?: on table "[^"]*")?$/;
 
 /** Longer than any of the message endings below. */
-const LONGEST_END = 2_000;
+const MAX_ENDING_LENGTH = 2_000;
 
 /** How messages of MySQL and MariaDB end. The SQL before the ending, and a duplicate entry in it, quote values. */
 const MYSQL_UNIQUE = /Duplicate entry '[\s\S]*' for key '[^']*'\s*$/;

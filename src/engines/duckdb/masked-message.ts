@@ -2,7 +2,7 @@ import type { Statement } from "../../sql/statement.ts";
 
 const MASK = "***";
 /** If the values are longer in total, a message may quote parts of them: then only the kind of the error is shown. */
-const LONGEST_VALUES = 1_000;
+const MAX_VALUES_LENGTH = 1_000;
 /** Shorter values are masked as whole words only: `a` is in most messages. */
 const SHORTEST_PART = 4;
 
@@ -16,19 +16,19 @@ const KIND = /^[^:'"\n]{1,60}(?=:)/;
 
 /** A message from the database for logs, without the values of the failed statement or anything derived from them. */
 export function maskedMessage(message: string, { sql, values }: Statement): string {
-  const texts = values.flatMap(({ value }) => (value === null ? [] : String(value)));
-  if (texts.reduce((sum, text) => sum + text.length, 0) > LONGEST_VALUES) {
+  const strings = values.flatMap(({ value }) => (value === null ? [] : String(value)));
+  if (strings.reduce((sum, text) => sum + text.length, 0) > MAX_VALUES_LENGTH) {
     return `${KIND.exec(message)?.[0] ?? "Error"}: ${MASK}`;
   }
   const words = new Set(sql.toLowerCase().match(/\w+/g));
   // Integer values may be written into the SQL itself.
-  const numbers = new Set([...words, ...texts.flatMap(partsOf)].map(Number));
-  const named = texts.length === 0 ? message : withoutTexts(message, texts, words);
-  return named.replace(NUMBER, (digits) => (numbers.has(Number(digits)) ? MASK : digits));
+  const numbers = new Set([...words, ...strings.flatMap(partsOf)].map(Number));
+  const masked = strings.length === 0 ? message : withoutValues(message, strings, words);
+  return masked.replace(NUMBER, (digits) => (numbers.has(Number(digits)) ? MASK : digits));
 }
 
-function withoutTexts(message: string, texts: readonly string[], words: ReadonlySet<string>): string {
-  return withoutParts(message, texts)
+function withoutValues(message: string, strings: readonly string[], words: ReadonlySet<string>): string {
+  return withoutParts(message, strings)
     .replace(QUOTED, (part) => (isOwnName(part.slice(1, -1), words) ? part : `${part[0]}${MASK}${part[0]}`))
     .replace(ROW, `$1(${MASK})`);
 }
@@ -44,14 +44,14 @@ function isOwnName(text: string, words: ReadonlySet<string>): boolean {
   );
 }
 
-function withoutParts(message: string, texts: readonly string[]): string {
-  const parts = [...new Set(texts.flatMap((text) => [text.trim(), ...partsOf(text)]))].filter((part) => part !== "");
+function withoutParts(message: string, strings: readonly string[]): string {
+  const parts = [...new Set(strings.flatMap((text) => [text.trim(), ...partsOf(text)]))].filter((part) => part !== "");
   if (parts.length === 0) return message;
   const pattern = parts
     .sort((a, b) => b.length - a.length)
     .map((part) => {
-      const written = part.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
-      return part.length < SHORTEST_PART ? `(?<!\\w)${written}(?!\\w)` : written;
+      const escaped = part.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+      return part.length < SHORTEST_PART ? `(?<!\\w)${escaped}(?!\\w)` : escaped;
     })
     .join("|");
   return message.replace(new RegExp(pattern, "gi"), MASK);

@@ -97,12 +97,12 @@ const REMOTE_CONFLICT =
   /^(?:could not serialize access|deadlock detected|deadlock found when trying to get lock|lock wait timeout exceeded|database (?:table )?is locked)/i;
 
 /** A transaction tried to change two attached databases. */
-export function isOfTwoDatabases(error: unknown): boolean {
+export function changesTwoDatabases(error: unknown): boolean {
   return /Attempting to write to database/.test(errorMessage(error));
 }
 
 /** A row with the same primary key exists, in any kind of database. */
-export function isSameKey(error: unknown): boolean {
+export function isDuplicateKey(error: unknown): boolean {
   return /Duplicate key|duplicate key value violates|UNIQUE constraint failed|Duplicate entry|violates primary key/.test(
     errorMessage(error),
   );
@@ -113,7 +113,7 @@ export function isForbidden(error: unknown): boolean {
   return /permission denied|command denied|readonly database|read-only|no database selected/i.test(errorMessage(error));
 }
 
-export function isDuplicateKey(error: unknown): boolean {
+export function isDuckDbDuplicateKey(error: unknown): boolean {
   return errorMessage(error).startsWith("Constraint Error: Duplicate key");
 }
 

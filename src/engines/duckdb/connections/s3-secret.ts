@@ -1,4 +1,4 @@
-import { type ConnectionType, extension, given, secret, statements } from "./connection-type.ts";
+import { type ConnectionType, extension, settingsFrom, secret, statements } from "./connection-type.ts";
 
 const SETTINGS = {
   "key-id": "KEY_ID",
@@ -17,14 +17,14 @@ export const s3Secret: ConnectionType = {
   options: Object.keys(SETTINGS),
   required: [],
   expand(options, { name }) {
-    const chain = options["key-id"] === undefined;
+    const usesChain = options["key-id"] === undefined;
     return statements(
       extension("httpfs"),
-      chain ? extension("aws") : [],
+      usesChain ? extension("aws") : [],
       secret(name, [
         ["TYPE", "s3"],
-        ...(chain ? [["PROVIDER", "credential_chain"] as const] : []),
-        ...given(options, SETTINGS),
+        ...(usesChain ? [["PROVIDER", "credential_chain"] as const] : []),
+        ...settingsFrom(options, SETTINGS),
       ]),
     );
   },

@@ -18,7 +18,7 @@ export interface OpenDatabase {
   readonly isFile: boolean;
   readonly versions: DataVersions;
   /** The settings that it was opened with, by their names in lower case. */
-  readonly own: ReadonlyMap<string, string>;
+  readonly configured: ReadonlyMap<string, string>;
 }
 
 /** Settings that DuckDB accepts only while it opens. Others are applied later, because DuckDB then explains invalid values. */
@@ -50,15 +50,15 @@ export async function openDatabase(
     const settings = sessionSettings();
     const catalogs =
       attached === undefined ? await currentCatalog(connection) : await attachMain(connection, attached, settings);
-    const [open, closing] = inOrder(options);
-    for (const setting of open) await applySetting(connection, setting, settings);
+    const [ordinary, restricting] = splitSettings(options);
+    for (const setting of ordinary) await applySetting(connection, setting, settings);
     if (fileFolder !== undefined) await allowFolder(connection, fileFolder);
-    await installNothingLater(connection, options);
+    await disableAutoinstallIfLocked(connection, options);
     await allowSessionSettings(connection, options);
-    for (const setting of closing) await applySetting(connection, setting, settings);
+    for (const setting of restricting) await applySetting(connection, setting, settings);
     duckdb.disconnect_sync(connection);
-    const own = namedInLowerCase(options);
-    return { database, settings, catalogs, isFile: path !== undefined, versions: dataVersions(), own };
+    const configured = namedInLowerCase(options);
+    return { database, settings, catalogs, isFile: path !== undefined, versions: dataVersions(), configured };
   } catch (error) {
     duckdb.disconnect_sync(connection);
     duckdb.close_sync(database);
@@ -91,7 +91,7 @@ function configOf(options: ReadonlyMap<string, string>): duckdb.Config {
 }
 
 /** These come last: without external access no folder can be allowed, and after `lock_configuration` nothing can be set. */
-const CLOSING: readonly string[] = ["enable_external_access", "lock_configuration"];
+const RESTRICTING: readonly string[] = ["enable_external_access", "lock_configuration"];
 
 type Settings = readonly (readonly [name: string, value: string])[];
 
@@ -102,11 +102,11 @@ function isSetAtOpening(name: string, value: string): boolean {
 }
 
 /** Splits the settings into those to apply first, and those that restrict later changes. */
-function inOrder(options: ReadonlyMap<string, string>): readonly [open: Settings, closing: Settings] {
-  const rank = ([name]: Settings[number]): number => CLOSING.indexOf(name.toLowerCase());
+function splitSettings(options: ReadonlyMap<string, string>): readonly [ordinary: Settings, restricting: Settings] {
+  const rank = ([name]: Settings[number]): number => RESTRICTING.indexOf(name.toLowerCase());
   const later = [...options].filter(([name, value]) => !isSetAtOpening(name, value));
-  const closing = later.filter((setting) => rank(setting) >= 0).sort((a, b) => rank(a) - rank(b));
-  return [later.filter((setting) => rank(setting) < 0), closing];
+  const restricting = later.filter((setting) => rank(setting) >= 0).sort((a, b) => rank(a) - rank(b));
+  return [later.filter((setting) => rank(setting) < 0), restricting];
 }
 
 /** Allows a folder in addition to those that the project allows. This matters only if external access is off. */
@@ -122,9 +122,9 @@ function namedInLowerCase(options: ReadonlyMap<string, string>): ReadonlyMap<str
 }
 
 /** If the project itself locks the settings, this one is locked too: extensions then need an explicit INSTALL. */
-async function installNothingLater(connection: duckdb.Connection, options: ReadonlyMap<string, string>): Promise<void> {
-  const own = namedInLowerCase(options);
-  if (own.get("lock_configuration") !== "true" || own.has("autoinstall_known_extensions")) return;
+async function disableAutoinstallIfLocked(connection: duckdb.Connection, options: ReadonlyMap<string, string>): Promise<void> {
+  const configured = namedInLowerCase(options);
+  if (configured.get("lock_configuration") !== "true" || configured.has("autoinstall_known_extensions")) return;
   await duckdb.query(connection, "SET GLOBAL autoinstall_known_extensions = false");
 }
 
@@ -146,21 +146,21 @@ async function applySetting(
   settings: SessionSettings,
 ): Promise<void> {
   const assignment = `${quoteIdentifier(name)} = ${quoteLiteral(value)}`;
-  const setHere = (sql: string): Promise<unknown> =>
+  const setOrThrow = (sql: string): Promise<unknown> =>
     duckdb.query(connection, sql).catch((error: unknown) => {
       const mask = messageMask(isCredentialName(name) ? [value] : []);
       throw new EngineOpenError(mask(errorMessage(error)), name);
     });
   if (changesMeaning(name)) {
-    await setHere(`SET SESSION ${assignment}`);
-    settings.addOfProject(`SET SESSION ${assignment}`);
+    await setOrThrow(`SET SESSION ${assignment}`);
+    settings.addProjectSetting(`SET SESSION ${assignment}`);
     return;
   }
   try {
     await duckdb.query(connection, `SET GLOBAL ${assignment}`);
   } catch {
     // Some settings belong to a connection, such as search_path.
-    await setHere(`SET ${assignment}`);
+    await setOrThrow(`SET ${assignment}`);
     settings.add(`SET ${assignment}`, 0);
   }
 }

@@ -6,9 +6,9 @@ import { inspect } from "../plan/inspect.ts";
 import type { SessionSettings } from "../session/session-settings.ts";
 
 /** Settings that change how names resolve. A project that sets them opens its database directly. */
-const NAMES_THINGS: ReadonlySet<string> = new Set(["search_path", "schema"]);
+const CHANGES_NAME_LOOKUP: ReadonlySet<string> = new Set(["search_path", "schema"]);
 /** Names of catalogs that every database has. */
-const TAKEN: ReadonlySet<string> = new Set(["memory", "temp", "system"]);
+const RESERVED_CATALOGS: ReadonlySet<string> = new Set(["memory", "temp", "system"]);
 
 /**
  * Whether a read-only database can be attached to one in memory instead of being opened itself. Its file can then be
@@ -19,8 +19,8 @@ export function isReplaceable(path: string, options: ReadonlyMap<string, string>
   const stem = path.replace(/^.*[\\/]/, "").replace(/\..*$/, "");
   return (
     names.some(([name, value]) => name === "access_mode" && value === "read_only") &&
-    !names.some(([name]) => NAMES_THINGS.has(name)) &&
-    !TAKEN.has(stem.toLowerCase())
+    !names.some(([name]) => CHANGES_NAME_LOOKUP.has(name)) &&
+    !RESERVED_CATALOGS.has(stem.toLowerCase())
   );
 }
 

@@ -38,7 +38,7 @@ export function loadStrings(vector: duckdb.Vector, { rows, validity, bounds }: S
   let run: Run = { from: Number.POSITIVE_INFINITY, to: Number.NEGATIVE_INFINITY, slot: 0, start: 0 };
   /** The end of the run, copied to `run.to` later: a local number is cheaper to change. */
   let runEnd = run.to;
-  let inline = short.bytes > 0;
+  let hasInline = short.bytes > 0;
   /** Where the next long string begins if they are packed: copied in order, without gaps. */
   let end = 0;
   let inOrder = true;
@@ -51,7 +51,7 @@ export function loadStrings(vector: duckdb.Vector, { rows, validity, bounds }: S
     if (length === 0) continue;
     if (length <= INLINE) {
       starts[row] = row * SLOT + 4;
-      inline = true;
+      hasInline = true;
       continue;
     }
     const address = addressAt(words, row);
@@ -61,7 +61,7 @@ export function loadStrings(vector: duckdb.Vector, { rows, validity, bounds }: S
       continue;
     }
     run.to = runEnd;
-    if ((inOrder && runs.length < FEW_RUNS) || !joined(run, address, length, row)) {
+    if ((inOrder && runs.length < FEW_RUNS) || !tryJoin(run, address, length, row)) {
       run = { from: address, to: address + length, slot: row * SLOT, start: 0 };
       runs.push(run);
     } else inOrder = false;
@@ -70,9 +70,9 @@ export function loadStrings(vector: duckdb.Vector, { rows, validity, bounds }: S
   // The slots are copied anyway, so the strings may take as many bytes as they do.
   if (end > Math.max(bounds.pieceBytes, slots.length)) throw new LongVector(end, { isOneValue: false });
   run.to = runEnd;
-  const segments = runs.length > MAX_UNSORTED_RUNS ? merged(runs) : runs;
-  const bytes = fetched(segments, slots, inline);
-  const packed = inOrder && !inline && segments === runs;
+  const segments = runs.length > MAX_UNSORTED_RUNS ? mergeRuns(runs) : runs;
+  const bytes = fetchAll(segments, slots, hasInline);
+  const packed = inOrder && !hasInline && segments === runs;
   const [only] = segments;
   if (packed) return { layout: "bytes", validity, starts, lengths, bytes, packed };
   if (segments.length === 1 && only !== undefined) placeInOne(only, words, lengths, starts);
@@ -157,7 +157,7 @@ interface Run {
 }
 
 /** Extends a run to a string that is close enough to be fetched with it. Returns whether it is. */
-function joined(run: Run, address: number, length: number, row: number): boolean {
+function tryJoin(run: Run, address: number, length: number, row: number): boolean {
   if (address >= run.from) {
     if (address - run.to >= MAX_GAP) return false;
   } else {
@@ -169,7 +169,7 @@ function joined(run: Run, address: number, length: number, row: number): boolean
   return true;
 }
 
-function merged(runs: readonly Run[]): readonly Run[] {
+function mergeRuns(runs: readonly Run[]): readonly Run[] {
   const sorted = runs.toSorted((a, b) => a.from - b.from);
   const segments: Run[] = [];
   let last: Run | undefined;
@@ -182,14 +182,14 @@ function merged(runs: readonly Run[]): readonly Run[] {
   return segments;
 }
 
-function fetched(segments: readonly Run[], slots: Uint8Array, inline: boolean): Uint8Array {
+function fetchAll(segments: readonly Run[], slots: Uint8Array, hasInline: boolean): Uint8Array {
   const [only] = segments;
-  if (segments.length === 1 && only !== undefined && !inline) return fetchRun(slots, only);
-  let size = inline ? slots.length : 0;
+  if (segments.length === 1 && only !== undefined && !hasInline) return fetchRun(slots, only);
+  let size = hasInline ? slots.length : 0;
   for (const segment of segments) size += segment.to - segment.from;
   const bytes = Buffer.allocUnsafeSlow(size);
   let start = 0;
-  if (inline) {
+  if (hasInline) {
     bytes.set(slots);
     start = slots.length;
   }

@@ -21,7 +21,7 @@ const UNBOUNDED = { pieceBytes: Number.POSITIVE_INFINITY, valueBytes: Number.POS
 export function loadChunk(chunk: duckdb.DataChunk, columns: readonly Column[], bounds: ChunkBounds = UNBOUNDED): Chunk {
   const rows = duckdb.data_chunk_get_size(chunk);
   const { range } = bounds;
-  const reachable = range === undefined ? undefined : onlyRange(rows, range);
+  const reachable = range === undefined ? undefined : bitsOfRange(rows, range);
   const extent: Extent = { rows, reachable, bounds };
   return {
     rows,
@@ -38,7 +38,7 @@ function loadColumn(vector: duckdb.Vector, { name, type }: Column, extent: Exten
   }
 }
 
-function onlyRange(rows: number, { from, to }: { readonly from: number; readonly to: number }): Validity {
+function bitsOfRange(rows: number, { from, to }: { readonly from: number; readonly to: number }): Validity {
   const bits = new Uint8Array(Math.ceil(rows / 64) * 8);
   setRange(bits, from, to - from);
   return bits;
@@ -58,7 +58,7 @@ function loadVector(vector: duckdb.Vector, type: ColumnType, extent: Extent): Ve
   const { rows, bounds } = extent;
   // The children of an empty native vector may not exist.
   if (rows === 0) return emptyVector(type);
-  const validity = both(validityOf(vector, rows), extent.reachable);
+  const validity = intersect(validityOf(vector, rows), extent.reachable);
   switch (type.kind) {
     case "null":
       return { layout: "fixed", validity: new Uint8Array((rows + 7) >> 3), data: new Uint8Array(rows) };
@@ -104,7 +104,7 @@ function loadVector(vector: duckdb.Vector, type: ColumnType, extent: Extent): Ve
         validity,
         child: loadVector(duckdb.array_vector_get_child(vector), type.item, {
           rows: rows * type.size,
-          reachable: repeated(validity, rows, type.size),
+          reachable: repeatBits(validity, rows, type.size),
           bounds,
         }),
       };
@@ -135,7 +135,7 @@ function loadUnion(vector: duckdb.Vector, members: readonly Column[], extent: Ex
   const tagVector = duckdb.struct_vector_get_child(vector, 0);
   const tags = duckdb.vector_get_data(tagVector, rows);
   // A NULL union has a NULL tag; the struct around it may count as valid.
-  const validity = both(extent.reachable, validityOf(tagVector, rows));
+  const validity = intersect(extent.reachable, validityOf(tagVector, rows));
   return {
     layout: "union",
     validity,
@@ -143,7 +143,7 @@ function loadUnion(vector: duckdb.Vector, members: readonly Column[], extent: Ex
     children: members.map((member, index) =>
       loadVector(duckdb.struct_vector_get_child(vector, index + 1), member.type, {
         rows,
-        reachable: tagged(tags, index, validity),
+        reachable: bitsOfMember(tags, index, validity),
         bounds,
       }),
     ),
@@ -172,7 +172,7 @@ function loadList(vector: duckdb.Vector, item: ColumnType, { rows, reachable, bo
   }
   const child = loadVector(duckdb.list_vector_get_child(vector), item, {
     rows: childRows,
-    reachable: used === childRows ? undefined : pointedAt(starts, lengths, childRows),
+    reachable: used === childRows ? undefined : bitsOfItems(starts, lengths, childRows),
     bounds,
   });
   return { layout: "list", validity: reachable, starts, lengths, child, childRows };
@@ -202,20 +202,20 @@ function validityOf(vector: duckdb.Vector, rows: number): Validity {
   return validity ?? undefined;
 }
 
-function both(one: Validity, other: Validity): Validity {
+function intersect(one: Validity, other: Validity): Validity {
   if (one === undefined) return other;
   if (other === undefined) return one;
   return one.map((byte, index) => byte & (other[index] ?? 0));
 }
 
-function repeated(validity: Validity, rows: number, times: number): Validity {
+function repeatBits(validity: Validity, rows: number, times: number): Validity {
   if (validity === undefined) return undefined;
   const bits = new Uint8Array(Math.ceil((rows * times) / 64) * 8);
   for (let row = 0; row < rows; row++) if (isValid(validity, row)) setRange(bits, row * times, times);
   return bits;
 }
 
-function pointedAt(starts: Uint32Array, lengths: Uint32Array, childRows: number): Validity {
+function bitsOfItems(starts: Uint32Array, lengths: Uint32Array, childRows: number): Validity {
   const bits = new Uint8Array(Math.ceil(childRows / 64) * 8);
   starts.forEach((start, row) => {
     setRange(bits, start, lengths[row] ?? 0);
@@ -223,7 +223,7 @@ function pointedAt(starts: Uint32Array, lengths: Uint32Array, childRows: number)
   return bits;
 }
 
-function tagged(tags: Uint8Array, member: number, validity: Validity): Validity {
+function bitsOfMember(tags: Uint8Array, member: number, validity: Validity): Validity {
   const bits = new Uint8Array(Math.ceil(tags.length / 64) * 8);
   tags.forEach((tag, row) => {
     if (tag === member && isValid(validity, row)) setRange(bits, row, 1);

@@ -19,11 +19,11 @@ export async function assume(
   assumed.add(table);
   const rewritten = statements.map((each) => assumed.rewrite(each).statement);
   // The rewritten statements may create the table themselves. The original ones may read a table that exists already.
-  for (const rows of [rewritten, statements]) {
+  for (const candidate of [rewritten, statements]) {
     await duckdb.query(native, "BEGIN");
     try {
       await assumed.drop(native, table);
-      const columns = await columnsOfLast(native, rows);
+      const columns = await columnsOfLast(native, candidate);
       const stored = columns && (await assumed.create(native, table, columns));
       await duckdb.query(native, "COMMIT");
       if (stored !== undefined) return stored;

@@ -15,13 +15,13 @@ export const ATTACH_ASSUMED = `ATTACH IF NOT EXISTS ':memory:' AS ${CATALOG}`;
 export interface RewrittenStatement {
   readonly statement: Statement;
   /** The offset in the original statement. */
-  original(offset: number): number;
+  originalOffset(offset: number): number;
 }
 
 export interface AssumedTables {
   rewrite(statement: Statement): RewrittenStatement;
   /** A message from the database with the names that the author wrote. */
-  original(message: string): string;
+  originalMessage(message: string): string;
   /** From now on, statements that name the table are rewritten. */
   add(table: AssumedTable): void;
   drop(native: duckdb.Connection, table: AssumedTable): Promise<void>;
@@ -36,16 +36,16 @@ export interface AssumedTables {
 }
 
 export function openAssumedTables(): AssumedTables {
-  /** The catalogs, as written in the configuration, by three-part table names in upper case. */
+  /** The catalogs in their original spelling, by three-part table names in upper case. */
   const catalogs = new Map<string, string>();
   let last: Promise<unknown> = Promise.resolve();
 
   return {
     rewrite(statement) {
       const spans = catalogs.size === 0 ? [] : catalogSpans(statement.sql, catalogs);
-      return spans.length === 0 ? { statement, original: (offset) => offset } : rewritten(statement, spans);
+      return spans.length === 0 ? { statement, originalOffset: (offset) => offset } : replaceSpans(statement, spans);
     },
-    original(message) {
+    originalMessage(message) {
       const [catalog] = catalogs.values();
       return catalog === undefined ? message : message.replaceAll(CATALOG, catalog);
     },
@@ -116,7 +116,7 @@ function catalogSpans(sql: string, catalogs: ReadonlyMap<string, string>): reado
   });
 }
 
-function rewritten({ sql, values }: Statement, spans: readonly CatalogSpan[]): RewrittenStatement {
+function replaceSpans({ sql, values }: Statement, spans: readonly CatalogSpan[]): RewrittenStatement {
   let text = "";
   let from = 0;
   /** Positions after which the rewritten text is ahead of the original by `by`. */
@@ -128,6 +128,6 @@ function rewritten({ sql, values }: Statement, spans: readonly CatalogSpan[]): R
   }
   return {
     statement: { sql: text + sql.slice(from), values },
-    original: (offset) => offset - (shifts.findLast(({ at }) => at <= offset)?.by ?? 0),
+    originalOffset: (offset) => offset - (shifts.findLast(({ at }) => at <= offset)?.by ?? 0),
   };
 }

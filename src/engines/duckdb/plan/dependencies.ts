@@ -40,17 +40,17 @@ const MAX_BYTES = 8 * 1024 * 1024;
 
 export function dependencyFinder(inspection: QueryInspection): DependencyFinder {
   const found = openLru<Dependencies>({ maxBytes: MAX_BYTES, bytesOf: bytesOfTables });
-  const looking = new Map<string, Promise<Dependencies>>();
+  const pending = new Map<string, Promise<Dependencies>>();
   let hidden: Promise<HiddenTexts> | undefined;
 
-  async function look(statement: Statement): Promise<Dependencies> {
+  async function inspectQuery(statement: Statement): Promise<Dependencies> {
     hidden ??= hiddenTexts(inspection).catch((error: unknown) => {
       // A catalog that cannot be read now may be readable later.
       hidden = undefined;
       throw error;
     });
-    const [texts, plan] = await Promise.all([hidden, explained(statement, inspection)]);
-    return dependenciesOf(`${statement.sql}\n${texts.behind(statement.sql)}`, {
+    const [texts, plan] = await Promise.all([hidden, explain(statement, inspection)]);
+    return dependenciesOf(`${statement.sql}\n${texts.usedBy(statement.sql)}`, {
       volatile: texts.volatile,
       timed: texts.timed,
       plan: readPlan(plan),
@@ -63,18 +63,18 @@ export function dependencyFinder(inspection: QueryInspection): DependencyFinder 
       const { sql } = statement;
       const known = found.get(sql);
       if (known !== undefined) return Promise.resolve(known);
-      const running = looking.get(sql);
+      const running = pending.get(sql);
       if (running !== undefined) return running;
-      const work = look(statement)
+      const work = inspectQuery(statement)
         .catch(() => UNKNOWN)
         .then((dependencies) => {
-          if (looking.get(sql) === work) {
-            looking.delete(sql);
+          if (pending.get(sql) === work) {
+            pending.delete(sql);
             found.set(sql, dependencies);
           }
           return dependencies;
         });
-      looking.set(sql, work);
+      pending.set(sql, work);
       return work;
     },
     known: (sql) => found.get(sql),
@@ -85,7 +85,7 @@ export function dependencyFinder(inspection: QueryInspection): DependencyFinder 
         found.deleteWhere(
           (sql, { tables }) => mentions(sql, names) || (tables?.some((table) => names.includes(table)) ?? false),
         );
-      looking.clear();
+      pending.clear();
       // Listing all views and functions takes longer than most queries. Names are only passed for Eider's own changes, which only
       // replace a view that names a table and calls nothing.
       if (names === undefined) hidden = undefined;
@@ -98,7 +98,7 @@ function bytesOfTables({ tables = [] }: Dependencies): number {
 }
 
 /** The physical plan, as DuckDB prints it in JSON. */
-async function explained({ sql, values }: Statement, { inspect }: QueryInspection): Promise<string> {
+async function explain({ sql, values }: Statement, { inspect }: QueryInspection): Promise<string> {
   const [[, plan] = []] = await inspect({ sql: `EXPLAIN (FORMAT json) ${sql}`, values });
   return plan ?? "[]";
 }
@@ -150,11 +150,11 @@ function dependenciesOf(
 ): Dependencies {
   const { plan, catalogs } = facts;
   const shareable = !plan.samples && !facts.volatile.test(text);
-  const own =
+  const isOwn =
     !plan.external && [...plan.tables].every((table) => [...catalogs].some((catalog) => isIn(table, catalog)));
   return {
     shareable,
-    tables: shareable && own && !facts.timed.test(text) ? [...plan.tables].map(shortName) : undefined,
+    tables: shareable && isOwn && !facts.timed.test(text) ? [...plan.tables].map(shortName) : undefined,
   };
 }
 
@@ -165,7 +165,7 @@ function isIn(table: string, catalog: string): boolean {
 
 /** Views and macros hide what they call: their texts count as part of the query that names them. */
 interface HiddenTexts {
-  behind(sql: string): string;
+  usedBy(sql: string): string;
   readonly volatile: RegExp;
   readonly timed: RegExp;
 }
@@ -189,7 +189,7 @@ const TIMED_WITHOUT_PARENTHESES = ["current_date", "current_time", "current_time
 
 async function hiddenTexts({ inspect }: QueryInspection): Promise<HiddenTexts> {
   const rows = (sql: string): Promise<TextRows> => inspect({ sql, values: [] });
-  const unsteady = await rows(
+  const inconsistent = await rows(
     "SELECT DISTINCT function_name, stability FROM duckdb_functions() WHERE stability <> 'CONSISTENT'",
   );
   const named = await rows(
@@ -198,13 +198,13 @@ async function hiddenTexts({ inspect }: QueryInspection): Promise<HiddenTexts> {
   );
   const definitions = named.map(([name, text]) => ({ name: (name ?? "").toLowerCase(), text: text ?? "" }));
   const functionsOf = (wanted: string): string[] =>
-    unsteady.flatMap(([name, stability]) =>
+    inconsistent.flatMap(([name, stability]) =>
       stability === wanted && /^\w+$/.test(name ?? "") && name !== "error" ? [name ?? ""] : [],
     );
   return {
-    volatile: calls([...functionsOf("VOLATILE"), ...ALSO_VOLATILE], []),
-    timed: calls([...functionsOf("CONSISTENT_WITHIN_QUERY"), ...ALSO_TIMED], TIMED_WITHOUT_PARENTHESES),
-    behind(sql) {
+    volatile: callPattern([...functionsOf("VOLATILE"), ...ALSO_VOLATILE], []),
+    timed: callPattern([...functionsOf("CONSISTENT_WITHIN_QUERY"), ...ALSO_TIMED], TIMED_WITHOUT_PARENTHESES),
+    usedBy(sql) {
       const used = new Set<string>();
       const follow = (text: string): void => {
         const lower = text.toLowerCase();
@@ -220,7 +220,7 @@ async function hiddenTexts({ inspect }: QueryInspection): Promise<HiddenTexts> {
   };
 }
 
-function calls(functions: readonly string[], words: readonly string[]): RegExp {
+function callPattern(functions: readonly string[], words: readonly string[]): RegExp {
   const called = `\\b(?:${functions.join("|")})"?\\s*\\(`;
   return new RegExp(words.length === 0 ? called : `${called}|\\b(?:${words.join("|")})\\b`, "i");
 }

@@ -82,27 +82,27 @@ export function openPlanner({ database, settings, mask, macros }: PlannerOptions
     connection.appliedSettings = await settings.apply(connection.native, connection.appliedSettings);
   }
 
-  function counted<T>(work: Promise<T>): Promise<T> {
+  function track<T>(work: Promise<T>): Promise<T> {
     busy.add(work);
     return work.finally(() => busy.delete(work));
   }
 
-  async function problemOn(
-    look: (native: duckdb.Connection) => Promise<StatementProblem | undefined>,
+  async function findProblem(
+    check: (native: duckdb.Connection) => Promise<StatementProblem | undefined>,
   ): Promise<StatementProblem | undefined> {
-    const problem = await onConnection(look);
+    const problem = await onConnection(check);
     return problem && { ...problem, message: mask(problem.message) };
   }
 
   return {
-    plan: (statements) => counted(problemOn((native) => planAssuming(native, statements, assumed))),
-    describe: (statements) => counted(onConnection((native) => describeAssuming(native, statements, assumed))),
+    plan: (statements) => track(findProblem((native) => planAssuming(native, statements, assumed))),
+    describe: (statements) => track(onConnection((native) => describeAssuming(native, statements, assumed))),
     assume(table, statements) {
       const run = statements.length > 1 ? onOwnConnection : onConnection;
-      return counted(assumed.inTurn(() => run((native) => assume(native, { table, statements, assumed }))));
+      return track(assumed.inTurn(() => run((native) => assume(native, { table, statements, assumed }))));
     },
-    parse: (sql) => counted(problemOn((native) => parseStatement(native, sql))),
-    inspect: (statement) => counted(onConnection((native) => inspect(native, statement))),
+    parse: (sql) => track(findProblem((native) => parseStatement(native, sql))),
+    inspect: (statement) => track(onConnection((native) => inspect(native, statement))),
     async close() {
       closed = true;
       await Promise.allSettled(busy);
@@ -125,8 +125,8 @@ async function planAssuming(
   return (
     problem && {
       ...problem,
-      message: assumed.original(problem.message),
-      offset: problem.offset && rewritten[problem.statement]?.original(problem.offset),
+      message: assumed.originalMessage(problem.message),
+      offset: problem.offset && rewritten[problem.statement]?.originalOffset(problem.offset),
     }
   );
 }

@@ -2,32 +2,32 @@ import duckdb from "@duckdb/node-bindings";
 import { errorMessage } from "../../../error-message.ts";
 import type { Statement } from "../../../sql/statement.ts";
 import { definesAssumed } from "./assumed-tables.ts";
-import { leavesShapesAlone } from "./describe.ts";
+import { keepsColumns } from "./describe.ts";
 import { inspect } from "./inspect.ts";
 
-const MAKES_TEMPORARY =
+const CREATES_TEMPORARY =
   /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*create\s+(?:or\s+replace\s+)?(?:local\s+)?temp(?:orary)?\b/i;
 
 /** Runs a statement if later ones may need what it creates. Returns whether it succeeded; false if it did not run. */
 export async function rehearse(native: duckdb.Connection, statement: Statement): Promise<boolean> {
   const { sql } = statement;
-  if (!MAKES_TEMPORARY.test(sql) && !definesAssumed(sql)) return false;
+  if (!CREATES_TEMPORARY.test(sql) && !definesAssumed(sql)) return false;
   // The values of strings are not known when a project loads. NULL can be converted to any type.
   const values = statement.values.map((bound) => (bound.type === "VARCHAR" ? { ...bound, value: null } : bound));
   // Without the optimizer, DuckDB would compute all rows and then discard them.
   await duckdb.query(native, "PRAGMA enable_optimizer");
   try {
-    const empty = await failureOf(native, { sql: `${sql}\nWITH NO DATA`, values });
+    const error = await runForError(native, { sql: `${sql}\nWITH NO DATA`, values });
     // Views, macros and tables without a query do not support WITH NO DATA, and are cheap.
-    if (empty === undefined || !empty.startsWith("Parser Error")) return empty === undefined;
-    return (await failureOf(native, { sql, values })) === undefined;
+    if (error === undefined || !error.startsWith("Parser Error")) return error === undefined;
+    return (await runForError(native, { sql, values })) === undefined;
   } finally {
     await duckdb.query(native, "PRAGMA disable_optimizer");
   }
 }
 
 /** Runs a statement. Returns the error message if it fails. */
-export function failureOf(native: duckdb.Connection, statement: Statement): Promise<string | undefined> {
+export function runForError(native: duckdb.Connection, statement: Statement): Promise<string | undefined> {
   return inspect(native, statement).then(() => undefined, errorMessage);
 }
 
@@ -37,7 +37,7 @@ const CREATES_SCHEMA = /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*create\s+schema\b/i;
 export async function rehearseAll(native: duckdb.Connection, statements: readonly Statement[]): Promise<boolean> {
   for (const statement of statements) {
     if (CREATES_SCHEMA.test(statement.sql) || (await rehearse(native, statement))) continue;
-    if (!(await leavesShapesAlone(native, statement))) return false;
+    if (!(await keepsColumns(native, statement))) return false;
   }
   return true;
 }

@@ -17,7 +17,7 @@ export interface ReadContext {
   readonly total: Total;
   readonly signal: StopSignal;
   readonly maxValueBytes: number;
-  readonly stream: Pick<StreamOptions, "crowded" | "failureOf">;
+  readonly stream: Pick<StreamOptions, "isCrowded" | "failureOf">;
   readonly totals: TotalCache;
   readonly watch: Rows["watch"];
   /** Opens a second session if a slot is free. */

@@ -46,11 +46,11 @@ async function copyInto(
   const window = read.window ?? EVERYTHING;
   const total = await totalOf(read, session, transaction);
   await transaction.start();
-  const empty = await windowedQuery(last, NO_ROWS, { session, hints });
-  const query = empty && (await windowedQuery(last, window, { session, hints }));
-  if (empty === undefined || query === undefined) throw notAQuery(file.kind);
+  const emptyQuery = await windowedQuery(last, NO_ROWS, { session, hints });
+  const query = emptyQuery && (await windowedQuery(last, window, { session, hints }));
+  if (emptyQuery === undefined || query === undefined) throw notAQuery(file.kind);
 
-  const columns = resultColumns(await session.execute(empty));
+  const columns = resultColumns(await session.execute(emptyQuery));
   const rows = duckdb.rows_changed(await session.execute(copyQuery(query, columns, { file, wide })));
   switch (total.kind) {
     case "none":

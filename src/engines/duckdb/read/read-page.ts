@@ -14,11 +14,11 @@ interface CountedPage {
 /** Reads a page of at most `limit` rows as a whole. Undefined: the statement cannot be a sub-query. */
 export async function readPage(context: ReadContext, limit: number): Promise<Rows | undefined> {
   const { session, hints, last, window, signal, total, watch, maxValueBytes } = context;
-  const counts = total.kind === "own";
+  const needsTotal = total.kind === "own";
   const full = limit === 0 || hints.fullPages.get(last.sql) === true;
   const page = await windowedQuery(last, window, context);
   if (page === undefined) return undefined;
-  const { result, total: rows } = counts
+  const { result, total: rows } = needsTotal
     ? ((full ? ((await readWithCachedTotal(context, page)) ?? (await readConcurrently(context, page))) : undefined) ??
       (await readCounted(context, page, { limit, full })))
     : { result: await session.execute(page), total: total.kind === "known" ? total.rows : undefined };

@@ -23,7 +23,7 @@ export async function readStream(context: ReadContext): Promise<Rows | undefined
   const limited = { limit: window.limit, offset: 0 };
   try {
     const rows = await streamRows(session, result, { total, window: limited, signal, maxValueBytes, ...stream });
-    if (session.ended()) hints.small.set(last.sql, true);
+    if (session.hasEnded()) hints.small.set(last.sql, true);
     return rows;
   } catch (error) {
     if (!(error instanceof StreamFailed)) throw error;

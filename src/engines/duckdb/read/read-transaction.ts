@@ -43,7 +43,7 @@ export async function totalOf(read: Read, session: Session, transaction: ReadTra
   const leading = read.totalOf.slice(0, -1);
   const counted = read.totalOf.at(-1);
   if (counted === undefined) return { kind: "none" };
-  if (leading.every((statement, index) => sameStatement(statement, read.statements[index]))) {
+  if (leading.every((statement, index) => isSameStatement(statement, read.statements[index]))) {
     await transaction.start();
     return { kind: "known", rows: await countRows(session, counted) };
   }
@@ -55,7 +55,7 @@ export async function totalOf(read: Read, session: Session, transaction: ReadTra
   return { kind: "known", rows };
 }
 
-function sameStatement(one: Statement, other: Statement | undefined): boolean {
+function isSameStatement(one: Statement, other: Statement | undefined): boolean {
   return (
     one.sql === other?.sql &&
     one.values.length === other.values.length &&

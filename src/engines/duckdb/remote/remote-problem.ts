@@ -5,7 +5,7 @@ export function statusOf(message: string): number | undefined {
 }
 
 const CREDENTIALS = "create a secret in the init of a connection, or use a connection of type s3-secret";
-const LATE = /\btime(?:d )?-?out\b/i;
+const TIMED_OUT = /\btime(?:d )?-?out\b/i;
 const UNREACHABLE = /could(?:n't| not) (?:connect|resolve|establish)|connection (?:error|refused)|failed to connect/i;
 const CLOSED = /returned nothing|connection (?:was )?(?:reset|closed)/i;
 
@@ -13,23 +13,23 @@ const CLOSED = /returned nothing|connection (?:was )?(?:reset|closed)/i;
 export interface RemoteProblem {
   readonly reason: string;
   /** The server did not respond at all. */
-  readonly isSilent: boolean;
+  readonly isUnresponsive: boolean;
 }
 
 /** Explains a message from DuckDB. Secrets that could not be created may be the cause. */
 export function remoteProblem(message: string, failedSecrets: readonly string[]): RemoteProblem {
-  const { reason, fix = "", isSilent = false } = explained(message);
+  const { reason, fix = "", isUnresponsive = false } = explain(message);
   const [cause = fix] = failedSecrets;
-  return { reason: cause === "" ? reason : `${reason}; ${cause}`, isSilent };
+  return { reason: cause === "" ? reason : `${reason}; ${cause}`, isUnresponsive };
 }
 
-function explained(message: string): { readonly reason: string; readonly fix?: string; readonly isSilent?: boolean } {
+function explain(message: string): { readonly reason: string; readonly fix?: string; readonly isUnresponsive?: boolean } {
   const status = statusOf(message);
   if (status === 401 || status === 403) return { reason: `access denied (HTTP ${status})`, fix: CREDENTIALS };
   if (status === 429 || (status !== undefined && status >= 500))
     return { reason: `its server returned HTTP ${status}` };
-  if (LATE.test(message)) return { reason: "its server did not respond in time", isSilent: true };
-  if (UNREACHABLE.test(message)) return { reason: "its server cannot be reached", isSilent: true };
+  if (TIMED_OUT.test(message)) return { reason: "its server did not respond in time", isUnresponsive: true };
+  if (UNREACHABLE.test(message)) return { reason: "its server cannot be reached", isUnresponsive: true };
   return { reason: CLOSED.test(message) ? "its server closed the connection" : message.replace(/\s*\n\s*/g, " ") };
 }
 

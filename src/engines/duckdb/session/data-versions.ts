@@ -24,10 +24,10 @@ export function shortName(table: string): string {
 
 export function dataVersions(): DataVersions {
   let clock = 0;
-  let changedAll = 0;
+  let allChangedAt = 0;
   let writers = 0;
   let writersOfAll = 0;
-  const changed = new Map<string, number>();
+  const changedAt = new Map<string, number>();
   const writersOf = new Map<string, number>();
 
   function count(tables: readonly string[] | "all", by: 1 | -1): void {
@@ -40,16 +40,16 @@ export function dataVersions(): DataVersions {
     now: () => clock,
     unchangedSince(moment, tables) {
       if (clock === moment && writers === 0) return true;
-      if (changedAll > moment || writersOfAll > 0) return false;
-      return tables.every((table) => (changed.get(table) ?? 0) <= moment && (writersOf.get(table) ?? 0) === 0);
+      if (allChangedAt > moment || writersOfAll > 0) return false;
+      return tables.every((table) => (changedAt.get(table) ?? 0) <= moment && (writersOf.get(table) ?? 0) === 0);
     },
     quietSince: (moment) => clock === moment && writers === 0,
     writing(tables) {
       count(tables, 1);
       return () => {
         clock++;
-        if (tables === "all") changedAll = clock;
-        else for (const table of tables) changed.set(table, clock);
+        if (tables === "all") allChangedAt = clock;
+        else for (const table of tables) changedAt.set(table, clock);
         count(tables, -1);
       };
     },

@@ -7,15 +7,15 @@ import { extractStatements } from "./extract-statements.ts";
  */
 export interface SessionSettings {
   /** Adds a setting of the project itself, which also applies while an `init` runs. */
-  addOfProject(sql: string): void;
+  addProjectSetting(sql: string): void;
   /** Adds the statement at `index` in `sql`. */
   add(sql: string, index: number): void;
   count(): number;
   /** The SQL strings that were added. */
-  texts(): readonly string[];
+  statements(): readonly string[];
   /** Runs the settings from index `from` on. Returns how many have run in total. */
   apply(connection: duckdb.Connection, from: number): Promise<number>;
-  applyOfProject(connection: duckdb.Connection): Promise<void>;
+  applyProjectSettings(connection: duckdb.Connection): Promise<void>;
 }
 
 /**
@@ -33,8 +33,8 @@ export function changesMeaning(setting: string): boolean {
 export const KEEP_ORDER = "SET SESSION preserve_insertion_order = true";
 
 /** Whether one of these statements may change preserve_insertion_order. */
-export function mayLoseOrder(texts: readonly string[]): boolean {
-  return texts.some((text) => /preserve_insertion_order/i.test(text));
+export function mayLoseOrder(statements: readonly string[]): boolean {
+  return statements.some((sql) => /preserve_insertion_order/i.test(sql));
 }
 
 const ASSIGNMENT = /^(\s*SET)(?:\s+GLOBAL)?(\s+"?)(\w+)/i;
@@ -48,17 +48,17 @@ export function forSession(sql: string): string {
 
 export function sessionSettings(): SessionSettings {
   const settings: { readonly sql: string; readonly index: number }[] = [];
-  const ofProject: string[] = [];
+  const projectSettings: string[] = [];
   return {
-    addOfProject(sql) {
+    addProjectSetting(sql) {
       settings.push({ sql, index: 0 });
-      ofProject.push(sql);
+      projectSettings.push(sql);
     },
     add(sql, index) {
       settings.push({ sql, index });
     },
     count: () => settings.length,
-    texts: () => settings.map(({ sql }) => sql),
+    statements: () => settings.map(({ sql }) => sql),
     async apply(connection, from) {
       const upTo = settings.length;
       for (const { sql, index } of settings.slice(from, upTo)) {
@@ -73,8 +73,8 @@ export function sessionSettings(): SessionSettings {
       }
       return upTo;
     },
-    async applyOfProject(connection) {
-      for (const sql of ofProject) await duckdb.query(connection, sql);
+    async applyProjectSettings(connection) {
+      for (const sql of projectSettings) await duckdb.query(connection, sql);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { RequestFailure } from "../../../failure.ts";
 import type { QueueGroup } from "../../engine.ts";
-import { abandonable, type Cancellation } from "./cancellation.ts";
+import { waitUnlessCancelled, type Cancellation } from "./cancellation.ts";
 import { openQueueLimit } from "./queue-limit.ts";
 
 /**
@@ -165,7 +165,7 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
     count(list, 1);
     queue.add(group);
     try {
-      await abandonable(cancellation, admission);
+      await waitUnlessCancelled(cancellation, admission);
       cancellation.check();
     } catch (reason) {
       // Cancelled at the moment of admission: it owns a slot and must release it.
@@ -196,7 +196,7 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
   }
 
   /** The waiter of a group that can run now. Started queries come first: they hold memory until they are done. */
-  function runnable(group: QueueGroupState): Waiter | undefined {
+  function runnableWaiter(group: QueueGroupState): Waiter | undefined {
     if (!hasSlot(group)) return undefined;
     for (const waiter of group.resuming) return waiter;
     for (const waiter of group.starting) return hasCapacity(waiter.request) ? waiter : undefined;
@@ -207,7 +207,7 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
     let next: Waiter | undefined;
     for (const group of queue) {
       if (next !== undefined && group.running >= next.request.group.running) continue;
-      next = runnable(group) ?? next;
+      next = runnableWaiter(group) ?? next;
     }
     if (next === undefined) return false;
     const { request } = next;
@@ -245,7 +245,7 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
     admitAll();
   }
 
-  function isRejected(group: QueueGroupState): boolean {
+  function isQueueFull(group: QueueGroupState): boolean {
     const busyGroups = isIdle(group) ? busy + 1 : busy;
     const isOnlyActiveGroup = busyGroups === 1 && !isOtherGroupActive(group);
     return queueLimit.isFull({ waiting: starting, waitingInGroup: group.starting.size, busyGroups, isOnlyActiveGroup });
@@ -263,7 +263,7 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
         takeCapacity(request);
         return undefined;
       }
-      if (isRejected(group)) throw new RequestFailure({ kind: "overloaded" });
+      if (isQueueFull(group)) throw new RequestFailure({ kind: "overloaded" });
       return wait(request, "starting", cancellation);
     },
     reenter(request, cancellation) {

@@ -4,7 +4,7 @@ import type { Statement } from "../../../sql/statement.ts";
 import type { Change, TextRows } from "../../engine.ts";
 import { isConflict } from "../messages.ts";
 import { textRows } from "../plan/inspect.ts";
-import { committed, type WriteContext } from "./write.ts";
+import { commitAndInvalidate, type WriteContext } from "./write.ts";
 
 export interface ChangeContext extends WriteContext {
   /** Converts an error from the database into a failure. */
@@ -22,7 +22,7 @@ export async function runChange<T>(
   work: (run: (statement: Statement) => Promise<TextRows>) => Promise<T>,
   context: ChangeContext,
 ): Promise<() => T> {
-  const { session, serializer, failureOf, namesChanged, setup } = context;
+  const { session, serializer, failureOf, invalidateNames, setup } = context;
   const names = touches.map((name) => name.toLowerCase());
 
   async function attempt(): Promise<PromiseSettledResult<T>> {
@@ -31,7 +31,7 @@ export async function runChange<T>(
     async function run(statement: Statement): Promise<TextRows> {
       try {
         const result = await session.execute(statement);
-        return isText(result) ? await textRows(result) : [];
+        return isAllText(result) ? await textRows(result) : [];
       } catch (error) {
         if (!isConflict(error)) throw failureOf(error);
         conflict ??= error;
@@ -45,8 +45,8 @@ export async function runChange<T>(
     // A change that touches no table has only read: it invalidates nothing.
     if (names.length === 0) await session.commit();
     else {
-      await committed(names, context, () => session.commit());
-      namesChanged(names);
+      await commitAndInvalidate(names, context, () => session.commit());
+      invalidateNames(names);
     }
     return done;
   }
@@ -61,7 +61,7 @@ export async function runChange<T>(
   };
 }
 
-function isText(result: duckdb.Result): boolean {
+function isAllText(result: duckdb.Result): boolean {
   const columns = Array.from({ length: duckdb.column_count(result) }, (_, index) => index);
   return columns.every((index) => duckdb.column_type(result, index) === duckdb.Type.VARCHAR);
 }

@@ -44,14 +44,14 @@ const COLUMNS = ["id", "request", "changed", "response", "since"];
 /** The rows with these ids, as text. */
 export function findStatement(table: RecordTable, ids: readonly string[]): Statement {
   const columns = COLUMNS.map((column) => `${column}::VARCHAR`).join(", ");
-  const places = ids.map((_, index) => `$${index + 1}`).join(", ");
+  const placeholders = ids.map((_, index) => `$${index + 1}`).join(", ");
   const values = ids.map(textValue);
   if (table.type !== "sqlite") {
-    return { sql: `SELECT ${columns} FROM ${nameOf(table)} WHERE id IN (${places})`, values };
+    return { sql: `SELECT ${columns} FROM ${nameOf(table)} WHERE id IN (${placeholders})`, values };
   }
   // DuckDB itself would read the whole SQLite table.
   const query = `SELECT ${COLUMNS.join(", ")} FROM ${RECORDS} WHERE id IN (${ids.map(() => "?").join(", ")})`;
-  const from = `sqlite_query(${quoteLiteral(table.database)}, ${quoteLiteral(query)}, params := row(${places}))`;
+  const from = `sqlite_query(${quoteLiteral(table.database)}, ${quoteLiteral(query)}, params := row(${placeholders}))`;
   return { sql: `SELECT ${columns} FROM ${from}`, values };
 }
 

@@ -61,8 +61,8 @@ export async function upgradeRecords(database: duckdb.Database): Promise<void> {
 }
 
 async function openTable(session: Session, table: RecordTable): Promise<RecordTable> {
-  if (await works(session, findStatement(table, ["", ""]))) return table;
-  if (table.type === "duckdb" && (await works(session, oldProbe(table)))) {
+  if (await succeeds(session, findStatement(table, ["", ""]))) return table;
+  if (table.type === "duckdb" && (await succeeds(session, oldProbe(table)))) {
     await inTransaction(session, upgradeStatements(table));
     return table;
   }
@@ -70,12 +70,12 @@ async function openTable(session: Session, table: RecordTable): Promise<RecordTa
     for (const statement of createStatements(table)) await session.execute(statement);
   } catch (error) {
     // Another replica may have created it meanwhile.
-    if (!(await works(session, findStatement(table, ["", ""])))) throw error;
+    if (!(await succeeds(session, findStatement(table, ["", ""])))) throw error;
   }
   return table;
 }
 
-async function works(session: Session, statement: Statement): Promise<boolean> {
+async function succeeds(session: Session, statement: Statement): Promise<boolean> {
   try {
     await session.execute(statement);
     return true;
