@@ -127,7 +127,7 @@ export interface EngineMemory {
   readonly limit: number;
 }
 
-/** Runs SQL. Code outside this folder does not know which database it is. */
+/** Runs SQL. Code outside this folder does not know which database runs it. */
 export interface Engine {
   readonly dialect: Dialect;
   /**
@@ -249,7 +249,7 @@ export interface EngineOptions {
 export interface OpenOptions extends EngineOptions {
   readonly path: string | undefined;
   readonly settings: ReadonlyMap<string, string>;
-  /** Bytes of memory available to the process. The engine uses a share of it, unless the settings limit it. */
+  /** Bytes of memory available to the process. The engine uses a share of it, unless the settings set a limit. */
   readonly memoryBytes?: number | undefined;
   /** Where queries spill what does not fit into memory. */
   readonly spillFolder?: string | undefined;

@@ -13,7 +13,7 @@ export type RecordStore =
 export interface WriteProgress {
   /** A hash of the request. */
   readonly request: string;
-  /** If statements commit by themselves: how many changing ones have. `all`: the write is done, and the response is complete. */
+  /** How many changing statements are committed, if each commits by itself. `all`: the write is done, with its response. */
   readonly done: number | "all";
   readonly rowsAffected: number;
   /** Until `done` is `all`: the response so far, if a statement returned rows. */

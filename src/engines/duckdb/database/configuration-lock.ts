@@ -11,7 +11,7 @@ import { withConnection } from "../session/with-connection.ts";
  * down at startup may still do both.
  */
 export interface ConfigurationLock {
-  /** `settable` are the settings that templates may change. A second call does nothing. */
+  /** `settable` are the settings that templates may change; those of a second call are ignored. */
   lock(settable: readonly string[]): Promise<void>;
   /** Runs trusted work, such as the `init` of the named connection: DuckDB may install extensions meanwhile. */
   runTrusted<T>(work: () => Promise<T>, name?: string): Promise<T>;

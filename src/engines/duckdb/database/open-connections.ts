@@ -34,7 +34,7 @@ export interface DuckDbConnectionsOptions {
   readonly mask: Mask;
   /** Not the query slots, because an `init` may wait long for a server. */
   readonly slots: Slots;
-  /** Called when an `init` starts, which may change any table, view or macro. The returned function is called when it has ended. */
+  /** Called when an `init` starts, which may change any table, view or macro. The returned function is called when it ends. */
   readonly onOpening: () => () => void;
   /** Called when an `init` has run. */
   readonly onOpened?: () => Promise<void>;

@@ -10,7 +10,7 @@ export function loadUuids(vector: duckdb.Vector, rows: number): Uint8Array {
   return stored;
 }
 
-/** Reorders 16 stored bytes as in the text form, in place. */
+/** Converts 16 stored bytes to those of the text form, in place. */
 export function reorderUuid(bytes: Uint8Array, at: number): void {
   bytes.subarray(at, at + 16).reverse();
   bytes[at] = (bytes[at] ?? 0) ^ 0x80;

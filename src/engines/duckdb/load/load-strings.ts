@@ -11,7 +11,7 @@ const INLINE = 12;
 
 /**
  * Two strings are fetched with one native call only when fewer bytes than this lie between them: both ends of the gap
- * are then on mapped pages. A larger gap may span a hole in the address space, and reading that ends the process.
+ * are then on mapped pages. A larger gap may span a hole in the address space, and reading that crashes the process.
  */
 const MAX_GAP = 4096;
 
@@ -67,7 +67,7 @@ export function loadStrings(vector: duckdb.Vector, { rows, validity, bounds }: S
     } else inOrder = false;
     runEnd = run.to;
   }
-  // The slots are copied anyway, so the strings may take as many bytes as they do.
+  // The slots are copied anyway, so the strings may always take as many bytes as the slots.
   if (end > Math.max(bounds.pieceBytes, slots.length)) throw new LongVector(end, { isOneValue: false });
   run.to = runEnd;
   const segments = runs.length > MAX_UNSORTED_RUNS ? mergeRuns(runs) : runs;
@@ -156,7 +156,7 @@ interface Run {
   start: number;
 }
 
-/** Extends a run to a string that is close enough to be fetched with it. Returns whether it is. */
+/** Extends a run to a string if that is close enough to be fetched with it. Returns whether it was. */
 function tryJoin(run: Run, address: number, length: number, row: number): boolean {
   if (address >= run.from) {
     if (address - run.to >= MAX_GAP) return false;

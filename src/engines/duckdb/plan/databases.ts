@@ -117,7 +117,7 @@ export function openDatabases(inspect: Inspect): Databases {
   };
 }
 
-/** The databases that these statements change, or why that is unknown. */
+/** The databases that these statements change, or why no record can be kept. */
 function changedBy(statements: readonly Statement[], databases: readonly Database[]): (Database | string)[] {
   const texts = statements.map(({ sql }) => sql);
   return effectsOf(texts, duckdbDialect).flatMap((effect, index): readonly (Database | string)[] => {

@@ -37,7 +37,7 @@ export async function planStatement(
   return message === undefined ? undefined : typeProblem(message, sql);
 }
 
-/** Whether DuckDB runs the statement as prepared. For other types, it plans again, which takes longer and may fail. */
+/** Whether DuckDB can run the statement as prepared. For values of other types, it plans again, which is slow and may fail. */
 function haveExpectedTypes(prepared: duckdb.PreparedStatement, values: readonly BoundValue[]): boolean {
   return values.every(({ type }, index) => {
     const expected = duckdb.param_type(prepared, index + 1);

@@ -5,7 +5,7 @@
 export interface DataVersions {
   /** The current moment. Call it before the transaction starts. */
   now(): number;
-  /** Whether the tables (by short names) are unchanged. False while they are written: a commit is visible before it is reported. */
+  /** Whether the tables (by short names) are unchanged. False during a write to them: commits are visible before they return. */
   unchangedSince(moment: number, tables: readonly string[]): boolean;
   /** Whether no table has changed since, and no write is running. */
   quietSince(moment: number): boolean;
@@ -14,7 +14,7 @@ export interface DataVersions {
 }
 
 /**
- * A table by the last part of its name, in lower case: a statement may leave the others out. Tables of the same name in
+ * A table by the last part of its name, in lower case: a statement may leave out the other parts. Tables of the same name in
  * two schemas count as one, which only invalidates more than necessary.
  */
 export function shortName(table: string): string {

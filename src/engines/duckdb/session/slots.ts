@@ -10,7 +10,7 @@ import { openQueueLimit } from "./queue-limit.ts";
 export interface Slots {
   /** Creates a slot request for a query of this group that uses these connections. */
   request(group: QueueGroup | undefined, connections: readonly string[]): SlotRequest;
-  /** Waits for a slot and for capacity on the connections; an `overloaded` failure when the queue is full. */
+  /** Waits for a slot and for capacity on the connections. Throws an `overloaded` failure when the queue is full. */
   enter(request: SlotRequest, cancellation: Cancellation): Promise<void> | undefined;
   /** Like `enter`, for a query that has already started: it is never rejected, and keeps its capacity on the connections. */
   reenter(request: SlotRequest, cancellation: Cancellation): Promise<void> | undefined;
@@ -36,7 +36,7 @@ interface QueueGroupState {
   readonly plain: SlotRequest;
   limit: number;
   running: number;
-  /** Waiting queries that have already started, then those that have not. In order of arrival; cancelled ones are removed at once. */
+  /** Waiting queries in order of arrival. `resuming`: those that have already started. Cancelled ones are removed at once. */
   readonly resuming: Set<Waiter>;
   readonly starting: Set<Waiter>;
   usedAt: number;
@@ -123,7 +123,7 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
     return { group: state, limits: [...new Set(connections)].flatMap((name) => connectionLimits.get(name) ?? []) };
   }
 
-  /** Whether another group was used recently. */
+  /** Whether another group is busy or was used recently. */
   function isOtherGroupActive(group: QueueGroupState): boolean {
     const other = lastUsed === group ? lastUsedOther : lastUsed;
     return other !== undefined && (!isIdle(other) || now() - other.usedAt < RECENT_MS);

@@ -51,7 +51,7 @@ export async function runChange<T>(
     return done;
   }
 
-  // The setup fails if the project has locked its settings: then these stay.
+  // The setup fails if the project has locked its settings, which then stay as they are.
   for (const each of setup) await session.execute(each).catch(() => session.cancellation.check());
   const settled = await serializer.run(`\0${names.toSorted().join("\0")}`, session, attempt);
   await session.end();

@@ -29,7 +29,7 @@ export function openWriteSerializer(): WriteSerializer {
     const mine = new Promise<void>((resolve) => {
       leave = resolve;
     });
-    // A write that is cancelled in the queue keeps its position: the next one waits for the one before.
+    // A write that is cancelled in the queue keeps its position: the next one waits for the one before it.
     const turn = before === undefined ? mine : before.then(() => mine);
     queues.set(key, turn);
     try {

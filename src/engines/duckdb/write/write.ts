@@ -53,7 +53,7 @@ export function noStatement(): RequestFailure {
 export function writeResultOf(outcome: StatementResults, write: Write): WriteResult {
   const { signal } = write;
   const result = acceptedResult(outcome, write);
-  // The write is committed: its rows are returned, however long their values are.
+  // Rows are returned however long their values are, because the write may already be committed.
   const maxValueBytes = Number.POSITIVE_INFINITY;
   const rows =
     result && heldRows(result, { total: undefined, window: EVERYTHING, signal, watch: NOT_WATCHED, maxValueBytes });
@@ -146,8 +146,8 @@ const MAX_RACES = 5;
 const HANDLES_DUPLICATES = /\bon\s+conflict\b|\binsert\s+or\s+(?:ignore|replace)\b/i;
 
 /**
- * Returns a function that runs a statement and counts the rows that it changes. ON CONFLICT does not see a key that another transaction has just
- * inserted, but the index does: that is a conflict, and a retry sees the key.
+ * Returns a function that runs a statement and counts the rows that it changes. ON CONFLICT does not see a key that another
+ * transaction has just inserted, but the index does: that is a conflict, and a retry sees the key.
  */
 export function statementRunner(): StatementRunner {
   let races = 0;
