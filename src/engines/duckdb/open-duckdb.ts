@@ -123,7 +123,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     }
   }
 
-  function reportCheckpointFailure(error: unknown): void {
+  function onCheckpointFailed(error: unknown): void {
     options.checkpointFailed?.(mask(withoutSql(errorMessage(error))));
   }
 
@@ -167,7 +167,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
       const request = slots.request(queueGroup, names);
       await slots.enter(request, cancellation);
       onStart?.();
-      session = await openSession({ pool, slots, request, cancellation, onCheckpointFailed: reportCheckpointFailure });
+      session = await openSession({ pool, slots, request, cancellation, onCheckpointFailed });
       return await work(session, toFailure);
     } catch (error) {
       await session?.end();
@@ -188,7 +188,8 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
         sibling: () => {
           const request = slots.request(read.queueGroup, read.connections);
           if (!slots.tryEnter(request)) return undefined;
-          return openSession({ pool, slots, request, cancellation: openCancellation(read.signal), onCheckpointFailed: reportCheckpointFailure });
+          const cancellation = openCancellation(read.signal);
+          return openSession({ pool, slots, request, cancellation, onCheckpointFailed });
         },
         stream: { isCrowded: () => slots.waiting() > 0, failureOf: toFailure },
       });
@@ -254,7 +255,15 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     async change(change, work) {
       const setup = mayLoseOrder(settings.statements()) ? [{ sql: KEEP_ORDER, values: [] }] : [];
       const unwrap = await inSession(change, (session, toFailure) =>
-        runChange(change, work, { session, versions, serializer, databases, invalidateNames, failureOf: toFailure, setup }),
+        runChange(change, work, {
+          session,
+          versions,
+          serializer,
+          databases,
+          invalidateNames,
+          failureOf: toFailure,
+          setup,
+        }),
       );
       return unwrap();
     },
@@ -279,5 +288,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
 }
 
 function limitsOf(connections: EngineOptions["connections"]): ReadonlyMap<string, number> {
-  return new Map(connections.flatMap(({ name, maxConcurrency: limit }) => (limit === undefined ? [] : [[name, limit]])));
+  return new Map(
+    connections.flatMap(({ name, maxConcurrency: limit }) => (limit === undefined ? [] : [[name, limit]])),
+  );
 }

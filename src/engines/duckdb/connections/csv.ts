@@ -8,7 +8,9 @@ export const csv: ConnectionType = {
   required: [["path"]],
   expand(options, context) {
     const { path = "" } = options;
-    const settings = settingsFrom(options, { delimiter: "delim", header: "header" }).map((setting) => setting.join(" = "));
+    const settings = settingsFrom(options, { delimiter: "delim", header: "header" }).map((setting) =>
+      setting.join(" = "),
+    );
     return view(context, `read_csv(${[quoteLiteral(path), ...settings].join(", ")})`);
   },
 };

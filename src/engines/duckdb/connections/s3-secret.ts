@@ -1,4 +1,4 @@
-import { type ConnectionType, extension, settingsFrom, secret, statements } from "./connection-type.ts";
+import { type ConnectionType, extension, secret, settingsFrom, statements } from "./connection-type.ts";
 
 const SETTINGS = {
   "key-id": "KEY_ID",

@@ -1,5 +1,5 @@
 import { quoteIdentifier, quoteLiteral } from "../../../sql/quote.ts";
-import { attach, type ConnectionType, extension, settingsFrom, secret, statements } from "./connection-type.ts";
+import { attach, type ConnectionType, extension, secret, settingsFrom, statements } from "./connection-type.ts";
 
 const ADDRESS = { host: "HOST", port: "PORT", database: "DATABASE", user: "USER", password: "PASSWORD" };
 

@@ -6,7 +6,7 @@ import { statementTexts } from "../../../sql/whole-tokens.ts";
 import type { ConnectionDefinition } from "../../engine.ts";
 import { duckdbDialect } from "../dialect.ts";
 import { withoutSql } from "../messages.ts";
-import { waitUnlessCancelled, type Cancellation, INTERRUPT_INTERVAL_MS } from "../session/cancellation.ts";
+import { type Cancellation, INTERRUPT_INTERVAL_MS, waitUnlessCancelled } from "../session/cancellation.ts";
 import { extractStatements } from "../session/extract-statements.ts";
 import { remoteLiteralMacros } from "../session/macros.ts";
 import { forSession, type SessionSettings } from "../session/session-settings.ts";

@@ -122,7 +122,10 @@ function namedInLowerCase(options: ReadonlyMap<string, string>): ReadonlyMap<str
 }
 
 /** If the project itself locks the settings, this one is locked too: extensions then need an explicit INSTALL. */
-async function disableAutoinstallIfLocked(connection: duckdb.Connection, options: ReadonlyMap<string, string>): Promise<void> {
+async function disableAutoinstallIfLocked(
+  connection: duckdb.Connection,
+  options: ReadonlyMap<string, string>,
+): Promise<void> {
   const configured = namedInLowerCase(options);
   if (configured.get("lock_configuration") !== "true" || configured.has("autoinstall_known_extensions")) return;
   await duckdb.query(connection, "SET GLOBAL autoinstall_known_extensions = false");

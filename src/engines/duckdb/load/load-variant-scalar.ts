@@ -4,7 +4,7 @@ import * as digits from "../../../result/text/digits.ts";
 import { writeDouble, writeSingle } from "../../../result/text/float.ts";
 import { writeUuid } from "../../../result/text/uuid.ts";
 import { wktOf } from "../../../result/text/wkt.ts";
-import { bignumText, bitText, unpackTimeWithZone, reorderUuid } from "./load-converted.ts";
+import { bignumText, bitText, reorderUuid, unpackTimeWithZone } from "./load-converted.ts";
 
 /** Tags of the nodes that have children. */
 export const OBJECT = 29;

@@ -6,7 +6,7 @@ import { withUniqueNames } from "../../../result/column-names.ts";
 export function resultColumns(result: duckdb.Result): readonly Column[] {
   const columns = Array.from({ length: duckdb.column_count(result) }, (_, index) => ({
     name: duckdb.column_name(result, index),
-    // A logical type is a native object that most columns do not need: without it, a lookup of 8 columns costs a third.
+    // A logical type is a native object that most columns do not need: without it, the 8 columns of a lookup cost a third as much.
     type: plainTypes.get(duckdb.column_type(result, index)) ?? columnTypeOf(duckdb.column_logical_type(result, index)),
   }));
   return withUniqueNames(columns);

@@ -67,7 +67,11 @@ export function openSharedReads(): SharedReads {
 /** The rows of an execution; undefined when `mayShare` resolves to false. Rejects when `signal` aborts; other callers wait on. */
 function waitFor(execution: SharedExecution, signal: StopSignal): Promise<Rows>;
 function waitFor(execution: SharedExecution, signal: StopSignal, mayShare: Promise<boolean>): Promise<Rows | undefined>;
-function waitFor(execution: SharedExecution, signal: StopSignal, mayShare?: Promise<boolean>): Promise<Rows | undefined> {
+function waitFor(
+  execution: SharedExecution,
+  signal: StopSignal,
+  mayShare?: Promise<boolean>,
+): Promise<Rows | undefined> {
   execution.callers++;
   return new Promise((resolve, reject) => {
     let isWaiting = true;

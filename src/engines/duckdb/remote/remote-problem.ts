@@ -23,7 +23,11 @@ export function remoteProblem(message: string, failedSecrets: readonly string[])
   return { reason: cause === "" ? reason : `${reason}; ${cause}`, isUnresponsive };
 }
 
-function explain(message: string): { readonly reason: string; readonly fix?: string; readonly isUnresponsive?: boolean } {
+function explain(message: string): {
+  readonly reason: string;
+  readonly fix?: string;
+  readonly isUnresponsive?: boolean;
+} {
   const status = statusOf(message);
   if (status === 401 || status === 403) return { reason: `access denied (HTTP ${status})`, fix: CREDENTIALS };
   if (status === 429 || (status !== undefined && status >= 500))

@@ -1,6 +1,6 @@
 import { RequestFailure } from "../../../failure.ts";
 import type { QueueGroup } from "../../engine.ts";
-import { waitUnlessCancelled, type Cancellation } from "./cancellation.ts";
+import { type Cancellation, waitUnlessCancelled } from "./cancellation.ts";
 import { openQueueLimit } from "./queue-limit.ts";
 
 /**

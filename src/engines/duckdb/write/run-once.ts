@@ -5,7 +5,7 @@ import type { Statement } from "../../../sql/statement.ts";
 import type { Write } from "../../engine.ts";
 import type { WriteOnce, WriteOnceResult, WriteProgress } from "../../write-once.ts";
 import { duckdbDialect } from "../dialect.ts";
-import { ConflictError, isForbidden, changesTwoDatabases, isDuplicateKey } from "../messages.ts";
+import { ConflictError, changesTwoDatabases, isDuplicateKey, isForbidden } from "../messages.ts";
 import { RECORDS, type RecordTable } from "./record-sql.ts";
 import {
   commitAndInvalidate,
@@ -162,13 +162,20 @@ async function takeStep(running: RecordedWrite, before: WriteState, { statement,
     await session.rollback();
     return stateAfter(recorded);
   }
-  const outcome = statement === undefined ? before.outcome : await runStatement(statement, before.outcome, session.execute);
+  const outcome =
+    statement === undefined ? before.outcome : await runStatement(statement, before.outcome, session.execute);
   const touched = statement === undefined ? [] : touchedBy([statement]);
   return { recorded: await recordAndCommit(running, { recorded, outcome }, { done, touched }), outcome };
 }
 
 /** The recorded progress of the write. Throws if the key belongs to another request. */
-async function findProgress({ session, once, table, write, changes }: RecordedWrite): Promise<WriteProgress | undefined> {
+async function findProgress({
+  session,
+  once,
+  table,
+  write,
+  changes,
+}: RecordedWrite): Promise<WriteProgress | undefined> {
   const steps = write.transaction ? 0 : changes.filter(Boolean).length;
   const recorded =
     table === undefined ? once.memory.get() : progressOf(await findRows(session, table, { once, steps }), once);

@@ -35,7 +35,9 @@ export async function runWrite(write: Write, context: WriteContext): Promise<Wri
   const attempt = (): Promise<StatementResults> => {
     const isAlone = others.length === 0;
     // Rows can be checked only before a separate commit.
-    if (isAlone && write.acceptRows === undefined) return runAlone(only, NOTHING, { ...context, touched, runStatement });
+    if (isAlone && write.acceptRows === undefined) {
+      return runAlone(only, NOTHING, { ...context, touched, runStatement });
+    }
     return write.transaction || isAlone
       ? runTogether(write, { ...context, touched, runStatement })
       : runEach(write.statements, { ...context, runStatement });
