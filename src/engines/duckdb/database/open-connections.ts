@@ -144,13 +144,13 @@ export function openDuckDbConnections({
   /** An `init` that waits for an unresponsive server cannot be interrupted: Eider waits only briefly. */
   async function stop(): Promise<void> {
     const deadline = performance.now() + STOP_WITHIN_MS;
-    while (running().length > 0 && performance.now() < deadline) {
-      for (const { native } of running()) if (native !== undefined) duckdb.interrupt(native);
+    while (runningInits().length > 0 && performance.now() < deadline) {
+      for (const { native } of runningInits()) if (native !== undefined) duckdb.interrupt(native);
       await new Promise((resolve) => setTimeout(resolve, INTERRUPT_INTERVAL_MS));
     }
   }
 
-  function running(): readonly ConnectionState[] {
+  function runningInits(): readonly ConnectionState[] {
     return [...connections.values()].filter((connection) => typeof connection.state !== "string");
   }
 
@@ -163,7 +163,7 @@ export function openDuckDbConnections({
         Promise.all(names.map(open)).then(() => {}),
       );
     },
-    isIdle: () => running().length === 0,
+    isIdle: () => runningInits().length === 0,
     stop,
     definitionsOf: (names) => names.map((name) => connectionOf(name).definition),
   };

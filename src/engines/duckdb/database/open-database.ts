@@ -39,9 +39,9 @@ export async function openDatabase(
   options: ReadonlyMap<string, string>,
   fileFolder?: string,
 ): Promise<OpenDatabase> {
-  const attached = path !== undefined && isReplaceable(path, options) ? path : undefined;
-  const file = attached === undefined && path !== undefined ? path : ":memory:";
-  const config = configOf(attached === undefined ? options : withoutAccessMode(options));
+  const attachedPath = path !== undefined && isReplaceable(path, options) ? path : undefined;
+  const file = attachedPath === undefined && path !== undefined ? path : ":memory:";
+  const config = configOf(attachedPath === undefined ? options : withoutAccessMode(options));
   const database = await duckdb.open(file, config).catch((error: unknown) => {
     throw new EngineOpenError(errorMessage(error), undefined, { cause: error });
   });
@@ -49,7 +49,9 @@ export async function openDatabase(
   try {
     const settings = sessionSettings();
     const catalogs =
-      attached === undefined ? await currentCatalog(connection) : await attachMain(connection, attached, settings);
+      attachedPath === undefined
+        ? await currentCatalog(connection)
+        : await attachMain(connection, attachedPath, settings);
     const [ordinary, restricting] = splitSettings(options);
     for (const setting of ordinary) await applySetting(connection, setting, settings);
     if (fileFolder !== undefined) await allowFolder(connection, fileFolder);

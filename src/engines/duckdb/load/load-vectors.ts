@@ -63,19 +63,19 @@ function loadVector(vector: duckdb.Vector, type: ColumnType, extent: Extent): Ve
     case "null":
       return { layout: "fixed", validity: new Uint8Array((rows + 7) >> 3), data: new Uint8Array(rows) };
     case "boolean":
-      return fixed(vector, rows, validity);
+      return fixedVector(vector, rows, validity);
     case "integer":
     case "float":
     case "decimal":
     case "enum":
-      return fixed(vector, rows * (type.bits >> 3), validity);
+      return fixedVector(vector, rows * (type.bits >> 3), validity);
     case "date":
-      return fixed(vector, rows * 4, validity);
+      return fixedVector(vector, rows * 4, validity);
     case "time":
     case "timestamp":
-      return fixed(vector, rows * 8, validity);
+      return fixedVector(vector, rows * 8, validity);
     case "interval":
-      return fixed(vector, rows * 16, validity);
+      return fixedVector(vector, rows * 16, validity);
     case "uuid":
       return { layout: "fixed", validity, data: loadUuids(vector, rows) };
     case "timetz":
@@ -115,7 +115,7 @@ function loadVector(vector: duckdb.Vector, type: ColumnType, extent: Extent): Ve
   }
 }
 
-function fixed(vector: duckdb.Vector, bytes: number, validity: Validity): Vector {
+function fixedVector(vector: duckdb.Vector, bytes: number, validity: Validity): Vector {
   return { layout: "fixed", validity, data: duckdb.vector_get_data(vector, bytes) };
 }
 

@@ -6,7 +6,7 @@ import type { TextRows } from "../../engine.ts";
 import { mentions } from "../session/connection-pool.ts";
 import { shortName } from "../session/data-versions.ts";
 
-/** What the rows of a query depend on, besides its text and values. */
+/** What the rows of a query depend on, besides its SQL and values. */
 export interface Dependencies {
   /** Concurrent identical queries may share one execution. */
   readonly shareable: boolean;
@@ -18,9 +18,9 @@ export interface Dependencies {
 }
 
 export interface DependencyFinder {
-  /** Inspects a query once per SQL text. Never rejects: on failure, the dependencies are unknown. */
+  /** Inspects a query once per SQL string. Never rejects: on failure, the dependencies are unknown. */
   of(statement: Statement): Promise<Dependencies>;
-  /** What is known about an SQL text so far. */
+  /** What is known about an SQL string so far. */
   known(sql: string): Dependencies | undefined;
   /** Call it when all names, or these (in lower case), may refer to other things than before. */
   forget(names?: readonly string[]): void;
@@ -41,18 +41,18 @@ const MAX_BYTES = 8 * 1024 * 1024;
 export function dependencyFinder(inspection: QueryInspection): DependencyFinder {
   const found = openLru<Dependencies>({ maxBytes: MAX_BYTES, bytesOf: bytesOfTables });
   const pending = new Map<string, Promise<Dependencies>>();
-  let hidden: Promise<HiddenTexts> | undefined;
+  let hidden: Promise<HiddenSql> | undefined;
 
   async function inspectQuery(statement: Statement): Promise<Dependencies> {
-    hidden ??= hiddenTexts(inspection).catch((error: unknown) => {
+    hidden ??= readHiddenSql(inspection).catch((error: unknown) => {
       // A catalog that cannot be read now may be readable later.
       hidden = undefined;
       throw error;
     });
-    const [texts, plan] = await Promise.all([hidden, explain(statement, inspection)]);
-    return dependenciesOf(`${statement.sql}\n${texts.usedBy(statement.sql)}`, {
-      volatile: texts.volatile,
-      timed: texts.timed,
+    const [hiddenSql, plan] = await Promise.all([hidden, explain(statement, inspection)]);
+    return dependenciesOf(`${statement.sql}\n${hiddenSql.usedBy(statement.sql)}`, {
+      volatile: hiddenSql.volatile,
+      timed: hiddenSql.timed,
       plan: readPlan(plan),
       catalogs: inspection.catalogs,
     });
@@ -163,8 +163,8 @@ function isIn(table: string, catalog: string): boolean {
   return table.startsWith(`${catalog}.`) || table.startsWith(`${quoteIdentifier(catalog)}.`);
 }
 
-/** Views and macros hide what they call: their texts count as part of the query that names them. */
-interface HiddenTexts {
+/** Views and macros hide what they call: their SQL counts as part of the query that names them. */
+interface HiddenSql {
   usedBy(sql: string): string;
   readonly volatile: RegExp;
   readonly timed: RegExp;
@@ -187,7 +187,7 @@ const ALSO_VOLATILE = [
 const ALSO_TIMED = ["age", "ago"];
 const TIMED_WITHOUT_PARENTHESES = ["current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"];
 
-async function hiddenTexts({ inspect }: QueryInspection): Promise<HiddenTexts> {
+async function readHiddenSql({ inspect }: QueryInspection): Promise<HiddenSql> {
   const rows = (sql: string): Promise<TextRows> => inspect({ sql, values: [] });
   const inconsistent = await rows(
     "SELECT DISTINCT function_name, stability FROM duckdb_functions() WHERE stability <> 'CONSISTENT'",

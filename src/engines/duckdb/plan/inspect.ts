@@ -29,12 +29,12 @@ export async function textRows(result: duckdb.Result): Promise<TextRows> {
     watch: NOT_WATCHED,
     maxValueBytes: Number.POSITIVE_INFINITY,
   });
-  const texts: (string | null)[][] = [];
-  for (let chunk = await rows.next(); chunk !== undefined; chunk = await rows.next()) texts.push(...textsOf(chunk));
-  return texts;
+  const all: (string | null)[][] = [];
+  for (let chunk = await rows.next(); chunk !== undefined; chunk = await rows.next()) all.push(...rowsIn(chunk));
+  return all;
 }
 
-function textsOf({ rows, vectors }: Chunk): (string | null)[][] {
+function rowsIn({ rows, vectors }: Chunk): (string | null)[][] {
   return Array.from({ length: rows }, (_, row) =>
     vectors.map((vector) => {
       if (vector.layout !== "bytes") throw new Error("Only text is inspected");
