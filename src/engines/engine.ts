@@ -22,13 +22,13 @@ export interface Read {
   readonly window: Window | undefined;
   /** Count all rows of the last of these statements, in the same transaction as the rows. */
   readonly totalOf: readonly Statement[] | undefined;
-  /** Aborted with a RequestFailure as its reason: the query is interrupted and `read` or `next` rejects with it. */
+  /** Aborting it interrupts the query: `read` or `next` rejects with the reason, a RequestFailure. */
   readonly signal: StopSignal;
-  /** Called when it leaves the queue, unless it shares another read's execution. */
+  /** Called when the read leaves the queue, unless it shares another read's execution. */
   readonly onStart?: (() => void) | undefined;
 }
 
-/** A change: all statements run in order on one connection. */
+/** A write: all statements run in order on one connection. */
 export interface Write {
   readonly connections: readonly string[];
   readonly queueGroup?: QueueGroup | undefined;
@@ -37,7 +37,7 @@ export interface Write {
   readonly transaction: boolean;
   /** Whether to return the rows of the last RETURNING or, if there is none, of a final SELECT. */
   readonly returnsData: boolean;
-  /** Called with the number of rows to return, before they are committed. Throws to roll back. */
+  /** Called with the number of rows to return, before the commit. It throws to roll back. */
   readonly acceptRows?: ((count: number) => void) | undefined;
   /** As for a read. Uncommitted changes are rolled back. */
   readonly signal: StopSignal;
@@ -47,15 +47,15 @@ export interface Write {
 /** Eider's own bookkeeping in one transaction: each statement may depend on the rows of the one before. */
 export interface Change {
   readonly connections: readonly string[];
-  /** The tables that it creates or changes, by the last part of their names. Cached data of other tables stays. */
+  /** The tables that it creates or changes, by the last part of their names. Cached data of other tables stays valid. */
   readonly touches: readonly string[];
   readonly signal: StopSignal;
 }
 
-/** Rows of a statement. All its columns must be text: cast them. */
+/** Rows of a statement whose columns are all VARCHAR: cast other types. */
 export type TextRows = readonly (readonly (string | null)[])[];
 
-/** The part of an AbortSignal that is needed to stop; a real one costs several times as much per call. */
+/** The part of AbortSignal that Eider needs. A real AbortSignal costs several times as much per call. */
 export interface StopSignal {
   readonly aborted: boolean;
   readonly reason: unknown;
@@ -76,15 +76,19 @@ export interface NewFile {
   readonly path: string;
 }
 
-/** Rows that were written into a file. */
+/** The result of `readIntoFile`. */
 export interface FileRows {
+  /** Rows in the file. */
   readonly rows: number;
   readonly total: number | undefined;
 }
 
-/** Why the engine rejects a statement at load. `offset` counts characters (UTF-16) in the statement's SQL. */
+/** Why the engine rejects a statement when a project loads. `offset` counts characters (UTF-16) in the statement's SQL. */
 export interface StatementProblem {
-  /** syntax: always invalid. names: missing or mismatched table, column, function or type. parameter: not allowed here. other: depends on values. */
+  /**
+   * syntax: always invalid. names: missing or mismatched table, column, function or type. parameter: not allowed here.
+   * other: depends on values.
+   */
   readonly kind: "syntax" | "names" | "parameter" | "other";
   readonly message: string;
   /** The index of the statement. */
@@ -115,7 +119,7 @@ export interface EngineSavings {
   readonly knownTotals: number;
 }
 
-/** Bytes. */
+/** Memory use in bytes. */
 export interface EngineMemory {
   readonly used: number;
   /** In temporary files. */
@@ -123,13 +127,16 @@ export interface EngineMemory {
   readonly limit: number;
 }
 
-/** Runs SQL. Code outside this folder does not know which database it is. */
+/** Runs SQL. Code outside this folder does not know which database runs it. */
 export interface Engine {
   readonly dialect: Dialect;
-  /** Opens a connection now (runs its `init` once). Rejects with a RequestFailure `connection-down`, its cause the database's error without secrets. */
+  /**
+   * Opens a connection now (runs its `init` once). Rejects with a RequestFailure `connection-down`, whose cause is the database's
+   * error without secrets.
+   */
   openConnection(name: string): Promise<void>;
   /**
-   * Called once the reachable connections are open. From then on, only connections that were down may change settings or install
+   * Call it once the reachable connections are open. From then on, only connections that were down may change settings or install
    * extensions. `settable` are settings that templates may change (in lower case).
    */
   lock(settable: readonly string[]): Promise<void>;
@@ -141,13 +148,13 @@ export interface Engine {
    */
   assumeTable(table: AssumedTable, statements: readonly Statement[]): Promise<readonly AssumedColumn[] | undefined>;
   /**
-   * The columns that the last of these statements would return, with values of these types. Runs only what `plan` does.
+   * The columns that the last of these statements would return for values of the bound types. Runs only what `plan` does.
    * Empty for a statement without rows. Undefined if unknown: a table is missing, or the columns depend on the data.
    */
   describe(statements: readonly Statement[]): Promise<readonly Column[] | undefined>;
   /**
-   * The current macros and views of the database and of attached ones, and which of these functions (lower case) exist but are
-   * unknown to the dialect.
+   * The current macros and views of the main and attached databases, and which of the `called` functions (lower case) exist but
+   * are unknown to the dialect.
    */
   userFunctions(called: ReadonlySet<string>): Promise<UserFunctions>;
   /** Parses a statement: needs no table and no connection. */
@@ -161,7 +168,7 @@ export interface Engine {
    * RequestFailure; `key-reused` if the record belongs to another request.
    */
   writeOnce(write: Write, once: WriteOnce): Promise<WriteOnceResult>;
-  /** Where a write can keep its records. It runs one of these lists of statements. */
+  /** Where a write that runs one of these lists of statements can keep its records. */
   recordStore(samples: readonly (readonly Statement[])[]): Promise<RecordStore>;
   /**
    * Runs statements one after the other in one transaction, which is committed when `work` resolves and rolled back when it
@@ -225,7 +232,7 @@ export interface ReplacedFile {
 
 export interface EngineOptions {
   readonly connections: readonly ConnectionDefinition[];
-  /** Identifies the file at a path; undefined when there is none. Absent: files are not watched. */
+  /** Identifies the file at a path; undefined when there is none. If omitted, files are not watched. */
   readonly fileIdentity?: ((path: string) => Promise<string | undefined>) | undefined;
   /** Called after a read-only database file was replaced. With a problem, Eider still serves the old one. */
   readonly fileReplaced?: ((file: ReplacedFile) => void) | undefined;
@@ -233,31 +240,31 @@ export interface EngineOptions {
   readonly checkpointFailed?: ((message: string) => void) | undefined;
   /** Maximum concurrent queries. */
   readonly maxConcurrentQueries: number;
-  /** The length of the queue; beyond it, calls fail as `overloaded`. Undefined: it adapts to the load. */
+  /** The maximum length of the queue; beyond it, calls fail as `overloaded`. Undefined: it adapts to the load. */
   readonly maxQueued: number | undefined;
-  /** Bytes of one value that a query may create or return. Absent: unlimited. */
+  /** Maximum bytes of one value that a query creates or returns. Unlimited if omitted. */
   readonly maxValueBytes?: number | undefined;
 }
 
 export interface OpenOptions extends EngineOptions {
   readonly path: string | undefined;
   readonly settings: ReadonlyMap<string, string>;
-  /** Bytes of memory available to the process. The engine uses a share of it, unless the settings limit it. */
+  /** Bytes of memory available to the process. The engine uses a share of it, unless the settings set a limit. */
   readonly memoryBytes?: number | undefined;
   /** Where queries spill what does not fit into memory. */
   readonly spillFolder?: string | undefined;
-  /** The one folder for `readIntoFile`: it may write there even where the settings forbid files. */
+  /** The one folder for `readIntoFile`: it may write there even if the settings forbid file access. */
   readonly fileFolder?: string | undefined;
 }
 
-/** A file at a URL. */
+/** The text of a file at a URL, or why it cannot be read. */
 export type RemoteText =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "absent" }
   /** The reason holds no secrets. */
   | { readonly kind: "unreadable"; readonly reason: string };
 
-/** The URLs of all files below one. */
+/** The URLs of all files in a folder and its subfolders, or why they cannot be listed. */
 export type RemoteListing =
   | { readonly kind: "files"; readonly files: readonly string[] }
   | Exclude<RemoteText, { readonly kind: "text" }>;
@@ -278,7 +285,7 @@ export interface EngineType {
   readonly connectionTypes: readonly ConnectionType[];
   /** Whether the message of a failed query means that the engine must be reopened. */
   isLost(message: string): boolean;
-  /** In memory without a path; settings by name. Rejects with an EngineOpenError. */
+  /** Opens a database, in memory if there is no path. Rejects with an EngineOpenError. */
   open(options: OpenOptions): Promise<Engine>;
   /** Rejects with an EngineOpenError. */
   openRemoteFiles(options: RemoteOptions): Promise<RemoteFiles>;

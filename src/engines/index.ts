@@ -5,7 +5,7 @@ import { openDuckDb } from "./duckdb/open-duckdb.ts";
 import { openRemoteFiles } from "./duckdb/remote/remote-files.ts";
 import type { EngineType } from "./engine.ts";
 
-/** The embedded engine. To add another, give it a folder and make this file the list. */
+/** The embedded engine. To add another, create a folder for it and turn this export into a list. */
 export const engine: EngineType = {
   dialect: duckdbDialect,
   connectionTypes,

@@ -2,7 +2,7 @@ const MEMINFO = "/proc/meminfo";
 const STATUS = "/proc/self/status";
 const LIMITS = "/proc/self/limits";
 const CGROUPS = "/proc/self/cgroup";
-const MOUNTED = "/sys/fs/cgroup";
+const CGROUP_ROOT = "/sys/fs/cgroup";
 
 /** The content of a file; undefined when it cannot be read. */
 export type ReadText = (path: string) => string | undefined;
@@ -34,7 +34,7 @@ export function availableCores(read: ReadText): number | undefined {
     return numberIn(quota).map((each) => each / Number(period));
   });
   return Math.min(
-    allowed.split(",").reduce((cores, range) => cores + lengthOf(range), 0),
+    allowed.split(",").reduce((cores, range) => cores + coreCountOf(range), 0),
     ...quotas,
   );
 }
@@ -45,28 +45,28 @@ export function availableDescriptors(read: ReadText): number | undefined {
   return count === undefined ? undefined : Number(count);
 }
 
-/** `3`, or `0-7`. */
-function lengthOf(range: string): number {
+/** The number of cores in a range: `3`, or `0-7`. */
+function coreCountOf(range: string): number {
   const [first = 0, last = first] = range.split("-").map(Number);
   return last - first + 1;
 }
 
 interface Group {
   readonly version: 1 | 2;
-  /** The folder of a controller's files. */
+  /** The folder that holds a controller's files. */
   folder(controller: string): string;
 }
 
-/** The control groups of the process, and all above them: `4:cpu,memory:/a/b` of version 1, `0::/a/b` of version 2. */
+/** The control groups of the process and their ancestors. Lines read `4:cpu,memory:/a/b` in version 1, `0::/a/b` in version 2. */
 function groupsOf(read: ReadText): readonly Group[] {
   return (read(CGROUPS) ?? "").split("\n").flatMap((line) => {
     const [, controllers, group] = /^\d+:([^:]*):(\/.*)$/.exec(line) ?? [];
     if (group === undefined || controllers === undefined) return [];
     return foldersFrom(group).map((path): Group => {
-      if (controllers === "") return { version: 2, folder: () => `${MOUNTED}${path}` };
+      if (controllers === "") return { version: 2, folder: () => `${CGROUP_ROOT}${path}` };
       const names = controllers.split(",");
       // A group has files only for its own controllers.
-      return { version: 1, folder: (name) => `${MOUNTED}/${names.includes(name) ? name : "none"}${path}` };
+      return { version: 1, folder: (name) => `${CGROUP_ROOT}/${names.includes(name) ? name : "none"}${path}` };
     });
   });
 }

@@ -6,11 +6,11 @@ export interface Rows {
   readonly columns: readonly Column[];
   readonly total: number | undefined;
   /**
-   * A check whether the same read would still return the same rows: true as long as none of them can have changed.
+   * Resolves to a function that returns true as long as the same read would return the same rows.
    * Undefined where Eider cannot know: files, other databases, the time.
    */
   watch(): Promise<(() => boolean) | undefined>;
-  /** The next rows, undefined after the last. Rejects when the query fails meanwhile: the rows before are then incomplete. */
+  /** The next rows, undefined after the last. Rejects if the query fails: the rows so far are then incomplete. */
   next(): Promise<Chunk | undefined>;
   close(): Promise<void>;
 }
@@ -20,8 +20,8 @@ export const NOT_WATCHED: Rows["watch"] = () => Promise.resolve(undefined);
 
 /** The result of a write. It is durable. */
 export interface WriteResult {
-  /** Rows that were inserted, updated, deleted or merged, of all statements together. */
+  /** Rows that were inserted, updated, deleted or merged, by all statements together. */
   readonly rowsAffected: number;
-  /** Absent when no rows are wanted or no statement returns any. */
+  /** Undefined when no rows are wanted or no statement returns any. */
   readonly rows: Rows | undefined;
 }

@@ -8,21 +8,21 @@ export interface Stop {
 
 export function openStop(): Stop {
   const listeners = new Set<() => void>();
-  let aborted: { readonly reason: unknown } | undefined;
+  let cause: { readonly reason: unknown } | undefined;
   return {
     signal: {
       get aborted() {
-        return aborted !== undefined;
+        return cause !== undefined;
       },
       get reason() {
-        return aborted?.reason;
+        return cause?.reason;
       },
       addEventListener: (_type, listener) => listeners.add(listener),
       removeEventListener: (_type, listener) => listeners.delete(listener),
     },
     abort(reason) {
-      if (aborted !== undefined) return;
-      aborted = { reason };
+      if (cause !== undefined) return;
+      cause = { reason };
       for (const listener of [...listeners]) listener();
     },
   };

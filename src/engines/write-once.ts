@@ -2,9 +2,9 @@ import type { WriteResult } from "./rows.ts";
 
 /** Where the record of a write with an idempotency key is kept. */
 export type RecordStore =
-  /** In memory: the tables that it changes are in memory too. */
+  /** In memory: the tables that the write changes are in memory too. */
   | { readonly kind: "memory" }
-  /** In the database that it changes, committed with the change. */
+  /** In the database that the write changes, committed with the change. */
   | { readonly kind: "database"; readonly name: string; readonly type: string }
   /** Nowhere: a record could not be committed together with the change. */
   | { readonly kind: "none"; readonly reason: string };
@@ -13,10 +13,10 @@ export type RecordStore =
 export interface WriteProgress {
   /** A hash of the request. */
   readonly request: string;
-  /** Changing statements, from the first, of those that commit by themselves. `all`: the response is there too. */
+  /** How many changing statements are committed, if each commits by itself. `all`: the write is done, with its response. */
   readonly done: number | "all";
   readonly rowsAffected: number;
-  /** Before the end: the response so far when a statement returned rows. */
+  /** Until `done` is `all`: the response so far, if a statement returned rows. */
   readonly response: string | undefined;
 }
 
@@ -27,23 +27,23 @@ export interface WriteOnce {
   readonly id: string;
   /** A hash of the request itself. */
   readonly request: string;
-  /** Milliseconds. */
+  /** The current time in milliseconds. */
   readonly now: number;
-  /** Records from before are expired. */
+  /** Records from before this time (in milliseconds) are expired. */
   readonly oldest: number;
-  /** The record, where memory is the store of it. */
+  /** The record, if the store is memory. */
   readonly memory: {
     get(): WriteProgress | undefined;
     /** Called right after each commit. */
     set(progress: WriteProgress): void;
   };
-  /** The response; `earlier` is that of the statements which an earlier request committed, when they returned rows. */
+  /** Encodes the response. `earlier` is that of the statements that an earlier request committed, if they returned rows. */
   encode(written: WriteResult, earlier: string | undefined): Promise<string>;
 }
 
 export interface WriteOnceResult {
   readonly response: string;
   readonly rowsAffected: number;
-  /** False: an earlier request did it, nothing ran. */
+  /** False if an earlier request had already done the write: nothing ran. */
   readonly ran: boolean;
 }

@@ -3,12 +3,12 @@ import type { Constraint } from "../../failure.ts";
 /** The kind of constraint that rejected a change. Undefined for any other error, whatever its message quotes. */
 export function constraintOf(message: string): Constraint | undefined {
   if (OWN.test(message)) return kindOf(message, OWN_UNIQUE, OWN);
-  // The drivers of attached databases pass on the message of the database, as an error of no special kind.
+  // The drivers of attached databases pass on the database's message as a general error.
   if (!ATTACHED.test(message)) return undefined;
   return (
     kindOf(message, SQLITE_UNIQUE, SQLITE_OTHER) ??
     kindOf(postgresReason(message), POSTGRES_UNIQUE, POSTGRES_OTHER) ??
-    kindOf(message.slice(-LONGEST_END), MYSQL_UNIQUE, MYSQL_OTHER)
+    kindOf(message.slice(-MAX_ENDING_LENGTH), MYSQL_UNIQUE, MYSQL_OTHER)
   );
 }
 
@@ -25,10 +25,10 @@ const ATTACHED = /^(?:Invalid|IO|Connection|TransactionContext) Error: /;
 const SQLITE_UNIQUE = /^Invalid Error: (?:UNIQUE|PRIMARY KEY) constraint failed(?:: |$)/;
 const SQLITE_OTHER = /^Invalid Error: (?:CHECK|NOT NULL|FOREIGN KEY) constraint failed(?:: |$)/;
 
-/** Parts of a message of Postgres that quote rows. */
+/** Parts of a Postgres message that quote rows. */
 const POSTGRES_DETAILS = /\n(?:DETAIL|HINT|CONTEXT|QUERY|WHERE|LINE \d+): [\s\S]*$/;
 
-/** What Postgres itself says: after the first `ERROR`, or after the SQL if the message quotes it. */
+/** The message of Postgres itself: from the first `ERROR:` on, or after the SQL if the message quotes it. */
 function postgresReason(message: string): string {
   const text = message.replace(POSTGRES_DETAILS, "").trimEnd();
   const first = text.indexOf("ERROR:");
@@ -41,10 +41,10 @@ const POSTGRES_UNIQUE =
 const POSTGRES_OTHER =
   /^ERROR: +(?:new row for relation "[^"]*" violates check|value for domain \S+ violates check|null value in column "[^"]*"(?: of relation "[^"]*")? violates not-null|(?:insert or update|update or delete) on table "[^"]*" violates (?:RESTRICT setting of )?foreign key) constraint(?: "[^"]*")?(?: on table "[^"]*")?$/;
 
-/** Longer than the ends below. */
-const LONGEST_END = 2_000;
+/** Longer than any of the message endings below. */
+const MAX_ENDING_LENGTH = 2_000;
 
-/** How messages of MySQL and MariaDB end. The SQL before it, and a duplicate entry, quote values. */
+/** How messages of MySQL and MariaDB end. The SQL before the ending, and a duplicate entry in it, quote values. */
 const MYSQL_UNIQUE = /Duplicate entry '[\s\S]*' for key '[^']*'\s*$/;
 const MYSQL_OTHER =
   /(?:Check constraint '[^']*' is violated\.?|CONSTRAINT `[^`]*` failed for `[^`]*`\.`[^`]*`|Column '[^']*' cannot be null|Field '[^']*' doesn't have a default value|Cannot (?:add or update a child|delete or update a parent) row: a foreign key constraint fails(?: \([^'"\n]*\))?)\s*$/;

@@ -1,7 +1,7 @@
 import type { Dialect } from "../../sql/dialect.ts";
 import { roleByName } from "./functions/function-roles.ts";
 
-/** What may precede a literal: every type name of one word. */
+/** Type names that may precede a literal (`DATE '2024-01-31'`): all that consist of one word. */
 const LITERAL_TYPES = `
   DATE TIME TIMETZ TIME_NS TIMESTAMP DATETIME TIMESTAMPTZ TIMESTAMP_S TIMESTAMP_MS TIMESTAMP_US TIMESTAMP_NS INTERVAL
   VARCHAR TEXT STRING CHAR BPCHAR NVARCHAR UUID GUID JSON BLOB BYTEA BINARY VARBINARY BIT BITSTRING BOOLEAN BOOL LOGICAL
@@ -9,7 +9,7 @@ const LITERAL_TYPES = `
   INT1 INT2 INT4 INT8 INT16 INT32 INT64 INT128 UINT8 UINT16 UINT32 UINT64 UINT128 OID
   FLOAT REAL DOUBLE FLOAT4 FLOAT8 DECIMAL NUMERIC DEC BIGNUM VARINT GEOMETRY VARIANT`;
 
-/** What the template compiler must know of DuckDB's SQL. */
+/** What the template compiler must know about DuckDB's SQL. */
 export const duckdbDialect: Dialect = {
   placeholder: (n) => `$${n}`,
   nestedComments: true,

@@ -12,13 +12,14 @@ export function withoutSql(message: string): string {
   return (at < 0 ? message : message.slice(0, at)).trimEnd();
 }
 
+/** A template rejects a request with `error('403: ...')`. */
 const REFUSED = /^Invalid Input Error: (4\d\d): ?([\s\S]*)$/;
 
 /** Other errors are about SQL or data, whatever words they quote. */
 const MAY_BE_UNREACHABLE =
   /^(?:IO|HTTP|Connection|Network|Invalid|Missing Extension|Extension|Extension Autoloading|TransactionContext) Error: /;
 
-/** A server that reports an error is there. Its message may quote rows. */
+/** A server that reports an error is reachable. Its message may quote rows. */
 const SERVER_ERROR = /(?:^|[\s"]): ?ERROR: /;
 
 const UNREACHABLE =
@@ -36,7 +37,7 @@ export interface FailedWork {
   readonly statement: Statement | undefined;
 }
 
-/** The failure that an error of DuckDB means for work over these connections. */
+/** Converts an error from DuckDB into a failure. */
 export function failureOf(error: unknown, { connections, mask, statement }: FailedWork): RequestFailure {
   if (error instanceof RequestFailure) return error;
   const message = mask(withoutSql(errorMessage(error)));
@@ -62,7 +63,7 @@ export function failureOf(error: unknown, { connections, mask, statement }: Fail
   );
 }
 
-/** Whether a data source could not be reached, by the kind of the error and the words of the driver. */
+/** Whether a data source could not be reached, judging by the kind of the error and the driver's words. */
 export function isUnreachable(message: string): boolean {
   if (!MAY_BE_UNREACHABLE.test(message) || SERVER_ERROR.test(message)) return false;
   return UNREACHABLE.test(withoutQuoted(message));
@@ -73,7 +74,7 @@ function withoutQuoted(message: string): string {
   return message.replace(/"[\s\S]*"/, '""').replace(/(?<=[\s(=])'[^']*'/g, "''");
 }
 
-/** What a driver says, without the kind of the error and the SQL before it: `Failed to execute query "...": reason`. */
+/** The driver's own message, without the kind of the error and the SQL before it: `Failed to execute query "...": reason`. */
 function reasonOf(message: string): string {
   const reason = message.slice(message.lastIndexOf('": ') < 0 ? 0 : message.lastIndexOf('": ') + 3);
   return reason.replace(/^(?:[A-Za-z ]+ Error: |ERROR: +)*/, "");
@@ -83,7 +84,7 @@ function reasonOf(message: string): string {
 export function isConflict(error: unknown): boolean {
   if (error instanceof ConflictError) return true;
   const message = errorMessage(error);
-  // A server that became unreachable during a commit may have done it: such a commit is not retried.
+  // A server that became unreachable during a commit may have completed it: such a commit is not retried.
   return (
     /^TransactionContext Error: (?:Conflict|Catalog write-write conflict|Failed to commit(?!: (?:\w+ Error: )?(?:IO Error|Could not|Failed to (?:execute|run|prepare)))|Transaction conflict)/i.test(
       message,
@@ -95,13 +96,13 @@ export function isConflict(error: unknown): boolean {
 const REMOTE_CONFLICT =
   /^(?:could not serialize access|deadlock detected|deadlock found when trying to get lock|lock wait timeout exceeded|database (?:table )?is locked)/i;
 
-/** A transaction that changes two attached databases. */
-export function isOfTwoDatabases(error: unknown): boolean {
+/** A transaction tried to change two attached databases. */
+export function changesTwoDatabases(error: unknown): boolean {
   return /Attempting to write to database/.test(errorMessage(error));
 }
 
 /** A row with the same primary key exists, in any kind of database. */
-export function isSameKey(error: unknown): boolean {
+export function isDuplicateKey(error: unknown): boolean {
   return /Duplicate key|duplicate key value violates|UNIQUE constraint failed|Duplicate entry|violates primary key/.test(
     errorMessage(error),
   );
@@ -112,7 +113,7 @@ export function isForbidden(error: unknown): boolean {
   return /permission denied|command denied|readonly database|read-only|no database selected/i.test(errorMessage(error));
 }
 
-export function isDuplicateKey(error: unknown): boolean {
+export function isDuckDbDuplicateKey(error: unknown): boolean {
   return errorMessage(error).startsWith("Constraint Error: Duplicate key");
 }
 

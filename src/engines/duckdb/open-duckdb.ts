@@ -44,7 +44,7 @@ import { runWrite } from "./write/write.ts";
 import { openWriteRecords, upgradeRecords } from "./write/write-records.ts";
 import { openWriteSerializer } from "./write/write-serializer.ts";
 
-/** The embedded engine. Rejects with an EngineOpenError. */
+/** Opens the embedded engine. Rejects with an EngineOpenError. */
 export async function openDuckDb(options: OpenOptions): Promise<Engine> {
   const settings = withDefaults(options.settings, options);
   const opened = await openDatabase(options.path, settings, options.fileFolder);
@@ -54,16 +54,16 @@ export async function openDuckDb(options: OpenOptions): Promise<Engine> {
 
 const CONNECTIONS_OPENED_AT_ONCE = 4;
 /** How long a read waits to learn whether it may share another's execution. */
-const SHARING_PATIENCE_MS = 1_000;
+const MAX_SHARING_WAIT_MS = 1_000;
 
-/** The engine over an open database, which it closes. */
+/** Creates the engine for an open database, which it closes along with itself. */
 export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine {
-  const { database, settings, versions, own } = opened;
+  const { database, settings, versions, configured } = opened;
   const { maxValueBytes = Number.POSITIVE_INFINITY } = options;
   const macros = macrosOf(maxValueBytes);
   const mask = messageMask([
     ...options.connections.flatMap(({ secrets }) => secrets),
-    ...[...own].flatMap(([name, value]) => (isCredentialName(name) ? value : [])),
+    ...[...configured].flatMap(([name, value]) => (isCredentialName(name) ? value : [])),
   ]);
   const slots = openSlots({
     size: options.maxConcurrentQueries,
@@ -71,7 +71,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     limits: limitsOf(options.connections),
   });
   const pool = openConnectionPool({ database, settings, versions, macros, maxIdle: options.maxConcurrentQueries * 2 });
-  const configuration = configurationLock({ database, definitions: options.connections, settings, own });
+  const configuration = configurationLock({ database, definitions: options.connections, settings, configured });
   const connections = openDuckDbConnections({
     database,
     configuration,
@@ -79,8 +79,8 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     definitions: options.connections,
     mask,
     slots: openSlots({ size: CONNECTIONS_OPENED_AT_ONCE, maxWaiting: 0 }),
-    opening: changeEverything,
-    opened: () => files.look(),
+    onOpening: beginUnknownChange,
+    onOpened: () => files.findAttached(),
   });
   const planner = openPlanner({ database, settings, mask, macros });
   const hints = openQueryHints();
@@ -91,43 +91,43 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
   const serializer = openWriteSerializer();
   const databases = openDatabases(planner.inspect);
   const records = openWriteRecords();
-  const files = openReplacedFiles({ database, mask, replacing: changeEverything, ...options });
+  const files = openReplacedFiles({ database, mask, onReplacing: beginUnknownChange, ...options });
   const active = new Set<Cancellation>();
   let closing: Promise<void> | undefined;
   let assumedCatalog: Promise<boolean> | undefined;
-  void files.look();
+  void files.findAttached();
 
-  /** An `init` may create and change tables, views and macros. */
-  function changeEverything(): () => void {
-    const written = versions.writing("all");
+  /** Starts a change of unknown extent: an `init` may create tables, views and macros. The returned function ends the change. */
+  function beginUnknownChange(): () => void {
+    const endWrite = versions.writing("all");
     return () => {
-      written();
-      namesChanged();
+      endWrite();
+      invalidateNames();
     };
   }
 
-  function namesChanged(names?: readonly string[]): void {
+  function invalidateNames(names?: readonly string[]): void {
     pool.invalidateStatements(names);
     dependencies.forget(names);
     if (names === undefined) databases.forget();
   }
 
   async function attach(sql: string): Promise<void> {
-    const written = changeEverything();
+    const endChange = beginUnknownChange();
     try {
-      await configuration.during(() => withConnection(database, (connection) => duckdb.query(connection, sql)));
+      await configuration.runTrusted(() => withConnection(database, (connection) => duckdb.query(connection, sql)));
     } catch (error) {
       throw new EngineOpenError(mask(errorMessage(error)));
     } finally {
-      written();
+      endChange();
     }
   }
 
-  function checkpointFailed(error: unknown): void {
+  function onCheckpointFailed(error: unknown): void {
     options.checkpointFailed?.(mask(withoutSql(errorMessage(error))));
   }
 
-  function cancellable(signal: StopSignal): Cancellation {
+  function openCancellation(signal: StopSignal): Cancellation {
     if (closing !== undefined) throw new RequestFailure({ kind: "draining" });
     const cancellation: Cancellation = cancellationOf(signal, () => active.delete(cancellation));
     active.add(cancellation);
@@ -141,43 +141,43 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     await planner.close();
     await pool.close();
     // An `init` may wait for an unresponsive server, which nothing can interrupt: closing does not wait for it.
-    if (connections.idle()) duckdb.close_sync(database);
+    if (connections.isIdle()) duckdb.close_sync(database);
   }
 
-  type Called = Pick<Read, "connections" | "queueGroup" | "signal" | "onStart">;
-  type Work<T> = (session: Session, fail: (error: unknown) => RequestFailure) => Promise<T>;
+  type Job = Pick<Read, "connections" | "queueGroup" | "signal" | "onStart">;
+  type Work<T> = (session: Session, toFailure: (error: unknown) => RequestFailure) => Promise<T>;
 
   /** For work that can be repeated: a file that it reads may be replaced meanwhile. */
-  function inSession<T>(called: Called, work: Work<T>): Promise<T> {
-    return files.retryIfReplaced(() => inSessionOnce(called, work));
+  function inSession<T>(job: Job, work: Work<T>): Promise<T> {
+    return files.retryIfReplaced(() => inSessionOnce(job, work));
   }
 
   /** Opens the connections, waits for a slot and runs the work, which ends the session. A failure ends it here. */
   async function inSessionOnce<T>(
-    { connections: names, queueGroup, signal, onStart }: Called,
+    { connections: names, queueGroup, signal, onStart }: Job,
     work: Work<T>,
   ): Promise<T> {
     const definitions = connections.definitionsOf(names);
     let session: Session | undefined;
-    const fail = (error: unknown): RequestFailure =>
-      failureOf(error, { connections: definitions, mask, statement: session?.last() });
-    const cancellation = cancellable(signal);
+    const toFailure = (error: unknown): RequestFailure =>
+      failureOf(error, { connections: definitions, mask, statement: session?.lastStatement() });
+    const cancellation = openCancellation(signal);
     try {
       await connections.openAll(names, cancellation);
       const request = slots.request(queueGroup, names);
       await slots.enter(request, cancellation);
       onStart?.();
-      session = await openSession({ pool, slots, request, cancellation, checkpointFailed });
-      return await work(session, fail);
+      session = await openSession({ pool, slots, request, cancellation, onCheckpointFailed });
+      return await work(session, toFailure);
     } catch (error) {
       await session?.end();
       cancellation.end();
-      throw fail(error);
+      throw toFailure(error);
     }
   }
 
   function runRead(read: Read): Promise<Rows> {
-    return inSession(read, (session, failed) => {
+    return inSession(read, (session, toFailure) => {
       const moment = versions.now();
       return readRows(read, {
         session,
@@ -188,9 +188,10 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
         sibling: () => {
           const request = slots.request(read.queueGroup, read.connections);
           if (!slots.tryEnter(request)) return undefined;
-          return openSession({ pool, slots, request, cancellation: cancellable(read.signal), checkpointFailed });
+          const cancellation = openCancellation(read.signal);
+          return openSession({ pool, slots, request, cancellation, onCheckpointFailed });
         },
-        stream: { crowded: () => slots.waiting() > 0, failureOf: failed },
+        stream: { isCrowded: () => slots.waiting() > 0, failureOf: toFailure },
       });
     });
   }
@@ -235,7 +236,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
         mayShare: () =>
           withTimeLimit(
             dependencies.of(only).then(({ shareable }) => shareable),
-            SHARING_PATIENCE_MS,
+            MAX_SHARING_WAIT_MS,
             () => false,
           ),
         run: (signal) => runRead({ ...read, signal }),
@@ -244,19 +245,27 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
     write(change) {
       // Where each statement commits by itself, those before the failed one must not run again.
       const run = change.transaction ? inSession : inSessionOnce;
-      return run(change, (session) => runWrite(change, { session, versions, serializer, databases, namesChanged }));
+      return run(change, (session) => runWrite(change, { session, versions, serializer, databases, invalidateNames }));
     },
     writeOnce: (change, once) =>
       inSession(change, (session) =>
-        runOnce(change, once, { session, versions, serializer, databases, namesChanged, records }),
+        runOnce(change, once, { session, versions, serializer, databases, invalidateNames, records }),
       ),
     recordStore: databases.recordStore,
     async change(change, work) {
-      const setup = mayLoseOrder(settings.texts()) ? [{ sql: KEEP_ORDER, values: [] }] : [];
-      const settled = await inSession(change, (session, failed) =>
-        runChange(change, work, { session, versions, serializer, databases, namesChanged, failureOf: failed, setup }),
+      const setup = mayLoseOrder(settings.statements()) ? [{ sql: KEEP_ORDER, values: [] }] : [];
+      const unwrap = await inSession(change, (session, toFailure) =>
+        runChange(change, work, {
+          session,
+          versions,
+          serializer,
+          databases,
+          invalidateNames,
+          failureOf: toFailure,
+          setup,
+        }),
       );
-      return settled();
+      return unwrap();
     },
     async attach(alias, sql) {
       await attach(sql);
@@ -269,7 +278,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
         return written;
       }),
     activity: () => ({ running: slots.running(), waiting: slots.waiting() }),
-    savings: () => ({ shared: sharedReads.shared(), knownTotals: totals.hits() }),
+    savings: () => ({ shared: sharedReads.sharedCount(), knownTotals: totals.hits() }),
     memory: () => memoryOf(planner.inspect),
     close() {
       closing ??= close();
@@ -279,5 +288,7 @@ export function engineOver(opened: OpenDatabase, options: EngineOptions): Engine
 }
 
 function limitsOf(connections: EngineOptions["connections"]): ReadonlyMap<string, number> {
-  return new Map(connections.flatMap(({ name, maxConcurrency: most }) => (most === undefined ? [] : [[name, most]])));
+  return new Map(
+    connections.flatMap(({ name, maxConcurrency: limit }) => (limit === undefined ? [] : [[name, limit]])),
+  );
 }

@@ -27,7 +27,7 @@ export function view({ name }: ConnectionContext, source: string): string {
 }
 
 /** `KEY 'value'` for each option that is set. */
-export function given(
+export function settingsFrom(
   options: Options,
   names: Readonly<Record<string, string>>,
 ): readonly (readonly [string, string])[] {

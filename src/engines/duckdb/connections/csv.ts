@@ -1,5 +1,5 @@
 import { quoteLiteral } from "../../../sql/quote.ts";
-import { type ConnectionType, given, view } from "./connection-type.ts";
+import { type ConnectionType, settingsFrom, view } from "./connection-type.ts";
 
 /** CSV files as a view with the connection's name. */
 export const csv: ConnectionType = {
@@ -8,7 +8,9 @@ export const csv: ConnectionType = {
   required: [["path"]],
   expand(options, context) {
     const { path = "" } = options;
-    const settings = given(options, { delimiter: "delim", header: "header" }).map((setting) => setting.join(" = "));
+    const settings = settingsFrom(options, { delimiter: "delim", header: "header" }).map((setting) =>
+      setting.join(" = "),
+    );
     return view(context, `read_csv(${[quoteLiteral(path), ...settings].join(", ")})`);
   },
 };

@@ -1,4 +1,4 @@
-import { attach, type ConnectionType, extension, given, statements } from "./connection-type.ts";
+import { attach, type ConnectionType, extension, settingsFrom, statements } from "./connection-type.ts";
 
 /** A DuckLake catalog, attached. */
 export const ducklake: ConnectionType = {
@@ -10,7 +10,7 @@ export const ducklake: ConnectionType = {
       extension("ducklake"),
       attach(context, {
         address: `ducklake:${options["metadata-path"] ?? ""}`,
-        settings: given(options, { "data-path": "DATA_PATH" }),
+        settings: settingsFrom(options, { "data-path": "DATA_PATH" }),
       }),
     ),
 };

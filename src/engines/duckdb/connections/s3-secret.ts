@@ -1,4 +1,4 @@
-import { type ConnectionType, extension, given, secret, statements } from "./connection-type.ts";
+import { type ConnectionType, extension, secret, settingsFrom, statements } from "./connection-type.ts";
 
 const SETTINGS = {
   "key-id": "KEY_ID",
@@ -11,20 +11,20 @@ const SETTINGS = {
   scope: "SCOPE",
 };
 
-/** Credentials for `s3://` addresses; without a key those of the environment (AWS's credential chain). */
+/** Credentials for `s3://` addresses; without a key, those of the environment (AWS's credential chain). */
 export const s3Secret: ConnectionType = {
   type: "s3-secret",
   options: Object.keys(SETTINGS),
   required: [],
   expand(options, { name }) {
-    const chain = options["key-id"] === undefined;
+    const usesChain = options["key-id"] === undefined;
     return statements(
       extension("httpfs"),
-      chain ? extension("aws") : [],
+      usesChain ? extension("aws") : [],
       secret(name, [
         ["TYPE", "s3"],
-        ...(chain ? [["PROVIDER", "credential_chain"] as const] : []),
-        ...given(options, SETTINGS),
+        ...(usesChain ? [["PROVIDER", "credential_chain"] as const] : []),
+        ...settingsFrom(options, SETTINGS),
       ]),
     );
   },

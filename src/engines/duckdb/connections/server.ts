@@ -1,5 +1,5 @@
 import { quoteIdentifier, quoteLiteral } from "../../../sql/quote.ts";
-import { attach, type ConnectionType, extension, given, secret, statements } from "./connection-type.ts";
+import { attach, type ConnectionType, extension, secret, settingsFrom, statements } from "./connection-type.ts";
 
 const ADDRESS = { host: "HOST", port: "PORT", database: "DATABASE", user: "USER", password: "PASSWORD" };
 
@@ -18,7 +18,7 @@ export function server(type: "postgres" | "mysql"): ConnectionType {
       }
       return statements(
         extension(type),
-        secret(secretName, [["TYPE", type], ...given(options, ADDRESS)]),
+        secret(secretName, [["TYPE", type], ...settingsFrom(options, ADDRESS)]),
         attach(context, {
           address: "",
           settings: [["TYPE", type], ["SECRET", quoteIdentifier(secretName)], ...schemas],

@@ -7,85 +7,85 @@ import type { SessionSettings } from "../session/session-settings.ts";
 import { withConnection } from "../session/with-connection.ts";
 
 /**
- * After startup no query changes a setting of DuckDB or installs an extension. An `init` whose data source was down at
- * startup may still do both.
+ * After startup, keeps queries from changing DuckDB's settings and from installing extensions. An `init` whose data source was
+ * down at startup may still do both.
  */
 export interface ConfigurationLock {
-  /** `settable` are the settings that templates may change. A second call does nothing. */
+  /** `settable` are the settings that templates may change; those of a second call are ignored. */
   lock(settable: readonly string[]): Promise<void>;
-  /** Runs configured work, such as the `init` of the named connection, unlocked. */
-  during<T>(work: () => Promise<T>, name?: string): Promise<T>;
+  /** Runs trusted work, such as the `init` of the named connection: DuckDB may install extensions meanwhile. */
+  runTrusted<T>(work: () => Promise<T>, name?: string): Promise<T>;
 }
 
 export interface LockOptions {
   readonly database: duckdb.Database;
   readonly definitions: readonly ConnectionDefinition[];
   readonly settings: SessionSettings;
-  /** The project's own settings, by their names in lower case. */
-  readonly own: ReadonlyMap<string, string>;
+  /** The settings that the database was opened with, by their names in lower case. */
+  readonly configured: ReadonlyMap<string, string>;
 }
 
-/** Settings that DuckDB itself changes around some statements (a table from a PIVOT), and the one that `during` changes. */
+/** Settings that DuckDB itself changes around some statements (a table from a PIVOT), and the one that `runTrusted` changes. */
 const ALWAYS_SETTABLE: readonly string[] = ["current_transaction_invalidation_policy", "autoinstall_known_extensions"];
 
-export function configurationLock({ database, definitions, settings, own }: LockOptions): ConfigurationLock {
-  const waiting = new Set(definitions.flatMap(({ name, init }) => (init === undefined ? [] : name)));
+export function configurationLock({ database, definitions, settings, configured }: LockOptions): ConfigurationLock {
+  const pendingInits = new Set(definitions.flatMap(({ name, init }) => (init === undefined ? [] : name)));
   let settable: readonly string[] | undefined;
   let isLocked = false;
-  let working = 0;
-  /** One at a time: the last change must win. */
-  let turned = Promise.resolve();
+  let trustedRuns = 0;
+  /** Updates run one at a time: the last one must win. */
+  let lastUpdate = Promise.resolve();
 
-  function turn(): Promise<void> {
-    turned = turned.then(() => withConnection(database, settle)).catch(() => {});
-    return turned;
+  function update(): Promise<void> {
+    lastUpdate = lastUpdate.then(() => withConnection(database, applyLock)).catch(() => {});
+    return lastUpdate;
   }
 
-  async function settle(connection: duckdb.Connection): Promise<void> {
+  async function applyLock(connection: duckdb.Connection): Promise<void> {
     if (settable === undefined) return;
-    if (!own.has("autoinstall_known_extensions")) {
+    if (!configured.has("autoinstall_known_extensions")) {
       // Fails where the project has locked the configuration itself.
-      await isSet(connection, `autoinstall_known_extensions = ${working > 0}`);
+      await trySet(connection, `autoinstall_known_extensions = ${trustedRuns > 0}`);
     }
-    if (isLocked || own.has("lock_configuration")) return;
-    const refused: string[] = [];
+    if (isLocked || configured.has("lock_configuration")) return;
+    const rejected: string[] = [];
     for (const name of settableNames()) {
       const appended = `list_append(current_setting('allowed_configs'), ${quoteLiteral(name)})`;
-      if (!(await isSet(connection, `allowed_configs = ${appended}`))) refused.push(name);
+      if (!(await trySet(connection, `allowed_configs = ${appended}`))) rejected.push(name);
     }
-    // An option of an extension that is not loaded yet cannot be allowed.
-    if (refused.length > 0 && waiting.size > 0) return;
-    isLocked = await isSet(connection, "lock_configuration = true");
+    // An option of an extension that is not loaded yet cannot be added to allowed_configs.
+    if (rejected.length > 0 && pendingInits.size > 0) return;
+    isLocked = await trySet(connection, "lock_configuration = true");
   }
 
-  /** Session settings, those of an `init` that has not run yet, and those that templates may change. */
+  /** Session settings, those that any `init` changes, and those that templates may change. */
   function settableNames(): ReadonlySet<string> {
-    const texts = [...settings.texts(), ...definitions.flatMap(({ init }) => init ?? [])];
-    const named = texts.flatMap((text) => settingsNamed(text, duckdbDialect));
+    const statements = [...settings.statements(), ...definitions.flatMap(({ init }) => init ?? [])];
+    const named = statements.flatMap((sql) => settingsNamed(sql, duckdbDialect));
     return new Set([...ALWAYS_SETTABLE, ...named, ...(settable ?? [])]);
   }
 
   return {
     async lock(names) {
       settable ??= names;
-      await turn();
+      await update();
     },
-    async during(work, name) {
-      working++;
+    async runTrusted(work, name) {
+      trustedRuns++;
       try {
-        if (settable !== undefined) await turn();
+        if (settable !== undefined) await update();
         const done = await work();
-        if (name !== undefined) waiting.delete(name);
+        if (name !== undefined) pendingInits.delete(name);
         return done;
       } finally {
-        working--;
-        if (settable !== undefined) await turn();
+        trustedRuns--;
+        if (settable !== undefined) await update();
       }
     },
   };
 }
 
-async function isSet(connection: duckdb.Connection, assignment: string): Promise<boolean> {
+async function trySet(connection: duckdb.Connection, assignment: string): Promise<boolean> {
   return duckdb.query(connection, `SET GLOBAL ${assignment}`).then(
     () => true,
     () => false,

@@ -6,7 +6,7 @@ import { statementTexts } from "../../../sql/whole-tokens.ts";
 import type { ConnectionDefinition } from "../../engine.ts";
 import { duckdbDialect } from "../dialect.ts";
 import { withoutSql } from "../messages.ts";
-import { abandonable, type Cancellation, INTERRUPT_AGAIN_MS } from "../session/cancellation.ts";
+import { type Cancellation, INTERRUPT_INTERVAL_MS, waitUnlessCancelled } from "../session/cancellation.ts";
 import { extractStatements } from "../session/extract-statements.ts";
 import { remoteLiteralMacros } from "../session/macros.ts";
 import { forSession, type SessionSettings } from "../session/session-settings.ts";
@@ -17,11 +17,11 @@ import type { ConfigurationLock } from "./configuration-lock.ts";
 export interface DuckDbConnections {
   /** Rejects with a `connection-down` failure; the next use tries again. */
   open(name: string): Promise<void>;
-  /** Undefined when all are open: the common case costs no promise. */
+  /** Undefined when all are open already: the common case creates no promise. */
   openAll(names: readonly string[], cancellation: Cancellation): Promise<void> | undefined;
-  /** No `init` runs. */
-  idle(): boolean;
-  /** Interrupts every `init` that runs. */
+  /** Whether no `init` is running. */
+  isIdle(): boolean;
+  /** Interrupts every running `init`. */
   stop(): Promise<void>;
   definitionsOf(names: readonly string[]): readonly ConnectionDefinition[];
 }
@@ -32,20 +32,20 @@ export interface DuckDbConnectionsOptions {
   readonly definitions: readonly ConnectionDefinition[];
   readonly settings: SessionSettings;
   readonly mask: Mask;
-  /** An `init` may wait long for a server, so these are not the slots of the queries. */
+  /** Not the query slots, because an `init` may wait long for a server. */
   readonly slots: Slots;
-  /** Called when an `init` starts; the returned function when it has run. It may change any table, view or macro. */
-  readonly opening: () => () => void;
+  /** Called when an `init` starts, which may change any table, view or macro. The returned function is called when it ends. */
+  readonly onOpening: () => () => void;
   /** Called when an `init` has run. */
-  readonly opened?: () => Promise<void>;
+  readonly onOpened?: () => Promise<void>;
 }
 
 interface ConnectionState {
   readonly definition: ConnectionDefinition;
-  /** Statements of `init` that are done. A retry continues from there: a second ATTACH would fail. */
+  /** How many statements of `init` are done. A retry continues from there: a second ATTACH would fail. */
   done: number;
   state: "closed" | Promise<void> | "open";
-  /** What its `init` runs on, while it runs. */
+  /** The DuckDB connection of its `init`, while that runs. */
   native: duckdb.Connection | undefined;
 }
 
@@ -56,8 +56,8 @@ export function openDuckDbConnections({
   settings,
   mask,
   slots,
-  opening,
-  opened: hasOpened,
+  onOpening,
+  onOpened,
 }: DuckDbConnectionsOptions): DuckDbConnections {
   const connections = new Map<string, ConnectionState>(
     definitions.map((definition) => [
@@ -83,19 +83,19 @@ export function openDuckDbConnections({
   async function attempt(connection: ConnectionState): Promise<void> {
     const request = slots.request(undefined, []);
     await slots.reenter(request, NEVER_CANCELLED);
-    const opened = opening();
+    const endOpening = onOpening();
     try {
-      await configuration.during(() => runInit(connection), connection.definition.name);
-      await hasOpened?.();
+      await configuration.runTrusted(() => runInit(connection), connection.definition.name);
+      await onOpened?.();
       connection.state = "open";
     } catch (error) {
       connection.state = "closed";
       const { name } = connection.definition;
-      const cause = new Error(mask(explained(withoutSql(errorMessage(error)))));
+      const cause = new Error(mask(withExtensionAdvice(withoutSql(errorMessage(error)))));
       throw new RequestFailure({ kind: "connection-down", connection: name }, { cause });
     } finally {
       slots.leave(request);
-      opened();
+      endOpening();
     }
   }
 
@@ -104,21 +104,21 @@ export function openDuckDbConnections({
     const native = await duckdb.connect(database);
     connection.native = native;
     try {
-      await settings.applyOfProject(native);
-      // Macros that an init makes may quote for another database.
+      await settings.applyProjectSettings(native);
+      // Macros that an `init` creates may quote values for another database.
       if (/sql_literal/i.test(sql)) await duckdb.query(native, remoteLiteralMacros);
-      // One by one: some PRAGMAs (create_fts_index) become other statements when they are parsed, and need what those before made.
-      const texts = statementTexts(sql, duckdbDialect);
+      // One by one: some PRAGMAs (create_fts_index) are expanded when they are parsed, and need what earlier statements created.
+      const statements = statementTexts(sql, duckdbDialect);
       let transactionFrom: number | undefined;
-      for (let index = connection.done; index < texts.length; index++) {
-        const type = await runStatement(native, forSession(texts[index] ?? ""));
+      for (let index = connection.done; index < statements.length; index++) {
+        const type = await runStatement(native, forSession(statements[index] ?? ""));
         if (type === duckdb.StatementType.TRANSACTION)
           transactionFrom = transactionFrom === undefined ? index : undefined;
         // What a transaction has not committed is lost with the connection, and must run again.
         connection.done = transactionFrom ?? index + 1;
       }
     } catch (error) {
-      // A transaction of the `init` would live on with the objects that still know the connection.
+      // Otherwise, a transaction of the `init` would stay open as long as any object still refers to the connection.
       await duckdb.query(native, "ROLLBACK").catch(() => {});
       throw error;
     } finally {
@@ -127,7 +127,7 @@ export function openDuckDbConnections({
     }
   }
 
-  /** Runs one statement, or those that DuckDB makes of it. The type is that of the last. */
+  /** Runs one statement, or those that DuckDB expands it into. Returns the type of the last one. */
   async function runStatement(native: duckdb.Connection, sql: string): Promise<duckdb.StatementType | undefined> {
     const statements = await extractStatements(native, sql);
     let type: duckdb.StatementType | undefined;
@@ -143,14 +143,14 @@ export function openDuckDbConnections({
 
   /** An `init` that waits for an unresponsive server cannot be interrupted: Eider waits only briefly. */
   async function stop(): Promise<void> {
-    const giveUp = performance.now() + STOP_WITHIN_MS;
-    while (running().length > 0 && performance.now() < giveUp) {
-      for (const { native } of running()) if (native !== undefined) duckdb.interrupt(native);
-      await new Promise((resolve) => setTimeout(resolve, INTERRUPT_AGAIN_MS));
+    const deadline = performance.now() + STOP_WITHIN_MS;
+    while (runningInits().length > 0 && performance.now() < deadline) {
+      for (const { native } of runningInits()) if (native !== undefined) duckdb.interrupt(native);
+      await new Promise((resolve) => setTimeout(resolve, INTERRUPT_INTERVAL_MS));
     }
   }
 
-  function running(): readonly ConnectionState[] {
+  function runningInits(): readonly ConnectionState[] {
     return [...connections.values()].filter((connection) => typeof connection.state !== "string");
   }
 
@@ -158,12 +158,12 @@ export function openDuckDbConnections({
     open,
     openAll(names, cancellation) {
       if (names.every((name) => connectionOf(name).state === "open")) return undefined;
-      return abandonable(
+      return waitUnlessCancelled(
         cancellation,
         Promise.all(names.map(open)).then(() => {}),
       );
     },
-    idle: () => running().length === 0,
+    isIdle: () => runningInits().length === 0,
     stop,
     definitionsOf: (names) => names.map((name) => connectionOf(name).definition),
   };
@@ -173,8 +173,8 @@ const STOP_WITHIN_MS = 250;
 
 const NEVER_CANCELLED: Cancellation = { check() {}, listen() {}, cancel() {}, end() {} };
 
-/** Adds what to do about an extension that is unavailable. */
-function explained(message: string): string {
+/** Adds advice to the message if an extension is unavailable. */
+function withExtensionAdvice(message: string): string {
   return /(?:download|install|load)\w*(?: local)? extension|extension "?\S+"? (?:not found|could not)/i.test(message)
     ? `${message}\nPut the extension into the folder of duckdb.extension_directory, or let the service reach DuckDB's repository.`
     : message;

@@ -17,11 +17,11 @@ export interface OpenDatabase {
   /** Whether it is a file, and may hold what an earlier process created. */
   readonly isFile: boolean;
   readonly versions: DataVersions;
-  /** The project's own settings, by their names in lower case. */
-  readonly own: ReadonlyMap<string, string>;
+  /** The settings that it was opened with, by their names in lower case. */
+  readonly configured: ReadonlyMap<string, string>;
 }
 
-/** What DuckDB accepts only while it opens. Other settings are applied later: then DuckDB explains invalid values. */
+/** Settings that DuckDB accepts only while it opens. Others are applied later, because DuckDB then explains invalid values. */
 const AT_OPENING: ReadonlySet<string> = new Set([
   "access_mode",
   "allow_community_extensions",
@@ -39,9 +39,9 @@ export async function openDatabase(
   options: ReadonlyMap<string, string>,
   fileFolder?: string,
 ): Promise<OpenDatabase> {
-  const attached = path !== undefined && isReplaceable(path, options) ? path : undefined;
-  const file = attached === undefined && path !== undefined ? path : ":memory:";
-  const config = configOf(attached === undefined ? options : withoutAccessMode(options));
+  const attachedPath = path !== undefined && isReplaceable(path, options) ? path : undefined;
+  const file = attachedPath === undefined && path !== undefined ? path : ":memory:";
+  const config = configOf(attachedPath === undefined ? options : withoutAccessMode(options));
   const database = await duckdb.open(file, config).catch((error: unknown) => {
     throw new EngineOpenError(errorMessage(error), undefined, { cause: error });
   });
@@ -49,16 +49,18 @@ export async function openDatabase(
   try {
     const settings = sessionSettings();
     const catalogs =
-      attached === undefined ? await currentCatalog(connection) : await attachMain(connection, attached, settings);
-    const [open, closing] = inOrder(options);
-    for (const setting of open) await applySetting(connection, setting, settings);
+      attachedPath === undefined
+        ? await currentCatalog(connection)
+        : await attachMain(connection, attachedPath, settings);
+    const [ordinary, restricting] = splitSettings(options);
+    for (const setting of ordinary) await applySetting(connection, setting, settings);
     if (fileFolder !== undefined) await allowFolder(connection, fileFolder);
-    await installNothingLater(connection, options);
+    await disableAutoinstallIfLocked(connection, options);
     await allowSessionSettings(connection, options);
-    for (const setting of closing) await applySetting(connection, setting, settings);
+    for (const setting of restricting) await applySetting(connection, setting, settings);
     duckdb.disconnect_sync(connection);
-    const own = namedInLowerCase(options);
-    return { database, settings, catalogs, isFile: path !== undefined, versions: dataVersions(), own };
+    const configured = namedInLowerCase(options);
+    return { database, settings, catalogs, isFile: path !== undefined, versions: dataVersions(), configured };
   } catch (error) {
     duckdb.disconnect_sync(connection);
     duckdb.close_sync(database);
@@ -91,7 +93,7 @@ function configOf(options: ReadonlyMap<string, string>): duckdb.Config {
 }
 
 /** These come last: without external access no folder can be allowed, and after `lock_configuration` nothing can be set. */
-const CLOSING: readonly string[] = ["enable_external_access", "lock_configuration"];
+const RESTRICTING: readonly string[] = ["enable_external_access", "lock_configuration"];
 
 type Settings = readonly (readonly [name: string, value: string])[];
 
@@ -101,15 +103,15 @@ function isSetAtOpening(name: string, value: string): boolean {
   return AT_OPENING.has(setting) && !(setting === "enable_external_access" && value.toLowerCase() === "false");
 }
 
-/** What is set first, and what restricts later settings. */
-function inOrder(options: ReadonlyMap<string, string>): readonly [open: Settings, closing: Settings] {
-  const rank = ([name]: Settings[number]): number => CLOSING.indexOf(name.toLowerCase());
+/** Splits the settings into those to apply first, and those that restrict later changes. */
+function splitSettings(options: ReadonlyMap<string, string>): readonly [ordinary: Settings, restricting: Settings] {
+  const rank = ([name]: Settings[number]): number => RESTRICTING.indexOf(name.toLowerCase());
   const later = [...options].filter(([name, value]) => !isSetAtOpening(name, value));
-  const closing = later.filter((setting) => rank(setting) >= 0).sort((a, b) => rank(a) - rank(b));
-  return [later.filter((setting) => rank(setting) < 0), closing];
+  const restricting = later.filter((setting) => rank(setting) >= 0).sort((a, b) => rank(a) - rank(b));
+  return [later.filter((setting) => rank(setting) < 0), restricting];
 }
 
-/** In addition to those that the project allows. It matters only where external access is off. */
+/** Allows a folder in addition to those that the project allows. This matters only if external access is off. */
 async function allowFolder(connection: duckdb.Connection, folder: string): Promise<void> {
   const allowed = "current_setting('allowed_directories')";
   const sql = `SET GLOBAL allowed_directories = list_append(${allowed}, ${quoteLiteral(folder)})`;
@@ -121,14 +123,17 @@ function namedInLowerCase(options: ReadonlyMap<string, string>): ReadonlyMap<str
   return new Map([...options].map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** A project that locks the settings itself locks this one too: extensions then need an explicit INSTALL. */
-async function installNothingLater(connection: duckdb.Connection, options: ReadonlyMap<string, string>): Promise<void> {
-  const own = namedInLowerCase(options);
-  if (own.get("lock_configuration") !== "true" || own.has("autoinstall_known_extensions")) return;
+/** If the project itself locks the settings, this one is locked too: extensions then need an explicit INSTALL. */
+async function disableAutoinstallIfLocked(
+  connection: duckdb.Connection,
+  options: ReadonlyMap<string, string>,
+): Promise<void> {
+  const configured = namedInLowerCase(options);
+  if (configured.get("lock_configuration") !== "true" || configured.has("autoinstall_known_extensions")) return;
   await duckdb.query(connection, "SET GLOBAL autoinstall_known_extensions = false");
 }
 
-/** A project that locks the settings must not keep Eider from setting its own ones on each connection. */
+/** If the project locks the settings, Eider must still be able to apply those that it sets on each connection. */
 async function allowSessionSettings(
   connection: duckdb.Connection,
   options: ReadonlyMap<string, string>,
@@ -146,21 +151,21 @@ async function applySetting(
   settings: SessionSettings,
 ): Promise<void> {
   const assignment = `${quoteIdentifier(name)} = ${quoteLiteral(value)}`;
-  const setHere = (sql: string): Promise<unknown> =>
+  const setOrThrow = (sql: string): Promise<unknown> =>
     duckdb.query(connection, sql).catch((error: unknown) => {
       const mask = messageMask(isCredentialName(name) ? [value] : []);
       throw new EngineOpenError(mask(errorMessage(error)), name);
     });
   if (changesMeaning(name)) {
-    await setHere(`SET SESSION ${assignment}`);
-    settings.addOfProject(`SET SESSION ${assignment}`);
+    await setOrThrow(`SET SESSION ${assignment}`);
+    settings.addProjectSetting(`SET SESSION ${assignment}`);
     return;
   }
   try {
     await duckdb.query(connection, `SET GLOBAL ${assignment}`);
   } catch {
     // Some settings belong to a connection, such as search_path.
-    await setHere(`SET ${assignment}`);
+    await setOrThrow(`SET ${assignment}`);
     settings.add(`SET ${assignment}`, 0);
   }
 }

@@ -27,7 +27,7 @@ beforeEach(async () => {
     mask: (message) => message,
     fileIdentity,
     fileReplaced: (file) => told.push(file),
-    replacing: () => {
+    onReplacing: () => {
       replacing++;
       return () => {
         replacing--;
@@ -60,7 +60,7 @@ async function found(sql: string): Promise<string | null | undefined> {
 test("a name with quotes, dots and blanks", async () => {
   const live = await makeFile("live.db", 1);
   await duckdb.query(connection, `ATTACH '${live}' AS "a ""b"".c" (READ_ONLY)`);
-  await files.look();
+  await files.findAttached();
   await rename(await makeFile("next.db", 2), live);
   await until("the new file", () => told.length === 1);
   expect(told).toEqual([{ name: 'a "b".c', problem: undefined }]);
@@ -71,7 +71,7 @@ test("a name with quotes, dots and blanks", async () => {
 test("what is attached for writing, in memory or under another type is left alone", async () => {
   const live = await makeFile("live.db", 1);
   await duckdb.query(connection, `ATTACH '${live}' AS live; ATTACH ':memory:' AS other`);
-  await files.look();
+  await files.findAttached();
   let runs = 0;
   const work = async (): Promise<never> => {
     runs++;
@@ -84,7 +84,7 @@ test("what is attached for writing, in memory or under another type is left alon
 test("a transaction sees one file to its end; a file that is none is told of once", async () => {
   const live = await makeFile("live.db", 1);
   await duckdb.query(connection, `ATTACH '${live}' AS live (READ_ONLY)`);
-  await files.look();
+  await files.findAttached();
   await duckdb.query(connection, "BEGIN");
   expect(await found("SELECT v::VARCHAR FROM live.t")).toBe("1");
   await rename(await makeFile("next.db", 2), live);
@@ -102,7 +102,7 @@ test("a transaction sees one file to its end; a file that is none is told of onc
 test("work that fails while a file is replaced is done once more, other work is not", async () => {
   const live = await makeFile("live.db", 1);
   await duckdb.query(connection, `ATTACH '${live}' AS live (READ_ONLY)`);
-  await files.look();
+  await files.findAttached();
   await rename(await makeFile("next.db", 2), live);
   let runs = 0;
   const across = files.retryIfReplaced(async () => {

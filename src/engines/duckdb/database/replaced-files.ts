@@ -11,8 +11,8 @@ import { withConnection } from "../session/with-connection.ts";
  * without a restart. Running queries finish on the old file; no query sees both.
  */
 export interface ReplacedFiles {
-  /** Finds the files that are attached now. */
-  look(): Promise<void>;
+  /** Finds the files that are attached now, and watches them. */
+  findAttached(): Promise<void>;
   /** Runs work, and retries it once when a file was replaced meanwhile. */
   retryIfReplaced<T>(work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -22,71 +22,71 @@ export interface ReplacedFilesOptions extends Pick<EngineOptions, "fileIdentity"
   readonly database: duckdb.Database;
   readonly mask: Mask;
   /** Called before a file is replaced; the returned function afterwards: any table may have changed. */
-  readonly replacing: () => () => void;
+  readonly onReplacing: () => () => void;
 }
 
-interface Watched {
+interface WatchedFile {
   readonly alias: string;
   readonly path: string;
-  /** The file that is attached, or that could not be. */
+  /** Identifies the file that is attached, or that could not be attached. */
   identity: string;
-  /** The file seen last. One that still changes is not attached yet. */
+  /** Identifies the file seen last. One that is still changing is not attached yet. */
   seen: string;
 }
 
-/** A new file is served after twice this time. */
-const LOOK_EVERY_MS = 250;
+/** A new file is served after at most about twice this time. */
+const CHECK_INTERVAL_MS = 250;
 /** The suffix of a catalog that is not served yet. */
-const NEXT = "~next";
-/** Running transactions keep the old file until then. */
-const LOOKS_UNTIL_DETACHED = 240;
+const NEXT_SUFFIX = "~next";
+/** Running transactions can use the old file until then. */
+const CHECKS_UNTIL_DETACHED = 240;
 
 const ATTACHED =
   "SELECT database_name, path FROM duckdb_databases() " +
   "WHERE readonly AND type = 'duckdb' AND NOT internal AND NOT encrypted AND path IS NOT NULL";
 
 export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles {
-  const { database, mask, replacing, fileIdentity, fileReplaced } = options;
-  const watched = new Map<string, Watched>();
+  const { database, mask, onReplacing, fileIdentity, fileReplaced } = options;
+  const watched = new Map<string, WatchedFile>();
   /** Catalogs of replaced files, with how many checks are left until they are detached. */
   const retired = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;
   let finding = Promise.resolve();
-  let looking: Promise<void> | undefined;
+  let checking: Promise<void> | undefined;
   /** Counts starts and ends of swaps: odd during one. */
   let swaps = 0;
   let closed = false;
 
-  function look(): Promise<void> {
+  function findAttached(): Promise<void> {
     if (fileIdentity === undefined) return Promise.resolve();
     // One at a time, and none after `close`: a connection to a closed database crashes the process.
-    finding = finding.then(() => findAttached(fileIdentity)).catch(() => {});
+    finding = finding.then(() => watchAttached(fileIdentity)).catch(() => {});
     return finding;
   }
 
-  async function findAttached(identityOf: NonNullable<typeof fileIdentity>): Promise<void> {
+  async function watchAttached(identityOf: NonNullable<typeof fileIdentity>): Promise<void> {
     if (closed) return;
     await withConnection(database, async (connection) => {
       for (const [alias, path] of await inspect(connection, { sql: ATTACHED, values: [] })) {
         const identity = path ? await identityOf(path) : undefined;
-        if (!alias || !path || identity === undefined || retired.has(alias) || alias.endsWith(NEXT)) continue;
+        if (!alias || !path || identity === undefined || retired.has(alias) || alias.endsWith(NEXT_SUFFIX)) continue;
         if (watched.get(alias)?.path === path) continue;
         watched.set(alias, { alias, path, identity, seen: identity });
       }
     });
     if (watched.size === 0 || timer !== undefined || closed) return;
     timer = setInterval(() => {
-      looking ??= checkAll().finally(() => {
-        looking = undefined;
+      checking ??= checkAll().finally(() => {
+        checking = undefined;
       });
-    }, LOOK_EVERY_MS);
+    }, CHECK_INTERVAL_MS);
     timer.unref();
   }
 
   async function checkAll(): Promise<void> {
-    for (const [name, looks] of retired) {
-      retired.set(name, looks - 1);
-      if (looks > 0 || closed) continue;
+    for (const [name, checksLeft] of retired) {
+      retired.set(name, checksLeft - 1);
+      if (checksLeft > 0 || closed) continue;
       retired.delete(name);
       await withConnection(database, (connection) => duckdb.query(connection, `DETACH ${quoteIdentifier(name)}`)).catch(
         () => {},
@@ -102,7 +102,7 @@ export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles 
     }
   }
 
-  async function replace(file: Watched, identity: string): Promise<void> {
+  async function replace(file: WatchedFile, identity: string): Promise<void> {
     file.identity = identity;
     const { alias, path } = file;
     try {
@@ -116,10 +116,10 @@ export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles 
   /** Attaches the new file before it detaches the old one: an invalid file replaces nothing. */
   async function swap(connection: duckdb.Connection, alias: string, path: string): Promise<void> {
     const retiredAs = `${alias}~${swaps}`;
-    const [name, next, old] = [alias, `${alias}${NEXT}`, retiredAs].map(quoteIdentifier);
+    const [name, next, old] = [alias, `${alias}${NEXT_SUFFIX}`, retiredAs].map(quoteIdentifier);
     await duckdb.query(connection, `ATTACH ${quoteLiteral(path)} AS ${next} (TYPE duckdb, READ_ONLY)`);
-    const replaced = replacing();
-    retired.set(retiredAs, LOOKS_UNTIL_DETACHED);
+    const endReplacing = onReplacing();
+    retired.set(retiredAs, CHECKS_UNTIL_DETACHED);
     swaps++;
     try {
       await duckdb.query(connection, `ALTER DATABASE ${name} SET ALIAS TO ${old}`);
@@ -129,7 +129,7 @@ export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles 
       });
     } finally {
       swaps++;
-      replaced();
+      endReplacing();
     }
   }
 
@@ -139,19 +139,19 @@ export function openReplacedFiles(options: ReplacedFilesOptions): ReplacedFiles 
       return await work();
     } catch (error) {
       if (swaps === before && swaps % 2 === 0) throw error;
-      await looking;
+      await checking;
       return await work();
     }
   }
 
   return {
-    look,
+    findAttached,
     retryIfReplaced: (work) => (watched.size === 0 ? work() : retryOnce(work)),
     async close() {
       closed = true;
       clearInterval(timer);
       await finding;
-      await looking;
+      await checking;
     },
   };
 }

@@ -1,7 +1,7 @@
 /**
  * Functions that only compute from their arguments: they read no file, run no SQL, open no connection and
- * name nothing, so their arguments may be client values. Those of DuckDB 1.5.5, then those of extensions.
- * known-functions.test.ts fails when DuckDB has a function that is in no list.
+ * treat no argument as a name, so their arguments may be client values. Those of DuckDB 1.5.5, then those of extensions.
+ * user-functions.slow.test.ts fails when DuckDB has a function that is in no list.
  */
 const BUILT_IN = `
   abs acos acosh add age aggregate ago alias any_value apply approx_count_distinct approx_quantile approx_top_k

@@ -5,7 +5,7 @@ const ROWS_FROM_ARGUMENTS = new Set(
   words("range generate_series unnest repeat repeat_row json_each json_tree st_generatepoints"),
 );
 
-/** Functions that hand a text to another database, by how that one reads string literals. */
+/** Functions that pass SQL to another database, by how that database reads string literals. */
 const SQL_ELSEWHERE: Readonly<Record<RemoteQuoting, string>> = {
   standard: `
     postgres_query postgres_execute sqlite_query sqlite_execute odbc_query mssql_exec adbc_scan quack_query
@@ -15,10 +15,10 @@ const SQL_ELSEWHERE: Readonly<Record<RemoteQuoting, string>> = {
   backslash: "bigquery_query bigquery_execute",
 };
 
-/** Those whose text DuckDB itself parses. */
+/** Functions whose SQL argument DuckDB itself parses. */
 const SQL_HERE = new Set(words("query json_execute_serialized_sql json_serialize_sql json_serialize_plan"));
 
-/** Those whose argument names something. The name of a coordinate system may name a file. */
+/** Functions whose argument is the name of something. That of a coordinate system may be a file name. */
 const NAMING = new Set(
   words(`
     query_table nextval currval current_setting getvariable columns histogram histogram_values pragma_table_info
@@ -33,7 +33,7 @@ const FILES = new Set(
     st_read st_read_meta st_readosm st_readshp shapefile_meta http_get http_post write_blob copy_dir`),
 );
 
-/** Scans that read what DuckDB holds itself. */
+/** Scans that read what DuckDB itself holds. */
 const SCANS_WITHOUT_FILES = new Set(["arrow_scan", "arrow_scan_dumb", "seq_scan"]);
 
 /** Other table functions of DuckDB and of its extensions: none has a use for client values. */
@@ -75,7 +75,7 @@ const ROLES: ReadonlyMap<string, FunctionRole> = new Map([
   ),
 ]);
 
-/** What a function (lower case) does with its arguments, as far as its name shows. */
+/** What a function (lower case) does with its arguments, judging by its name. */
 export function roleByName(name: string): FunctionRole | undefined {
   const role = ROLES.get(name);
   if (role !== undefined) return role;

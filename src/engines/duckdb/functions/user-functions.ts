@@ -46,7 +46,7 @@ export function isListed(name: string): boolean {
   return onlyComputes(name) || makesRowsFromArguments(name) || roleByName(name) !== undefined;
 }
 
-/** Calls no function: a macro of the same name would take its place. */
+/** Calls no scalar function: a macro of the same name would replace it. */
 function userFunctionsSql(called: readonly unknown[]): string {
   const placeholders = called.map((_, index) => `$${index + 1}`).join(", ");
   return `

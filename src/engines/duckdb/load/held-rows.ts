@@ -18,28 +18,28 @@ export interface HeldOptions {
 /** Rows of a complete result: several readers can share them. */
 export interface HeldRows extends Rows {
   /** The same rows from the start, for another reader. */
-  again(signal: StopSignal): HeldRows;
+  fromStart(signal: StopSignal): HeldRows;
 }
 
 export function isHeld(rows: Rows): rows is HeldRows {
-  return "again" in rows;
+  return "fromStart" in rows;
 }
 
 export const EVERYTHING: Window = { limit: undefined, offset: 0 };
 
-/** The rows of a complete result. It no longer needs its connection. */
+/** The rows of a complete result, which no longer needs its connection. */
 export function heldRows(result: duckdb.Result, options: HeldOptions): HeldRows {
   const { total, window, signal, watch, maxValueBytes } = options;
   const columns = resultColumns(result);
   const loader = openWindowLoader(window, { columns, maxValueBytes });
-  const chunks = duckdb.result_chunk_count(result);
+  const chunkCount = duckdb.result_chunk_count(result);
   const loaded: (Chunk | LongRows)[] = [];
   let fetched = 0;
 
-  /** The wanted chunk number `index`. Each is loaded once for all readers. Long rows stay in DuckDB. */
+  /** The wanted chunk at `index`. Each is loaded once for all readers. Long rows stay in DuckDB. */
   function chunkAt(index: number): Chunk | LongRows | undefined {
-    while (loaded.length <= index && fetched < chunks) {
-      const chunk = loader.take(duckdb.result_get_chunk(result, fetched++));
+    while (loaded.length <= index && fetched < chunkCount) {
+      const chunk = loader.load(duckdb.result_get_chunk(result, fetched++));
       if (chunk !== undefined) loaded.push(chunk);
     }
     return loaded[index];
@@ -65,7 +65,7 @@ export function heldRows(result: duckdb.Result, options: HeldOptions): HeldRows 
         index = Number.POSITIVE_INFINITY;
         pieces = undefined;
       },
-      again: readFor,
+      fromStart: readFor,
     };
   }
   return readFor(signal);
@@ -81,17 +81,17 @@ export interface LoadOptions {
 
 /** Loads the wanted rows of consecutive chunks. */
 export interface WindowLoader {
-  /** Undefined when nothing of the chunk is wanted. */
-  take(chunk: duckdb.DataChunk): Chunk | LongRows | undefined;
-  /** Nothing that may follow is wanted. */
-  full(): boolean;
+  /** Undefined when no row of the chunk is wanted. */
+  load(chunk: duckdb.DataChunk): Chunk | LongRows | undefined;
+  /** Whether no further rows are wanted. */
+  isFull(): boolean;
 }
 
 export function openWindowLoader({ limit, offset }: Window, { columns, maxValueBytes }: LoadOptions): WindowLoader {
   let skip = offset;
   let left = limit ?? Number.POSITIVE_INFINITY;
   return {
-    take(chunk) {
+    load(chunk) {
       const rows = duckdb.data_chunk_get_size(chunk);
       const from = Math.min(skip, rows);
       const to = Math.min(rows, from + left);
@@ -99,6 +99,6 @@ export function openWindowLoader({ limit, offset }: Window, { columns, maxValueB
       left -= to - from;
       return to > from ? loadRows(chunk, columns, { from, to, maxValueBytes }) : undefined;
     },
-    full: () => left === 0,
+    isFull: () => left === 0,
   };
 }

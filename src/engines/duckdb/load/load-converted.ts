@@ -6,12 +6,12 @@ type BytesVector = VectorOf<"bytes">;
 /** DuckDB's UUID is a little-endian 128-bit integer with the top bit flipped (so that it sorts). */
 export function loadUuids(vector: duckdb.Vector, rows: number): Uint8Array {
   const stored = duckdb.vector_get_data(vector, rows * 16);
-  for (let at = 0; at < stored.length; at += 16) uuidInTextOrder(stored, at);
+  for (let at = 0; at < stored.length; at += 16) reorderUuid(stored, at);
   return stored;
 }
 
-/** Turns 16 stored bytes into the order of the text, in place. */
-export function uuidInTextOrder(bytes: Uint8Array, at: number): void {
+/** Converts 16 stored bytes to those of the text form, in place. */
+export function reorderUuid(bytes: Uint8Array, at: number): void {
   bytes.subarray(at, at + 16).reverse();
   bytes[at] = (bytes[at] ?? 0) ^ 0x80;
 }
@@ -56,14 +56,14 @@ export function bignumText(stored: Uint8Array): string {
 }
 
 export function loadBits(stored: BytesVector): BytesVector {
-  return converted(stored, bitText);
+  return convertToText(stored, bitText);
 }
 
 export function loadBignums(stored: BytesVector): BytesVector {
-  return converted(stored, bignumText);
+  return convertToText(stored, bignumText);
 }
 
-function converted(stored: BytesVector, text: (bytes: Uint8Array) => string): BytesVector {
+function convertToText(stored: BytesVector, text: (bytes: Uint8Array) => string): BytesVector {
   const texts = Array.from(stored.starts, (start, row) =>
     isValid(stored.validity, row) ? text(stored.bytes.subarray(start, start + (stored.lengths[row] ?? 0))) : "",
   );

@@ -5,7 +5,7 @@ let slab = new Uint32Array(SLAB);
 let used = 0;
 
 /**
- * An array of zeros, cut from a larger array of which no part is used twice. Memory for a typed array costs
+ * An array of zeros, cut from a larger array, no part of which is used twice. Allocating a typed array costs
  * 2.5 µs, mostly in the garbage collector, and a page of 100 rows needs a dozen of them.
  */
 export function zeros(length: number): Uint32Array {

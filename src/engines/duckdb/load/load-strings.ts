@@ -5,19 +5,19 @@ import { LongVector, type VectorBounds } from "./long-vector.ts";
 
 type BytesVector = VectorOf<"bytes">;
 
-/** A string is a slot of 16 bytes: length (4), then up to 12 bytes of text, or a prefix (4) and a pointer (8). */
+/** DuckDB stores a string in a slot of 16 bytes: length (4), then up to 12 bytes of text, or a prefix (4) and a pointer (8). */
 const SLOT = 16;
 const INLINE = 12;
 
 /**
  * Two strings are fetched with one native call only when fewer bytes than this lie between them: both ends of the gap
- * are then on mapped pages. A larger gap may span a hole in the address space, and reading that ends the process.
+ * are then on mapped pages. A larger gap may span a hole in the address space, and reading that crashes the process.
  */
 const MAX_GAP = 4096;
 
-/** A native call costs about as much as copying this many bytes, so more runs than this are worth sorting. */
+/** Each run costs a native call: more runs than this are worth sorting and merging. */
 const MAX_UNSORTED_RUNS = 16;
-/** So many runs are not joined across gaps: packed strings are cheaper to copy later. */
+/** Up to this many runs are not joined across gaps: packed strings are cheaper to copy later. */
 const FEW_RUNS = 8;
 
 export interface StringsExtent {
@@ -36,22 +36,22 @@ export function loadStrings(vector: duckdb.Vector, { rows, validity, bounds }: S
   if (short.rows === rows) return { layout: "bytes", validity, starts, lengths, bytes: slots, packed: true };
   const runs: Run[] = [];
   let run: Run = { from: Number.POSITIVE_INFINITY, to: Number.NEGATIVE_INFINITY, slot: 0, start: 0 };
-  /** The end of the run; `run.to` follows. A number of its own is cheaper to change. */
+  /** The end of the run, copied to `run.to` later: a local number is cheaper to change. */
   let runEnd = run.to;
-  let inline = short.bytes > 0;
-  /** Where the next long string begins if they are packed: nothing but runs without gaps, one behind the other. */
+  let hasInline = short.bytes > 0;
+  /** Where the next long string begins if they are packed: copied in order, without gaps. */
   let end = 0;
   let inOrder = true;
   for (let row = short.rows; row < rows; row++) {
     starts[row] = end;
-    // An invalid slot holds garbage: neither its length nor its pointer may be looked at.
+    // An invalid slot holds garbage: neither its length nor its pointer may be used.
     if (validity !== undefined && !isValid(validity, row)) continue;
     const length = words[row * SLOT_WORDS] ?? 0;
     lengths[row] = length;
     if (length === 0) continue;
     if (length <= INLINE) {
       starts[row] = row * SLOT + 4;
-      inline = true;
+      hasInline = true;
       continue;
     }
     const address = addressAt(words, row);
@@ -61,18 +61,18 @@ export function loadStrings(vector: duckdb.Vector, { rows, validity, bounds }: S
       continue;
     }
     run.to = runEnd;
-    if ((inOrder && runs.length < FEW_RUNS) || !joined(run, address, length, row)) {
+    if ((inOrder && runs.length < FEW_RUNS) || !tryJoin(run, address, length, row)) {
       run = { from: address, to: address + length, slot: row * SLOT, start: 0 };
       runs.push(run);
     } else inOrder = false;
     runEnd = run.to;
   }
-  // The slots are copied anyway: where they are many, pieces are larger.
+  // The slots are copied anyway, so the strings may always take as many bytes as the slots.
   if (end > Math.max(bounds.pieceBytes, slots.length)) throw new LongVector(end, { isOneValue: false });
   run.to = runEnd;
-  const segments = runs.length > MAX_UNSORTED_RUNS ? merged(runs) : runs;
-  const bytes = fetched(segments, slots, inline);
-  const packed = inOrder && !inline && segments === runs;
+  const segments = runs.length > MAX_UNSORTED_RUNS ? mergeRuns(runs) : runs;
+  const bytes = fetchAll(segments, slots, hasInline);
+  const packed = inOrder && !hasInline && segments === runs;
   const [only] = segments;
   if (packed) return { layout: "bytes", validity, starts, lengths, bytes, packed };
   if (segments.length === 1 && only !== undefined) placeInOne(only, words, lengths, starts);
@@ -82,7 +82,7 @@ export function loadStrings(vector: duckdb.Vector, { rows, validity, bounds }: S
 
 /**
  * Moves short strings together at the beginning of the slots, up to the first long one: no slot is overwritten before it
- * is read, since what comes out of it is shorter. Returns how many rows that were, and their bytes.
+ * is read, since a short string is smaller than its slot. Returns how many rows were packed, and their bytes.
  */
 function packShort(
   words: Uint32Array,
@@ -110,10 +110,10 @@ function packShort(
   return { rows: row, bytes: end };
 }
 
-/** The slots as 32-bit numbers: length, prefix, lower and upper half of the address. */
+/** A slot as 32-bit numbers: length, prefix, lower and upper half of the address. */
 const SLOT_WORDS = SLOT / 4;
 
-/** The bindings return aligned memory today. */
+/** Copies the slots if they are not aligned. The bindings return aligned memory today. */
 function aligned(slots: Uint8Array): Uint8Array {
   return (slots.byteOffset & 3) === 0 ? slots : Uint8Array.from(slots);
 }
@@ -122,7 +122,7 @@ function addressAt(words: Uint32Array, row: number): number {
   return (words[row * SLOT_WORDS + 3] ?? 0) * 0x1_0000_0000 + (words[row * SLOT_WORDS + 2] ?? 0);
 }
 
-/** The usual case. A segment is shorter than 4 GiB, so the lower halves of the addresses give their distance. */
+/** The usual case. A segment is shorter than 4 GiB, so the lower halves of two addresses are enough to compute their distance. */
 function placeInOne(segment: Run, words: Uint32Array, lengths: Uint32Array, starts: Uint32Array): void {
   const shift = segment.start - (segment.from % 0x1_0000_0000);
   for (let row = 0; row < lengths.length; row++) {
@@ -156,8 +156,8 @@ interface Run {
   start: number;
 }
 
-/** Whether a string is close enough to a run to be fetched with it; if so, the run is extended to it. */
-function joined(run: Run, address: number, length: number, row: number): boolean {
+/** Extends a run to a string if that is close enough to be fetched with it. Returns whether it was. */
+function tryJoin(run: Run, address: number, length: number, row: number): boolean {
   if (address >= run.from) {
     if (address - run.to >= MAX_GAP) return false;
   } else {
@@ -169,7 +169,7 @@ function joined(run: Run, address: number, length: number, row: number): boolean
   return true;
 }
 
-function merged(runs: readonly Run[]): readonly Run[] {
+function mergeRuns(runs: readonly Run[]): readonly Run[] {
   const sorted = runs.toSorted((a, b) => a.from - b.from);
   const segments: Run[] = [];
   let last: Run | undefined;
@@ -182,14 +182,14 @@ function merged(runs: readonly Run[]): readonly Run[] {
   return segments;
 }
 
-function fetched(segments: readonly Run[], slots: Uint8Array, inline: boolean): Uint8Array {
+function fetchAll(segments: readonly Run[], slots: Uint8Array, hasInline: boolean): Uint8Array {
   const [only] = segments;
-  if (segments.length === 1 && only !== undefined && !inline) return fetchRun(slots, only);
-  let size = inline ? slots.length : 0;
+  if (segments.length === 1 && only !== undefined && !hasInline) return fetchRun(slots, only);
+  let size = hasInline ? slots.length : 0;
   for (const segment of segments) size += segment.to - segment.from;
   const bytes = Buffer.allocUnsafeSlow(size);
   let start = 0;
-  if (inline) {
+  if (hasInline) {
     bytes.set(slots);
     start = slots.length;
   }
@@ -202,7 +202,7 @@ function fetched(segments: readonly Run[], slots: Uint8Array, inline: boolean): 
 }
 
 function fetchRun(slots: Uint8Array, run: Run): Uint8Array {
-  // The bindings hand out plain memory, never a SharedArrayBuffer; their type does not say so.
+  // The bindings hand out plain memory, never a SharedArrayBuffer; their type does not show it.
   return duckdb.get_data_from_pointer(slots.buffer as ArrayBuffer, slots.byteOffset + run.slot + 8, run.to - run.from);
 }
 

@@ -4,7 +4,7 @@ import * as digits from "../../../result/text/digits.ts";
 import { writeDouble, writeSingle } from "../../../result/text/float.ts";
 import { writeUuid } from "../../../result/text/uuid.ts";
 import { wktOf } from "../../../result/text/wkt.ts";
-import { bignumText, bitText, unpackTimeWithZone, uuidInTextOrder } from "./load-converted.ts";
+import { bignumText, bitText, reorderUuid, unpackTimeWithZone } from "./load-converted.ts";
 
 /** Tags of the nodes that have children. */
 export const OBJECT = 29;
@@ -29,7 +29,7 @@ export function scalarText(tag: number, data: Buffer, offset: number): string {
     case 6:
       return String(data.readBigInt64LE(offset));
     case 7:
-      return written(digits.writeInt128, view, offset);
+      return textFrom(digits.writeInt128, view, offset);
     case 8:
       return String(data.readUInt8(offset));
     case 9:
@@ -39,51 +39,51 @@ export function scalarText(tag: number, data: Buffer, offset: number): string {
     case 11:
       return String(data.readBigUInt64LE(offset));
     case 12:
-      return written(digits.writeUint128, view, offset);
+      return textFrom(digits.writeUint128, view, offset);
     case 13:
-      return finite(data.readFloatLE(offset), writeSingle);
+      return finiteText(data.readFloatLE(offset), writeSingle);
     case 14:
-      return finite(data.readDoubleLE(offset), writeDouble);
+      return finiteText(data.readDoubleLE(offset), writeDouble);
     case 15:
       return decimalText(data, offset);
     case 16:
-      return JSON.stringify(block(data, offset).toString());
+      return JSON.stringify(blockAt(data, offset).toString());
     case 17:
-      return quoted(block(data, offset).toString("base64"));
+      return quoted(blockAt(data, offset).toString("base64"));
     case 18:
       return quoted(uuidText(data, offset));
     case 19:
-      return quoted(written((out, at) => calendar.writeDate(out, at, view.getInt32(offset, true)), view, offset));
+      return quoted(textFrom((out, at) => calendar.writeDate(out, at, view.getInt32(offset, true)), view, offset));
     case 20:
-      return quoted(written(calendar.timeWriter("us"), view, offset));
+      return quoted(textFrom(calendar.timeWriter("us"), view, offset));
     case 21:
-      return quoted(written(calendar.timeWriter("ns"), view, offset));
+      return quoted(textFrom(calendar.timeWriter("ns"), view, offset));
     case 22:
-      return quoted(written(calendar.timestampWriter("s", "local"), view, offset));
+      return quoted(textFrom(calendar.timestampWriter("s", "local"), view, offset));
     case 23:
-      return quoted(written(calendar.timestampWriter("ms", "local"), view, offset));
+      return quoted(textFrom(calendar.timestampWriter("ms", "local"), view, offset));
     case 24:
-      return quoted(written(calendar.timestampWriter("us", "local"), view, offset));
+      return quoted(textFrom(calendar.timestampWriter("us", "local"), view, offset));
     case 25:
-      return quoted(written(calendar.timestampWriter("ns", "local"), view, offset));
+      return quoted(textFrom(calendar.timestampWriter("ns", "local"), view, offset));
     case 26:
       return quoted(timeWithZoneText(data.readBigUInt64LE(offset)));
     case 27:
-      return quoted(written(calendar.timestampWriter("us", "zoned"), view, offset));
+      return quoted(textFrom(calendar.timestampWriter("us", "zoned"), view, offset));
     case 28:
-      return quoted(written(calendar.writeInterval, view, offset));
+      return quoted(textFrom(calendar.writeInterval, view, offset));
     case 31:
-      return bignumText(block(data, offset));
+      return bignumText(blockAt(data, offset));
     case 32:
-      return quoted(bitText(block(data, offset)));
+      return quoted(bitText(blockAt(data, offset)));
     case 33:
-      return quoted(wktOf(block(data, offset)));
+      return quoted(wktOf(blockAt(data, offset)));
     default:
       throw new Error(`A VARIANT holds a value of unknown type ${tag}; cast it to another type`);
   }
 }
 
-/** A natural number of seven bits per byte, the lowest first, and where it ends. */
+/** Reads a natural number stored as seven bits per byte, lowest first. `next` is the offset after it. */
 export function readNatural(data: Buffer, offset: number): { readonly value: number; readonly next: number } {
   let value = 0;
   let next = offset;
@@ -95,8 +95,8 @@ export function readNatural(data: Buffer, offset: number): { readonly value: num
   }
 }
 
-/** Bytes that come with their length. */
-function block(data: Buffer, offset: number): Buffer {
+/** Bytes that are stored after their length. */
+function blockAt(data: Buffer, offset: number): Buffer {
   const { value, next } = readNatural(data, offset);
   return data.subarray(next, next + value);
 }
@@ -104,11 +104,11 @@ function block(data: Buffer, offset: number): Buffer {
 const scratch = Buffer.alloc(128);
 const scratchView = viewOf(scratch);
 
-function written(put: calendar.ValueWriter, data: DataView, offset: number): string {
+function textFrom(put: calendar.ValueWriter, data: DataView, offset: number): string {
   return scratch.toString("latin1", 0, put(scratchView, 0, data, offset));
 }
 
-function finite(value: number, write: (out: DataView, at: number, value: number) => number): string {
+function finiteText(value: number, write: (out: DataView, at: number, value: number) => number): string {
   return Number.isFinite(value) ? scratch.toString("latin1", 0, write(scratchView, 0, value)) : "null";
 }
 
@@ -130,8 +130,8 @@ function decimalLow(data: Buffer, offset: number, precision: number): bigint {
 
 function uuidText(data: Buffer, offset: number): string {
   const stored = Uint8Array.from(data.subarray(offset, offset + 16));
-  uuidInTextOrder(stored, 0);
-  return written(writeUuid, new DataView(stored.buffer), 0);
+  reorderUuid(stored, 0);
+  return textFrom(writeUuid, new DataView(stored.buffer), 0);
 }
 
 function timeWithZoneText(packed: bigint): string {
@@ -139,7 +139,7 @@ function timeWithZoneText(packed: bigint): string {
   const stored = new DataView(new ArrayBuffer(16));
   stored.setBigInt64(0, micros, true);
   stored.setInt32(8, offset, true);
-  return written(calendar.writeTimeWithZone, stored, 0);
+  return textFrom(calendar.writeTimeWithZone, stored, 0);
 }
 
 function quoted(text: string): string {

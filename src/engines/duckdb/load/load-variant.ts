@@ -30,7 +30,7 @@ interface Variant {
 
 /** VARIANT values as JSON text, by the rules for columns of the same types. */
 export function variantText(stored: VectorOf<"struct">, rows: number): Vector {
-  const variantAt = variants(stored.children);
+  const variantAt = variantReader(stored.children);
   const texts = Array.from({ length: rows }, (_, row) =>
     isValid(stored.validity, row) ? nodeText(variantAt(row), 0) : "",
   );
@@ -51,7 +51,7 @@ function nodeText(variant: Variant, index: number): string {
   return tag === OBJECT ? `{${parts.join(",")}}` : `[${parts.join(",")}]`;
 }
 
-function variants(parts: readonly Vector[]): (row: number) => Variant {
+function variantReader(parts: readonly Vector[]): (row: number) => Variant {
   const keys = part(parts, 0, "list");
   const edges = part(parts, 1, "list");
   const nodes = part(parts, 2, "list");
@@ -78,7 +78,6 @@ function variants(parts: readonly Vector[]): (row: number) => Variant {
   };
 }
 
-/** A part of a VARIANT. */
 function part<Layout extends Vector["layout"]>(
   parts: readonly Vector[],
   index: number,

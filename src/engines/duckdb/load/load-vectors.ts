@@ -8,17 +8,20 @@ import { variantFields, variantText } from "./load-variant.ts";
 import { LongVector, type VectorBounds } from "./long-vector.ts";
 
 export interface ChunkBounds extends VectorBounds {
-  /** The rows whose values are copied; those of the others are empty. All of them when absent. */
+  /** The rows whose values are copied; the other rows are empty. All rows if omitted. */
   readonly range?: { readonly from: number; readonly to: number };
 }
 
 const UNBOUNDED = { pieceBytes: Number.POSITIVE_INFINITY, valueBytes: Number.POSITIVE_INFINITY };
 
-/** Copies one native chunk into neutral vectors. `columns` are those of the same result. Throws a LongVector before it copies too much. */
+/**
+ * Copies one native chunk into vectors that do not depend on DuckDB. `columns` are those of the same result. Throws a LongVector
+ * before it copies too much.
+ */
 export function loadChunk(chunk: duckdb.DataChunk, columns: readonly Column[], bounds: ChunkBounds = UNBOUNDED): Chunk {
   const rows = duckdb.data_chunk_get_size(chunk);
   const { range } = bounds;
-  const reachable = range === undefined ? undefined : onlyRange(rows, range);
+  const reachable = range === undefined ? undefined : bitsOfRange(rows, range);
   const extent: Extent = { rows, reachable, bounds };
   return {
     rows,
@@ -35,15 +38,15 @@ function loadColumn(vector: duckdb.Vector, { name, type }: Column, extent: Exten
   }
 }
 
-function onlyRange(rows: number, { from, to }: { readonly from: number; readonly to: number }): Validity {
+function bitsOfRange(rows: number, { from, to }: { readonly from: number; readonly to: number }): Validity {
   const bits = new Uint8Array(Math.ceil(rows / 64) * 8);
   setRange(bits, from, to - from);
   return bits;
 }
 
 /**
- * The rows of a vector. Those that hang below an invalid struct, or that no list points at, may hold garbage that is
- * marked valid: only `reachable` ones are looked at.
+ * The rows of a vector. Those inside an invalid struct, or that no list points at, may hold garbage that is marked
+ * valid: only `reachable` ones are read.
  */
 interface Extent {
   readonly rows: number;
@@ -55,24 +58,24 @@ function loadVector(vector: duckdb.Vector, type: ColumnType, extent: Extent): Ve
   const { rows, bounds } = extent;
   // The children of an empty native vector may not exist.
   if (rows === 0) return emptyVector(type);
-  const validity = both(validityOf(vector, rows), extent.reachable);
+  const validity = intersect(validityOf(vector, rows), extent.reachable);
   switch (type.kind) {
     case "null":
       return { layout: "fixed", validity: new Uint8Array((rows + 7) >> 3), data: new Uint8Array(rows) };
     case "boolean":
-      return fixed(vector, rows, validity);
+      return fixedVector(vector, rows, validity);
     case "integer":
     case "float":
     case "decimal":
     case "enum":
-      return fixed(vector, rows * (type.bits >> 3), validity);
+      return fixedVector(vector, rows * (type.bits >> 3), validity);
     case "date":
-      return fixed(vector, rows * 4, validity);
+      return fixedVector(vector, rows * 4, validity);
     case "time":
     case "timestamp":
-      return fixed(vector, rows * 8, validity);
+      return fixedVector(vector, rows * 8, validity);
     case "interval":
-      return fixed(vector, rows * 16, validity);
+      return fixedVector(vector, rows * 16, validity);
     case "uuid":
       return { layout: "fixed", validity, data: loadUuids(vector, rows) };
     case "timetz":
@@ -101,7 +104,7 @@ function loadVector(vector: duckdb.Vector, type: ColumnType, extent: Extent): Ve
         validity,
         child: loadVector(duckdb.array_vector_get_child(vector), type.item, {
           rows: rows * type.size,
-          reachable: repeated(validity, rows, type.size),
+          reachable: repeatBits(validity, rows, type.size),
           bounds,
         }),
       };
@@ -112,7 +115,7 @@ function loadVector(vector: duckdb.Vector, type: ColumnType, extent: Extent): Ve
   }
 }
 
-function fixed(vector: duckdb.Vector, bytes: number, validity: Validity): Vector {
+function fixedVector(vector: duckdb.Vector, bytes: number, validity: Validity): Vector {
   return { layout: "fixed", validity, data: duckdb.vector_get_data(vector, bytes) };
 }
 
@@ -132,7 +135,7 @@ function loadUnion(vector: duckdb.Vector, members: readonly Column[], extent: Ex
   const tagVector = duckdb.struct_vector_get_child(vector, 0);
   const tags = duckdb.vector_get_data(tagVector, rows);
   // A NULL union has a NULL tag; the struct around it may count as valid.
-  const validity = both(extent.reachable, validityOf(tagVector, rows));
+  const validity = intersect(extent.reachable, validityOf(tagVector, rows));
   return {
     layout: "union",
     validity,
@@ -140,14 +143,14 @@ function loadUnion(vector: duckdb.Vector, members: readonly Column[], extent: Ex
     children: members.map((member, index) =>
       loadVector(duckdb.struct_vector_get_child(vector, index + 1), member.type, {
         rows,
-        reachable: tagged(tags, index, validity),
+        reachable: bitsOfMember(tags, index, validity),
         bounds,
       }),
     ),
   };
 }
 
-/** What an item of a list takes, as a rule; strings count beside it. */
+/** The assumed size of a list item. Strings are counted separately. */
 const ITEM_BYTES = 8;
 
 function loadList(vector: duckdb.Vector, item: ColumnType, { rows, reachable, bounds }: Extent): Vector {
@@ -169,7 +172,7 @@ function loadList(vector: duckdb.Vector, item: ColumnType, { rows, reachable, bo
   }
   const child = loadVector(duckdb.list_vector_get_child(vector), item, {
     rows: childRows,
-    reachable: used === childRows ? undefined : pointedAt(starts, lengths, childRows),
+    reachable: used === childRows ? undefined : bitsOfItems(starts, lengths, childRows),
     bounds,
   });
   return { layout: "list", validity: reachable, starts, lengths, child, childRows };
@@ -188,31 +191,31 @@ function itemOf(type: Extract<ColumnType, { kind: "list" | "map" }>): ColumnType
   };
 }
 
-/** A JSON column is VARCHAR by another name; a VARIANT is a struct inside. */
+/** A JSON column is stored as VARCHAR, a VARIANT as a struct. */
 function isVariant(vector: duckdb.Vector): boolean {
   return duckdb.get_type_id(duckdb.vector_get_column_type(vector)) === duckdb.Type.VARIANT;
 }
 
 function validityOf(vector: duckdb.Vector, rows: number): Validity {
-  // The bindings declare Uint8Array but return null when every row is valid. The count is in bytes; one that is too large crashes.
+  // The bindings declare Uint8Array but return null when every row is valid. A byte count that is too large crashes the process.
   const validity: Uint8Array | null = duckdb.vector_get_validity(vector, Math.ceil(rows / 64) * 8);
   return validity ?? undefined;
 }
 
-function both(one: Validity, other: Validity): Validity {
+function intersect(one: Validity, other: Validity): Validity {
   if (one === undefined) return other;
   if (other === undefined) return one;
   return one.map((byte, index) => byte & (other[index] ?? 0));
 }
 
-function repeated(validity: Validity, rows: number, times: number): Validity {
+function repeatBits(validity: Validity, rows: number, times: number): Validity {
   if (validity === undefined) return undefined;
   const bits = new Uint8Array(Math.ceil((rows * times) / 64) * 8);
   for (let row = 0; row < rows; row++) if (isValid(validity, row)) setRange(bits, row * times, times);
   return bits;
 }
 
-function pointedAt(starts: Uint32Array, lengths: Uint32Array, childRows: number): Validity {
+function bitsOfItems(starts: Uint32Array, lengths: Uint32Array, childRows: number): Validity {
   const bits = new Uint8Array(Math.ceil(childRows / 64) * 8);
   starts.forEach((start, row) => {
     setRange(bits, start, lengths[row] ?? 0);
@@ -220,7 +223,7 @@ function pointedAt(starts: Uint32Array, lengths: Uint32Array, childRows: number)
   return bits;
 }
 
-function tagged(tags: Uint8Array, member: number, validity: Validity): Validity {
+function bitsOfMember(tags: Uint8Array, member: number, validity: Validity): Validity {
   const bits = new Uint8Array(Math.ceil(tags.length / 64) * 8);
   tags.forEach((tag, row) => {
     if (tag === member && isValid(validity, row)) setRange(bits, row, 1);

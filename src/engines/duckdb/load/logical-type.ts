@@ -2,11 +2,11 @@ import duckdb from "@duckdb/node-bindings";
 import type { Column, ColumnType, EnumValues } from "../../../result/column.ts";
 import { withUniqueNames } from "../../../result/column-names.ts";
 
-/** The columns of a result in SQL order, each with a name of its own. Native calls: once per result. */
+/** The columns of a result in SQL order, with unique names. It makes native calls, so call it once per result. */
 export function resultColumns(result: duckdb.Result): readonly Column[] {
   const columns = Array.from({ length: duckdb.column_count(result) }, (_, index) => ({
     name: duckdb.column_name(result, index),
-    // A logical type is an object of its own; most columns need none, and a look-up of 8 columns has a third of the cost.
+    // A logical type is a native object that most columns do not need: without it, the 8 columns of a lookup cost a third as much.
     type: plainTypes.get(duckdb.column_type(result, index)) ?? columnTypeOf(duckdb.column_logical_type(result, index)),
   }));
   return withUniqueNames(columns);
@@ -14,7 +14,7 @@ export function resultColumns(result: duckdb.Result): readonly Column[] {
 
 const { Type } = duckdb;
 
-/** Types that their id describes completely. */
+/** Types that are fully described by their id. */
 const plainTypes: ReadonlyMap<duckdb.Type, ColumnType> = new Map<duckdb.Type, ColumnType>([
   [Type.SQLNULL, { kind: "null" }],
   [Type.BOOLEAN, { kind: "boolean" }],
@@ -48,7 +48,7 @@ const plainTypes: ReadonlyMap<duckdb.Type, ColumnType> = new Map<duckdb.Type, Co
   [Type.INTERVAL, { kind: "interval" }],
 ]);
 
-/** DuckDB's type as a column type. An unknown type is an error. */
+/** Converts DuckDB's type into a column type. Throws for an unknown type. */
 export function columnTypeOf(type: duckdb.LogicalType): ColumnType {
   const id = duckdb.get_type_id(type);
   switch (id) {

@@ -6,7 +6,7 @@ import { sliceChunk } from "../../../result/slice-chunk.ts";
 import { loadChunk } from "./load-vectors.ts";
 import { LongVector } from "./long-vector.ts";
 
-/** The strings of one column that are copied out of DuckDB together. */
+/** How many bytes of strings in one column are copied out of DuckDB at once. */
 const PIECE_BYTES = 16 * 1024 * 1024;
 
 /** Rows of a native chunk whose values are so long that they are copied piece by piece. */
@@ -51,17 +51,17 @@ export function* piecesOf(
   columns: readonly Column[],
   maxValueBytes: number,
 ): Generator<Chunk, undefined> {
-  const left: Range[] = [{ from, to }];
-  for (let range = left.pop(); range !== undefined; range = left.pop()) {
-    const isRow = range.to - range.from === 1;
-    const bounds = isRow ? { pieceBytes: maxValueBytes, valueBytes: maxValueBytes } : wholeBounds(maxValueBytes);
+  const remaining: Range[] = [{ from, to }];
+  for (let range = remaining.pop(); range !== undefined; range = remaining.pop()) {
+    const isOneRow = range.to - range.from === 1;
+    const bounds = isOneRow ? { pieceBytes: maxValueBytes, valueBytes: maxValueBytes } : wholeBounds(maxValueBytes);
     try {
       yield sliceChunk(loadChunk(native, columns, { ...bounds, range }), columns, range);
     } catch (error) {
       if (!(error instanceof LongVector)) throw error;
-      if (isRow || error.isOneValue) throw tooLong(error, maxValueBytes);
+      if (isOneRow || error.isOneValue) throw tooLong(error, maxValueBytes);
       const middle = (range.from + range.to) >> 1;
-      left.push({ from: middle, to: range.to }, { from: range.from, to: middle });
+      remaining.push({ from: middle, to: range.to }, { from: range.from, to: middle });
     }
   }
   return undefined;

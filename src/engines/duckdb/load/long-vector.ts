@@ -1,4 +1,4 @@
-/** How much is copied out of DuckDB at once. */
+/** How much may be copied out of DuckDB at once. */
 export interface VectorBounds {
   /** Bytes of strings in one vector. */
   readonly pieceBytes: number;
@@ -6,10 +6,10 @@ export interface VectorBounds {
   readonly valueBytes: number;
 }
 
-/** A vector is not copied, since it holds more than it may. */
+/** Thrown instead of copying a vector that exceeds its bounds. */
 export class LongVector extends Error {
   readonly bytes: number;
-  /** Fewer rows would not help. */
+  /** A single value exceeds the bounds: fewer rows would not help. */
   readonly isOneValue: boolean;
   readonly column: string;
 

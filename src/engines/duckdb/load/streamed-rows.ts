@@ -7,7 +7,7 @@ import { type HeldOptions, openWindowLoader, type Pieces } from "./held-rows.ts"
 import { resultColumns } from "./logical-type.ts";
 import { isLong, type LongRows, piecesOf } from "./long-values.ts";
 
-/** A query that failed after its first rows. DuckDB does not report why. */
+/** The query failed while its rows were fetched. DuckDB does not report why. */
 export class StreamFailed extends Error {
   constructor() {
     super("The query failed while its rows were read.");
@@ -16,14 +16,14 @@ export class StreamFailed extends Error {
 }
 
 export interface StreamOptions extends Omit<HeldOptions, "watch"> {
-  /** True while others wait for a slot. */
-  readonly crowded: () => boolean;
-  /** Translates what went wrong. */
+  /** Whether other queries wait for a slot. */
+  readonly isCrowded: () => boolean;
+  /** Converts an error into a failure. */
   readonly failureOf: (error: unknown) => RequestFailure;
 }
 
 const FULL_CHUNK = duckdb.vector_size();
-/** Fetched at once while others wait for a slot. */
+/** How many chunks are fetched at once while other queries wait for a slot. */
 const CHUNKS_PER_TURN = 8;
 
 /** Rows of a query that still runs. The session has an open transaction, which ends with the rows. */
@@ -34,26 +34,26 @@ export async function streamRows(session: Session, result: duckdb.Result, option
   const ahead: (Chunk | LongRows)[] = [];
   let pieces: Pieces | undefined;
   let atEnd = false;
-  let busy: Promise<unknown> | undefined;
+  let fetching: Promise<unknown> | undefined;
 
   /** Fetches until `count` chunks are loaded or none is left. */
   async function fetchAhead(count: number): Promise<void> {
     while (!atEnd && ahead.length < count) {
-      const native = loader.full() ? undefined : await session.fetch(result);
-      const chunk = native === undefined ? undefined : loader.take(native);
+      const native = loader.isFull() ? undefined : await session.fetch(result);
+      const chunk = native === undefined ? undefined : loader.load(native);
       if (chunk !== undefined) ahead.push(chunk);
       else if (native === undefined) await finish();
     }
   }
 
   async function finish(): Promise<void> {
-    if (!loader.full() && (await session.failed())) throw new StreamFailed();
+    if (!loader.isFull() && (await session.hasStreamFailed())) throw new StreamFailed();
     atEnd = true;
     await session.end();
   }
 
-  /** The consumer is busy: the read holds no slot, and cleans up itself when it is cancelled meanwhile. */
-  function rest(): void {
+  /** Releases the slot while the consumer processes rows. If the read is cancelled meanwhile, the session ends. */
+  function yieldSlot(): void {
     if (atEnd) return;
     session.pause();
     session.cancellation.listen(() => void session.end());
@@ -62,8 +62,8 @@ export async function streamRows(session: Session, result: duckdb.Result, option
   async function fetchTurn(): Promise<void> {
     try {
       await session.resume();
-      await fetchAhead(options.crowded() ? CHUNKS_PER_TURN : 1);
-      rest();
+      await fetchAhead(options.isCrowded() ? CHUNKS_PER_TURN : 1);
+      yieldSlot();
     } catch (error) {
       await session.end();
       throw options.failureOf(error);
@@ -71,9 +71,9 @@ export async function streamRows(session: Session, result: duckdb.Result, option
   }
 
   await fetchAhead(1);
-  // A small result is read to its end before any row is returned, so that a failure is a failure of the whole.
+  // A small result is read to its end before any row is returned, so that an error fails the whole read.
   if ((ahead[0]?.rows ?? 0) < FULL_CHUNK) await fetchAhead(2);
-  rest();
+  yieldSlot();
   return {
     columns,
     total: options.total,
@@ -83,8 +83,8 @@ export async function streamRows(session: Session, result: duckdb.Result, option
       const piece = pieces?.next().value;
       if (piece !== undefined) return piece;
       if (ahead.length === 0 && !atEnd) {
-        busy = fetchTurn();
-        await busy;
+        fetching = fetchTurn();
+        await fetching;
       }
       const found = ahead.shift();
       if (found === undefined || !isLong(found)) return found;
@@ -93,7 +93,7 @@ export async function streamRows(session: Session, result: duckdb.Result, option
     },
     async close() {
       session.cancellation.cancel(new RequestFailure({ kind: "cancelled" }));
-      await busy?.catch(() => {});
+      await fetching?.catch(() => {});
       ahead.length = 0;
       pieces = undefined;
       atEnd = true;

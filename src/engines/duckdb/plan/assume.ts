@@ -11,31 +11,31 @@ interface Assumption {
   readonly assumed: AssumedTables;
 }
 
-/** As `Engine.assumeTable` does. Leaves the temporary tables of leading statements on the connection. */
+/** Implements `Engine.assumeTable`. Leaves the temporary tables of leading statements on the connection. */
 export async function assume(
   native: duckdb.Connection,
   { table, statements, assumed }: Assumption,
 ): Promise<readonly AssumedColumn[] | undefined> {
   assumed.add(table);
   const rewritten = statements.map((each) => assumed.rewrite(each).statement);
-  // The statements may create the table themselves. Otherwise they may read one that exists already.
-  for (const rows of [rewritten, statements]) {
+  // The rewritten statements may create the table themselves. The original ones may read a table that exists already.
+  for (const candidate of [rewritten, statements]) {
     await duckdb.query(native, "BEGIN");
     try {
       await assumed.drop(native, table);
-      const columns = await columnsOfLast(native, rows);
+      const columns = await columnsOfLast(native, candidate);
       const stored = columns && (await assumed.create(native, table, columns));
       await duckdb.query(native, "COMMIT");
       if (stored !== undefined) return stored;
     } catch {
-      // A type that DuckDB does not read as it writes it, for example.
+      // For example, DuckDB cannot parse some types as it prints them.
       await duckdb.query(native, "ROLLBACK");
     }
   }
   return undefined;
 }
 
-/** Undefined when they cannot be known. */
+/** The columns that the last statement would return. Undefined when they cannot be known. */
 async function columnsOfLast(
   native: duckdb.Connection,
   statements: readonly Statement[],

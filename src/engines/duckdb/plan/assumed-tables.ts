@@ -7,45 +7,45 @@ import { tokensOf } from "../../../sql/statement-words.ts";
 import type { AssumedColumn, AssumedTable } from "../../engine.ts";
 import { duckdbDialect } from "../dialect.ts";
 
-/** Holds empty tables in the place of those that do not exist yet. */
+/** The catalog that holds empty tables in place of those that do not exist yet. */
 const CATALOG = "eider_assumed";
 export const ATTACH_ASSUMED = `ATTACH IF NOT EXISTS ':memory:' AS ${CATALOG}`;
 
-/** A statement that names assumed tables where they are. */
+/** A statement that refers to assumed tables by the catalog that holds them. */
 export interface RewrittenStatement {
   readonly statement: Statement;
-  /** The position in the original statement. */
-  original(offset: number): number;
+  /** The offset in the original statement. */
+  originalOffset(offset: number): number;
 }
 
 export interface AssumedTables {
   rewrite(statement: Statement): RewrittenStatement;
-  /** A message of the database with the names that the author knows. */
-  original(message: string): string;
+  /** A message from the database with the names that the author wrote. */
+  originalMessage(message: string): string;
   /** From now on, statements that name the table are rewritten. */
   add(table: AssumedTable): void;
   drop(native: duckdb.Connection, table: AssumedTable): Promise<void>;
-  /** Creates it under those of its names under which it does not exist yet. Returns its columns. */
+  /** Creates it under each of its names that does not exist yet. Returns its columns. */
   create(
     native: duckdb.Connection,
     table: AssumedTable,
     columns: readonly AssumedColumn[],
   ): Promise<readonly AssumedColumn[]>;
-  /** One after the other: transactions that create the same schema or table conflict. */
+  /** Runs one piece of work after the other: transactions that create the same schema or table conflict. */
   inTurn<T>(work: () => Promise<T>): Promise<T>;
 }
 
 export function openAssumedTables(): AssumedTables {
-  /** Three-part names in upper case, and their catalog as it is written. */
+  /** The catalogs in their original spelling, by three-part table names in upper case. */
   const catalogs = new Map<string, string>();
   let last: Promise<unknown> = Promise.resolve();
 
   return {
     rewrite(statement) {
       const spans = catalogs.size === 0 ? [] : catalogSpans(statement.sql, catalogs);
-      return spans.length === 0 ? { statement, original: (offset) => offset } : rewritten(statement, spans);
+      return spans.length === 0 ? { statement, originalOffset: (offset) => offset } : replaceSpans(statement, spans);
     },
-    original(message) {
+    originalMessage(message) {
       const [catalog] = catalogs.values();
       return catalog === undefined ? message : message.replaceAll(CATALOG, catalog);
     },
@@ -88,7 +88,7 @@ function keyOf(parts: readonly string[]): string {
   return JSON.stringify(parts.map((part) => part.toUpperCase()));
 }
 
-/** As a table stores the columns of a query: with unique names, and a type also for NULL. */
+/** The columns of a query as a table stores them: with unique names, and with a type even for NULL. */
 function storedColumns(columns: readonly AssumedColumn[]): readonly AssumedColumn[] {
   const names = makeUnique(
     columns.map(({ name }) => name),
@@ -100,7 +100,7 @@ function storedColumns(columns: readonly AssumedColumn[]): readonly AssumedColum
   }));
 }
 
-/** The catalog of an assumed table in the text of a statement. */
+/** Where the SQL of a statement names the catalog of an assumed table. */
 interface CatalogSpan {
   readonly start: number;
   readonly end: number;
@@ -116,7 +116,7 @@ function catalogSpans(sql: string, catalogs: ReadonlyMap<string, string>): reado
   });
 }
 
-function rewritten({ sql, values }: Statement, spans: readonly CatalogSpan[]): RewrittenStatement {
+function replaceSpans({ sql, values }: Statement, spans: readonly CatalogSpan[]): RewrittenStatement {
   let text = "";
   let from = 0;
   /** Positions after which the rewritten text is ahead of the original by `by`. */
@@ -128,6 +128,6 @@ function rewritten({ sql, values }: Statement, spans: readonly CatalogSpan[]): R
   }
   return {
     statement: { sql: text + sql.slice(from), values },
-    original: (offset) => offset - (shifts.findLast(({ at }) => at <= offset)?.by ?? 0),
+    originalOffset: (offset) => offset - (shifts.findLast(({ at }) => at <= offset)?.by ?? 0),
   };
 }

@@ -15,7 +15,7 @@ export interface Database {
   /** Its data are lost when the process exits. */
   readonly inMemory: boolean;
   readonly readOnly: boolean;
-  /** Names without a database mean this one, or at least this one first. */
+  /** Names without a database refer to this one, or are looked up here first. */
   readonly isDefault: boolean;
   /** Names without a database are looked up in others too. */
   readonly sharesNames: boolean;
@@ -49,17 +49,17 @@ export function changedDatabase(sql: string, databases: readonly Database[]): Da
   return named ?? databases.find(({ isDefault }) => isDefault);
 }
 
-/** What is known about the databases that are open. */
+/** Caches what is known about the open databases. */
 export interface Databases {
-  /** Whether the result of a statement is lost when DuckDB commits it by itself and fails to checkpoint its file. */
+  /** Whether the result of a statement would be lost if DuckDB commits it by itself and then fails to checkpoint the file. */
   mayLoseResult(sql: string): Promise<boolean> | boolean;
   /** Where the records of a write are kept, whichever of these lists of statements it runs. */
   recordStore(samples: readonly (readonly Statement[])[]): Promise<RecordStore>;
-  /** Other databases may be open from now on. */
+  /** Call it when databases may have been attached or detached. */
   forget(): void;
 }
 
-/** For SQL texts of a thousand characters: about a thousand of them. */
+/** Room for about a thousand SQL strings of a thousand characters. */
 const MAX_BYTES = 2 * 1024 * 1024;
 
 export function openDatabases(inspect: Inspect): Databases {
@@ -75,15 +75,15 @@ export function openDatabases(inspect: Inspect): Databases {
     return listing;
   }
 
-  async function look(sql: string): Promise<boolean> {
+  async function lookUp(sql: string): Promise<boolean> {
     const listing = list();
     const databases = await listing;
     const changed = changedDatabase(sql, databases);
-    const may = (changed === undefined ? databases : [changed]).some(
+    const isLossy = (changed === undefined ? databases : [changed]).some(
       ({ type, inMemory }) => type === "duckdb" && !inMemory,
     );
-    if (listed === listing) lossy.set(sql, may);
-    return may;
+    if (listed === listing) lossy.set(sql, isLossy);
+    return isLossy;
   }
 
   return {
@@ -91,15 +91,15 @@ export function openDatabases(inspect: Inspect): Databases {
       const known = lossy.get(sql);
       if (known !== undefined) return known;
       // The number of inserted rows is known without a result.
-      if (insertedRows(sql, duckdbDialect) === undefined) return look(sql);
+      if (insertedRows(sql, duckdbDialect) === undefined) return lookUp(sql);
       lossy.set(sql, false);
       return false;
     },
     async recordStore(samples) {
       const databases = await list();
       const found = samples.flatMap((statements) => changedBy(statements, databases));
-      const none = found.find((each) => typeof each === "string");
-      if (none !== undefined) return { kind: "none", reason: none };
+      const obstacle = found.find((each) => typeof each === "string");
+      if (obstacle !== undefined) return { kind: "none", reason: obstacle };
       const changed = new Set(found.filter((each) => typeof each !== "string"));
       // A write that changes nothing may run twice; its record is kept in memory.
       if (changed.size === 0) return { kind: "memory" };
@@ -117,25 +117,25 @@ export function openDatabases(inspect: Inspect): Databases {
   };
 }
 
-/** The databases that these statements change, or why that is unknown. */
+/** The databases that these statements change, or why no record can be kept. */
 function changedBy(statements: readonly Statement[], databases: readonly Database[]): (Database | string)[] {
   const texts = statements.map(({ sql }) => sql);
   return effectsOf(texts, duckdbDialect).flatMap((effect, index): readonly (Database | string)[] => {
     if (effect.kind === "reads") return [];
     const sql = texts[index] ?? "";
-    const [reach] = privilegedActions(sql, duckdbDialect);
-    if (reach !== undefined && !copiesIntoTable(sql, duckdbDialect))
-      return [`it reaches beyond its data (${reach.what})`];
+    const [privileged] = privilegedActions(sql, duckdbDialect);
+    if (privileged !== undefined && !copiesIntoTable(sql, duckdbDialect))
+      return [`it reaches beyond its data (${privileged.what})`];
     const database = changedDatabase(sql, databases);
     const [only, ...others] = candidates(database, databases);
     if (only === undefined || others.length > 0) return [`Eider cannot tell which database ${effect.verb} changes`];
-    // MySQL commits the transaction there.
-    if (only.type === "mysql" && DEFINES.has(effect.verb)) return [`MySQL commits ${effect.verb} by itself`];
+    // These statements commit the transaction in MySQL.
+    if (only.type === "mysql" && DEFINITION_VERBS.has(effect.verb)) return [`MySQL commits ${effect.verb} by itself`];
     return [only];
   });
 }
 
-const DEFINES = new Set(["CREATE", "DROP", "ALTER"]);
+const DEFINITION_VERBS = new Set(["CREATE", "DROP", "ALTER"]);
 
 function candidates(found: Database | undefined, databases: readonly Database[]): readonly Database[] {
   if (found === undefined) return [];
@@ -143,11 +143,11 @@ function candidates(found: Database | undefined, databases: readonly Database[])
 }
 
 /** Kinds of databases with transactions and unique keys in which DuckDB can create tables. */
-const HOLD_RECORDS = new Set(["duckdb", "sqlite", "postgres", "mysql"]);
+const CAN_HOLD_RECORDS = new Set(["duckdb", "sqlite", "postgres", "mysql"]);
 
 function storeIn({ name, type, inMemory, readOnly }: Database): RecordStore {
   if (readOnly) return { kind: "none", reason: `the database '${name}' is read-only` };
   if (inMemory) return { kind: "memory" };
-  if (HOLD_RECORDS.has(type)) return { kind: "database", name, type };
+  if (CAN_HOLD_RECORDS.has(type)) return { kind: "database", name, type };
   return { kind: "none", reason: `the database '${name}' is of type ${type}, which has no unique keys` };
 }

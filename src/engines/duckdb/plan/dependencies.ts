@@ -6,24 +6,27 @@ import type { TextRows } from "../../engine.ts";
 import { mentions } from "../session/connection-pool.ts";
 import { shortName } from "../session/data-versions.ts";
 
-/** What the rows of a query depend on, besides its text and values. */
+/** What the rows of a query depend on, besides its SQL and values. */
 export interface Dependencies {
   /** Concurrent identical queries may share one execution. */
   readonly shareable: boolean;
-  /** It depends on nothing but these tables of our own database, by their short names. Undefined: on the time, files, other databases or unknown things. */
+  /**
+   * The tables that it depends on, by short names, if these are all in Eider's own databases. Undefined if it also depends on the
+   * time, files, other databases or anything unknown.
+   */
   readonly tables: readonly string[] | undefined;
 }
 
 export interface DependencyFinder {
-  /** Inspects a query once per SQL text. Never rejects: on failure, the dependencies are unknown. */
+  /** Inspects a query once per SQL string. Never rejects: on failure, the dependencies are unknown. */
   of(statement: Statement): Promise<Dependencies>;
-  /** What is known about an SQL text so far. */
+  /** What is known about an SQL string so far. */
   known(sql: string): Dependencies | undefined;
-  /** All names, or these (in lower case), may mean other things from now on. */
+  /** Call it when all names, or these (in lower case), may refer to other things than before. */
   forget(names?: readonly string[]): void;
 }
 
-/** How the database sees a query. */
+/** What is needed to inspect a query. */
 export interface QueryInspection {
   /** Runs one of Eider's own statements without the optimizer, so that plans are complete. */
   inspect(statement: Statement): Promise<TextRows>;
@@ -32,24 +35,24 @@ export interface QueryInspection {
 }
 
 const UNKNOWN: Dependencies = { shareable: false, tables: undefined };
-/** For SQL texts of a thousand characters: four thousand of them. */
+/** Room for about four thousand SQL strings of a thousand characters. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
 export function dependencyFinder(inspection: QueryInspection): DependencyFinder {
   const found = openLru<Dependencies>({ maxBytes: MAX_BYTES, bytesOf: bytesOfTables });
-  const looking = new Map<string, Promise<Dependencies>>();
-  let hidden: Promise<HiddenTexts> | undefined;
+  const pending = new Map<string, Promise<Dependencies>>();
+  let hidden: Promise<HiddenSql> | undefined;
 
-  async function look(statement: Statement): Promise<Dependencies> {
-    hidden ??= hiddenTexts(inspection).catch((error: unknown) => {
+  async function inspectQuery(statement: Statement): Promise<Dependencies> {
+    hidden ??= readHiddenSql(inspection).catch((error: unknown) => {
       // A catalog that cannot be read now may be readable later.
       hidden = undefined;
       throw error;
     });
-    const [texts, plan] = await Promise.all([hidden, explained(statement, inspection)]);
-    return dependenciesOf(`${statement.sql}\n${texts.behind(statement.sql)}`, {
-      volatile: texts.volatile,
-      timed: texts.timed,
+    const [hiddenSql, plan] = await Promise.all([hidden, explain(statement, inspection)]);
+    return dependenciesOf(`${statement.sql}\n${hiddenSql.usedBy(statement.sql)}`, {
+      volatile: hiddenSql.volatile,
+      timed: hiddenSql.timed,
       plan: readPlan(plan),
       catalogs: inspection.catalogs,
     });
@@ -60,31 +63,31 @@ export function dependencyFinder(inspection: QueryInspection): DependencyFinder 
       const { sql } = statement;
       const known = found.get(sql);
       if (known !== undefined) return Promise.resolve(known);
-      const running = looking.get(sql);
+      const running = pending.get(sql);
       if (running !== undefined) return running;
-      const work = look(statement)
+      const work = inspectQuery(statement)
         .catch(() => UNKNOWN)
         .then((dependencies) => {
-          if (looking.get(sql) === work) {
-            looking.delete(sql);
+          if (pending.get(sql) === work) {
+            pending.delete(sql);
             found.set(sql, dependencies);
           }
           return dependencies;
         });
-      looking.set(sql, work);
+      pending.set(sql, work);
       return work;
     },
     known: (sql) => found.get(sql),
     forget(names) {
       if (names === undefined) found.clear();
-      // The text may name a view of the table.
+      // The SQL may name a view on the table instead.
       else
         found.deleteWhere(
           (sql, { tables }) => mentions(sql, names) || (tables?.some((table) => names.includes(table)) ?? false),
         );
-      looking.clear();
-      // Looking through all views and functions takes longer than most queries. A change of ours only swaps a view whose text
-      // names a table and calls nothing.
+      pending.clear();
+      // Listing all views and functions takes longer than most queries. Names are only passed for Eider's own changes, which only
+      // replace a view that names a table and calls nothing.
       if (names === undefined) hidden = undefined;
     },
   };
@@ -95,7 +98,7 @@ function bytesOfTables({ tables = [] }: Dependencies): number {
 }
 
 /** The physical plan, as DuckDB prints it in JSON. */
-async function explained({ sql, values }: Statement, { inspect }: QueryInspection): Promise<string> {
+async function explain({ sql, values }: Statement, { inspect }: QueryInspection): Promise<string> {
   const [[, plan] = []] = await inspect({ sql: `EXPLAIN (FORMAT json) ${sql}`, values });
   return plan ?? "[]";
 }
@@ -106,7 +109,7 @@ interface PlanNode {
   readonly extra_info: { readonly Table?: string };
 }
 
-/** Operators at the bottom of a plan whose rows come from the query itself. */
+/** Leaf operators of a plan whose rows come from the query itself. */
 const OWN_ROWS = new Set(
   (
     "DUMMY_SCAN EMPTY_RESULT COLUMN_DATA_SCAN CTE_SCAN REC_CTE_SCAN DELIM_SCAN HASH_GROUP_BY RANGE GENERATE_SERIES " +
@@ -116,7 +119,7 @@ const OWN_ROWS = new Set(
 
 interface PlanFacts {
   readonly tables: ReadonlySet<string>;
-  /** Something at the bottom that is no table of DuckDB. */
+  /** Whether any leaf is something other than a DuckDB table. */
   readonly external: boolean;
   readonly samples: boolean;
 }
@@ -131,7 +134,7 @@ function readPlan(json: string): PlanFacts {
     else if (node.children.length === 0 && !OWN_ROWS.has(node.name)) external = true;
     node.children.forEach(visit);
   };
-  // DuckDB's own output, of the shape above.
+  // The cast is safe: it is DuckDB's own output.
   for (const root of JSON.parse(json) as readonly PlanNode[]) visit(root);
   return { tables, external, samples };
 }
@@ -147,11 +150,11 @@ function dependenciesOf(
 ): Dependencies {
   const { plan, catalogs } = facts;
   const shareable = !plan.samples && !facts.volatile.test(text);
-  const own =
+  const isOwn =
     !plan.external && [...plan.tables].every((table) => [...catalogs].some((catalog) => isIn(table, catalog)));
   return {
     shareable,
-    tables: shareable && own && !facts.timed.test(text) ? [...plan.tables].map(shortName) : undefined,
+    tables: shareable && isOwn && !facts.timed.test(text) ? [...plan.tables].map(shortName) : undefined,
   };
 }
 
@@ -160,16 +163,16 @@ function isIn(table: string, catalog: string): boolean {
   return table.startsWith(`${catalog}.`) || table.startsWith(`${quoteIdentifier(catalog)}.`);
 }
 
-/** Views and macros hide what they call: their texts count as part of the query that names them. */
-interface HiddenTexts {
-  behind(sql: string): string;
+/** Views and macros hide what they call: their SQL counts as part of the query that names them. */
+interface HiddenSql {
+  usedBy(sql: string): string;
   readonly volatile: RegExp;
   readonly timed: RegExp;
 }
 
 /**
  * Functions whose result depends on more than their arguments, although DuckDB calls them consistent, and those that run SQL from
- * a value. What ends in _query or _execute hands SQL to another database.
+ * a value. Functions that end in _query or _execute pass SQL to another database.
  */
 const ALSO_VOLATILE = [
   "getvariable",
@@ -184,9 +187,9 @@ const ALSO_VOLATILE = [
 const ALSO_TIMED = ["age", "ago"];
 const TIMED_WITHOUT_PARENTHESES = ["current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"];
 
-async function hiddenTexts({ inspect }: QueryInspection): Promise<HiddenTexts> {
+async function readHiddenSql({ inspect }: QueryInspection): Promise<HiddenSql> {
   const rows = (sql: string): Promise<TextRows> => inspect({ sql, values: [] });
-  const unsteady = await rows(
+  const inconsistent = await rows(
     "SELECT DISTINCT function_name, stability FROM duckdb_functions() WHERE stability <> 'CONSISTENT'",
   );
   const named = await rows(
@@ -195,13 +198,13 @@ async function hiddenTexts({ inspect }: QueryInspection): Promise<HiddenTexts> {
   );
   const definitions = named.map(([name, text]) => ({ name: (name ?? "").toLowerCase(), text: text ?? "" }));
   const functionsOf = (wanted: string): string[] =>
-    unsteady.flatMap(([name, stability]) =>
+    inconsistent.flatMap(([name, stability]) =>
       stability === wanted && /^\w+$/.test(name ?? "") && name !== "error" ? [name ?? ""] : [],
     );
   return {
-    volatile: calls([...functionsOf("VOLATILE"), ...ALSO_VOLATILE], []),
-    timed: calls([...functionsOf("CONSISTENT_WITHIN_QUERY"), ...ALSO_TIMED], TIMED_WITHOUT_PARENTHESES),
-    behind(sql) {
+    volatile: callPattern([...functionsOf("VOLATILE"), ...ALSO_VOLATILE], []),
+    timed: callPattern([...functionsOf("CONSISTENT_WITHIN_QUERY"), ...ALSO_TIMED], TIMED_WITHOUT_PARENTHESES),
+    usedBy(sql) {
       const used = new Set<string>();
       const follow = (text: string): void => {
         const lower = text.toLowerCase();
@@ -217,7 +220,7 @@ async function hiddenTexts({ inspect }: QueryInspection): Promise<HiddenTexts> {
   };
 }
 
-function calls(functions: readonly string[], words: readonly string[]): RegExp {
+function callPattern(functions: readonly string[], words: readonly string[]): RegExp {
   const called = `\\b(?:${functions.join("|")})"?\\s*\\(`;
   return new RegExp(words.length === 0 ? called : `${called}|\\b(?:${words.join("|")})\\b`, "i");
 }

@@ -10,8 +10,8 @@ import { CHANGES_ROWS } from "../session/statement-kinds.ts";
 
 const { StatementType } = duckdb;
 
-/** Kinds of statements that return rows. Those that change rows do so with RETURNING. */
-const HAS_ROWS: ReadonlySet<duckdb.StatementType> = new Set([
+/** Kinds of statements that return rows. Those that change rows return some only with RETURNING. */
+const RETURNS_ROWS: ReadonlySet<duckdb.StatementType> = new Set([
   StatementType.SELECT,
   StatementType.EXPLAIN,
   StatementType.CALL,
@@ -19,7 +19,7 @@ const HAS_ROWS: ReadonlySet<duckdb.StatementType> = new Set([
 ]);
 
 /** Whether a statement keeps all columns and types. One that cannot be prepared may change any. */
-export async function leavesShapesAlone(native: duckdb.Connection, { sql }: Statement): Promise<boolean> {
+export async function keepsColumns(native: duckdb.Connection, { sql }: Statement): Promise<boolean> {
   try {
     const prepared = await duckdb.prepare(native, sql);
     const type = duckdb.prepared_statement_type(prepared);
@@ -57,17 +57,17 @@ async function columnsOfSql(native: duckdb.Connection, sql: string): Promise<rea
 
 function columnsOfPrepared(prepared: duckdb.PreparedStatement, sql: string): readonly Column[] {
   const type = duckdb.prepared_statement_type(prepared);
-  if (!HAS_ROWS.has(type) && !CHANGES_ROWS.has(type)) return [];
+  if (!RETURNS_ROWS.has(type) && !CHANGES_ROWS.has(type)) return [];
   const columns = Array.from({ length: duckdb.prepared_statement_column_count(prepared) }, (_, index) => ({
     name: duckdb.prepared_statement_column_name(prepared, index),
     type: columnTypeOf(duckdb.prepared_statement_column_logical_type(prepared, index)),
   }));
-  // Otherwise the only column is the number of rows, which is reported separately.
+  // Without RETURNING, the only column is the number of rows, which is reported separately.
   if (CHANGES_ROWS.has(type) && !/\breturning\b/i.test(sql)) return [];
   return withUniqueNames(columns);
 }
 
-/** The statement with its values in the text: they are samples, and it is never run. */
+/** The statement with its values written into the SQL. They are samples, and it is never run. */
 function withConstants({ sql, values }: Statement): string {
   let text = "";
   for (const token of wholeTokens(sql, duckdbDialect)) {

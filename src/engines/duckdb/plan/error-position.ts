@@ -1,12 +1,10 @@
-const SHOWN = /\nLINE (\d+): ([^\n]*)\n( *)\^/;
-const LEFT_OUT = "...";
+const EXCERPT = /\nLINE (\d+): ([^\n]*)\n( *)\^/;
+const ELLIPSIS = "...";
 
-/**
- * Where DuckDB's message points to, in UTF-16 units of `sql`. Undefined when it shows no position.
- */
+/** The position in `sql` that DuckDB's message points to, in UTF-16 units. Undefined when it shows none. */
 export function errorPosition(message: string, sql: string): number | undefined {
   if (/^Parser Error: syntax error at end of input/.test(message)) return sql.trimEnd().length;
-  const [, number, shown, blanks] = SHOWN.exec(message) ?? [];
+  const [, number, shown, blanks] = EXCERPT.exec(message) ?? [];
   if (number === undefined || shown === undefined || blanks === undefined) return undefined;
   const lines = sql.split("\n");
   const index = Number(number) - 1;
@@ -19,17 +17,17 @@ export function errorPosition(message: string, sql: string): number | undefined 
 
 /** DuckDB shows a part of a long line, and places its caret by display width. */
 function columnOf(line: string, shown: string, width: number): number | undefined {
-  const within = atWidth(shown, width);
+  const within = indexAtWidth(shown, width);
   if (line.startsWith(shown)) return within;
-  const cutLeft = shown.startsWith(LEFT_OUT);
-  const piece = shown.slice(cutLeft ? LEFT_OUT.length : 0, shown.endsWith(LEFT_OUT) ? -LEFT_OUT.length : undefined);
+  const cutLeft = shown.startsWith(ELLIPSIS);
+  const piece = shown.slice(cutLeft ? ELLIPSIS.length : 0, shown.endsWith(ELLIPSIS) ? -ELLIPSIS.length : undefined);
   const at = cutLeft ? line.indexOf(piece) : 0;
   // A piece that occurs several times is ambiguous.
   if (at < 0 || (cutLeft && line.indexOf(piece, at + 1) >= 0) || !line.startsWith(piece, at)) return undefined;
-  return at + within - (cutLeft ? LEFT_OUT.length : 0);
+  return at + within - (cutLeft ? ELLIPSIS.length : 0);
 }
 
-function atWidth(text: string, width: number): number {
+function indexAtWidth(text: string, width: number): number {
   let seen = 0;
   let index = 0;
   for (const character of text) {

@@ -7,7 +7,7 @@ import { NEVER_STOPPED } from "../../stop.ts";
 import { EVERYTHING, heldRows } from "../load/held-rows.ts";
 import { bindValues } from "../session/bind-values.ts";
 
-/** Runs one of Eider's own statements about the database. All its columns are text. */
+/** Runs one of Eider's own statements about the database. All its columns must be VARCHAR. */
 export async function inspect(native: duckdb.Connection, { sql, values }: Statement): Promise<TextRows> {
   const statement = await duckdb.prepare(native, sql);
   try {
@@ -19,7 +19,7 @@ export async function inspect(native: duckdb.Connection, { sql, values }: Statem
   }
 }
 
-/** All rows of a result whose columns are text; none of one without rows. */
+/** All rows of a result whose columns are VARCHAR. Empty for a statement that returns no rows. */
 export async function textRows(result: duckdb.Result): Promise<TextRows> {
   if (duckdb.result_return_type(result) !== duckdb.ResultType.QUERY_RESULT) return [];
   const rows = heldRows(result, {
@@ -29,12 +29,12 @@ export async function textRows(result: duckdb.Result): Promise<TextRows> {
     watch: NOT_WATCHED,
     maxValueBytes: Number.POSITIVE_INFINITY,
   });
-  const texts: (string | null)[][] = [];
-  for (let chunk = await rows.next(); chunk !== undefined; chunk = await rows.next()) texts.push(...textsOf(chunk));
-  return texts;
+  const all: (string | null)[][] = [];
+  for (let chunk = await rows.next(); chunk !== undefined; chunk = await rows.next()) all.push(...rowsIn(chunk));
+  return all;
 }
 
-function textsOf({ rows, vectors }: Chunk): (string | null)[][] {
+function rowsIn({ rows, vectors }: Chunk): (string | null)[][] {
   return Array.from({ length: rows }, (_, row) =>
     vectors.map((vector) => {
       if (vector.layout !== "bytes") throw new Error("Only text is inspected");

@@ -9,9 +9,9 @@ import { extractStatements } from "../session/extract-statements.ts";
 import { changedDatabase, listDatabases } from "./databases.ts";
 import { errorPosition } from "./error-position.ts";
 import { inspect } from "./inspect.ts";
-import { failureOf } from "./rehearse.ts";
+import { runForError } from "./rehearse.ts";
 
-/** Needs no table. */
+/** Only parses: the tables need not exist. */
 export async function parseStatement(native: duckdb.Connection, sql: string): Promise<StatementProblem | undefined> {
   try {
     await extractStatements(native, sql);
@@ -29,30 +29,30 @@ export async function planStatement(
   const { sql, values } = statement;
   if (WRITES_WHEN_PREPARED.test(sql)) return parseStatement(native, sql);
   let mayMismatch = isExplainable(statement);
-  const problem = await preparingProblem(native, sql, (prepared) => {
-    mayMismatch &&= !isOfExpectedTypes(prepared, values);
+  const problem = await findPrepareProblem(native, sql, (prepared) => {
+    mayMismatch &&= !haveExpectedTypes(prepared, values);
   });
   if (problem !== undefined || !mayMismatch) return problem;
-  const message = await failureOf(native, { ...statement, sql: EXPLAIN + sql });
+  const message = await runForError(native, { ...statement, sql: EXPLAIN + sql });
   return message === undefined ? undefined : typeProblem(message, sql);
 }
 
-/** DuckDB then runs the statement as it was prepared. For other types it plans it again, which takes longer and may fail. */
-function isOfExpectedTypes(prepared: duckdb.PreparedStatement, values: readonly BoundValue[]): boolean {
+/** Whether DuckDB can run the statement as prepared. For values of other types, it plans again, which is slow and may fail. */
+function haveExpectedTypes(prepared: duckdb.PreparedStatement, values: readonly BoundValue[]): boolean {
   return values.every(({ type }, index) => {
     const expected = duckdb.param_type(prepared, index + 1);
     return type !== "DECIMAL" && expected === duckdb.Type[type];
   });
 }
 
-const EXPLAINED = /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*(?:with|select|from|values|insert|update|delete)\b/i;
-/** DuckDB 1.5 crashes when it explains a MERGE with RETURNING, or an INSERT OR REPLACE, which is one. */
+const EXPLAINABLE = /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*(?:with|select|from|values|insert|update|delete)\b/i;
+/** DuckDB 1.5 crashes when it explains a MERGE with RETURNING, or an INSERT OR REPLACE with it, which becomes a MERGE. */
 const CRASHES = /\b(?:merge|returning)\b/i;
 const EXPLAIN = "EXPLAIN ";
 
 /** EXPLAIN binds the values, as a request will: DuckDB chooses functions by their types. */
 function isExplainable({ sql, values }: Statement): boolean {
-  return values.length > 0 && EXPLAINED.test(sql) && !CRASHES.test(sql);
+  return values.length > 0 && EXPLAINABLE.test(sql) && !CRASHES.test(sql);
 }
 
 /** What is wrong with the types of the values. Errors that depend on the values themselves do not count. */
@@ -67,14 +67,14 @@ function typeProblem(message: string, sql: string): StatementProblem | undefined
   };
 }
 
-async function preparingProblem(
+async function findPrepareProblem(
   native: duckdb.Connection,
   sql: string,
-  look: (prepared: duckdb.PreparedStatement) => void = () => {},
+  onPrepared: (prepared: duckdb.PreparedStatement) => void = () => {},
 ): Promise<StatementProblem | undefined> {
   try {
     const prepared = await duckdb.prepare(native, sql);
-    look(prepared);
+    onPrepared(prepared);
     const type = duckdb.prepared_statement_type(prepared);
     duckdb.destroy_prepare_sync(prepared);
     return type === duckdb.StatementType.SELECT ? undefined : await readOnlyProblem(native, sql);
@@ -99,7 +99,7 @@ async function pivotProblem(native: duckdb.Connection, sql: string): Promise<Sta
   if (close === undefined) return undefined;
   const before = sql.slice(0, tokens[at]?.at);
   const source = `SELECT * FROM ${sql.slice(open.at, close.at + 1)}`;
-  const problem = await preparingProblem(native, before + source);
+  const problem = await findPrepareProblem(native, before + source);
   if (problem?.offset === undefined) return problem;
   return { ...problem, offset: problem.offset - (before + source).length + close.at + 1 };
 }
@@ -123,8 +123,8 @@ function problemOf(error: unknown, sql: string): StatementProblem {
   const message = errorMessage(error);
   const offset = errorPosition(message, sql);
   const [, missing] = DOES_NOT_EXIST.exec(message) ?? [];
-  const told = extensionAdvice(message) ?? withoutSql(message);
-  return { kind: kindOf(message), message: told, statement: 0, offset, missing };
+  const shown = extensionAdvice(message) ?? withoutSql(message);
+  return { kind: kindOf(message), message: shown, statement: 0, offset, missing };
 }
 
 const DOES_NOT_EXIST = /^Catalog Error: [\w ]+ with name (.+?) does not exist!/;

@@ -12,15 +12,15 @@ import { inspect } from "./inspect.ts";
 import { parseStatement, planStatement } from "./plan-statement.ts";
 import { rehearse, rehearseAll } from "./rehearse.ts";
 
-/** Checks statements without running them, at load. It takes no query slots. */
+/** Checks statements without running them, when a project loads. It takes no query slots. */
 export interface Planner {
   plan(statements: readonly Statement[]): Promise<StatementProblem | undefined>;
   /** The columns of the last statement. Undefined when they cannot be known. */
   describe(statements: readonly Statement[]): Promise<readonly Column[] | undefined>;
-  /** As `Engine.assumeTable` does. The catalog of assumed tables must be attached. */
+  /** See `Engine.assumeTable`. The catalog of assumed tables must be attached. */
   assume(table: AssumedTable, statements: readonly Statement[]): Promise<readonly AssumedColumn[] | undefined>;
   parse(sql: string): Promise<StatementProblem | undefined>;
-  /** Runs one of Eider's own statements about the database. All columns are text. */
+  /** Runs one of Eider's own statements about the database. All columns must be VARCHAR. */
   inspect(statement: Statement): Promise<TextRows>;
   /** Waits for running work. */
   close(): Promise<void>;
@@ -30,7 +30,7 @@ export interface PlannerOptions {
   readonly database: duckdb.Database;
   readonly settings: SessionSettings;
   readonly mask: Mask;
-  /** SQL that makes the macros of every connection. */
+  /** SQL that creates the macros of every connection. */
   readonly macros: string;
 }
 
@@ -82,27 +82,27 @@ export function openPlanner({ database, settings, mask, macros }: PlannerOptions
     connection.appliedSettings = await settings.apply(connection.native, connection.appliedSettings);
   }
 
-  function counted<T>(work: Promise<T>): Promise<T> {
+  function track<T>(work: Promise<T>): Promise<T> {
     busy.add(work);
     return work.finally(() => busy.delete(work));
   }
 
-  async function problemOn(
-    look: (native: duckdb.Connection) => Promise<StatementProblem | undefined>,
+  async function findProblem(
+    check: (native: duckdb.Connection) => Promise<StatementProblem | undefined>,
   ): Promise<StatementProblem | undefined> {
-    const problem = await onConnection(look);
+    const problem = await onConnection(check);
     return problem && { ...problem, message: mask(problem.message) };
   }
 
   return {
-    plan: (statements) => counted(problemOn((native) => planAssuming(native, statements, assumed))),
-    describe: (statements) => counted(onConnection((native) => describeAssuming(native, statements, assumed))),
+    plan: (statements) => track(findProblem((native) => planAssuming(native, statements, assumed))),
+    describe: (statements) => track(onConnection((native) => describeAssuming(native, statements, assumed))),
     assume(table, statements) {
       const run = statements.length > 1 ? onOwnConnection : onConnection;
-      return counted(assumed.inTurn(() => run((native) => assume(native, { table, statements, assumed }))));
+      return track(assumed.inTurn(() => run((native) => assume(native, { table, statements, assumed }))));
     },
-    parse: (sql) => counted(problemOn((native) => parseStatement(native, sql))),
-    inspect: (statement) => counted(onConnection((native) => inspect(native, statement))),
+    parse: (sql) => track(findProblem((native) => parseStatement(native, sql))),
+    inspect: (statement) => track(onConnection((native) => inspect(native, statement))),
     async close() {
       closed = true;
       await Promise.allSettled(busy);
@@ -125,13 +125,13 @@ async function planAssuming(
   return (
     problem && {
       ...problem,
-      message: assumed.original(problem.message),
-      offset: problem.offset && rewritten[problem.statement]?.original(problem.offset),
+      message: assumed.originalMessage(problem.message),
+      offset: problem.offset && rewritten[problem.statement]?.originalOffset(problem.offset),
     }
   );
 }
 
-/** A table whose columns could not be assumed may exist. */
+/** Describes with the assumed tables. If that fails, without them: a table whose columns could not be assumed may exist. */
 async function describeAssuming(
   native: duckdb.Connection,
   statements: readonly Statement[],
@@ -143,7 +143,7 @@ async function describeAssuming(
   return columns === undefined && isRewritten ? describeLast(native, statements) : columns;
 }
 
-/** Plans statements in order. None that changes data runs; CREATE TEMP runs without data. */
+/** Plans statements in order. Those that change data are not run; CREATE TEMP runs without data. */
 async function planStatements(
   native: duckdb.Connection,
   statements: readonly Statement[],
@@ -166,7 +166,7 @@ async function planStatements(
   }
 }
 
-/** As for planning: only CREATE TEMP runs, without data. */
+/** Describes the last statement. As in planning, only CREATE TEMP runs, without data. */
 async function describeLast(
   native: duckdb.Connection,
   statements: readonly Statement[],

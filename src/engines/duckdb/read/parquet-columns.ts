@@ -9,7 +9,7 @@ export type WideInteger = "DECIMAL(38,0)" | "VARCHAR";
 export function parquetQuery(sql: string, columns: readonly Column[], wide: WideInteger): string {
   const selected = columns.map(({ name, type }, index) => {
     const value = `q.c${index}`;
-    return `${converted(type, value, { wide, depth: 0 }) ?? value} AS ${quoteIdentifier(name || `column${index}`)}`;
+    return `${convert(type, value, { wide, depth: 0 }) ?? value} AS ${quoteIdentifier(name || `column${index}`)}`;
   });
   return `SELECT ${selected.join(", ")} FROM (${sql}\n) q(${columns.map((_, index) => `c${index}`).join(", ")})`;
 }
@@ -26,7 +26,7 @@ interface Conversion {
  * ones, drops the zone of a time, writes a union field without a name, rejects an infinite TIMESTAMP_S, and where an
  * array of fixed size is NULL, the file is readable only by DuckDB.
  */
-function converted(type: ColumnType, value: string, conversion: Conversion): string | undefined {
+function convert(type: ColumnType, value: string, conversion: Conversion): string | undefined {
   switch (type.kind) {
     case "integer":
       return type.bits === 128 ? `CAST(${value} AS ${conversion.wide})` : undefined;
@@ -42,15 +42,15 @@ function converted(type: ColumnType, value: string, conversion: Conversion): str
       // VARIANT too, which few readers know. A NULL of that type would become the JSON text `null`.
       return `CASE WHEN ${value} IS NOT NULL THEN CAST(${value} AS JSON) END`;
     case "list":
-      return convertedItems(type.item, value, conversion);
+      return convertItems(type.item, value, conversion);
     case "array":
-      return convertedItems(type.item, value, conversion) ?? `list_transform(${value}, lambda x: x)`;
+      return convertItems(type.item, value, conversion) ?? `list_transform(${value}, lambda x: x)`;
     case "struct":
-      return convertedFields(type.fields, value, conversion);
+      return convertFields(type.fields, value, conversion);
     case "map":
-      return convertedEntries(type, value, conversion);
+      return convertEntries(type, value, conversion);
     case "union":
-      return convertedMembers(type.members, value, conversion);
+      return convertMembers(type.members, value, conversion);
     case "null":
     case "boolean":
     case "float":
@@ -67,16 +67,16 @@ function converted(type: ColumnType, value: string, conversion: Conversion): str
   }
 }
 
-function convertedItems(item: ColumnType, list: string, { wide, depth }: Conversion): string | undefined {
+function convertItems(item: ColumnType, list: string, { wide, depth }: Conversion): string | undefined {
   const parameter = `x${depth}`;
-  const inner = converted(item, parameter, { wide, depth: depth + 1 });
+  const inner = convert(item, parameter, { wide, depth: depth + 1 });
   return inner === undefined ? undefined : `list_transform(${list}, lambda ${parameter}: ${inner})`;
 }
 
-function convertedFields(fields: readonly Column[], struct: string, conversion: Conversion): string | undefined {
+function convertFields(fields: readonly Column[], struct: string, conversion: Conversion): string | undefined {
   const parts = fields.map(({ type }, index) => {
     const part = `struct_extract_at(${struct}, ${index + 1})`;
-    return { part, inner: converted(type, part, conversion) };
+    return { part, inner: convert(type, part, conversion) };
   });
   // `row(1, 2)` has fields without names, which few readers support.
   const named = fields.every(({ name }) => name !== "");
@@ -89,7 +89,7 @@ function convertedFields(fields: readonly Column[], struct: string, conversion: 
   );
 }
 
-function convertedEntries(
+function convertEntries(
   { key, value }: Extract<ColumnType, { kind: "map" }>,
   map: string,
   conversion: Conversion,
@@ -98,18 +98,18 @@ function convertedEntries(
     { name: "key", type: key },
     { name: "value", type: value },
   ];
-  const inner = convertedItems({ kind: "struct", fields: entry }, `map_entries(${map})`, conversion);
+  const inner = convertItems({ kind: "struct", fields: entry }, `map_entries(${map})`, conversion);
   return inner === undefined ? undefined : `map_from_entries(${inner})`;
 }
 
 /** Parquet has no unions. A field per member, of which one is set, keeps their types and names. */
-function convertedMembers(members: readonly Column[], union: string, conversion: Conversion): string {
+function convertMembers(members: readonly Column[], union: string, conversion: Conversion): string {
   return structPack(
     union,
     members.map(({ name }) => name),
     members.map(({ name, type }) => {
       const member = `union_extract(${union}, ${quoteLiteral(name)})`;
-      return converted(type, member, conversion) ?? member;
+      return convert(type, member, conversion) ?? member;
     }),
   );
 }

@@ -1,4 +1,4 @@
-/** SQL that writes values without a Parquet type as text, like JSON and CSV do (result/text/calendar.ts). */
+/** SQL that writes values without a Parquet type as text, as in JSON and CSV (result/text/calendar.ts). */
 
 /** `HH:MM:SS`, and a fraction in full width unless it is zero. */
 export function clockText(time: string, fractionDigits: number): string {

@@ -17,10 +17,10 @@ export interface ReadContext {
   readonly total: Total;
   readonly signal: StopSignal;
   readonly maxValueBytes: number;
-  readonly stream: Pick<StreamOptions, "crowded" | "failureOf">;
+  readonly stream: Pick<StreamOptions, "isCrowded" | "failureOf">;
   readonly totals: TotalCache;
   readonly watch: Rows["watch"];
-  /** A second session, when a slot is free. */
+  /** Opens a second session if a slot is free. */
   readonly sibling: () => Promise<Session> | undefined;
   /** Opens the transaction and runs the leading statements, unless that is done. */
   start(): Promise<void>;
@@ -28,7 +28,7 @@ export interface ReadContext {
   restart(): Promise<void>;
 }
 
-/** Whether and how the rows are counted: those of the last statement itself, or known already. */
+/** Where the total comes from: it is not wanted, it is the row count of the last statement itself, or it is known already. */
 export type Total =
   | { readonly kind: "none" }
   | { readonly kind: "own" }

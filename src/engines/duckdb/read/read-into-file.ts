@@ -33,7 +33,7 @@ export async function readIntoFile(read: Read, file: NewFile, { session, hints }
   }
 }
 
-/** To get the columns: DuckDB plans it and reads nothing. */
+/** Used to get the columns: DuckDB plans the query but reads nothing. */
 const NO_ROWS: Window = { limit: 0, offset: 0 };
 
 async function copyInto(
@@ -46,11 +46,11 @@ async function copyInto(
   const window = read.window ?? EVERYTHING;
   const total = await totalOf(read, session, transaction);
   await transaction.start();
-  const empty = await windowedQuery(last, NO_ROWS, { session, hints });
-  const query = empty && (await windowedQuery(last, window, { session, hints }));
-  if (empty === undefined || query === undefined) throw notAQuery(file.kind);
+  const emptyQuery = await windowedQuery(last, NO_ROWS, { session, hints });
+  const query = emptyQuery && (await windowedQuery(last, window, { session, hints }));
+  if (emptyQuery === undefined || query === undefined) throw notAQuery(file.kind);
 
-  const columns = resultColumns(await session.execute(empty));
+  const columns = resultColumns(await session.execute(emptyQuery));
   const rows = duckdb.rows_changed(await session.execute(copyQuery(query, columns, { file, wide })));
   switch (total.kind) {
     case "none":
@@ -69,7 +69,7 @@ function copyQuery(
   { file, wide }: { readonly file: NewFile; readonly wide: WideInteger },
 ): Statement {
   return {
-    // Otherwise DuckDB writes a second temporary file, which may stay behind.
+    // With USE_TMP_FILE, DuckDB writes a second temporary file, which may stay behind.
     sql: `COPY (${parquetQuery(sql, columns, wide)}) TO $${values.length + 1} (FORMAT ${file.kind}, USE_TMP_FILE false)`,
     values: [...values, textValue(file.path)],
   };

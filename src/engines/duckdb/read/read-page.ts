@@ -5,20 +5,20 @@ import { EVERYTHING, heldRows } from "../load/held-rows.ts";
 import { countRows, type ReadContext } from "./read-context.ts";
 import { windowedQuery } from "./windowed-query.ts";
 
-/** A page and, if wanted, the total number of rows, both of the same data. */
+/** A page and, if wanted, the total number of rows, both from the same data. */
 interface CountedPage {
   readonly result: duckdb.Result;
   readonly total: number | undefined;
 }
 
-/** A page of at most `limit` rows, held as a whole. Undefined: the statement cannot be a sub-query. */
+/** Reads a page of at most `limit` rows as a whole. Undefined: the statement cannot be a sub-query. */
 export async function readPage(context: ReadContext, limit: number): Promise<Rows | undefined> {
   const { session, hints, last, window, signal, total, watch, maxValueBytes } = context;
-  const counts = total.kind === "own";
+  const needsTotal = total.kind === "own";
   const full = limit === 0 || hints.fullPages.get(last.sql) === true;
   const page = await windowedQuery(last, window, context);
   if (page === undefined) return undefined;
-  const { result, total: rows } = counts
+  const { result, total: rows } = needsTotal
     ? ((full ? ((await readWithCachedTotal(context, page)) ?? (await readConcurrently(context, page))) : undefined) ??
       (await readCounted(context, page, { limit, full })))
     : { result: await session.execute(page), total: total.kind === "known" ? total.rows : undefined };
@@ -26,7 +26,7 @@ export async function readPage(context: ReadContext, limit: number): Promise<Row
   return heldRows(result, { total: rows, window: EVERYTHING, signal, watch, maxValueBytes });
 }
 
-/** Only the page, if its total is cached and stays valid while the page is read. */
+/** Reads only the page, if its total is cached and stays valid while the page is read. */
 async function readWithCachedTotal(context: ReadContext, page: Statement): Promise<CountedPage | undefined> {
   const { session, last, totals } = context;
   const known = session.inTransaction() ? undefined : totals.get(last);
@@ -38,7 +38,7 @@ async function readWithCachedTotal(context: ReadContext, page: Statement): Promi
 }
 
 /**
- * Page and count concurrently, on two connections. If the query's tables did not change meanwhile, both saw
+ * Reads page and count concurrently, on two connections. If the query's tables did not change meanwhile, both saw
  * the same data; otherwise, or where that is unknown, undefined.
  */
 async function readConcurrently(context: ReadContext, page: Statement): Promise<CountedPage | undefined> {
@@ -60,7 +60,7 @@ async function readConcurrently(context: ReadContext, page: Statement): Promise<
 }
 
 /**
- * The page, then the count, in one transaction. A page that is not full already reveals the total: then there is nothing
+ * Reads the page, then the count, in one transaction. A page that is not full already reveals the total: then there is nothing
  * to count, and no second statement that would need the same transaction.
  */
 async function readCounted(

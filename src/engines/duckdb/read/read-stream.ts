@@ -7,7 +7,7 @@ import { windowedQuery } from "./windowed-query.ts";
 
 const CHUNK_ROWS = duckdb.vector_size();
 
-/** All rows, or a large page, while DuckDB produces them. Undefined: the statement cannot be a sub-query. */
+/** Reads all rows, or a large page, while DuckDB produces them. Undefined: the statement cannot be a sub-query. */
 export async function readStream(context: ReadContext): Promise<Rows | undefined> {
   const { session, hints, last, window, signal, stream, watch, maxValueBytes } = context;
   const total = await countTotal(context);
@@ -23,7 +23,7 @@ export async function readStream(context: ReadContext): Promise<Rows | undefined
   const limited = { limit: window.limit, offset: 0 };
   try {
     const rows = await streamRows(session, result, { total, window: limited, signal, maxValueBytes, ...stream });
-    if (session.ended()) hints.small.set(last.sql, true);
+    if (session.hasEnded()) hints.small.set(last.sql, true);
     return rows;
   } catch (error) {
     if (!(error instanceof StreamFailed)) throw error;

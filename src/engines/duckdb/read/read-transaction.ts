@@ -36,14 +36,14 @@ export function readTransactionOf({ statements }: Read, session: Session): ReadT
   };
 }
 
-/** A template that pages itself has a statement of its own for the total; it is counted before anything else. */
+/** A template that pages itself has a statement of its own for the total; its rows are counted before anything else. */
 export async function totalOf(read: Read, session: Session, transaction: ReadTransaction): Promise<Total> {
   if (read.totalOf === undefined) return { kind: "none" };
   if (read.totalOf === read.statements) return { kind: "own" };
   const leading = read.totalOf.slice(0, -1);
   const counted = read.totalOf.at(-1);
   if (counted === undefined) return { kind: "none" };
-  if (leading.every((statement, index) => sameStatement(statement, read.statements[index]))) {
+  if (leading.every((statement, index) => isSameStatement(statement, read.statements[index]))) {
     await transaction.start();
     return { kind: "known", rows: await countRows(session, counted) };
   }
@@ -55,7 +55,7 @@ export async function totalOf(read: Read, session: Session, transaction: ReadTra
   return { kind: "known", rows };
 }
 
-function sameStatement(one: Statement, other: Statement | undefined): boolean {
+function isSameStatement(one: Statement, other: Statement | undefined): boolean {
   return (
     one.sql === other?.sql &&
     one.values.length === other.values.length &&

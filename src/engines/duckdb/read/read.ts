@@ -9,11 +9,11 @@ import { readStream } from "./read-stream.ts";
 import { readTransactionOf, totalOf } from "./read-transaction.ts";
 
 /** Larger pages are streamed: DuckDB buffers all rows up to a LIMIT. */
-const LARGEST_HELD_PAGE = 20_000;
+const MAX_HELD_PAGE_ROWS = 20_000;
 
 /** Whether the rows will be held as a whole. False if unknown. */
 export function willBeHeld({ statements, window }: Read, hints: QueryHints): boolean {
-  if (window?.limit !== undefined && window.limit <= LARGEST_HELD_PAGE) return true;
+  if (window?.limit !== undefined && window.limit <= MAX_HELD_PAGE_ROWS) return true;
   return hints.small.get(statements.at(-1)?.sql ?? "") === true;
 }
 
@@ -33,9 +33,9 @@ export async function readRows(
   const total = await totalOf(read, session, transaction);
   if (read.statements.length > 1) await context.start();
   const { limit } = context.window;
-  const held = limit !== undefined && limit <= LARGEST_HELD_PAGE;
+  const isHeldPage = limit !== undefined && limit <= MAX_HELD_PAGE_ROWS;
   return (
-    (await (held ? readPage({ ...context, total }, limit) : readStream({ ...context, total }))) ??
+    (await (isHeldPage ? readPage({ ...context, total }, limit) : readStream({ ...context, total }))) ??
     (await readAlone({ ...context, total }))
   );
 }

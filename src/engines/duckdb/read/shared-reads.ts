@@ -8,7 +8,7 @@ export interface SharedReads {
   /** Two reads with the same key return the same rows. */
   read(key: string, options: SharedRead): Promise<Rows>;
   /** How many reads shared another's execution. */
-  shared(): number;
+  sharedCount(): number;
 }
 
 export interface SharedRead {
@@ -18,32 +18,32 @@ export interface SharedRead {
   readonly run: (signal: StopSignal) => Promise<Rows>;
 }
 
-/** A running execution and its number of waiting callers. It stops when the last one does. */
-interface Flight {
+/** A running execution and its number of waiting callers. It stops when the last caller stops waiting. */
+interface SharedExecution {
   readonly result: Promise<Rows>;
   readonly stop: Stop;
-  members: number;
-  /** A caller has stopped waiting. No other joins, or it might never end. */
+  callers: number;
+  /** A caller has stopped waiting. No other may join, or the execution might never end. */
   abandoned: boolean;
 }
 
 export function openSharedReads(): SharedReads {
-  const flights = new Map<string, Flight>();
-  let shares = 0;
+  const executions = new Map<string, SharedExecution>();
+  let sharedCount = 0;
 
-  async function lead(key: string, { signal, run }: SharedRead): Promise<Rows> {
+  async function startExecution(key: string, { signal, run }: SharedRead): Promise<Rows> {
     const stop = openStop();
-    const flight: Flight = { result: run(stop.signal), stop, members: 0, abandoned: false };
-    flights.set(key, flight);
-    const removeFlight = (): void => {
-      flights.delete(key);
+    const execution: SharedExecution = { result: run(stop.signal), stop, callers: 0, abandoned: false };
+    executions.set(key, execution);
+    const removeExecution = (): void => {
+      executions.delete(key);
     };
-    flight.result.then((rows) => {
-      removeFlight();
-      if (flight.members === 0) void rows.close();
-    }, removeFlight);
-    const rows = await waitFor(flight, signal);
-    if (isHeld(rows)) return rows.again(signal);
+    execution.result.then((rows) => {
+      removeExecution();
+      if (execution.callers === 0) void rows.close();
+    }, removeExecution);
+    const rows = await waitFor(execution, signal);
+    if (isHeld(rows)) return rows.fromStart(signal);
     // A stream is not shared. It ends with the caller that started it.
     signal.addEventListener("abort", () => stop.abort(signal.reason));
     return rows;
@@ -52,45 +52,49 @@ export function openSharedReads(): SharedReads {
   return {
     async read(key, options) {
       const { signal, run } = options;
-      const flight = flights.get(key);
-      if (flight === undefined) return await lead(key, options);
-      if (flight.abandoned) return await run(signal);
-      const shared = await waitFor(flight, signal, options.mayShare());
+      const execution = executions.get(key);
+      if (execution === undefined) return await startExecution(key, options);
+      if (execution.abandoned) return await run(signal);
+      const shared = await waitFor(execution, signal, options.mayShare());
       if (shared === undefined || !isHeld(shared)) return await run(signal);
-      shares++;
-      return shared.again(signal);
+      sharedCount++;
+      return shared.fromStart(signal);
     },
-    shared: () => shares,
+    sharedCount: () => sharedCount,
   };
 }
 
-/** The rows of a flight; undefined when `mayShare` resolves to false. Rejects once the caller is stopped; the others wait on. */
-function waitFor(flight: Flight, signal: StopSignal): Promise<Rows>;
-function waitFor(flight: Flight, signal: StopSignal, mayShare: Promise<boolean>): Promise<Rows | undefined>;
-function waitFor(flight: Flight, signal: StopSignal, mayShare?: Promise<boolean>): Promise<Rows | undefined> {
-  flight.members++;
+/** The rows of an execution; undefined when `mayShare` resolves to false. Rejects when `signal` aborts; other callers wait on. */
+function waitFor(execution: SharedExecution, signal: StopSignal): Promise<Rows>;
+function waitFor(execution: SharedExecution, signal: StopSignal, mayShare: Promise<boolean>): Promise<Rows | undefined>;
+function waitFor(
+  execution: SharedExecution,
+  signal: StopSignal,
+  mayShare?: Promise<boolean>,
+): Promise<Rows | undefined> {
+  execution.callers++;
   return new Promise((resolve, reject) => {
-    let isMember = true;
+    let isWaiting = true;
     const leave = (): void => {
-      if (isMember) flight.members--;
-      isMember = false;
-      signal.removeEventListener("abort", stopped);
+      if (isWaiting) execution.callers--;
+      isWaiting = false;
+      signal.removeEventListener("abort", onAbort);
     };
-    const stopped = (): void => {
-      flight.abandoned = true;
+    const onAbort = (): void => {
+      execution.abandoned = true;
       leave();
       const rejectStopped = (): void => reject(signal.reason);
-      if (flight.members > 0) rejectStopped();
+      if (execution.callers > 0) rejectStopped();
       else {
         // The last caller waits until the execution has ended.
-        flight.stop.abort(signal.reason);
-        flight.result.then(rejectStopped, rejectStopped);
+        execution.stop.abort(signal.reason);
+        execution.result.then(rejectStopped, rejectStopped);
       }
     };
-    if (signal.aborted) return stopped();
-    signal.addEventListener("abort", stopped);
-    const take = (): void => {
-      flight.result.then(
+    if (signal.aborted) return onAbort();
+    signal.addEventListener("abort", onAbort);
+    const settle = (): void => {
+      execution.result.then(
         (rows) => {
           leave();
           resolve(rows);
@@ -101,10 +105,10 @@ function waitFor(flight: Flight, signal: StopSignal, mayShare?: Promise<boolean>
         },
       );
     };
-    if (mayShare === undefined) return take();
+    if (mayShare === undefined) return settle();
     mayShare.then(
-      (shares) => {
-        if (shares) return take();
+      (isShareable) => {
+        if (isShareable) return settle();
         leave();
         resolve(undefined);
       },

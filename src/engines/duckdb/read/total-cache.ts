@@ -25,7 +25,7 @@ interface TotalCacheEntry {
   readonly tables: readonly string[];
 }
 
-/** About twenty thousand totals of typical queries. A key contains every client value. */
+/** Room for about twenty thousand totals of typical queries. A key contains every client value. */
 const MAX_BYTES = 16 * 1024 * 1024;
 /** Queries with longer values are counted each time. */
 const MAX_ENTRY_BYTES = 256 * 1024;

@@ -14,9 +14,9 @@ export async function windowedQuery(
   const form = hints.form.get(query.sql);
   if (form === "alone") return undefined;
   const extended = form === "wrapped" ? undefined : extendQuery(query, window);
-  if (extended !== undefined && (await isPrepared(extended, session))) return extended;
+  if (extended !== undefined && (await preparesAsSelect(extended, session))) return extended;
   const wrapped = wrapQuery(query, window);
-  if (await isPrepared(wrapped, session)) {
+  if (await preparesAsSelect(wrapped, session)) {
     hints.form.set(query.sql, "wrapped");
     return wrapped;
   }
@@ -26,7 +26,7 @@ export async function windowedQuery(
   return undefined;
 }
 
-async function isPrepared({ sql }: Statement, session: Session): Promise<boolean> {
+async function preparesAsSelect({ sql }: Statement, session: Session): Promise<boolean> {
   try {
     // `WITH ... INSERT ... SELECT` accepts a LIMIT too, but must not run outside a transaction.
     return duckdb.prepared_statement_type(await session.prepare(sql)) === duckdb.StatementType.SELECT;

@@ -10,15 +10,15 @@ import { inspect } from "../plan/inspect.ts";
 import { ExtensionError, remoteProblem, statusOf } from "./remote-problem.ts";
 import { secretStatements } from "./secret-statements.ts";
 
-/** Larger files are hardly templates. */
-const MOST_BYTES = 1_048_576;
-const MOST_FILES = 10_000;
-/** One attempt of DuckDB to reach a server, in seconds. It makes two. */
-const ATTEMPT_S = 5;
-/** One file, with every attempt. */
-const READ_MS = 20_000;
+/** Larger files are unlikely to be templates. */
+const MAX_BYTES = 1_048_576;
+const MAX_FILES = 10_000;
+/** Time limit of one attempt to reach a server, in seconds. DuckDB makes two. */
+const ATTEMPT_TIMEOUT_S = 5;
+/** Time limit of one file, including all attempts. */
+const READ_TIMEOUT_MS = 20_000;
 
-/** The extensions that read each scheme. An `init` may load others. */
+/** The extension that reads each scheme. An `init` may load others. */
 const SCHEMES = [
   ["httpfs", /^(?:https?|s3|s3a|s3n|gs|gcs|r2|hf):/i],
   ["azure", /^(?:az|azure|abfss?):/i],
@@ -29,22 +29,22 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
  * Reads files through DuckDB's file systems, in a database of its own: a project is read before the database of the service
- * is open. Of the connections, only the secrets are needed. Rejects with an EngineOpenError.
+ * is open. Only the secrets of the connections are needed. Rejects with an EngineOpenError.
  */
 export async function openRemoteFiles({ settings, connections }: RemoteOptions): Promise<RemoteFiles> {
-  const { database, settings: session } = await openDatabase(undefined, withoutDatabase(settings));
+  const { database, settings: session } = await openDatabase(undefined, remoteSettings(settings));
   const mask = messageMask([
     ...connections.flatMap(({ secrets }) => secrets),
     ...[...settings].flatMap(([name, value]) => (isCredentialName(name) ? value : [])),
   ]);
   const extensions = new Map<string, Promise<void>>();
   /** Servers that did not respond, and why. */
-  const silent = new Map<string, string>();
+  const unresponsive = new Map<string, string>();
   const failedSecrets: string[] = [];
   let secrets: Promise<void> | undefined;
   let running = 0;
 
-  /** Runs work on a connection of its own. What takes too long is left alone: DuckDB may wait for a server. */
+  /** Runs work on a connection of its own. Work that takes too long is abandoned: DuckDB may be waiting for a server. */
   async function run<T>(work: (connection: duckdb.Connection) => Promise<T>): Promise<T> {
     const connection = await duckdb.connect(database);
     running++;
@@ -52,9 +52,9 @@ export async function openRemoteFiles({ settings, connections }: RemoteOptions):
       running--;
       duckdb.disconnect_sync(connection);
     });
-    return await withTimeLimit(done, READ_MS, () => {
+    return await withTimeLimit(done, READ_TIMEOUT_MS, () => {
       duckdb.interrupt(connection);
-      throw new Error(`timeout: no response within ${READ_MS / 1000} s`);
+      throw new Error(`timeout: no response within ${READ_TIMEOUT_MS / 1000} s`);
     });
   }
 
@@ -62,7 +62,7 @@ export async function openRemoteFiles({ settings, connections }: RemoteOptions):
     await run(async (connection) => {
       for (const sql of [`INSTALL ${extension}`, `LOAD ${extension}`]) await duckdb.query(connection, sql);
       if (extension !== "httpfs") return;
-      for (const setting of [`http_timeout = ${ATTEMPT_S}`, "http_retries = 1"]) {
+      for (const setting of [`http_timeout = ${ATTEMPT_TIMEOUT_S}`, "http_retries = 1"]) {
         // A project may have locked its settings. Then only the time limit of the read applies.
         await duckdb.query(connection, `SET GLOBAL ${setting}`).catch(() => {});
       }
@@ -116,9 +116,9 @@ export async function openRemoteFiles({ settings, connections }: RemoteOptions):
     if (error instanceof ExtensionError) return unreadable(error.message);
     const message = withoutSql(errorMessage(error));
     if (statusOf(message) === 404) return { kind: "absent" };
-    const hidden = messageMask([...partsOf(address)])(mask(message.replaceAll(address, shownAddress(address))));
-    const { reason, isSilent } = remoteProblem(hidden, failedSecrets);
-    if (isSilent) silent.set(serverOf(address), reason);
+    const masked = messageMask([...credentialsIn(address)])(mask(message.replaceAll(address, shownAddress(address))));
+    const { reason, isUnresponsive } = remoteProblem(masked, failedSecrets);
+    if (isUnresponsive) unresponsive.set(serverOf(address), reason);
     return unreadable(reason);
   }
 
@@ -128,8 +128,8 @@ export async function openRemoteFiles({ settings, connections }: RemoteOptions):
       const isKnown = extensionOf(address) !== undefined || /^file:/i.test(address);
       return isKnown ? { kind: "absent" } : unreadable(UNKNOWN_SCHEME);
     }
-    if (sizes.length > 1) return unreadable(`it stands for ${sizes.length} files; name one`);
-    if (Number(sizes[0]?.[0]) > MOST_BYTES) return unreadable("it is larger than 1 MiB");
+    if (sizes.length > 1) return unreadable(`it matches ${sizes.length} files; name one`);
+    if (Number(sizes[0]?.[0]) > MAX_BYTES) return unreadable("it is larger than 1 MiB");
     const [[content] = []] = await query(address, "SELECT to_base64(content) FROM read_blob($1)");
     try {
       return { kind: "text", text: utf8.decode(Buffer.from(content ?? "", "base64")) };
@@ -141,13 +141,13 @@ export async function openRemoteFiles({ settings, connections }: RemoteOptions):
   async function listFiles(folder: string): Promise<RemoteListing> {
     const [, base = "", rest = ""] = /^([^?#]*)(.*)$/s.exec(folder) ?? [];
     const pattern = `${base.replace(/\/+$/, "")}/**${rest}`;
-    const rows = await query(folder, `SELECT file FROM glob($1) ORDER BY file LIMIT ${MOST_FILES + 1}`, pattern);
-    if (rows.length > MOST_FILES) return unreadable(`it holds more than ${MOST_FILES} files`);
+    const rows = await query(folder, `SELECT file FROM glob($1) ORDER BY file LIMIT ${MAX_FILES + 1}`, pattern);
+    if (rows.length > MAX_FILES) return unreadable(`it holds more than ${MAX_FILES} files`);
     return { kind: "files", files: rows.flatMap(([file]) => file ?? []) };
   }
 
   async function attempt<T>(address: string, work: () => Promise<T>) {
-    const reason = silent.get(serverOf(address));
+    const reason = unresponsive.get(serverOf(address));
     return reason === undefined
       ? await work().catch((error: unknown) => failureOf(error, address))
       : unreadable(reason);
@@ -168,7 +168,7 @@ function failedSecret(connection: string, message: string): string {
 }
 
 /** The settings of a project, for a database in memory that only reads a few small files. */
-function withoutDatabase(settings: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+function remoteSettings(settings: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const others = [...settings].filter(
     ([name]) => !/^(?:access_mode|temp_directory|threads|worker_threads|external_threads)$/i.test(name),
   );
@@ -188,7 +188,7 @@ function serverOf(address: string): string {
 }
 
 /** The parts of an address that may be credentials. */
-function partsOf(address: string): readonly string[] {
+function credentialsIn(address: string): readonly string[] {
   const [, user = ""] = /^[^/]*\/\/([^/?#]*)@/.exec(address) ?? [];
   const [, query = ""] = /\?(.*)$/s.exec(address) ?? [];
   const values = query.split("&").map((part) => part.slice(part.indexOf("=") + 1));

@@ -12,13 +12,13 @@ export function bindValues(
   });
 }
 
-const LONG_VALUES = 64 * 1024;
+const MAX_CACHED_LENGTH = 64 * 1024;
 
 /** Whether values take so much memory that their statement should not be cached. */
 export function hasLongValues(values: readonly BoundValue[]): boolean {
   let length = 0;
   for (const { value } of values) if (typeof value === "string") length += value.length;
-  return length > LONG_VALUES;
+  return length > MAX_CACHED_LENGTH;
 }
 
 /** The type that DuckDB expects for a parameter; undefined where it makes no difference. */
@@ -26,7 +26,7 @@ export type ParameterType = "INTEGER" | { readonly width: number; readonly scale
 
 /**
  * The types that DuckDB expects for parameters. It replans a statement for values of another type, which takes
- * longer than the insert of a row. Only valid before the first execution.
+ * longer than inserting a row. Only valid before the first execution.
  */
 export function parameterTypes(statement: duckdb.PreparedStatement): readonly ParameterType[] {
   return Array.from({ length: duckdb.nparams(statement) }, (_, index) => {
@@ -52,9 +52,9 @@ function bindAsParameterType(
 ): boolean {
   if (expected === undefined || value === null) return false;
   if (expected === "INTEGER") {
-    const whole = type === "BIGINT" ? BigInt(value) : undefined;
-    if (whole === undefined || whole !== BigInt.asIntN(32, whole)) return false;
-    duckdb.bind_int32(statement, index, Number(whole));
+    const integer = type === "BIGINT" ? BigInt(value) : undefined;
+    if (integer === undefined || integer !== BigInt.asIntN(32, integer)) return false;
+    duckdb.bind_int32(statement, index, Number(integer));
     return true;
   }
   const decimal = type === "DECIMAL" ? decimalOf(String(value)) : undefined;

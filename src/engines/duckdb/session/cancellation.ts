@@ -3,53 +3,53 @@ import type { StopSignal } from "../../engine.ts";
 import { isDurable } from "../messages.ts";
 
 /**
- * Stops a read early, when the caller's signal aborts or the engine closes. A read does one thing at a
- * time, so one listener is enough, and the (slow) listener on the signal is added once per read.
+ * Stops a read or write early, when the caller's signal aborts or the engine closes. It does one thing at a time,
+ * so one listener is enough, and the (slow) listener on the signal is added only once.
  */
 export interface Cancellation {
   /** Throws the reason once cancelled. */
   check(): void;
-  /** Called on cancellation, or at once if cancelled; undefined removes the listener. */
+  /** Sets the listener, which is called on cancellation, or at once if already cancelled. Undefined removes it. */
   listen(listener: (() => void) | undefined): void;
   cancel(reason: unknown): void;
-  /** The read is over: removes all listeners. */
+  /** Removes all listeners when the read or write is over. */
   end(): void;
 }
 
 export function cancellationOf(signal: StopSignal, onEnd: () => void = () => {}): Cancellation {
-  let cancelled: { readonly reason: unknown } | undefined = signal.aborted ? { reason: signal.reason } : undefined;
+  let cause: { readonly reason: unknown } | undefined = signal.aborted ? { reason: signal.reason } : undefined;
   let listener: (() => void) | undefined;
 
   function cancel(reason: unknown): void {
-    if (cancelled !== undefined) return;
-    cancelled = { reason };
+    if (cause !== undefined) return;
+    cause = { reason };
     listener?.();
   }
-  const aborted = (): void => cancel(signal.reason);
-  if (cancelled === undefined) signal.addEventListener("abort", aborted);
+  const onAbort = (): void => cancel(signal.reason);
+  if (cause === undefined) signal.addEventListener("abort", onAbort);
 
   return {
     check() {
-      if (cancelled !== undefined) throw cancelled.reason;
+      if (cause !== undefined) throw cause.reason;
     },
     listen(next) {
       listener = next;
-      if (cancelled !== undefined) listener?.();
+      if (cause !== undefined) listener?.();
     },
     cancel,
     end() {
       listener = undefined;
-      signal.removeEventListener("abort", aborted);
+      signal.removeEventListener("abort", onAbort);
       onEnd();
     },
   };
 }
 
 /** DuckDB forgets an interrupt that arrives before the query has started on its thread, so it is repeated. */
-export const INTERRUPT_AGAIN_MS = 5;
+export const INTERRUPT_INTERVAL_MS = 5;
 
 /**
- * Runs a native call, and interrupts it when the read is cancelled. Settles only after the call has, so that an
+ * Runs a native call, and interrupts it on cancellation. Settles only after the call has settled, so that an
  * interrupt never hits the next user of the connection.
  */
 export async function interruptible<T>(
@@ -72,7 +72,7 @@ export async function interruptUnlessDone<T>(
   let repeat: NodeJS.Timeout | undefined;
   cancellation.listen(() => {
     duckdb.interrupt(connection);
-    repeat = setInterval(() => duckdb.interrupt(connection), INTERRUPT_AGAIN_MS);
+    repeat = setInterval(() => duckdb.interrupt(connection), INTERRUPT_INTERVAL_MS);
   });
   try {
     return await call();
@@ -86,7 +86,7 @@ export async function interruptUnlessDone<T>(
 }
 
 /** Waits for shared work: when cancelled, only this caller stops waiting. */
-export function abandonable<T>(cancellation: Cancellation, work: Promise<T>): Promise<T> {
+export function waitUnlessCancelled<T>(cancellation: Cancellation, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     cancellation.listen(() => {
       try {

@@ -6,7 +6,7 @@ import type { SessionSettings } from "./session-settings.ts";
 /** A DuckDB connection, for one query at a time, with its prepared statements. */
 export interface PooledConnection {
   readonly native: duckdb.Connection;
-  /** By SQL text. DuckDB rebinds them itself when tables or files change. */
+  /** By SQL. DuckDB rebinds them itself when tables or files change. */
   readonly statements: Lru<duckdb.PreparedStatement>;
 }
 

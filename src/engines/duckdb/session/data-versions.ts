@@ -5,7 +5,7 @@
 export interface DataVersions {
   /** The current moment. Call it before the transaction starts. */
   now(): number;
-  /** Whether the tables (by short names) are unchanged. False during a write to them: a commit is visible before it is reported. */
+  /** Whether the tables (by short names) are unchanged. False during a write to them: commits are visible before they return. */
   unchangedSince(moment: number, tables: readonly string[]): boolean;
   /** Whether no table has changed since, and no write is running. */
   quietSince(moment: number): boolean;
@@ -14,7 +14,7 @@ export interface DataVersions {
 }
 
 /**
- * A table by the last part of its name, in lower case: a statement may leave the others out. Tables of the same name in
+ * A table by the last part of its name, in lower case: a statement may leave out the other parts. Tables of the same name in
  * two schemas count as one, which only invalidates more than necessary.
  */
 export function shortName(table: string): string {
@@ -24,10 +24,10 @@ export function shortName(table: string): string {
 
 export function dataVersions(): DataVersions {
   let clock = 0;
-  let changedAll = 0;
+  let allChangedAt = 0;
   let writers = 0;
   let writersOfAll = 0;
-  const changed = new Map<string, number>();
+  const changedAt = new Map<string, number>();
   const writersOf = new Map<string, number>();
 
   function count(tables: readonly string[] | "all", by: 1 | -1): void {
@@ -40,16 +40,16 @@ export function dataVersions(): DataVersions {
     now: () => clock,
     unchangedSince(moment, tables) {
       if (clock === moment && writers === 0) return true;
-      if (changedAll > moment || writersOfAll > 0) return false;
-      return tables.every((table) => (changed.get(table) ?? 0) <= moment && (writersOf.get(table) ?? 0) === 0);
+      if (allChangedAt > moment || writersOfAll > 0) return false;
+      return tables.every((table) => (changedAt.get(table) ?? 0) <= moment && (writersOf.get(table) ?? 0) === 0);
     },
     quietSince: (moment) => clock === moment && writers === 0,
     writing(tables) {
       count(tables, 1);
       return () => {
         clock++;
-        if (tables === "all") changedAll = clock;
-        else for (const table of tables) changed.set(table, clock);
+        if (tables === "all") allChangedAt = clock;
+        else for (const table of tables) changedAt.set(table, clock);
         count(tables, -1);
       };
     },

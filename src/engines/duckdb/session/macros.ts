@@ -1,4 +1,4 @@
-/** SQL that creates the macros of a connection. `repeat` is limited if values are. */
+/** SQL that creates the macros of a connection. If the size of values is limited, so is `repeat`. */
 export function macrosOf(maxValueBytes: number): string {
   return Number.isFinite(maxValueBytes)
     ? `${remoteLiteralMacros};\n${repeatMacro(maxValueBytes)}`
@@ -10,13 +10,13 @@ const BACKSLASH = "'\\'";
 
 /**
  * The macros by which a template puts a value into SQL for another database (`postgres_query('pg', 'select ' ||
- * sql_literal(...))`), one per way in which that database reads string literals.
+ * sql_literal(...))`), one for each way in which databases read string literals.
  */
 export const remoteLiteralMacros = [
-  macro("sql_literal", replaced("x::VARCHAR", [[QUOTE, "''''''"]])),
+  macro("sql_literal", replaceAll("x::VARCHAR", [[QUOTE, "''''''"]])),
   macro(
     "sql_literal_backslash_and_quote",
-    replaced("x::VARCHAR", [
+    replaceAll("x::VARCHAR", [
       [BACKSLASH, "'\\\\'"],
       [QUOTE, "''''''"],
     ]),
@@ -24,7 +24,7 @@ export const remoteLiteralMacros = [
   macro(
     "sql_literal_backslash",
     // In this dialect a literal must not contain a line break.
-    replaced("x::VARCHAR", [
+    replaceAll("x::VARCHAR", [
       [BACKSLASH, "'\\\\'"],
       [QUOTE, "'\\'''"],
       ["chr(10)", "'\\n'"],
@@ -37,7 +37,7 @@ function macro(name: string, text: string): string {
   return `CREATE OR REPLACE TEMP MACRO ${name}(x) AS CASE WHEN x IS NULL THEN 'NULL' ELSE ${QUOTE} || ${text} || ${QUOTE} END`;
 }
 
-function replaced(text: string, pairs: readonly (readonly [from: string, to: string])[]): string {
+function replaceAll(text: string, pairs: readonly (readonly [from: string, to: string])[]): string {
   return pairs.reduce((inner, [from, to]) => `replace(${inner}, ${from}, ${to})`, text);
 }
 

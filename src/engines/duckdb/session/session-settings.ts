@@ -2,20 +2,20 @@ import duckdb from "@duckdb/node-bindings";
 import { extractStatements } from "./extract-statements.ts";
 
 /**
- * `SET` and `USE` change only the connection that runs them, but the author of an `init` means every query of the
- * service. So they are recorded here and repeated on each connection of the pool.
+ * `SET` and `USE` change only the connection that runs them, but the author of an `init` intends them for every query of
+ * the service. So they are recorded here and repeated on each connection of the pool.
  */
 export interface SessionSettings {
-  /** A setting of the project itself. An `init` runs with it too. */
-  addOfProject(sql: string): void;
-  /** Statement `index` of the text `sql`. */
+  /** Adds a setting of the project itself, which also applies while an `init` runs. */
+  addProjectSetting(sql: string): void;
+  /** Adds the statement at `index` in `sql`. */
   add(sql: string, index: number): void;
   count(): number;
-  /** The texts that were added. */
-  texts(): readonly string[];
+  /** The SQL strings that were added. */
+  statements(): readonly string[];
   /** Runs the settings from index `from` on. Returns how many have run in total. */
   apply(connection: duckdb.Connection, from: number): Promise<number>;
-  applyOfProject(connection: duckdb.Connection): Promise<void>;
+  applyProjectSettings(connection: duckdb.Connection): Promise<void>;
 }
 
 /**
@@ -29,17 +29,17 @@ export function changesMeaning(setting: string): boolean {
   return CHANGES_MEANING.split(" ").includes(setting.toLowerCase());
 }
 
-/** For Eider's own tables: their rows keep the order of the query that makes them. */
+/** For Eider's own tables: their rows keep the order of the query that creates them. */
 export const KEEP_ORDER = "SET SESSION preserve_insertion_order = true";
 
-/** Whether the project may have set it otherwise. */
-export function mayLoseOrder(texts: readonly string[]): boolean {
-  return texts.some((text) => /preserve_insertion_order/i.test(text));
+/** Whether one of these statements may change preserve_insertion_order. */
+export function mayLoseOrder(statements: readonly string[]): boolean {
+  return statements.some((sql) => /preserve_insertion_order/i.test(sql));
 }
 
 const ASSIGNMENT = /^(\s*SET)(?:\s+GLOBAL)?(\s+"?)(\w+)/i;
 
-/** A statement of an `init`: `SET` without a scope would be for the whole database. */
+/** Limits a `SET` in an `init` to the session if it changes what SQL means: without a scope, it applies to the whole database. */
 export function forSession(sql: string): string {
   return sql.replace(ASSIGNMENT, (all, set: string, before: string, name: string) =>
     changesMeaning(name) ? `${set} SESSION${before}${name}` : all,
@@ -48,17 +48,17 @@ export function forSession(sql: string): string {
 
 export function sessionSettings(): SessionSettings {
   const settings: { readonly sql: string; readonly index: number }[] = [];
-  const ofProject: string[] = [];
+  const projectSettings: string[] = [];
   return {
-    addOfProject(sql) {
+    addProjectSetting(sql) {
       settings.push({ sql, index: 0 });
-      ofProject.push(sql);
+      projectSettings.push(sql);
     },
     add(sql, index) {
       settings.push({ sql, index });
     },
     count: () => settings.length,
-    texts: () => settings.map(({ sql }) => sql),
+    statements: () => settings.map(({ sql }) => sql),
     async apply(connection, from) {
       const upTo = settings.length;
       for (const { sql, index } of settings.slice(from, upTo)) {
@@ -73,8 +73,8 @@ export function sessionSettings(): SessionSettings {
       }
       return upTo;
     },
-    async applyOfProject(connection) {
-      for (const sql of ofProject) await duckdb.query(connection, sql);
+    async applyProjectSettings(connection) {
+      for (const sql of projectSettings) await duckdb.query(connection, sql);
     },
   };
 }

@@ -26,7 +26,7 @@ export interface Session {
   stream(statement: Statement): Promise<duckdb.Result>;
   fetch(result: duckdb.Result): Promise<duckdb.DataChunk | undefined>;
   /** Whether a stream of this transaction failed: DuckDB does not report it, but rejects the next statement. */
-  failed(): Promise<boolean>;
+  hasStreamFailed(): Promise<boolean>;
   /** Begins a transaction, which is rolled back unless it is committed. */
   begin(): Promise<void>;
   rollback(): Promise<void>;
@@ -38,12 +38,12 @@ export interface Session {
   resume(): Promise<void>;
   /** Releases everything. Never rejects; later calls do nothing. */
   end(): Promise<void>;
-  ended(): boolean;
+  hasEnded(): boolean;
   /** The statement that was run last, even if it failed. */
-  last(): Statement | undefined;
+  lastStatement(): Statement | undefined;
 }
 
-/** When statements without parameters were planned. */
+/** The data version at which statements without parameters were planned. */
 const plannedAt = new WeakMap<duckdb.PreparedStatement, number>();
 const MAX_PLANS = 3;
 
@@ -55,8 +55,8 @@ export interface SessionOptions {
   readonly slots: Slots;
   readonly request: SlotRequest;
   readonly cancellation: Cancellation;
-  /** A commit is durable, and the checkpoint that DuckDB made after it failed. */
-  readonly checkpointFailed: (error: unknown) => void;
+  /** Called when a commit is durable but DuckDB's checkpoint after it failed. */
+  readonly onCheckpointFailed: (error: unknown) => void;
 }
 
 /** The caller has taken a slot; the session releases it, and ends the cancellation. */
@@ -77,7 +77,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   /** A rollback drops temporary objects, a commit does not. */
   let makesTemporary = false;
   let hasWritten = false;
-  let ended: Promise<void> | undefined;
+  let ending: Promise<void> | undefined;
   let last: Statement | undefined;
 
   async function prepare(sql: string): Promise<duckdb.PreparedStatement> {
@@ -109,10 +109,10 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     makesTemporary = true;
     const parts = await extractStatements(native, sql);
     let statement = await parts.prepare(0);
-    // Around other statements it sets and resets how errors end the transaction; here, any error ends it.
-    const wrapped = duckdb.prepared_statement_type(statement) === duckdb.StatementType.SET;
-    if (wrapped) statement = await parts.prepare(1);
-    for (let index = wrapped ? 2 : 1; index < parts.count - (wrapped ? 1 : 0); index++) {
+    // Some are wrapped in two SETs that control how errors end the transaction. These are skipped: here, any error ends it.
+    const isWrapped = duckdb.prepared_statement_type(statement) === duckdb.StatementType.SET;
+    if (isWrapped) statement = await parts.prepare(1);
+    for (let index = isWrapped ? 2 : 1; index < parts.count - (isWrapped ? 1 : 0); index++) {
       const before = statement;
       await interruptible(native, cancellation, () => duckdb.execute_prepared(before));
       statement = await parts.prepare(index);
@@ -122,7 +122,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
 
   /**
    * Whether the plan of a statement matches the data. DuckDB replans a statement with parameters at each execution, and keeps
-   * the plan of one without. That depends on the column statistics of its time, and may miss later rows.
+   * the plan of one without. Such a plan depends on the column statistics at that time, and may miss later rows.
    */
   function isPlanCurrent(statement: duckdb.PreparedStatement): boolean {
     const moment = plannedAt.get(statement);
@@ -248,7 +248,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
 
   function noteDurable(error: unknown): void {
     isReusable = false;
-    options.checkpointFailed(error);
+    options.onCheckpointFailed(error);
   }
 
   async function finish(): Promise<void> {
@@ -276,7 +276,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       const chunk = await interruptible(native, cancellation, () => duckdb.fetch_chunk(result));
       return chunk === null || duckdb.data_chunk_get_size(chunk) === 0 ? undefined : chunk;
     },
-    failed: () =>
+    hasStreamFailed: () =>
       control("SELECT 1").then(
         () => false,
         () => true,
@@ -291,10 +291,10 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       holdsSlot = true;
     },
     end() {
-      ended ??= finish();
-      return ended;
+      ending ??= finish();
+      return ending;
     },
-    ended: () => ended !== undefined,
-    last: () => last,
+    hasEnded: () => ending !== undefined,
+    lastStatement: () => last,
   };
 }

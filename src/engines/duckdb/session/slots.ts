@@ -1,6 +1,6 @@
 import { RequestFailure } from "../../../failure.ts";
 import type { QueueGroup } from "../../engine.ts";
-import { abandonable, type Cancellation } from "./cancellation.ts";
+import { type Cancellation, waitUnlessCancelled } from "./cancellation.ts";
 import { openQueueLimit } from "./queue-limit.ts";
 
 /**
@@ -8,9 +8,9 @@ import { openQueueLimit } from "./queue-limit.ts";
  * goes next, so that a slow endpoint with a long queue delays no other. Within a group it is first come, first served.
  */
 export interface Slots {
-  /** A slot request for a query of this group over these connections. */
+  /** Creates a slot request for a query of this group that uses these connections. */
   request(group: QueueGroup | undefined, connections: readonly string[]): SlotRequest;
-  /** Waits for a slot and for capacity on the connections; an `overloaded` failure when the queue is full. */
+  /** Waits for a slot and for capacity on the connections. Throws an `overloaded` failure when the queue is full. */
   enter(request: SlotRequest, cancellation: Cancellation): Promise<void> | undefined;
   /** Like `enter`, for a query that has already started: it is never rejected, and keeps its capacity on the connections. */
   reenter(request: SlotRequest, cancellation: Cancellation): Promise<void> | undefined;
@@ -32,11 +32,11 @@ export interface SlotRequest {
 
 interface QueueGroupState {
   readonly name: string;
-  /** For queries without connection limits, which are most: created once. */
+  /** The request of all queries without connection limits, that is, of most: created once. */
   readonly plain: SlotRequest;
   limit: number;
   running: number;
-  /** In order of arrival. Cancelled queries are removed at once. */
+  /** Waiting queries in order of arrival. `resuming`: those that have already started. Cancelled ones are removed at once. */
   readonly resuming: Set<Waiter>;
   readonly starting: Set<Waiter>;
   usedAt: number;
@@ -63,7 +63,7 @@ export interface SlotsOptions {
   readonly now?: () => number;
 }
 
-/** A project has few groups; those of earlier versions are dropped when there are many. */
+/** A project has few groups; those of its earlier versions are dropped when there are many. */
 const MAX_GROUPS = 1_000;
 /** A group that was used within this time is expected to be used again. */
 const RECENT_MS = 30_000;
@@ -123,7 +123,7 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
     return { group: state, limits: [...new Set(connections)].flatMap((name) => connectionLimits.get(name) ?? []) };
   }
 
-  /** Whether another group was used recently. */
+  /** Whether another group is busy or was used recently. */
   function isOtherGroupActive(group: QueueGroupState): boolean {
     const other = lastUsed === group ? lastUsedOther : lastUsed;
     return other !== undefined && (!isIdle(other) || now() - other.usedAt < RECENT_MS);
@@ -165,7 +165,7 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
     count(list, 1);
     queue.add(group);
     try {
-      await abandonable(cancellation, admission);
+      await waitUnlessCancelled(cancellation, admission);
       cancellation.check();
     } catch (reason) {
       // Cancelled at the moment of admission: it owns a slot and must release it.
@@ -195,8 +195,8 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
     if (group.resuming.size === 0 && group.starting.size === 0) queue.delete(group);
   }
 
-  /** The waiter of a group that could run now. Started queries come first: they hold memory until they are done. */
-  function runnable(group: QueueGroupState): Waiter | undefined {
+  /** The waiter of a group that can run now. Started queries come first: they hold memory until they are done. */
+  function runnableWaiter(group: QueueGroupState): Waiter | undefined {
     if (!hasSlot(group)) return undefined;
     for (const waiter of group.resuming) return waiter;
     for (const waiter of group.starting) return hasCapacity(waiter.request) ? waiter : undefined;
@@ -207,7 +207,7 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
     let next: Waiter | undefined;
     for (const group of queue) {
       if (next !== undefined && group.running >= next.request.group.running) continue;
-      next = runnable(group) ?? next;
+      next = runnableWaiter(group) ?? next;
     }
     if (next === undefined) return false;
     const { request } = next;
@@ -245,7 +245,7 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
     admitAll();
   }
 
-  function isRejected(group: QueueGroupState): boolean {
+  function isQueueFull(group: QueueGroupState): boolean {
     const busyGroups = isIdle(group) ? busy + 1 : busy;
     const isOnlyActiveGroup = busyGroups === 1 && !isOtherGroupActive(group);
     return queueLimit.isFull({ waiting: starting, waitingInGroup: group.starting.size, busyGroups, isOnlyActiveGroup });
@@ -263,7 +263,7 @@ export function openSlots({ size, maxWaiting, limits, now = () => performance.no
         takeCapacity(request);
         return undefined;
       }
-      if (isRejected(group)) throw new RequestFailure({ kind: "overloaded" });
+      if (isQueueFull(group)) throw new RequestFailure({ kind: "overloaded" });
       return wait(request, "starting", cancellation);
     },
     reenter(request, cancellation) {

@@ -4,17 +4,17 @@ import type { Statement } from "../../../sql/statement.ts";
 import type { Change, TextRows } from "../../engine.ts";
 import { isConflict } from "../messages.ts";
 import { textRows } from "../plan/inspect.ts";
-import { committed, type WriteContext } from "./write.ts";
+import { commitAndInvalidate, type WriteContext } from "./write.ts";
 
 export interface ChangeContext extends WriteContext {
-  /** Translates an error of the database for the caller. */
+  /** Converts an error from the database into a failure. */
   readonly failureOf: (error: unknown) => RequestFailure;
-  /** What its connection is set to beforehand. */
+  /** Statements that configure its connection beforehand. */
   readonly setup: readonly Statement[];
 }
 
 /**
- * Eider's own bookkeeping, step by step in one transaction. Rejects with the database's error. The returned function returns
+ * Runs Eider's own bookkeeping, step by step in one transaction. Rejects with the database's error. The returned function returns
  * the value of `work`, or throws what `work` threw.
  */
 export async function runChange<T>(
@@ -22,7 +22,7 @@ export async function runChange<T>(
   work: (run: (statement: Statement) => Promise<TextRows>) => Promise<T>,
   context: ChangeContext,
 ): Promise<() => T> {
-  const { session, serializer, failureOf, namesChanged, setup } = context;
+  const { session, serializer, failureOf, invalidateNames, setup } = context;
   const names = touches.map((name) => name.toLowerCase());
 
   async function attempt(): Promise<PromiseSettledResult<T>> {
@@ -31,7 +31,7 @@ export async function runChange<T>(
     async function run(statement: Statement): Promise<TextRows> {
       try {
         const result = await session.execute(statement);
-        return isText(result) ? await textRows(result) : [];
+        return isAllText(result) ? await textRows(result) : [];
       } catch (error) {
         if (!isConflict(error)) throw failureOf(error);
         conflict ??= error;
@@ -45,13 +45,13 @@ export async function runChange<T>(
     // A change that touches no table has only read: it invalidates nothing.
     if (names.length === 0) await session.commit();
     else {
-      await committed(names, context, () => session.commit());
-      namesChanged(names);
+      await commitAndInvalidate(names, context, () => session.commit());
+      invalidateNames(names);
     }
     return done;
   }
 
-  // A project that has locked its settings keeps them.
+  // The setup fails if the project has locked its settings, which then stay as they are.
   for (const each of setup) await session.execute(each).catch(() => session.cancellation.check());
   const settled = await serializer.run(`\0${names.toSorted().join("\0")}`, session, attempt);
   await session.end();
@@ -61,7 +61,7 @@ export async function runChange<T>(
   };
 }
 
-function isText(result: duckdb.Result): boolean {
+function isAllText(result: duckdb.Result): boolean {
   const columns = Array.from({ length: duckdb.column_count(result) }, (_, index) => index);
   return columns.every((index) => duckdb.column_type(result, index) === duckdb.Type.VARCHAR);
 }

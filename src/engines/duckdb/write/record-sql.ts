@@ -6,11 +6,11 @@ export const RECORDS = "eider_idempotency_keys";
 /** A table of records, in the database that the recorded writes change. */
 export interface RecordTable {
   readonly database: string;
-  /** Of the database, as DuckDB calls it. */
+  /** The type of the database, as DuckDB calls it. */
   readonly type: string;
 }
 
-/** One row: a write that is done, or a statement of it that committed by itself. */
+/** One row of the table: a write that is done, or one of its statements that committed by itself. */
 export interface RecordRow {
   readonly id: string;
   /** A hash of the request. */
@@ -18,7 +18,7 @@ export interface RecordRow {
   /** Rows that were changed so far. */
   readonly changed: number;
   readonly response: string | undefined;
-  /** Milliseconds. */
+  /** When the row was added, in milliseconds. */
   readonly since: number;
 }
 
@@ -28,7 +28,7 @@ export function createStatements(table: RecordTable): readonly Statement[] {
     `(id VARCHAR${key}, request VARCHAR, changed BIGINT, response VARCHAR, since BIGINT)`;
   if (table.type !== "mysql")
     return [statement(`CREATE TABLE IF NOT EXISTS ${nameOf(table)} ${columns(" PRIMARY KEY")}`)];
-  // DuckDB maps every string to TEXT, which cannot be a key and ends at 64 KiB. So MySQL's own SQL creates the table.
+  // DuckDB maps every string to TEXT, which cannot be a key and is limited to 64 KiB. So MySQL's own SQL creates the table.
   const sql =
     `CREATE TABLE IF NOT EXISTS ${RECORDS} (id VARCHAR(80) PRIMARY KEY, request VARCHAR(64), changed BIGINT, ` +
     "response LONGTEXT, since BIGINT) ENGINE = InnoDB CHARACTER SET utf8mb4";
@@ -44,14 +44,14 @@ const COLUMNS = ["id", "request", "changed", "response", "since"];
 /** The rows with these ids, as text. */
 export function findStatement(table: RecordTable, ids: readonly string[]): Statement {
   const columns = COLUMNS.map((column) => `${column}::VARCHAR`).join(", ");
-  const places = ids.map((_, index) => `$${index + 1}`).join(", ");
+  const placeholders = ids.map((_, index) => `$${index + 1}`).join(", ");
   const values = ids.map(textValue);
   if (table.type !== "sqlite") {
-    return { sql: `SELECT ${columns} FROM ${nameOf(table)} WHERE id IN (${places})`, values };
+    return { sql: `SELECT ${columns} FROM ${nameOf(table)} WHERE id IN (${placeholders})`, values };
   }
   // DuckDB itself would read the whole SQLite table.
   const query = `SELECT ${COLUMNS.join(", ")} FROM ${RECORDS} WHERE id IN (${ids.map(() => "?").join(", ")})`;
-  const from = `sqlite_query(${quoteLiteral(table.database)}, ${quoteLiteral(query)}, params := row(${places}))`;
+  const from = `sqlite_query(${quoteLiteral(table.database)}, ${quoteLiteral(query)}, params := row(${placeholders}))`;
   return { sql: `SELECT ${columns} FROM ${from}`, values };
 }
 
@@ -76,12 +76,12 @@ export const OLD_TABLES = statement(
     `WHERE table_name = '${RECORDS}' AND column_name = 'fingerprint' AND NOT readonly`,
 );
 
-/** Fails unless the table is from that version. */
+/** Fails unless the table is from an earlier version. */
 export function oldProbe(table: RecordTable): Statement {
   return statement(`SELECT fingerprint FROM ${nameOf(table)} LIMIT 0`);
 }
 
-/** Turns such a table into one with hashes, in one transaction. */
+/** Converts a table from an earlier version into one with hashes. To be run in one transaction. */
 export function upgradeStatements(table: RecordTable, schema = "main"): readonly Statement[] {
   const old = `${quoteIdentifier(table.database)}.${quoteIdentifier(schema)}.${RECORDS}`;
   const rows =
@@ -95,9 +95,9 @@ export function upgradeStatements(table: RecordTable, schema = "main"): readonly
   ];
 }
 
-/** In the default schema of the database. */
+/** The name of the table, in the default schema of the database. */
 function nameOf({ database, type }: RecordTable): string {
-  // In full where that is known: a schema of the main database may have the same name as the other database.
+  // With the schema where it is known: a schema of the main database may have the same name as the other database.
   const schema = type === "duckdb" || type === "sqlite" ? ".main" : "";
   return `${quoteIdentifier(database)}${schema}.${RECORDS}`;
 }

@@ -5,10 +5,10 @@ import type { Statement } from "../../../sql/statement.ts";
 import type { Write } from "../../engine.ts";
 import type { WriteOnce, WriteOnceResult, WriteProgress } from "../../write-once.ts";
 import { duckdbDialect } from "../dialect.ts";
-import { ConflictError, isForbidden, isOfTwoDatabases, isSameKey } from "../messages.ts";
+import { ConflictError, changesTwoDatabases, isDuplicateKey, isForbidden } from "../messages.ts";
 import { RECORDS, type RecordTable } from "./record-sql.ts";
 import {
-  committed,
+  commitAndInvalidate,
   NOTHING,
   noStatement,
   runAlone,
@@ -19,7 +19,7 @@ import {
   type TouchedTables,
   touchedBy,
   type WriteContext,
-  writtenOf,
+  writeResultOf,
 } from "./write.ts";
 import { addRow, findRows, progressOf, rowId, type WriteRecords } from "./write-records.ts";
 
@@ -31,7 +31,7 @@ export interface WriteOnceContext extends WriteContext {
 interface RecordedWrite extends WriteOnceContext {
   readonly write: Write;
   readonly once: WriteOnce;
-  readonly counted: StatementRunner;
+  readonly runStatement: StatementRunner;
   /** Undefined: the record is in memory. */
   readonly table: RecordTable | undefined;
   /** Which of the statements change something. */
@@ -52,8 +52,8 @@ export async function runOnce(write: Write, once: WriteOnce, context: WriteOnceC
   const texts = write.statements.map(({ sql }) => sql);
   const changes = effectsOf(texts, duckdbDialect).map(({ kind }) => kind === "changes");
   const open = async (): Promise<RecordedWrite> => {
-    const table = store.kind === "database" ? await records.open(session, once).catch(refuse) : undefined;
-    return { ...context, write, once, counted: statementRunner(), table, changes };
+    const table = store.kind === "database" ? await records.open(session, once).catch(rejectKey) : undefined;
+    return { ...context, write, once, runStatement: statementRunner(), table, changes };
   };
   const attempt = async (): Promise<WriteOnceResult> => {
     const running = await open();
@@ -71,76 +71,76 @@ export async function runOnce(write: Write, once: WriteOnce, context: WriteOnceC
     const recorded = isFinal(error)
       ? undefined
       : await open()
-          .then(find)
+          .then(findProgress)
           .catch(() => undefined);
     if (recorded?.done !== "all") throw error;
-    return replayed(recorded);
+    return replayedResult(recorded);
   } finally {
     await session.end();
   }
 }
 
-/** Another replica cannot be the cause. */
+/** Whether another replica cannot be the cause. */
 function isFinal(error: unknown): boolean {
   return error instanceof RequestFailure && error.failure.kind !== "conflict";
 }
 
-/** The user may not write records, or the database cannot hold them. */
-function refuse(error: unknown): never {
-  if (isForbidden(error) || isOfTwoDatabases(error))
+/** Rejects the key if the user may not write records, or the database cannot hold them. */
+function rejectKey(error: unknown): never {
+  if (isForbidden(error) || changesTwoDatabases(error))
     throw new RequestFailure({ kind: "key-refused" }, { cause: error });
   throw error;
 }
 
-function replayed({ response = "", rowsAffected }: WriteProgress): WriteOnceResult {
+function replayedResult({ response = "", rowsAffected }: WriteProgress): WriteOnceResult {
   return { response, rowsAffected, ran: false };
 }
 
-function ran({ response = "", rowsAffected }: WriteProgress): WriteOnceResult {
+function ranResult({ response = "", rowsAffected }: WriteProgress): WriteOnceResult {
   return { response, rowsAffected, ran: true };
 }
 
-/** All statements and the record in one transaction. */
+/** Runs all statements and adds the record in one transaction. */
 async function runTogether(running: RecordedWrite): Promise<WriteOnceResult> {
-  const { session, write, counted } = running;
+  const { session, write, runStatement } = running;
   await session.begin();
-  const recorded = await find(running);
-  if (recorded?.done === "all") return replayed(recorded);
+  const recorded = await findProgress(running);
+  if (recorded?.done === "all") return replayedResult(recorded);
   let outcome = NOTHING;
-  for (const statement of write.statements) outcome = await counted(statement, outcome, session.execute);
+  for (const statement of write.statements) outcome = await runStatement(statement, outcome, session.execute);
   const touched = touchedBy(write.statements);
-  return ran(await record(running, { recorded: undefined, outcome }, { done: "all", touched }));
+  return ranResult(await recordAndCommit(running, { recorded: undefined, outcome }, { done: "all", touched }));
 }
 
-/** Each statement that changes something is a transaction, with a record of how far the write has come. */
+/** Runs each statement that changes something in its own transaction, with a record of how far the write has come. */
 async function runEach(running: RecordedWrite): Promise<WriteOnceResult> {
   const { session, serializer, write, changes } = running;
-  const recorded = await find(running);
-  if (recorded?.done === "all") return replayed(recorded);
-  let at: WriteState = reachedBy(recorded);
+  const recorded = await findProgress(running);
+  if (recorded?.done === "all") return replayedResult(recorded);
+  let state: WriteState = stateAfter(recorded);
   let step = 0;
   for (const [index, statement] of write.statements.entries()) {
-    const before = at;
+    const before = state;
     if (changes[index] !== true) {
       const alone = { ...running, touched: touchedBy([statement]) };
-      at = { ...before, outcome: await serializer.retry(session, () => runAlone(statement, before.outcome, alone)) };
+      state = { ...before, outcome: await serializer.retry(session, () => runAlone(statement, before.outcome, alone)) };
       continue;
     }
     step++;
     if (includes(before.recorded, step)) continue;
     const done = index === write.statements.length - 1 ? "all" : step;
-    at = await serializer.retry(session, () => takeStep(running, before, { statement, done }));
+    state = await serializer.retry(session, () => takeStep(running, before, { statement, done }));
   }
-  const before = at;
+  const before = state;
   // Trailing queries have run by now: the response is known.
-  if (!includes(at.recorded, "all"))
-    at = await serializer.retry(session, () => takeStep(running, before, { done: "all" }));
-  if (at.recorded === undefined) throw new Error("a write that has run has a record");
-  return ran(at.recorded);
+  if (!includes(state.recorded, "all"))
+    state = await serializer.retry(session, () => takeStep(running, before, { done: "all" }));
+  if (state.recorded === undefined) throw new Error("a write that has run has a record");
+  return ranResult(state.recorded);
 }
 
 /** The state after what an earlier request or another replica has done. */
-function reachedBy(recorded: WriteProgress | undefined): WriteState {
+function stateAfter(recorded: WriteProgress | undefined): WriteState {
   return { recorded, outcome: { ...NOTHING, affected: recorded?.rowsAffected ?? 0 } };
 }
 
@@ -155,20 +155,27 @@ interface Step {
 }
 
 async function takeStep(running: RecordedWrite, before: WriteState, { statement, done }: Step): Promise<WriteState> {
-  const { session, counted } = running;
+  const { session, runStatement } = running;
   await session.begin();
-  const recorded = await find(running);
+  const recorded = await findProgress(running);
   if (includes(recorded, done)) {
     await session.rollback();
-    return reachedBy(recorded);
+    return stateAfter(recorded);
   }
-  const outcome = statement === undefined ? before.outcome : await counted(statement, before.outcome, session.execute);
+  const outcome =
+    statement === undefined ? before.outcome : await runStatement(statement, before.outcome, session.execute);
   const touched = statement === undefined ? [] : touchedBy([statement]);
-  return { recorded: await record(running, { recorded, outcome }, { done, touched }), outcome };
+  return { recorded: await recordAndCommit(running, { recorded, outcome }, { done, touched }), outcome };
 }
 
-/** What is recorded of the write. */
-async function find({ session, once, table, write, changes }: RecordedWrite): Promise<WriteProgress | undefined> {
+/** The recorded progress of the write. Throws if the key belongs to another request. */
+async function findProgress({
+  session,
+  once,
+  table,
+  write,
+  changes,
+}: RecordedWrite): Promise<WriteProgress | undefined> {
   const steps = write.transaction ? 0 : changes.filter(Boolean).length;
   const recorded =
     table === undefined ? once.memory.get() : progressOf(await findRows(session, table, { once, steps }), once);
@@ -176,8 +183,8 @@ async function find({ session, once, table, write, changes }: RecordedWrite): Pr
   return recorded;
 }
 
-/** Records how far the write has come, and commits both. */
-async function record(
+/** Records how far the write has come, and commits the record with the changes. */
+async function recordAndCommit(
   running: RecordedWrite,
   { recorded, outcome }: WriteState,
   { done, touched }: { readonly done: WriteProgress["done"]; readonly touched: TouchedTables },
@@ -190,17 +197,17 @@ async function record(
     const row = { id, request: once.request, changed: outcome.affected, response, since: once.now };
     await addRow(session, table, row).catch((error: unknown) => {
       // Another replica has recorded the same request: a retry finds its record.
-      if (isSameKey(error)) throw new ConflictError({ cause: error });
-      return refuse(error);
+      if (isDuplicateKey(error)) throw new ConflictError({ cause: error });
+      return rejectKey(error);
     });
   }
   const all: TouchedTables = touched === "all" || table === undefined ? touched : [...touched, RECORDS];
-  await committed(all, running, () => session.commit());
+  await commitAndInvalidate(all, running, () => session.commit());
   if (table === undefined) once.memory.set(progress);
   return progress;
 }
 
-/** The response; before the end only when there are rows that it will hold. */
+/** The response. Before the write is done, only if there are rows to keep for it. */
 async function responseOf(
   { write, once }: RecordedWrite,
   { recorded, outcome }: WriteState,
@@ -209,7 +216,7 @@ async function responseOf(
   const earlier = outcome.returned === undefined ? recorded?.response : undefined;
   // The rows of the last RETURNING count, even when an earlier request ran it.
   const shown = earlier === undefined ? outcome : { ...outcome, selected: undefined };
-  if (done === "all") return await once.encode(writtenOf(shown, write), earlier);
+  if (done === "all") return await once.encode(writeResultOf(shown, write), earlier);
   if (outcome.returned === undefined || !write.returnsData) return earlier;
-  return await once.encode(writtenOf(outcome, write), undefined);
+  return await once.encode(writeResultOf(outcome, write), undefined);
 }

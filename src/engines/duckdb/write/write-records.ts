@@ -21,7 +21,7 @@ import {
 
 /** The tables in which records are kept. */
 export interface WriteRecords {
-  /** The table of a database, created if missing. Expired records are deleted then and every hour. */
+  /** The table of a database, created if missing. Expired records are deleted when it is opened, and every hour. */
   open(session: Session, once: WriteOnce): Promise<RecordTable>;
   /** The table may be broken: the next write checks it again. */
   forget(database: string): void;
@@ -61,8 +61,8 @@ export async function upgradeRecords(database: duckdb.Database): Promise<void> {
 }
 
 async function openTable(session: Session, table: RecordTable): Promise<RecordTable> {
-  if (await works(session, findStatement(table, ["", ""]))) return table;
-  if (table.type === "duckdb" && (await works(session, oldProbe(table)))) {
+  if (await succeeds(session, findStatement(table, ["", ""]))) return table;
+  if (table.type === "duckdb" && (await succeeds(session, oldProbe(table)))) {
     await inTransaction(session, upgradeStatements(table));
     return table;
   }
@@ -70,12 +70,12 @@ async function openTable(session: Session, table: RecordTable): Promise<RecordTa
     for (const statement of createStatements(table)) await session.execute(statement);
   } catch (error) {
     // Another replica may have created it meanwhile.
-    if (!(await works(session, findStatement(table, ["", ""])))) throw error;
+    if (!(await succeeds(session, findStatement(table, ["", ""])))) throw error;
   }
   return table;
 }
 
-async function works(session: Session, statement: Statement): Promise<boolean> {
+async function succeeds(session: Session, statement: Statement): Promise<boolean> {
   try {
     await session.execute(statement);
     return true;
@@ -95,7 +95,7 @@ async function rowsOf(session: Session, statement: Statement): Promise<TextRows>
   return await textRows(await session.execute(statement));
 }
 
-/** The id of the row of a statement that committed by itself; 0 is the whole write. */
+/** The id of a row: for 0 that of the whole write, otherwise that of a statement that committed by itself. */
 export function rowId(once: WriteOnce, step: number): string {
   return step === 0 ? once.id : `${once.id}.${step}`;
 }
@@ -106,7 +106,7 @@ export async function findRows(
   table: RecordTable,
   { once, steps }: { readonly once: WriteOnce; readonly steps: number },
 ): Promise<readonly RecordRow[]> {
-  // At least two: DuckDB compares a single one in a way that keeps Postgres from using its index.
+  // At least two ids: DuckDB compares a single one in a way that keeps Postgres from using its index.
   const ids = Array.from({ length: Math.max(2, steps + 1) }, (_, step) => rowId(once, step));
   const rows = (await rowsOf(session, findStatement(table, ids))).map(rowOf);
   const expired = rows.filter(({ since }) => since < once.oldest);
@@ -128,7 +128,7 @@ function rowOf([id, request, changed, response, since]: TextRows[number]): Recor
   };
 }
 
-/** How far a write has come, by its rows. */
+/** How far a write has come, according to its rows. */
 export function progressOf(rows: readonly RecordRow[], once: WriteOnce): WriteProgress | undefined {
   const whole = rows.find(({ id }) => id === once.id);
   if (whole !== undefined) {

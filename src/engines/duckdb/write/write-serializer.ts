@@ -1,6 +1,6 @@
 import { RequestFailure } from "../../../failure.ts";
 import { isConflict } from "../messages.ts";
-import { abandonable } from "../session/cancellation.ts";
+import { waitUnlessCancelled } from "../session/cancellation.ts";
 import type { Session } from "../session/session.ts";
 
 /**
@@ -16,26 +16,26 @@ export interface WriteSerializer {
   retry<T>(session: Session, attempt: () => Promise<T>): Promise<T>;
 }
 
-const MOST_TRIES = 50;
-const LONGEST_PAUSE_MS = 20;
+const MAX_TRIES = 50;
+const MAX_PAUSE_MS = 20;
 
 export function openWriteSerializer(): WriteSerializer {
   /** The last write of each key in use: the next one waits for it. */
   const queues = new Map<string, Promise<void>>();
 
-  async function alone<T>(key: string, session: Session, work: () => Promise<T>): Promise<T> {
+  async function runAlone<T>(key: string, session: Session, work: () => Promise<T>): Promise<T> {
     const before = queues.get(key);
     let leave = (): void => {};
     const mine = new Promise<void>((resolve) => {
       leave = resolve;
     });
-    // A write that is cancelled in the queue keeps its place: the next one waits for the one before.
+    // A write that is cancelled in the queue keeps its position: the next one waits for the one before it.
     const turn = before === undefined ? mine : before.then(() => mine);
     queues.set(key, turn);
     try {
       if (before !== undefined) {
         session.pause();
-        await abandonable(session.cancellation, before);
+        await waitUnlessCancelled(session.cancellation, before);
         await session.resume();
       }
       return await work();
@@ -52,17 +52,17 @@ export function openWriteSerializer(): WriteSerializer {
       } catch (error) {
         if (!isConflict(error)) throw error;
         await session.rollback();
-        if (tries >= MOST_TRIES) throw new RequestFailure({ kind: "conflict" }, { cause: error });
+        if (tries >= MAX_TRIES) throw new RequestFailure({ kind: "conflict" }, { cause: error });
       }
-      const pause = Math.random() * Math.min(LONGEST_PAUSE_MS, tries * 2);
-      await abandonable(session.cancellation, new Promise<void>((resolve) => setTimeout(resolve, pause)));
+      const pause = Math.random() * Math.min(MAX_PAUSE_MS, tries * 2);
+      await waitUnlessCancelled(session.cancellation, new Promise<void>((resolve) => setTimeout(resolve, pause)));
       session.cancellation.check();
     }
   }
 
   return {
     retry,
-    queue: (key, session, attempt) => alone(key, session, () => retry(session, attempt)),
+    queue: (key, session, attempt) => runAlone(key, session, () => retry(session, attempt)),
     async run(key, session, attempt) {
       if (!queues.has(key)) {
         try {
@@ -72,7 +72,7 @@ export function openWriteSerializer(): WriteSerializer {
           await session.rollback();
         }
       }
-      return await alone(key, session, () => retry(session, attempt));
+      return await runAlone(key, session, () => retry(session, attempt));
     },
   };
 }

@@ -6,7 +6,7 @@ import type { Write } from "../../engine.ts";
 import { NOT_WATCHED, type WriteResult } from "../../rows.ts";
 import { duckdbDialect } from "../dialect.ts";
 import { EVERYTHING, heldRows } from "../load/held-rows.ts";
-import { ConflictError, isDuplicateKey, isDurable } from "../messages.ts";
+import { ConflictError, isDuckDbDuplicateKey, isDurable } from "../messages.ts";
 import type { Databases } from "../plan/databases.ts";
 import type { DataVersions } from "../session/data-versions.ts";
 import type { Session } from "../session/session.ts";
@@ -18,8 +18,8 @@ export interface WriteContext {
   readonly versions: DataVersions;
   readonly serializer: WriteSerializer;
   readonly databases: Databases;
-  /** Tables, views or macros were created or dropped: all names, or these, may mean other things now. */
-  readonly namesChanged: (names?: readonly string[]) => void;
+  /** Called when tables, views or macros were created or dropped: all names, or these, may refer to other things now. */
+  readonly invalidateNames: (names?: readonly string[]) => void;
 }
 
 /** The tables that a write changes, as far as its SQL text shows. */
@@ -31,18 +31,20 @@ export async function runWrite(write: Write, context: WriteContext): Promise<Wri
   if (only === undefined) throw noStatement();
   const { session, serializer } = context;
   const touched = touchedBy(write.statements);
-  const counted = statementRunner();
+  const runStatement = statementRunner();
   const attempt = (): Promise<StatementResults> => {
     const isAlone = others.length === 0;
     // Rows can be checked only before a separate commit.
-    if (isAlone && write.acceptRows === undefined) return runAlone(only, NOTHING, { ...context, touched, counted });
+    if (isAlone && write.acceptRows === undefined) {
+      return runAlone(only, NOTHING, { ...context, touched, runStatement });
+    }
     return write.transaction || isAlone
-      ? runTogether(write, { ...context, touched, counted })
-      : runEach(write.statements, { ...context, counted });
+      ? runTogether(write, { ...context, touched, runStatement })
+      : runEach(write.statements, { ...context, runStatement });
   };
   const outcome = await serializer.run(serializationKey(touched), session, attempt);
   await session.end();
-  return writtenOf(outcome, write);
+  return writeResultOf(outcome, write);
 }
 
 export function noStatement(): RequestFailure {
@@ -50,10 +52,10 @@ export function noStatement(): RequestFailure {
 }
 
 /** The result of a write. Throws if its rows are not accepted. */
-export function writtenOf(outcome: StatementResults, write: Write): WriteResult {
+export function writeResultOf(outcome: StatementResults, write: Write): WriteResult {
   const { signal } = write;
   const result = acceptedResult(outcome, write);
-  // The write is committed: its rows are returned, however long their values are.
+  // Rows are returned however long their values are, because the write may already be committed.
   const maxValueBytes = Number.POSITIVE_INFINITY;
   const rows =
     result && heldRows(result, { total: undefined, window: EVERYTHING, signal, watch: NOT_WATCHED, maxValueBytes });
@@ -69,7 +71,7 @@ function acceptedResult(
   return result;
 }
 
-/** The results of several statements together. */
+/** The combined results of several statements. */
 export interface StatementResults {
   readonly affected: number;
   /** The rows of the last RETURNING. */
@@ -86,36 +88,36 @@ export type StatementRunner = (
   execute: (statement: Statement) => Promise<duckdb.Result>,
 ) => Promise<StatementResults>;
 
-/** One statement that commits by itself: in one call, unless DuckDB could lose its result that way. */
+/** Runs one statement that commits by itself: in one call, unless DuckDB could lose its result that way. */
 export async function runAlone(
   statement: Statement,
   before: StatementResults,
-  context: WriteContext & { readonly touched: TouchedTables; readonly counted: StatementRunner },
+  context: WriteContext & { readonly touched: TouchedTables; readonly runStatement: StatementRunner },
 ): Promise<StatementResults> {
-  const { session, databases, touched, counted } = context;
+  const { session, databases, touched, runStatement } = context;
   const lossy = databases.mayLoseResult(statement.sql);
-  const threeCalls = lossy === true || (lossy !== false && (await lossy));
-  const execute = threeCalls ? session.executeThenCommit : session.executeAndCommit;
-  return await committed(touched, context, () => counted(statement, before, execute));
+  const usesThreeCalls = lossy === true || (lossy !== false && (await lossy));
+  const execute = usesThreeCalls ? session.executeThenCommit : session.executeAndCommit;
+  return await commitAndInvalidate(touched, context, () => runStatement(statement, before, execute));
 }
 
 async function runTogether(
   write: Write,
-  context: WriteContext & { readonly touched: TouchedTables; readonly counted: StatementRunner },
+  context: WriteContext & { readonly touched: TouchedTables; readonly runStatement: StatementRunner },
 ): Promise<StatementResults> {
-  const { session, touched, counted } = context;
+  const { session, touched, runStatement } = context;
   await session.begin();
   let outcome = NOTHING;
-  for (const statement of write.statements) outcome = await counted(statement, outcome, session.execute);
+  for (const statement of write.statements) outcome = await runStatement(statement, outcome, session.execute);
   acceptedResult(outcome, write);
-  await committed(touched, context, () => session.commit());
+  await commitAndInvalidate(touched, context, () => session.commit());
   return outcome;
 }
 
 /** Each statement commits by itself; only the one that conflicts is retried. */
 async function runEach(
   statements: readonly Statement[],
-  context: WriteContext & { readonly counted: StatementRunner },
+  context: WriteContext & { readonly runStatement: StatementRunner },
 ): Promise<StatementResults> {
   const { session, serializer } = context;
   let outcome = NOTHING;
@@ -127,44 +129,44 @@ async function runEach(
   return outcome;
 }
 
-/** During a commit nothing cached of its tables is valid; afterwards it is dropped. */
-export async function committed<T>(
+/** Runs a commit. Cached data of the touched tables is invalid from its start on. */
+export async function commitAndInvalidate<T>(
   touched: TouchedTables,
-  { versions, namesChanged }: Pick<WriteContext, "versions" | "namesChanged">,
+  { versions, invalidateNames }: Pick<WriteContext, "versions" | "invalidateNames">,
   commit: () => Promise<T>,
 ): Promise<T> {
-  const written = versions.writing(touched);
+  const endWrite = versions.writing(touched);
   try {
     return await commit();
   } finally {
-    written();
-    if (touched === "all") namesChanged();
+    endWrite();
+    if (touched === "all") invalidateNames();
   }
 }
 
-const MOST_RACES = 5;
+const MAX_RACES = 5;
 const HANDLES_DUPLICATES = /\bon\s+conflict\b|\binsert\s+or\s+(?:ignore|replace)\b/i;
 
 /**
- * Runs statements and counts the rows that they change. ON CONFLICT does not see a key that another transaction has just
- * inserted, but the index does: that is a conflict, and a retry sees the key.
+ * Returns a function that runs a statement and counts the rows that it changes. ON CONFLICT does not see a key that another
+ * transaction has just inserted, but the index does: that is a conflict, and a retry sees the key.
  */
 export function statementRunner(): StatementRunner {
   let races = 0;
   return async (statement, before, execute) => {
     try {
-      return outcomeOf(await execute(statement), before, statement);
+      return addResult(await execute(statement), before, statement);
     } catch (error) {
       // It is committed, and the number of its rows is known without a result.
       const inserted = isDurable(error) ? insertedRows(statement.sql, duckdbDialect) : undefined;
       if (inserted !== undefined) return { ...before, affected: before.affected + inserted, selected: undefined };
-      if (!isDuplicateKey(error) || !HANDLES_DUPLICATES.test(statement.sql) || races++ >= MOST_RACES) throw error;
+      if (!isDuckDbDuplicateKey(error) || !HANDLES_DUPLICATES.test(statement.sql) || races++ >= MAX_RACES) throw error;
       throw new ConflictError({ cause: error });
     }
   };
 }
 
-function outcomeOf(result: duckdb.Result, before: StatementResults, { sql }: Statement): StatementResults {
+function addResult(result: duckdb.Result, before: StatementResults, { sql }: Statement): StatementResults {
   const hasRows = duckdb.result_return_type(result) === duckdb.ResultType.QUERY_RESULT;
   const type = duckdb.result_statement_type(result);
   if (!CHANGES_ROWS.has(type) && !(type === duckdb.StatementType.COPY && copiesIntoTable(sql, duckdbDialect))) {
