@@ -6,7 +6,7 @@ import { emptyScalar, type YamlMap, type YamlNode, type YamlPair, type YamlScala
  * thousand endpoint files, as long as the whole startup may take. A test compares both.
  */
 export function parseSimpleYaml(text: string): YamlMap | undefined {
-  if (OUTSIDE.test(text)) return undefined;
+  if (OUTSIDE_SUBSET.test(text)) return undefined;
   const lines = splitLines(text);
   const cursor: Cursor = { lines, next: 0 };
   const [first] = lines;
@@ -16,7 +16,7 @@ export function parseSimpleYaml(text: string): YamlMap | undefined {
 }
 
 /** Tabs, carriage returns and other control characters, document markers. */
-const OUTSIDE = /[^\P{Cc}\n]|[\u2028\u2029\uFEFF]|^(?:---|\.\.\.|%)/mu;
+const OUTSIDE_SUBSET = /[^\P{Cc}\n]|[\u2028\u2029\uFEFF]|^(?:---|\.\.\.|%)/mu;
 const KEY = /^([A-Za-z][A-Za-z0-9_-]*|[\uFDD0-\uFDEF]+):(?= |$)/;
 const CONSTANT = /^(?:~|null|true|false)$/i;
 const INTEGER = /^-?(?:0|[1-9][0-9]{0,14})$/;
@@ -52,6 +52,7 @@ function splitLines(text: string): readonly Line[] {
   return lines;
 }
 
+/** `head` is the first line of a mapping that follows a dash. The cursor is already past it. */
 function readMap(cursor: Cursor, indent: number, head?: Line): YamlMap | undefined {
   const pairs: YamlPair[] = [];
   const names = new Set<string>();
