@@ -66,7 +66,7 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
     typeof urlPath === "object" && !broken.has("request") && !broken.has("method") ? urlPath : undefined;
   const rest: RestConfig | undefined = typeof urlPath === "object" ? { method, urlPath: urlPath.path } : undefined;
 
-  const template = templatesOf(source, context, reporter);
+  const templates = templatesOf(source, context, reporter);
   const operation = operationOf(input, { method, httpStatus: context.httpStatus, reporter });
   checkReturns(source, operation, reporter);
   const parameters = compileParameters(input.request, { rest: restRules(validPath, method) }, complain);
@@ -74,8 +74,8 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
     compileEndpointCache(input.cache, {
       storage: context.cacheStorage,
       operation: operation.kind,
-      refreshTemplate: template.refresh,
-      template: template.own?.text,
+      refreshTemplate: templates.refresh,
+      template: templates.own?.text,
       fallbackName: fallbackName(rest, input),
       complain,
       warn,
@@ -88,7 +88,7 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
     description: input.description,
     tags: input.tags,
     deprecated: input.deprecated,
-    template: template.own,
+    template: templates.own,
     connections: connectionsOf(source, context, reporter),
     parameters,
     returns,
@@ -97,7 +97,7 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
     operation,
     ...compileEndpointAccess(source, context.access, context.report),
     maxConcurrency: input["max-concurrency"],
-    cache: template.isUnread ? undefined : compileCache(),
+    cache: templates.isUnread ? undefined : compileCache(),
     heartbeat: compileHeartbeat(input, {
       operation: operation.kind,
       parameters: broken.has("request") ? undefined : parameters,
@@ -109,7 +109,7 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
     }),
     locate: (path) => keyLocation(positions, path),
   };
-  return { config, isUnread: template.isUnread };
+  return { config, isUnread: templates.isUnread };
 }
 
 /** Undefined if the entries have problems. An unknown name may then be one of them. */

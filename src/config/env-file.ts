@@ -5,7 +5,7 @@ import { errorAt, type Report, warningAt } from "./tree.ts";
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** A variable, a comment or nothing. */
+/** A variable, a comment or an empty line. */
 const LINE = /^\s*(?:(?:export\s+)?[A-Za-z_][\w.-]*\s*=|#|$)/;
 /** A value in quotes may have several lines. */
 const QUOTED = /=[ \t]*(?:"[^"]*"|'[^']*'|`[^`]*`)/g;

@@ -23,7 +23,7 @@ export interface McpSettings {
   readonly pageSize: number;
   /** Rows per result. */
   readonly maxRows: number;
-  /** Text per result. */
+  /** Bytes of text per result. */
   readonly maxTextBytes: number;
   /** The URL that clients use, without a trailing slash. */
   readonly publicUrl: string | undefined;

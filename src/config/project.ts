@@ -91,7 +91,7 @@ export type Returns = "one" | "many";
 
 /** The configurable statuses of a write, for the method of its endpoint. */
 export interface WriteStatuses {
-  /** `client-error`: 409 for a unique constraint, 422 for others. */
+  /** `client-error`: 409 for unique and exclusion constraints, 422 for others. */
   readonly constraintFailure: "500" | "client-error";
   /** The status if rows were changed. */
   readonly changed: 200 | 201;

@@ -26,7 +26,7 @@ const PLAIN_IN_LIST = /^[A-Za-z0-9_/.+$-][A-Za-z0-9_/. +$-]*$/;
 
 interface Line {
   readonly indent: number;
-  /** Without indentation and trailing blanks. */
+  /** Without indentation and trailing white space. */
   readonly content: string;
   /** The offset of the content in the text. */
   readonly start: number;
@@ -77,9 +77,9 @@ function readList(cursor: Cursor, indent: number): YamlNode | undefined {
   for (let line = cursor.lines[cursor.next]; line?.indent === indent; line = cursor.lines[cursor.next]) {
     if (!line.content.startsWith("- ")) break;
     cursor.next++;
-    const blanks = line.content.length - line.content.slice(1).trimStart().length;
-    const content = line.content.slice(blanks);
-    const inner = { indent: indent + blanks, content, start: line.start + blanks };
+    const dashWidth = line.content.length - line.content.slice(1).trimStart().length;
+    const content = line.content.slice(dashWidth);
+    const inner = { indent: indent + dashWidth, content, start: line.start + dashWidth };
     const item = KEY.test(content) ? readMap(cursor, inner.indent, inner) : readOnLine(cursor, { ...inner, indent });
     if (item === undefined) return undefined;
     items.push(item);
