@@ -148,7 +148,9 @@ function warnAboutCombinations(
     );
   }
   if (isLoopback(host)) return;
-  if (https === undefined && input["trusted-proxies"] === undefined) securityWarning(["auth"], plainTextCredentialsMessage(host));
+  if (https === undefined && input["trusted-proxies"] === undefined) {
+    securityWarning(["auth"], plainTextCredentialsMessage(host));
+  }
   if (input.docs.enabled && !input.docs.auth) {
     securityWarning(
       ["docs"],

@@ -34,7 +34,9 @@ export function openAliases(root: YamlNode): Aliases {
       if (repeated <= MAX_REPEATED) return { ok: true, result };
       // Reported once, for the outermost alias.
       const why =
-        isReported || activeTargets.size > 0 ? undefined : `the aliases repeat more than ${MAX_REPEATED} values; use fewer`;
+        isReported || activeTargets.size > 0
+          ? undefined
+          : `the aliases repeat more than ${MAX_REPEATED} values; use fewer`;
       isReported ||= activeTargets.size === 0;
       return { ok: false, why };
     },

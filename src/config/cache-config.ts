@@ -165,7 +165,10 @@ export function compileEndpointCache(
       return undefined;
     }
     if (input.table === undefined) {
-      warn(["cache"], "no table is named, so no cache is invalidated or refreshed; name the table of the cache that the write changes");
+      warn(
+        ["cache"],
+        "no table is named, so no cache is invalidated or refreshed; name the table of the cache that the write changes",
+      );
       return undefined;
     }
     return { kind: "on-write", name, action: refresh ? "refresh" : "invalidate" };

@@ -71,7 +71,8 @@ function readEndpoint(file: YamlFile, context: EndpointFilesContext): ParsedEndp
   const { positions } = tree;
   const endpoint = compileEndpoint({ path: file.path, file: name, input, positions, broken }, context.endpoints);
   const shadowed =
-    context.endpoints.isFlapi && shadowedTemplateWarning(file.path, input["template-source"], endpoint.config, context.files);
+    context.endpoints.isFlapi &&
+    shadowedTemplateWarning(file.path, input["template-source"], endpoint.config, context.files);
   if (typeof shadowed === "string") reporterOf(positions, report).warning(["template-source"], shadowed);
   const isBroken = broken.has("cache") || (endpoint.isUnread && input.cache !== undefined);
   return { ...endpoint, positions, brokenCaches: isBroken ? [cacheTableIn(tree)] : [] };

@@ -51,8 +51,9 @@ function schemaOf(schema: z.ZodType): Draft {
 function rewrite(schema: z.core.$ZodTypes, draft: Draft): void {
   const { def } = schema._zod;
   if (schema === connection) replace(draft, connectionSchema());
-  else if (schema === validator) replace(draft, { anyOf: validators.map(({ in: each }) => withoutInclude(schemaOf(each))) });
-  else if (def.type === "object" || def.type === "record") {
+  else if (schema === validator) {
+    replace(draft, { anyOf: validators.map(({ in: each }) => withoutInclude(schemaOf(each))) });
+  } else if (def.type === "object" || def.type === "record") {
     replace(draft, { ...draft, type: ["object", "string"], pattern: INCLUDE });
   } else if (def.type === "pipe" && "items" in draft && def.in._zod.def.type === "transform") {
     replace(draft, { ...draft, ...listForms(schema) });

@@ -43,7 +43,10 @@ export function compileMain(source: MainSource, report: Report): MainConfig {
     compileConnection(name, connection, { folder, positions: positionsAt(positions, ["connections", name]) }),
   );
   const host =
-    overrides.host ?? readVariable(source.env, "EIDER_HOST") ?? readVariable(source.env, "FLAPI_HOST") ?? input["http-host"];
+    overrides.host ??
+    readVariable(source.env, "EIDER_HOST") ??
+    readVariable(source.env, "FLAPI_HOST") ??
+    input["http-host"];
   const http = {
     host,
     port: overrides.port ?? environmentPort(source, reporter) ?? input["http-port"],

@@ -215,7 +215,10 @@ function warnAboutExposure(
   const isOff = input.mcp?.auth?.enabled !== true;
   const isOpen = auth === undefined ? isOff : !(auth.methods.get("tools/call") ?? auth.isRequired);
   if (isOpen) {
-    securityWarning(["host"], `every client that reaches ${host} can call the tools; add mcp.auth, or listen on 127.0.0.1`);
+    securityWarning(
+      ["host"],
+      `every client that reaches ${host} can call the tools; add mcp.auth, or listen on 127.0.0.1`,
+    );
   }
   if (auth !== undefined && input["enforce-https"]?.enabled !== true && input["trusted-proxies"] === undefined) {
     securityWarning(["auth"], plainTextCredentialsMessage(host));

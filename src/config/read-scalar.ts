@@ -1,5 +1,5 @@
 import { PlainScalar } from "../params/validators/scalars.ts";
-import { countReserved, containsToken, type Include, type Part, RESERVED_MESSAGE, splitText } from "./directives.ts";
+import { containsToken, countReserved, type Include, type Part, RESERVED_MESSAGE, splitText } from "./directives.ts";
 import type { Environment } from "./environment.ts";
 import type { YamlFile } from "./yaml-file.ts";
 import type { YamlScalar } from "./yaml-node.ts";

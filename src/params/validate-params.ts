@@ -87,7 +87,10 @@ export async function validateLong(
   return validateParams(declared, raw, checked === undefined ? rules : { ...rules, checked });
 }
 
-function* checkAllInSlices(declared: readonly Parameter[], raw: RawParams): Sliced<ReadonlyMap<Parameter, CheckedText>> {
+function* checkAllInSlices(
+  declared: readonly Parameter[],
+  raw: RawParams,
+): Sliced<ReadonlyMap<Parameter, CheckedText>> {
   const checked = new Map<Parameter, CheckedText>();
   for (const parameter of declared) {
     const sent = sentValue(parameter, raw);

@@ -2,9 +2,9 @@ import { z } from "zod";
 import {
   integer as anyInteger,
   boolean,
+  describeInput,
   digitsSchema,
   formSchema,
-  describeInput,
   PlainScalar,
   text as string,
   VARIABLE_SCHEMA,
@@ -168,7 +168,10 @@ function keysOf(issue: { readonly keys?: unknown }): readonly string[] {
 
 /** A mapping that may have other keys, which are ignored. */
 export function openBlock<Shape extends z.ZodRawShape>(shape: Shape) {
-  return z.preprocess(unwrapScalar, z.object(shape, { error: ({ input }) => `expected a mapping, found ${describeInput(input)}` }));
+  return z.preprocess(
+    unwrapScalar,
+    z.object(shape, { error: ({ input }) => `expected a mapping, found ${describeInput(input)}` }),
+  );
 }
 
 /** A mapping with arbitrary keys. */

@@ -34,7 +34,10 @@ const setting = z
     if (Array.isArray(input) && input.every((item) => typeof item === "string")) {
       return `[${input.map(quoteLiteral).join(", ")}]`;
     }
-    context.addIssue({ code: "custom", message: `expected the value of a DuckDB setting, found ${describeInput(input)}` });
+    context.addIssue({
+      code: "custom",
+      message: `expected the value of a DuckDB setting, found ${describeInput(input)}`,
+    });
     return z.NEVER;
   })
   .meta({ type: [...SCALARS, "array"], items: { type: "string" } });

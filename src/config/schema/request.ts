@@ -23,7 +23,8 @@ export const validator = z.unknown().transform((input, context): Validator => {
   const schema = typeof type === "string" ? byType.get(type) : undefined;
   if (schema === undefined) {
     const known = `(${validatorTypes.join(", ")})`;
-    if (typeof type !== "string") reject(["type"], `expected the type of the validator ${known}, found ${describeInput(type)}`);
+    if (typeof type !== "string")
+      reject(["type"], `expected the type of the validator ${known}, found ${describeInput(type)}`);
     else reject(["type"], typeMessage(type));
     return z.NEVER;
   }
