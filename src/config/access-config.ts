@@ -27,7 +27,7 @@ export interface AccessConfig extends EndpointAccess {
   readonly proxies: TrustedProxies;
   readonly cors: CorsPolicy | undefined;
   readonly audit: AuditConfig | undefined;
-  /** Parameters whose values are never written, not even to the log. */
+  /** Parameters whose values are written neither to the audit log nor to the log. */
   readonly redact: readonly string[];
 }
 
@@ -55,7 +55,7 @@ export function compileAccess(source: MainSource, report: Report): AccessConfig 
     audit: auditOf(source, reporter),
     redact: input.audit?.redact ?? [],
   };
-  warnOfCombinations(source, access, reporter);
+  warnAboutCombinations(source, access, reporter);
   return access;
 }
 
@@ -103,17 +103,17 @@ function httpsOf({ input, folder }: MainSource, { error }: Reporter): HttpsPolic
   return { tls: undefined };
 }
 
-function proxiesOf(input: MainInput, { error, entryOf }: Reporter): TrustedProxies {
+function proxiesOf(input: MainInput, { error, entryPath }: Reporter): TrustedProxies {
   const proxies = trustedProxies(input["trusted-proxies"] ?? []);
-  for (const { index, message } of proxies.problems) error(entryOf(["trusted-proxies"], index), message);
+  for (const { index, message } of proxies.problems) error(entryPath(["trusted-proxies"], index), message);
   return proxies;
 }
 
-function corsOf({ cors }: MainInput, { error, entryOf }: Reporter): CorsPolicy | undefined {
+function corsOf({ cors }: MainInput, { error, entryPath }: Reporter): CorsPolicy | undefined {
   if (cors?.enabled !== true) return undefined;
   const found = corsPolicyOf(cors);
   if ("policy" in found) return found.policy;
-  for (const { key, index, message } of found.problems) error(entryOf(["cors", key], index), message);
+  for (const { key, index, message } of found.problems) error(entryPath(["cors", key], index), message);
   return undefined;
 }
 
@@ -134,29 +134,31 @@ function auditOf({ input: { audit }, folder }: MainSource, { keyError }: Reporte
   return { sink: { kind: "file", path: resolve(folder, path) }, redact };
 }
 
-/** Warns of settings that are unsafe in combination. */
-function warnOfCombinations(
+/** Warns about settings that are unsafe in combination. */
+function warnAboutCombinations(
   { input, host }: MainSource,
   { auth, cors, https }: AccessConfig,
-  { insecure }: Reporter,
+  { securityWarning }: Reporter,
 ): void {
   if (auth === undefined) return;
   if (cors?.origins === "any") {
-    insecure(
+    securityWarning(
       ["cors", "allow-origins"],
-      "'*' together with auth lets every web page call with what its visitor knows; name the origins",
+      "'*' together with auth lets every web page call with credentials that its visitor enters; list the origins",
     );
   }
   if (isLoopback(host)) return;
-  if (https === undefined && input["trusted-proxies"] === undefined) insecure(["auth"], readableCredentials(host));
+  if (https === undefined && input["trusted-proxies"] === undefined) {
+    securityWarning(["auth"], plainTextCredentialsMessage(host));
+  }
   if (input.docs.enabled && !input.docs.auth) {
-    insecure(
+    securityWarning(
       ["docs"],
       "the documentation of endpoints that need authentication is public; set docs.auth: true, or docs.enabled: false",
     );
   }
 }
 
-export function readableCredentials(host: string): string {
+export function plainTextCredentialsMessage(host: string): string {
   return `clients send credentials in plain text to ${host}; set enforce-https, or listen on 127.0.0.1 behind an HTTPS proxy`;
 }

@@ -5,43 +5,45 @@ const MAX_REPEATED = 10_000;
 
 export interface Aliases {
   /** Reads the target of an alias. */
-  follow<Result>(alias: YamlAlias, read: (target: YamlNode) => Result): Followed<Result>;
-  /** Counts a value inside an alias. False if there are too many. */
+  follow<Result>(alias: YamlAlias, read: (target: YamlNode) => Result): FollowResult<Result>;
+  /** Counts a value if it is read through an alias. Returns false if there are too many. */
   count(): boolean;
 }
 
 /** `why` is undefined if the problem is already reported. */
-export type Followed<Result> =
+export type FollowResult<Result> =
   | { readonly ok: true; readonly result: Result }
   | { readonly ok: false; readonly why: string | undefined };
 
 export function openAliases(root: YamlNode): Aliases {
   let anchors: ReadonlyMap<string, readonly YamlNode[]> | undefined;
-  const open = new Set<YamlNode>();
+  const activeTargets = new Set<YamlNode>();
   let repeated = 0;
-  let refused = false;
+  let isReported = false;
   return {
-    count: () => open.size === 0 || ++repeated <= MAX_REPEATED,
+    count: () => activeTargets.size === 0 || ++repeated <= MAX_REPEATED,
     follow({ name, start }, read) {
       anchors ??= anchorsIn(root);
       // An anchor may be redefined. An alias refers to the last definition before it.
       const target = anchors.get(name)?.findLast((node) => node.start < start);
-      if (target === undefined) return failed(`unknown alias '*${name}'; no '&${name}' stands before it`);
-      if (open.has(target)) return failed(`the alias '*${name}' stands inside what it names`);
-      open.add(target);
+      if (target === undefined) return failure(`unknown alias '*${name}'; no '&${name}' is defined before it`);
+      if (activeTargets.has(target)) return failure(`the alias '*${name}' is inside the value that it refers to`);
+      activeTargets.add(target);
       const result = read(target);
-      open.delete(target);
+      activeTargets.delete(target);
       if (repeated <= MAX_REPEATED) return { ok: true, result };
       // Reported once, for the outermost alias.
       const why =
-        refused || open.size > 0 ? undefined : `the aliases repeat more than ${MAX_REPEATED} values; use fewer`;
-      refused ||= open.size === 0;
+        isReported || activeTargets.size > 0
+          ? undefined
+          : `the aliases repeat more than ${MAX_REPEATED} values; use fewer`;
+      isReported ||= activeTargets.size === 0;
       return { ok: false, why };
     },
   };
 }
 
-function failed(why: string): { readonly ok: false; readonly why: string } {
+function failure(why: string): { readonly ok: false; readonly why: string } {
   return { ok: false, why };
 }
 

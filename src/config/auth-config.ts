@@ -10,7 +10,7 @@ export function compileAuth(input: AuthInput, reporter: Reporter): AuthPolicy | 
   return input.enabled ? compilePolicy(input, reporter) : undefined;
 }
 
-/** The same, even if the block is disabled, because an MCP method may still require it. */
+/** Like `compileAuth`, but also compiles a disabled block, because an MCP method may still require it. */
 export function compilePolicy(input: AuthInput, reporter: Reporter): AuthPolicy | undefined {
   if (input.type === undefined) {
     reporter.error(
@@ -19,7 +19,7 @@ export function compilePolicy(input: AuthInput, reporter: Reporter): AuthPolicy 
     );
     return undefined;
   }
-  warnOfUnused(input, input.type, reporter);
+  warnAboutUnusedKeys(input, input.type, reporter);
   switch (input.type) {
     case "basic":
       return basicOf(input, reporter);
@@ -36,7 +36,7 @@ const KEYS = {
   oidc: ["oidc"],
 } as const;
 
-function warnOfUnused(input: AuthInput, type: keyof typeof KEYS, { warning }: Reporter): void {
+function warnAboutUnusedKeys(input: AuthInput, type: keyof typeof KEYS, { warning }: Reporter): void {
   for (const [owner, keys] of Object.entries(KEYS)) {
     if (owner === type) continue;
     for (const key of keys) if (input[key] !== undefined) warning([key], `type ${type} does not use it; ${owner} does`);
@@ -44,7 +44,7 @@ function warnOfUnused(input: AuthInput, type: keyof typeof KEYS, { warning }: Re
 }
 
 /** A name with a comma is probably a list that was written as one string. */
-function warnOfCommas(key: KeyPath, roles: readonly string[], { warning }: Reporter): void {
+function warnAboutCommas(key: KeyPath, roles: readonly string[], { warning }: Reporter): void {
   if (!roles.some((name) => name.includes(","))) return;
   warning(
     [...key, "roles"],
@@ -53,7 +53,7 @@ function warnOfCommas(key: KeyPath, roles: readonly string[], { warning }: Repor
 }
 
 function basicOf(input: AuthInput, reporter: Reporter): BasicPolicy {
-  const { error, insecure } = reporter;
+  const { error, securityWarning } = reporter;
   const { users = [], "from-aws-secretmanager": secret } = input;
   if (users.length === 0 && secret === undefined) {
     error(["users"], "missing; list users, or name a secret under from-aws-secretmanager");
@@ -61,7 +61,7 @@ function basicOf(input: AuthInput, reporter: Reporter): BasicPolicy {
   const names = new Set<string>();
   users.forEach(({ username, password, roles }, index) => {
     const key = ["users", index];
-    warnOfCommas(key, roles, reporter);
+    warnAboutCommas(key, roles, reporter);
     if (names.has(username)) error([...key, "username"], "a user of this name is listed already; keep one");
     if (username.includes(":")) error([...key, "username"], "a user name of type basic cannot hold a colon");
     names.add(username);
@@ -73,7 +73,7 @@ function basicOf(input: AuthInput, reporter: Reporter): BasicPolicy {
         return error([...key, "password"], `matches nothing: ${shape.reason}; \`eider hash-password\` makes a hash`);
       case "md5":
       case "plain":
-        return insecure([...key, "password"], passwordAdvice[shape.kind]);
+        return securityWarning([...key, "password"], passwordAdvice[shape.kind]);
     }
   });
   return {
@@ -96,10 +96,10 @@ function secretUsersOf(secret: NonNullable<AuthInput["from-aws-secretmanager"]>)
   };
 }
 
-const SHORTEST_SECRET_BYTES = 32;
+const MIN_SECRET_BYTES = 32;
 
 function bearerOf(input: AuthInput, reporter: Reporter): BearerPolicy {
-  const { error, insecure, warning } = reporter;
+  const { error, securityWarning, warning } = reporter;
   const { "jwt-secret": secret, "jwt-issuer": issuer, token, tokens = [] } = input;
   if (secret === undefined && token === undefined && tokens.length === 0) {
     error(["jwt-secret"], "missing; set jwt-secret for signed tokens, or token (or tokens) for a shared secret");
@@ -108,17 +108,17 @@ function bearerOf(input: AuthInput, reporter: Reporter): BearerPolicy {
     warning(["jwt-issuer"], "only tokens that are verified with a jwt-secret have an issuer");
   }
   const warnIfShort = (key: KeyPath, value: string | undefined): void => {
-    if (value === undefined || Buffer.byteLength(value) >= SHORTEST_SECRET_BYTES) return;
-    insecure(
+    if (value === undefined || Buffer.byteLength(value) >= MIN_SECRET_BYTES) return;
+    securityWarning(
       key,
-      `shorter than ${SHORTEST_SECRET_BYTES} bytes, so it can be guessed; make one with \`openssl rand -base64 32\``,
+      `shorter than ${MIN_SECRET_BYTES} bytes, so it can be guessed; make one with \`openssl rand -base64 32\``,
     );
   };
   warnIfShort(["jwt-secret"], secret);
   warnIfShort(["token"], token);
   tokens.forEach((each, index) => {
     warnIfShort(["tokens", index, "token"], each.token);
-    warnOfCommas(["tokens", index], each.roles, reporter);
+    warnAboutCommas(["tokens", index], each.roles, reporter);
   });
   const shared = token === undefined ? [] : [{ token, username: undefined, roles: [] }];
   return {
@@ -128,24 +128,24 @@ function bearerOf(input: AuthInput, reporter: Reporter): BearerPolicy {
   };
 }
 
-function oidcOf({ oidc }: AuthInput, { error, warning, insecure, isWritten }: Reporter): OidcPolicy | undefined {
+function oidcOf({ oidc }: AuthInput, { error, warning, securityWarning, isWritten }: Reporter): OidcPolicy | undefined {
   if (oidc === undefined) {
     error(["oidc"], "missing; write client-id, and issuer-url or provider-type, under it");
     return undefined;
   }
   const found = oidcPolicyOf(oidc);
   for (const { key, message, severity } of found.problems) {
-    const reportProblem = severity === "warning" ? insecure : error;
+    const reportProblem = severity === "warning" ? securityWarning : error;
     reportProblem(["oidc", key], message);
   }
   if (oidc["allowed-audiences"] === undefined && oidc["provider-type"] !== "github") {
-    insecure(
+    securityWarning(
       ["oidc"],
       "without allowed-audiences a token that the provider made for any other application is accepted; name the audience of this API",
     );
   }
   if (!oidc["verify-expiration"]) {
-    insecure(["oidc", "verify-expiration"], "expired tokens are accepted; remove this key");
+    securityWarning(["oidc", "verify-expiration"], "expired tokens are accepted; remove this key");
   }
   if (isWritten(["oidc", "jwks-cache-hours"]) && oidc["provider-type"] === "github") {
     warning(["oidc", "jwks-cache-hours"], "github has no key set");

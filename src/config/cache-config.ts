@@ -13,7 +13,7 @@ export type CacheConfig =
       readonly kind: "table";
       readonly name: CacheName;
       readonly refresh: RefreshConfig | undefined;
-      /** False: the template reads its data source, although it fills a cache. */
+      /** Whether the template reads the cache table. If false, it reads its data source. */
       readonly isRead: boolean;
       readonly allowsClientRefresh: boolean;
     }
@@ -33,7 +33,7 @@ export interface RefreshConfig {
   readonly cursorType: string | undefined;
   readonly retention: Retention;
   readonly scheduleMs: number | undefined;
-  /** As written, for `cache.schedule`. */
+  /** As written, for `{{cache.schedule}}`. */
   readonly schedule: string | undefined;
 }
 
@@ -47,18 +47,18 @@ export interface CacheStorage {
         readonly kind: "ducklake";
         readonly metadataPath: string;
         readonly dataPath: string | undefined;
-        /** False for flAPI's own `ducklake` block: without the extension, the DuckDB backend replaces it. */
+        /** False for flAPI's `ducklake` block: if the extension is missing, the DuckDB backend is used instead. */
         readonly isRequired: boolean;
       };
   readonly warmUp: boolean;
   readonly isScheduled: boolean;
   readonly maxBytes: number;
   readonly maxConcurrentRefreshes: number;
-  /** For caches without their own setting. */
+  /** For caches without their own `retention`. */
   readonly retention: Retention;
 }
 
-const ONLY_THE_CURRENT: Retention = { keepLast: 1, maxAgeMs: undefined };
+const KEEP_CURRENT_ONLY: Retention = { keepLast: 1, maxAgeMs: undefined };
 const PLAIN_NAME = /^[A-Za-z_]\w*$/;
 
 export function compileCacheStorage(
@@ -102,7 +102,7 @@ export function compileCacheStorage(
     isScheduled: lake.scheduler.enabled,
     maxBytes: cache["max-bytes"],
     maxConcurrentRefreshes: cache["max-concurrent-refreshes"],
-    retention: retentionOf(lake.retention, ONLY_THE_CURRENT),
+    retention: retentionOf(lake.retention, KEEP_CURRENT_ONLY),
   };
 }
 
@@ -111,16 +111,16 @@ function lakeOf(
   data: string | undefined,
   { folder, isRequired }: { readonly folder: string; readonly isRequired: boolean },
 ): CacheStorage["backend"] {
-  // Others, such as `postgres:...` and `s3://...`, are not local paths.
-  const local = (path: string): string => {
+  // Other schemes, such as `postgres:` and `s3:`, are not local paths.
+  const resolveLocal = (path: string): string => {
     const [, scheme, file] = /^(sqlite|duckdb):(.+)$/i.exec(path) ?? [];
     if (scheme !== undefined && file !== undefined) return `${scheme}:${resolve(folder, file)}`;
     return /^[a-z][a-z0-9+]+:/i.test(path) ? path : resolve(folder, path);
   };
   return {
     kind: "ducklake",
-    metadataPath: local(metadata),
-    dataPath: data === undefined ? undefined : local(data),
+    metadataPath: resolveLocal(metadata),
+    dataPath: data === undefined ? undefined : resolveLocal(data),
     isRequired,
   };
 }
@@ -136,7 +136,7 @@ function retentionOf(input: EndpointCacheInput["retention"], inherited: Retentio
 export interface EndpointCacheContext {
   readonly storage: CacheStorage | undefined;
   readonly operation: "read" | "write";
-  /** Undefined if none is configured, or it is missing. */
+  /** Undefined if none is configured, or its file is missing. */
   readonly refreshTemplate: SourceFile | undefined;
   /** The text of the endpoint's own template. */
   readonly template: string | undefined;
@@ -146,7 +146,7 @@ export interface EndpointCacheContext {
   readonly warn: Complain;
 }
 
-/** The block of one endpoint. Undefined if it is disabled or has no effect. */
+/** Compiles the cache block of one endpoint. Undefined if it is disabled or has no effect. */
 export function compileEndpointCache(
   input: EndpointCacheInput | undefined,
   context: EndpointCacheContext,
@@ -165,7 +165,10 @@ export function compileEndpointCache(
       return undefined;
     }
     if (input.table === undefined) {
-      warn(["cache"], "no table is named, so no cache becomes old; name the table of the cache that the write changes");
+      warn(
+        ["cache"],
+        "no table is named, so no cache is invalidated or refreshed; name the table of the cache that the write changes",
+      );
       return undefined;
     }
     return { kind: "on-write", name, action: refresh ? "refresh" : "invalidate" };
@@ -174,15 +177,15 @@ export function compileEndpointCache(
     if (input[key]) warn(["cache", key], "only valid on a write endpoint; move it there");
   }
   const allowsClientRefresh = input["allow-client-refresh"];
-  const isShared = input["template-file"] === undefined;
+  const hasNoTemplateFile = input["template-file"] === undefined;
   const isRead = readsTable(context.template ?? "", storage.catalog, name);
-  if (isShared && !isRead) {
+  if (hasNoTemplateFile && !isRead) {
     for (const key of ["cursor", "primary-key"] as const) {
       if (input[key] !== undefined) warn(["cache", key], "only a refresh with a template-file uses it");
     }
     return { kind: "results", name, scheduleMs: input.schedule?.ms, allowsClientRefresh };
   }
-  for (const key of isShared ? REFRESH_KEYS : []) {
+  for (const key of hasNoTemplateFile ? REFRESH_KEYS : []) {
     if (input[key] !== undefined)
       warn(["cache", key], "only the endpoint with the template-file sets it; move it there");
   }
@@ -212,7 +215,7 @@ const REFRESH_KEYS = ["schedule", "cursor", "primary-key", "retention"] as const
 /** Matches a template that reads the table of its own `cache` block. */
 const READS_OWN = /\{\{[{&#^]?\s*cache\.(?:table|schema|catalog)\b/;
 
-/** Whether a template reads a cache table, by the variables or by its three-part name. */
+/** Whether a template reads a cache table, through the `cache` variables or its three-part name. */
 function readsTable(template: string, catalog: string, { schema, table }: CacheName): boolean {
   const parts = [catalog, schema, table].map((part) => `"?${part.replace(/[^\w]/g, "\\$&")}"?`);
   return (

@@ -6,7 +6,7 @@ export type CorsInput = Omit<NonNullable<MainInput["cors"]>, "enabled">;
 
 export interface CorsProblem {
   readonly key: "allow-origins" | "allow-headers" | "allow-methods";
-  /** The index in the list. Undefined for a problem of the key itself. */
+  /** The index in the list. Undefined for a problem with the key itself. */
   readonly index: number | undefined;
   readonly message: string;
 }
@@ -43,13 +43,13 @@ export function corsPolicyOf(
   };
 }
 
-type Parsed = { readonly value: string } | { readonly message: string };
+type ParseResult = { readonly value: string } | { readonly message: string };
 
 /** Parses the entries, without duplicates. */
 function readList(
   input: CorsInput,
   key: CorsProblem["key"],
-  parse: (text: string) => Parsed,
+  parse: (text: string) => ParseResult,
 ): { readonly values: readonly string[]; readonly problems: readonly CorsProblem[] } {
   const values = new Set<string>();
   const problems: CorsProblem[] = [];
@@ -63,25 +63,25 @@ function readList(
 
 const ORIGIN = /^([a-z][a-z0-9+.-]*):\/\/(\*\.)?([^*/?#@\\\s]+)$/i;
 
-/** An origin in the spelling of browsers: lower case, ASCII, without the default port. */
-function parseOrigin(text: string): Parsed {
+/** Normalizes an origin as browsers do: lower case, ASCII, without the default port. */
+function parseOrigin(text: string): ParseResult {
   if (text === "*" || text === "null") return { value: text };
-  const refusal = {
+  const rejection = {
     message: `expected an origin, https://app.example.com or https://*.example.com, without a path, found '${text}'`,
   };
   const [, scheme = "", star = "", host = ""] = ORIGIN.exec(text) ?? [];
   const label = star === "" ? "" : "a.";
-  if (host === "" || !URL.canParse(`${scheme}://${label}${host}`)) return refusal;
+  if (host === "" || !URL.canParse(`${scheme}://${label}${host}`)) return rejection;
   const { protocol, host: canonical } = new URL(`${scheme}://${label}${host}`);
-  if (canonical === "" || protocol === "file:") return refusal;
+  if (canonical === "" || protocol === "file:") return rejection;
   return { value: `${protocol}//${star}${canonical.slice(label.length)}` };
 }
 
-function parseHeader(text: string): Parsed {
+function parseHeader(text: string): ParseResult {
   return TOKEN.test(text) ? { value: text } : { message: `expected the name of a header or '*', found '${text}'` };
 }
 
-function parseMethod(text: string): Parsed {
+function parseMethod(text: string): ParseResult {
   const value = text.toUpperCase();
   if (value === "*" || METHODS.includes(value)) return { value };
   return { message: `expected one of ${METHODS.join(", ")} or '*', found '${text}'` };

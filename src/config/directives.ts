@@ -11,7 +11,7 @@ const RESERVED = /[\uFDD0-\uFDEF]/;
 const TOKEN = /\uFDD0([\uFDD1-\uFDEE]+)\uFDEF*/g;
 
 /** For text with characters that would be mistaken for a token. */
-export const RESERVED_MESSAGE = "a character from U+FDD0 to U+FDEF, which Unicode keeps out of texts; remove it";
+export const RESERVED_MESSAGE = "a character from U+FDD0 to U+FDEF, which Unicode reserves for internal use; remove it";
 
 const NAME = "[A-Za-z_][A-Za-z0-9_]*";
 const INSIDE = "(?:[^{}\\r\\n]|\\$\\{[^{}\\r\\n]*\\}|\\{\\{[^{}\\r\\n]*\\}\\})*";
@@ -34,7 +34,7 @@ export interface Include {
   readonly section: string | undefined;
   /** As written. May contain environment references. */
   readonly path: string;
-  readonly condition: { readonly name: string; readonly wanted: boolean } | undefined;
+  readonly condition: { readonly name: string; readonly mustBeSet: boolean } | undefined;
 }
 
 export interface MaskedText {
@@ -42,16 +42,16 @@ export interface MaskedText {
   readonly text: string;
   readonly directives: readonly Directive[];
   /** Set if the text cannot be read. */
-  readonly rejected: { readonly offset: number; readonly message: string } | undefined;
+  readonly rejection: { readonly offset: number; readonly message: string } | undefined;
 }
 
 export type Part = { readonly kind: "text"; readonly text: string } | Directive;
 
 export function maskDirectives(original: string): MaskedText {
   const reserved = original.search(RESERVED);
-  if (reserved >= 0) return refusal(reserved, RESERVED_MESSAGE);
+  if (reserved >= 0) return rejectText(reserved, RESERVED_MESSAGE);
   if (!original.includes("{{") && !original.includes("${")) {
-    return { text: original, directives: [], rejected: undefined };
+    return { text: original, directives: [], rejection: undefined };
   }
   const directives: Directive[] = [];
   const text = original.replace(DIRECTIVE, (match, offset: number) => {
@@ -62,12 +62,12 @@ export function maskDirectives(original: string): MaskedText {
       ? `${token.padEnd(match.length - 1, FILL)}:`
       : token.padEnd(match.length, FILL);
   });
-  if (text.length === original.length) return { text, directives, rejected: undefined };
-  return refusal(0, "more environment references than one file can hold; split it");
+  if (text.length === original.length) return { text, directives, rejection: undefined };
+  return rejectText(0, "more environment references than one file can hold; split it");
 }
 
-function refusal(offset: number, message: string): MaskedText {
-  return { text: "", directives: [], rejected: { offset, message } };
+function rejectText(offset: number, message: string): MaskedText {
+  return { text: "", directives: [], rejection: { offset, message } };
 }
 
 /** Splits a parsed scalar or key into text and directives. */
@@ -98,7 +98,7 @@ function cut(
   return parts;
 }
 
-export function holdsToken(value: string): boolean {
+export function containsToken(value: string): boolean {
   return value.includes(MARK);
 }
 
@@ -110,7 +110,7 @@ export function countReserved(value: string): number {
 
 /** The text as it was before masking. */
 export function unmask(value: string, directives: readonly Directive[]): string {
-  if (!holdsToken(value)) return value;
+  if (!containsToken(value)) return value;
   return splitText(value, directives)
     .map((part) => part.text)
     .join("");
@@ -124,7 +124,7 @@ function parseDirective(text: string): Directive {
   const path = include?.[2];
   if (include === null || path === undefined) return { kind: "malformed", text };
   const variable = include[4];
-  const condition = variable === undefined ? undefined : { name: variable, wanted: include[3] !== "!" };
+  const condition = variable === undefined ? undefined : { name: variable, mustBeSet: include[3] !== "!" };
   return { kind: "include", text, include: { section: include[1], path, condition } };
 }
 

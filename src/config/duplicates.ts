@@ -5,8 +5,8 @@ import { parseResourceName, shapeOfResource } from "./resource-name.ts";
 import { errorAt, type NodePositions, partLocation, type Report } from "./tree.ts";
 import { parseUrlPath, shapeOf } from "./url-path.ts";
 
-/** Two secrets in one table would overwrite each other. */
-export function rejectSharedTables(
+/** Rejects different secrets in the same table, because they would overwrite each other. */
+export function rejectSharedSecretTables(
   blocks: readonly { readonly auth: AuthPolicy | undefined; readonly locate: Locate }[],
   report: Report,
 ): void {

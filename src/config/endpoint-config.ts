@@ -6,7 +6,7 @@ import { compileMcpEntry } from "./mcp-entry.ts";
 import { compileParameters } from "./parameters.ts";
 import type { Complain, KeyPath } from "./problem.ts";
 import type { ConnectionConfig, EndpointConfig, Limits, OperationConfig, RestConfig } from "./project.ts";
-import { insecureAddress } from "./remote-address.ts";
+import { insecureAddressWarning } from "./remote-address.ts";
 import { type Reporter, reporterOf } from "./reporter.ts";
 import type { EndpointInput, Method } from "./schema/endpoint.ts";
 import type { HttpStatusInput } from "./schema/http-status.ts";
@@ -16,19 +16,19 @@ import { keyLocation, type NodePositions, type Report, type SourceFile } from ".
 import { parseUrlPath, type UrlPath } from "./url-path.ts";
 
 export interface EndpointSource {
-  /** Absolute. */
+  /** Absolute path. */
   readonly path: string;
   /** The same path, as shown in messages. */
   readonly file: string;
   readonly input: EndpointInput;
   readonly positions: NodePositions;
-  /** Top-level keys with a problem. Their values are unknown. */
+  /** Top-level keys with a problem. `input` does not contain their values. */
   readonly broken: ReadonlySet<string>;
 }
 
 export interface EndpointContext {
   readonly connections: ReadonlyMap<string, ConnectionConfig>;
-  /** False if the connections have a problem. An unknown name may then be one of them. */
+  /** False if the connections have a problem. An unknown name may then refer to one of them. */
   readonly connectionsAreValid: boolean;
   readonly findTemplate: FindTemplate;
   /** For endpoints without their own blocks. */
@@ -36,7 +36,7 @@ export interface EndpointContext {
   /** Undefined if caching is disabled. */
   readonly cacheStorage: CacheStorage | undefined;
   readonly limits: Limits;
-  /** For writes without their own keys. */
+  /** For write endpoints that do not set their own statuses. */
   readonly httpStatus: HttpStatusInput;
   /** Whether the project was written for flAPI. */
   readonly isFlapi: boolean;
@@ -47,7 +47,7 @@ export interface EndpointContext {
 
 export interface CompiledEndpoint {
   readonly config: EndpointConfig;
-  /** A template of it is remote and has not been read. */
+  /** One of its templates is remote and has not been read. */
   readonly isUnread: boolean;
 }
 
@@ -66,16 +66,16 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
     typeof urlPath === "object" && !broken.has("request") && !broken.has("method") ? urlPath : undefined;
   const rest: RestConfig | undefined = typeof urlPath === "object" ? { method, urlPath: urlPath.path } : undefined;
 
-  const template = templatesOf(source, context, reporter);
+  const templates = templatesOf(source, context, reporter);
   const operation = operationOf(input, { method, httpStatus: context.httpStatus, reporter });
   checkReturns(source, operation, reporter);
   const parameters = compileParameters(input.request, { rest: restRules(validPath, method) }, complain);
-  const cacheOf = () =>
+  const compileCache = () =>
     compileEndpointCache(input.cache, {
       storage: context.cacheStorage,
       operation: operation.kind,
-      refreshTemplate: template.refresh,
-      template: template.own?.text,
+      refreshTemplate: templates.refresh,
+      template: templates.own?.text,
       fallbackName: fallbackName(rest, input),
       complain,
       warn,
@@ -88,7 +88,7 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
     description: input.description,
     tags: input.tags,
     deprecated: input.deprecated,
-    template: template.own,
+    template: templates.own,
     connections: connectionsOf(source, context, reporter),
     parameters,
     returns,
@@ -97,7 +97,7 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
     operation,
     ...compileEndpointAccess(source, context.access, context.report),
     maxConcurrency: input["max-concurrency"],
-    cache: template.isUnread ? undefined : cacheOf(),
+    cache: templates.isUnread ? undefined : compileCache(),
     heartbeat: compileHeartbeat(input, {
       operation: operation.kind,
       parameters: broken.has("request") ? undefined : parameters,
@@ -105,11 +105,11 @@ export function compileEndpoint(source: EndpointSource, context: EndpointContext
       isOn: context.hasHeartbeats,
       complain,
       warn,
-      noteUnknown: context.isFlapi ? warn : complain,
+      reportUnknown: context.isFlapi ? warn : complain,
     }),
     locate: (path) => keyLocation(positions, path),
   };
-  return { config, isUnread: template.isUnread };
+  return { config, isUnread: templates.isUnread };
 }
 
 /** Undefined if the entries have problems. An unknown name may then be one of them. */
@@ -146,12 +146,12 @@ interface Templates {
 }
 
 function templatesOf(source: EndpointSource, context: EndpointContext, reporter: Reporter): Templates {
-  const { error, warning, insecure } = reporter;
+  const { error, warning, securityWarning } = reporter;
   const { input, path } = source;
   let isUnread = false;
   const find = (name: string, key: KeyPath): SourceFile | undefined => {
-    const danger = insecureAddress(name);
-    if (danger !== undefined) insecure(key, danger);
+    const danger = insecureAddressWarning(name);
+    if (danger !== undefined) securityWarning(key, danger);
     const found = context.findTemplate(name, path);
     if (found === UNREAD) {
       isUnread = true;
@@ -163,9 +163,9 @@ function templatesOf(source: EndpointSource, context: EndpointContext, reporter:
     return undefined;
   };
   const name = input["template-source"];
-  const cached = input.cache?.enabled === true ? input.cache["template-file"] : undefined;
+  const refreshName = input.cache?.enabled === true ? input.cache["template-file"] : undefined;
   if (name === undefined) requireKey(source, "template-source", "write the name of the SQL template", error);
-  const refresh = cached === undefined ? undefined : find(cached, ["cache", "template-file"]);
+  const refresh = refreshName === undefined ? undefined : find(refreshName, ["cache", "template-file"]);
   const own = name === undefined ? undefined : find(name, ["template-source"]);
   return { own, refresh, isUnread };
 }
@@ -173,7 +173,7 @@ function templatesOf(source: EndpointSource, context: EndpointContext, reporter:
 function connectionsOf(
   source: EndpointSource,
   { connections, connectionsAreValid }: EndpointContext,
-  { error, entryOf }: Reporter,
+  { error, entryPath }: Reporter,
 ): readonly ConnectionConfig[] {
   const { connection: names = [] } = source.input;
   const known = [...connections.keys()];
@@ -184,7 +184,7 @@ function connectionsOf(
   return names.flatMap((name, index) => {
     const connection = connections.get(name);
     if (connection === undefined && connectionsAreValid) {
-      error(entryOf(["connection"], index), unknownMessage("connection", name, known));
+      error(entryPath(["connection"], index), unknownMessage("connection", name, known));
     }
     return connection ?? [];
   });
@@ -197,7 +197,7 @@ function requireKey({ positions, broken }: EndpointSource, key: string, hint: st
   complain([key], `missing; ${hint}`);
 }
 
-/** `returns: one` concerns rows, and excludes pages. */
+/** `returns: one` requires rows, and excludes pagination. */
 function checkReturns(
   { input, positions, broken }: EndpointSource,
   operation: OperationConfig,

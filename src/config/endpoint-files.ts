@@ -36,13 +36,13 @@ export interface EndpointFilesContext {
 interface ParsedEndpoint {
   readonly config: EndpointConfig;
   readonly positions: NodePositions;
-  /** Tables whose cache block has a problem; `undefined`: not even the table is known. */
+  /** Tables whose cache block has a problem. An entry is undefined if the name of its table is unknown. */
   readonly brokenCaches: readonly (string | undefined)[];
-  /** Its template is remote and has not been read. */
+  /** One of its templates is remote and has not been read. */
   readonly isUnread: boolean;
 }
 
-/** Other tools keep YAML files in the same folder. A broken file matters only if it was to be an endpoint. */
+/** Other tools keep YAML files in the same folder. Problems in a file are reported only if it looks like an endpoint. */
 const KIND_KEY = new RegExp(`(?:^|[{,])\\s*["']?(?:${kindKeys.join("|")})["']?\\s*:`, "m");
 
 /** Reads the endpoints, in the order of their files. */
@@ -64,21 +64,22 @@ function readEndpoint(file: YamlFile, context: EndpointFilesContext): ParsedEndp
   const { report } = context;
   const tree = context.read(file);
   applyKeyRules(tree, context.endpoints.isFlapi ? flapiEndpointRules : endpointRules, report);
-  mentionIgnoredKeys(tree, report);
+  warnAboutIgnoredKeys(tree, report);
   const { value: input, broken } = parseTree(tree, endpointSchema, report);
   if (input === undefined) return undefined;
   const name = file.source.file;
   const { positions } = tree;
   const endpoint = compileEndpoint({ path: file.path, file: name, input, positions, broken }, context.endpoints);
   const shadowed =
-    context.endpoints.isFlapi && shadowedTemplate(file.path, input["template-source"], endpoint.config, context.files);
+    context.endpoints.isFlapi &&
+    shadowedTemplateWarning(file.path, input["template-source"], endpoint.config, context.files);
   if (typeof shadowed === "string") reporterOf(positions, report).warning(["template-source"], shadowed);
   const isBroken = broken.has("cache") || (endpoint.isUnread && input.cache !== undefined);
   return { ...endpoint, positions, brokenCaches: isBroken ? [cacheTableIn(tree)] : [] };
 }
 
-/** The template beside the YAML file, which flAPI would read, if another file in `template.path` has the same name. */
-function shadowedTemplate(
+/** A warning if flAPI would read the template beside the YAML file, but Eider reads another one in `template.path`. */
+function shadowedTemplateWarning(
   yamlFile: string,
   name: string | undefined,
   { template }: EndpointConfig,
@@ -123,7 +124,7 @@ function isFragment({ root, source }: YamlFile, report: Report): boolean {
 }
 
 /** Unlike elsewhere, unknown keys in the MCP blocks are only warnings. */
-function mentionIgnoredKeys({ data, positions }: Tree, report: Report): void {
+function warnAboutIgnoredKeys({ data, positions }: Tree, report: Report): void {
   for (const [kind, known] of Object.entries(mcpKeys)) {
     const block = isMapping(data) ? data[kind] : undefined;
     for (const key of isMapping(block) ? Object.keys(block) : []) {

@@ -5,12 +5,12 @@ import { errorAt, type Report, warningAt } from "./tree.ts";
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** A variable, a comment or nothing. */
+/** A variable, a comment or an empty line. */
 const LINE = /^\s*(?:(?:export\s+)?[A-Za-z_][\w.-]*\s*=|#|$)/;
 /** A value in quotes may have several lines. */
 const QUOTED = /=[ \t]*(?:"[^"]*"|'[^']*'|`[^`]*`)/g;
 
-/** The variables of the file `.env` in a folder; none if it does not exist. */
+/** Reads the variables from the file `.env` in a folder. Empty if there is no such file. */
 export function readEnvFile(folder: string, files: Files, report: Report): Variables {
   const path = join(folder, ".env");
   const read = files.read(path);
@@ -25,7 +25,7 @@ export function readEnvFile(folder: string, files: Files, report: Report): Varia
   }
   const lines = read.text.replace(QUOTED, (value) => `=${value.slice(1).replace(/[^\n]/g, " ")}`).split("\n");
   for (const [index, line] of lines.entries()) {
-    // The line itself may hold a secret.
+    // The message does not quote the line, which may contain a secret.
     if (!LINE.test(line.trimEnd())) {
       report(warningAt({ file, line: index + 1, column: 1 }, [], "this line is ignored; expected NAME=value"));
     }

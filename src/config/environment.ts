@@ -14,7 +14,7 @@ export interface Environment {
 
 export type Pattern = (name: string) => boolean;
 
-/** A name or a regular expression for the whole name. Undefined if the expression is invalid. */
+/** Compiles a name, or a regular expression that must match the whole name. Undefined if the expression is invalid. */
 export function compilePattern(pattern: string): Pattern | undefined {
   if (/^\w+$/.test(pattern)) return (name) => name === pattern;
   try {

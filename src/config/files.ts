@@ -30,12 +30,12 @@ export interface Files {
   /** The path as shown in messages: relative to the working directory if it is inside; a URL without credentials. */
   display(file: string): string;
   read(file: string): FileText;
-  /** All files below a folder that `wanted` accepts, sorted. Skips dot folders and node_modules. Undefined: a URL that has not been read. */
+  /** All files below a folder that `wanted` accepts, sorted. Skips dot folders and node_modules. Undefined for an unread URL. */
   list(folder: string, wanted: (name: string) => boolean): Listing | undefined;
   /** Whether a file is inside one of the folders, with symbolic links resolved. */
   containment(file: string, folders: readonly string[]): "inside" | "outside" | "absent";
   /** Every local file that was requested, whether it exists or not. */
-  requested(): readonly string[];
+  requestedFiles(): readonly string[];
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
@@ -49,7 +49,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EMFILE: "too many files are open",
 };
 
-/** Reads are synchronous, because a load has no other work to do meanwhile. Of remote files, it reads copies. */
+/** Reads are synchronous, because a load has no other work to do meanwhile. Remote files are read from copies. */
 export function openFiles(cwd: string, remote: RemoteCopies = NO_COPIES): Files {
   const here = resolve(cwd);
   const realFolders = new Map<string, string | undefined>();
@@ -67,7 +67,7 @@ export function openFiles(cwd: string, remote: RemoteCopies = NO_COPIES): Files 
       requestedFiles.add(file);
       return readText(file);
     },
-    requested: () => [...requestedFiles],
+    requestedFiles: () => [...requestedFiles],
     list: (folder, wanted) => (isRemote(folder) ? listCopies(remote, folder, wanted) : listFiles(folder, wanted)),
     containment(file, folders) {
       if (!folders.some((folder) => contains(folder, file))) return "outside";
@@ -112,7 +112,7 @@ function realPath(path: string): string | undefined {
   }
 }
 
-/** Changes when the file is replaced or modified. Undefined if it does not exist. */
+/** A string that changes when the file is replaced or modified. Undefined if there is no such file. */
 export async function fileIdentity(path: string): Promise<string | undefined> {
   const entry = await stat(path, { bigint: true }).catch(() => undefined);
   return entry?.isFile() ? `${entry.dev}:${entry.ino}:${entry.size}:${entry.mtimeNs}` : undefined;

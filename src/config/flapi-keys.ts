@@ -9,17 +9,17 @@ export function isFlapiFile(path: string): boolean {
 /** Keys of flAPI, and common mistakes. Each list is applied before the schema checks the file. */
 
 const authentication = "there is no such key; authentication is configured under 'auth'";
-const sayNothing = "Eider sends no telemetry";
-const noUse = "Eider has no use for it";
+const noTelemetry = "Eider sends no telemetry";
+const notUsed = "Eider has no use for it";
 
-const hyphens = (prefix: string, ...keys: readonly string[]): readonly KeyRule[] =>
+const hyphenRules = (prefix: string, ...keys: readonly string[]): readonly KeyRule[] =>
   keys.map((key) => ({ at: `${prefix}${key}`, kind: "renamed", to: key.replaceAll("_", "-") }));
 
-const ignored = (why: string, ...paths: readonly string[]): readonly KeyRule[] =>
+const ignoreRules = (why: string, ...paths: readonly string[]): readonly KeyRule[] =>
   paths.map((at) => ({ at, kind: "ignored", why }));
 
 const authRules = (prefix: string): readonly KeyRule[] => [
-  ...hyphens(prefix, "jwt_secret", "jwt_issuer"),
+  ...hyphenRules(prefix, "jwt_secret", "jwt_issuer"),
   {
     at: `${prefix}roles`,
     kind: "mistake",
@@ -31,23 +31,23 @@ export const mainRules: readonly KeyRule[] = [
   { at: "rate_limit", kind: "renamed", to: "rate-limit", quiet: true },
   { at: "mcp.tasks.default-ttl-ms", kind: "renamed", to: "ttl-ms", quiet: true },
   { at: "version", kind: "renamed", to: "project-version" },
-  ...hyphens("", "project_name", "project_description"),
-  ...hyphens("ducklake.", "metadata_path", "data_path"),
-  ...hyphens("ducklake.retention.", "keep_last_snapshots", "max_snapshot_age"),
-  ...hyphens("ducklake.scheduler.", "scan_interval"),
-  ...hyphens("enforce-https.", "ssl_cert_file", "ssl_key_file"),
-  ...hyphens("tracing.", "service_name"),
+  ...hyphenRules("", "project_name", "project_description"),
+  ...hyphenRules("ducklake.", "metadata_path", "data_path"),
+  ...hyphenRules("ducklake.retention.", "keep_last_snapshots", "max_snapshot_age"),
+  ...hyphenRules("ducklake.scheduler.", "scan_interval"),
+  ...hyphenRules("enforce-https.", "ssl_cert_file", "ssl_key_file"),
+  ...hyphenRules("tracing.", "service_name"),
   ...authRules("auth."),
   ...authRules("mcp.auth."),
-  ...ignored(sayNothing, "telemetry"),
-  ...ignored(noUse, "server-name", "storage", "cache-schema", "connections.*.allow"),
-  ...ignored("use log.level", "log-level"),
-  ...ignored("use log.format", "log-format"),
-  ...ignored("use limits.query-timeout", "stall-timeout-s"),
-  ...ignored("use max-concurrency: 1 for one query at a time", "connections.*.serialize-access"),
-  ...ignored(noUse, "ducklake.override-data-path", "ducklake.data-inlining-row-limit"),
-  ...ignored(noUse, "mcp.allow-list-changed-notifications", "mcp.strict-descriptions"),
-  ...ignored(noUse, ...tracingKeys().map((key) => `tracing.${key}`)),
+  ...ignoreRules(noTelemetry, "telemetry"),
+  ...ignoreRules(notUsed, "server-name", "storage", "cache-schema", "connections.*.allow"),
+  ...ignoreRules("use log.level", "log-level"),
+  ...ignoreRules("use log.format", "log-format"),
+  ...ignoreRules("use limits.query-timeout", "stall-timeout-s"),
+  ...ignoreRules("use max-concurrency: 1 for one query at a time", "connections.*.serialize-access"),
+  ...ignoreRules(notUsed, "ducklake.override-data-path", "ducklake.data-inlining-row-limit"),
+  ...ignoreRules(notUsed, "mcp.allow-list-changed-notifications", "mcp.strict-descriptions"),
+  ...ignoreRules(notUsed, ...tracingKeys().map((key) => `tracing.${key}`)),
   { at: "security", kind: "mistake", message: authentication },
   { at: "authentication", kind: "mistake", message: authentication },
   { at: "server", kind: "mistake", message: "there is no such key; write http-port and http-host" },
@@ -66,14 +66,14 @@ export const endpointRules: readonly KeyRule[] = [
   { at: "cache.primaryKey", kind: "renamed", to: "primary-key" },
   { at: "operation.returnsData", kind: "renamed", to: "returns-data" },
   { at: "operation.validateBeforeWrite", kind: "renamed", to: "validate-before-write" },
-  ...hyphens("cache.", "template_file"),
-  ...hyphens("cache.retention.", "keep_last_snapshots", "max_snapshot_age"),
-  ...hyphens("mcp-tool.", "result_mime_type"),
-  ...hyphens("mcp-resource.", "mime_type"),
+  ...hyphenRules("cache.", "template_file"),
+  ...hyphenRules("cache.retention.", "keep_last_snapshots", "max_snapshot_age"),
+  ...hyphenRules("mcp-tool.", "result_mime_type"),
+  ...hyphenRules("mcp-resource.", "mime_type"),
   ...authRules("auth."),
-  ...ignored("the validators say the type", "request.*.field-type"),
-  ...ignored(noUse, "cache.delete-handling", "cache.deleteHandling"),
-  ...ignored("use cache.retention", "cache.rollback-window", "cache.rollbackWindow"),
+  ...ignoreRules("the validators determine the type", "request.*.field-type"),
+  ...ignoreRules(notUsed, "cache.delete-handling", "cache.deleteHandling"),
+  ...ignoreRules("use cache.retention", "cache.rollback-window", "cache.rollbackWindow"),
   {
     at: "methods",
     kind: "mistake",
@@ -95,19 +95,19 @@ export const endpointRules: readonly KeyRule[] = [
   { at: "operation.returns", kind: "mistake", message: "write it at the top level of the file, not under 'operation'" },
 ];
 
-/** For projects of flAPI only, whose guide writes them: elsewhere, unknown types and options are mistakes. */
+/** For flAPI projects only, because flAPI's guide uses these names. Elsewhere, unknown types and options are mistakes. */
 export const flapiEndpointRules: readonly KeyRule[] = [
   ...endpointRules,
   { at: "request.*.validators.*.values", kind: "renamed", to: "allowedValues" },
   { at: "request.*.validators.*.pattern", kind: "renamed", to: "regex" },
   {
     at: "request.*.validators.*.type",
-    kind: "respelt",
+    kind: "renamed-value",
     values: { integer: "int", float: "number", double: "number", bool: "boolean" },
   },
 ];
 
-/** Keys of flAPI in the MCP blocks, and what to do instead. The first one would protect data. */
+/** Keys of flAPI in the MCP blocks, and what to do instead. In flAPI, the first one protects data. */
 export const ignoredMcpKeys: Readonly<Record<string, string>> = {
   "allowed-roles": "every client that passes mcp.auth may use it; compare auth.roles in the SQL template",
   response: "select the columns and limit the rows in the SQL template",

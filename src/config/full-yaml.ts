@@ -1,5 +1,5 @@
 import { type Document, isAlias, isMap, isScalar, type ParsedNode, parseAllDocuments, Schema } from "yaml";
-import { holdsToken } from "./directives.ts";
+import { containsToken } from "./directives.ts";
 import { emptyScalar, type YamlNode, type YamlScalar } from "./yaml-node.ts";
 
 /** The parsed YAML, or its problems. After a duplicate key, there are both. */
@@ -98,7 +98,7 @@ function styleOf(type: string | null | undefined): YamlScalar["style"] {
   return type === "BLOCK_LITERAL" || type === "BLOCK_FOLDED" ? "block" : "plain";
 }
 
-interface SyntaxError {
+interface SyntaxProblem {
   readonly code: string;
   readonly message: string;
   readonly text: string;
@@ -107,7 +107,7 @@ interface SyntaxError {
 
 const INDENTATION = ["BAD_INDENT", "BLOCK_AS_IMPLICIT_KEY", "MULTILINE_IMPLICIT_KEY"];
 
-function messageOf({ code, message, text, offset }: SyntaxError): string {
+function messageOf({ code, message, text, offset }: SyntaxProblem): string {
   const start = text.lastIndexOf("\n", offset - 1) + 1;
   const [line = ""] = text.slice(start).split("\n", 1);
   if (/^ *\t/.test(line)) return "a tab in the indentation; YAML takes spaces only";
@@ -121,9 +121,9 @@ function messageOf({ code, message, text, offset }: SyntaxError): string {
 /** `summary: a: b` is two mappings in one line. */
 const COLON_IN_VALUE = /^\s*(?:- +)*[^\s:#'"]+:\s+[^\s'"|>{[&*][^#]*:(?:\s|$)/;
 
-/** What to do about a line that is not YAML. */
+/** How to fix a line that is not valid YAML. */
 function hintFor(code: string, line: string): string | undefined {
-  if (holdsToken(line)) return "an include stands on a line of its own at the top level, or as the value of a key";
+  if (containsToken(line)) return "an include must be on a line of its own at the top level, or as the value of a key";
   if (line.includes("{{")) return "put quotes around a value with {{...}}";
   if (COLON_IN_VALUE.test(line)) return "put quotes around a value that contains a colon";
   if (/:\s+[@`%]/.test(line)) return "put quotes around the value";

@@ -20,7 +20,7 @@ export interface HeartbeatRules {
   readonly complain: Complain;
   readonly warn: Complain;
   /** Reports a parameter that is not declared. flAPI needs no declaration, and its users share heartbeats between endpoints. */
-  readonly noteUnknown: Complain;
+  readonly reportUnknown: Complain;
 }
 
 /** Compiles the heartbeat of an endpoint. Its values are validated like those of a request. */
@@ -41,7 +41,7 @@ export function compileHeartbeat(input: EndpointInput, rules: HeartbeatRules): H
     warn(path, "never run, since the configuration file has no heartbeat; write 'heartbeat: {}' there, or remove this");
   if (parameters === undefined) return undefined;
   const values = new Map(Object.entries(heartbeat.params));
-  const raw = rawOf(values, parameters, rules.noteUnknown);
+  const raw = rawOf(values, parameters, rules.reportUnknown);
   const checked = validateParams(parameters, raw, {
     rejectsUnknown: false,
     skipValidatorsBut: undefined,
@@ -57,7 +57,7 @@ export function compileHeartbeat(input: EndpointInput, rules: HeartbeatRules): H
 function rawOf(
   values: ReadonlyMap<string, string>,
   parameters: readonly Parameter[],
-  noteUnknown: Complain,
+  reportUnknown: Complain,
 ): HeartbeatConfig["raw"] {
   const raw = {
     query: new Map<string, RawValue>(),
@@ -70,7 +70,7 @@ function rawOf(
     const { in: location = "query" } = parameters.find((parameter) => parameter.name === name) ?? {};
     if (known.includes(name))
       raw[location].set(location === "header" ? headerName(name) : name, { kind: "text", text });
-    else noteUnknown(["heartbeat", "params", name], unknownMessage("parameter", name, known));
+    else reportUnknown(["heartbeat", "params", name], unknownMessage("parameter", name, known));
   }
   return raw;
 }

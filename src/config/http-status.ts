@@ -11,7 +11,7 @@ interface StatusContext {
 
 const KEY = ["operation", "http-status"] as const;
 
-/** The statuses of an endpoint: its own keys, then those of the main file. */
+/** The statuses of an endpoint. Its own keys override those of the main file. */
 export function compileStatuses(
   own: OwnHttpStatusInput | undefined,
   inherited: HttpStatusInput,

@@ -54,10 +54,10 @@ export function openIncludes(context: IncludeContext): ReadDocument {
   /** Whether the condition is false. A variable that must not be read is reported later. */
   function isSwitchedOff({ condition }: Include): boolean {
     if (condition === undefined || !environment.allows(condition.name)) return false;
-    return ((environment.values.get(condition.name) ?? "") !== "") !== condition.wanted;
+    return ((environment.values.get(condition.name) ?? "") !== "") !== condition.mustBeSet;
   }
 
-  /** The top-level keys of a file, with included ones. `chain` are the files that led to it. */
+  /** The top-level keys of a file, with included ones. `chain` lists the files that include it, outermost first. */
   function sectionsOf(file: YamlFile, chain: readonly string[]): Sections {
     const sections = new Map<string, Section>();
     const here = [...chain, file.path];
@@ -91,8 +91,8 @@ export function openIncludes(context: IncludeContext): ReadDocument {
         if (isSwitchedOff(include)) continue;
         const { section } = include;
         const base = section === undefined ? undefined : baseOf(section);
-        if (section === undefined) for (const [name, found] of wholeFile(include, at, here)) add(name, found);
-        else if (base === undefined) problem(at, [], forbidden(section));
+        if (section === undefined) for (const [name, found] of readWholeFile(include, at, here)) add(name, found);
+        else if (base === undefined) problem(at, [], forbiddenMessage(section));
         else add(base, { at, included: true, read: (path) => readInclude(include, at, path) });
       }
     }
@@ -107,13 +107,13 @@ export function openIncludes(context: IncludeContext): ReadDocument {
 
   function readSection(include: Include & { readonly section: string }, site: Site): Tree {
     const { at, path } = site;
-    const nothing = leaf(BROKEN, at, at);
+    const broken = leaf(BROKEN, at, at);
     if (baseOf(include.section) === undefined) {
-      problem(at, path, forbidden(include.section));
-      return nothing;
+      problem(at, path, forbiddenMessage(include.section));
+      return broken;
     }
     const target = openTarget(include, site);
-    if (target === undefined) return nothing;
+    if (target === undefined) return broken;
     if (target === SKIPPED) return leaf(SKIPPED, at, at);
     const key = JSON.stringify([target.path, include.section, path]);
     const known = shared.get(key);
@@ -124,7 +124,7 @@ export function openIncludes(context: IncludeContext): ReadDocument {
       const near = suggestion(include.section, [...sections.keys()]);
       const hint = near === undefined ? `it has ${[...sections.keys()].join(", ")}` : `did you mean '${near}'?`;
       problem(at, path, `'${include.section}' is not a key of ${target.source.file}; ${hint}`);
-      return nothing;
+      return broken;
     }
     const tree = section.read(path);
     shared.set(key, tree);
@@ -132,26 +132,26 @@ export function openIncludes(context: IncludeContext): ReadDocument {
   }
 
   /** `{{include from path}}`: all sections of the file. */
-  function wholeFile(include: Include, at: SourcePosition, chain: readonly string[]): Sections {
+  function readWholeFile(include: Include, at: SourcePosition, chain: readonly string[]): Sections {
     const target = openTarget(include, { at, path: [], chain });
     if (target === undefined || target === SKIPPED) return new Map();
     const sections = sectionsOf(target, chain);
-    const brought = new Map<string, Section>();
+    const included = new Map<string, Section>();
     for (const [name, section] of sections) {
       const base = baseOf(name);
-      if (base === undefined) problem(section.at, [name], forbidden(name));
-      else if (name === base) brought.set(base, { ...section, included: true, at });
+      if (base === undefined) problem(section.at, [name], forbiddenMessage(name));
+      else if (name === base) included.set(base, { ...section, included: true, at });
       else if (!sections.has(base)) {
-        if (brought.has(base)) {
+        if (included.has(base)) {
           problem(
             at,
             [base],
             `${target.source.file} has more than one '${base}-...'; include the one you want by name`,
           );
-        } else brought.set(base, { ...section, included: true, at });
+        } else included.set(base, { ...section, included: true, at });
       }
     }
-    return brought;
+    return included;
   }
 
   function openTarget(include: Include, { at, path, chain }: Site): YamlFile | typeof SKIPPED | undefined {
@@ -186,8 +186,8 @@ export function openIncludes(context: IncludeContext): ReadDocument {
     if (opened.kind === "absent") problem(at, path, `Include file not found: ${written.data}`);
     if (opened.kind !== "parsed") return undefined;
     if (!chain.includes(target)) return opened.file;
-    const circle = [...chain.slice(chain.indexOf(target)), target].map(files.display).join(" -> ");
-    problem(at, path, `circular include: ${circle}`);
+    const cycle = [...chain.slice(chain.indexOf(target)), target].map(files.display).join(" -> ");
+    problem(at, path, `circular include: ${cycle}`);
     return undefined;
   }
 
@@ -210,6 +210,6 @@ function baseOf(section: string): string | undefined {
   return includable.find((name) => section === name || section.startsWith(`${name}-`));
 }
 
-function forbidden(section: string): string {
+function forbiddenMessage(section: string): string {
   return `'${section}' cannot be included; only ${includable.join(", ")} and their variants can`;
 }

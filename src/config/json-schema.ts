@@ -25,10 +25,10 @@ export function endpointJsonSchema(): JsonSchema {
 /** Every editor supports draft 7. */
 const DIALECT = "http://json-schema.org/draft-07/schema#";
 
-function fileSchema(schema: z.ZodType, rules: readonly KeyRule[], head: JsonSchema): JsonSchema {
-  const made = schemaOf(schema);
-  for (const rule of rules) applyRule(made, rule);
-  return { $schema: DIALECT, ...head, ...closed(made) };
+function fileSchema(schema: z.ZodType, rules: readonly KeyRule[], extra: JsonSchema): JsonSchema {
+  const draft = schemaOf(schema);
+  for (const rule of rules) applyRule(draft, rule);
+  return { $schema: DIALECT, ...extra, ...withoutInclude(draft) };
 }
 
 type Draft = Record<string, unknown>;
@@ -37,33 +37,34 @@ type Draft = Record<string, unknown>;
 const INCLUDE = "^\\{\\{ *include";
 
 function schemaOf(schema: z.ZodType): Draft {
-  const made: Draft = z.toJSONSchema(schema, {
+  const draft: Draft = z.toJSONSchema(schema, {
     io: "input",
     target: "draft-7",
     unrepresentable: "any",
     override: ({ zodSchema, jsonSchema }) => rewrite(zodSchema, jsonSchema),
   });
-  const { $schema: _, ...rest } = made;
+  const { $schema: _, ...rest } = draft;
   return rest;
 }
 
 /** Connections and validators are parsed by code, so zod cannot derive their schemas. */
-function rewrite(schema: z.core.$ZodTypes, made: Draft): void {
+function rewrite(schema: z.core.$ZodTypes, draft: Draft): void {
   const { def } = schema._zod;
-  if (schema === connection) replace(made, connectionSchema());
-  else if (schema === validator) replace(made, { anyOf: validators.map(({ in: each }) => closed(schemaOf(each))) });
-  else if (def.type === "object" || def.type === "record") {
-    replace(made, { ...made, type: ["object", "string"], pattern: INCLUDE });
-  } else if (def.type === "pipe" && "items" in made && def.in._zod.def.type === "transform") {
-    replace(made, { ...made, ...listForms(schema) });
-  } else if (def.type === "prefault") nameDefault(made);
+  if (schema === connection) replace(draft, connectionSchema());
+  else if (schema === validator) {
+    replace(draft, { anyOf: validators.map(({ in: each }) => withoutInclude(schemaOf(each))) });
+  } else if (def.type === "object" || def.type === "record") {
+    replace(draft, { ...draft, type: ["object", "string"], pattern: INCLUDE });
+  } else if (def.type === "pipe" && "items" in draft && def.in._zod.def.type === "transform") {
+    replace(draft, { ...draft, ...listForms(schema) });
+  } else if (def.type === "prefault") describeDefault(draft);
 }
 
 /** Adds the default to the description, which editors show. Removes defaults of blocks and lists. */
-function nameDefault(made: Draft): void {
-  const { default: value, description } = made;
-  if (typeof value === "object" || value === "") delete made["default"];
-  else made["description"] = [description, `Default: ${value}.`].filter((part) => part !== undefined).join(" ");
+function describeDefault(draft: Draft): void {
+  const { default: value, description } = draft;
+  if (typeof value === "object" || value === "") delete draft["default"];
+  else draft["description"] = [description, `Default: ${value}.`].filter((part) => part !== undefined).join(" ");
 }
 
 /** A list may be empty or an include. Some lists may also be a single string. */
@@ -74,14 +75,14 @@ function listForms(schema: z.core.$ZodTypes): JsonSchema {
 }
 
 /** A mapping that an include cannot replace. */
-function closed({ pattern: _, ...made }: Draft): Draft {
-  return { ...made, type: "object" };
+function withoutInclude({ pattern: _, ...draft }: Draft): Draft {
+  return { ...draft, type: "object" };
 }
 
-function replace(made: Draft, by: JsonSchema): void {
-  const { description } = made;
-  for (const key of Object.keys(made)) delete made[key];
-  Object.assign(made, by, description === undefined ? {} : { description });
+function replace(draft: Draft, by: JsonSchema): void {
+  const { description } = draft;
+  for (const key of Object.keys(draft)) delete draft[key];
+  Object.assign(draft, by, description === undefined ? {} : { description });
 }
 
 /** A connection has its own keys, and the options of its type. */
@@ -98,18 +99,18 @@ function connectionSchema(): JsonSchema {
     },
     additionalProperties: false,
     allOf: [
-      implies({ not: { required: ["type"] } }, without(options, [])),
+      implies({ not: { required: ["type"] } }, forbidOtherOptions(options, [])),
       ...connectionTypes.map(({ type, options: known, required }) =>
         implies(
           { required: ["type"], properties: { type: { const: type } } },
-          { allOf: [without(options, known), ...required.map(oneOfGroup)] },
+          { allOf: [forbidOtherOptions(options, known), ...required.map(atLeastOneOf)] },
         ),
       ),
     ],
   };
 }
 
-function oneOfGroup(group: readonly string[]): JsonSchema {
+function atLeastOneOf(group: readonly string[]): JsonSchema {
   return { anyOf: group.map((option) => ({ required: [option] })) };
 }
 
@@ -118,14 +119,14 @@ function implies(condition: JsonSchema, consequence: JsonSchema): JsonSchema {
 }
 
 /** Forbids the options of other types. */
-function without(options: ReadonlySet<string>, known: readonly string[]): JsonSchema {
+function forbidOtherOptions(options: ReadonlySet<string>, known: readonly string[]): JsonSchema {
   const others = [...options].filter((option) => !known.includes(option));
   return { properties: Object.fromEntries(others.map((option) => [option, false])) };
 }
 
-/** Marks keys of flAPI and other spellings as deprecated. Mistakes and other words for values remain unknown. */
+/** Marks keys of flAPI and other spellings as deprecated. Mistakes and renamed values stay invalid. */
 function applyRule(root: Draft, rule: KeyRule): void {
-  if (rule.kind === "mistake" || rule.kind === "respelt") return;
+  if (rule.kind === "mistake" || rule.kind === "renamed-value") return;
   const steps = rule.at.split(".");
   const key = steps.pop() ?? "";
   for (const parent of steps.reduce((found, step) => found.flatMap((each) => below(each, step)), [root])) {
@@ -145,12 +146,12 @@ function applyRule(root: Draft, rule: KeyRule): void {
   }
 }
 
-/** A required key may have its other name. */
+/** Allows a required key under its other name. */
 function allowEither(parent: Draft, key: string, other: string): void {
   const { required, allOf } = parent;
   if (!Array.isArray(required) || !required.includes(key)) return;
   parent["required"] = required.filter((name) => name !== key);
-  parent["allOf"] = [...(Array.isArray(allOf) ? allOf : []), oneOfGroup([key, other])];
+  parent["allOf"] = [...(Array.isArray(allOf) ? allOf : []), atLeastOneOf([key, other])];
 }
 
 /** The schemas of a key, or of all entries for `*`. */

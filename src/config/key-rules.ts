@@ -17,12 +17,12 @@ export type KeyRule =
   | { readonly at: string; readonly kind: "ignored"; readonly why: string }
   /** Another spelling of a key. */
   | { readonly at: string; readonly kind: "renamed"; readonly to: string; readonly quiet?: true }
-  /** Other words for values of a key. */
-  | { readonly at: string; readonly kind: "respelt"; readonly values: Readonly<Record<string, string>> }
+  /** Other spellings of a key's values. */
+  | { readonly at: string; readonly kind: "renamed-value"; readonly values: Readonly<Record<string, string>> }
   /** A common mistake. */
   | { readonly at: string; readonly kind: "mistake"; readonly message: string };
 
-/** Removes or renames the keys of the rules, and reports them. */
+/** Applies the rules to a file, and reports the keys that they match. */
 export function applyKeyRules(tree: Tree, rules: readonly KeyRule[], report: Report): void {
   for (const rule of rules) {
     const steps = stepsOf(rule);
@@ -56,7 +56,7 @@ function applyRule(rule: KeyRule, { parent, positions, path, root }: Match, repo
   const location = keyLocation(root, path);
   const child = positions.children?.get(key);
   const value = parent[key];
-  if (rule.kind === "respelt") {
+  if (rule.kind === "renamed-value") {
     const written = value instanceof PlainScalar ? value.source : value;
     const meant = typeof written === "string" && Object.hasOwn(rule.values, written) ? rule.values[written] : undefined;
     if (meant === undefined) return;
@@ -93,20 +93,20 @@ interface RulePath {
 function visit(
   { data, positions }: Tree,
   { steps, path }: RulePath,
-  found: (parent: Mapping, positions: NodePositions, path: KeyPath) => void,
+  onMatch: (parent: Mapping, positions: NodePositions, path: KeyPath) => void,
 ): void {
   const [step, ...rest] = steps;
   if (step === undefined) return;
   if (step === "*") {
     for (const [name, child] of positions.children ?? []) {
       const value = Array.isArray(data) ? data[Number(name)] : isMapping(data) ? data[name] : undefined;
-      visit({ data: value, positions: child }, { steps: rest, path: [...path, name] }, found);
+      visit({ data: value, positions: child }, { steps: rest, path: [...path, name] }, onMatch);
     }
     return;
   }
   if (!isMapping(data) || !Object.hasOwn(data, step)) return;
   const child = positions.children?.get(step);
-  if (rest.length === 0) found(data, positions, [...path, step]);
+  if (rest.length === 0) onMatch(data, positions, [...path, step]);
   else if (child !== undefined)
-    visit({ data: data[step], positions: child }, { steps: rest, path: [...path, step] }, found);
+    visit({ data: data[step], positions: child }, { steps: rest, path: [...path, step] }, onMatch);
 }

@@ -1,4 +1,4 @@
-import { rejectDuplicates, rejectSharedTables } from "./duplicates.ts";
+import { rejectDuplicates, rejectSharedSecretTables } from "./duplicates.ts";
 import { readEndpointFiles } from "./endpoint-files.ts";
 import type { Variables } from "./env-file.ts";
 import { type Files, openFiles } from "./files.ts";
@@ -6,10 +6,10 @@ import { isFlapiFile } from "./flapi-keys.ts";
 import { openIncludes } from "./includes.ts";
 import { compileMain, type Overrides } from "./main-config.ts";
 import { type MainFile, readMainFile } from "./main-file.ts";
-import { warnOfOpenEntry, warnOfUnserved } from "./mcp-entry.ts";
+import { warnAboutOpenEntry, warnAboutUnservedEntries } from "./mcp-entry.ts";
 import { formatProblem, inOrder, type KeyPath, type Problem } from "./problem.ts";
 import type { LoadedProject, MainConfig, Project } from "./project.ts";
-import { canBeListed, insecureAddress } from "./remote-address.ts";
+import { canBeListed, insecureAddressWarning } from "./remote-address.ts";
 import { openRemoteCopies } from "./remote-copies.ts";
 import { reporterOf } from "./reporter.ts";
 import { shareCaches } from "./shared-caches.ts";
@@ -46,7 +46,7 @@ export async function loadProject(options: LoadOptions): Promise<LoadedProject> 
         project: errors.length > 0 ? undefined : project,
         validPart: project && validPartOf(project, errors),
         problems: sorted,
-        files: files.requested(),
+        files: files.requestedFiles(),
       };
     }
   } finally {
@@ -55,11 +55,11 @@ export async function loadProject(options: LoadOptions): Promise<LoadedProject> 
 }
 
 /** Blocks of the main file that affect every endpoint. */
-const FOUNDATIONS = /^(?:connections|duckdb|template)\b/;
+const SHARED_BLOCKS = /^(?:connections|duckdb|template)\b/;
 
 function affectsAll({ locate }: MainConfig, errors: readonly Problem[]): boolean {
   const mainFile = locate([]).file;
-  return errors.some(({ location, path }) => location.file === mainFile && FOUNDATIONS.test(path));
+  return errors.some(({ location, path }) => location.file === mainFile && SHARED_BLOCKS.test(path));
 }
 
 /** The endpoints without errors. Undefined if an error may affect all, such as one in an included file. */
@@ -98,14 +98,14 @@ function readProject(options: LoadOptions, files: Files, report: Report): Projec
     report,
   });
   rejectDuplicates(endpoints, report);
-  // With `enabled: false`, this is intended.
+  // With `mcp.enabled: false`, not serving MCP is intended.
   if (input.mcp === undefined && !mainFile.broken.has("mcp")) {
-    if (main.mcp === undefined) warnOfUnserved(endpoints, files.display(path), report);
-    else warnOfOpenEntry(endpoints, main.http.host, report);
+    if (main.mcp === undefined) warnAboutUnservedEntries(endpoints, files.display(path), report);
+    else warnAboutOpenEntry(endpoints, main.http.host, report);
   }
-  const own = { auth: main.access.auth, locate: main.locate };
-  const forAgents = { auth: main.mcp?.auth?.policy, locate: (path: KeyPath) => main.locate(["mcp", ...path]) };
-  rejectSharedTables([own, forAgents, ...endpoints.map(({ config }) => config)], report);
+  const restAuth = { auth: main.access.auth, locate: main.locate };
+  const mcpAuth = { auth: main.mcp?.auth?.policy, locate: (path: KeyPath) => main.locate(["mcp", ...path]) };
+  rejectSharedSecretTables([restAuth, mcpAuth, ...endpoints.map(({ config }) => config)], report);
 
   return {
     main,
@@ -122,16 +122,16 @@ function readProject(options: LoadOptions, files: Files, report: Report): Projec
 
 type TemplatePaths = Pick<MainConfig, "templatePath" | "templateAddress">;
 
-interface Reading {
+interface LoadContext {
   readonly files: Files;
   readonly report: Report;
 }
 
-function endpointPaths(main: MainFile, paths: TemplatePaths, { files, report }: Reading): readonly string[] {
-  const { error, warning, insecure } = reporterOf(main.positions, report);
+function endpointPaths(main: MainFile, paths: TemplatePaths, { files, report }: LoadContext): readonly string[] {
+  const { error, warning, securityWarning } = reporterOf(main.positions, report);
   const at = ["template", "path"];
-  const danger = insecureAddress(main.input.template.path);
-  if (danger !== undefined) insecure(at, danger);
+  const danger = insecureAddressWarning(main.input.template.path);
+  if (danger !== undefined) securityWarning(at, danger);
   const isYaml = (name: string): boolean => /\.ya?ml$/i.test(name);
   const { templatePath, templateAddress } = paths;
   if (templateAddress !== undefined && canBeListed(templateAddress)) {

@@ -31,7 +31,7 @@ export interface MainSource {
   readonly files: Files;
 }
 
-/** In JSON, a byte may become six, and a Node buffer has at most 4 GiB. */
+/** In JSON, one byte may become six, and a Node buffer has at most 4 GiB. */
 const LONGEST_VALUE = 512 * 1_048_576;
 
 /** Compiles the main file, with defaults and overrides. */
@@ -43,7 +43,10 @@ export function compileMain(source: MainSource, report: Report): MainConfig {
     compileConnection(name, connection, { folder, positions: positionsAt(positions, ["connections", name]) }),
   );
   const host =
-    overrides.host ?? variable(source.env, "EIDER_HOST") ?? variable(source.env, "FLAPI_HOST") ?? input["http-host"];
+    overrides.host ??
+    readVariable(source.env, "EIDER_HOST") ??
+    readVariable(source.env, "FLAPI_HOST") ??
+    input["http-host"];
   const http = {
     host,
     port: overrides.port ?? environmentPort(source, reporter) ?? input["http-port"],
@@ -85,12 +88,12 @@ function compileConnection(
   input: ConnectionInput,
   { folder, positions }: { readonly folder: string; readonly positions: NodePositions },
 ): ConnectionConfig {
-  const properties = mapValues(input.properties, (value) => absolute(value, folder));
+  const properties = mapValues(input.properties, (value) => toAbsolute(value, folder));
   return {
     name,
     init: input.init,
     type: input.type,
-    options: mapValues(input.options, (value) => absolute(value, folder)),
+    options: mapValues(input.options, (value) => toAbsolute(value, folder)),
     properties: new Map(Object.entries(properties)),
     readOnly: input["read-only"],
     lazy: input.lazy,
@@ -132,7 +135,7 @@ function compileLimits({ limits }: MainInput, { error, isWritten }: Reporter): L
   if (maxValueBytes > LONGEST_VALUE) {
     error(
       ["limits", "max-value-bytes"],
-      `${maxValueBytes} is more than a response can be made of; expected at most 512MiB`,
+      `${maxValueBytes} is more than a response can contain; expected at most 512MiB`,
     );
   }
   return {
@@ -150,10 +153,10 @@ function compileLimits({ limits }: MainInput, { error, isWritten }: Reporter): L
 }
 
 function environmentPort({ env }: MainSource, { keyError }: Reporter): number | undefined {
-  const name = variable(env, "EIDER_PORT") === undefined ? "FLAPI_PORT" : "EIDER_PORT";
-  const text = variable(env, name);
+  const name = readVariable(env, "EIDER_PORT") === undefined ? "FLAPI_PORT" : "EIDER_PORT";
+  const text = readVariable(env, name);
   if (text === undefined) return undefined;
-  // flAPI has no "any free port".
+  // Unlike Eider, flAPI does not accept 0 for any free port.
   const least = name === "FLAPI_PORT" ? 1 : 0;
   const port = /^[0-9]{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (port >= least && port <= 65_535) return port;
@@ -162,7 +165,7 @@ function environmentPort({ env }: MainSource, { keyError }: Reporter): number | 
 }
 
 function environmentLogLevel({ env }: MainSource, { keyError }: Reporter): LogLevel | undefined {
-  const text = variable(env, "FLAPI_LOG_LEVEL");
+  const text = readVariable(env, "FLAPI_LOG_LEVEL");
   if (text === undefined) return undefined;
   const level = logLevelOf(text);
   if (level !== undefined) return level;
@@ -184,11 +187,11 @@ function mapValues(
 }
 
 /** Paths in properties and options are relative to the main file, not to the working directory. */
-function absolute(value: string, folder: string): string {
+function toAbsolute(value: string, folder: string): string {
   return value.startsWith("./") || value.startsWith("../") ? resolve(folder, value) : value;
 }
 
 /** An empty variable counts as not set. */
-function variable(env: MainSource["env"], name: string): string | undefined {
+function readVariable(env: MainSource["env"], name: string): string | undefined {
   return env[name] === "" ? undefined : env[name];
 }

@@ -11,7 +11,7 @@ import { type MainInput, mainSchema } from "./schema/main.ts";
 import { BROKEN, dataAt, errorAt, type NodePositions, type Report, valueLocation } from "./tree.ts";
 import type { YamlFile, YamlFiles } from "./yaml-file.ts";
 
-const names: readonly string[] = ["eider.yaml", "eider.yml", "flapi.yaml"];
+const defaultNames: readonly string[] = ["eider.yaml", "eider.yml", "flapi.yaml"];
 
 export interface MainFile {
   readonly path: string;
@@ -19,7 +19,7 @@ export interface MainFile {
   readonly positions: NodePositions;
   readonly broken: ReadonlySet<string>;
   readonly environment: Environment;
-  /** The variables of `.env`. */
+  /** The variables from `.env`. */
   readonly envFile: Variables;
 }
 
@@ -32,18 +32,18 @@ export interface MainFileContext {
   readonly report: Report;
 }
 
-/** Reads the named main file, or the first with a default name. If undefined, the problem is reported. */
+/** Reads the given main file, or the first with a default name. Undefined if this fails, which is already reported. */
 export function readMainFile(file: string | undefined, context: MainFileContext): MainFile | undefined {
   const { env, files, report } = context;
   const named = file ?? (env["EIDER_CONFIG"] || env["FLAPI_CONFIG"] || undefined);
-  const candidates = (named === undefined ? names : [named]).map((name) => resolve(context.cwd, name));
+  const candidates = (named === undefined ? defaultNames : [named]).map((name) => resolve(context.cwd, name));
   for (const path of candidates) {
     const opened = context.yaml.open(path);
     if (opened.kind === "broken") return undefined;
     if (opened.kind === "parsed") return parseMainFile(opened.file, context);
   }
   const [first = context.cwd] = candidates;
-  const message = named === undefined ? `not found, and neither is ${names.slice(1).join(" or ")}` : "not found";
+  const message = named === undefined ? `not found, and neither is ${defaultNames.slice(1).join(" or ")}` : "not found";
   const hint = "name the configuration file with --config, or write one";
   report(errorAt({ file: files.display(first), line: 1, column: 1 }, [], `${message}; ${hint}`));
   return undefined;
@@ -64,9 +64,9 @@ function parseMainFile(file: YamlFile, context: MainFileContext): MainFile | und
 
 /** Reads the whitelist without substitution, because it decides which variables may be substituted. */
 function readWhitelist(file: YamlFile, report: Report): readonly Pattern[] {
-  const nothing = openEnvironment([], {});
+  const emptyEnvironment = openEnvironment([], {});
   const entries = readEntries(file, {
-    environment: nothing,
+    environment: emptyEnvironment,
     report: () => {},
     include: (_, at) => leaf(BROKEN, at, at),
   });

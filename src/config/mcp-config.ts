@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { AuthPolicy } from "../auth/policy.ts";
-import { readableCredentials } from "./access-config.ts";
+import { plainTextCredentialsMessage } from "./access-config.ts";
 import { compilePolicy } from "./auth-config.ts";
 import { corsPolicyOf } from "./cors-policy.ts";
 import type { Files } from "./files.ts";
@@ -23,7 +23,7 @@ export interface McpSettings {
   readonly pageSize: number;
   /** Rows per result. */
   readonly maxRows: number;
-  /** Text per result. */
+  /** Bytes of text per result. */
   readonly maxTextBytes: number;
   /** The URL that clients use, without a trailing slash. */
   readonly publicUrl: string | undefined;
@@ -38,7 +38,7 @@ export interface McpSettings {
 
 export interface McpAuth {
   readonly policy: AuthPolicy;
-  /** For methods that are not in `methods`: `mcp.auth.enabled`. */
+  /** `mcp.auth.enabled`, for methods that are not in `methods`. */
   readonly isRequired: boolean;
   readonly methods: ReadonlyMap<string, boolean>;
 }
@@ -51,14 +51,14 @@ export interface TaskSettings {
   readonly pollIntervalMs: number;
 }
 
-/** The main file, and the dependencies of its `mcp` block. */
+/** The main file, and everything else that its `mcp` block depends on. */
 export interface McpSource {
   readonly input: MainInput;
   readonly positions: NodePositions;
   readonly folder: string;
   /** The REST listener, which MCP may share. */
   readonly http: { readonly host: string; readonly port: number };
-  /** A project for flAPI, which serves MCP on its only port, even without a block. */
+  /** Whether the project was written for flAPI, which serves MCP on its only port, even without an `mcp` block. */
   readonly isFlapi: boolean;
   readonly files: Files;
 }
@@ -84,8 +84,8 @@ export function compileMcp(source: McpSource, report: Report): McpSettings | und
     publicUrl: publicUrlOf(mcp["public-url"], reporter),
     allowedOrigins: originsOf(mcp["allowed-origins"], reporter),
   };
-  // Without a block, the tools decide: see `warnOfOpenEntry`.
-  if (source.input.mcp !== undefined) warnOfExposure(settings, source, reporter);
+  // Without a block, it depends on the entries: see `warnAboutOpenEntry`.
+  if (source.input.mcp !== undefined) warnAboutExposure(settings, source, reporter);
   return settings;
 }
 
@@ -185,12 +185,12 @@ function publicUrlOf(written: string | undefined, { error }: Reporter): string |
   return undefined;
 }
 
-/** In the spelling of browsers. */
-function originsOf(written: McpInput["allowed-origins"], { error, entryOf }: Reporter): readonly string[] {
+/** Normalizes origins as browsers do. */
+function originsOf(written: McpInput["allowed-origins"], { error, entryPath }: Reporter): readonly string[] {
   if (written.length === 0) return [];
   const parsed = corsPolicyOf({ "allow-origins": written, "allow-credentials": false, "max-age": 0 });
   if ("policy" in parsed) return parsed.policy.origins === "any" ? ["*"] : parsed.policy.origins;
-  for (const { index, message } of parsed.problems) error(entryOf(["allowed-origins"], index), message);
+  for (const { index, message } of parsed.problems) error(entryPath(["allowed-origins"], index), message);
   return [];
 }
 
@@ -202,22 +202,25 @@ function checkScheme(scheme: string, { error }: Reporter): void {
   );
 }
 
-/** Warns of settings that let other machines call tools or read credentials. */
-function warnOfExposure(
+/** Warns about settings that let other machines call tools or read credentials. */
+function warnAboutExposure(
   { host, auth, allowedOrigins }: McpSettings,
   { input }: McpSource,
-  { insecure }: Reporter,
+  { securityWarning }: Reporter,
 ): void {
   if (allowedOrigins.includes("*")) {
-    insecure(["allowed-origins"], "'*' lets every web page that its visitor opens call the tools; name the origins");
+    securityWarning(["allowed-origins"], "'*' lets every web page that a user opens call the tools; name the origins");
   }
   if (isLoopback(host)) return;
   const isOff = input.mcp?.auth?.enabled !== true;
   const isOpen = auth === undefined ? isOff : !(auth.methods.get("tools/call") ?? auth.isRequired);
   if (isOpen) {
-    insecure(["host"], `every client that reaches ${host} can call the tools; add mcp.auth, or listen on 127.0.0.1`);
+    securityWarning(
+      ["host"],
+      `every client that reaches ${host} can call the tools; add mcp.auth, or listen on 127.0.0.1`,
+    );
   }
   if (auth !== undefined && input["enforce-https"]?.enabled !== true && input["trusted-proxies"] === undefined) {
-    insecure(["auth"], readableCredentials(host));
+    securityWarning(["auth"], plainTextCredentialsMessage(host));
   }
 }

@@ -59,16 +59,16 @@ function checkResource(name: string, names: readonly string[] | undefined, compl
 type Entries = readonly { readonly config: EndpointConfig; readonly positions: NodePositions }[];
 
 /** In a flAPI project without an `mcp` block, other machines may use every entry without an `auth` block of its own. */
-export function warnOfOpenEntry(endpoints: Entries, host: string, report: Report): void {
+export function warnAboutOpenEntry(endpoints: Entries, host: string, report: Report): void {
   if (isLoopback(host)) return;
   const open = endpoints.find(({ config: { mcp, auth } }) => mcp !== undefined && auth === undefined);
   if (open?.config.mcp === undefined) return;
   const message = `every client that reaches ${host} can use it over MCP; add mcp.auth or an auth block, or listen on 127.0.0.1`;
-  reporterOf(open.positions, report).insecure([`mcp-${open.config.mcp.kind}`], message);
+  reporterOf(open.positions, report).securityWarning([`mcp-${open.config.mcp.kind}`], message);
 }
 
 /** Without an `mcp` block, MCP is not served, which is easily overlooked. */
-export function warnOfUnserved(endpoints: Entries, mainFile: string, report: Report): void {
+export function warnAboutUnservedEntries(endpoints: Entries, mainFile: string, report: Report): void {
   const [first, ...others] = endpoints.filter(({ config }) => config.mcp !== undefined);
   if (first?.config.mcp === undefined) return;
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;

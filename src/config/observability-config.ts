@@ -10,7 +10,7 @@ export interface TracingConfig {
   readonly serviceName: string;
   /** Sent with every export. May contain secrets. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The share of traced calls, if the client does not decide. */
+  /** The fraction of calls to trace, unless the client decides. */
   readonly sampleRatio: number;
 }
 
@@ -60,13 +60,13 @@ function adminOf({ admin }: MainInput, http: ListenAddress, { error }: Reporter)
 }
 
 /**
- * `/metrics` is on the REST port only if `metrics.public` is set. Being local is not enough, because behind a proxy on the
- * same host, every client is local.
+ * `/metrics` is on the REST port only if `metrics.public` is set. Local clients are no exception, because behind a proxy on
+ * the same host, every client looks local.
  */
 function metricsOf(
   { metrics }: MainInput,
   { http, admin }: { readonly http: ListenAddress; readonly admin: ListenAddress | undefined },
-  { warning, insecure }: Reporter,
+  { warning, securityWarning }: Reporter,
 ): ObservabilityConfig["metrics"] {
   if (metrics?.enabled === false) return undefined;
   const isPublic = metrics?.public === true;
@@ -74,7 +74,7 @@ function metricsOf(
   if (isPublic && admin !== undefined) {
     warning(path, `without effect: /metrics is on the admin listener, ${admin.host}:${admin.port}; remove this`);
   } else if (isPublic && !isLoopback(http.host)) {
-    insecure(path, `every client that reaches ${http.host} can read /metrics; enable admin instead`);
+    securityWarning(path, `every client that reaches ${http.host} can read /metrics; enable admin instead`);
   } else if (metrics !== undefined && !isPublic && admin === undefined) {
     warning(
       ["metrics"],

@@ -63,7 +63,7 @@ export function oidcPolicyOf(settings: OidcInput): OidcPolicyResult {
   const preset = presets[provider];
   const problems: OidcProblem[] = [...exchangeProblems(settings), ...audienceProblems(settings)];
   const issuerUrl =
-    issuer === undefined ? filledIssuer(settings, preset, problems) : writtenIssuer(issuer, preset, problems);
+    issuer === undefined ? issuerFromPreset(settings, preset, problems) : issuerFromUrl(issuer, preset, problems);
   if (issuerUrl === undefined || problems.some(({ severity }) => severity === "error")) {
     return { policy: undefined, problems };
   }
@@ -107,7 +107,7 @@ function audienceProblems(settings: OidcInput): readonly OidcProblem[] {
 }
 
 /** The issuer of the preset, with its placeholders replaced. */
-function filledIssuer(settings: OidcInput, preset: Preset, problems: OidcProblem[]): string | undefined {
+function issuerFromPreset(settings: OidcInput, preset: Preset, problems: OidcProblem[]): string | undefined {
   if (preset.issuer === undefined) {
     problems.push(error("issuer-url", `missing; provider-type ${settings["provider-type"]} needs it`));
     return undefined;
@@ -141,7 +141,7 @@ const EXPECTED: Readonly<Record<Placeholder, string>> = {
 
 const WELL_KNOWN = /\/\.well-known\/openid-configuration$/;
 
-function writtenIssuer(text: string, preset: Preset, problems: OidcProblem[]): string | undefined {
+function issuerFromUrl(text: string, preset: Preset, problems: OidcProblem[]): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== "https:" && url.protocol !== "http:")) {
     problems.push(error("issuer-url", "must be an address that begins with https://"));

@@ -7,7 +7,7 @@ import type { UrlPath } from "./url-path.ts";
 type RequestEntry = EndpointInput["request"][number];
 
 export interface ParameterRules {
-  /** Undefined for an endpoint without REST, or with a problem in its path. */
+  /** Undefined for an endpoint without REST, or with a problem in its path, method or parameters. */
   readonly rest: { readonly method: Method; readonly urlPath: UrlPath } | undefined;
 }
 

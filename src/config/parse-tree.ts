@@ -17,7 +17,7 @@ import {
 export interface ParsedTree<Value> {
   /** The output of the schema, without the invalid parts. */
   readonly value: Value | undefined;
-  /** Top-level keys with a problem. Their values are unknown. */
+  /** Top-level keys with a problem. `value` does not contain their values. */
   readonly broken: ReadonlySet<string>;
 }
 
@@ -50,7 +50,7 @@ export function parseTree<Schema extends z.ZodType>(
   return { value: second.data, broken };
 }
 
-/** YAML 1.1 has these words, and so does flAPI's parser. */
+/** YAML 1.1 and flAPI's parser read these words as booleans. */
 const BOOLEAN_WORDS: ReadonlyMap<string, boolean> = new Map([
   ["yes", true],
   ["on", true],
@@ -58,7 +58,7 @@ const BOOLEAN_WORDS: ReadonlyMap<string, boolean> = new Map([
   ["off", false],
 ]);
 
-/** Replaces the words where a boolean is expected, with a warning. False if there are none. */
+/** Replaces the words where a boolean is expected, with a warning. Returns false if there are none. */
 function replaceBooleanWords(tree: Tree, issues: readonly z.core.$ZodIssue[], report: Report): boolean {
   let isReplaced = false;
   for (const { path: steps, message } of issues) {
@@ -95,11 +95,11 @@ function reportIssue(
 /** Top-level keys that contain a value whose problem is already reported. */
 function brokenKeys(data: unknown): Set<string> {
   if (!isMapping(data)) return new Set();
-  return new Set(Object.keys(data).filter((key) => holdsBroken(data[key])));
+  return new Set(Object.keys(data).filter((key) => containsBroken(data[key])));
 }
 
-function holdsBroken(data: unknown): boolean {
+function containsBroken(data: unknown): boolean {
   if (data === BROKEN) return true;
-  if (Array.isArray(data)) return data.some(holdsBroken);
-  return isMapping(data) && Object.values(data).some(holdsBroken);
+  if (Array.isArray(data)) return data.some(containsBroken);
+  return isMapping(data) && Object.values(data).some(containsBroken);
 }

@@ -15,7 +15,7 @@ export type Locate = (path: KeyPath) => Location;
 /** Reports a problem with the key at a path. */
 export type Complain = (path: KeyPath, message: string) => void;
 
-/** A problem of the project. */
+/** A problem in the project. */
 export interface Problem {
   readonly severity: "error" | "warning";
   readonly location: Location;

@@ -15,12 +15,12 @@ import type { SourceFile } from "./tree.ts";
 
 export interface ConnectionConfig {
   readonly name: string;
-  /** The SQL as written. The engine adds the SQL of `type`. */
+  /** As written. `initOf` adds the SQL of `type`. */
   readonly init: string | undefined;
   readonly type: string | undefined;
-  /** The options of `type`, as written. */
+  /** The options of `type`. Relative paths are already absolute. */
   readonly options: Readonly<Record<string, string>>;
-  /** `conn.<key>`. Relative paths are already absolute. */
+  /** The values of `conn.<key>`. Relative paths are already absolute. */
   readonly properties: ReadonlyMap<string, string>;
   readonly readOnly: boolean;
   readonly lazy: boolean;
@@ -61,7 +61,7 @@ export interface MainConfig {
   /** DuckDB settings by name, without `db_path`. */
   readonly duckdb: { readonly path: string | undefined; readonly settings: ReadonlyMap<string, string> };
   readonly limits: Limits;
-  /** For writes without their own keys. */
+  /** For write endpoints that do not set their own statuses. */
   readonly httpStatus: HttpStatusInput;
   readonly access: AccessConfig;
   /** The OpenAPI document and its page. Undefined if disabled. */
@@ -89,13 +89,13 @@ export interface RestConfig {
 /** One object, or a list of rows. */
 export type Returns = "one" | "many";
 
-/** The statuses of a write, of those that a project may choose, for the method of its endpoint. */
+/** The configurable statuses of a write, for the method of its endpoint. */
 export interface WriteStatuses {
-  /** `client-error`: 409 for a unique constraint, 422 for others. */
+  /** `client-error`: 409 for unique and exclusion constraints, 422 for others. */
   readonly constraintFailure: "500" | "client-error";
-  /** If rows were changed. */
+  /** The status if rows were changed. */
   readonly changed: 200 | 201;
-  /** If none was. */
+  /** The status if no row was changed. */
   readonly unchanged: 200 | 404;
 }
 
@@ -149,7 +149,7 @@ export interface EndpointConfig {
   /** From the endpoint's own block, or the global one. */
   readonly auth: AuthPolicy | undefined;
   readonly rateLimit: RateLimitPolicy | undefined;
-  /** Of queries. */
+  /** The number of queries that may run at the same time. */
   readonly maxConcurrency: number | undefined;
   readonly cache: CacheConfig | undefined;
   /** Undefined if disabled. */
@@ -164,7 +164,7 @@ export interface Project {
   readonly environment: ReadonlyMap<string, string>;
   /** Whether `template.environment-whitelist` contains a name. */
   readonly environmentAllows: (name: string) => boolean;
-  /** The variables of the file `.env`. The real environment overrides them. */
+  /** The variables from the file `.env`. The real environment overrides them. */
   readonly envFile: Readonly<Record<string, string | undefined>>;
 }
 
@@ -175,6 +175,6 @@ export interface LoadedProject {
   /** The parts without errors, so that problems in their SQL are reported too. */
   readonly validPart: Project | undefined;
   readonly problems: readonly Problem[];
-  /** Every file that the load tried to read, even if it does not exist. */
+  /** Every local file that the load tried to read, even if it does not exist. */
   readonly files: readonly string[];
 }

@@ -37,17 +37,17 @@ interface PromptScope {
 function partsOf(
   nodes: readonly MustacheNode[],
   inside: string | undefined,
-  known: PromptScope,
+  scope: PromptScope,
 ): readonly PromptPart[] {
   return nodes.map((node): PromptPart => {
     switch (node.kind) {
       case "text":
         return { kind: "text", text: node.text };
       case "tag":
-        return { kind: "argument", name: node.name === "." && inside ? inside : nameOf(node.name, known) };
+        return { kind: "argument", name: node.name === "." && inside ? inside : nameOf(node.name, scope) };
       case "section": {
-        const name = nameOf(node.name, known);
-        const parts = partsOf(node.children, node.inverted ? inside : name, known);
+        const name = nameOf(node.name, scope);
+        const parts = partsOf(node.children, node.inverted ? inside : name, scope);
         return { kind: "section", name, inverted: node.inverted, parts };
       }
     }

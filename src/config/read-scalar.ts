@@ -1,5 +1,5 @@
 import { PlainScalar } from "../params/validators/scalars.ts";
-import { countReserved, holdsToken, type Include, type Part, RESERVED_MESSAGE, splitText } from "./directives.ts";
+import { containsToken, countReserved, type Include, type Part, RESERVED_MESSAGE, splitText } from "./directives.ts";
 import type { Environment } from "./environment.ts";
 import type { YamlFile } from "./yaml-file.ts";
 import type { YamlScalar } from "./yaml-node.ts";
@@ -10,7 +10,7 @@ export type ScalarReading =
   | { readonly kind: "include"; readonly include: Include }
   | { readonly kind: "broken"; readonly messages: readonly string[] };
 
-/** `mayNameArguments`: `{{NAME}}` has a meaning of its own here. */
+/** `mayNameArguments` is true inside a prompt, where `{{NAME}}` refers to an argument. */
 export function readScalar(
   node: YamlScalar,
   file: YamlFile,
@@ -23,7 +23,7 @@ export function readScalar(
   if (node.style === "double" && countReserved(value) !== countReserved(textOf(node, file))) {
     return { kind: "broken", messages: [RESERVED_MESSAGE] };
   }
-  if (!holdsToken(value) && !/[{$]/.test(value)) return { kind: "value", data: value, secrets: [] };
+  if (!containsToken(value) && !/[{$]/.test(value)) return { kind: "value", data: value, secrets: [] };
   const parts = splitText(value, file.directives);
   const misses = parts.flatMap((part) => (part.kind === "text" ? nearMisses(part.text, mayNameArguments) : []));
   if (misses.length > 0) return { kind: "broken", messages: misses };
@@ -35,7 +35,7 @@ export function readScalar(
 const NEAR_MISS = /\$\{\s*(?:env\.)?([A-Za-z_]\w*)\s*(:?[-?+=][^}]*)?\}|\{\{\s*env\s*:\s*(\w+)\s*\}\}/g;
 const BARE_NAME = /\{\{\s*([A-Z][A-Z0-9_]+)\s*\}\}/g;
 
-/** Text that looks like an environment reference but is none. Taken literally, it would be a known password. */
+/** Rejects text that looks like an environment reference but is not one. Taken literally, it could be a guessable password. */
 function nearMisses(text: string, mayNameArguments: boolean): readonly string[] {
   const found = [...text.matchAll(NEAR_MISS), ...(mayNameArguments ? [] : text.matchAll(BARE_NAME))];
   return found.map(([written, name, fallback, other]) => {
@@ -70,14 +70,14 @@ export function substitute(
         messages.push(`'${part.text}' has text around it; an include is the whole value of its key`);
         break;
       case "malformed":
-        messages.push(malformed(part.text));
+        messages.push(malformedMessage(part.text));
         break;
     }
   }
   return messages.length > 0 ? { kind: "broken", messages } : { kind: "value", data: text, secrets };
 }
 
-export function malformed(text: string): string {
+export function malformedMessage(text: string): string {
   return text.includes("include")
     ? `cannot read '${text}'; write {{include:<section> from <path>}}`
     : `cannot read '${text}'; write {{env.NAME}}`;

@@ -1,8 +1,8 @@
 import { openAliases } from "./aliases.ts";
-import { holdsToken, type Include, splitText, unmask } from "./directives.ts";
+import { containsToken, type Include, splitText, unmask } from "./directives.ts";
 import type { Environment } from "./environment.ts";
 import type { KeyPath } from "./problem.ts";
-import { malformed, readScalar } from "./read-scalar.ts";
+import { malformedMessage, readScalar } from "./read-scalar.ts";
 import {
   BROKEN,
   errorAt,
@@ -85,7 +85,7 @@ export function readEntries(file: YamlFile, context: ReadContext): readonly Entr
       children.set(data.length, tree.positions);
       data.push(tree.data);
     }
-    return { data, positions: { key, value, children, secrets: NONE } };
+    return { data, positions: { key, value, children, secrets: NO_SECRETS } };
   }
 
   function readAlias(node: YamlAlias, key: SourcePosition, value: SourcePosition): Tree {
@@ -99,7 +99,7 @@ export function readEntries(file: YamlFile, context: ReadContext): readonly Entr
     const reading = readScalar(node, file, context.environment, path[0] === "mcp-prompt");
     switch (reading.kind) {
       case "value":
-        warnOfShellVariable(reading.data, value);
+        warnAboutShellVariable(reading.data, value);
         return { data: reading.data, positions: { key, value, children: undefined, secrets: reading.secrets } };
       case "include": {
         const { data, positions } = context.include(reading.include, value, [...path]);
@@ -111,7 +111,7 @@ export function readEntries(file: YamlFile, context: ReadContext): readonly Entr
     }
   }
 
-  function warnOfShellVariable(data: unknown, value: SourcePosition): void {
+  function warnAboutShellVariable(data: unknown, value: SourcePosition): void {
     if (typeof data !== "string" || !/^\$[A-Z][A-Z0-9_]*$/.test(data)) return;
     const message = `'${data}' is taken literally; for the environment variable, write \${${data.slice(1)}}`;
     context.report(warningAt(locationOf(value), path, message));
@@ -132,14 +132,14 @@ export function readEntries(file: YamlFile, context: ReadContext): readonly Entr
         const found = readKey(pair.key);
         if (found?.kind === "name") add(found.name, readStep(found.name, pair.value, positionAt(pair.key.start)));
         else if (found?.kind === "include") {
-          problem(pair.key.start, "misplaced include; it stands at the top level, or as the value of a key");
+          problem(pair.key.start, "misplaced include; write it at the top level, or as the value of a key");
         }
       }
     }
     for (const { name, tree } of merged) add(name, tree);
     // With a key that is not a name, the mapping is unusable.
     const named = node.pairs.every((pair) => pair.key.kind === "scalar");
-    return { data: named ? data : BROKEN, positions: { key, value, children, secrets: NONE } };
+    return { data: named ? data : BROKEN, positions: { key, value, children, secrets: NO_SECRETS } };
   }
 
   function readKey(key: YamlNode): Key | undefined {
@@ -149,12 +149,12 @@ export function readEntries(file: YamlFile, context: ReadContext): readonly Entr
       return undefined;
     }
     const raw = typeof key.value === "string" ? key.value : key.source;
-    if (!holdsToken(raw) && raw !== "__proto__") return { kind: "name", name: raw };
+    if (!containsToken(raw) && raw !== "__proto__") return { kind: "name", name: raw };
     const [first] = splitText(raw, directives);
     if (first?.kind === "include") return { kind: "include", include: first.include };
     const name = unmask(raw, directives);
     if (name !== "__proto__" && first?.kind !== "malformed") return { kind: "name", name };
-    if (first?.kind === "malformed") problem(key.start, malformed(name));
+    if (first?.kind === "malformed") problem(key.start, malformedMessage(name));
     else {
       path.push(name);
       problem(key.start, "unknown key '__proto__'; remove it");
@@ -190,8 +190,8 @@ export function readEntries(file: YamlFile, context: ReadContext): readonly Entr
         merged.push({ kind: "key", name, at: tree.positions.key, read: () => tree });
     } else if (found?.kind === "include") written.push({ kind: "include", include: found.include, at });
     else if (found?.kind === "name") {
-      const read = (whole: KeyPath) => {
-        path = [...whole];
+      const read = (fullPath: KeyPath) => {
+        path = [...fullPath];
         return readNode(pair.value, at);
       };
       written.push({ kind: "key", name: found.name, at, read });
@@ -207,12 +207,12 @@ interface MergedEntry {
   readonly tree: Tree;
 }
 
-const NONE: readonly string[] = [];
+const NO_SECRETS: readonly string[] = [];
 
 function isMergeKey({ key }: YamlPair): boolean {
   return key.kind === "scalar" && key.style === "plain" && key.source === "<<";
 }
 
 export function leaf(data: unknown, key: SourcePosition, value: SourcePosition): Tree {
-  return { data, positions: { key, value, children: undefined, secrets: NONE } };
+  return { data, positions: { key, value, children: undefined, secrets: NO_SECRETS } };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { addressBelow, canBeListed, insecureAddress, isRemote, parentOf } from "./remote-address.ts";
+import { addressBelow, canBeListed, insecureAddressWarning, isRemote, parentOf } from "./remote-address.ts";
 
 test.each([
   ["https://host/api", "x.sql", "https://host/api/x.sql"],
@@ -31,5 +31,5 @@ test("what is remote, what can be listed, what is insecure", () => {
     "https://host/x",
     "x",
   ];
-  expect(urls.filter((url) => insecureAddress(url) !== undefined)).toEqual(urls.slice(0, 2));
+  expect(urls.filter((url) => insecureAddressWarning(url) !== undefined)).toEqual(urls.slice(0, 2));
 });

@@ -1,12 +1,12 @@
 import { isLoopback } from "./loopback.ts";
 
-/** Whether it is a URL, such as `s3://...`. */
+/** Whether a path is a URL, such as `s3://...`. */
 export function isRemote(path: string): boolean {
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(path);
 }
 
 /** A security warning about a URL that others on the network can read and change. Undefined for other paths. */
-export function insecureAddress(path: string): string | undefined {
+export function insecureAddressWarning(path: string): string | undefined {
   const [, host = ""] = /^http:\/\/(?:[^/?#]*@)?(\[[^\]]*\]|[^/?#:]*)/i.exec(path) ?? [];
   if (host === "" || isLoopback(host)) return undefined;
   return "plain http lets an attacker on the network change the SQL; use https://";
@@ -17,7 +17,7 @@ export function canBeListed(address: string): boolean {
   return !/^https?:/i.test(address);
 }
 
-/** The URL of a file below another URL, which keeps its query. Undefined if the name leaves it. */
+/** The URL of a file below a folder URL, with the same query. Undefined if the name leads outside the folder. */
 export function addressBelow(folder: string, name: string): string | undefined {
   const steps: string[] = [];
   for (const step of name.split("/")) {

@@ -7,12 +7,12 @@ import type { MainConfig } from "./project.ts";
 
 /** The remote files of a project. A pass that misses some is repeated once they are read. */
 export interface FetchedCopies extends RemoteCopies {
-  /** Reads everything that was missing. False if nothing was. */
+  /** Reads everything that was looked up but missing. Returns false if nothing was. */
   fetch(main: MainConfig): Promise<boolean>;
   close(): void;
 }
 
-const READ_AT_ONCE = 4;
+const CONCURRENT_READS = 4;
 
 export function openRemoteCopies(): FetchedCopies {
   const texts = new Map<string, RemoteText | undefined>();
@@ -21,6 +21,7 @@ export function openRemoteCopies(): FetchedCopies {
 
   function lookUp<T>(copies: Map<string, T | undefined>, address: string): T | undefined {
     const copy = copies.get(address);
+    // Undefined marks the address for the next `fetch`.
     copies.set(address, copy);
     return copy;
   }
@@ -34,12 +35,12 @@ export function openRemoteCopies(): FetchedCopies {
         ...missingIn(listings, (remote, folder) => remote.list(folder)),
       ];
       if (missing.length === 0) return false;
-      files ??= openFiles(main);
+      files ??= openRemoteFiles(main);
       const remote = await files;
       const work = async (): Promise<void> => {
         for (let next = missing.shift(); next !== undefined; next = missing.shift()) await next(remote);
       };
-      await Promise.all(Array.from({ length: READ_AT_ONCE }, work));
+      await Promise.all(Array.from({ length: CONCURRENT_READS }, work));
       return true;
     },
     close() {
@@ -57,8 +58,8 @@ function missingIn<T>(
   );
 }
 
-/** If the database cannot be opened, no file can be read. */
-async function openFiles({ duckdb, connections }: MainConfig): Promise<RemoteFiles> {
+/** If the database cannot be opened, every read returns its error. */
+async function openRemoteFiles({ duckdb, connections }: MainConfig): Promise<RemoteFiles> {
   const definitions = [...connections.values()].map((connection) => ({
     name: connection.name,
     init: initOf(connection),

@@ -4,8 +4,8 @@ import type { EndpointConfig } from "./project.ts";
 import { errorAt, type Report } from "./tree.ts";
 
 /**
- * Several endpoints may share a cache. One defines the refresh, which is copied to the others. One of the `broken` tables,
- * whose blocks have a problem, may be the one that is missing.
+ * Several endpoints may share a cache. One defines the refresh, which is copied to the others. A table that
+ * seems to be missing may be one of the `broken` ones, whose cache blocks have a problem.
  */
 export function shareCaches(
   endpoints: readonly EndpointConfig[],

@@ -6,7 +6,7 @@ import { emptyScalar, type YamlMap, type YamlNode, type YamlPair, type YamlScala
  * thousand endpoint files, as long as the whole startup may take. A test compares both.
  */
 export function parseSimpleYaml(text: string): YamlMap | undefined {
-  if (OUTSIDE.test(text)) return undefined;
+  if (OUTSIDE_SUBSET.test(text)) return undefined;
   const lines = splitLines(text);
   const cursor: Cursor = { lines, next: 0 };
   const [first] = lines;
@@ -16,7 +16,7 @@ export function parseSimpleYaml(text: string): YamlMap | undefined {
 }
 
 /** Tabs, carriage returns and other control characters, document markers. */
-const OUTSIDE = /[^\P{Cc}\n]|[\u2028\u2029\uFEFF]|^(?:---|\.\.\.|%)/mu;
+const OUTSIDE_SUBSET = /[^\P{Cc}\n]|[\u2028\u2029\uFEFF]|^(?:---|\.\.\.|%)/mu;
 const KEY = /^([A-Za-z][A-Za-z0-9_-]*|[\uFDD0-\uFDEF]+):(?= |$)/;
 const CONSTANT = /^(?:~|null|true|false)$/i;
 const INTEGER = /^-?(?:0|[1-9][0-9]{0,14})$/;
@@ -26,7 +26,7 @@ const PLAIN_IN_LIST = /^[A-Za-z0-9_/.+$-][A-Za-z0-9_/. +$-]*$/;
 
 interface Line {
   readonly indent: number;
-  /** Without indentation and trailing blanks. */
+  /** Without indentation and trailing white space. */
   readonly content: string;
   /** The offset of the content in the text. */
   readonly start: number;
@@ -52,6 +52,7 @@ function splitLines(text: string): readonly Line[] {
   return lines;
 }
 
+/** `head` is the first line of a mapping that follows a dash. The cursor is already past it. */
 function readMap(cursor: Cursor, indent: number, head?: Line): YamlMap | undefined {
   const pairs: YamlPair[] = [];
   const names = new Set<string>();
@@ -76,9 +77,9 @@ function readList(cursor: Cursor, indent: number): YamlNode | undefined {
   for (let line = cursor.lines[cursor.next]; line?.indent === indent; line = cursor.lines[cursor.next]) {
     if (!line.content.startsWith("- ")) break;
     cursor.next++;
-    const blanks = line.content.length - line.content.slice(1).trimStart().length;
-    const content = line.content.slice(blanks);
-    const inner = { indent: indent + blanks, content, start: line.start + blanks };
+    const dashWidth = line.content.length - line.content.slice(1).trimStart().length;
+    const content = line.content.slice(dashWidth);
+    const inner = { indent: indent + dashWidth, content, start: line.start + dashWidth };
     const item = KEY.test(content) ? readMap(cursor, inner.indent, inner) : readOnLine(cursor, { ...inner, indent });
     if (item === undefined) return undefined;
     items.push(item);

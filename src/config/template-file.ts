@@ -14,11 +14,11 @@ export function openTemplates(templatePath: string, files: Files): FindTemplate 
   const found = new Map<string, ReturnType<FindTemplate> | undefined>();
 
   function read(path: string, name: string): ReturnType<FindTemplate> | undefined {
-    if (!found.has(path)) found.set(path, readNow(path, name));
+    if (!found.has(path)) found.set(path, readUncached(path, name));
     return found.get(path);
   }
 
-  function readNow(path: string, name: string): ReturnType<FindTemplate> | undefined {
+  function readUncached(path: string, name: string): ReturnType<FindTemplate> | undefined {
     const read = files.read(path);
     const file = files.display(path);
     if (read.ok) return { file, text: read.text };
@@ -38,16 +38,16 @@ export function openTemplates(templatePath: string, files: Files): FindTemplate 
     if (isAbsolute(name)) return read(name, name) ?? notFound;
     const roots = [templatePath, isRemote(yamlFile) ? parentOf(yamlFile) : dirname(yamlFile)];
     const folders = roots.filter((root) => !isRemote(root));
-    let left = true;
+    let isOutside = true;
     for (const root of roots) {
       const path = isRemote(root) ? addressBelow(root, name) : resolve(root, name);
       if (path === undefined) continue;
       const containment = isRemote(path) ? "inside" : files.containment(path, folders);
-      if (containment !== "outside") left = false;
+      if (containment !== "outside") isOutside = false;
       const template = containment === "inside" ? read(path, name) : undefined;
       if (template !== undefined) return template;
     }
-    return left
+    return isOutside
       ? `the template '${name}' leaves template.path and the folder of its YAML file; keep it inside`
       : notFound;
   };

@@ -13,7 +13,7 @@ export interface SourcePosition {
   readonly offset: number;
 }
 
-/** The positions of a value and its key, and of everything inside. A list entry is its own key. */
+/** The positions of a value and its key, and of everything inside. A list entry has the same position for both. */
 export interface NodePositions {
   readonly key: SourcePosition;
   readonly value: SourcePosition;

@@ -55,7 +55,6 @@ function problemOf(segment: string): string | undefined {
   if (/[{}]/.test(segment)) return "braces do not belong in a path; a placeholder is a whole segment, ':name'";
   if (segment.includes("*")) return "there are no wildcards; a placeholder is a whole segment, ':name'";
   if (/[?#]/.test(segment)) return "a path holds no '?' and no '#'; declare query parameters under 'request'";
-  // Decoded request paths never contain these.
   if (/[\s\\]/u.test(segment)) return "a path holds no blanks and no backslashes";
   if (segment === "." || segment === "..") return "'.' and '..' are resolved by clients before they reach the service";
   if (segment.startsWith(":") && !NAME.test(segment.slice(1))) {

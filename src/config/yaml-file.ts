@@ -22,7 +22,7 @@ export type YamlReadResult =
   | { readonly kind: "broken" };
 
 export interface YamlFiles {
-  /** Parses a file only once, even if many files include it. Problems are not reported if its text does not matter. */
+  /** Parses a file only once, even if many files include it. Reports its problems only if its text `matters`. */
   open(path: string, matters?: (text: string) => boolean): YamlReadResult;
   /** Drops a file that is probably not included, because thousands of parsed files need much memory. */
   forget(path: string): void;
@@ -37,7 +37,7 @@ export function openYamlFiles(files: Files, report: Report): YamlFiles {
       const problems: Problem[] = [];
       const fresh = openYaml(path, files, (problem) => problems.push(problem));
       const read = problems.length > 0 ? files.read(path) : undefined;
-      // Another file may include it.
+      // Not cached, so that its problems are reported if another file includes it.
       if (read?.ok === true && !matters(read.text)) return fresh;
       for (const problem of problems) report(problem);
       opened.set(path, fresh);
@@ -60,7 +60,7 @@ function openYaml(path: string, files: Files, report: Report): YamlReadResult {
     case "unreadable":
       report(errorAt({ file: name, line: 1, column: 1 }, [], `cannot be read: ${read.why.reason}`));
       return { kind: "broken" };
-    // A remote file, which the next pass will have.
+    // A remote file that the next pass can read.
     case "unread":
       return { kind: "broken" };
   }
@@ -70,9 +70,9 @@ function parseYaml(path: string, original: SourceFile, report: Report): YamlFile
   const problem = (offset: number, message: string) =>
     report(errorAt(locationOf({ source: original, offset }), [], message));
 
-  const { text, directives, rejected } = maskDirectives(original.text);
-  if (rejected !== undefined) {
-    problem(rejected.offset, rejected.message);
+  const { text, directives, rejection } = maskDirectives(original.text);
+  if (rejection !== undefined) {
+    problem(rejection.offset, rejection.message);
     return undefined;
   }
   const source: SourceFile = { file: original.file, text };

@@ -38,7 +38,7 @@ export interface YamlAlias {
   readonly start: number;
 }
 
-/** A key without a value. */
+/** The value of a key that has none. */
 export function emptyScalar(start: number): YamlScalar {
   return { kind: "scalar", value: null, source: "", style: "plain", start, end: start };
 }

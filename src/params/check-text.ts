@@ -1,6 +1,6 @@
 import { atOnce, SHORT, type Sliced, waitFor } from "../slices.ts";
 import { scanForInjection } from "./injection-scan.ts";
-import type { Checked, Parameter, ParamValue, Validator } from "./parameter.ts";
+import type { CheckResult, Parameter, ParamValue, Validator } from "./parameter.ts";
 
 /** A valid value, or the message of the first failed rule. */
 export type CheckedText =
@@ -14,21 +14,21 @@ const MALFORMED: CheckedText = { ok: false, message: "Invalid string format" };
 const INJECTION: CheckedText = { ok: false, message: "Potential SQL injection detected" };
 
 /** Runs a validator, on this thread or another. */
-type Check = (validator: Validator, text: string) => Checked | Promise<Checked>;
+type Check = (validator: Validator, text: string) => CheckResult | Promise<CheckResult>;
 const onThisThread: Check = (validator, text) => validator.check(text);
 const onAnotherThread: Check = (validator, text) => validator.checkOnThread?.(text) ?? validator.check(text);
 
 /** Checks a value or a default. Every validator must pass. The first one determines the type. */
 export function checkText(parameter: Parameter, text: string): CheckedText {
-  return atOnce(checking(parameter, text, onThisThread));
+  return atOnce(checkInSlices(parameter, text, onThisThread));
 }
 
-/** The same for a string that may be long. */
+/** Like `checkText`, but in slices, for a string that may be long. */
 export function checkLongText(parameter: Parameter, text: string): Sliced<CheckedText> {
-  return checking(parameter, text, text.length <= SHORT ? onThisThread : onAnotherThread);
+  return checkInSlices(parameter, text, text.length <= SHORT ? onThisThread : onAnotherThread);
 }
 
-function* checking({ validators }: Parameter, text: string, check: Check): Sliced<CheckedText> {
+function* checkInSlices({ validators }: Parameter, text: string, check: Check): Sliced<CheckedText> {
   if (LONE_SURROGATE.test(text)) return MALFORMED;
   let param = asText(text);
   let isFirst = true;

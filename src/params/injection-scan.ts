@@ -28,25 +28,25 @@ const SEMICOLON = 59;
 /** Characters or matches to check before yielding to other requests. */
 const STEP = 1_024;
 
-/** For short text, or text that does not come from a client. */
+/** Scans without yielding, for short text, or text that does not come from a client. */
 export function looksLikeInjection(text: string): boolean {
   return atOnce(scanForInjection(text));
 }
 
 /**
  * Whether text looks like an SQL injection. This is a second line of defence: values never become SQL, so in doubt, text is
- * accepted. To distinguish `'; DROP TABLE x` from `rock 'n' roll; drop by`, it counts quotes. Inside a quoted literal, only
- * text after an odd number of quotes would be SQL.
+ * accepted. To distinguish `'; DROP TABLE x` from `rock 'n' roll; drop by`, it counts quotes. If the text were
+ * inserted into a quoted literal, only parts after an odd number of quotes would be SQL.
  */
 export function* scanForInjection(text: string): Sliced<boolean> {
   if (!MAY_BE_INJECTION.test(text)) return false;
   const plain = yield* withSingleSpaces(yield* withoutComments(text));
-  if (matchesAt(AT_START, plain, 0) || (yield* someUnion(plain))) return true;
+  if (matchesAt(AT_START, plain, 0) || (yield* hasUnionAttack(plain))) return true;
   if (!QUOTE.test(text)) return false;
-  return (yield* someQuote(text, opensComment)) || (yield* someQuote(plain, breaksOut));
+  return (yield* hasQuoteAttack(text, opensComment)) || (yield* hasQuoteAttack(plain, breaksOut));
 }
 
-function* someUnion(text: string): Sliced<boolean> {
+function* hasUnionAttack(text: string): Sliced<boolean> {
   let found = 0;
   for (let at = nextMatch(UNION, text, 0); at >= 0; at = nextMatch(UNION, text, at + 1)) {
     if (matchesAt(ANYWHERE, text, at)) return true;
@@ -55,13 +55,14 @@ function* someUnion(text: string): Sliced<boolean> {
   return false;
 }
 
+/** `isOutside`: the quote would end a literal, so the text after it would be SQL. */
 type IsAttack = (text: string, index: number, isOutside: boolean) => boolean;
 
 /** Whether one of the quotes starts an attack. Single and double quotes are counted separately. */
-function* someQuote(text: string, isAttack: IsAttack): Sliced<boolean> {
+function* hasQuoteAttack(text: string, isAttack: IsAttack): Sliced<boolean> {
   const quotes: Quotes = { at: 0, singles: 0, doubles: 0 };
   while (quotes.at < text.length) {
-    if (nextQuotes(text, quotes, isAttack)) return true;
+    if (checkNextQuotes(text, quotes, isAttack)) return true;
     yield;
   }
   return false;
@@ -74,8 +75,8 @@ interface Quotes {
   doubles: number;
 }
 
-/** Checks the next characters. Not a generator, because these are slower. */
-function nextQuotes(text: string, quotes: Quotes, isAttack: IsAttack): boolean {
+/** Checks the quotes in the next characters. Not a generator, because generators are slower. */
+function checkNextQuotes(text: string, quotes: Quotes, isAttack: IsAttack): boolean {
   const end = Math.min(text.length, quotes.at + STEP);
   for (let index = quotes.at; index < end; index++) {
     const code = text.charCodeAt(index);
@@ -93,10 +94,10 @@ const commentOpeners = charactersOf("-#/");
 
 function opensComment(text: string, index: number, isOutside: boolean): boolean {
   if (!isOutside) return false;
-  const closed = isOneOf(closing, text, index + 1) ? endAt(CLOSING_TIGHTLY, text, index + 1) : index + 1;
-  const at = skipSpace(text, closed);
+  const afterClosing = isOneOf(closing, text, index + 1) ? endAt(CLOSING_TIGHTLY, text, index + 1) : index + 1;
+  const at = skipSpace(text, afterClosing);
   if (!isOneOf(commentOpeners, text, at)) return false;
-  return isComment(text, at, at === closed) && !matchesAt(QUOTED_WORD, text, index);
+  return isComment(text, at, at === afterClosing) && !matchesAt(QUOTED_WORD, text, index);
 }
 
 /** Unless dashes directly follow the quote, nothing may follow the start of a line comment. */
@@ -109,13 +110,13 @@ function isComment(text: string, at: number, isTight: boolean): boolean {
 }
 
 function breaksOut(text: string, index: number, isOutside: boolean): boolean {
-  const closed = isOneOf(closing, text, index + 1) ? endAt(CLOSING, text, index + 1) : index + 1;
-  if (text.charCodeAt(closed) === SEMICOLON) {
-    const at = endAt(SEPARATING, text, closed);
+  const afterClosing = isOneOf(closing, text, index + 1) ? endAt(CLOSING, text, index + 1) : index + 1;
+  if (text.charCodeAt(afterClosing) === SEMICOLON) {
+    const at = endAt(SEPARATING, text, afterClosing);
     return matchesAt(STATEMENT, text, at) || (isOutside && matchesAt(STATEMENT_OUTSIDE, text, at));
   }
-  if (!isOneOf(beginnings, text, closed)) return false;
-  return matchesAt(AFTER_QUOTE, text, closed) || (isOutside && matchesAt(OUTSIDE, text, closed));
+  if (!isOneOf(beginnings, text, afterClosing)) return false;
+  return matchesAt(AFTER_QUOTE, text, afterClosing) || (isOutside && matchesAt(OUTSIDE, text, afterClosing));
 }
 
 /** A set of ASCII characters. Faster than a regular expression, which matters for a million checks. */
@@ -135,7 +136,7 @@ function skipSpace(text: string, from: number): number {
   return endAt(WHITE_SPACE, text, from);
 }
 
-/** Replaces block comments by spaces. MySQL executes `/*!50000 ... *\/`, so its content stays. */
+/** Replaces block comments with spaces. MySQL executes `/*!50000 ... *\/`, so its content stays. */
 function* withoutComments(text: string): Sliced<string> {
   let start = text.indexOf("/*");
   if (start === -1) return yield* withoutLineComments(text);
@@ -154,11 +155,11 @@ function* withoutComments(text: string): Sliced<string> {
 }
 
 /** A line comment counts only after one of these words, and only if its line is short. */
-const SEAM = /\b(?:union|all|distinct)\s{0,8}$/i;
-const SEAM_LENGTH = "_distinct".length + 8;
-const LINE_LENGTH = 128;
+const BEFORE_COMMENT = /\b(?:union|all|distinct)\s{0,8}$/i;
+const BEFORE_COMMENT_LENGTH = "_distinct".length + 8;
+const MAX_LINE_LENGTH = 128;
 /** Characters that cannot precede such a comment. */
-const beforeNoComment = charactersOf(
+const neverBeforeComment = charactersOf(
   "-#abcdefghijkmopqrsuvwxyzABCDEFGHIJKMOPQRSUVWXYZ0123456789'\"()[]{}<>=+*/\\.,:;!?_%&|@$^~`",
 );
 
@@ -167,32 +168,32 @@ function* withoutLineComments(text: string): Sliced<string> {
   let kept = "";
   let from = 0;
   for (let at = 1; at < text.length; ) {
-    at = nextSeam(text, at, at + SHORT);
+    at = nextCommentStart(text, at, at + SHORT);
     yield;
-    const before = text.slice(Math.max(from, at - SEAM_LENGTH), at);
+    const before = text.slice(Math.max(from, at - BEFORE_COMMENT_LENGTH), at);
     const inside = at + (text.charCodeAt(at) === HASH ? 1 : 2);
-    const line = text.slice(inside, inside + LINE_LENGTH + 1).indexOf("\n");
-    if (!isSeam(text, at) || line < 0 || !SEAM.test(before)) {
+    const lineLength = text.slice(inside, inside + MAX_LINE_LENGTH + 1).indexOf("\n");
+    if (!mayStartComment(text, at) || lineLength < 0 || !BEFORE_COMMENT.test(before)) {
       at++;
       continue;
     }
     kept += `${text.slice(from, at).trimEnd()} `;
-    from = inside + line + 1;
+    from = inside + lineLength + 1;
     at = from + 1;
   }
   return from === 0 ? text : kept + text.slice(from);
 }
 
 /** The next index before `end` where such a comment may start, otherwise `end`. */
-function nextSeam(text: string, from: number, end: number): number {
-  for (let at = from; at < end; at++) if (isSeam(text, at)) return at;
+function nextCommentStart(text: string, from: number, end: number): number {
+  for (let at = from; at < end; at++) if (mayStartComment(text, at)) return at;
   return end;
 }
 
-function isSeam(text: string, at: number): boolean {
+function mayStartComment(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   if (code !== HASH && (code !== DASH || text.charCodeAt(at + 1) !== DASH)) return false;
-  return !isOneOf(beforeNoComment, text, at - 1);
+  return !isOneOf(neverBeforeComment, text, at - 1);
 }
 
 const SPACES = /[\s\p{Cc}]+/gu;

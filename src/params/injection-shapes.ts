@@ -1,7 +1,7 @@
 /**
  * The shapes of attacks, for `injection-scan.ts`. They expect text in which comments and white space are single spaces.
- * Every repetition is bounded or stops at the next quote, so that a scan takes linear time. All are sticky and tried only
- * where they can start, so that long text can be scanned in slices.
+ * Every repetition is bounded or stops at the next quote, so that a scan takes linear time. All except `UNION` are sticky
+ * and tried only where they can start, so that long text can be scanned in slices.
  */
 
 const BOOLEAN = String.raw`(?:(?:or|and|xor)(?!\w)|\|\||&&)[ (]{0,16}(?:not[ (]{1,16})?`;

@@ -6,11 +6,11 @@ export const locations = ["query", "path", "header", "body"] as const;
 export type ParameterLocation = (typeof locations)[number];
 
 /** The result of a validator: the value to bind, or the message for the client. */
-export type Checked =
+export type CheckResult =
   | { readonly ok: true; readonly value: string | bigint | boolean }
   | { readonly ok: false; readonly message: string };
 
-/** A compiled validator. No other code depends on its type. */
+/** A compiled validator. Other code does not distinguish validator types. */
 export interface Validator {
   readonly type: string;
   readonly databaseType: (text: string) => SqlType;
@@ -19,9 +19,9 @@ export interface Validator {
   readonly scansForInjection: boolean;
   /** The values of an enum. */
   readonly allowedValues?: readonly string[];
-  check(text: string): Checked;
+  check(text: string): CheckResult;
   /** The same on another thread, for a long string. Undefined if `check` is fast enough. */
-  checkOnThread?(text: string): Promise<Checked> | undefined;
+  checkOnThread?(text: string): Promise<CheckResult> | undefined;
 }
 
 /** A declared request parameter. */

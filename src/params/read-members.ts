@@ -2,15 +2,15 @@ import { atOnce, type Sliced } from "../slices.ts";
 import type { RawValue } from "./parameter.ts";
 import { decodeString, type JsonKind, scanJson } from "./scan-json.ts";
 
-/** Limits the members to read: those in `wanted`, and the first ones up to `others`. */
+/** Limits the members to read: all in `wanted`, and others until `others` members are read. */
 export interface MemberLimits {
   readonly wanted: ReadonlySet<string>;
   readonly others: number;
 }
 
 /**
- * Reads the members of a JSON object, and returns the kind of JSON. Undefined if the text is not JSON. Of repeated names, the
- * last wins, as with `JSON.parse`. `null` counts as absent.
+ * Reads the members of a JSON object, and returns the kind of JSON. Undefined if the text is not JSON. If a name
+ * is repeated, the last value wins, as with `JSON.parse`. `null` counts as absent.
  */
 export function* readMembers(
   text: string,

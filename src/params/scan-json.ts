@@ -115,7 +115,7 @@ function* endOfString(text: string, start: number): Sliced<number> {
   if (text.charCodeAt(start) !== QUOTE) return -1;
   let at = start + 1;
   for (;;) {
-    at = readOn(text, at, at + LONG_STEP);
+    at = scanStringPart(text, at, at + LONG_STEP);
     if (at < 0) return -1;
     if (text.charCodeAt(at) === QUOTE) return at + 1;
     yield;
@@ -125,8 +125,8 @@ function* endOfString(text: string, start: number): Sliced<number> {
 /** Characters of a string to read before yielding to other requests. */
 const LONG_STEP = 64 * 1024;
 
-/** The index of the closing quote, or of the first character from `end` on. -1 if the string is invalid. */
-function readOn(text: string, from: number, end: number): number {
+/** The index of the closing quote, or the first index at or after `end` between two characters. -1 if the string is invalid. */
+function scanStringPart(text: string, from: number, end: number): number {
   let at = from;
   while (at < end) {
     const code = text.charCodeAt(at);
@@ -158,7 +158,7 @@ export function* decodeString(quoted: string): Sliced<string> {
   const end = quoted.length - 1;
   let decoded = "";
   for (let from = 1; from < end; ) {
-    const to = betweenCharacters(quoted, from, Math.min(end, from + LONG_STEP));
+    const to = nextBoundary(quoted, from, Math.min(end, from + LONG_STEP));
     decoded += JSON.parse(`"${quoted.slice(from, to)}"`);
     from = to;
     if (from < end) yield;
@@ -166,8 +166,8 @@ export function* decodeString(quoted: string): Sliced<string> {
   return decoded;
 }
 
-/** The first index from `to` on that is not inside an escape. `from` must not be inside one. */
-function betweenCharacters(text: string, from: number, to: number): number {
+/** The first index at or after `to` that is not inside an escape. `from` must not be inside one. */
+function nextBoundary(text: string, from: number, to: number): number {
   let at = from;
   for (let slash = text.indexOf("\\", at); slash >= 0 && slash < to; slash = text.indexOf("\\", at)) {
     at = slash + (text.charAt(slash + 1) === "u" ? 6 : 2);

@@ -22,7 +22,7 @@ export interface ParamRules {
   readonly page: PageRules | undefined;
   /** Earlier errors, in fields that need no declaration, such as `format`. */
   readonly found?: readonly FieldError[];
-  /** Parameters that are already checked. */
+  /** The results for parameters that are already checked. */
   readonly checked?: ReadonlyMap<Parameter, CheckedText>;
 }
 
@@ -76,18 +76,21 @@ export function isLong(raw: RawParams): boolean {
   return false;
 }
 
-/** The same as `validateParams`, in slices. */
+/** Like `validateParams`, but in slices. */
 export async function validateLong(
   declared: readonly Parameter[],
   raw: RawParams,
   rules: ParamRules,
 ): Promise<Validated> {
   const skipsValidators = rules.skipValidatorsBut !== undefined;
-  const checked = skipsValidators ? undefined : await inSlices(checkingAll(declared, raw));
+  const checked = skipsValidators ? undefined : await inSlices(checkAllInSlices(declared, raw));
   return validateParams(declared, raw, checked === undefined ? rules : { ...rules, checked });
 }
 
-function* checkingAll(declared: readonly Parameter[], raw: RawParams): Sliced<ReadonlyMap<Parameter, CheckedText>> {
+function* checkAllInSlices(
+  declared: readonly Parameter[],
+  raw: RawParams,
+): Sliced<ReadonlyMap<Parameter, CheckedText>> {
   const checked = new Map<Parameter, CheckedText>();
   for (const parameter of declared) {
     const sent = sentValue(parameter, raw);

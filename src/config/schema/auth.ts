@@ -29,7 +29,7 @@ const token = block({
 });
 
 export const oidc = block({
-  "issuer-url": nonEmptyString.optional().describe("Discovery base URL; wins over what the provider's preset says."),
+  "issuer-url": nonEmptyString.optional().describe("Discovery base URL; overrides the provider's preset."),
   "client-id": nonEmptyString.describe("OAuth client ID."),
   "client-secret": nonEmptyString.optional().describe("Needed for refresh and client-credentials flows."),
   "provider-type": choice(oidcProviders).prefault("generic").describe("Preset."),
@@ -56,7 +56,7 @@ const secretsManager = block({
   region: nonEmptyString.optional().describe("Cloud region."),
   "secret-id": nonEmptyString.optional().describe("Access key ID; from the environment when absent."),
   "secret-key": nonEmptyString.optional().describe("Secret access key."),
-  init: string.optional().describe("SQL that runs at start."),
+  init: string.optional().describe("SQL that runs at startup."),
   "refresh-interval": duration.prefault("5m").describe("How often the secret is read again."),
 });
 
@@ -94,7 +94,7 @@ export const rateLimit = block({
   enabled,
   max: integer({ min: 1 }).prefault(100).describe("Requests per interval."),
   interval: integer({ min: 1, max: 2_147_483 }).prefault(60).describe("Seconds."),
-  key: choice(["ip", "user", "user-or-ip"]).prefault("ip").describe("What is counted."),
+  key: choice(["ip", "user", "user-or-ip"]).prefault("ip").describe("What requests are counted by."),
   store: nonEmptyString.optional().describe("redis://... shares the count between replicas."),
 });
 

@@ -2,9 +2,9 @@ import { z } from "zod";
 import {
   integer as anyInteger,
   boolean,
+  describeInput,
   digitsSchema,
   formSchema,
-  found,
   PlainScalar,
   text as string,
   VARIABLE_SCHEMA,
@@ -20,12 +20,12 @@ export const nonEmptyString = string
   .refine((value) => value.trim() !== "", "expected a string, found nothing")
   .meta({ pattern: "\\S" });
 
-export interface Limits {
+export interface Bounds {
   readonly min?: number;
   readonly max?: number;
 }
 
-export function integer({ min = 0, max = Number.MAX_SAFE_INTEGER }: Limits = {}) {
+export function integer({ min = 0, max = Number.MAX_SAFE_INTEGER }: Bounds = {}) {
   const bounded = anyInteger.transform((value, context) => {
     if (value >= BigInt(min) && value <= BigInt(max)) return Number(value);
     const range = max === Number.MAX_SAFE_INTEGER ? `${min} or more` : `${min} to ${max}`;
@@ -35,14 +35,14 @@ export function integer({ min = 0, max = Number.MAX_SAFE_INTEGER }: Limits = {})
   return bounded.meta(digitsSchema({ minimum: min, ...(max < Number.MAX_SAFE_INTEGER && { maximum: max }) }));
 }
 
-export const port = integer({ max: 65_535 }).meta({ description: "0 takes any free port." });
+export const port = integer({ max: 65_535 }).meta({ description: "0 means any free port." });
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** A number and a unit, such as `5m`. Parsed to milliseconds. */
 export const duration = durationOf(["s", "m", "h", "d"]);
 
-/** The same, but also allows milliseconds. */
+/** Like `duration`, but also allows milliseconds. */
 export const fineDuration = durationOf(["ms", "s", "m", "h", "d"]);
 
 function durationOf(units: readonly string[]) {
@@ -110,15 +110,15 @@ export function choiceInAnyCase<const Words extends readonly string[]>(words: Wo
   });
 }
 
-function pick<Word extends string>(words: readonly Word[], same: (word: Word, value: string) => boolean) {
+function pick<Word extends string>(words: readonly Word[], isSame: (word: Word, value: string) => boolean) {
   return z.unknown().transform((input, context): Word => {
     const value = input instanceof PlainScalar ? input.source : input;
-    const word = typeof value === "string" ? words.find((candidate) => same(candidate, value)) : undefined;
+    const word = typeof value === "string" ? words.find((candidate) => isSame(candidate, value)) : undefined;
     if (word !== undefined) return word;
     const message =
       typeof value === "string" && value !== ""
         ? unknownMessage("value", value, words)
-        : `expected one of ${words.join(", ")}, found ${found(input)}`;
+        : `expected one of ${words.join(", ")}, found ${describeInput(input)}`;
     context.addIssue({ code: "custom", message });
     return z.NEVER;
   });
@@ -128,19 +128,19 @@ function pick<Word extends string>(words: readonly Word[], same: (word: Word, va
 export function list<Item extends z.ZodType>(item: Item) {
   return z.preprocess(
     (input) => (isNothing(input) ? [] : input),
-    z.array(item, { error: ({ input }) => `expected a list, found ${found(input)}` }),
+    z.array(item, { error: ({ input }) => `expected a list, found ${describeInput(input)}` }),
   );
 }
 
 /** A list of strings, or a single one. */
-export const strings = z.preprocess(listed, list(nonEmptyString));
+export const strings = z.preprocess(toList, list(nonEmptyString));
 
 /** A list of the words, or a single one. */
 export function choices<const Words extends readonly string[]>(words: Words) {
-  return z.preprocess(listed, list(choice(words)));
+  return z.preprocess(toList, list(choice(words)));
 }
 
-function listed(input: unknown): unknown {
+function toList(input: unknown): unknown {
   if (typeof input === "string") return [input];
   return input instanceof PlainScalar && !isNothing(input) ? [input.source] : input;
 }
@@ -149,7 +149,7 @@ function listed(input: unknown): unknown {
 export function block<Shape extends z.ZodRawShape>(shape: Shape) {
   const known = Object.keys(shape);
   return z.preprocess(
-    plain,
+    unwrapScalar,
     z.strictObject(shape, {
       error: (issue) =>
         issue.code === "unrecognized_keys"
@@ -157,7 +157,7 @@ export function block<Shape extends z.ZodRawShape>(shape: Shape) {
               // One line per key, even if the key contains line breaks.
               .map((key) => oneLine(unknownMessage("key", key, known)))
               .join("\n")
-          : `expected a mapping, found ${found(issue.input)}`,
+          : `expected a mapping, found ${describeInput(issue.input)}`,
     }),
   );
 }
@@ -168,19 +168,22 @@ function keysOf(issue: { readonly keys?: unknown }): readonly string[] {
 
 /** A mapping that may have other keys, which are ignored. */
 export function openBlock<Shape extends z.ZodRawShape>(shape: Shape) {
-  return z.preprocess(plain, z.object(shape, { error: ({ input }) => `expected a mapping, found ${found(input)}` }));
+  return z.preprocess(
+    unwrapScalar,
+    z.object(shape, { error: ({ input }) => `expected a mapping, found ${describeInput(input)}` }),
+  );
 }
 
 /** A mapping with arbitrary keys. */
 export function record<Value extends z.ZodType>(value: Value) {
   return z.preprocess(
-    plain,
-    z.record(z.string(), value, { error: ({ input }) => `expected a mapping, found ${found(input)}` }),
+    unwrapScalar,
+    z.record(z.string(), value, { error: ({ input }) => `expected a mapping, found ${describeInput(input)}` }),
   );
 }
 
 /** zod treats every object as a mapping, even a PlainScalar. */
-function plain(input: unknown): unknown {
+function unwrapScalar(input: unknown): unknown {
   if (isNothing(input)) return undefined;
   return input instanceof PlainScalar ? input.source : input;
 }

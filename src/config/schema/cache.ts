@@ -10,7 +10,7 @@ const retention = block({
 });
 
 const typeNames = CURSOR_TYPES.flatMap((type) => [type, ...otherNamesOf(type)]);
-/** In small letters or capitals, and with digits: `DECIMAL(18,2)`. */
+/** In lower or upper case, with optional arguments: `DECIMAL(18,2)`. */
 const typePattern = `(?:${[...typeNames, ...typeNames.map((name) => name.toUpperCase())].join("|")})(?:\\([0-9, ]+\\))?`;
 
 const cursorType = nonEmptyString
@@ -43,7 +43,7 @@ export const endpointCache = block({
   "primary-key": strings.optional().describe("Key columns: rows are merged instead of appended."),
   cursor: block({
     column: nonEmptyString.describe("Column used for incremental refresh."),
-    type: cursorType.optional().describe("What its values are compared as, timestamp or integer."),
+    type: cursorType.optional().describe("Type as which its values are compared, timestamp or integer."),
   })
     .optional()
     .describe("Incremental refresh."),
@@ -63,12 +63,12 @@ export const mainCache = block({
   backend: choice(["duckdb", "ducklake"]).optional(),
   "metadata-path": nonEmptyString.optional(),
   "data-path": nonEmptyString.optional(),
-  "warm-up": flag.prefault(false).describe("Fill caches at start."),
+  "warm-up": flag.prefault(false).describe("Fill caches at startup."),
   "max-bytes": bytes.prefault("256MiB").describe("Size of the result cache and the response cache."),
   "max-concurrent-refreshes": integer({ min: 1, max: 64 }).prefault(2),
 });
 
-/** The equivalent block of flAPI. */
+/** flAPI's equivalent of `mainCache`. */
 export const ducklake = block({
   enabled,
   alias: nonEmptyString.prefault("cache"),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ConnectionType } from "../../engines/engine.ts";
 import { engine } from "../../engines/index.ts";
-import { found, PlainScalar } from "../../params/validators/scalars.ts";
+import { describeInput, PlainScalar } from "../../params/validators/scalars.ts";
 import { oneLine } from "../problem.ts";
 import { unknownMessage } from "../suggest.ts";
 import { isMapping, type Mapping } from "../tree.ts";
@@ -13,11 +13,11 @@ const keys = {
   init: string.optional().describe("SQL that runs once before the first use."),
   type: choice(connectionTypes.map(({ type }) => type))
     .optional()
-    .describe("Short form of init, with options of its own beside it."),
+    .describe("Alternative to init, with its own options."),
   properties: record(string).prefault({}).describe("Readable in templates as conn.<key>."),
   "read-only": flag.prefault(false),
-  lazy: flag.prefault(true).describe("True: a data source that is down does not stop the service."),
-  "max-concurrency": integer({ min: 1 }).optional().describe("Queries at a time, of all endpoints together."),
+  lazy: flag.prefault(true).describe("If true, a data source that is down does not stop the service."),
+  "max-concurrency": integer({ min: 1 }).optional().describe("Queries at a time, across all endpoints."),
   "log-queries": flag.prefault(false),
   "log-parameters": flag.prefault(false),
 };
@@ -28,17 +28,17 @@ type Reject = (path: PropertyKey[], message: string) => void;
 
 /** One connection. With `type`, it may have the options of that type. */
 export const connection = z.unknown().transform((input, context) => {
-  const refuse: Reject = (path, message) => context.addIssue({ code: "custom", path, message });
+  const reject: Reject = (path, message) => context.addIssue({ code: "custom", path, message });
   // `name:` without a value is a connection that needs no setup.
-  const nothing = input instanceof PlainScalar && input.value === null;
-  const written: unknown = nothing ? Object.create(null) : input;
+  const isEmpty = input instanceof PlainScalar && input.value === null;
+  const written: unknown = isEmpty ? Object.create(null) : input;
   const { rest, options, known } = isMapping(written)
-    ? splitOptions(written, refuse)
+    ? splitOptions(written, reject)
     : { rest: written, options: {}, known: [] };
   const result = ownKeys.safeParse(rest);
   if (result.success) return { ...result.data, options };
   for (const issue of result.error.issues) {
-    if (issue.code !== "unrecognized_keys") refuse([...issue.path], issue.message);
+    if (issue.code !== "unrecognized_keys") reject([...issue.path], issue.message);
     else {
       const all = [...Object.keys(keys), ...known];
       const message = issue.keys.map((key) => oneLine(unknownMessage("key", key, all))).join("\n");
@@ -56,7 +56,7 @@ interface Split {
   readonly known: readonly string[];
 }
 
-function splitOptions(input: Mapping, refuse: Reject): Split {
+function splitOptions(input: Mapping, reject: Reject): Split {
   const { type: written } = input;
   const type = connectionTypes.find((candidate) => candidate.type === written);
   const rest: Mapping = Object.create(null);
@@ -68,15 +68,15 @@ function splitOptions(input: Mapping, refuse: Reject): Split {
       if (type !== undefined || written === undefined) rest[key] = value;
     } else if (typeof value === "string") options[key] = value;
     else if (value instanceof PlainScalar && value.source !== "") options[key] = value.source;
-    else refuse([key], `expected a string, found ${found(value)}`);
+    else reject([key], `expected a string, found ${describeInput(value)}`);
   }
-  if (type !== undefined) rejectMissing(type, input, refuse);
+  if (type !== undefined) rejectMissingOptions(type, input, reject);
   return { rest, options, known: type?.options ?? [] };
 }
 
-function rejectMissing({ type, required }: ConnectionType, input: Mapping, refuse: Reject): void {
+function rejectMissingOptions({ type, required }: ConnectionType, input: Mapping, reject: Reject): void {
   for (const group of required) {
     if (group.some((option) => Object.hasOwn(input, option))) continue;
-    refuse([], `the type '${type}' needs ${group.map((option) => `'${option}'`).join(" or ")}`);
+    reject([], `the type '${type}' needs ${group.map((option) => `'${option}'`).join(" or ")}`);
   }
 }

@@ -10,8 +10,8 @@ export const httpStatus = block({
   "constraint-failure": constraintFailure
     .prefault("500")
     .describe("client-error: 409 for unique and exclusion constraints, 422 for others."),
-  created: created.prefault("200").describe("Of a POST that changed rows."),
-  "nothing-changed": nothingChanged.prefault("200").describe("Of a PUT, PATCH or DELETE that changed no row."),
+  created: created.prefault("200").describe("Status of a POST that changed rows."),
+  "nothing-changed": nothingChanged.prefault("200").describe("Status of a PUT, PATCH or DELETE that changed no row."),
 });
 
 /** The same for one endpoint. Each key that it leaves out comes from the main file. */

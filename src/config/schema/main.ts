@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { found, PlainScalar, SCALARS } from "../../params/validators/scalars.ts";
+import { describeInput, PlainScalar, SCALARS } from "../../params/validators/scalars.ts";
 import { quoteLiteral } from "../../sql/quote.ts";
 import { auth, rateLimit } from "./auth.ts";
 import {
@@ -34,15 +34,18 @@ const setting = z
     if (Array.isArray(input) && input.every((item) => typeof item === "string")) {
       return `[${input.map(quoteLiteral).join(", ")}]`;
     }
-    context.addIssue({ code: "custom", message: `expected the value of a DuckDB setting, found ${found(input)}` });
+    context.addIssue({
+      code: "custom",
+      message: `expected the value of a DuckDB setting, found ${describeInput(input)}`,
+    });
     return z.NEVER;
   })
   .meta({ type: [...SCALARS, "array"], items: { type: "string" } });
 
 const limits = block({
   "max-body-bytes": bytes.prefault("1MiB").describe("Largest request body."),
-  "max-page-size": integer({ min: 1 }).prefault(10_000).describe("Largest limit."),
-  "default-page-size": integer({ min: 1 }).prefault(100).describe("Rows of a page without limit."),
+  "max-page-size": integer({ min: 1 }).prefault(10_000).describe("Largest value of limit."),
+  "default-page-size": integer({ min: 1 }).prefault(100).describe("Rows per page if the request sets no limit."),
   "query-timeout": fineDuration.prefault("30s"),
   "max-concurrent-queries": integer({ min: 1, max: 64 }).optional(),
   "max-queued-requests": integer().optional(),

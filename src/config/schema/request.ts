@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { locations, type Validator } from "../../params/parameter.ts";
 import { validators, validatorTypes } from "../../params/validators/index.ts";
-import { found, PlainScalar } from "../../params/validators/scalars.ts";
+import { describeInput, PlainScalar } from "../../params/validators/scalars.ts";
 import { oneLine } from "../problem.ts";
 import { unknownMessage } from "../suggest.ts";
 import { isMapping } from "../tree.ts";
@@ -13,9 +13,9 @@ const byType = new Map<string, ValidatorSchema>(validators.map((schema) => [sche
 
 /** Selects the validator by its type. A union would report a wrong option once per type. */
 export const validator = z.unknown().transform((input, context): Validator => {
-  const refuse = (path: PropertyKey[], message: string) => context.addIssue({ code: "custom", path, message });
+  const reject = (path: PropertyKey[], message: string) => context.addIssue({ code: "custom", path, message });
   if (!isMapping(input)) {
-    refuse([], `expected a mapping with a type, found ${found(input)}`);
+    reject([], `expected a mapping with a type, found ${describeInput(input)}`);
     return z.NEVER;
   }
   const { type: written } = input;
@@ -23,14 +23,15 @@ export const validator = z.unknown().transform((input, context): Validator => {
   const schema = typeof type === "string" ? byType.get(type) : undefined;
   if (schema === undefined) {
     const known = `(${validatorTypes.join(", ")})`;
-    if (typeof type !== "string") refuse(["type"], `expected the type of the validator ${known}, found ${found(type)}`);
-    else refuse(["type"], typeMessage(type));
+    if (typeof type !== "string")
+      reject(["type"], `expected the type of the validator ${known}, found ${describeInput(type)}`);
+    else reject(["type"], typeMessage(type));
     return z.NEVER;
   }
   const result = schema.safeParse(input);
   if (result.success) return result.data;
   for (const issue of result.error.issues) {
-    if (issue.code !== "unrecognized_keys") refuse([...issue.path], issue.message);
+    if (issue.code !== "unrecognized_keys") reject([...issue.path], issue.message);
     else {
       const message = issue.keys.map((key) => oneLine(optionMessage(key, schema))).join("\n");
       context.addIssue({ ...issue, message });
@@ -53,7 +54,7 @@ function optionMessage(option: string, schema: ValidatorSchema): string {
 export const requestEntry = block({
   "field-name": nonEmptyString.describe("Name in SQL, params.<field-name>."),
   "field-in": choice(locations).describe("Where the request carries it."),
-  description: string.optional().describe("For people; reaches OpenAPI."),
+  description: string.optional().describe("For people; shown in OpenAPI."),
   required: flag.prefault(false),
   default: string.optional().describe("Value of an absent parameter; it must pass the validators."),
   validators: list(validator).prefault([]).describe("Checks, in order."),

@@ -1,11 +1,11 @@
-import type { Checked } from "../parameter.ts";
+import type { CheckResult } from "../parameter.ts";
 
 /** `value` is the value to bind. */
-export function valid(value: string | bigint | boolean): Checked {
+export function valid(value: string | bigint | boolean): CheckResult {
   return { ok: true, value };
 }
 
-/** Called once per message, at load time. So the result contains nothing of a request. */
-export function invalid(message: string): Checked {
+/** Called once per message, at load time, so a message never contains data from a request. */
+export function invalid(message: string): CheckResult {
   return { ok: false, message };
 }

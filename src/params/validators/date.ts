@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Validator } from "../parameter.ts";
 import { invalid, valid } from "./checked.ts";
 import { jsonSchema, rejectCrossedBounds, sharedOptions } from "./options.ts";
-import { formSchema, found, text } from "./scalars.ts";
+import { describeInput, formSchema, text } from "./scalars.ts";
 
 const DATE = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/;
 const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
@@ -12,7 +12,7 @@ const TOO_EARLY = invalid("Date is before the minimum allowed date");
 const TOO_LATE = invalid("Date is after the maximum allowed date");
 
 const bound = text
-  .refine(isCalendarDate, { error: ({ input }) => `expected a date YYYY-MM-DD, found ${found(input)}` })
+  .refine(isCalendarDate, { error: ({ input }) => `expected a date YYYY-MM-DD, found ${describeInput(input)}` })
   .meta(formSchema("[0-9]{4}-[0-9]{2}-[0-9]{2}"));
 
 /** A calendar date from year 0001 to 9999. */
@@ -20,12 +20,12 @@ export const date = z
   .strictObject({ type: z.literal("date"), min: bound.optional(), max: bound.optional(), ...sharedOptions })
   .transform(({ min, max }, context): Validator => {
     if (min !== undefined && max !== undefined && min > max) rejectCrossedBounds(min, max, context);
-    const from = [min && `from ${min}`, max && `to ${max}`].filter(Boolean).join(" ");
+    const range = [min && `from ${min}`, max && `to ${max}`].filter(Boolean).join(" ");
     return {
       type: "date",
       databaseType: () => "DATE",
       // JSON Schema has no bounds for dates, so the description names them.
-      jsonSchema: jsonSchema({ type: "string", format: "date", description: from || undefined }),
+      jsonSchema: jsonSchema({ type: "string", format: "date", description: range || undefined }),
       scansForInjection: false,
       check(value) {
         if (!isCalendarDate(value)) return NOT_A_DATE;

@@ -2,12 +2,12 @@ import { z } from "zod";
 import type { Validator } from "../parameter.ts";
 import { invalid, valid } from "./checked.ts";
 import { sharedOptions } from "./options.ts";
-import { found, text } from "./scalars.ts";
+import { describeInput, text } from "./scalars.ts";
 
 const NOT_LISTED = invalid("Invalid enum value");
 
 const values = z
-  .array(text, { error: ({ input }) => `expected a list of allowed values, found ${found(input)}` })
+  .array(text, { error: ({ input }) => `expected a list of allowed values, found ${describeInput(input)}` })
   .min(1, "expected at least one allowed value");
 
 /** One of the listed values, case-sensitive. */

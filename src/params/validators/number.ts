@@ -3,7 +3,7 @@ import type { Validator } from "../parameter.ts";
 import { invalid, valid } from "./checked.ts";
 import { compareDecimals, parseDecimal } from "./decimal.ts";
 import { jsonSchema, rejectCrossedBounds, sharedOptions } from "./options.ts";
-import { DECIMAL, decimalText, significantFrom } from "./scalars.ts";
+import { DECIMAL, decimalText, significantStart } from "./scalars.ts";
 
 /** Without sign and leading zeros: up to 38 digits and no exponent, which a database can store exactly. */
 const EXACT = /^(?:[0-9]{0,38}|(?=[0-9.]{0,39}$)[0-9]*\.[0-9]*)$/;
@@ -29,7 +29,7 @@ export const number = z
     if (least && greatest && compareDecimals(least, greatest) > 0) rejectCrossedBounds(min, max, context);
     return {
       type: "number",
-      databaseType: (text) => (EXACT.test(text.slice(significantFrom(text))) ? "DECIMAL" : "DOUBLE"),
+      databaseType: (text) => (EXACT.test(text.slice(significantStart(text))) ? "DECIMAL" : "DOUBLE"),
       jsonSchema: jsonSchema({ type: "number", minimum: min && Number(min), maximum: max && Number(max) }),
       scansForInjection: false,
       check(text) {

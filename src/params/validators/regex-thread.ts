@@ -26,7 +26,7 @@ let thread: Thread | undefined;
 let lastId = 0;
 
 /**
- * Matches a long string on another thread, because even in linear time, a megabyte would block other requests too long. The
+ * Matches a long string on another thread, because even in linear time, a megabyte would block other requests for too long. The
  * pattern must be valid. The first call starts the thread.
  */
 export function matchOnThread(source: string, text: string): Promise<boolean> {

@@ -4,7 +4,7 @@ import { matchOnThread } from "./regex-thread.ts";
 /** A compiled pattern. Matches whole values only, in linear time. */
 interface Regex {
   matches(text: string): boolean;
-  /** On another thread, for a long text. */
+  /** On another thread, for a long string. */
   matchesLong(text: string): Promise<boolean>;
 }
 
@@ -19,7 +19,7 @@ const UNSUPPORTED: readonly (readonly [RegExp, string])[] = [
 export function compileRegex(source: string): Regex | string {
   const compiled = compileRe2(source);
   if (typeof compiled !== "string") return compiled;
-  // Escapes that JavaScript and C++ know but RE2 does not, such as \u00e9.
+  // Translates escapes that JavaScript and C++ know but RE2 does not, such as \u00e9.
   const translated = compileRe2(RE2JS.translateRegExp(source));
   return typeof translated === "string" ? explain(source, compiled) : translated;
 }

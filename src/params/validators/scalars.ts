@@ -22,14 +22,14 @@ export const DECIMAL = new RegExp(`^${NUMBER}$`);
 const ZERO = 48;
 
 /** The index of the first significant digit: after the sign and leading zeros. The last digit is always significant. */
-export function significantFrom(text: string): number {
+export function significantStart(text: string): number {
   let at = text.startsWith("-") || text.startsWith("+") ? 1 : 0;
   while (at < text.length - 1 && text.charCodeAt(at) === ZERO) at++;
   return at;
 }
 
-/** A value as quoted in messages. */
-export function found(input: unknown): string {
+/** A value as shown after `found` in messages. */
+export function describeInput(input: unknown): string {
   if (typeof input === "string") return `'${input}'`;
   if (input instanceof PlainScalar) return input.source === "" ? "nothing" : `'${input.source}'`;
   if (input === undefined || input === null) return "nothing";
@@ -70,7 +70,7 @@ function scalar<Output>(
       typeof input === "number" || typeof input === "boolean" ? new PlainScalar(input, String(input)) : input;
     const output = typeof written === "string" || written instanceof PlainScalar ? read(written) : undefined;
     if (output !== undefined) return output;
-    context.addIssue({ code: "custom", message: `expected ${expected}, found ${found(input)}` });
+    context.addIssue({ code: "custom", message: `expected ${expected}, found ${describeInput(input)}` });
     return z.NEVER;
   });
   return reading.meta(schema);
@@ -105,7 +105,7 @@ export const decimalText = scalar(
   },
 );
 
-/** What a value that should be a boolean is told to be. */
+/** What messages expect instead of an invalid boolean. */
 export const A_BOOLEAN = "true or false";
 
 /** The loader also accepts `yes`, `no`, `on` and `off`, with a warning. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Checked, Validator } from "../parameter.ts";
+import type { CheckResult, Validator } from "../parameter.ts";
 import { invalid, valid } from "./checked.ts";
 import { jsonSchema, rejectCrossedBounds, sharedOptions } from "./options.ts";
 import { compileRegex, jsonSchemaPattern } from "./regex.ts";
@@ -41,7 +41,7 @@ export const string = z
     const max = options.max ?? options["max-length"];
     if (max !== undefined && min > max) rejectCrossedBounds(min, max, context);
     /** Checked first, because lengths are cheaper than the pattern. */
-    const lengthProblem = (value: string): Checked | undefined => {
+    const lengthProblem = (value: string): CheckResult | undefined => {
       if (min > 0 && isShorter(value, min)) return TOO_SHORT;
       return max !== undefined && isLonger(value, max) ? TOO_LONG : undefined;
     };
@@ -55,15 +55,15 @@ export const string = z
         pattern: regex === undefined ? undefined : jsonSchemaPattern(regex.source),
       }),
       scansForInjection: preventSqlInjection,
-      check: (value) => lengthProblem(value) ?? judged(value, regex === undefined || regex.matches(value)),
+      check: (value) => lengthProblem(value) ?? patternResult(value, regex === undefined || regex.matches(value)),
       checkOnThread(value) {
         if (regex === undefined || lengthProblem(value) !== undefined) return undefined;
-        return regex.matchesLong(value).then((matches) => judged(value, matches));
+        return regex.matchesLong(value).then((matches) => patternResult(value, matches));
       },
     };
   });
 
-function judged(value: string, matches: boolean): Checked {
+function patternResult(value: string, matches: boolean): CheckResult {
   return matches ? valid(value) : WRONG_FORMAT;
 }
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Validator } from "../parameter.ts";
 import { invalid, valid } from "./checked.ts";
 import { jsonSchema, rejectCrossedBounds, sharedOptions } from "./options.ts";
-import { formSchema, found, text } from "./scalars.ts";
+import { describeInput, formSchema, text } from "./scalars.ts";
 
 const TIME = /^(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,9})?$/;
 
@@ -11,7 +11,9 @@ const TOO_EARLY = invalid("Time is before the minimum allowed time");
 const TOO_LATE = invalid("Time is after the maximum allowed time");
 
 const bound = text
-  .refine((value) => TIME.test(value), { error: ({ input }) => `expected a time HH:MM:SS, found ${found(input)}` })
+  .refine((value) => TIME.test(value), {
+    error: ({ input }) => `expected a time HH:MM:SS, found ${describeInput(input)}`,
+  })
   .meta(formSchema("[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\\.[0-9]{1,9})?"));
 
 /** A time of day, with optional fractions of a second. */
