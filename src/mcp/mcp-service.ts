@@ -3,7 +3,7 @@ import type { StopSignal } from "../engines/engine.ts";
 import type { Failure } from "../failure.ts";
 import type { RawValue } from "../params/parameter.ts";
 
-/** JSON as text, because rows contain numbers with more digits than a JavaScript number. */
+/** JSON as text, because rows may contain numbers with more digits than a JavaScript number can hold. */
 export type JsonText = string;
 
 export type LogLevel = "debug" | "info" | "warning" | "error";
@@ -18,7 +18,7 @@ export interface McpCall {
   readonly signal: StopSignal;
   /** The W3C trace context of the request. */
   readonly traceparent: string | undefined;
-  /** Sends progress if the client requested it. Values must grow. */
+  /** Sends progress if the client requested it. Values must increase. */
   progress(done: number, total: number, message: string): void;
   /** Sends a log message if the client requested them. */
   log(level: LogLevel, text: string): void;
@@ -58,7 +58,7 @@ export interface Completion {
   readonly hasMore: boolean;
 }
 
-/** The lists of a service. `templates` are listed with resources and change with them. */
+/** The lists of a service. `templates` are resource templates: their changes count as changes to `resources`. */
 export type ListKind = "tools" | "resources" | "templates" | "prompts";
 
 /**
@@ -103,7 +103,7 @@ export interface McpAccess {
   admit(request: McpAccessRequest): AccessDecision | Promise<AccessDecision>;
 }
 
-/** A failed request. The core translates it to a JSON-RPC error of the client's protocol version. */
+/** A failed request. The core translates it to a JSON-RPC error for the client's protocol version. */
 export type McpProblem =
   | { readonly kind: "unknown-name"; readonly message: string }
   | { readonly kind: "resource-not-found"; readonly uri: string }
