@@ -96,8 +96,7 @@ export function openMcpServer(options: McpServerOptions): McpServer {
     },
     resourceUpdated(...uris) {
       const matchers = uris.map(uriMatcher);
-      const matches = (uri: string): boolean => matchers.some((isMatch) => isMatch(uri));
-      streams.publish({ kind: "resource-updated", matches });
+      streams.publish({ kind: "resource-updated", matches: (uri) => matchers.some((isMatch) => isMatch(uri)) });
     },
     endStreams: streams.endAll,
     drain,
