@@ -2,7 +2,7 @@ import { constants, type FileHandle, open, stat } from "node:fs/promises";
 import { errorCode } from "../error-message.ts";
 import type { Report } from "../events.ts";
 
-/** A file to which lines are appended in order, each whole or not at all. */
+/** A file to which whole lines are appended, in order. */
 export interface AppendedFile {
   /** Returns immediately. Lines are written in batches. */
   append(line: string): void;

@@ -37,7 +37,7 @@ export interface HeartbeatStatus {
 export interface Heartbeats {
   /** Switches to other endpoints after a reload. Keeps the status of those that still exist. */
   use(input: HeartbeatInput): void;
-  /** Starts no runs until the returned function is called. */
+  /** Cancels the current runs, and starts none until the returned function is called. */
   hold(): () => void;
   /** Starts no more runs and cancels the current ones. */
   stop(): void;

@@ -6,7 +6,7 @@ import { CODE, META, modernVersions, type ProtocolKind, type Refusal, refuse, TA
 export interface RequestMeta {
   /** The token to echo. Undefined if the client requests no progress notifications. */
   readonly progressToken: JsonText | undefined;
-  /** The minimum level of log messages. Undefined: none are sent, unless the session sets a level. */
+  /** The minimum level of log messages. Undefined if the client requests none, or sets the level in its legacy session. */
   readonly logLevel: number | undefined;
   readonly traceparent: string | undefined;
   /** Whether the client declares support for tasks. */

@@ -6,7 +6,7 @@ import type { Message } from "./message.ts";
 import { CODE, errorText, type MessageResult, type Refusal, refuse } from "./protocol.ts";
 import { mutedReply } from "./reply.ts";
 
-/** The response to a batch. `body` is undefined if it contains only notifications. */
+/** The response to a batch. `body` is undefined if the batch contains only notifications. */
 export interface BatchResponse {
   readonly status: number;
   readonly headers: readonly string[];

@@ -10,7 +10,7 @@ export type LogLevel = "debug" | "info" | "warning" | "error";
 
 /** One authorized request, independent of transport and protocol version. */
 export interface McpCall {
-  /** Eider's own ID, for the log and the audit log. */
+  /** The ID in the log and the audit log. Not the ID of the JSON-RPC request. */
   readonly requestId: string;
   readonly identity: Identity;
   readonly address: string;
@@ -20,7 +20,7 @@ export interface McpCall {
   readonly traceparent: string | undefined;
   /** Sends progress if the client requested it. Values must increase. */
   progress(done: number, total: number, message: string): void;
-  /** Sends a log message if the client requested them. */
+  /** Sends a log message if the client requested messages of this level. */
   log(level: LogLevel, text: string): void;
 }
 
@@ -62,8 +62,8 @@ export interface Completion {
 export type ListKind = "tools" | "resources" | "templates" | "prompts";
 
 /**
- * What a project offers to agents. Immutable; a reload creates another one. Each list is sorted by name. Its entries are the
- * JSON texts of the definitions, the same for every client and protocol version.
+ * What a project offers to agents. Immutable; a reload creates another one. Each list is sorted by name. Its entries are
+ * definitions as JSON text, the same for every client and protocol version.
  */
 export interface McpService {
   readonly serverInfo: { readonly name: string; readonly title: string; readonly version: string };
@@ -89,7 +89,7 @@ export interface McpAccessRequest {
   readonly target: string | undefined;
   readonly authorization: string | undefined;
   readonly address: string;
-  /** Scheme and host of the request, such as `http://127.0.0.1:8081`. The host is one of Eider's own. */
+  /** Scheme and host of the request, such as `http://127.0.0.1:8081`. The host policy allows this host. */
   readonly origin?: string | undefined;
 }
 
