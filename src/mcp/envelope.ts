@@ -1,5 +1,5 @@
 import type { JsonText, LogLevel } from "./mcp-service.ts";
-import { isObject, type JsonObject, idOrTokenText } from "./message.ts";
+import { idOrTokenText, isObject, type JsonObject } from "./message.ts";
 import { CODE, META, modernVersions, type ProtocolKind, type Refusal, refuse, TASKS_EXTENSION } from "./protocol.ts";
 
 /** The metadata of a request. */
