@@ -28,7 +28,9 @@ function readyResponse({ sources, caches, heartbeats }: HealthParts, draining: b
   const failingCaches = caches
     .statuses()
     .flatMap(({ name, error }) => (error === undefined ? [] : `${name.schema}.${name.table}`));
-  const failingHeartbeats = (heartbeats?.statuses() ?? []).flatMap(({ endpoint, works }) => (works === false ? endpoint : []));
+  const failingHeartbeats = (heartbeats?.statuses() ?? []).flatMap(({ endpoint, works }) =>
+    works === false ? endpoint : [],
+  );
   if (down.size === 0 && failingCaches.length === 0 && failingHeartbeats.length === 0) {
     return { status: 200, body: { status: "ok" } };
   }

@@ -60,7 +60,9 @@ export async function openAppendedFile(path: string, report: Report): Promise<Ap
 
   function nextBatch(): Batch | undefined {
     let count = 0;
-    for (let length = 0; count < waitingLines.length && length < BATCH_BYTES; count++) length += waitingLines[count]?.length ?? 0;
+    for (let length = 0; count < waitingLines.length && length < BATCH_BYTES; count++) {
+      length += waitingLines[count]?.length ?? 0;
+    }
     if (count === 0) return undefined;
     return { bytes: Buffer.from(waitingLines.splice(0, count).join("")), at: 0, fileSize: 0 };
   }

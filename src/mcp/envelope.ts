@@ -92,7 +92,9 @@ export function modernMeta(
     return malformed("progressToken must be a string or a number");
   }
   const logLevel = levelRank(meta[META.logLevel]);
-  if (meta[META.logLevel] !== undefined && logLevel === undefined) return malformed(`${META.logLevel} is not a log level`);
+  if (meta[META.logLevel] !== undefined && logLevel === undefined) {
+    return malformed(`${META.logLevel} is not a log level`);
+  }
   const { extensions } = capabilities;
   const declaresTasks = isObject(extensions) && isObject(extensions[TASKS_EXTENSION]);
   return { progressToken, logLevel, traceparent: traceparentIn(meta), declaresTasks };

@@ -49,7 +49,11 @@ function openResultBuilder({ serverInfo }: McpService): ResultBuilder {
       if (caching === undefined) return modernResult("complete", members, end);
       const { ttlMs, isPrivate } = caching;
       const scope = isPrivate ? "private" : "public";
-      return modernResult("complete", members, `,"ttlMs":${Math.max(0, Math.floor(ttlMs))},"cacheScope":"${scope}"${end}`);
+      return modernResult(
+        "complete",
+        members,
+        `,"ttlMs":${Math.max(0, Math.floor(ttlMs))},"cacheScope":"${scope}"${end}`,
+      );
     },
     resultWithMeta: (meta, members) => modernResult("complete", members, `,"_meta":{${meta},${info}}}`),
     task: (members) => modernResult("task", members, end),

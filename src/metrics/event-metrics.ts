@@ -50,7 +50,11 @@ export function openEventMetrics(registry: Registry): EventMetrics {
     labelNames: ["outcome"],
     registers,
   });
-  const slowCalls = new Counter({ name: "eider_slow_calls_total", help: "Calls slower than log.slow-query.", registers });
+  const slowCalls = new Counter({
+    name: "eider_slow_calls_total",
+    help: "Calls slower than log.slow-query.",
+    registers,
+  });
   const unexpectedErrors = new Counter({
     name: "eider_unexpected_errors_total",
     help: "Unexpected errors in Eider itself.",

@@ -35,7 +35,9 @@ export function stateMetrics(scrapeState: () => ScrapeState | undefined): readon
     help,
     labelNames: ["cache"],
     samples: () => {
-      const caches = toArray(scrapeState()).flatMap(({ caches: all, nowMs }) => all.map((cache) => ({ ...cache, nowMs })));
+      const caches = toArray(scrapeState()).flatMap(({ caches: all, nowMs }) =>
+        all.map((cache) => ({ ...cache, nowMs })),
+      );
       return samplesOf(caches, ({ name: { schema, table } }) => ({ cache: `${schema}.${table}` }), value);
     },
   });

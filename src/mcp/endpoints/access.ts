@@ -36,7 +36,10 @@ export function openMcpAccess({ settings, catalog, authenticators, rateLimiter }
     if (firstPolicy === undefined) return ANONYMOUS;
     if (request.authorization === undefined) {
       if (!isRequired && endpointPolicy === undefined) return ANONYMOUS;
-      return reject({ kind: "unauthorized", scheme: schemeOf(firstPolicy) }, { request, callTarget, policy: firstPolicy });
+      return reject(
+        { kind: "unauthorized", scheme: schemeOf(firstPolicy) },
+        { request, callTarget, policy: firstPolicy },
+      );
     }
     const secondPolicy = isRequired || endpointPolicy === firstPolicy ? undefined : endpointPolicy;
     return authenticateThen(request, firstPolicy, (found) => {

@@ -86,7 +86,11 @@ async function writeResult({ endpoint }: Tool, run: EndpointRun, settings: McpSe
     return `{"rows_affected":${rowsAffected},"data":${json}${exceededLimit === undefined ? "" : ',"truncated":true'}}`;
   };
   const writeCall: Call = { ...params, identity: call.identity, deadline, observed };
-  const { rowsAffected, body } = await runWrite(endpoint, { ...writeCall, idempotencyKey: undefined, encode }, services);
+  const { rowsAffected, body } = await runWrite(
+    endpoint,
+    { ...writeCall, idempotencyKey: undefined, encode },
+    services,
+  );
   call.log("info", `${rowsAffected} rows changed`);
   return { content: `[${textBlock(body)}]`, structuredContent: body, isError: false };
 }

@@ -80,7 +80,11 @@ const EMPTY = Buffer.alloc(0);
 const MAX_ESTIMATE_FACTOR = 4;
 
 /** The first rows that fit. Uses a binary search, because the size is known only after encoding. */
-function fittingRows(chunk: Chunk, columns: readonly Column[], { encode, maxBytes, estimatedBytes }: FitOptions): FittingRows {
+function fittingRows(
+  chunk: Chunk,
+  columns: readonly Column[],
+  { encode, maxBytes, estimatedBytes }: FitOptions,
+): FittingRows {
   if (estimatedBytes <= maxBytes * MAX_ESTIMATE_FACTOR) {
     const bytes = encode(chunk);
     if (bytes.length <= maxBytes) return { chunk, bytes };

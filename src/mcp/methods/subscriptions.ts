@@ -61,7 +61,10 @@ function stayOpen(
     if (signal.aborted) return stop();
     signal.addEventListener("abort", stop);
     reply.send(
-      notification("notifications/subscriptions/acknowledged", `"_meta":{${meta}},${acknowledgedMembers(subscription)}`),
+      notification(
+        "notifications/subscriptions/acknowledged",
+        `"_meta":{${meta}},${acknowledgedMembers(subscription)}`,
+      ),
     );
     // The shutdown may have started after this request was authorized.
     if (isDraining()) {
