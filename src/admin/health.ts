@@ -9,7 +9,7 @@ export interface HealthParts {
   readonly heartbeats: Pick<Heartbeats, "statuses"> | undefined;
 }
 
-/** Live: the process responds. Ready: it should get requests; the body names what fails. */
+/** `live` means that the process responds, `ready` that it should get requests. The body of `ready` names what fails. */
 export function healthAt(path: string, parts: HealthParts, draining: boolean) {
   switch (path.length > 1 ? path.replace(/\/$/, "") : path) {
     case "/health":
@@ -25,24 +25,28 @@ export function healthAt(path: string, parts: HealthParts, draining: boolean) {
 function readyResponse({ sources, caches, heartbeats }: HealthParts, draining: boolean) {
   if (draining) return { status: 503, body: { status: "draining" } };
   const down = sources.down();
-  const failing = caches
+  const failingCaches = caches
     .statuses()
     .flatMap(({ name, error }) => (error === undefined ? [] : `${name.schema}.${name.table}`));
-  const dead = (heartbeats?.statuses() ?? []).flatMap(({ endpoint, works }) => (works === false ? endpoint : []));
-  if (down.size === 0 && failing.length === 0 && dead.length === 0) return { status: 200, body: { status: "ok" } };
+  const failingHeartbeats = (heartbeats?.statuses() ?? []).flatMap(({ endpoint, works }) =>
+    works === false ? endpoint : [],
+  );
+  if (down.size === 0 && failingCaches.length === 0 && failingHeartbeats.length === 0) {
+    return { status: 200, body: { status: "ok" } };
+  }
   // Retries connections in the background; the failure is already reported.
   for (const name of down.keys()) sources.open([name]).catch(() => {});
   return {
     status: 200,
     body: {
       status: "degraded",
-      ...named("connections", [...down.keys()]),
-      ...named("caches", failing),
-      ...named("heartbeats", dead),
+      ...unlessEmpty("connections", [...down.keys()]),
+      ...unlessEmpty("caches", failingCaches),
+      ...unlessEmpty("heartbeats", failingHeartbeats),
     },
   };
 }
 
-function named(what: string, names: readonly string[]): Readonly<Record<string, readonly string[]>> {
-  return names.length === 0 ? {} : { [what]: names };
+function unlessEmpty(key: string, names: readonly string[]): Readonly<Record<string, readonly string[]>> {
+  return names.length === 0 ? {} : { [key]: names };
 }

@@ -6,7 +6,7 @@ import { type HealthParts, healthAt } from "./health.ts";
 export interface AdminParts {
   readonly health: HealthParts;
   readonly isDraining: boolean;
-  /** Undefined when they are off, or not served on this listener. */
+  /** Undefined if metrics are off, or not served on this listener. */
   readonly metrics: MetricsPage | undefined;
 }
 
@@ -16,10 +16,10 @@ export interface AdminPage {
   readonly body: string;
 }
 
-/** Methods of these pages. */
+/** The methods that these pages support. */
 export const pageMethods = ["GET", "HEAD", "OPTIONS"] as const;
 
-/** The page at a path, undefined when there is none. */
+/** The page at a path. Undefined if there is none. */
 export function pageAt(path: string, parts: AdminParts): AdminPage | Promise<AdminPage> | undefined {
   const { metrics } = parts;
   if (path === "/metrics" || path === "/metrics/") return metrics && metricsPage(metrics);
@@ -35,7 +35,7 @@ async function metricsPage({ text, contentType }: MetricsPage): Promise<AdminPag
   return { status: 200, contentType, body: await text() };
 }
 
-/** Sends a page, without caching. */
+/** Sends a page, which clients must not cache. */
 export function sendPage(
   { response, requestId }: { readonly response: Parameters<RequestHandler>[1]; readonly requestId: string },
   { status, contentType, body }: AdminPage,

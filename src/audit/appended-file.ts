@@ -2,7 +2,7 @@ import { constants, type FileHandle, open, stat } from "node:fs/promises";
 import { errorCode } from "../error-message.ts";
 import type { Report } from "../events.ts";
 
-/** A file to which lines are appended in order, each whole or not at all. */
+/** A file to which whole lines are appended, in order. */
 export interface AppendedFile {
   /** Returns immediately. Lines are written in batches. */
   append(line: string): void;
@@ -17,7 +17,7 @@ interface OpenFile {
 }
 
 /** Lines that are being written. */
-interface Piece {
+interface Batch {
   readonly bytes: Buffer;
   /** The number of bytes already written. */
   at: number;
@@ -26,7 +26,7 @@ interface Piece {
 }
 
 const MAX_WAITING_BYTES = 8 * 1024 * 1024;
-const PIECE_BYTES = 256 * 1024;
+const BATCH_BYTES = 256 * 1024;
 const RETRY_MS = 1000;
 const LINE_FEED = 10;
 
@@ -36,16 +36,16 @@ const LINE_FEED = 10;
  */
 export async function openAppendedFile(path: string, report: Report): Promise<AppendedFile> {
   const dependency = `audit file ${path}`;
-  let file: OpenFile | undefined = await openEnd(path).catch((error: unknown) => {
+  let file: OpenFile | undefined = await openForAppend(path).catch((error: unknown) => {
     throw new Error(`the audit file ${path} cannot be opened: ${reasonOf(error)}`, { cause: error });
   });
-  const waiting: string[] = [];
-  let piece: Piece | undefined;
+  const waitingLines: string[] = [];
+  let batch: Batch | undefined;
   let waitingBytes = 0;
-  let lost = 0;
+  let lostLines = 0;
   let isDown = false;
   let isClosed = false;
-  let working: Promise<void> | undefined;
+  let currentWork: Promise<void> | undefined;
   let retry: NodeJS.Timeout | undefined;
 
   function reportDown(message: string): void {
@@ -54,38 +54,41 @@ export async function openAppendedFile(path: string, report: Report): Promise<Ap
   }
 
   function reportLost(): void {
-    if (lost > 0) reportDown(`${lost} ${lost === 1 ? "line was" : "lines were"} lost`);
-    lost = 0;
+    if (lostLines > 0) reportDown(`${lostLines} ${lostLines === 1 ? "line was" : "lines were"} lost`);
+    lostLines = 0;
   }
 
-  function nextPiece(): Piece | undefined {
+  function nextBatch(): Batch | undefined {
     let count = 0;
-    for (let length = 0; count < waiting.length && length < PIECE_BYTES; count++) length += waiting[count]?.length ?? 0;
+    for (let length = 0; count < waitingLines.length && length < BATCH_BYTES; count++) {
+      length += waitingLines[count]?.length ?? 0;
+    }
     if (count === 0) return undefined;
-    return { bytes: Buffer.from(waiting.splice(0, count).join("")), at: 0, fileSize: 0 };
+    return { bytes: Buffer.from(waitingLines.splice(0, count).join("")), at: 0, fileSize: 0 };
   }
 
   /** Whether the open file is still at the path, and its length. */
   async function fileState(): Promise<{ readonly isSame: boolean; readonly size: number }> {
-    const named = await stat(path).catch(() => undefined);
-    const isSame = named !== undefined && named.ino === file?.ino && named.dev === file.dev;
-    return { isSame, size: named?.size ?? 0 };
+    const atPath = await stat(path).catch(() => undefined);
+    const isSame = atPath !== undefined && atPath.ino === file?.ino && atPath.dev === file.dev;
+    return { isSame, size: atPath?.size ?? 0 };
   }
 
-  async function current(unfinished: Piece): Promise<FileHandle> {
+  /** The file at the path. Opens a new one if the current one was moved or deleted. */
+  async function currentHandle(unfinished: Batch): Promise<FileHandle> {
     const { isSame, size } = await fileState();
     // If the start of a line is in another file, or was truncated, the whole line is written again.
     if (!isSame || size < unfinished.fileSize) unfinished.at = lineStart(unfinished);
     if (isSame && file !== undefined) return file.handle;
     await file?.handle.close().catch(() => {});
     file = undefined;
-    file = await openEnd(path);
+    file = await openForAppend(path);
     return file.handle;
   }
 
-  async function write(unfinished: Piece): Promise<void> {
+  async function write(unfinished: Batch): Promise<void> {
     for (;;) {
-      const target = await current(unfinished);
+      const target = await currentHandle(unfinished);
       const from = unfinished.at;
       try {
         while (unfinished.at < unfinished.bytes.length)
@@ -101,13 +104,13 @@ export async function openAppendedFile(path: string, report: Report): Promise<Ap
   }
 
   async function work(): Promise<void> {
-    // Lines of the same iteration of the event loop are one batch.
+    // Lines from the same iteration of the event loop are one batch.
     await new Promise((resolve) => setImmediate(resolve));
     clearTimeout(retry);
     try {
-      for (piece ??= nextPiece(); piece !== undefined; piece = nextPiece()) {
-        await write(piece);
-        waitingBytes -= piece.bytes.length;
+      for (batch ??= nextBatch(); batch !== undefined; batch = nextBatch()) {
+        await write(batch);
+        waitingBytes -= batch.bytes.length;
       }
       reportLost();
       if (isDown) report({ kind: "dependency-up", dependency });
@@ -116,12 +119,12 @@ export async function openAppendedFile(path: string, report: Report): Promise<Ap
       if (!isDown) reportDown(`${reasonOf(error)}; lines are held in memory meanwhile`);
       if (!isClosed) retry = setTimeout(begin, RETRY_MS).unref();
     } finally {
-      working = undefined;
+      currentWork = undefined;
     }
   }
 
   function begin(): void {
-    working ??= work();
+    currentWork ??= work();
   }
 
   return {
@@ -129,10 +132,10 @@ export async function openAppendedFile(path: string, report: Report): Promise<Ap
       if (isClosed) return;
       const bytes = Buffer.byteLength(line);
       if (waitingBytes + bytes > MAX_WAITING_BYTES) {
-        lost++;
-        if (lost === 1) reportDown(`lines of ${MAX_WAITING_BYTES >> 20} MiB wait to be written; new ones are lost`);
+        lostLines++;
+        if (lostLines === 1) reportDown(`${MAX_WAITING_BYTES >> 20} MiB of lines are waiting; new ones are lost`);
       } else {
-        waiting.push(line);
+        waitingLines.push(line);
         waitingBytes += bytes;
       }
       begin();
@@ -140,12 +143,12 @@ export async function openAppendedFile(path: string, report: Report): Promise<Ap
     async close() {
       if (isClosed) return;
       isClosed = true;
-      await working;
+      await currentWork;
       if (waitingBytes > 0) begin();
-      await working;
+      await currentWork;
       clearTimeout(retry);
-      const rest = piece === undefined ? 0 : linesIn(piece.bytes.subarray(lineStart(piece)));
-      lost += rest + waiting.length;
+      const rest = batch === undefined ? 0 : linesIn(batch.bytes.subarray(lineStart(batch)));
+      lostLines += rest + waitingLines.length;
       reportLost();
       await file?.handle.close().catch(() => {});
     },
@@ -153,7 +156,7 @@ export async function openAppendedFile(path: string, report: Report): Promise<Ap
 }
 
 /** A new file is readable by its owner only. Opening a pipe without a reader fails instead of blocking. */
-async function openEnd(path: string): Promise<OpenFile> {
+async function openForAppend(path: string): Promise<OpenFile> {
   const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
   const handle = await open(path, flags, 0o600);
   try {
@@ -166,7 +169,7 @@ async function openEnd(path: string): Promise<OpenFile> {
 }
 
 /** The start of the line that is partly written. */
-function lineStart({ bytes, at }: Piece): number {
+function lineStart({ bytes, at }: Batch): number {
   return at === 0 ? 0 : bytes.lastIndexOf(LINE_FEED, at - 1) + 1;
 }
 

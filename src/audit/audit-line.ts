@@ -19,9 +19,9 @@ export interface AuditEntry {
   readonly status: number;
 }
 
-const LONGEST_TEXT = 1000;
+const MAX_TEXT_LENGTH = 1000;
 
-/** Formats calls as lines of JSON, with keys in a fixed order. */
+/** Returns a function that formats a call as a line of JSON, with keys in a fixed order. */
 export function auditLines(redact: readonly string[]): (entry: AuditEntry) => string {
   const isRedacted = redaction(redact);
 
@@ -29,24 +29,24 @@ export function auditLines(redact: readonly string[]): (entry: AuditEntry) => st
   function parametersText(parameters: AuditEntry["parameters"]): string {
     const fields: string[] = [];
     for (const [name, text] of new Map(parameters)) {
-      const value = isRedacted(name) ? REDACTED : shortened(text);
-      fields.push(`${JSON.stringify(shortened(name))}:${JSON.stringify(value)}`);
+      const value = isRedacted(name) ? REDACTED : shorten(text);
+      fields.push(`${JSON.stringify(shorten(name))}:${JSON.stringify(value)}`);
     }
     return `{${fields.join(",")}}`;
   }
 
   return ({ time, requestId, surface, endpoint, identity, address, parameters, rows, durationMs, status }) => {
-    const who = identity && {
+    const identityFields = identity && {
       type: identity.type,
-      username: identity.username === undefined ? null : shortened(identity.username),
-      roles: identity.roles === undefined ? null : shortened(identity.roles),
+      username: identity.username === undefined ? null : shorten(identity.username),
+      roles: identity.roles === undefined ? null : shorten(identity.roles),
     };
     const head = JSON.stringify({
       time: time.toISOString(),
       request_id: requestId,
       surface,
       endpoint,
-      identity: who ?? null,
+      identity: identityFields ?? null,
       address,
     });
     const tail = JSON.stringify({ rows: rows ?? null, duration_ms: Number(durationMs.toFixed(3)), status });
@@ -55,11 +55,11 @@ export function auditLines(redact: readonly string[]): (entry: AuditEntry) => st
   };
 }
 
-function shortened(text: string): string {
-  if (text.length <= LONGEST_TEXT) return text;
-  const last = text.charCodeAt(LONGEST_TEXT - 1);
+function shorten(text: string): string {
+  if (text.length <= MAX_TEXT_LENGTH) return text;
+  const last = text.charCodeAt(MAX_TEXT_LENGTH - 1);
   // Keeps surrogate pairs together.
-  const end = last >= 0xd800 && last <= 0xdbff ? LONGEST_TEXT - 1 : LONGEST_TEXT;
+  const end = last >= 0xd800 && last <= 0xdbff ? MAX_TEXT_LENGTH - 1 : MAX_TEXT_LENGTH;
   return `${text.slice(0, end)}[cut: ${text.length} characters]`;
 }
 

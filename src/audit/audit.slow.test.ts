@@ -247,7 +247,7 @@ describe("a file that cannot be written", () => {
       {
         kind: "dependency-down",
         dependency: dependency(),
-        message: "lines of 8 MiB wait to be written; new ones are lost",
+        message: "8 MiB of lines are waiting; new ones are lost",
       },
       { kind: "dependency-down", dependency: dependency(), message: `${recorded - numbers.length} lines were lost` },
       { kind: "dependency-up", dependency: dependency() },

@@ -37,7 +37,7 @@ export interface HeartbeatStatus {
 export interface Heartbeats {
   /** Switches to other endpoints after a reload. Keeps the status of those that still exist. */
   use(input: HeartbeatInput): void;
-  /** Starts no runs until the returned function is called. */
+  /** Cancels the current runs, and starts none until the returned function is called. */
   hold(): () => void;
   /** Starts no more runs and cancels the current ones. */
   stop(): void;
@@ -52,7 +52,7 @@ export interface HeartbeatOptions {
 }
 
 /** Limited, so that hundreds of heartbeats do not delay clients. */
-const AT_ONCE = 4;
+const MAX_CONCURRENT_RUNS = 4;
 
 const NEVER_RUN = { works: undefined, lastMs: undefined, runs: 0, failures: 0 };
 
@@ -70,7 +70,7 @@ export function openHeartbeats(first: HeartbeatInput, { after, now, report }: He
     cancel = after(ms, () => void beat());
   }
 
-  /** Runs all endpoints once. The next round starts an interval after this start, but not before the end. */
+  /** Runs all endpoints once. The next round starts one interval after this one started, but not before this one has ended. */
   async function beat(): Promise<void> {
     const { intervalMs } = input;
     if (beating || held || stopped || intervalMs === undefined || input.endpoints.length === 0) return;
@@ -83,7 +83,7 @@ export function openHeartbeats(first: HeartbeatInput, { after, now, report }: He
         await run(next, services);
       }
     };
-    await Promise.all(Array.from({ length: AT_ONCE }, work));
+    await Promise.all(Array.from({ length: MAX_CONCURRENT_RUNS }, work));
     beating = false;
     if (!stopped && !held) schedule(Math.max(0, from + intervalMs - now()));
   }
@@ -98,25 +98,25 @@ export function openHeartbeats(first: HeartbeatInput, { after, now, report }: He
       const call = { raw: heartbeat.raw, errors: [], identity: anonymous, deadline, observed };
       const outcome = await runEndpoint(endpoint, call, services);
       if (outcome.kind === "rows") {
-        // The first rows are sufficient. The query may have millions.
+        // The first rows are sufficient. The query may return millions.
         try {
           await outcome.rows.next();
         } finally {
           await outcome.rows.close();
         }
       }
-    } catch (failed) {
-      error = redactFailure(failed, heartbeat.raw, services.isRedacted);
+    } catch (thrown) {
+      error = redactFailure(thrown, heartbeat.raw, services.isRedacted);
     } finally {
       running.delete(deadline.cancel);
       deadline.close();
     }
-    // A run that was cancelled by a shutdown or reload says nothing about the endpoint.
+    // Cancelled runs do not count, nor do runs of endpoints that a reload removed.
     if (stopped || held || !input.endpoints.some((one) => one.endpoint.name === endpoint.name)) return;
-    note(endpoint.name, now() - from, error);
+    recordRun(endpoint.name, now() - from, error);
   }
 
-  function note(endpoint: string, lastMs: number, error: unknown): void {
+  function recordRun(endpoint: string, lastMs: number, error: unknown): void {
     const before = known.get(endpoint) ?? NEVER_RUN;
     const works = error === undefined;
     known.set(endpoint, {

@@ -49,7 +49,7 @@ interface Line {
 }
 
 /** Links a line to the trace of the client. */
-function traced({ traceparent }: { readonly traceparent?: string | undefined }): Line["fields"] {
+function traceFields({ traceparent }: { readonly traceparent?: string | undefined }): Line["fields"] {
   return traceparent === undefined ? {} : { traceparent };
 }
 
@@ -61,10 +61,10 @@ function describe(event: ServiceEvent): Line {
   switch (event.kind) {
     case "call-failed": {
       const { failure, requestId, endpoint } = event;
-      return line(OURS.has(failure.kind) ? "warn" : "debug", reasonOf(failure), {
+      return line(OPERATOR_FAILURES.has(failure.kind) ? "warn" : "debug", reasonOf(failure), {
         endpoint,
         requestId,
-        ...traced(event),
+        ...traceFields(event),
       });
     }
     case "call-cut": {
@@ -87,8 +87,8 @@ function describe(event: ServiceEvent): Line {
     }
     case "cache-refresh-failed": {
       const { cache, retryMs, message } = event;
-      const again = retryMs === undefined ? "with the next read" : `in ${Math.ceil(retryMs / 1000)} s`;
-      return line("warn", `cache refresh failed; retrying ${again}: ${message}`, { cache });
+      const retryTime = retryMs === undefined ? "with the next read" : `in ${Math.ceil(retryMs / 1000)} s`;
+      return line("warn", `cache refresh failed; retrying ${retryTime}: ${message}`, { cache });
     }
     case "cache-refresh-works":
       return line("info", "cache refresh works again", { cache: event.cache });
@@ -107,7 +107,7 @@ function describe(event: ServiceEvent): Line {
     case "slow-call": {
       const { endpoint, requestId, sql } = event;
       const phases = Object.entries(event.phases).map(([name, ms]) => `${name} ${tenths(ms)}`);
-      const fields = { endpoint, requestId, ...traced(event), phases: phases.join(", "), sql };
+      const fields = { endpoint, requestId, ...traceFields(event), phases: phases.join(", "), sql };
       return line("warn", `slow query: ${tenths(event.ms)} ms`, fields);
     }
     case "query-ran": {
@@ -115,7 +115,7 @@ function describe(event: ServiceEvent): Line {
       return line("info", `query: ${tenths(event.ms)} ms`, {
         endpoint,
         requestId,
-        ...traced(event),
+        ...traceFields(event),
         connections: connections.join(", "),
         status: String(status),
         ...(rows === undefined ? {} : { rows: String(rows) }),
@@ -156,7 +156,7 @@ function describe(event: ServiceEvent): Line {
 }
 
 /** Failures that the operator or the author of the project has to fix. */
-const OURS: ReadonlySet<Failure["kind"]> = new Set([
+const OPERATOR_FAILURES: ReadonlySet<Failure["kind"]> = new Set([
   "query-failed",
   "several-rows",
   "connection-down",

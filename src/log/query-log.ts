@@ -6,7 +6,7 @@ import type { Project } from "../config/project.ts";
 import type { Report } from "../events.ts";
 import { type Mask, maskOf } from "../secrets.ts";
 
-/** Logs slow calls (`log.slow-query`), and calls over connections with `log-queries`. */
+/** Logs slow calls (`log.slow-query`), and calls that use connections with `log-queries`. */
 export interface QueryLog {
   readonly observer: CallObserver;
   /** Switches to another configuration after a reload. */

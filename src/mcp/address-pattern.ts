@@ -1,15 +1,15 @@
-/** Returns the values of the placeholders of a URI, in order, or undefined if the URI does not match. */
-export type AddressPattern = (address: string) => readonly string[] | undefined;
+/** Returns the values of the placeholders in a URI, in order, or undefined if the URI does not match. */
+export type AddressPattern = (uri: string) => readonly string[] | undefined;
 
 /**
- * A URI with placeholders. `literals` are the strings before, between and after them. A value is not empty and contains no
- * "/". If several values are possible, the first is the longest. Never backtracks, unlike a regular expression, because URIs
- * are untrusted and may be long.
+ * Matches URIs with placeholders. `literals` are the strings before, between and after the placeholders. A value is not empty
+ * and contains no "/". If a URI matches in several ways, earlier values are as long as possible. Never backtracks, unlike a
+ * regular expression, because URIs are untrusted and may be long.
  */
 export function addressPattern(literals: readonly string[]): AddressPattern {
   const segments = segmentsOf(literals);
-  return (address) => {
-    const parts = address.split("/");
+  return (uri) => {
+    const parts = uri.split("/");
     if (parts.length !== segments.length) return undefined;
     const values: string[] = [];
     for (const [index, segment] of segments.entries()) {
@@ -24,11 +24,11 @@ export function addressPattern(literals: readonly string[]): AddressPattern {
 /** No value contains a "/", so each segment can be matched separately. */
 function segmentsOf(literals: readonly string[]): readonly (readonly string[])[] {
   const segments: string[][] = [];
-  for (const [index, text] of literals.entries()) {
-    const [first = "", ...others] = text.split("/");
-    const before = segments.at(-1);
-    if (index === 0 || before === undefined) segments.push([first]);
-    else before.push(first);
+  for (const [index, literal] of literals.entries()) {
+    const [first = "", ...others] = literal.split("/");
+    const current = segments.at(-1);
+    if (index === 0 || current === undefined) segments.push([first]);
+    else current.push(first);
     for (const other of others) segments.push([other]);
   }
   return segments;
@@ -42,11 +42,11 @@ function valuesIn(part: string, literals: readonly string[]): readonly string[] 
   if (!part.startsWith(first) || !part.endsWith(last)) return undefined;
   const values: string[] = [];
   let end = part.length - last.length;
-  for (const text of between.reverse()) {
-    const latest = end - 1 - text.length;
-    const at = latest < 0 ? -1 : part.lastIndexOf(text, latest);
+  for (const literal of between.reverse()) {
+    const latest = end - 1 - literal.length;
+    const at = latest < 0 ? -1 : part.lastIndexOf(literal, latest);
     if (at < 0) return undefined;
-    values.push(part.slice(at + text.length, end));
+    values.push(part.slice(at + literal.length, end));
     end = at;
   }
   if (end <= first.length) return undefined;

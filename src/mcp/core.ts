@@ -65,11 +65,12 @@ export interface Method {
   readonly protocols: readonly ProtocolKind[];
   /** The parameter that the header `Mcp-Name` repeats. */
   readonly nameParam?: "name" | "uri" | "taskId";
-  /** Returns the result, or throws an RpcFailure or an error of the McpService. */
-  run(request: McpRequest, core: McpCore): MessageResponse | Promise<MessageResponse>;
+  /** Returns the result. Throws an RpcFailure, an McpError, or a StoppedCall. */
+  run(request: McpRequest, core: McpCore): MethodResult | Promise<MethodResult>;
 }
 
-export type MessageResponse =
+/** The result of a method: JSON text or its bytes. `headers` are alternating names and values. */
+export type MethodResult =
   | JsonText
   | Uint8Array
   | { readonly result: JsonText; readonly headers: readonly string[] };

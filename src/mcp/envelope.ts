@@ -1,12 +1,12 @@
 import type { JsonText, LogLevel } from "./mcp-service.ts";
-import { isObject, type JsonObject, keyText } from "./message.ts";
+import { idOrTokenText, isObject, type JsonObject } from "./message.ts";
 import { CODE, META, modernVersions, type ProtocolKind, type Refusal, refuse, TASKS_EXTENSION } from "./protocol.ts";
 
 /** The metadata of a request. */
 export interface RequestMeta {
   /** The token to echo. Undefined if the client requests no progress notifications. */
   readonly progressToken: JsonText | undefined;
-  /** The minimum level of log messages. Undefined: none are sent, unless the session sets a level. */
+  /** The minimum level of log messages. Undefined if the client requests none, or sets the level in its legacy session. */
   readonly logLevel: number | undefined;
   readonly traceparent: string | undefined;
   /** Whether the client declares support for tasks. */
@@ -24,7 +24,7 @@ const DATE = /^\d{4}-\d{2}-\d{2}$/;
 /** Versions are dates. The modern protocol starts in this year. */
 const FIRST_MODERN_YEAR = "2026";
 
-/** A modern request declares its version in `_meta`. With the header alone, it is also checked as modern. */
+/** A modern request declares its version in `_meta`. A request with only a modern version header counts as modern too. */
 export function protocolOf(params: JsonObject | undefined, headerVersion: string | undefined): ProtocolKind {
   const meta = params?.["_meta"];
   if (isObject(meta) && Object.hasOwn(meta, META.protocolVersion)) return "modern";
@@ -59,12 +59,12 @@ const NO_META: RequestMeta = {
   declaresTasks: false,
 };
 
-/** Malformed values count as absent, because no response needs them. */
+/** Ignores malformed values, because no response depends on them. */
 export function legacyMeta(params: JsonObject | undefined, text: string): RequestMeta {
   const meta = params?.["_meta"];
   if (!isObject(meta)) return NO_META;
   return {
-    progressToken: keyText(meta["progressToken"], text, TOKEN_PATH),
+    progressToken: idOrTokenText(meta["progressToken"], text, TOKEN_PATH),
     logLevel: undefined,
     traceparent: traceparentIn(meta),
     declaresTasks: false,
@@ -80,19 +80,21 @@ export function modernMeta(
   const meta = params?.["_meta"];
   if (!isObject(meta)) return malformed(`params._meta must be an object with ${META.protocolVersion}`);
   const version = meta[META.protocolVersion];
-  if (typeof version !== "string") return malformed(`${META.protocolVersion} must be a text`);
+  if (typeof version !== "string") return malformed(`${META.protocolVersion} must be a string`);
   const capabilities = meta[META.clientCapabilities];
   if (!isObject(capabilities)) return malformed(`${META.clientCapabilities} must be an object`);
   if (headers?.version !== undefined && headers.version !== version) {
     return mismatch("MCP-Protocol-Version differs from the version in the body");
   }
   if (!modernVersions.includes(version)) return unsupported(version);
-  const progressToken = keyText(meta["progressToken"], text, TOKEN_PATH);
+  const progressToken = idOrTokenText(meta["progressToken"], text, TOKEN_PATH);
   if (meta["progressToken"] !== undefined && progressToken === undefined) {
-    return malformed("progressToken must be a text or a number");
+    return malformed("progressToken must be a string or a number");
   }
   const logLevel = levelRank(meta[META.logLevel]);
-  if (meta[META.logLevel] !== undefined && logLevel === undefined) return malformed(`${META.logLevel} is no level`);
+  if (meta[META.logLevel] !== undefined && logLevel === undefined) {
+    return malformed(`${META.logLevel} is not a log level`);
+  }
   const { extensions } = capabilities;
   const declaresTasks = isObject(extensions) && isObject(extensions[TASKS_EXTENSION]);
   return { progressToken, logLevel, traceparent: traceparentIn(meta), declaresTasks };

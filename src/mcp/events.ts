@@ -19,7 +19,7 @@ export function changedLists(before: McpService, after: McpService): readonly Ch
   };
   const changed: ChangingList[] = [];
   if (differs("tools")) changed.push("tools");
-  // Templates are listed with resources and have no notification of their own.
+  // Templates have no notification of their own: their changes count as changes to resources.
   if (differs("resources") || differs("templates")) changed.push("resources");
   if (differs("prompts")) changed.push("prompts");
   return changed;
@@ -28,8 +28,8 @@ export function changedLists(before: McpService, after: McpService): readonly Ch
 const PLACEHOLDER = /\{[^{}?]*\}/;
 const QUERY = /\{\?[^{}]*\}/g;
 
-/** Matches the URIs of this resource. `{name}` matches any characters except "/". Queries are ignored. */
-export function uriMatcher(uri: string): (watched: string) => boolean {
+/** Returns a function that matches the URIs of a resource. `{name}` matches any characters except "/". Queries are ignored. */
+export function uriMatcher(uri: string): (subscribedUri: string) => boolean {
   const matchUri = addressPattern(uri.replaceAll(QUERY, "").split(PLACEHOLDER));
-  return (watched) => watched === uri || matchUri(watched.split("?", 1)[0] ?? "") !== undefined;
+  return (subscribedUri) => subscribedUri === uri || matchUri(subscribedUri.split("?", 1)[0] ?? "") !== undefined;
 }

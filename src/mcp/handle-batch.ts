@@ -6,27 +6,27 @@ import type { Message } from "./message.ts";
 import { CODE, errorText, type MessageResult, type Refusal, refuse } from "./protocol.ts";
 import { mutedReply } from "./reply.ts";
 
-/** The response to a batch. `body` is undefined if it contains only notifications. */
+/** The response to a batch. `body` is undefined if the batch contains only notifications. */
 export interface BatchResponse {
   readonly status: number;
   readonly headers: readonly string[];
   readonly body: JsonText | undefined;
 }
 
-/** Handles a batch of a legacy client. If the client may not use one of the methods, nothing runs. */
+/** Handles a batch from a legacy client. If the client may not use one of the methods, nothing runs. */
 export async function handleBatch(messages: readonly Message[], sender: Sender, core: McpCore): Promise<BatchResponse> {
   const muted: Sender = { ...sender, reply: mutedReply(sender.reply) };
   const prepared = await Promise.all(
     messages.map((message) => refuseInBatch(message, sender) ?? prepare(message, muted, core)),
   );
-  const refused = prepared.find(rejectsWholeBatch);
-  if (refused !== undefined) {
-    const outcomes = prepared.map((one) => ("run" in one || one.kind === "refused" ? refused : one));
-    return { status: refused.status, headers: refused.headers ?? [], body: join(messages, outcomes) };
+  const refusal = prepared.find(rejectsWholeBatch);
+  if (refusal !== undefined) {
+    const outcomes = prepared.map((one) => ("run" in one || one.kind === "refused" ? refusal : one));
+    return { status: refusal.status, headers: refusal.headers ?? [], body: join(messages, outcomes) };
   }
   const outcomes = await Promise.all(prepared.map((one) => ("run" in one ? one.run() : one)));
-  const failed = outcomes.find(rejectsWholeBatch);
-  return { status: failed?.status ?? 200, headers: failed?.headers ?? [], body: join(messages, outcomes) };
+  const lateRefusal = outcomes.find(rejectsWholeBatch);
+  return { status: lateRefusal?.status ?? 200, headers: lateRefusal?.headers ?? [], body: join(messages, outcomes) };
 }
 
 /** Rejects modern messages and `initialize`, which must not be part of a batch. */
@@ -37,7 +37,7 @@ function refuseInBatch(message: Message, { headers }: Sender): Refusal | undefin
   return refuse(400, CODE.invalidRequest, "Invalid Request: this message must not be part of a batch");
 }
 
-/** Whether the whole HTTP request is rejected. An invalid message does not affect the others. */
+/** Whether this message causes the whole batch to be rejected. An invalid message does not affect the others. */
 function rejectsWholeBatch(one: MessageResult | PreparedMessage): one is Refusal {
   return "kind" in one && one.kind === "refused" && one.status !== 200 && one.error.code !== CODE.invalidRequest;
 }

@@ -2,7 +2,7 @@ import { type Identity, identityKey } from "../auth/identity.ts";
 import type { McpCore, McpRequest, Method, Sender } from "./core.ts";
 import { headerProblem, legacyMeta, modernMeta, protocolOf } from "./envelope.ts";
 import { accessRefusal, drainingRefusal, rpcErrorOf, stoppedResult } from "./failed-outcome.ts";
-import { keyText, type Message } from "./message.ts";
+import { idOrTokenText, type Message } from "./message.ts";
 import { methodsOf } from "./methods/index.ts";
 import { StoppedCall } from "./open-call.ts";
 import {
@@ -21,8 +21,8 @@ import type { Session } from "./sessions.ts";
 type ClientMessage = Extract<Message, { kind: "request" | "notification" }>;
 
 /**
- * Handles one message. The checks follow the protocol, in an order that clients may rely on. The transport has already
- * checked host, path, size and JSON. READ THIS FIRST.
+ * Handles one message. Start reading here. The checks follow the protocol, in an order that clients may rely on. The
+ * transport has already checked host, path, size and JSON.
  */
 export async function handleMessage(message: Message, sender: Sender, core: McpCore): Promise<MessageResult> {
   const prepared = await prepare(message, sender, core);
@@ -43,16 +43,16 @@ export async function prepare(
   const isResponse = message.kind === "response";
   const protocol = isResponse ? "legacy" : protocolOf(message.params, sender.headers?.version);
   if (protocol === "modern" && !isResponse && message.kind === "request" && message.id === "null") {
-    return refuse(400, CODE.invalidRequest, "Invalid Request: id must be a text or a number");
+    return refuse(400, CODE.invalidRequest, "Invalid Request: id must be a string or a number");
   }
   if (core.isDraining()) return drainingRefusal();
-  const admitted = isResponse
+  const decision = isResponse
     ? await sender.admit("notifications/response", undefined)
     : await sender.admit(message.method, targetOf(message));
-  if (admitted.kind === "refused") return accessRefusal(admitted.failure, admitted.challenges);
+  if (decision.kind === "refused") return accessRefusal(decision.failure, decision.challenges);
   // Eider sends no requests to clients, so it ignores their responses.
   if (isResponse) return ACCEPTED;
-  const { identity } = admitted;
+  const { identity } = decision;
   const handle = protocol === "modern" ? handleModern : handleLegacy;
   return { run: () => handle(message, { sender, identity, owner: identityKey(identity) }, core) };
 }
@@ -101,7 +101,7 @@ async function handleLegacy(message: ClientMessage, caller: Caller, core: McpCor
     return refuse(
       400,
       CODE.invalidRequest,
-      `Invalid Request: unsupported MCP-Protocol-Version; known are ${legacyVersions.join(", ")}`,
+      `Invalid Request: unsupported MCP-Protocol-Version; use one of ${legacyVersions.join(", ")}`,
     );
   }
   if (message.kind === "notification") {
@@ -159,7 +159,7 @@ function handleNotification(
   { calls }: McpCore,
 ): void {
   if (message.method !== "notifications/cancelled") return;
-  const id = keyText(message.params?.["requestId"], message.text, ["params", "requestId"]);
+  const id = idOrTokenText(message.params?.["requestId"], message.text, ["params", "requestId"]);
   const scope = sender.cancelScope(protocol, owner, session);
   if (id !== undefined && scope !== undefined) calls.cancel(scope, id);
 }

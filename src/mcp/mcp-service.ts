@@ -3,14 +3,14 @@ import type { StopSignal } from "../engines/engine.ts";
 import type { Failure } from "../failure.ts";
 import type { RawValue } from "../params/parameter.ts";
 
-/** JSON as text, because rows contain numbers with more digits than a JavaScript number. */
+/** JSON as text, because rows may contain numbers with more digits than a JavaScript number can hold. */
 export type JsonText = string;
 
 export type LogLevel = "debug" | "info" | "warning" | "error";
 
 /** One authorized request, independent of transport and protocol version. */
 export interface McpCall {
-  /** Eider's own ID, for the log and the audit log. */
+  /** The ID in the log and the audit log. Not the ID of the JSON-RPC request. */
   readonly requestId: string;
   readonly identity: Identity;
   readonly address: string;
@@ -18,9 +18,9 @@ export interface McpCall {
   readonly signal: StopSignal;
   /** The W3C trace context of the request. */
   readonly traceparent: string | undefined;
-  /** Sends progress if the client requested it. Values must grow. */
+  /** Sends progress if the client requested it. Values must increase. */
   progress(done: number, total: number, message: string): void;
-  /** Sends a log message if the client requested them. */
+  /** Sends a log message if the client requested messages of this level. */
   log(level: LogLevel, text: string): void;
 }
 
@@ -58,12 +58,12 @@ export interface Completion {
   readonly hasMore: boolean;
 }
 
-/** The lists of a service. `templates` are listed with resources and change with them. */
+/** The lists of a service. `templates` are resource templates: their changes count as changes to `resources`. */
 export type ListKind = "tools" | "resources" | "templates" | "prompts";
 
 /**
- * What a project offers to agents. Immutable; a reload creates another one. Each list is sorted by name. Its entries are the
- * JSON texts of the definitions, the same for every client and protocol version.
+ * What a project offers to agents. Immutable; a reload creates another one. Each list is sorted by name. Its entries are
+ * definitions as JSON text, the same for every client and protocol version.
  */
 export interface McpService {
   readonly serverInfo: { readonly name: string; readonly title: string; readonly version: string };
@@ -89,7 +89,7 @@ export interface McpAccessRequest {
   readonly target: string | undefined;
   readonly authorization: string | undefined;
   readonly address: string;
-  /** Scheme and host of the request, such as `http://127.0.0.1:8081`. The host is one of Eider's own. */
+  /** Scheme and host of the request, such as `http://127.0.0.1:8081`. The host policy allows this host. */
   readonly origin?: string | undefined;
 }
 
@@ -103,7 +103,7 @@ export interface McpAccess {
   admit(request: McpAccessRequest): AccessDecision | Promise<AccessDecision>;
 }
 
-/** A failed request. The core translates it to a JSON-RPC error of the client's protocol version. */
+/** A failed request. The core translates it to a JSON-RPC error for the client's protocol version. */
 export type McpProblem =
   | { readonly kind: "unknown-name"; readonly message: string }
   | { readonly kind: "resource-not-found"; readonly uri: string }

@@ -37,10 +37,10 @@ test.each([
   ['"x"', "a message is a JSON object"],
   ["null", "a message is a JSON object"],
   ['{"id":1,"method":"a"}', 'jsonrpc must be "2.0"'],
-  ['{"jsonrpc":"2.0","id":true,"method":"a"}', "id must be a text or a number"],
-  ['{"jsonrpc":"2.0","id":{"a":1},"method":"a"}', "id must be a text or a number"],
-  ['{"jsonrpc":"2.0","id":1}', "method must be a text"],
-  ['{"jsonrpc":"2.0","id":1,"method":7}', "method must be a text"],
+  ['{"jsonrpc":"2.0","id":true,"method":"a"}', "id must be a string or a number"],
+  ['{"jsonrpc":"2.0","id":{"a":1},"method":"a"}', "id must be a string or a number"],
+  ['{"jsonrpc":"2.0","id":1}', "method must be a string"],
+  ['{"jsonrpc":"2.0","id":1,"method":7}', "method must be a string"],
   ['{"jsonrpc":"2.0","id":1,"method":"a","params":[1]}', "params must be an object"],
   ['{"jsonrpc":"2.0","id":1,"method":"a","params":null}', "params must be an object"],
 ])("%s is no message", async (text, problem) => {
@@ -114,7 +114,7 @@ test.each([
   [
     "no arguments",
     long(`"name":"${LONG}"`, ""),
-    { kind: "invalid", id: "7", problem: /at most 64 KiB beside its arguments/ },
+    { kind: "invalid", id: "7", problem: /at most 64 KiB besides its arguments/ },
   ],
   ["long beside", long(`"name":"${LONG}",`, '"arguments":{}'), { kind: "invalid", problem: /at most 64 KiB beside/ }],
   ["no params", `{"jsonrpc":"2.0","id":7,"method":"${LONG}"}`, { kind: "invalid", problem: /at most 64 KiB beside/ }],

@@ -8,7 +8,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 
 export type Arguments = ReadonlyMap<string, RawValue>;
 
-/** One message of a client. `text` is its JSON as received, in which numbers keep all their digits. */
+/** One message from a client. `text` is its JSON as received, in which numbers keep all their digits. */
 export type Message =
   | {
       readonly kind: "request";
@@ -44,14 +44,14 @@ export type ParseResult =
 
 /** Each message gets a response, so a large batch would cause a far larger response. */
 const MAX_BATCH = 100;
-/** Messages up to this length are parsed whole. The rest of a longer one, without its arguments, must not exceed it. */
+/** Messages up to this length are parsed whole. A longer one must not exceed it when its arguments are left out. */
 const MAX_WHOLE = 64 * 1024;
 /** The maximum number of arguments of a long message. */
 const MAX_ARGUMENTS = 1_000;
 
-/** Parses a message or a batch. Long text is parsed in slices. */
+/** Parses a message or a batch. A long one is parsed in slices. */
 export function parseMessages(text: string): ParseResult | Promise<ParseResult> {
-  return text.length <= MAX_WHOLE ? parseWhole(text) : inSlices(parseLong(text));
+  return text.length <= MAX_WHOLE ? parseWhole(text) : inSlices(parseSliced(text));
 }
 
 function parseWhole(text: string): ParseResult {
@@ -61,10 +61,11 @@ function parseWhole(text: string): ParseResult {
   } catch {
     return { kind: "not-json" };
   }
-  return Array.isArray(value) ? atOnce(parseLong(text)) : { kind: "one", message: readMessage(value, text) };
+  return Array.isArray(value) ? atOnce(parseSliced(text)) : { kind: "one", message: readMessage(value, text) };
 }
 
-function* parseLong(text: string): Sliced<ParseResult> {
+/** Parses a message of any length, or a batch. */
+function* parseSliced(text: string): Sliced<ParseResult> {
   const entries: string[] = [];
   let count = 0;
   const kind = yield* scanJson(text, (start, end) => {
@@ -86,17 +87,17 @@ function* readText(text: string): Sliced<Message> {
   yield;
   if (text.length <= MAX_WHOLE) return readMessage(JSON.parse(text), text);
   const params = yield* memberIn(text, "params");
-  const given = params && (yield* memberIn(params.text, "arguments"));
-  const start = given && params.start + given.start;
-  const isArgumentsObject = given?.text.startsWith("{") === true;
+  const args = params && (yield* memberIn(params.text, "arguments"));
+  const start = args && params.start + args.start;
+  const isArgumentsObject = args?.text.startsWith("{") === true;
   // The method rejects arguments that are not an object.
   const rest =
-    given && `${text.slice(0, start)}${isArgumentsObject ? "{}" : "[]"}${text.slice((start ?? 0) + given.text.length)}`;
-  if (given === undefined || rest === undefined || rest.length > MAX_WHOLE) return yield* tooLong(text);
+    args && `${text.slice(0, start)}${isArgumentsObject ? "{}" : "[]"}${text.slice((start ?? 0) + args.text.length)}`;
+  if (args === undefined || rest === undefined || rest.length > MAX_WHOLE) return yield* tooLong(text);
   const message = readMessage(JSON.parse(rest), rest);
   if (message.kind !== "request" || !isArgumentsObject) return message;
   const longArguments = new Map<string, RawValue>();
-  yield* readMembers(given.text, longArguments, { wanted: NO_NAMES, others: MAX_ARGUMENTS + 1 });
+  yield* readMembers(args.text, longArguments, { wanted: NO_NAMES, others: MAX_ARGUMENTS + 1 });
   if (longArguments.size <= MAX_ARGUMENTS) return { ...message, longArguments };
   const problem = `Invalid Request: there are more than ${MAX_ARGUMENTS} arguments`;
   return { kind: "invalid", id: message.id, problem, isNotification: false };
@@ -111,7 +112,7 @@ function* tooLong(text: string): Sliced<Message> {
   return {
     kind: "invalid",
     id: id === undefined || id.text.length > MAX_ID ? undefined : idText(JSON.parse(id.text), `{"id":${id.text}}`),
-    problem: `Invalid Request: a message has at most ${MAX_WHOLE / 1024} KiB beside its arguments`,
+    problem: `Invalid Request: a message has at most ${MAX_WHOLE / 1024} KiB besides its arguments`,
     isNotification: false,
   };
 }
@@ -144,10 +145,10 @@ function readMessage(value: unknown, text: string): Message {
     problem: `Invalid Request: ${what}`,
     isNotification,
   });
-  if (hasId && id === undefined) return invalid("id must be a text or a number");
+  if (hasId && id === undefined) return invalid("id must be a string or a number");
   if (jsonrpc !== "2.0") return invalid('jsonrpc must be "2.0"');
   if (method === undefined && id !== undefined && ("result" in value || "error" in value)) return { kind: "response" };
-  if (typeof method !== "string") return invalid("method must be a text");
+  if (typeof method !== "string") return invalid("method must be a string");
   if (params !== undefined && !isObject(params)) return invalid("params must be an object");
   if (id === undefined) return { kind: "notification", method, params, text };
   return { kind: "request", id, method, params, text };
@@ -155,11 +156,11 @@ function readMessage(value: unknown, text: string): Message {
 
 /** An ID as received. Undefined if it is invalid. */
 function idText(id: unknown, text: string): JsonText | undefined {
-  return id === null ? "null" : keyText(id, text, ["id"]);
+  return id === null ? "null" : idOrTokenText(id, text, ["id"]);
 }
 
 /** The JSON of an ID or token in a message. Equal IDs have equal JSON. */
-export function keyText(value: unknown, text: string, path: readonly string[]): JsonText | undefined {
+export function idOrTokenText(value: unknown, text: string, path: readonly string[]): JsonText | undefined {
   if (typeof value === "string") return JSON.stringify(value);
   return typeof value === "number" ? numberText(value, text, path) : undefined;
 }
@@ -172,7 +173,7 @@ function numberText(value: number, text: string, path: readonly string[]): JsonT
   return rawMember(text, path)?.text;
 }
 
-/** The members of an object in a message, with every digit. The path must lead to an object. */
+/** The members of an object in a message. Numbers keep every digit. The path must lead to an object. */
 export function rawMembers(text: string, path: readonly string[]): Arguments {
   const raw = path.length === 0 ? text : rawMember(text, path)?.text;
   return raw === undefined ? new Map() : membersOf(raw);

@@ -6,7 +6,7 @@ import type { LogLevel, McpCall } from "./mcp-service.ts";
 import type { OpenCall } from "./open-calls.ts";
 import { notification } from "./reply.ts";
 
-/** A call that was cancelled or stopped. `reason` is that of its signal. */
+/** Thrown if a call was cancelled or stopped. `reason` is the abort reason of its signal. */
 export class StoppedCall extends Error {
   readonly reason: unknown;
 

@@ -15,7 +15,7 @@ export interface OpenCall {
 export interface OpenCalls {
   /** Returns a function that removes the call. Without a scope, clients cannot cancel it by its ID. */
   add(stop: Stop, scope: string | undefined, id: JsonText): () => void;
-  /** Cancels the call with this ID of the client. If two have the same ID, cancels neither. */
+  /** Cancels the client's call with this ID. If two calls have the same ID, cancels neither. */
   cancel(scope: string, id: JsonText): void;
   cancelAll(failure: Failure): void;
   count(): number;

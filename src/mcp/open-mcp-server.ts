@@ -39,7 +39,7 @@ export interface McpServerOptions {
 /** The MCP server of a project. It opens no port itself. See docs/agents.md. */
 export interface McpServer {
   readonly handle: RequestHandler;
-  /** Whether a target (`request.url`) belongs to MCP on a listener that also serves REST. */
+  /** Whether a request target (`request.url`) belongs to MCP on a listener that also serves REST. */
   handles(url: string | undefined): boolean;
   /** Resolves when the input has ended and all responses have been sent. */
   serveStdio(options: StdioOptions): Promise<void>;
@@ -96,7 +96,7 @@ export function openMcpServer(options: McpServerOptions): McpServer {
     },
     resourceUpdated(...uris) {
       const matchers = uris.map(uriMatcher);
-      streams.publish({ kind: "resource-updated", matches: (watched) => matchers.some((isMatch) => isMatch(watched)) });
+      streams.publish({ kind: "resource-updated", matches: (uri) => matchers.some((isMatch) => isMatch(uri)) });
     },
     endStreams: streams.endAll,
     drain,

@@ -6,7 +6,7 @@ import { invalidParams } from "./protocol.ts";
 export function requiredString({ params }: Pick<McpRequest, "params">, name: string): string {
   const value = params[name];
   if (value === undefined || value === null) throw invalidParams(`Missing required parameter: ${name}`);
-  if (typeof value !== "string") throw invalidParams(`Invalid parameter: ${name} must be a text`);
+  if (typeof value !== "string") throw invalidParams(`Invalid parameter: ${name} must be a string`);
   return value;
 }
 

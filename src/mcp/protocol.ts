@@ -1,6 +1,6 @@
 import type { JsonText } from "./mcp-service.ts";
 
-/** Modern is the stateless protocol of 2026. Legacy are the older versions, with `initialize`. */
+/** Modern is the stateless protocol of 2026. Legacy means the older versions, with `initialize`. */
 export type ProtocolKind = "legacy" | "modern";
 
 /** Returned by `server/discover`, and in the error for an unsupported version. */
@@ -91,7 +91,7 @@ export function tasksNotDeclared(): RpcFailure {
   return new RpcFailure({ code: CODE.missingCapability, message: "Missing required client capability", data }, 400);
 }
 
-/** `id` is undefined if it could not be read, because the protocol's schema does not allow null. */
+/** An error as JSON text. An unknown `id` is left out, because the protocol's schema does not allow null. */
 export function errorText(id: JsonText | undefined, { code, message, data }: RpcError): JsonText {
   const head = id === undefined ? '{"jsonrpc":"2.0"' : `{"jsonrpc":"2.0","id":${id}`;
   const tail = data === undefined ? "}}" : `,"data":${data}}}`;

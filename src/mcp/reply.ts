@@ -10,7 +10,7 @@ export interface Reply {
   onDisconnect(work: () => void): void;
 }
 
-/** For the messages of a batch, whose responses are sent together, with nothing before. */
+/** For the messages of a batch, whose responses are sent together, with no notifications before them. */
 export function mutedReply(reply: Reply): Reply {
   return { accepts: () => false, send: () => {}, onDisconnect: (work) => reply.onDisconnect(work) };
 }

@@ -13,7 +13,7 @@ export interface Channel {
 /** The state of a legacy client since its `initialize`. */
 export interface Session {
   readonly id: string;
-  /** The key of the identity that it belongs to. */
+  /** The key of the identity that it belongs to. Empty if no identity has used it yet. */
   owner: string;
   /** The `clientKey` of the client that opened it. */
   readonly client: string;
@@ -32,7 +32,7 @@ export interface Sessions {
   open(owner: SessionOwner): Session;
   /** Undefined if there is no such session, or it belongs to another owner. Clients cannot tell these apart. */
   find(id: string, owner: string): Session | undefined;
-  /** False if this session, or all sessions of its client together, have too many subscriptions. */
+  /** False if the URI is too long, or if this session, or all sessions of its client, have too many subscriptions. */
   subscribe(session: Session, uri: string): boolean;
   unsubscribe(session: Session, uri: string): void;
   close(id: string): void;
@@ -93,7 +93,7 @@ export function openSessions({
     return found;
   }
 
-  /** Evicts sessions: those of this client if it has too many, otherwise the oldest of all. */
+  /** Counts one more session. Evicts sessions if needed: those of this client if it has too many, otherwise the oldest. */
   function makeRoom(client: string): void {
     closeIdle();
     while (!counts.take(client, 1)) {
@@ -146,7 +146,7 @@ export function openSessions({
   };
 }
 
-/** The notifications of an event for a legacy client. */
+/** The notifications about an event for a legacy client. */
 export function legacyNotifications(event: McpEvent, { subscriptions }: Session): readonly JsonText[] {
   switch (event.kind) {
     case "list-changed":

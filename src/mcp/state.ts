@@ -18,10 +18,10 @@ export interface ResultCaching {
   readonly isPrivate: boolean;
 }
 
-/** Builds results. `members` are those of an object, as JSON text without its braces. */
+/** Builds results. `members` are the members of an object, as JSON text without its braces. */
 export interface ResultBuilder {
   result(protocol: ProtocolKind, members: string, caching?: ResultCaching): JsonText;
-  /** With additional members of `_meta`. */
+  /** A result with additional members in `_meta`. */
   resultWithMeta(meta: string, members: string): JsonText;
   /** A task in place of a result. */
   task(members: string): JsonText;
@@ -41,18 +41,22 @@ export function openState(service: McpService, access: McpAccess, settings: McpS
 function openResultBuilder({ serverInfo }: McpService): ResultBuilder {
   const info = `"${META.serverInfo}":${JSON.stringify(serverInfo)}`;
   const end = `,"_meta":{${info}}}`;
-  const modern = (type: string, members: string, tail: string): JsonText =>
+  const modernResult = (type: string, members: string, tail: string): JsonText =>
     members === "" ? `{"resultType":"${type}"${tail}` : `{"resultType":"${type}",${members}${tail}`;
   return {
     result(protocol, members, caching) {
       if (protocol === "legacy") return `{${members}}`;
-      if (caching === undefined) return modern("complete", members, end);
+      if (caching === undefined) return modernResult("complete", members, end);
       const { ttlMs, isPrivate } = caching;
       const scope = isPrivate ? "private" : "public";
-      return modern("complete", members, `,"ttlMs":${Math.max(0, Math.floor(ttlMs))},"cacheScope":"${scope}"${end}`);
+      return modernResult(
+        "complete",
+        members,
+        `,"ttlMs":${Math.max(0, Math.floor(ttlMs))},"cacheScope":"${scope}"${end}`,
+      );
     },
-    resultWithMeta: (meta, members) => modern("complete", members, `,"_meta":{${meta},${info}}}`),
-    task: (members) => modern("task", members, end),
+    resultWithMeta: (meta, members) => modernResult("complete", members, `,"_meta":{${meta},${info}}}`),
+    task: (members) => modernResult("task", members, end),
   };
 }
 

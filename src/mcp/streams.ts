@@ -2,9 +2,9 @@ import { openClientQuota } from "../bounded/client-quota.ts";
 import type { McpEvent } from "./events.ts";
 
 /** A subscriber to events. */
-export interface Listener {
+export interface Subscriber {
   onEvent(event: McpEvent): void;
-  /** Ends the stream as the protocol specifies, when the service shuts down. */
+  /** Ends the stream as the protocol specifies. */
   end(): void;
 }
 
@@ -18,8 +18,8 @@ export interface StreamCost {
 
 /** The open streams. */
 export interface Streams {
-  /** Returns a function that closes the stream. Undefined if there are too many, or this client has too many. */
-  open(listener: Listener, cost: StreamCost): (() => void) | undefined;
+  /** Returns a function that closes the stream. Undefined if a limit is reached, in total or for this client. */
+  open(subscriber: Subscriber, cost: StreamCost): (() => void) | undefined;
   publish(event: McpEvent): void;
   endAll(): void;
   count(): number;
@@ -31,38 +31,38 @@ const MIB = 1024 * 1024;
 const MAX_BYTES = { total: 32 * MIB, perClient: 4 * MIB };
 
 export function openStreams(limits = MAX_STREAMS): Streams {
-  const listeners = new Map<Listener, StreamCost>();
+  const subscribers = new Map<Subscriber, StreamCost>();
   const counts = openClientQuota(limits);
   const bytes = openClientQuota(MAX_BYTES);
 
-  function remove(listener: Listener): void {
-    const cost = listeners.get(listener);
+  function remove(subscriber: Subscriber): void {
+    const cost = subscribers.get(subscriber);
     if (cost === undefined) return;
-    listeners.delete(listener);
+    subscribers.delete(subscriber);
     counts.release(cost.client, 1);
     bytes.release(cost.client, cost.bytes);
   }
 
   return {
-    open(listener, cost) {
+    open(subscriber, cost) {
       const { client } = cost;
       if (!counts.take(client, 1)) return undefined;
       if (!bytes.take(client, cost.bytes)) {
         counts.release(client, 1);
         return undefined;
       }
-      listeners.set(listener, cost);
-      return () => remove(listener);
+      subscribers.set(subscriber, cost);
+      return () => remove(subscriber);
     },
     publish(event) {
-      for (const listener of [...listeners.keys()]) listener.onEvent(event);
+      for (const subscriber of [...subscribers.keys()]) subscriber.onEvent(event);
     },
     endAll() {
-      for (const listener of [...listeners.keys()]) {
-        listener.end();
-        remove(listener);
+      for (const subscriber of [...subscribers.keys()]) {
+        subscriber.end();
+        remove(subscriber);
       }
     },
-    count: () => listeners.size,
+    count: () => subscribers.size,
   };
 }

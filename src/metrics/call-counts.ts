@@ -22,7 +22,7 @@ export interface CallCounts {
   readonly observer: CallObserver;
   readonly phases: ReadonlyMap<Phase, Timings>;
   all(): readonly EndpointCounts[];
-  /** Drops the counts of other endpoints. */
+  /** Drops the counts of all other endpoints. */
   keep(endpoints: ReadonlySet<string>): void;
 }
 

@@ -19,7 +19,7 @@ export function openEventMetrics(registry: Registry): EventMetrics {
     labelNames: ["endpoint", "kind"],
     registers,
   });
-  const cut = new Counter({
+  const abortedResponses = new Counter({
     name: "eider_answers_cut_total",
     help: "Responses that were aborted after their headers had been sent.",
     labelNames: ["endpoint"],
@@ -50,8 +50,12 @@ export function openEventMetrics(registry: Registry): EventMetrics {
     labelNames: ["outcome"],
     registers,
   });
-  const slow = new Counter({ name: "eider_slow_calls_total", help: "Calls slower than log.slow-query.", registers });
-  const unexpected = new Counter({
+  const slowCalls = new Counter({
+    name: "eider_slow_calls_total",
+    help: "Calls slower than log.slow-query.",
+    registers,
+  });
+  const unexpectedErrors = new Counter({
     name: "eider_unexpected_errors_total",
     help: "Unexpected errors in Eider itself.",
     registers,
@@ -64,7 +68,7 @@ export function openEventMetrics(registry: Registry): EventMetrics {
         case "call-failed":
           return failures.inc({ endpoint: event.endpoint, kind: event.failure.kind });
         case "call-cut":
-          return cut.inc({ endpoint: event.endpoint });
+          return abortedResponses.inc({ endpoint: event.endpoint });
         case "cache-refreshed":
           refreshFailures.inc({ cache: event.cache }, 0);
           return refreshes.observe({ cache: event.cache }, event.ms / 1000);
@@ -79,14 +83,14 @@ export function openEventMetrics(registry: Registry): EventMetrics {
         case "reload-refused":
           return reloads.inc({ outcome: "refused" });
         case "slow-call":
-          return slow.inc();
+          return slowCalls.inc();
         case "unexpected":
-          return unexpected.inc();
+          return unexpectedErrors.inc();
         // Other events are visible in the metrics of connections, caches and heartbeats.
       }
     },
     async keep(endpoints, caches) {
-      for (const counter of [failures, cut]) {
+      for (const counter of [failures, abortedResponses]) {
         for (const { labels } of (await counter.get()).values) {
           // An empty name means that the call reached no endpoint.
           if (labels.endpoint !== "" && !endpoints.has(String(labels.endpoint))) counter.remove(labels);

@@ -5,7 +5,7 @@ export type Labels = Readonly<Record<string, string>>;
 
 /** One sample of a metric. */
 export interface Sample {
-  /** Only if it differs from the name of the metric. */
+  /** Set only if it differs from the name of the metric. */
   readonly metricName?: string;
   readonly labels: Labels;
   readonly value: number;

@@ -36,10 +36,10 @@ export interface Metrics {
   readonly observer: CallObserver;
   /** Counts an event. */
   readonly onEvent: Report;
-  /** Adds metrics of the process: memory, CPU, event loop. Once per process. */
+  /** Adds metrics of the process: memory, CPU, event loop. Call this once per process. */
   watchProcess(): void;
   /** The current value of every metric. Drops the series of removed endpoints and caches. */
-  text(measured: MetricsSource): Promise<string>;
+  text(source: MetricsSource): Promise<string>;
   /** All metrics of Eider. docs/metrics.md has a row for each. */
   readonly definitions: readonly Pick<MetricDefinition, "name" | "help" | "type" | "labelNames">[];
 }
@@ -51,17 +51,17 @@ export function openMetrics(now: () => Date): Metrics {
   const registry = new Registry();
   const calls = openCallCounts();
   let scrapeState: ScrapeState | undefined;
-  let running: Promise<EngineMemory | undefined> | undefined;
+  let memoryQuery: Promise<EngineMemory | undefined> | undefined;
 
   /** Concurrent scrapes share one query. */
   function memoryOf(engine: MetricsSource["engine"]): Promise<EngineMemory | undefined> {
-    running ??= engine
+    memoryQuery ??= engine
       .memory()
       .catch(() => undefined)
       .finally(() => {
-        running = undefined;
+        memoryQuery = undefined;
       });
-    return withTimeLimit(running, MEMORY_TIMEOUT_MS, () => undefined);
+    return withTimeLimit(memoryQuery, MEMORY_TIMEOUT_MS, () => undefined);
   }
 
   async function scrapeStateOf({
@@ -99,7 +99,7 @@ export function openMetrics(now: () => Date): Metrics {
   for (const metric of callMetrics(calls)) register(registry, metric);
   const events = openEventMetrics(registry);
   for (const metric of stateMetrics(() => scrapeState)) register(registry, metric);
-  // Its types omit the label names.
+  // The types of prom-client omit the label names.
   const definitions = registry.getMetricsAsArray() as unknown as Metrics["definitions"];
 
   return {
@@ -107,9 +107,9 @@ export function openMetrics(now: () => Date): Metrics {
     observer: calls.observer,
     onEvent: events.onEvent,
     watchProcess: () => collectDefaultMetrics({ register: registry }),
-    async text(measured) {
-      await keepServed(measured);
-      scrapeState = await scrapeStateOf(measured);
+    async text(source) {
+      await keepServed(source);
+      scrapeState = await scrapeStateOf(source);
       return await registry.metrics();
     },
     definitions,

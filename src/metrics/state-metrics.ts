@@ -21,13 +21,13 @@ export interface ScrapeState {
 type Value<T> = (of: T) => number | undefined;
 
 /** Metrics of the state at a scrape. */
-export function stateMetrics(moment: () => ScrapeState | undefined): readonly MetricDefinition[] {
+export function stateMetrics(scrapeState: () => ScrapeState | undefined): readonly MetricDefinition[] {
   const one = (name: string, help: string, value: Value<ScrapeState>): MetricDefinition => ({
     ...(name.endsWith("_total") ? COUNTER : GAUGE),
     name,
     help,
     labelNames: [],
-    samples: () => samplesOf(present(moment()), () => ({}), value),
+    samples: () => samplesOf(toArray(scrapeState()), () => ({}), value),
   });
   const perCache = (name: string, help: string, value: Value<CacheStatus & { readonly nowMs: number }>) => ({
     ...GAUGE,
@@ -35,7 +35,9 @@ export function stateMetrics(moment: () => ScrapeState | undefined): readonly Me
     help,
     labelNames: ["cache"],
     samples: () => {
-      const caches = present(moment()).flatMap(({ caches: all, nowMs }) => all.map((cache) => ({ ...cache, nowMs })));
+      const caches = toArray(scrapeState()).flatMap(({ caches: all, nowMs }) =>
+        all.map((cache) => ({ ...cache, nowMs })),
+      );
       return samplesOf(caches, ({ name: { schema, table } }) => ({ cache: `${schema}.${table}` }), value);
     },
   });
@@ -44,7 +46,7 @@ export function stateMetrics(moment: () => ScrapeState | undefined): readonly Me
     name,
     help,
     labelNames: ["endpoint"],
-    samples: () => samplesOf(moment()?.heartbeats ?? [], ({ endpoint }) => ({ endpoint }), value),
+    samples: () => samplesOf(scrapeState()?.heartbeats ?? [], ({ endpoint }) => ({ endpoint }), value),
   });
   return [
     one("eider_endpoints", "Endpoints that Eider serves.", (now) => now.endpoints),
@@ -66,7 +68,7 @@ export function stateMetrics(moment: () => ScrapeState | undefined): readonly Me
       labelNames: ["connection"],
       samples: () =>
         samplesOf(
-          [...(moment()?.connections ?? [])],
+          [...(scrapeState()?.connections ?? [])],
           ([connection]) => ({ connection }),
           ([, up]) => Number(up),
         ),
@@ -92,11 +94,11 @@ export function stateMetrics(moment: () => ScrapeState | undefined): readonly Me
 const GAUGE = { type: "gauge" } as const;
 const COUNTER = { type: "counter" } as const;
 
-function present<T>(value: T | undefined): readonly T[] {
+function toArray<T>(value: T | undefined): readonly T[] {
   return value === undefined ? [] : [value];
 }
 
 /** A sample for each item with a value. */
 function samplesOf<T>(items: readonly T[], labelsOf: (item: T) => Labels, read: Value<T>): readonly Sample[] {
-  return items.flatMap((item) => present(read(item)).map((value) => ({ labels: labelsOf(item), value })));
+  return items.flatMap((item) => toArray(read(item)).map((value) => ({ labels: labelsOf(item), value })));
 }

@@ -5,7 +5,7 @@ export interface Count {
 }
 
 export interface CountLimit {
-  /** Further requests are rejected. A counter must not evict clients that have reached it. */
+  /** The number of allowed requests. A counter must not evict clients that have reached it. */
   readonly max: number;
   readonly windowSeconds: number;
 }

@@ -1,6 +1,6 @@
 import type { RateState } from "./rate-limiter.ts";
 
-/** The headers of every response of a limited endpoint, whether rejected or not. */
+/** The headers of every response from an endpoint with a rate limit, whether the request is rejected or not. */
 export function rateLimitHeaders(state: RateState): readonly (readonly [name: string, value: string])[] {
   return [
     ["X-RateLimit-Limit", `${state.limit}`],

@@ -10,15 +10,15 @@ export interface MemoryCounter extends Counter {
 }
 
 /** Longer keys are hashed, so that each key needs little memory. */
-const LONGEST_KEY = 64;
+const MAX_KEY_LENGTH = 64;
 
 /** Counts in this process only. */
 export function openMemoryCounter(options: WindowCountsOptions): MemoryCounter {
   const counts = openWindowCounts(options);
   return {
     count(key, points, { max, windowSeconds }) {
-      const kept = key.length > LONGEST_KEY ? shortKey("key", key) : key;
-      return counts.count(kept, points, { max, windowMs: windowSeconds * 1000 });
+      const storedKey = key.length > MAX_KEY_LENGTH ? shortKey("key", key) : key;
+      return counts.count(storedKey, points, { max, windowMs: windowSeconds * 1000 });
     },
     size: counts.size,
     async close() {

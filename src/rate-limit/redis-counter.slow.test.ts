@@ -249,8 +249,8 @@ describe("without Redis each process counts for itself", () => {
     const cases: readonly (readonly [string, readonly string[], string, string])[] = [
       ["a replica", ["--replicaof", "127.0.0.1 1"], "", "it is a replica that may not write"],
       ["a full one", ["--maxmemory", "1"], "", "its memory is full"],
-      ["one that wants a password", ["--requirepass", "other"], "", "it asks for a password"],
-      ["one that wants another password", ["--requirepass", "other"], ":hunter2@", "it refuses user or password"],
+      ["one that wants a password", ["--requirepass", "other"], "", "it requires a password"],
+      ["one that wants another password", ["--requirepass", "other"], ":hunter2@", "it rejects the user or password"],
       ["one without that database", ["--databases", "1"], "/7", "it cannot be used"],
     ];
     for (const [name, args, extra, reason] of cases) {

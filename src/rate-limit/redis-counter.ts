@@ -23,20 +23,20 @@ const CONNECT_MS = 2000;
 const DISCONNECT_MS = 100;
 const FIRST_RETRY_MS = 10;
 const RETRY_MS = 500;
-const LONGEST_RETRY_MS = 2000;
+const MAX_RETRY_MS = 2000;
 
 /** Counts across processes. While the store is down or slow, each process counts alone, without waiting. */
 export function openRedisCounter(address: StoreAddress, options: RedisCounterOptions): Counter {
   const { memory, report, storeTimeoutMs } = options;
-  const dependency = `rate-limit store ${address.shown}`;
+  const dependency = `rate-limit store ${address.displayName}`;
   let state: "opening" | "up" | "down" = "opening";
   let settle = (): void => {};
-  let settled = Promise.resolve();
+  let whenSettled = Promise.resolve();
   let closed = false;
 
   function markOpening(): void {
     state = "opening";
-    settled = new Promise((resolve) => {
+    whenSettled = new Promise((resolve) => {
       settle = resolve;
     });
   }
@@ -72,9 +72,9 @@ export function openRedisCounter(address: StoreAddress, options: RedisCounterOpt
     const [{ Redis }, { RateLimiterRedis }] = await Promise.all([import("ioredis"), import("rate-limiter-flexible")]);
     const client = new Redis({
       ...connectionOptions(address, storeTimeoutMs),
-      retryStrategy: (times) => (state === "up" ? FIRST_RETRY_MS : Math.min(times * RETRY_MS, LONGEST_RETRY_MS)),
+      retryStrategy: (times) => (state === "up" ? FIRST_RETRY_MS : Math.min(times * RETRY_MS, MAX_RETRY_MS)),
     });
-    // These are not used: each call sets its own window, and checks the count itself.
+    // `points` and `duration` are not used: each call sets its own window, and checks the count itself.
     const limiter = new RateLimiterRedis({ storeClient: client, keyPrefix: PREFIX, points: 0, duration: 1 });
     const connection = { client, limiter };
     let lastError: unknown;
@@ -98,7 +98,7 @@ export function openRedisCounter(address: StoreAddress, options: RedisCounterOpt
   return {
     async count(key, points, limit): Promise<Count> {
       const connection = await connecting.catch(() => undefined);
-      if (state === "opening") await within(storeTimeoutMs, settled).catch(() => {});
+      if (state === "opening") await within(storeTimeoutMs, whenSettled).catch(() => {});
       if (connection === undefined || state !== "up") return await memory.count(key, points, limit);
       const { client, limiter } = connection;
       try {
@@ -116,15 +116,15 @@ export function openRedisCounter(address: StoreAddress, options: RedisCounterOpt
       const client = (await connecting.catch(() => undefined))?.client;
       markDown(undefined);
       if (client === undefined) return;
-      const ended = new Promise<void>((resolve) => client.once("end", () => resolve()));
+      const end = new Promise<void>((resolve) => client.once("end", () => resolve()));
       const isOpen = client.status === "connecting" || client.status === "connect" || client.status === "ready";
       client.disconnect();
-      if (isOpen) await within(CONNECT_MS, ended).catch(() => {});
+      if (isOpen) await within(CONNECT_MS, end).catch(() => {});
     },
   };
 }
 
-/** Late responses may still arrive on a failed connection. If it is not ready, it is already reconnecting. */
+/** Replaces a failed connection, on which late responses may still arrive. If it is not ready, it is already reconnecting. */
 function reconnect(client: Redis): void {
   if (client.status === "ready") client.disconnect(true);
 }
@@ -137,7 +137,7 @@ function connectionOptions({ host, port, username, password, db, tls }: StoreAdd
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
     ...(tls ? { tls: {} } : {}),
-    // Every version of Redis supports it.
+    // RESP2, which every version of Redis supports.
     protocol: 2,
     disableClientInfo: true,
     connectTimeout: CONNECT_MS,
@@ -151,7 +151,7 @@ function connectionOptions({ host, port, username, password, db, tls }: StoreAdd
   } as const;
 }
 
-/** Rejects if it takes longer, unless the response arrived while this process was busy. */
+/** Rejects if the work takes longer, unless the response arrived while this process was busy. */
 function within<T>(ms: number, work: Promise<T>): Promise<T> {
   return withTimeLimit(work, ms, async () => {
     // Timers run before sockets are read, so the response may already be waiting.
@@ -171,12 +171,12 @@ const REASONS: Readonly<Record<string, string>> = {
   EAI_AGAIN: "its host is not known",
   EHOSTUNREACH: "it cannot be reached",
   ENETUNREACH: "it cannot be reached",
-  NOAUTH: "it asks for a password",
-  WRONGPASS: "it refuses user or password",
-  NOPERM: "its user may not count",
+  NOAUTH: "it requires a password",
+  WRONGPASS: "it rejects the user or password",
+  NOPERM: "its user lacks a permission",
   READONLY: "it is a replica that may not write",
   OOM: "its memory is full",
-  MISCONF: "it cannot save and does not write",
+  MISCONF: "it cannot save to disk, so it rejects writes",
   LOADING: "it is still loading",
 };
 

@@ -7,7 +7,7 @@ export interface StoreAddress {
   readonly db: number;
   readonly tls: boolean;
   /** For messages, without secrets. */
-  readonly shown: string;
+  readonly displayName: string;
 }
 
 /** Parses a `redis://` or `rediss://` URL, with optional user, password and database number. Undefined for anything else. */
@@ -15,8 +15,8 @@ export function parseStoreAddress(text: string): StoreAddress | undefined {
   if (!URL.canParse(text)) return undefined;
   const url = new URL(text);
   const db = /^\/?(\d{0,5})$/.exec(url.pathname)?.[1];
-  const username = decoded(url.username);
-  const password = decoded(url.password);
+  const username = decode(url.username);
+  const password = decode(url.password);
   if (url.protocol !== "redis:" && url.protocol !== "rediss:") return undefined;
   if (url.hostname === "" || url.search !== "" || url.hash !== "") return undefined;
   if (db === undefined || username === undefined || password === undefined) return undefined;
@@ -28,11 +28,11 @@ export function parseStoreAddress(text: string): StoreAddress | undefined {
     password: password === "" ? undefined : password,
     db: Number(db),
     tls: url.protocol === "rediss:",
-    shown: `${url.hostname}:${port}`,
+    displayName: `${url.hostname}:${port}`,
   };
 }
 
-function decoded(text: string): string | undefined {
+function decode(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -25,10 +25,10 @@ const DEPENDENCY = "trace collector";
 const DELAY_MS = 5_000;
 /** A slower collector counts as down. */
 const EXPORT_MS = 2_000;
-/** The last spans are sent or lost by then. */
+/** The time limit for sending the last spans. */
 const CLOSE_MS = 2_500;
 
-/** Loads OpenTelemetry, which is slow, only when tracing is on. */
+/** Imports OpenTelemetry on demand, because loading it is slow. */
 export async function openTracing(
   config: TracingConfig,
   { report, delayMs = DELAY_MS }: TracingOptions,
@@ -38,14 +38,14 @@ export async function openTracing(
   const { OTLPTraceExporter } = await import("@opentelemetry/exporter-trace-otlp-http");
   const { resourceFromAttributes } = await import("@opentelemetry/resources");
   const { endpoint, serviceName, headers, sampleRatio } = config;
-  const exporter = watched(
+  const exporter = withReports(
     new OTLPTraceExporter({ url: `${endpoint}/v1/traces`, headers, timeoutMillis: EXPORT_MS }),
     config,
     report,
   );
   const provider = new sdk.BasicTracerProvider({
     resource: resourceFromAttributes({ "service.name": serviceName }),
-    // The client decides for its whole trace.
+    // If the client sends a trace, its sampling decision applies.
     sampler: new sdk.ParentBasedSampler({ root: new sdk.TraceIdRatioBasedSampler(sampleRatio) }),
     spanProcessors: [new sdk.BatchSpanProcessor(exporter, { scheduledDelayMillis: delayMs })],
   });
@@ -65,7 +65,7 @@ export async function openTracing(
             isRemote: true,
           });
     const attributes = { "eider.endpoint": name, "eider.surface": surface, ...routeOf(call) };
-    return tracer.startSpan(name, { kind: SpanKind.SERVER, startTime: onWall(startedAt), attributes }, parent);
+    return tracer.startSpan(name, { kind: SpanKind.SERVER, startTime: toUnixMs(startedAt), attributes }, parent);
   }
 
   function end(span: Span, call: ObservedCall, { status, durationMs }: CallEnd): void {
@@ -77,10 +77,10 @@ export async function openTracing(
     const context = trace.setSpan(ROOT_CONTEXT, span);
     if (marks !== undefined) {
       eachPhase({ startedAt, marks }, endedAt, (phase, from, to) => {
-        tracer.startSpan(phase, { startTime: onWall(from) }, context).end(onWall(to));
+        tracer.startSpan(phase, { startTime: toUnixMs(from) }, context).end(toUnixMs(to));
       });
     }
-    span.end(onWall(endedAt));
+    span.end(toUnixMs(endedAt));
   }
 
   return {
@@ -90,11 +90,11 @@ export async function openTracing(
         const span = start(call);
         spans.set(call, span);
         const { traceId, spanId, traceFlags } = span.spanContext();
-        const place = writeTraceparent({ traceId, spanId, flags: traceFlags });
+        const traceparent = writeTraceparent({ traceId, spanId, flags: traceFlags });
         // `traceresponse` is from the draft of Trace Context Level 2.
         return [
-          ["traceparent", place],
-          ["traceresponse", place],
+          ["traceparent", traceparent],
+          ["traceresponse", traceparent],
         ];
       },
       ended: (call, ending) => end(spans.get(call) ?? start(call), call, ending),
@@ -108,18 +108,18 @@ export async function openTracing(
   };
 }
 
-/** Spans need times of day. */
-function onWall(mark: number): number {
+/** Converts a time of `performance.now()` to Unix time, which spans need. */
+function toUnixMs(mark: number): number {
   return performance.timeOrigin + mark;
 }
 
-/** `GET /customers/:id`: never the requested path, which contains values. */
+/** The route, such as `/customers/:id`, never the requested path, which contains values. */
 function routeOf({ surface, endpoint }: ObservedCall): Attributes {
   const [, method, route] = (surface === "rest" && /^([A-Z]+) (\/.*)$/.exec(endpoint)) || [];
   return method === undefined || route === undefined ? {} : { "http.request.method": method, "http.route": route };
 }
 
-/** Numbers and names of the project, no values. OpenTelemetry skips what is undefined. */
+/** Numbers, and names from the project, but no values from requests. OpenTelemetry skips undefined attributes. */
 function outcomeOf({ rows, bytes, format, cache, fromResponseCache }: ObservedCall, status: number): Attributes {
   return {
     "http.response.status_code": status,
@@ -131,8 +131,8 @@ function outcomeOf({ rows, bytes, format, cache, fromResponseCache }: ObservedCa
   };
 }
 
-/** The same exporter; reports when the collector goes down and when it works again. */
-function watched(exporter: SpanExporter, { headers }: TracingConfig, report: Report): SpanExporter {
+/** Wraps an exporter. Reports when the collector goes down and when it works again. */
+function withReports(exporter: SpanExporter, { headers }: TracingConfig, report: Report): SpanExporter {
   const mask = messageMask(Object.values(headers));
   let isDown = false;
   return {

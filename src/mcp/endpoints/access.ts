@@ -22,28 +22,31 @@ export interface McpAccessParts {
 const ANONYMOUS: AccessDecision = { kind: "identity", identity: anonymous };
 
 /**
- * `mcp.auth` applies per method. An endpoint with its own `auth` block accepts an identity of either block. Wrong
+ * `mcp.auth` applies per method. An endpoint with its own `auth` block accepts an identity from either block. Wrong
  * credentials are rejected even if none are required, because the client would otherwise be treated as another user.
  */
 export function openMcpAccess({ settings, catalog, authenticators, rateLimiter }: McpAccessParts): McpAccess {
   const { auth } = settings;
 
   function admit(request: McpAccessRequest): AccessDecision | Promise<AccessDecision> {
-    const called = findCallTarget(request, catalog);
-    const endpointPolicy = called?.endpoint.auth;
+    const callTarget = findCallTarget(request, catalog);
+    const endpointPolicy = callTarget?.endpoint.auth;
     const isRequired = auth !== undefined && requiresAuth(auth, request.method);
     const firstPolicy = auth?.policy ?? endpointPolicy;
     if (firstPolicy === undefined) return ANONYMOUS;
     if (request.authorization === undefined) {
       if (!isRequired && endpointPolicy === undefined) return ANONYMOUS;
-      return reject({ kind: "unauthorized", scheme: schemeOf(firstPolicy) }, { request, called, policy: firstPolicy });
+      return reject(
+        { kind: "unauthorized", scheme: schemeOf(firstPolicy) },
+        { request, callTarget, policy: firstPolicy },
+      );
     }
     const secondPolicy = isRequired || endpointPolicy === firstPolicy ? undefined : endpointPolicy;
     return authenticateThen(request, firstPolicy, (found) => {
       if (found.kind === "identity") return found;
-      if (secondPolicy === undefined) return reject(found.failure, { request, called, policy: firstPolicy });
+      if (secondPolicy === undefined) return reject(found.failure, { request, callTarget, policy: firstPolicy });
       return authenticateThen(request, secondPolicy, (other) =>
-        other.kind === "identity" ? other : reject(found.failure, { request, called, policy: firstPolicy }),
+        other.kind === "identity" ? other : reject(found.failure, { request, callTarget, policy: firstPolicy }),
       );
     });
   }
@@ -59,7 +62,7 @@ export function openMcpAccess({ settings, catalog, authenticators, rateLimiter }
 
   function reject(
     failure: Failure,
-    { request, called, policy }: RefusalContext,
+    { request, callTarget, policy }: RefusalContext,
   ): AccessDecision | Promise<AccessDecision> {
     const isEndpointPolicy = policy !== auth?.policy;
     const challenges =
@@ -67,7 +70,7 @@ export function openMcpAccess({ settings, catalog, authenticators, rateLimiter }
         ? challengesOf(policy, { ...request, publicUrl: settings.publicUrl, hasMetadata: !isEndpointPolicy })
         : [];
     const refusal = { kind: "refused", failure, challenges } as const;
-    return called?.endpoint.rateLimit === undefined ? refusal : countAttempt(called, request.address, refusal);
+    return callTarget?.endpoint.rateLimit === undefined ? refusal : countAttempt(callTarget, request.address, refusal);
   }
 
   /** Failed attempts count towards the rate limit of the client's address. */
@@ -91,7 +94,7 @@ export function openMcpAccess({ settings, catalog, authenticators, rateLimiter }
 
 interface RefusalContext {
   readonly request: McpAccessRequest;
-  readonly called: CallTarget | undefined;
+  readonly callTarget: CallTarget | undefined;
   readonly policy: AuthPolicy;
 }
 

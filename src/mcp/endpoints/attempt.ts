@@ -31,7 +31,7 @@ interface Attempt<T> {
   readonly work: (state: CallState) => Promise<T>;
 }
 
-/** Translates between MCP and a call of an endpoint. Never rejects. */
+/** Runs a call of an endpoint for an MCP client. Never rejects: a failure is a result. */
 export async function attempt<T>(
   { label, endpoint }: CallTarget,
   { call, raw, work }: Attempt<T>,

@@ -9,7 +9,7 @@ import { rawParamsOf } from "./arguments.ts";
 import { attempt, type CallState } from "./attempt.ts";
 import type { Tool } from "./catalog.ts";
 import { gatherRows } from "./gather-rows.ts";
-import { blobColumn, type EndpointRead, onlyElement, takeRows, takeValue, withRows } from "./read-rows.ts";
+import { blobColumn, type EndpointRun, onlyElement, takeRows, takeValue, withRows } from "./read-rows.ts";
 import { firstColumnText, rowsText } from "./rows-text.ts";
 import { failedResult, rowsResult, structuredRows, textBlock } from "./tool-result.ts";
 
@@ -28,34 +28,34 @@ export async function callTool(
   const work = (state: CallState): Promise<ToolResult> => {
     call.progress(0, 100, "running the query");
     call.log("info", `running ${tool.mcp.name}`);
-    const read: EndpointRead = { ...state, called: tool, params, call, services: context.services };
+    const run: EndpointRun = { ...state, target: tool, params, call, services: context.services };
     return tool.endpoint.operation.kind === "write"
-      ? writeResult(tool, read, settings)
-      : readResult(tool, read, settings);
+      ? writeResult(tool, run, settings)
+      : readResult(tool, run, settings);
   };
-  const attempted = await attempt(tool, { call, raw: params.raw, work }, context);
-  if (attempted.kind === "failed") {
-    call.log("error", attempted.advice);
-    return failedResult(attempted.advice);
+  const outcome = await attempt(tool, { call, raw: params.raw, work }, context);
+  if (outcome.kind === "failed") {
+    call.log("error", outcome.advice);
+    return failedResult(outcome.advice);
   }
   call.progress(100, 100, "done");
-  return attempted.value;
+  return outcome.value;
 }
 
-function readResult({ endpoint, mcp, result }: Tool, read: EndpointRead, settings: McpSettings): Promise<ToolResult> {
-  const { call, observed } = read;
-  return withRows(read, async (opened) => {
+function readResult({ endpoint, mcp, result }: Tool, run: EndpointRun, settings: McpSettings): Promise<ToolResult> {
+  const { call, observed } = run;
+  return withRows(run, async (opened) => {
     if (result.kind === "media") {
       const index = blobColumn(opened.columns);
       if (index < 0) return failedResult("The query has no column of bytes (BLOB)");
-      const data = await takeValue(opened, index, read);
+      const data = await takeValue(opened, index, run);
       if (data === undefined) return failedResult("The query found nothing");
       observed.format = result.block;
       call.log("info", `${result.block} read`);
       const block = { type: result.block, data, mimeType: mcp.mimeType };
       return { content: JSON.stringify([block]), structuredContent: undefined, isError: false };
     }
-    const rows = await takeRows(opened, read, settings);
+    const rows = await takeRows(opened, run, settings);
     call.log("info", `${rows.count} rows read`);
     if (result.kind === "values") {
       observed.format = "text";
@@ -71,22 +71,26 @@ function readResult({ endpoint, mcp, result }: Tool, read: EndpointRead, setting
 }
 
 /** A write runs once. After a failure, the client decides whether to retry. */
-async function writeResult({ endpoint }: Tool, read: EndpointRead, settings: McpSettings): Promise<ToolResult> {
-  const { params, call, deadline, observed, services } = read;
+async function writeResult({ endpoint }: Tool, run: EndpointRun, settings: McpSettings): Promise<ToolResult> {
+  const { params, call, deadline, observed, services } = run;
   const encode = async ({ rowsAffected, rows }: WriteResult): Promise<string> => {
     call.progress(50, 100, "changed");
     call.log("info", "statements executed");
     observed.format = "json";
     if (rows === undefined) return `{"rows_affected":${rowsAffected}}`;
-    const { json, cut } = await gatherRows(rows, () => rows.next(), settings);
-    if (cut !== undefined) await rows.close();
+    const { json, exceededLimit } = await gatherRows(rows, () => rows.next(), settings);
+    if (exceededLimit !== undefined) await rows.close();
     if (endpoint.operation.returns === "one") {
-      return `{"rows_affected":${rowsAffected},${cut === undefined ? `"data":${onlyElement(json)}` : '"truncated":true'}}`;
+      return `{"rows_affected":${rowsAffected},${exceededLimit === undefined ? `"data":${onlyElement(json)}` : '"truncated":true'}}`;
     }
-    return `{"rows_affected":${rowsAffected},"data":${json}${cut === undefined ? "" : ',"truncated":true'}}`;
+    return `{"rows_affected":${rowsAffected},"data":${json}${exceededLimit === undefined ? "" : ',"truncated":true'}}`;
   };
-  const writing: Call = { ...params, identity: call.identity, deadline, observed };
-  const { rowsAffected, body } = await runWrite(endpoint, { ...writing, idempotencyKey: undefined, encode }, services);
+  const writeCall: Call = { ...params, identity: call.identity, deadline, observed };
+  const { rowsAffected, body } = await runWrite(
+    endpoint,
+    { ...writeCall, idempotencyKey: undefined, encode },
+    services,
+  );
   call.log("info", `${rowsAffected} rows changed`);
   return { content: `[${textBlock(body)}]`, structuredContent: body, isError: false };
 }

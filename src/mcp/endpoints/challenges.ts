@@ -29,8 +29,8 @@ export function challengesOf(policy: AuthPolicy, input: ChallengeInput): readonl
   return [`Bearer ${parameters.join(", ")}`, BASIC];
 }
 
-/** The URL of the metadata (RFC 9728). `publicUrl` may include the path of the endpoint. */
+/** The URL of the metadata (RFC 9728). `publicUrl` may include the path `/mcp`. */
 function metadataUrl({ publicUrl, origin }: ChallengeInput): string | undefined {
-  const address = publicUrl?.replace(/\/mcp$/, "") ?? origin;
-  return address === undefined ? undefined : `${address}/.well-known/oauth-protected-resource/mcp`;
+  const base = publicUrl?.replace(/\/mcp$/, "") ?? origin;
+  return base === undefined ? undefined : `${base}/.well-known/oauth-protected-resource/mcp`;
 }

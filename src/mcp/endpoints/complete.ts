@@ -4,7 +4,7 @@ import type { Catalog } from "./catalog.ts";
 
 const MAX_VALUES = 100;
 
-/** The allowed values of an argument that start with the typed prefix. Only arguments with a list of values have any. */
+/** The allowed values of an argument that start with the typed prefix. Only enums and booleans have any. */
 export function complete(
   { tools, resources, prompts }: Catalog,
   ref: CompletionRef,
@@ -17,20 +17,20 @@ export function complete(
       if (resource === undefined) {
         throw new McpError({ kind: "invalid-params", message: `Resource template not found: ${ref.uri}` });
       }
-      return matching(listed(resource.endpoint.parameters, name), argument.value);
+      return completionOf(allowedValuesOf(resource.endpoint.parameters, name), argument.value);
     }
     case "prompt": {
       const prompt = prompts.get(ref.name);
       if (prompt === undefined) throw new McpError({ kind: "unknown-name", message: `Prompt not found: ${ref.name}` });
-      if (!prompt.mcp.arguments.includes(name)) return matching([], "");
+      if (!prompt.mcp.arguments.includes(name)) return completionOf([], "");
       // Arguments of a prompt have no validators, so use those of parameters with the same name.
       const parameters = [...tools.values(), ...resources].flatMap(({ endpoint }) => endpoint.parameters);
-      return matching(listed(parameters, name), argument.value);
+      return completionOf(allowedValuesOf(parameters, name), argument.value);
     }
   }
 }
 
-function listed(parameters: readonly Parameter[], wanted: string): readonly string[] {
+function allowedValuesOf(parameters: readonly Parameter[], wanted: string): readonly string[] {
   const values = parameters.filter(({ name }) => name === wanted).flatMap(valuesOf);
   return [...new Set(values)];
 }
@@ -43,7 +43,7 @@ function valuesOf({ validators }: Parameter): readonly string[] {
   );
 }
 
-function matching(values: readonly string[], typed: string): Completion {
+function completionOf(values: readonly string[], typed: string): Completion {
   const prefix = typed.toLowerCase();
   const found = values.filter((value) => value.toLowerCase().startsWith(prefix));
   return { values: found.slice(0, MAX_VALUES), total: found.length, hasMore: found.length > MAX_VALUES };

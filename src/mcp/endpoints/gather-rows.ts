@@ -13,8 +13,8 @@ export interface GatheredRows {
   readonly count: number;
   /** JSON text of the array of rows. */
   readonly json: string;
-  /** The limit that was exceeded. Undefined: these are all rows. */
-  readonly cut: "rows" | "bytes" | undefined;
+  /** Undefined if these are all rows. */
+  readonly exceededLimit: "rows" | "bytes" | undefined;
 }
 
 export interface GatherLimits {
@@ -22,7 +22,7 @@ export interface GatherLimits {
   readonly maxTextBytes: number;
 }
 
-/** Reads rows up to the limits, and no more chunks than needed, so that a long query stops early. The caller closes them. */
+/** Reads rows up to the limits, and no more chunks than needed, so that a long query stops early. The caller closes the rows. */
 export async function gatherRows(
   { columns }: Pick<Rows, "columns">,
   next: () => Promise<Chunk | undefined>,
@@ -34,13 +34,13 @@ export async function gatherRows(
   let json = "";
   let bytes = 2;
   let count = 0;
-  const gathered = (cut: GatheredRows["cut"]): GatheredRows => ({
+  const result = (exceededLimit: GatheredRows["exceededLimit"]): GatheredRows => ({
     columns,
     chunks,
     count,
     // Every row starts with a comma.
     json: `[${json.slice(1)}]`,
-    cut,
+    exceededLimit,
   });
   for (let chunk = await next(); chunk !== undefined; chunk = await next()) {
     if (chunk.rows === 0) continue;
@@ -48,16 +48,16 @@ export async function gatherRows(
     const fitting = fittingRows(sliceChunk(chunk, columns, { from: 0, to: wanted }), columns, {
       encode,
       maxBytes: maxTextBytes - bytes,
-      guess: (guessOf(chunk) * wanted) / chunk.rows,
+      estimatedBytes: (estimateBytes(chunk) * wanted) / chunk.rows,
     });
     if (fitting.chunk.rows > 0) chunks.push(fitting.chunk);
     count += fitting.chunk.rows;
     bytes += fitting.bytes.length;
     json += fitting.bytes.toString();
-    if (fitting.chunk.rows < wanted) return gathered("bytes");
-    if (wanted < chunk.rows) return gathered("rows");
+    if (fitting.chunk.rows < wanted) return result("bytes");
+    if (wanted < chunk.rows) return result("rows");
   }
-  return gathered(undefined);
+  return result(undefined);
 }
 
 interface FittingRows {
@@ -68,11 +68,10 @@ interface FittingRows {
 interface FitOptions {
   readonly encode: (chunk: Chunk) => Buffer;
   readonly maxBytes: number;
-  /** Estimated bytes. */
-  readonly guess: number;
+  readonly estimatedBytes: number;
 }
 
-function guessOf({ vectors, rows }: Chunk): number {
+function estimateBytes({ vectors, rows }: Chunk): number {
   return vectors.reduce((sum, vector) => sum + sizeGuess(vector, rows), 0);
 }
 
@@ -81,8 +80,12 @@ const EMPTY = Buffer.alloc(0);
 const MAX_ESTIMATE_FACTOR = 4;
 
 /** The first rows that fit. Uses a binary search, because the size is known only after encoding. */
-function fittingRows(chunk: Chunk, columns: readonly Column[], { encode, maxBytes, guess }: FitOptions): FittingRows {
-  if (guess <= maxBytes * MAX_ESTIMATE_FACTOR) {
+function fittingRows(
+  chunk: Chunk,
+  columns: readonly Column[],
+  { encode, maxBytes, estimatedBytes }: FitOptions,
+): FittingRows {
+  if (estimatedBytes <= maxBytes * MAX_ESTIMATE_FACTOR) {
     const bytes = encode(chunk);
     if (bytes.length <= maxBytes) return { chunk, bytes };
   }

@@ -29,8 +29,9 @@ export function inputSchema(endpoint: Endpoint, limits: PageLimits): JsonObject 
 
 function argumentSchema(parameter: Parameter, endpoint: Endpoint, limits: PageLimits): JsonObject {
   const { name, description } = parameter;
-  const own = isPageField(name) && endpoint.operation.kind === "read" ? pageSchema(name, limits) : undefined;
-  const schema = parameterSchema(parameter, validatedIn(endpoint, name), own);
+  const pageFieldSchema =
+    isPageField(name) && endpoint.operation.kind === "read" ? pageSchema(name, limits) : undefined;
+  const schema = parameterSchema(parameter, validatedIn(endpoint, name), pageFieldSchema);
   if (description === undefined) return schema;
   return { ...schema, description: [description, schema["description"]].filter(Boolean).join(" ") };
 }

@@ -107,9 +107,9 @@ function serviceOf(catalog: Catalog, { context, settings, project, lists }: Serv
       if (prompt === undefined)
         throw new McpError({ kind: "unknown-name", message: `Prompt not found: ${promptName}` });
       const work = async (): Promise<string> => promptText(prompt.parts, args);
-      const attempted = await attempt(prompt, { call, raw: undefined, work }, context);
-      if (attempted.kind === "failed") throw new McpError({ kind: "internal", message: attempted.advice });
-      const messages = [{ role: "user", content: { type: "text", text: attempted.value } }];
+      const outcome = await attempt(prompt, { call, raw: undefined, work }, context);
+      if (outcome.kind === "failed") throw new McpError({ kind: "internal", message: outcome.advice });
+      const messages = [{ role: "user", content: { type: "text", text: outcome.value } }];
       return { description: prompt.mcp.description, messages: JSON.stringify(messages) };
     },
     complete: async (ref, argument) => complete(catalog, ref, argument),

@@ -31,8 +31,8 @@ export function outputSchema({ operation }: Endpoint, shape: RowShape | undefine
 const TEXT = ["string", "null"];
 
 /**
- * Short, because models read them for every tool. Dates have no `format`, because no format allows infinite dates and all
- * years. Big numbers have no type, because some parsers do not return them as numbers.
+ * Short schemas, because models read them for every tool. Dates have no `format`, because no format allows infinite dates and
+ * all years. Big numbers have no type, because some parsers do not return them as numbers.
  */
 const SHORT: Readonly<Record<string, JsonObject>> = {
   Decimal: { type: ["number", "null"] },

@@ -1,6 +1,9 @@
 import type { PromptPart } from "../../config/prompt-template.ts";
 
-/** Renders a prompt. Missing arguments are empty. A section is rendered if its argument is not empty. */
+/**
+ * Renders a prompt. Missing arguments are empty. A section is rendered if its argument is not empty; an inverted section, if
+ * its argument is empty.
+ */
 export function promptText(parts: readonly PromptPart[], args: ReadonlyMap<string, string>): string {
   return parts.map((part) => partText(part, args)).join("");
 }

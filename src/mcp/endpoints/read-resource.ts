@@ -8,7 +8,7 @@ import { type McpCall, McpError, type McpProblem, type ResourceResult } from "..
 import { rawParamsOf } from "./arguments.ts";
 import { attempt, type CallState } from "./attempt.ts";
 import type { Resource } from "./catalog.ts";
-import { blobColumn, type EndpointRead, takeRows, takeValue, withRows } from "./read-rows.ts";
+import { blobColumn, type EndpointRun, takeRows, takeValue, withRows } from "./read-rows.ts";
 import type { ResultKind } from "./result-kind.ts";
 import { firstColumnText, rowsText } from "./rows-text.ts";
 import { moreRowsHint } from "./tool-result.ts";
@@ -33,17 +33,17 @@ export async function readResource(
   const params = rawParamsOf(resource.locations, args);
   const work = (state: CallState): Promise<Contents> => {
     call.progress(0, 100, "running the query");
-    return contentsOf(resource, { ...state, called: resource, params, call, services: context.services }, settings);
+    return contentsOf(resource, { ...state, target: resource, params, call, services: context.services }, settings);
   };
-  const attempted = await attempt(resource, { call, raw: params.raw, work }, context);
-  if (attempted.kind === "failed") throw new McpError(problemOf(uri, attempted));
+  const outcome = await attempt(resource, { call, raw: params.raw, work }, context);
+  if (outcome.kind === "failed") throw new McpError(problemOf(uri, outcome));
   call.progress(100, 100, "done");
-  const { contents, cached } = attempted.value;
+  const { contents, cached } = outcome.value;
   if (contents.length === 0) throw new McpError({ kind: "resource-not-found", uri });
   return {
     contents: JSON.stringify(contents.map((content) => ({ uri, ...content }))),
     ttlMs: ttlOf(cached, context.now().getTime()),
-    isPrivate: dependsOnCaller(resource, settings),
+    isPrivate: isPrivateResource(resource, settings),
   };
 }
 
@@ -56,16 +56,16 @@ interface Contents {
   readonly cached: CachedFrom | undefined;
 }
 
-function contentsOf({ mcp, result }: Resource, read: EndpointRead, settings: McpSettings): Promise<Contents> {
+function contentsOf({ mcp, result }: Resource, run: EndpointRun, settings: McpSettings): Promise<Contents> {
   const { mimeType } = mcp;
-  return withRows(read, async (opened) => {
+  return withRows(run, async (opened) => {
     const { cached } = opened;
     const index = blobColumnOf(result, opened.columns);
     if (index >= 0) {
-      const blob = await takeValue(opened, index, read);
+      const blob = await takeValue(opened, index, run);
       return { contents: blob === undefined ? [] : [{ mimeType, blob }], cached };
     }
-    const rows = await takeRows(opened, read, settings);
+    const rows = await takeRows(opened, run, settings);
     const text = result.kind === "rows" ? rowsText(rows, result.format) : firstColumnText(rows);
     const hint = moreRowsHint(rows, settings);
     const hints = hint === undefined ? [] : [{ mimeType: "text/plain", text: hint }];
@@ -92,7 +92,7 @@ function ttlOf(cached: CachedFrom | undefined, now: number): number {
 }
 
 /** Whether other users, or other URIs, may get different contents. */
-function dependsOnCaller({ endpoint }: Resource, { auth }: McpSettings): boolean {
+function isPrivateResource({ endpoint }: Resource, { auth }: McpSettings): boolean {
   const reads = [...(endpoint.template?.reads.values() ?? [])];
   return (
     auth !== undefined ||

@@ -13,9 +13,9 @@ import type { CallState, CallTarget } from "./attempt.ts";
 import { type GatheredRows, type GatherLimits, gatherRows } from "./gather-rows.ts";
 import { valueTexts } from "./rows-text.ts";
 
-/** A read by an authorized client. */
-export interface EndpointRead extends CallState {
-  readonly called: CallTarget;
+/** An endpoint to run for an authorized client. */
+export interface EndpointRun extends CallState {
+  readonly target: CallTarget;
   readonly params: Pick<Call, "raw" | "errors">;
   readonly call: McpCall;
   readonly services: CallServices;
@@ -27,11 +27,11 @@ export interface OpenedRows extends Pick<ReadResult, "page" | "cached"> {
 }
 
 /** Runs a read, passes its rows to `take`, and closes them. */
-export async function withRows<T>(read: EndpointRead, take: (opened: OpenedRows) => Promise<T>): Promise<T> {
-  const { called, params, call, deadline, observed, services } = read;
+export async function withRows<T>(run: EndpointRun, take: (opened: OpenedRows) => Promise<T>): Promise<T> {
+  const { target, params, call, deadline, observed, services } = run;
   const { identity } = call;
-  const result = await runEndpoint(called.endpoint, { ...params, identity, deadline, observed }, services);
-  if (result.kind === "unchanged") throw new Error("only REST clients can have the rows already");
+  const result = await runEndpoint(target.endpoint, { ...params, identity, deadline, observed }, services);
+  if (result.kind === "unchanged") throw new Error("only REST requests can be conditional");
   const { rows, page, cached } = result;
   call.progress(50, 100, "reading rows");
   call.log("info", "query executed");
@@ -48,14 +48,14 @@ export interface ReadRows extends GatheredRows {
 }
 
 /** Reads rows up to the limits of a result. */
-export async function takeRows(opened: OpenedRows, read: EndpointRead, limits: GatherLimits): Promise<ReadRows> {
-  const { observed, called } = read;
+export async function takeRows(opened: OpenedRows, run: EndpointRun, limits: GatherLimits): Promise<ReadRows> {
+  const { observed, target } = run;
   const gathered = await gatherRows(opened, opened.next, limits);
   observed.rows = gathered.count;
   const { page } = opened;
-  if (called.endpoint.operation.returns === "many") return { ...gathered, page };
-  // A part of an object is none.
-  if (gathered.cut !== undefined) throw new RequestFailure({ kind: "body-too-large" });
+  if (target.endpoint.operation.returns === "many") return { ...gathered, page };
+  // An object cannot be truncated.
+  if (gathered.exceededLimit !== undefined) throw new RequestFailure({ kind: "body-too-large" });
   return { ...gathered, json: onlyElement(gathered.json), page };
 }
 
@@ -68,7 +68,7 @@ export function onlyElement(json: string): string {
 export async function takeValue(
   { columns, next }: OpenedRows,
   index: number,
-  { observed, services }: EndpointRead,
+  { observed, services }: EndpointRun,
 ): Promise<string | undefined> {
   const { rows = 0, vectors = [] } = (await next()) ?? {};
   observed.rows = Math.min(rows, 1);

@@ -16,7 +16,7 @@ export interface ResourceAddress {
   match(path: string): ReadonlyMap<string, RawValue> | undefined;
 }
 
-/** The URIs of a resource name. `customers/{id}` has a placeholder; other parameters are in the query. */
+/** The URIs of the resource with this name. `customers/{id}` has a placeholder; other parameters are in the query. */
 export function resourceAddress(name: string, parameters: readonly Parameter[], scheme: string): ResourceAddress {
   const parts = parseResourceName(name);
   if (typeof parts === "string") throw new Error("names are checked when they are loaded");
@@ -37,12 +37,12 @@ export function resourceAddress(name: string, parameters: readonly Parameter[], 
     placeholders: names.length,
     match(path) {
       const values = valuesIn(path);
-      return values && new Map(names.map((each, index) => [each, textOf(decodeURIComponent(values[index] ?? ""))]));
+      return values && new Map(names.map((each, index) => [each, textValue(decodeURIComponent(values[index] ?? ""))]));
     },
   };
 }
 
-function textOf(text: string): RawValue {
+function textValue(text: string): RawValue {
   return { kind: "text", text };
 }
 
@@ -90,15 +90,15 @@ interface UriParts {
 /** Normalizes a URI: `%61` becomes `a`. */
 function canonicalUri(uri: string): UriParts {
   const [whole = ""] = uri.split("#", 1);
-  const mark = whole.indexOf("?");
-  const path = mark < 0 ? whole : whole.slice(0, mark);
-  const pairs = mark < 0 ? [] : whole.slice(mark + 1).split("&");
+  const queryStart = whole.indexOf("?");
+  const path = queryStart < 0 ? whole : whole.slice(0, queryStart);
+  const pairs = queryStart < 0 ? [] : whole.slice(queryStart + 1).split("&");
   return {
     path: path
       .split(/(%[0-9A-Fa-f]{2})/)
       .map(canonicalPart)
       .join(""),
-    query: pairs.filter((pair) => pair !== "").map(decodedPair),
+    query: pairs.filter((pair) => pair !== "").map(decodePair),
   };
 }
 
@@ -109,7 +109,7 @@ function canonicalPart(part: string, index: number): string {
   return /[\w.~!*'()-]/.test(character) ? character : part.toUpperCase();
 }
 
-function decodedPair(pair: string): readonly [string, string] {
+function decodePair(pair: string): readonly [string, string] {
   const [name = "", ...value] = pair.replaceAll("+", "%20").split("=");
   return [decodeURIComponent(name), decodeURIComponent(value.join("="))];
 }
@@ -118,6 +118,6 @@ function decodedPair(pair: string): readonly [string, string] {
 function withQuery(args: ReadonlyMap<string, RawValue>, query: UriParts["query"]): ReadonlyMap<string, RawValue> {
   if (query.length === 0) return args;
   const all = new Map(args);
-  for (const [name, text] of query) if (!all.has(name)) all.set(name, textOf(text));
+  for (const [name, text] of query) if (!all.has(name)) all.set(name, textValue(text));
   return all;
 }

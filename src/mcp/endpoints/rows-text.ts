@@ -13,9 +13,9 @@ export function rowsText(rows: GatheredRows, format: RowsTextFormat): string {
     case "json":
       return rows.json;
     case "csv":
-      return encoded(rows, csv);
+      return encodeRows(rows, csv);
     case "ndjson":
-      return encoded(rows, ndjson);
+      return encodeRows(rows, ndjson);
     case "markdown":
       return markdownTable(rows);
   }
@@ -27,13 +27,13 @@ export function firstColumnText({ columns, chunks }: GatheredRows): string {
   return texts.map((text) => text ?? "").join("\n");
 }
 
-function encoded({ columns, chunks }: GatheredRows, format: RowFormat): string {
+function encodeRows({ columns, chunks }: GatheredRows, format: RowFormat): string {
   const encoder = format.open(columns, { kind: "rows" });
   return Buffer.concat([...chunks.map((chunk) => encoder.encode(chunk)), encoder.end()]).toString();
 }
 
 function markdownTable({ columns, chunks }: GatheredRows): string {
-  const line = (cells: readonly string[]): string => `| ${cells.map(escaped).join(" | ")} |\n`;
+  const line = (cells: readonly string[]): string => `| ${cells.map(escapeCell).join(" | ")} |\n`;
   let text = line(uniqueNames(columns)) + line(columns.map(() => "---"));
   for (const chunk of chunks) {
     const texts = columns.map((_, index) => valueTexts(columns, chunk, index));
@@ -43,7 +43,7 @@ function markdownTable({ columns, chunks }: GatheredRows): string {
 }
 
 /** Escapes characters that would end a cell or a row. */
-function escaped(text: string): string {
+function escapeCell(text: string): string {
   return text.replace(/[\\|]/g, "\\$&").replace(/\r\n|\r|\n/g, "<br>");
 }
 

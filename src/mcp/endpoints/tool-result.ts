@@ -35,17 +35,17 @@ function nextOffset({ count, page }: ReadRows): number | undefined {
 }
 
 function hasMore(rows: ReadRows): boolean {
-  return rows.cut !== undefined || nextOffset(rows) !== undefined;
+  return rows.exceededLimit !== undefined || nextOffset(rows) !== undefined;
 }
 
 /** A hint that there are more rows. Undefined if there are none. */
 export function moreRowsHint(rows: ReadRows, { maxTextBytes }: GatherLimits): string | undefined {
   if (!hasMore(rows)) return undefined;
-  const { count, cut, page } = rows;
+  const { count, exceededLimit, page } = rows;
   if (count === 0) {
     return `The first row alone is larger than ${maxTextBytes} bytes, which is the limit; ask for fewer or shorter columns`;
   }
-  const size = cut === "bytes" ? ` (${maxTextBytes} bytes is the limit)` : "";
+  const size = exceededLimit === "bytes" ? ` (${maxTextBytes} bytes is the limit)` : "";
   if (page === undefined)
     return `Result limited to the first ${count} rows${size}, there are more; use narrower filters`;
   const next = nextOffset(rows);

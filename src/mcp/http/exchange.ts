@@ -7,7 +7,7 @@ export interface McpExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly requestId: string;
-  /** The client's address, or the one that a trusted proxy reports. */
+  /** The IP address of the client, as reported by a trusted proxy if there is one. */
   readonly address: string;
   /** Scheme and host of the request. */
   readonly origin: string;
@@ -17,7 +17,7 @@ export interface McpExchange {
 
 const JSON_HEADERS = ["Content-Type", "application/json", "Cache-Control", "no-store"] as const;
 
-/** Sends a whole response. `more` are alternating names and values of headers. */
+/** Sends a whole response. `more` are additional headers, as alternating names and values. */
 export function sendJson(
   { response, requestId, headers, request }: McpExchange,
   {

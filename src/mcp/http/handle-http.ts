@@ -182,7 +182,7 @@ function senderOf(exchange: McpExchange, reply: Reply, context: HttpContext): Se
   };
 }
 
-/** Node joins repeated headers, but its types do not say so. */
+/** Node joins repeated headers, although its types also allow arrays. */
 function headerText(header: string | string[] | undefined): string | undefined {
   return typeof header === "string" ? header : header?.join(", ");
 }

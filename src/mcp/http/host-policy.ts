@@ -18,8 +18,8 @@ const LOOPBACK: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 const WILDCARD_ADDRESSES: readonly string[] = ["0.0.0.0", "::", "[::]"];
 
 export function hostPolicyOf({ host, publicUrl, allowedHosts, allowedOrigins }: McpSettings): HostPolicy {
-  const named = [...LOOPBACK, inBrackets(host), ...allowedHosts, hostIn(publicUrl) ?? ""];
-  const hosts = new Set(named.map((name) => (hostName(name) ?? "").toLowerCase()));
+  const names = [...LOOPBACK, inBrackets(host), ...allowedHosts, hostIn(publicUrl) ?? ""];
+  const hosts = new Set(names.map((name) => (hostName(name) ?? "").toLowerCase()));
   const allowsAnyHost = allowedHosts.includes("*");
   // DNS rebinding needs a name, so IP addresses are safe. On a wildcard address, clients may use any of them.
   const allowsIpAddresses = WILDCARD_ADDRESSES.includes(host);

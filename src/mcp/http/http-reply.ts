@@ -52,11 +52,11 @@ export function openReply(exchange: McpExchange, keepAlive: KeepAlive): HttpRepl
         }
         case "result": {
           const { result, headers: more = [] } = outcome;
-          if (isStream) return end(`${head(id)}${typeof result === "string" ? result : Buffer.from(result)}}`);
+          if (isStream) return end(`${resultStart(id)}${typeof result === "string" ? result : Buffer.from(result)}}`);
           const body =
             typeof result === "string"
-              ? `${head(id)}${result}}`
-              : Buffer.concat([Buffer.from(head(id)), result, CLOSE]);
+              ? `${resultStart(id)}${result}}`
+              : Buffer.concat([Buffer.from(resultStart(id)), result, RESULT_END]);
           return sendJson(exchange, { status: 200, body, more });
         }
       }
@@ -64,9 +64,9 @@ export function openReply(exchange: McpExchange, keepAlive: KeepAlive): HttpRepl
   };
 }
 
-const CLOSE = Buffer.from("}");
+const RESULT_END = Buffer.from("}");
 
-function head(id: JsonText | undefined): string {
+function resultStart(id: JsonText | undefined): string {
   return `{"jsonrpc":"2.0","id":${id},"result":`;
 }
 

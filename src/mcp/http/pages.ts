@@ -36,7 +36,7 @@ export function handleHealth(exchange: McpExchange, { isDraining, sessions, stat
   sendJson(exchange, { status: isDraining() ? 503 : 200, body });
 }
 
-/** `origin` is the public URL of this server. Clients need the metadata before they log in, so any origin may read it. */
+/** Clients need the metadata before they log in, so any origin may read it. */
 export function handleMetadata(
   exchange: McpExchange,
   protectedResource: ProtectedResource | undefined,

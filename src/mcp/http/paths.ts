@@ -27,9 +27,9 @@ function withoutSlash(path: string): string {
 
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 
-/** The path of a target, without its query. Proxies may send the target in absolute form. */
+/** The path of a request target, without its query. Proxies may send the target in absolute form. */
 export function pathOf(url = "/"): string {
   const target = url.startsWith("/") ? url : url.replace(ORIGIN, "");
-  const mark = target.indexOf("?");
-  return (mark < 0 ? target : target.slice(0, mark)) || "/";
+  const queryStart = target.indexOf("?");
+  return (queryStart < 0 ? target : target.slice(0, queryStart)) || "/";
 }

@@ -70,9 +70,9 @@ async function findSession(
   const id = request.headers["mcp-session-id"];
   if (typeof id !== "string") return undefined;
   if (isDraining()) return drainingRefusal();
-  const admitted = await admit(request.method ?? "GET", undefined);
-  if (admitted.kind === "refused") return accessRefusal(admitted.failure, admitted.challenges);
-  return sessions.find(id, identityKey(admitted.identity)) ?? refuse(404, 404, "Session not found");
+  const decision = await admit(request.method ?? "GET", undefined);
+  if (decision.kind === "refused") return accessRefusal(decision.failure, decision.challenges);
+  return sessions.find(id, identityKey(decision.identity)) ?? refuse(404, 404, "Session not found");
 }
 
 function tooManyStreams(): Refusal {

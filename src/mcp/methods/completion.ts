@@ -13,13 +13,13 @@ const complete: Method = {
     if (!isObject(argument)) throw invalidParams("Missing required parameter: argument");
     const { name, value } = argument;
     if (typeof name !== "string" || typeof value !== "string") {
-      throw invalidParams("Invalid parameter: argument must have a name and a value, both texts");
+      throw invalidParams("Invalid parameter: argument must have a name and a value, both strings");
     }
-    const given = isObject(context) && isObject(context["arguments"]);
-    const known = given
+    const hasContext = isObject(context) && isObject(context["arguments"]);
+    const contextArguments = hasContext
       ? stringArguments(rawMembers(text, ["params", "context", "arguments"]))
       : new Map<string, string>();
-    const { values, total, hasMore } = await state.service.complete(ref, { name, value }, known);
+    const { values, total, hasMore } = await state.service.complete(ref, { name, value }, contextArguments);
     return state.resultBuilder.result(protocol, `"completion":${JSON.stringify({ values, total, hasMore })}`);
   },
 };
@@ -28,14 +28,14 @@ function refOf(ref: unknown): CompletionRef {
   if (!isObject(ref)) throw invalidParams("Missing required parameter: ref");
   switch (ref["type"]) {
     case "ref/prompt":
-      return { kind: "prompt", name: textIn(ref, "name") };
+      return { kind: "prompt", name: stringIn(ref, "name") };
     case "ref/resource":
-      return { kind: "resource", uri: textIn(ref, "uri") };
+      return { kind: "resource", uri: stringIn(ref, "uri") };
   }
   throw invalidParams("Invalid parameter: ref.type must be ref/prompt or ref/resource");
 }
 
-function textIn(ref: JsonObject, name: string): string {
+function stringIn(ref: JsonObject, name: string): string {
   const value = ref[name];
   if (typeof value === "string") return value;
   throw invalidParams(`Missing required parameter: ref.${name}`);

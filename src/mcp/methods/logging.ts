@@ -9,7 +9,7 @@ const setLevel: Method = {
   protocols: ["legacy"],
   run(request) {
     const level = levelRank(requiredString(request, "level"));
-    if (level === undefined) throw invalidParams("Invalid parameter: level is no level");
+    if (level === undefined) throw invalidParams("Invalid parameter: level is not a log level");
     if (request.session !== undefined) request.session.logLevel = level;
     return "{}";
   },

@@ -24,7 +24,7 @@ const subscribe: Method = {
     const uri = requiredString(request, "uri");
     if (!sessions.subscribe(sessionOf(request), uri)) {
       throw invalidParams(
-        `At most ${MAX_SUBSCRIPTIONS} resources can be watched, by at most ${MAX_SUBSCRIBED_URI_LENGTH} characters`,
+        `Cannot subscribe to more than ${MAX_SUBSCRIPTIONS} resources, or to a URI of more than ${MAX_SUBSCRIBED_URI_LENGTH} characters`,
       );
     }
     return "{}";

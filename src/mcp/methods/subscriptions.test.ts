@@ -107,7 +107,7 @@ test("long requests get few streams, because they stay in memory as long as thes
   await using mcp = await mcpServer();
   const listen = (length: number): Promise<Response> =>
     mcp.modern("subscriptions/listen", { notifications: {}, padding: "x".repeat(length) });
-  const message = "Invalid Request: a message has at most 64 KiB beside its arguments";
+  const message = "Invalid Request: a message has at most 64 KiB besides its arguments";
   expect(await (await listen(1_000_000)).json()).toMatchObject({ error: { message } });
   await mcp.untilStreams(0);
   const open = [await listen(60_000), await listen(60_000), await listen(60_000)];

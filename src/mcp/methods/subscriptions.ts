@@ -26,8 +26,8 @@ const listen: Method = {
   async run(request, core) {
     const subscription = await readSubscription(request, core);
     // This stream must contain neither progress nor log messages.
-    const quiet = { ...request.meta, progressToken: undefined, logLevel: undefined };
-    return withCall({ ...request, meta: quiet }, core, ({ signal }) =>
+    const quietMeta = { ...request.meta, progressToken: undefined, logLevel: undefined };
+    return withCall({ ...request, meta: quietMeta }, core, ({ signal }) =>
       stayOpen(subscription, { ...request, signal }, core),
     );
   },
@@ -61,7 +61,10 @@ function stayOpen(
     if (signal.aborted) return stop();
     signal.addEventListener("abort", stop);
     reply.send(
-      notification("notifications/subscriptions/acknowledged", `"_meta":{${meta}},${acknowledged(subscription)}`),
+      notification(
+        "notifications/subscriptions/acknowledged",
+        `"_meta":{${meta}},${acknowledgedMembers(subscription)}`,
+      ),
     );
     // The shutdown may have started after this request was authorized.
     if (isDraining()) {
@@ -75,8 +78,8 @@ async function readSubscription(request: McpRequest, core: McpCore): Promise<Sub
   const { meta, owner, params, state } = request;
   const { notifications } = params;
   if (!isObject(notifications)) throw invalidParams("Missing required parameter: notifications");
-  const uris = textsIn(notifications["resourceSubscriptions"], "resourceSubscriptions");
-  const requestedIds = textsIn(notifications["taskIds"], "taskIds");
+  const uris = stringsIn(notifications["resourceSubscriptions"], "resourceSubscriptions");
+  const requestedIds = stringsIn(notifications["taskIds"], "taskIds");
   if (notifications["taskIds"] !== undefined && !meta.declaresTasks) throw tasksNotDeclared();
   const taskIds = new Set<string>();
   if (state.settings.tasks !== undefined) {
@@ -85,17 +88,18 @@ async function readSubscription(request: McpRequest, core: McpCore): Promise<Sub
   return { lists: new Set(LISTS.filter((list) => notifications[`${list}ListChanged`] === true)), uris, taskIds };
 }
 
-function textsIn(value: unknown, name: string): ReadonlySet<string> {
+function stringsIn(value: unknown, name: string): ReadonlySet<string> {
   if (value === undefined) return new Set();
   const isList = Array.isArray(value) && value.length <= MAX_SUBSCRIPTIONS;
   if (isList && value.every((entry) => typeof entry === "string" && entry.length <= MAX_SUBSCRIBED_URI_LENGTH)) {
     return new Set(value);
   }
-  throw invalidParams(`Invalid parameter: notifications.${name} must be a list of at most ${MAX_SUBSCRIPTIONS} texts`);
+  const expected = `a list of at most ${MAX_SUBSCRIPTIONS} strings of at most ${MAX_SUBSCRIBED_URI_LENGTH} characters`;
+  throw invalidParams(`Invalid parameter: notifications.${name} must be ${expected}`);
 }
 
-/** The notifications that the client will receive. */
-function acknowledged({ lists, uris, taskIds }: Subscription): string {
+/** The notifications that the client will receive, as a member of an object in JSON text. */
+function acknowledgedMembers({ lists, uris, taskIds }: Subscription): string {
   const notifications = {
     ...Object.fromEntries([...lists].map((list) => [`${list}ListChanged`, true])),
     ...(uris.size > 0 ? { resourceSubscriptions: [...uris] } : {}),

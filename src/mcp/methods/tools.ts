@@ -17,14 +17,14 @@ const call: Method = {
     const { service, settings, resultBuilder } = request.state;
     const work = (call: McpCall): Promise<ToolResult> => service.callTool(name, args, call);
     if (settings.tasks !== undefined && request.meta.declaresTasks) {
-      return runAsTask(work, { ...request, settings: settings.tasks }, core);
+      return runOrStartTask(work, { ...request, settings: settings.tasks }, core);
     }
     return resultBuilder.result(request.protocol, toolMembers(await withCall(request, core, work)));
   },
 };
 
 /** Returns the result if the call is fast, otherwise a task whose result the client fetches later. */
-async function runAsTask(
+async function runOrStartTask(
   work: (call: McpCall) => Promise<ToolResult>,
   request: McpRequest & { readonly settings: TaskSettings },
   core: McpCore,
@@ -33,13 +33,13 @@ async function runAsTask(
   const origin = { client: clientKey(owner, sender.address), bytes: messageBytes(request) };
   const open = openCall(request, core);
   const run = async (): Promise<string> => toolMembers(await work(open.call));
-  const done = await rejectIfStopped(
+  const outcome = await rejectIfStopped(
     open,
     core.tasks.run({ run, open, owner, origin, requestId: sender.requestId, settings }),
   );
-  return done.kind === "done"
-    ? state.resultBuilder.result(protocol, done.members)
-    : state.resultBuilder.task(taskMembers(done.task));
+  return outcome.kind === "done"
+    ? state.resultBuilder.result(protocol, outcome.members)
+    : state.resultBuilder.task(taskMembers(outcome.task));
 }
 
 function toolMembers({ content, structuredContent, isError }: ToolResult): string {

@@ -19,26 +19,26 @@ export function memoryTaskStore(limits = MAX_FINISHED): TaskStore {
   const working = new Map<string, Task>();
   /** In the order in which they finished. */
   const finished = new Map<string, Task>();
-  const bytesOf = new Map<string, number>();
+  const clientBytes = new Map<string, number>();
   let bytes = 0;
 
-  function add(client: string, change: number): void {
+  function addBytes(client: string, change: number): void {
     bytes += change;
-    const left = (bytesOf.get(client) ?? 0) + change;
-    if (left === 0) bytesOf.delete(client);
-    else bytesOf.set(client, left);
+    const sum = (clientBytes.get(client) ?? 0) + change;
+    if (sum === 0) clientBytes.delete(client);
+    else clientBytes.set(client, sum);
   }
 
   function remove(task: Task): void {
-    if (finished.delete(task.id)) add(task.client, -taskBytes(task));
+    if (finished.delete(task.id)) addBytes(task.client, -taskBytes(task));
   }
 
   function addFinished(task: Task): void {
     finished.set(task.id, task);
-    add(task.client, taskBytes(task));
+    addBytes(task.client, taskBytes(task));
     for (const old of finished.values()) {
       // The newest is kept at any size, because its client has not fetched it yet.
-      if ((bytesOf.get(task.client) ?? 0) <= limits.bytesPerClient || old === task) break;
+      if ((clientBytes.get(task.client) ?? 0) <= limits.bytesPerClient || old === task) break;
       if (old.client === task.client) remove(old);
     }
     for (const old of finished.values()) {
@@ -77,7 +77,7 @@ function taskBytes({ owner, state }: Task): number {
   }
 }
 
-/** A running task never expires. The limits of its query end it. */
+/** A running task never expires: the limits of its query end it. */
 export function isExpired({ state, updatedAt, ttlMs }: Task, now: number): boolean {
   return state.kind !== "working" && now - updatedAt >= ttlMs;
 }

@@ -52,9 +52,9 @@ export function openTasks(options: {
     const found = working.get(task.id);
     if (found === undefined) return;
     working.delete(task.id);
-    const settled = { ...task, state, updatedAt: now() };
-    await store.save(settled);
-    publish({ kind: "task-changed", task: settled });
+    const settledTask = { ...task, state, updatedAt: now() };
+    await store.save(settledTask);
+    publish({ kind: "task-changed", task: settledTask });
   }
 
   async function settleWhenDone(
@@ -99,6 +99,7 @@ export function openTasks(options: {
     return { kind: "task", task };
   }
 
+  /** Runs the call. It becomes a task if it takes too long. */
   async function runOrDefer(call: TaskCall): Promise<TaskOrResult> {
     const { open, origin, settings } = call;
     const running = call.run();
@@ -108,7 +109,7 @@ export function openTasks(options: {
     try {
       const first = await Promise.race([running, timeout(settings.afterMs, running)]);
       if (first !== TIMED_OUT) return { kind: "done", members: first };
-      // With too many tasks, the client waits for the result, as without tasks.
+      // If there are too many tasks, the client waits for the result.
       if (!slots.acquire(origin, settings)) return { kind: "done", members: await running };
       const task = await create(call, () => false).catch((error: unknown) => {
         slots.release(origin);
@@ -140,7 +141,7 @@ export function openTasks(options: {
     async cancel(task) {
       const found = working.get(task.id);
       if (found === undefined) return;
-      // A task that never started is not closed elsewhere.
+      // Nothing else closes a call that never started.
       if (found.leaveQueue()) found.open.close();
       await settle(task, { kind: "cancelled" });
       found.open.stop.abort(new RequestFailure({ kind: "cancelled" }));

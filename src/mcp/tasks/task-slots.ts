@@ -4,7 +4,10 @@ import { openClientQuota } from "../../bounded/client-quota.ts";
 export interface TaskSlots {
   /** Takes a slot for a running call. False if there are too many. */
   acquire(origin: TaskOrigin, limits: TaskLimits): boolean;
-  /** Queues a task. `ready` resolves when it may run; `leaveQueue` cancels that. Undefined if the queue is full. */
+  /**
+   * Queues a task. `ready` resolves when it may run. `leaveQueue` removes it, or returns false if it has left the queue
+   * already. Undefined if the queue is full.
+   */
   enqueue(
     origin: TaskOrigin,
     limits: TaskLimits,
@@ -35,7 +38,7 @@ export function openTaskSlots(): TaskSlots {
   const counts = openClientQuota({ total: Number.POSITIVE_INFINITY, perClient: Number.POSITIVE_INFINITY });
   const bytes = openClientQuota(MAX_BYTES);
 
-  /** One client can take at most three quarters of all slots. */
+  /** One client can take at most three quarters of the workers and the queue together. */
   function takeQuota(origin: TaskOrigin, { workers, queueDepth }: TaskLimits): boolean {
     const all = workers + queueDepth;
     if (running + waiting.size >= all || counts.of(origin.client) >= all - (all >> 2)) return false;

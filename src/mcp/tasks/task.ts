@@ -76,13 +76,13 @@ export type TaskOrResult =
   | { readonly kind: "done"; readonly members: string }
   | { readonly kind: "task"; readonly task: Task };
 
-/** Calls that take longer than a client should wait. */
+/** Runs calls that may take longer than a client should wait. */
 export interface Tasks {
   /** Runs a call and closes it when it ends. Rejects with the error of the call, unless it became a task. */
   run(call: TaskCall): Promise<TaskOrResult>;
-  /** A task of this owner. */
+  /** Undefined if this owner has no such task. */
   find(id: string, owner: string): Promise<Task | undefined>;
-  /** Cancels its call. Has no effect on a finished task. */
+  /** Cancels the call of a task. Has no effect on a finished task. */
   cancel(task: Task): Promise<void>;
   close(): void;
 }
