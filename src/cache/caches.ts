@@ -42,8 +42,9 @@ export interface Caches {
   /** The same for a result cache; `key` identifies the inputs of the call. */
   acquireResult(key: string, result: ScheduledResult, options: AcquireOptions): Promise<Lease>;
   /**
-   * Called before a write that makes a cache stale, so that a crash at any time leaves no old rows that count as current. The
-   * returned function is called when the write is over, before `invalidate` or `refreshAfterWrite`. Rejects with a RequestFailure.
+   * Called before a write that makes a cache stale, so that a crash at any time leaves no old rows that count as current.
+   * The returned function is called when the write is over, before `invalidate` or `refreshAfterWrite`. Rejects with a
+   * RequestFailure.
    */
   beginWrite(name: CacheName, action: WriteAction): Promise<EndWrite>;
   /** Marks a cache as stale after a committed write. The next read refreshes it. */

@@ -36,7 +36,7 @@ export interface CachesOptions {
 const ADOPT_EVERY_MS = 2_000;
 
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
-/** How long shutdown waits for results and marks to be removed. Results end with the process, and a mark that remains does no harm. */
+/** How long shutdown waits for results and marks to be removed. What remains does no harm. */
 const CLOSE_WITHIN_MS = 1_000;
 
 /** Opens every cache with its existing snapshots, which are served immediately. */

@@ -28,7 +28,7 @@ export function openTableCaches(
           return newestOf(await store.load(), definition.name) ?? current.snapshot;
         }
         for (const name of definition.reads ?? []) await ensureFilled(name, signal);
-        return await cache.marks.during(() => store.refresh(definition, current?.snapshot, signal));
+        return await cache.marks.runRefresh(() => store.refresh(definition, current?.snapshot, signal));
       },
       onMade,
       onFailed,
@@ -92,7 +92,7 @@ export function openTableCaches(
       isGone: false,
       label: `${definition.name.schema}.${definition.name.table}`,
       refreshTask: scheduledTask(() => attempts.begin(cache)),
-      marks: marks.of(definition.name),
+      marks: marks.forCache(definition.name),
       writes: { count: 0 },
       running: undefined,
       waiting: undefined,

@@ -1,13 +1,13 @@
 import type { CacheDefinition } from "../cache/cache.ts";
 import { createParentFolder, setAside } from "../cache/cache-file.ts";
-import { unusablePath } from "../cache/cache-path.ts";
+import { unusablePathMessage } from "../cache/cache-path.ts";
 import type { Caches } from "../cache/caches.ts";
 import type { Sharing } from "../cache/coordination.ts";
 import { ForeignCacheError, openSnapshotStore } from "../cache/duckdb-store.ts";
 import { attachLake, isShared } from "../cache/ducklake.ts";
-import { lakeAddress } from "../cache/lake-address.ts";
+import { parseLakeAddress } from "../cache/lake-address.ts";
 import { openLakeUpkeep } from "../cache/lake-upkeep.ts";
-import { leadsAlone, openLeadership } from "../cache/leader.ts";
+import { soleLeader, openLeadership } from "../cache/leader.ts";
 import { noCaches } from "../cache/no-caches.ts";
 import { openCaches } from "../cache/open-caches.ts";
 import { afterMs } from "../cache/schedule.ts";
@@ -75,7 +75,7 @@ export async function openProjectCaches(project: Project, parts: CacheParts): Pr
 /** A path that names something else than a cache is an error, and what is there stays as it is. */
 async function pathProblems({ backend }: CacheStorage, main: MainConfig, engine: Engine): Promise<Problem[]> {
   const file = fileOf(backend);
-  const message = file && (await unusablePath(engine, file.path, backend.kind));
+  const message = file && (await unusablePathMessage(engine, file.path, backend.kind));
   if (file === undefined || message === undefined) return [];
   return [{ severity: "error", location: main.locate(file.key), path: file.key.join("."), message }];
 }
@@ -92,7 +92,7 @@ function fileOf(
 /** Undefined for a catalog in another database, and for a path that opening it reports as wrong. */
 function lakeFile(metadataPath: string): string | undefined {
   try {
-    const address = lakeAddress(metadataPath);
+    const address = parseLakeAddress(metadataPath);
     return address.kind === "file" ? address.path : undefined;
   } catch {
     return undefined;
@@ -157,7 +157,7 @@ async function openLakeStore(
         report,
         changed: () => {},
       })
-    : leadsAlone;
+    : soleLeader;
   const shared = isShared(lake) ? { fence: () => (leadership.isLeader() ? leadership.fence() : []) } : undefined;
   const plain = await openSnapshotStore(engine, {
     now: Date.now,

@@ -253,8 +253,8 @@ function serviceOf(
     isRedacted: redaction(project.main.access.redact),
     limits: project.main.limits,
     idempotentResponses,
-    ready: lateVerification(verified, verification),
-    withoutSource: (endpoint) => verification.now({ ...endpoint, connections: [] }),
+    prepare: lateVerification(verified, verification),
+    verifyWithoutConnections: (endpoint) => verification.now({ ...endpoint, connections: [] }),
     async close() {
       authenticators.close();
       await sharedState.close();
@@ -270,7 +270,7 @@ function keepsRowOrder({ duckdb, connections }: MainConfig): boolean {
 }
 
 /** Endpoints whose connections were down at startup are verified by their first call. */
-function lateVerification(verified: readonly VerifiedEndpoint[], verification: Verification): CallServices["ready"] {
+function lateVerification(verified: readonly VerifiedEndpoint[], verification: Verification): CallServices["prepare"] {
   const late = new Map<Endpoint, Promise<Endpoint> | undefined>();
   for (const { endpoint, isLate } of verified) if (isLate) late.set(endpoint, undefined);
   return (endpoint) => {

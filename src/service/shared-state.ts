@@ -2,7 +2,7 @@ import type { AuthPolicy, SecretUsers } from "../auth/policy.ts";
 import type { Caches } from "../cache/caches.ts";
 import { noCaches } from "../cache/no-caches.ts";
 import { type ConnectionStatus, openConnectionStatus } from "../calls/connection-status.ts";
-import { followedEngine } from "../calls/followed-engine.ts";
+import { observeEngine } from "../calls/followed-engine.ts";
 import { type IdempotentResponses, openIdempotentResponses } from "../calls/idempotency.ts";
 import type { Problem } from "../config/problem.ts";
 import type { Project } from "../config/project.ts";
@@ -74,7 +74,7 @@ export async function openSharedState(project: Project, options: OpenOptions): P
   const parent = main.duckdb.settings.get("temp_directory") || options.temporary;
   const spool = openSpool({ parent, self: options.self });
   let isLost = false;
-  const queryFailed = (message: string): void => {
+  const onQueryFailed = (message: string): void => {
     if (isLost || !engineType.isLost(message)) return;
     isLost = true;
     options.report({ kind: "database-lost" });
@@ -87,7 +87,7 @@ export async function openSharedState(project: Project, options: OpenOptions): P
       fileReplaced: ({ name, problem }) => options.report({ kind: "file-replaced", database: name, problem }),
       checkpointFailed(message) {
         options.report({ kind: "checkpoint-failed", message });
-        queryFailed(message);
+        onQueryFailed(message);
       },
     });
   } catch (error) {
@@ -100,7 +100,7 @@ export async function openSharedState(project: Project, options: OpenOptions): P
   // A connection that is down at startup is reported as a problem, not as an event.
   let starting = true;
   const sources = openConnectionStatus(opened, (event) => starting || options.report(event));
-  const engine = followedEngine(opened, { sources, queryFailed });
+  const engine = observeEngine(opened, { sources, onQueryFailed });
   const parsed = await parseInits(main, engine, problems);
   const unreachable = options.connect ? await connect(main, { parsed, sources, problems }) : undefined;
   starting = false;
