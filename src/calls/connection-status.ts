@@ -9,7 +9,7 @@ export interface ConnectionStatus {
   /** Opens those that are not open yet. Rejects with a RequestFailure `connection-down`. */
   open(names: readonly string[]): Promise<void>;
   isOpen(name: string): boolean;
-  /** The connections that failed last time, with the reason (without secrets). A lost connection is up again once a call succeeds. */
+  /** The connections that are down, with the reason (without secrets). A lost connection is up again once a call succeeds. */
   down(): ReadonlyMap<string, string>;
   /** Updates the status of these connections from the result of a call that uses them. */
   follow(names: readonly string[], call: Promise<unknown>): void;

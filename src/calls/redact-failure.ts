@@ -8,8 +8,9 @@ const WITHHELD = "the message is withheld because it may hold a redacted paramet
 const ERROR_CLASS = /^[A-Z][A-Za-z]*(?: [A-Z][A-Za-z]*){0,4} Error(?=:)/;
 
 /**
- * Redacts the failure of a call, so that it can be returned and logged. A database may quote values whole, in part or in another form. So
- * its message is withheld if a redacted parameter was sent. A template's message is withheld only if it contains the value.
+ * Redacts the failure of a call, so that it can be returned and logged. A database may quote values whole, in part or in
+ * another form. So its message is withheld if a redacted parameter was sent. A template's message is withheld only if it
+ * contains the value.
  */
 export function redactFailure(error: unknown, raw: RawParams | undefined, isRedacted: IsRedacted): unknown {
   if (!(error instanceof RequestFailure)) return error;

@@ -64,7 +64,7 @@ export interface CallServices {
   readonly isRedacted: IsRedacted;
   /** Opens the connections of an endpoint, and returns the endpoint as verified against them. */
   prepare(endpoint: Endpoint): Promise<Endpoint> | Endpoint;
-  /** The endpoint of a cache table, as far as it can be verified while its connections are down. Rejects with a RequestFailure. */
+  /** Verifies the endpoint of a cache table while its connections are down, as far as possible. Rejects with a RequestFailure. */
   verifyWithoutConnections(endpoint: Endpoint): Promise<Endpoint>;
 }
 

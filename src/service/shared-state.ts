@@ -19,19 +19,19 @@ import type { OpenedCaches, Purpose } from "./project-caches.ts";
 
 export interface OpenOptions {
   readonly report: Report;
-  /** False: connections are not opened, and templates are only parsed. */
+  /** If false, connections are not opened, and templates are only parsed. */
   readonly connect: boolean;
   /** The system's folder for temporary files, unless the project sets one. */
   readonly temporary: string;
   readonly self: CurrentProcess;
-  /** For libraries, such as cloud credentials. */
+  /** Environment variables for libraries, such as cloud credentials. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly purpose: Purpose;
-  /** Security warnings are errors. */
+  /** Whether security warnings are errors. */
   readonly strict?: boolean;
 }
 
-/** What outlives a reload: the database, caches, rate limit counts. */
+/** State that outlives a reload: the database, caches, rate limit counts. */
 export interface SharedState {
   /** Equal for two projects that can share this state. */
   readonly key: string;
@@ -45,7 +45,7 @@ export interface SharedState {
   close(): Promise<void>;
 }
 
-/** `sharedState` is undefined when the database cannot be opened; `unreachable` says what could not be reached. */
+/** `sharedState` is undefined when the database cannot be opened; `unreachable` is a message about what could not be reached. */
 export interface OpenedSharedState {
   readonly sharedState: SharedState | undefined;
   readonly problems: readonly Problem[];
@@ -98,16 +98,16 @@ export async function openSharedState(project: Project, options: OpenOptions): P
       : { sharedState: undefined, problems: [problem], unreachable: undefined };
   }
   // A connection that is down at startup is reported as a problem, not as an event.
-  let starting = true;
-  const sources = openConnectionStatus(opened, (event) => starting || options.report(event));
+  let isStarting = true;
+  const sources = openConnectionStatus(opened, (event) => isStarting || options.report(event));
   const engine = observeEngine(opened, { sources, onQueryFailed });
   const parsed = await parseInits(main, engine, problems);
   const unreachable = options.connect ? await connect(main, { parsed, sources, problems }) : undefined;
-  starting = false;
+  isStarting = false;
   const rateLimiter = openRateLimiter({
     now: Date.now,
     report: options.report,
-    policies: options.connect ? limitsOf(project) : [],
+    policies: options.connect ? rateLimitsOf(project) : [],
   });
   let caches: Caches | undefined;
   const sharedState: SharedState = {
@@ -143,6 +143,6 @@ export function policiesOf({ main, endpoints }: Project): ReadonlySet<AuthPolicy
   return new Set(all.filter((policy) => policy !== undefined));
 }
 
-function limitsOf({ endpoints }: Project): readonly RateLimitPolicy[] {
+function rateLimitsOf({ endpoints }: Project): readonly RateLimitPolicy[] {
   return endpoints.flatMap(({ rateLimit }) => rateLimit ?? []);
 }
