@@ -95,20 +95,20 @@ export async function parseInits(
 
 interface ConnectOptions {
   readonly parsed: readonly ConnectionConfig[];
-  readonly sources: ConnectionStatus;
+  readonly connectionStatus: ConnectionStatus;
   readonly problems: Problem[];
 }
 
 /** Opens every connection. A lazy one that is down is a warning. With `lazy: false`, it stops startup: returns the message. */
 export async function connect(
   main: MainConfig,
-  { parsed, sources, problems }: ConnectOptions,
+  { parsed, connectionStatus, problems }: ConnectOptions,
 ): Promise<string | undefined> {
   const failures: string[] = [];
   await Promise.all(
     parsed.map(async ({ name, lazy }) => {
       try {
-        const opening = sources.open([name]);
+        const opening = connectionStatus.open([name]);
         await (lazy ? withTimeLimit(opening, CONNECT_TIMEOUT_MS, timedOut) : opening);
       } catch (error) {
         const message = `connection '${name}' cannot be reached: ${reasonOf(error)}`;

@@ -148,7 +148,7 @@ interface StateContext {
 
 /** Opens everything above the shared state. The caller closes a service that it does not use. */
 async function openState(project: Project, compiled: CompiledProject, context: StateContext): Promise<OpenedService> {
-  const { engine, sources } = context.sharedState;
+  const { engine, connectionStatus } = context.sharedState;
   // Before verification: templates may read the table of users.
   const authenticators = await openServiceAuthenticators(project, context).catch(errorMessage);
   // Without caches or users, the templates that read them are not verified: their errors would only mislead.
@@ -163,7 +163,7 @@ async function openState(project: Project, compiled: CompiledProject, context: S
   await engine.lock(settableBy(project, engineType.dialect));
   const verification = openVerification(compiled, {
     engine,
-    sources,
+    connectionStatus,
     inits: [...project.main.connections.values()].flatMap(({ init }) => init ?? []),
   });
   const verified = await verification.verifyAll();
@@ -192,7 +192,7 @@ async function cachesOf(
   return await sharedState.caches(() =>
     openProjectCaches(project, {
       engine: sharedState.engine,
-      isOpen: sharedState.sources.isOpen,
+      isOpen: sharedState.connectionStatus.isOpen,
       definitions: refreshes.map(({ definition }) => definition),
       report: options.report,
       purpose: options.purpose,
@@ -236,14 +236,14 @@ function serviceOf(
   { sharedState, authenticators, caches, verification }: ServiceParts,
   verified: readonly VerifiedEndpoint[],
 ): Service {
-  const { engine, spool, sources, rateLimiter, idempotentResponses } = sharedState;
+  const { engine, spool, connectionStatus, rateLimiter, idempotentResponses } = sharedState;
   const endpoints = verified.map(({ endpoint }) => endpoint);
   return {
     project,
     engine,
     spool,
     endpoints,
-    sources,
+    sources: connectionStatus,
     authenticators,
     rateLimiter,
     sharedState,

@@ -37,7 +37,7 @@ export interface SharedState {
   readonly key: string;
   readonly engine: Engine;
   readonly spool: Spool;
-  readonly sources: ConnectionStatus;
+  readonly connectionStatus: ConnectionStatus;
   readonly rateLimiter: RateLimiter;
   readonly idempotentResponses: IdempotentResponses;
   /** The caches, opened on first use. Rejects as `open` does. */
@@ -99,10 +99,10 @@ export async function openSharedState(project: Project, options: OpenOptions): P
   }
   // A connection that is down at startup is reported as a problem, not as an event.
   let isStarting = true;
-  const sources = openConnectionStatus(opened, (event) => isStarting || options.report(event));
-  const engine = observeEngine(opened, { sources, onQueryFailed });
+  const connectionStatus = openConnectionStatus(opened, (event) => isStarting || options.report(event));
+  const engine = observeEngine(opened, { connectionStatus, onQueryFailed });
   const parsed = await parseInits(main, engine, problems);
-  const unreachable = options.connect ? await connect(main, { parsed, sources, problems }) : undefined;
+  const unreachable = options.connect ? await connect(main, { parsed, connectionStatus, problems }) : undefined;
   isStarting = false;
   const rateLimiter = openRateLimiter({
     now: Date.now,
@@ -114,7 +114,7 @@ export async function openSharedState(project: Project, options: OpenOptions): P
     key: sharedStateKey(project),
     engine,
     spool,
-    sources,
+    connectionStatus,
     rateLimiter,
     idempotentResponses: openIdempotentResponses(Date.now),
     async caches(open) {

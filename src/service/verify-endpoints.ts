@@ -46,14 +46,14 @@ export interface Verification {
 
 export interface VerificationContext {
   readonly engine: Engine;
-  readonly sources: ConnectionStatus;
+  readonly connectionStatus: ConnectionStatus;
   /** The `init` SQL of all connections. */
   readonly inits: readonly string[];
 }
 
 export function openVerification(
   { endpoints: compiled, refreshes }: CompiledTemplates,
-  { engine, sources, inits }: VerificationContext,
+  { engine, connectionStatus, inits }: VerificationContext,
 ): Verification {
   const all = [...compiled, ...refreshes].map(({ endpoint }) => endpoint);
   const created = namesCreatedBy(all, inits, engine.dialect);
@@ -61,7 +61,7 @@ export function openVerification(
   const planned = new Set<string>();
   /** Refreshes that could not be verified yet, by cache, and their verification while it runs. */
   const late = new Map<string, { readonly refresh: CompiledRefresh; verifying?: Promise<void> | undefined }>();
-  const isOpen = ({ connections }: Endpoint): boolean => connections.every(sources.isOpen);
+  const isOpen = ({ connections }: Endpoint): boolean => connections.every(connectionStatus.isOpen);
   const isPlanned = (name: CacheName): boolean => planned.has(cacheKey(name));
   const isLate = (name: CacheName): boolean => late.has(cacheKey(name));
 
@@ -76,7 +76,7 @@ export function openVerification(
 
   /** Runs once for all endpoints that read the table. */
   async function verifyLateRefresh(refresh: CompiledRefresh): Promise<void> {
-    await sources.open(refresh.endpoint.connections);
+    await connectionStatus.open(refresh.endpoint.connections);
     failOn(await verifyOne(refresh));
   }
 
@@ -142,7 +142,7 @@ export function openVerification(
       return { endpoints: results, problems };
     },
     async verifyLate(endpoint) {
-      await sources.open(endpoint.connections);
+      await connectionStatus.open(endpoint.connections);
       const caches = cachesReadBy(endpoint);
       for (const [key, entry] of late) {
         if (!caches.some((name) => cacheKey(name) === key)) continue;
