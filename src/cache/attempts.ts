@@ -48,7 +48,7 @@ export interface RefreshHandlers<S extends RefreshTarget> {
 
 export interface RefreshRequest<T> {
   readonly priority: RefreshPriority;
-  /** Whether the rows must be read from now on. */
+  /** Whether a refresh that already runs is not enough. */
   readonly needsNewRows: boolean;
   readonly signal: StopSignal | undefined;
   readonly endsWithWaiters: boolean;

@@ -124,7 +124,7 @@ export function openResultCaches(
     return entry;
   }
 
-  /** Removes an entry. Current readers keep the rows; the next call runs the query again. */
+  /** Forgets the rows of an entry. Current readers keep them; the next call runs the query again. */
   function forget(entry: Entry): void {
     if (entry.held !== undefined) leases.retire(entry.held);
     entry.held = undefined;

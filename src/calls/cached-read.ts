@@ -34,8 +34,8 @@ interface OpeningOptions<T> {
 }
 
 /**
- * Reads while the connections of an endpoint are not open yet. A cache table needs no connection, which may be down for a long
- * time: only a template that also reads from the connection waits for it.
+ * Reads while the connections of an endpoint are not open yet, perhaps for a long time. A cache table needs none: only a template
+ * that also reads from a connection waits for it.
  */
 export async function readWhileOpening<T>(
   endpoint: Endpoint,

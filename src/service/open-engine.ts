@@ -99,7 +99,7 @@ interface ConnectOptions {
   readonly problems: Problem[];
 }
 
-/** Opens every connection. A lazy one that is down is a warning. With `lazy: false`, it stops startup: returns the message. */
+/** Opens every connection. If a lazy one is down, adds a warning. If another one is down, returns a message: startup fails. */
 export async function connect(
   main: MainConfig,
   { parsed, connectionStatus, problems }: ConnectOptions,

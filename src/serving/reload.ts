@@ -15,7 +15,7 @@ import { pauseAll, type Surfaces, switchAll } from "./surfaces.ts";
 export interface Reloads {
   /** Reloads the project. One reload runs at a time; requests during it cause one more. */
   request(): void;
-  /** Reopens the database, which is unusable. HTTP requests wait meanwhile. */
+  /** Reopens the database, which is unusable. Requests wait meanwhile. */
   reopen(): void;
   /** Starts no more reloads; resolves when the running one has ended. */
   close(): Promise<void>;
