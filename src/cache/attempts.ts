@@ -49,7 +49,7 @@ export interface RefreshHandlers<S extends RefreshTarget> {
 export interface RefreshRequest<T> {
   readonly priority: RefreshPriority;
   /** Whether a refresh that already runs is not enough. */
-  readonly needsNewRows: boolean;
+  readonly mustBeNew: boolean;
   readonly signal: StopSignal | undefined;
   readonly endsWithWaiters: boolean;
   /** Called synchronously when the attempt ends, so that the snapshot is leased before it can be dropped. */
@@ -137,10 +137,10 @@ export function openAttempts<S extends RefreshTarget>({ queue, now, time, handle
   }
 
   return {
-    wait(target, { priority, needsNewRows, signal, endsWithWaiters, onEnd }) {
+    wait(target, { priority, mustBeNew, signal, endsWithWaiters, onEnd }) {
       if (signal?.aborted) return Promise.reject(signal.reason);
       const { running } = target;
-      const includesAllWrites = running !== undefined && !needsNewRows && running.includedWrites === target.writes.count;
+      const includesAllWrites = running !== undefined && !mustBeNew && running.includedWrites === target.writes.count;
       if (includesAllWrites && !running.signal.aborted) return waitFor(running, onEnd, signal);
       const attempt = target.waiting ?? createAttempt(target, priority, endsWithWaiters);
       const result = waitFor(attempt, onEnd, signal);

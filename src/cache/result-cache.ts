@@ -243,7 +243,7 @@ export function openResultCaches(
         return leaseOf(entry, held, isLate(entry) ? "stale" : "hit");
       entry.result = copyInput(result);
       const onEnd = (outcome: RefreshOutcome): Lease => leaseAfter(entry, outcome);
-      return await attempts.wait(entry, { priority: "call", needsNewRows: refresh, signal, endsWithWaiters: true, onEnd });
+      return await attempts.wait(entry, { priority: "call", mustBeNew: refresh, signal, endsWithWaiters: true, onEnd });
     },
     invalidate(name) {
       const group = groups.get(cacheKey(name));
@@ -255,7 +255,7 @@ export function openResultCaches(
       group.writes.count++;
       const since = schedule.time() - RECENT_MS;
       const isRecent = ({ held, usedAt }: Entry): boolean => held !== undefined && usedAt >= since;
-      const request = { priority: "read", needsNewRows: false, signal: undefined, endsWithWaiters: false, onEnd() {} } as const;
+      const request = { priority: "read", mustBeNew: false, signal: undefined, endsWithWaiters: false, onEnd() {} } as const;
       const recent = mostRecentlyUsed(group.entries.values(), MAX_REFRESHES_AFTER_WRITE, isRecent);
       await Promise.all(recent.map((entry) => attempts.wait(entry, request)));
     },

@@ -46,7 +46,7 @@ export function openTableCaches(
     if (cache.current !== undefined && !isStale(cache)) return;
     await attempts.wait(cache, {
       priority: "call",
-      needsNewRows: false,
+      mustBeNew: false,
       signal,
       endsWithWaiters: false,
       onEnd(outcome) {
@@ -193,7 +193,7 @@ export function openTableCaches(
     { signal, refresh }: { readonly signal: AcquireOptions["signal"] | undefined; readonly refresh: boolean },
     onEnd: (outcome: RefreshOutcome) => T,
   ): Promise<T> {
-    return attempts.wait(cache, { priority: "read", needsNewRows: refresh, signal, endsWithWaiters: false, onEnd });
+    return attempts.wait(cache, { priority: "read", mustBeNew: refresh, signal, endsWithWaiters: false, onEnd });
   }
 
   return {
