@@ -31,7 +31,9 @@ export interface Attempt extends Job {
 }
 
 /** How an attempt ended. The target has the rows before its waiters are notified. */
-export type RefreshOutcome = { readonly kind: "succeeded" } | { readonly kind: "failed"; readonly failure: RequestFailure };
+export type RefreshOutcome =
+  | { readonly kind: "succeeded" }
+  | { readonly kind: "failed"; readonly failure: RequestFailure };
 
 type Waiter = (outcome: RefreshOutcome) => void;
 

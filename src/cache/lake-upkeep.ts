@@ -133,7 +133,9 @@ export function openLakeUpkeep({ engine, lake, now, report }: UpkeepOptions): La
       const found = await select(`SELECT path ${orphans(", dry_run => true")}`);
       const foreign = found.find(([path]) => !LAKE_FILE.test(path ?? ""));
       if (foreign !== undefined) {
-        throw new Error(`${foreign[0]} is in the data path of the cache, but DuckLake did not write it; nothing was deleted`);
+        throw new Error(
+          `${foreign[0]} is in the data path of the cache, but DuckLake did not write it; nothing was deleted`,
+        );
       }
       return found.length === 0 ? 0 : await execute(`SELECT count(*)::VARCHAR ${orphans("")}`);
     },

@@ -173,7 +173,8 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
       return leaseMs / HEARTBEATS_PER_LEASE;
     }
     const state = (await change(readState).catch(() => undefined)) ?? (await createTable());
-    if (lastSeen?.state.term !== state.term || lastSeen.state.heartbeat !== state.heartbeat) lastSeen = { state, at: now() };
+    if (lastSeen?.state.term !== state.term || lastSeen.state.heartbeat !== state.heartbeat)
+      lastSeen = { state, at: now() };
     const remainingMs = state.holder === undefined ? 0 : lastSeen.at + leaseMs - now();
     if (remainingMs > 0) return Math.min(remainingMs, leaseMs / HEARTBEATS_PER_LEASE);
     const takingAt = now();

@@ -6,7 +6,7 @@ import type { Coordination } from "./coordination.ts";
 import type { HeldSnapshot, SizeTracker } from "./leases.ts";
 import { type LruItem, mostRecentlyUsed, openLruOrder } from "./lru-order.ts";
 import { reasonOf } from "./refresh-failure.ts";
-import { inputBytes, LARGEST_INPUT_BYTES, MAX_INPUT_BYTES, copyInput } from "./result-input.ts";
+import { copyInput, inputBytes, LARGEST_INPUT_BYTES, MAX_INPUT_BYTES } from "./result-input.ts";
 import { type ScheduledTask, scheduledTask } from "./schedule.ts";
 import type { ScheduledResult } from "./snapshot-store.ts";
 import { freshForMs } from "./timing.ts";
@@ -255,7 +255,13 @@ export function openResultCaches(
       group.writes.count++;
       const since = schedule.time() - RECENT_MS;
       const isRecent = ({ held, usedAt }: Entry): boolean => held !== undefined && usedAt >= since;
-      const request = { priority: "read", mustBeNew: false, signal: undefined, endsWithWaiters: false, onEnd() {} } as const;
+      const request = {
+        priority: "read",
+        mustBeNew: false,
+        signal: undefined,
+        endsWithWaiters: false,
+        onEnd() {},
+      } as const;
       const recent = mostRecentlyUsed(group.entries.values(), MAX_REFRESHES_AFTER_WRITE, isRecent);
       await Promise.all(recent.map((entry) => attempts.wait(entry, request)));
     },

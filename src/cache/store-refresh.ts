@@ -135,7 +135,8 @@ async function findState(
   try {
     const columns = await columnsIfExists(run, table);
     if (columns === undefined) return { text, current, base: undefined };
-    const largestCursor = mode.kind === "full" ? undefined : await findLargestCursor(run, { table, columns, cursor: mode });
+    const largestCursor =
+      mode.kind === "full" ? undefined : await findLargestCursor(run, { table, columns, cursor: mode });
     return { text, current, base: { id, table, columns, largestCursor, isOwn } };
   } catch (error) {
     // Unreadable: rebuild all rows.

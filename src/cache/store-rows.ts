@@ -140,7 +140,9 @@ interface Merge {
 }
 
 function mergeSql(rows: string, base: string, { keys, newest }: Merge): string {
-  const sameKey = keys.map((key) => `${comparableColumn(key, "n.")} IS NOT DISTINCT FROM ${comparableColumn(key, "o.")}`);
+  const sameKey = keys.map(
+    (key) => `${comparableColumn(key, "n.")} IS NOT DISTINCT FROM ${comparableColumn(key, "o.")}`,
+  );
   return `SELECT * FROM ${base} AS o WHERE NOT EXISTS (SELECT 1 FROM ${rows} AS n WHERE ${sameKey.join(" AND ")})
     UNION ALL (${newest})`;
 }

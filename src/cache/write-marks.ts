@@ -153,7 +153,9 @@ export function openWriteMarks({ stored, time, isShared, report }: WriteMarksOpt
         };
       },
       async runRefresh(refresh) {
-        const included = [...marks].filter(({ runningWrites, removableFrom }) => runningWrites === 0 && time() >= removableFrom);
+        const included = [...marks].filter(
+          ({ runningWrites, removableFrom }) => runningWrites === 0 && time() >= removableFrom,
+        );
         for (const mark of included) mark.isIncluded = true;
         try {
           const made = await refresh();

@@ -14,7 +14,8 @@ export function observeEngine(engine: Engine, { connectionStatus, onQueryFailed 
   function follow<T>({ connections }: { readonly connections: readonly string[] }, call: Promise<T>): Promise<T> {
     if (connections.length > 0) connectionStatus.follow(connections, call);
     call.catch((error: unknown) => {
-      if (error instanceof RequestFailure && error.failure.kind === "query-failed") onQueryFailed(error.failure.message);
+      if (error instanceof RequestFailure && error.failure.kind === "query-failed")
+        onQueryFailed(error.failure.message);
     });
     return call;
   }

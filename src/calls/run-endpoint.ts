@@ -271,7 +271,11 @@ function readOf(
     queueGroup: endpoint.queueGroup,
     statements,
     window,
-    totalOf: paginated ? (separateTotal ? statementsOf(endpoint, lookup(separateTotal.page), engine) : statements) : undefined,
+    totalOf: paginated
+      ? separateTotal
+        ? statementsOf(endpoint, lookup(separateTotal.page), engine)
+        : statements
+      : undefined,
     signal: deadline.signal,
   };
 }

@@ -7,7 +7,7 @@ import { ForeignCacheError, openSnapshotStore } from "../cache/duckdb-store.ts";
 import { attachLake, isShared } from "../cache/ducklake.ts";
 import { parseLakeAddress } from "../cache/lake-address.ts";
 import { openLakeUpkeep } from "../cache/lake-upkeep.ts";
-import { soleLeader, openLeadership } from "../cache/leader.ts";
+import { openLeadership, soleLeader } from "../cache/leader.ts";
 import { noCaches } from "../cache/no-caches.ts";
 import { openCaches } from "../cache/open-caches.ts";
 import { afterMs } from "../cache/schedule.ts";

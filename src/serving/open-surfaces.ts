@@ -85,7 +85,9 @@ const CLIENTS_SHARE = 3 / 4;
 const ADMIN_SHARE = 1 / 32;
 
 /** The admin listener has its own limit: health stays reachable when clients have used up theirs. */
-function connectionLimitsOf(report: Report): { readonly clients: ConnectionLimit; readonly admin: ConnectionLimit } | undefined {
+function connectionLimitsOf(
+  report: Report,
+): { readonly clients: ConnectionLimit; readonly admin: ConnectionLimit } | undefined {
   const descriptors = availableDescriptors(textOf);
   if (descriptors === undefined) return undefined;
   const limitOf = (share: number): ConnectionLimit =>
