@@ -11,6 +11,12 @@ export function warmUp(caches: readonly TableCache[], attempts: Attempts<TableCa
     if (outcome.kind === "failed") failures++;
     progress(++done, empty.length, failures);
   };
-  const request = { priority: "background", mustBeNew: false, signal: undefined, endsWithWaiters: false, onEnd } as const;
+  const request = {
+    priority: "background",
+    mustBeNew: false,
+    signal: undefined,
+    endsWithWaiters: false,
+    onEnd,
+  } as const;
   for (const cache of empty) void attempts.wait(cache, request);
 }
