@@ -5,7 +5,7 @@ import type { Snapshot } from "./cache.ts";
 import { asFailure } from "./refresh-failure.ts";
 import type { Job, RefreshPriority, RefreshQueue } from "./refresh-queue.ts";
 
-/** Something that is refreshed: one attempt runs, and at most one more waits. */
+/** Something that is refreshed: at most one attempt runs, and at most one more waits. */
 export interface RefreshTarget {
   /** Counts the writes that made it stale. */
   readonly writes: { count: number };
@@ -17,46 +17,49 @@ export interface RefreshTarget {
 /** One refresh, from the first request to its end. */
 export interface Attempt extends Job {
   priority: RefreshPriority;
-  /** It is cancelled when its last waiter is. Other attempts run to their end. */
+  /** Whether it is cancelled when its last waiter is. Other attempts run to their end. */
   readonly endsWithWaiters: boolean;
   readonly waiters: Set<Waiter>;
   readonly signal: StopSignal;
   readonly abort: Stop["abort"];
-  /** How many writes it is certain to see. */
-  writes: number;
+  /** How many writes its rows are certain to include. */
+  includedWrites: number;
+  /** In clock time. */
   startedAtMs: number;
   /** In schedule time; undefined while it waits. */
   beganAt: number | undefined;
 }
 
 /** How an attempt ended. The target has the rows before its waiters are notified. */
-export type RefreshOutcome = { readonly kind: "made" } | { readonly kind: "failed"; readonly failure: RequestFailure };
+export type RefreshOutcome =
+  | { readonly kind: "succeeded" }
+  | { readonly kind: "failed"; readonly failure: RequestFailure };
 
 type Waiter = (outcome: RefreshOutcome) => void;
 
 /** Handles the attempts of one kind of target. */
 export interface RefreshHandlers<S extends RefreshTarget> {
-  /** `isScheduled`: no caller waits for it. */
-  make(target: S, signal: StopSignal, isScheduled: boolean): Promise<Snapshot>;
+  /** Creates the new rows. `isBackground`: no call waits for them. */
+  make(target: S, signal: StopSignal, isBackground: boolean): Promise<Snapshot>;
   /** Replaces the old rows, before waiters are notified. */
-  made(target: S, snapshot: Snapshot, attempt: Attempt): void;
-  failed(target: S, failure: RequestFailure, attempt: Attempt): void | Promise<void>;
+  onMade(target: S, snapshot: Snapshot, attempt: Attempt): void;
+  onFailed(target: S, failure: RequestFailure, attempt: Attempt): void | Promise<void>;
   /** Called after waiters were notified. */
-  settled(target: S): void;
+  onSettled(target: S): void;
 }
 
 export interface RefreshRequest<T> {
   readonly priority: RefreshPriority;
-  /** Only rows that are read from now on are acceptable. */
-  readonly newer: boolean;
+  /** Whether a refresh that already runs is not enough. */
+  readonly mustBeNew: boolean;
   readonly signal: StopSignal | undefined;
   readonly endsWithWaiters: boolean;
   /** Called synchronously when the attempt ends, so that the snapshot is leased before it can be dropped. */
-  readonly take: (outcome: RefreshOutcome) => T;
+  readonly onEnd: (outcome: RefreshOutcome) => T;
 }
 
 export interface Attempts<S extends RefreshTarget> {
-  /** Refreshes, or shares a refresh that sees every write so far. */
+  /** Waits for a refresh, possibly a running one that includes every write so far. */
   wait<T>(target: S, request: RefreshRequest<T>): Promise<T>;
   /** Starts a background refresh, unless one runs or waits. */
   begin(target: S): void;
@@ -70,7 +73,7 @@ export interface AttemptsOptions<S extends RefreshTarget> {
 }
 
 export function openAttempts<S extends RefreshTarget>({ queue, now, time, handlers }: AttemptsOptions<S>): Attempts<S> {
-  function attemptFor(target: S, priority: RefreshPriority, endsWithWaiters: boolean): Attempt {
+  function createAttempt(target: S, priority: RefreshPriority, endsWithWaiters: boolean): Attempt {
     const { signal, abort } = openStop();
     const attempt: Attempt = {
       priority,
@@ -78,7 +81,7 @@ export function openAttempts<S extends RefreshTarget>({ queue, now, time, handle
       waiters: new Set(),
       signal,
       abort,
-      writes: 0,
+      includedWrites: 0,
       startedAtMs: 0,
       beganAt: undefined,
       start: () => run(target, attempt),
@@ -95,16 +98,16 @@ export function openAttempts<S extends RefreshTarget>({ queue, now, time, handle
 
   async function run(target: S, attempt: Attempt): Promise<void> {
     target.waiting = undefined;
-    if (attempt.endsWithWaiters && attempt.waiters.size === 0) return handlers.settled(target);
+    if (attempt.endsWithWaiters && attempt.waiters.size === 0) return handlers.onSettled(target);
     target.running = attempt;
-    attempt.writes = target.writes.count;
+    attempt.includedWrites = target.writes.count;
     attempt.startedAtMs = now();
     attempt.beganAt = time();
-    const outcome = await resultOf(target, attempt);
+    const outcome = await makeSnapshot(target, attempt);
     target.running = undefined;
-    const followUp = outcome.kind === "failed" ? handlers.failed(target, outcome.failure, attempt) : undefined;
+    const followUp = outcome.kind === "failed" ? handlers.onFailed(target, outcome.failure, attempt) : undefined;
     notify(attempt, outcome);
-    handlers.settled(target);
+    handlers.onSettled(target);
     enqueueWaiting(target);
     await followUp;
   }
@@ -113,17 +116,17 @@ export function openAttempts<S extends RefreshTarget>({ queue, now, time, handle
     if (waiting !== undefined) queue.add(waiting, waiting.priority);
   }
 
-  async function resultOf(target: S, attempt: Attempt): Promise<RefreshOutcome> {
+  async function makeSnapshot(target: S, attempt: Attempt): Promise<RefreshOutcome> {
     try {
       const snapshot = await handlers.make(target, attempt.signal, attempt.priority === "background");
-      handlers.made(target, snapshot, attempt);
-      return { kind: "made" };
+      handlers.onMade(target, snapshot, attempt);
+      return { kind: "succeeded" };
     } catch (error) {
       return { kind: "failed", failure: asFailure(error) };
     }
   }
 
-  /** Queues an attempt, or moves it forward. Its waiters must be registered before: it may start at once. */
+  /** Queues an attempt, or moves it forward. Register its waiters first: it may start immediately. */
   function enqueue(target: S, attempt: Attempt, priority: RefreshPriority): void {
     if (RANK[priority] < RANK[attempt.priority]) attempt.priority = priority;
     if (target.waiting === attempt) {
@@ -131,24 +134,24 @@ export function openAttempts<S extends RefreshTarget>({ queue, now, time, handle
       return;
     }
     target.waiting = attempt;
-    // A running one queues this one when it ends.
+    // A running attempt queues this one when it ends.
     if (target.running === undefined) queue.add(attempt, attempt.priority);
   }
 
   return {
-    wait(target, { priority, newer, signal, endsWithWaiters, take }) {
+    wait(target, { priority, mustBeNew, signal, endsWithWaiters, onEnd }) {
       if (signal?.aborted) return Promise.reject(signal.reason);
       const { running } = target;
-      const seesEverything = running !== undefined && !newer && running.writes === target.writes.count;
-      if (seesEverything && !running.signal.aborted) return waitFor(running, take, signal);
-      const attempt = target.waiting ?? attemptFor(target, priority, endsWithWaiters);
-      const waited = waitFor(attempt, take, signal);
+      const includesAllWrites = running !== undefined && !mustBeNew && running.includedWrites === target.writes.count;
+      if (includesAllWrites && !running.signal.aborted) return waitFor(running, onEnd, signal);
+      const attempt = target.waiting ?? createAttempt(target, priority, endsWithWaiters);
+      const result = waitFor(attempt, onEnd, signal);
       enqueue(target, attempt, priority);
-      return waited;
+      return result;
     },
     begin(target) {
       if (target.running !== undefined || target.waiting !== undefined) return;
-      enqueue(target, attemptFor(target, "background", false), "background");
+      enqueue(target, createAttempt(target, "background", false), "background");
     },
   };
 }
@@ -163,14 +166,14 @@ function notify({ waiters }: Attempt, outcome: RefreshOutcome): void {
 /** Stops waiting when the call is cancelled; the attempt continues for the others. */
 function waitFor<T>(
   attempt: Attempt,
-  take: (outcome: RefreshOutcome) => T,
+  onEnd: (outcome: RefreshOutcome) => T,
   signal: StopSignal | undefined,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     const waiter: Waiter = (outcome) => {
       signal?.removeEventListener("abort", stopWaiting);
       try {
-        resolve(take(outcome));
+        resolve(onEnd(outcome));
       } catch (failure) {
         reject(failure);
       }
@@ -180,7 +183,7 @@ function waitFor<T>(
       attempt.waiters.delete(waiter);
       reject(signal?.reason);
       const isAbandoned = attempt.endsWithWaiters && attempt.waiters.size === 0;
-      // Others may still join an attempt that has not started.
+      // Other callers may still join an attempt that has not started.
       if (isAbandoned && attempt.beganAt !== undefined) attempt.abort(signal?.reason);
     };
     attempt.waiters.add(waiter);

@@ -5,8 +5,9 @@ export function createParentFolder(path: string): void {
   mkdirSync(dirname(path), { recursive: true });
 }
 
+/** The first bytes of a SQLite file. */
 const SQLITE = "SQLite format 3\0";
-/** In the header of a DuckDB file, after a checksum. */
+/** The magic bytes of a DuckDB file, after a checksum. */
 const DUCKDB = { text: "DUCK", at: 8 };
 
 /** What is at a path. `other`: nothing, an empty file, or one of an unknown kind. */
@@ -19,7 +20,7 @@ export function kindOfFile(path: string): "folder" | "duckdb" | "sqlite" | "othe
   return start.startsWith(DUCKDB.text, DUCKDB.at) ? "duckdb" : "other";
 }
 
-/** None if the file cannot be read: opening it says why. */
+/** Empty if the file cannot be read: opening it later reports why. */
 function firstBytes(path: string, count: number): Buffer {
   const bytes = Buffer.alloc(count);
   try {

@@ -5,14 +5,14 @@ import { statement, textValue } from "../sql/statement.ts";
 import { kindOfFile } from "./cache-file.ts";
 import { inReadTransaction } from "./store-sql.ts";
 
-/** A table that every cache has, by the way in which it is stored. */
-const OWN_TABLE = { duckdb: "audit.layout", ducklake: "main.ducklake_metadata" } as const;
+/** A table that every cache database has, by backend. */
+const MARKER_TABLE = { duckdb: "audit.layout", ducklake: "main.ducklake_metadata" } as const;
 
-/** Why this path cannot be that of a cache: something else is there. Undefined if it can. Changes nothing. */
-export async function unusablePath(
+/** Why a path cannot be used for a cache: something else is there. Undefined if it can. Changes no file. */
+export async function unusablePathMessage(
   engine: Engine,
   path: string,
-  backend: keyof typeof OWN_TABLE,
+  backend: keyof typeof MARKER_TABLE,
 ): Promise<string | undefined> {
   switch (kindOfFile(path)) {
     case "folder":
@@ -20,7 +20,7 @@ export async function unusablePath(
     case "sqlite":
       return "is a database of SQLite, not a cache; name another file";
     case "duckdb":
-      return await foreignDatabase(engine, path, OWN_TABLE[backend]);
+      return await foreignDatabaseMessage(engine, path, MARKER_TABLE[backend]);
     case "other":
       return undefined;
   }
@@ -28,8 +28,8 @@ export async function unusablePath(
 
 const PROBE = "eider_cache_probe";
 
-/** Undefined also if the database cannot be opened now: opening it later says why. */
-async function foreignDatabase(engine: Engine, path: string, ownTable: string): Promise<string | undefined> {
+/** Also undefined if the database cannot be opened: opening it later reports why. */
+async function foreignDatabaseMessage(engine: Engine, path: string, markerTable: string): Promise<string | undefined> {
   const probe = quoteIdentifier(PROBE);
   try {
     await engine.attach(PROBE, `ATTACH ${quoteLiteral(path)} AS ${probe} (READ_ONLY, TYPE duckdb)`);
@@ -44,7 +44,7 @@ async function foreignDatabase(engine: Engine, path: string, ownTable: string): 
       UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = $1 AND NOT internal`;
     const rows = await inReadTransaction(engine, (run) => run(statement(sql, textValue(PROBE))));
     const names = rows.map(([schema, table]) => `${schema}.${table}`).sort();
-    if (names.length === 0 || names.includes(ownTable)) return undefined;
+    if (names.length === 0 || names.includes(markerTable)) return undefined;
     return `is a database with other tables (${names[0]}), not a cache; name another file`;
   } catch {
     return undefined;

@@ -17,16 +17,16 @@ export type CacheMode =
   | { readonly kind: "full" }
   /** Adds rows beyond the largest cached cursor value. */
   | ({ readonly kind: "append" } & Cursor)
-  /** The same, and rows with a cached key replace the old ones. */
+  /** Adds the rows of the query; a row whose key is already cached replaces the old one. */
   | ({ readonly kind: "merge"; readonly primaryKey: readonly string[] } & Cursor);
 
 export interface Retention {
-  /** At least 1: the current one. */
+  /** At least 1, since the current snapshot is always kept. */
   readonly keepLast: number;
   readonly maxAgeMs: number | undefined;
 }
 
-/** The variables of a refresh template. Undefined ones are unset, as at the first fill. */
+/** The variables of a refresh template. Those of the previous snapshot are undefined on the first fill. */
 export interface RefreshVariables {
   readonly snapshotId: number;
   readonly snapshotTimestamp: string;
@@ -35,7 +35,7 @@ export interface RefreshVariables {
   readonly previousSnapshotTimestamp: string | undefined;
 }
 
-/** What a refresh runs: all statements in order, the last one selects the rows; or the template itself changes the table. */
+/** The statements of a refresh, in order. `select`: the last one selects the rows. `own`: they change the table of the cache. */
 export interface RefreshStatements {
   readonly kind: "select" | "own";
   readonly statements: readonly Statement[];
@@ -48,6 +48,7 @@ export interface CacheDefinition {
   readonly retention: Retention;
   /** Connections that the refresh needs. */
   readonly connections: readonly string[];
+  /** The time between scheduled refreshes; undefined without a schedule. */
   readonly scheduleMs: number | undefined;
   /** Other caches whose tables the refresh reads. */
   readonly reads?: readonly CacheName[];
@@ -59,7 +60,7 @@ export interface CacheDefinition {
 export interface Snapshot {
   readonly name: CacheName;
   readonly id: number;
-  /** Globally unique: for ETags. */
+  /** Globally unique, for ETags. */
   readonly uid: string;
   /** The table that holds it, in the schema of its cache: a plain identifier. */
   readonly physicalTable: string;
@@ -69,7 +70,7 @@ export interface Snapshot {
   readonly bytes: number;
 }
 
-/** One line of `cache.audit.refreshes`. */
+/** One row of `cache.audit.refreshes`. */
 export interface RefreshRecord {
   readonly name: CacheName;
   readonly mode: CacheMode["kind"];

@@ -4,7 +4,7 @@ import type { ScheduledResult } from "./snapshot-store.ts";
 import type { WriteAction } from "./stale-marks.ts";
 import type { EndWrite } from "./write-marks.ts";
 
-/** A snapshot that is being read: it stays until it is released. */
+/** A snapshot in use: it is not dropped before it is released. */
 export interface Lease {
   readonly snapshot: Snapshot;
   /** `hit`: it was cached. `miss`: it was made for this call. `stale`: it is too old, or its refresh failed. */
@@ -34,13 +34,17 @@ export interface CacheStatus {
 
 /** All caches of a project. */
 export interface Caches {
-  /** The snapshot of a cache table, after a refresh if it is empty, invalidated or `refresh` is set. Rejects with a RequestFailure. */
+  /**
+   * Leases the snapshot of a cache table. Refreshes the table first if it is empty or invalidated, or if `refresh` is set.
+   * Rejects with a RequestFailure.
+   */
   acquire(name: CacheName, options: AcquireOptions): Promise<Lease>;
   /** The same for a result cache; `key` identifies the inputs of the call. */
   acquireResult(key: string, result: ScheduledResult, options: AcquireOptions): Promise<Lease>;
   /**
-   * Called before a write that makes a cache stale, so that a crash at any time leaves no old rows that count as current. The
-   * returned function is called when the write is over, before `invalidate` or `refreshAfterWrite`. Rejects with a RequestFailure.
+   * Called before a write that makes a cache stale, so that a crash at any time leaves no old rows that count as current.
+   * The returned function is called when the write is over, before `invalidate` or `refreshAfterWrite`. Rejects with a
+   * RequestFailure.
    */
   beginWrite(name: CacheName, action: WriteAction): Promise<EndWrite>;
   /** Marks a cache as stale after a committed write. The next read refreshes it. */

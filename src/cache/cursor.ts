@@ -1,7 +1,7 @@
 import { quoteIdentifier } from "../sql/quote.ts";
-import { exact } from "./store-sql.ts";
+import { comparable } from "./store-sql.ts";
 
-/** What the values of a cursor are compared as. */
+/** The type as which cursor values are compared. */
 export type CursorType =
   | "timestamp"
   | "timestamptz"
@@ -13,20 +13,20 @@ export type CursorType =
   | "varchar"
   | "uuid";
 
-/** The cursor of a cache. Without a type, its values are compared as those of the column. */
+/** The cursor column of a cache. Without a type, its values are compared as the type of the column. */
 export interface Cursor {
   readonly cursor: string;
   readonly cursorType?: CursorType | undefined;
 }
 
-/** Values of one kind can be compared without a conversion. */
+/** Values of the same kind can be compared without a conversion. */
 type Kind = "moment" | "time" | "number" | "text" | "uuid" | "other";
 
 interface TypeRule {
   readonly kind: Kind;
-  /** Wide enough for all values of the type. */
+  /** A DuckDB type that is wide enough for all values. */
   readonly sql: string;
-  /** Other names. */
+  /** Other names that a configuration may use. */
   readonly aliases: readonly string[];
 }
 
@@ -74,11 +74,11 @@ export function cursorTypeOf(name: string): CursorType | undefined {
   return CURSOR_TYPES.find((type) => type === plain || TYPES[type].aliases.includes(plain));
 }
 
-/** SQL for a cursor as it is compared. `columnType` is the type of its column, as DuckDB writes it. */
+/** SQL for a cursor in comparisons. `columnType` is the type of its column, as DuckDB writes it. */
 export function comparedCursor(cursor: Cursor, columnType: string): string {
   const column = quoteIdentifier(cursor.cursor);
   const type = comparedType(cursor, columnType);
-  return exact(type === columnType ? column : `TRY_CAST(${column} AS ${type})`, { type });
+  return comparable(type === columnType ? column : `TRY_CAST(${column} AS ${type})`, { type });
 }
 
 /** The type that a cursor is compared as. */
@@ -93,7 +93,7 @@ export function canCompare({ cursorType }: Cursor, columnType: string): boolean 
   return kind === "text" || TYPES[cursorType].kind === "text" || TYPES[cursorType].kind === kind;
 }
 
-/** As `comparedCursor`, but NULL where it is infinite or not a number: no later value would be larger. */
+/** Like `comparedCursor`, but NULL if it is infinite or not a number: no later value would be larger. */
 export function finiteCursor(cursor: Cursor, columnType: string): string {
   const compared = comparedCursor(cursor, columnType);
   const type = comparedType(cursor, columnType);

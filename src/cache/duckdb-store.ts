@@ -31,19 +31,19 @@ export interface SnapshotStoreOptions {
   readonly randomId: () => string;
   /** The name under which the cache database is attached. */
   readonly catalog?: string;
-  /** Whether a connection is open. The queries of others are not planned. Absent: all are. */
+  /** Whether a connection is open. Queries that need a closed one are not planned. By default, all are planned. */
   readonly isOpen?: (connection: string) => boolean;
-  /** The database ends with the process. */
+  /** Whether the database is in memory, and so ends with the process. */
   readonly inMemory?: boolean;
-  /** Other processes share the database: their tables are not dropped, and their refreshes may conflict. */
+  /** Set when other processes share the database: their tables are not dropped, and their refreshes may conflict. */
   readonly shared?: { readonly fence: () => readonly Statement[] } | undefined;
 }
 
 const KEPT_RECORDS = 10_000;
 /** Old records are deleted after this many new ones. */
-const RECORDS_BETWEEN = 1_000;
+const RECORDS_BETWEEN_CLEARINGS = 1_000;
 
-/** Snapshots as tables of an attached database. Rejects with a ForeignCacheError when it is not a cache of this version. */
+/** Stores snapshots as tables of an attached database. Rejects with a ForeignCacheError if it is not a cache of this version. */
 export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOptions): Promise<SnapshotStore> {
   const { now, randomId, catalog = "cache", isOpen = () => true, inMemory = false, shared } = options;
   await openLayout(engine, catalog);
@@ -51,34 +51,34 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
   const refreshCache = openRefresher(engine, { now, randomId, catalog, fence: shared?.fence });
   const reclaimSpace = await openSpaceReclaimer(engine, catalog);
   const schemas = new Map<string, Promise<unknown>>();
-  // The first one clears records of an earlier process.
+  // The first new record also clears those of an earlier process.
   let recordsUntilClearing = 1;
 
-  /** Once per schema: two transactions that create the same one conflict. */
-  function openSchema({ schema }: CacheName): Promise<unknown> {
+  /** Creates each schema once: two transactions that create the same one conflict. */
+  function ensureSchema({ schema }: CacheName): Promise<unknown> {
     const existing = schemas.get(foldName(schema));
     if (existing !== undefined) return existing;
     const sql = `CREATE SCHEMA IF NOT EXISTS ${quoteIdentifier(catalog)}.${quoteIdentifier(schema)}`;
-    const created = inTransaction(engine, [schema], (run) => run(statement(sql))).catch((error: unknown) => {
+    const creation = inTransaction(engine, [schema], (run) => run(statement(sql))).catch((error: unknown) => {
       schemas.delete(foldName(schema));
       throw error;
     });
-    schemas.set(foldName(schema), created);
-    return created;
+    schemas.set(foldName(schema), creation);
+    return creation;
   }
 
-  async function openCache(name: CacheName): Promise<void> {
+  async function prepareCache(name: CacheName): Promise<void> {
     if (isAuditTable(name)) {
       const message = `A cache cannot have the name ${name.schema}.${name.table}: it is a table of the service itself.`;
       throw new RequestFailure({ kind: "query-failed", message });
     }
-    await openSchema(name);
+    await ensureSchema(name);
   }
 
   async function clearRecords(): Promise<void> {
     recordsUntilClearing--;
     if (recordsUntilClearing > 0) return;
-    recordsUntilClearing = RECORDS_BETWEEN;
+    recordsUntilClearing = RECORDS_BETWEEN_CLEARINGS;
     await inTransaction(engine, ["refreshes"], (run) => run(deleteOldRecords(catalog, KEPT_RECORDS))).catch(() => {});
   }
 
@@ -90,7 +90,7 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
     marks: inMemory ? undefined : openStoredMarks(engine, { catalog, now, randomId }),
 
     async refresh(definition, previous, signal) {
-      await openCache(definition.name);
+      await prepareCache(definition.name);
       const snapshot = await refreshCache(definition, previous, signal);
       if (previous !== undefined && isOwnTable(snapshot)) await reclaimSpace(previous.rows);
       await clearRecords();
@@ -98,7 +98,7 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
     },
 
     async materialise({ name, connections, statements }, signal) {
-      await openCache(name);
+      await prepareCache(name);
       const physicalTable = resultTable(name, randomId);
       const target = tableIn(catalog, name.schema, physicalTable);
       const createdAtMs = now();
@@ -119,18 +119,18 @@ export async function openSnapshotStore(engine: Engine, options: SnapshotStoreOp
       if (snapshots.length === 0) return;
       // A table that a template changes itself is never dropped.
       const tables = snapshots.filter((snapshot) => !isOwnTable(snapshot));
-      const recorded = snapshots.filter(({ physicalTable }) => !isResult(physicalTable)).map(({ uid }) => uid);
+      const recordedUids = snapshots.filter(({ physicalTable }) => !isResult(physicalTable)).map(({ uid }) => uid);
       const touches = [
         ...tables.map(({ physicalTable }) => physicalTable),
-        ...(recorded.length > 0 ? ["snapshots"] : []),
+        ...(recordedUids.length > 0 ? ["snapshots"] : []),
       ];
       await inTransaction(engine, touches, async (run) => {
-        const [current] = await currentAmong(run, catalog, recorded);
+        const [current] = await currentAmong(run, catalog, recordedUids);
         if (current !== undefined) throw new Error(dropsCurrentMessage(snapshots.find(({ uid }) => uid === current)));
         for (const { name, physicalTable } of tables) {
           await run(statement(`DROP TABLE IF EXISTS ${tableIn(catalog, name.schema, physicalTable)}`));
         }
-        for (const uid of recorded) await run(deleteSnapshot(catalog, uid));
+        for (const uid of recordedUids) await run(deleteSnapshot(catalog, uid));
       });
       await reclaimSpace(tables.reduce((sum, { rows }) => sum + rows, 0));
     },

@@ -4,7 +4,7 @@ import { messageMask } from "../secrets.ts";
 import { quoteIdentifier, quoteLiteral } from "../sql/quote.ts";
 import { statement, textValue } from "../sql/statement.ts";
 import type { After } from "../time-limit.ts";
-import { type LakeAddress, lakeAddress } from "./lake-address.ts";
+import { type LakeAddress, parseLakeAddress } from "./lake-address.ts";
 import { inTransaction } from "./store-sql.ts";
 
 /** A DuckLake catalog that holds the cache. */
@@ -18,12 +18,12 @@ export interface Lake {
 
 /** Whether other processes may share the catalog: then one of them is the leader. */
 export function isShared({ metadataPath }: Lake): boolean {
-  return lakeAddress(metadataPath).kind === "postgres";
+  return parseLakeAddress(metadataPath).kind === "postgres";
 }
 
 /** Statements that attach the catalog, with the extensions and the secret that it needs. Throws an EngineOpenError. */
 export function attachSql({ catalog, metadataPath, dataPath }: Lake): string {
-  const address = lakeAddress(metadataPath);
+  const address = parseLakeAddress(metadataPath);
   if (address.kind === "postgres" && dataPath === undefined) {
     throw new EngineOpenError("data-path: missing; a catalog in Postgres does not say where rows go", "data-path");
   }
@@ -36,22 +36,22 @@ export function attachSql({ catalog, metadataPath, dataPath }: Lake): string {
   const secret = `${catalog}_catalog`;
   switch (address.kind) {
     case "file":
-      return joinStatements(extensions, attach(catalog, address.path, settings));
+      return joinStatements(extensions, attachStatement(catalog, address.path, settings));
     case "sqlite": {
       // Otherwise readers block writers.
       const journal = ["META_JOURNAL_MODE 'WAL'", "META_BUSY_TIMEOUT 5000"];
-      return joinStatements(extensions, attach(catalog, `sqlite:${address.path}`, [...settings, ...journal]));
+      return joinStatements(extensions, attachStatement(catalog, `sqlite:${address.path}`, [...settings, ...journal]));
     }
     case "postgres": {
       const { connection, password } = address;
       if (password === undefined)
-        return joinStatements(extensions, attach(catalog, `postgres:${connection}`, settings));
-      // Error messages show addresses, but not secrets.
+        return joinStatements(extensions, attachStatement(catalog, `postgres:${connection}`, settings));
+      // DuckDB's error messages show addresses, but not secrets.
       const createSecret = `CREATE OR REPLACE SECRET ${quoteIdentifier(secret)} (TYPE postgres, PASSWORD ${quoteLiteral(password)})`;
       const settingsWithSecret = [...settings, `META_SECRET ${quoteLiteral(secret)}`];
       return joinStatements(
         [...extensions, createSecret],
-        attach(catalog, `postgres:${connection}`, settingsWithSecret),
+        attachStatement(catalog, `postgres:${connection}`, settingsWithSecret),
       );
     }
   }
@@ -61,7 +61,7 @@ function extensionsOf({ kind }: LakeAddress): readonly string[] {
   return kind === "file" ? [] : [kind];
 }
 
-function attach(catalog: string, address: string, settings: readonly string[]): string {
+function attachStatement(catalog: string, address: string, settings: readonly string[]): string {
   return `ATTACH ${quoteLiteral(`ducklake:${address}`)} AS ${quoteIdentifier(catalog)} (${settings.join(", ")})`;
 }
 
@@ -87,7 +87,7 @@ export async function attachLake(engine: Engine, lake: Lake, after: After): Prom
       if (tries === MAX_TRIES || !CREATED_CONCURRENTLY.test(message)) {
         throw new EngineOpenError(message, error instanceof EngineOpenError ? error.setting : undefined);
       }
-      // The other process is usually done by now.
+      // The first retry is immediate: the other process is usually done by then.
       if (tries > 1) await pause(after);
     }
   }
@@ -102,12 +102,12 @@ async function pause(after: After): Promise<void> {
 }
 
 function maskedMessage(error: unknown, { metadataPath }: Lake): string {
-  const address = lakeAddress(metadataPath);
+  const address = parseLakeAddress(metadataPath);
   const secrets = address.kind === "postgres" ? address.secrets : [];
   return messageMask(secrets)(errorMessage(error));
 }
 
-/** Audit tables get few rows, which go into the catalog's database instead of a file each. */
+/** Stores rows of audit tables in the catalog's database: each would need a file of its own otherwise. */
 async function keepRecordsInline(engine: Engine, catalog: string): Promise<void> {
   const options = `ducklake_options(${quoteLiteral(catalog)})`;
   await inTransaction(engine, ["audit"], async (run) => {

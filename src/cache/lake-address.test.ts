@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { EngineOpenError } from "../engines/engine.ts";
-import { lakeAddress } from "./lake-address.ts";
+import { parseLakeAddress } from "./lake-address.ts";
 
 const FROM_URL = "user='me' host='db' port='5433' dbname='cache' sslmode='require'";
 
@@ -11,7 +11,7 @@ test.each([
   ["duckdb:/data/cache.ducklake", { kind: "file", path: "/data/cache.ducklake" }],
   ["sqlite:/data/cache.sqlite", { kind: "sqlite", path: "/data/cache.sqlite" }],
 ])("%s", (text, address) => {
-  expect(lakeAddress(text)).toEqual(address);
+  expect(parseLakeAddress(text)).toEqual(address);
 });
 
 test.each([
@@ -25,17 +25,17 @@ test.each([
   ["postgres:", "", undefined],
 ])("%s", (text, connection, password) => {
   const secrets = password === undefined || password === "" ? [] : [password];
-  expect(lakeAddress(text)).toEqual({ kind: "postgres", connection, password, secrets });
+  expect(parseLakeAddress(text)).toEqual({ kind: "postgres", connection, password, secrets });
 });
 
 test("every password is a secret, the one that Postgres is not told as one too", () => {
-  expect(lakeAddress("postgres:sslpassword=one password=two")).toMatchObject({ secrets: ["one", "two"] });
+  expect(parseLakeAddress("postgres:sslpassword=one password=two")).toMatchObject({ secrets: ["one", "two"] });
 });
 
 test.each(["mysql:db=cache", "md:cache", "postgres:geheim", "postgres:dbname='geheim", "postgres://a:geheim@b:x/y"])(
   "%s is refused, and not shown",
   (text) => {
-    const refused = (): unknown => lakeAddress(text);
+    const refused = (): unknown => parseLakeAddress(text);
     expect(refused).toThrow(EngineOpenError);
     expect(refused).toThrow(/^metadata-path: (?!.*geheim)/);
   },

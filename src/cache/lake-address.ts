@@ -2,7 +2,7 @@ import { EngineOpenError } from "../engines/engine.ts";
 
 /** Where the catalog of a lake is kept. */
 export type LakeAddress =
-  /** A DuckDB file, open in one process. */
+  /** A DuckDB file, which one process at a time can open. */
   | { readonly kind: "file"; readonly path: string }
   /** The same with SQLite. */
   | { readonly kind: "sqlite"; readonly path: string }
@@ -17,10 +17,10 @@ export type LakeAddress =
     };
 
 /**
- * Reads a `metadata-path`: a file, `sqlite:<file>`, or Postgres as `postgres:` and what libpq takes, `dbname=x host=y` or a
- * URL. Throws an EngineOpenError that does not quote it.
+ * Parses a `metadata-path`: a file, `sqlite:<file>`, or `postgres:` and a libpq connection string, such as `dbname=x host=y` or
+ * a URL. Throws an EngineOpenError that does not quote it.
  */
-export function lakeAddress(metadataPath: string): LakeAddress {
+export function parseLakeAddress(metadataPath: string): LakeAddress {
   const text = metadataPath.replace(/^ducklake:/i, "").trim();
   const [, scheme = "", rest = ""] = /^([a-z][a-z0-9+]+):(.*)$/is.exec(text) ?? [];
   switch (scheme.toLowerCase()) {
@@ -32,14 +32,14 @@ export function lakeAddress(metadataPath: string): LakeAddress {
       return { kind: "sqlite", path: rest };
     case "postgres":
     case "postgresql":
-      return postgres(rest.startsWith("//") ? `postgres:${rest}` : rest.trim());
+      return parsePostgres(rest.startsWith("//") ? `postgres:${rest}` : rest.trim());
     default:
       throw invalidPath("expected a file, sqlite:<file> or postgres:<connection>");
   }
 }
 
-function postgres(text: string): LakeAddress {
-  const settings = /^postgres(?:ql)?:\/\//i.test(text) ? settingsOfUrl(text) : settingsOfPairs(text);
+function parsePostgres(text: string): LakeAddress {
+  const settings = /^postgres(?:ql)?:\/\//i.test(text) ? parseUrl(text) : parsePairs(text);
   const { password, ...others } = settings;
   const connection = Object.entries(others).map(([name, value]) => `${name}=${quotedValue(value)}`);
   const secrets = Object.entries(settings)
@@ -50,8 +50,8 @@ function postgres(text: string): LakeAddress {
 
 type Settings = Readonly<Record<string, string>>;
 
-/** As libpq reads them: a quoted value may contain spaces, and a backslash escapes the next character. */
-function settingsOfPairs(text: string): Settings {
+/** Parses settings as libpq does: a quoted value may contain spaces, and a backslash escapes the next character. */
+function parsePairs(text: string): Settings {
   const pair = /\s*(\w+)\s*=\s*(?:'((?:[^'\\]|\\.)*)'|((?:[^\s'\\]|\\.)*))(?:\s+|$)/sy;
   const settings: Record<string, string> = {};
   while (pair.lastIndex < text.length) {
@@ -63,7 +63,7 @@ function settingsOfPairs(text: string): Settings {
   return settings;
 }
 
-function settingsOfUrl(text: string): Settings {
+function parseUrl(text: string): Settings {
   let url: URL;
   const parts: [name: string, value: string][] = [];
   try {

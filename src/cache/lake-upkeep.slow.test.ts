@@ -142,7 +142,7 @@ testWithLake("leftovers of a killed process go on request, and nothing else does
   await write(orphan, 2);
   await write(atWork, 0);
   await write("mine.parquet", 2);
-  await expect(upkeep.deleteOrphans()).rejects.toThrow(/mine\.parquet lies in the data path of the cache/);
+  await expect(upkeep.deleteOrphans()).rejects.toThrow(/mine\.parquet is in the data path of the cache/);
   expect(await made.files()).toEqual(expect.arrayContaining([orphan, atWork, "mine.parquet"]));
   await write("mine.parquet", 0);
   expect(await upkeep.deleteOrphans()).toBe(1);

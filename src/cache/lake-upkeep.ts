@@ -11,7 +11,7 @@ export interface LakeUpkeep {
   clean(): Promise<void>;
   /**
    * Deletes orphaned files of processes that were killed. Only on an explicit command, since a catalog considers every Parquet
-   * file below its data path its own. Returns how many. Rejects when some were not written by DuckLake.
+   * file below its data path its own. Returns their number. Rejects when some were not written by DuckLake.
    */
   deleteOrphans(): Promise<number>;
 }
@@ -27,22 +27,22 @@ export interface UpkeepOptions {
 /** A point in time after which every transaction sees at least this version of the catalog. */
 interface Mark {
   readonly version: number;
-  /** Microseconds of the catalog's server; 0 where there is none. */
+  /** The clock of the catalog's server, in microseconds; 0 without a server. */
   readonly serverTime: number;
   readonly at: number;
 }
 
 const MAX_VERSIONS_AT_ONCE = 5_000;
-/** Without a server, running reads are unknown: none takes longer than this. */
+/** Without a server, running reads are unknown. Eider assumes that none takes longer than this. */
 const MAX_READ_MS = 15 * 60 * 1000;
 const BLOCKED_TOO_LONG_MS = 60 * 60 * 1000;
 const DEPENDENCY = "cache clean-up";
-/** The files of a running refresh are not in the catalog yet. */
+/** Newer files are not deleted: those of a running refresh are not in the catalog yet. */
 const ORPHANED_FOR = "INTERVAL 1 DAY";
 const LAKE_FILE = /(?:^|[/\\])ducklake-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:-delete)?\.(?:parquet|puffin)$/;
 
 /**
- * Versions older than a mark expire once no transaction from before the mark is running. Not earlier: DuckLake does not see
+ * Versions older than a mark expire once no transaction from before the mark is running. Not earlier: DuckLake does not detect
  * conflicts with expired versions, and their files may still be read. docs/decisions/0009-ducklake.md
  */
 export function openLakeUpkeep({ engine, lake, now, report }: UpkeepOptions): LakeUpkeep {
@@ -72,15 +72,15 @@ export function openLakeUpkeep({ engine, lake, now, report }: UpkeepOptions): La
   }
 
   async function cleanBefore({ version }: Mark): Promise<void> {
-    const known = await select(
+    const expired = await select(
       `SELECT snapshot_id::VARCHAR FROM ducklake_snapshots(${name}) WHERE snapshot_id < ${version}
        ORDER BY snapshot_id ASC NULLS LAST LIMIT ${MAX_VERSIONS_AT_ONCE}`,
     );
-    if (known.length > 0) {
-      const versions = known.map(([id]) => id).join(", ");
+    if (expired.length > 0) {
+      const versions = expired.map(([id]) => id).join(", ");
       await execute(`SELECT count(*)::VARCHAR FROM ducklake_expire_snapshots(${name}, versions => [${versions}])`);
     }
-    // Only after that is durable, since the files may be needed until then.
+    // Only once the expiry is durable, since the files may be needed until then.
     await execute(`SELECT count(*)::VARCHAR FROM ducklake_cleanup_old_files(${name}, cleanup_all => true)`);
   }
 
@@ -133,7 +133,9 @@ export function openLakeUpkeep({ engine, lake, now, report }: UpkeepOptions): La
       const found = await select(`SELECT path ${orphans(", dry_run => true")}`);
       const foreign = found.find(([path]) => !LAKE_FILE.test(path ?? ""));
       if (foreign !== undefined) {
-        throw new Error(`${foreign[0]} lies in the data path of the cache, and is no file of it: nothing was deleted`);
+        throw new Error(
+          `${foreign[0]} is in the data path of the cache, but DuckLake did not write it; nothing was deleted`,
+        );
       }
       return found.length === 0 ? 0 : await execute(`SELECT count(*)::VARCHAR ${orphans("")}`);
     },

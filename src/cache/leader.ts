@@ -9,11 +9,11 @@ import type { Run } from "./store-sql.ts";
 
 /** Which of the processes that share a cache catalog leads: it runs scheduled refreshes and cleans up, the others only read. */
 export interface Leadership {
-  /** Whether this process leads. True only as long as no other can have taken over. */
+  /** Whether this process leads. True only as long as no other process can have taken over. */
   isLeader(): boolean;
   /**
    * Statements for the start of a transaction. It fails, at once or when it is committed, if another process leads by then,
-   * however long this one was suspended meanwhile. Call it for each transaction.
+   * however long this one was suspended meanwhile. Call `fence` for each transaction.
    */
   fence(): readonly Statement[];
   /** Steps down, so that another process need not wait. */
@@ -50,12 +50,12 @@ const HEARTBEATS_PER_LEASE = 3;
 /** Heartbeats are rows. Deleting old ones conflicts with running refreshes, so it is rare. */
 const MAX_ROWS = 10_000;
 const DEPENDENCY = "cache leadership";
-/** With its schema, so that no other table whose name starts the same is affected. */
+/** With the schema, so that no other table with the same prefix is affected. */
 const TOUCHED: readonly string[] = ["audit.leader"];
 const LOST = "another process leads the refreshes of this cache now";
 
 /**
- * Starts to compete for the lead. Clocks of two processes are never compared: a follower takes over after `leaseMs` of its
+ * Starts to compete for leadership. Clocks of two processes are never compared: a follower takes over after `leaseMs` of its
  * own time without a new heartbeat, and a leader relies on its lead only that long after its last one. A leader that was
  * suspended meanwhile is rejected by the database: a change of leader deletes rows of a table into which a fenced transaction
  * inserts, and these two conflict in DuckLake. docs/decisions/0009-ducklake.md
@@ -63,7 +63,7 @@ const LOST = "another process leads the refreshes of this cache now";
 export async function openLeadership(options: LeadershipOptions): Promise<Leadership> {
   const { engine, catalog, id, leaseMs, now, after, report, changed } = options;
   const table = tableIn(catalog, "audit", "leader");
-  let seen: { readonly state: State; readonly at: number } | undefined;
+  let lastSeen: { readonly state: State; readonly at: number } | undefined;
   let lead: { readonly term: number; until: number } | undefined;
   let heartbeat = 0;
   let isDown = false;
@@ -87,7 +87,7 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
     return await change(async (run) => {
       const known = await readState(run).catch(() => undefined);
       if (known !== undefined) return known;
-      // Also where it is empty: a change of leader must delete a row, or two of them would not conflict.
+      // An empty table is replaced too: a change of leader must delete a row, or two of them would not conflict.
       await run(
         statement(
           `CREATE OR REPLACE TABLE ${table} AS
@@ -121,7 +121,7 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
     );
   }
 
-  /** Undefined when another process leads. */
+  /** Writes a heartbeat. Returns undefined if another process leads. */
   async function renew(term: number): Promise<State | undefined> {
     return await change(async (run) => {
       const state = await readState(run);
@@ -132,7 +132,7 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
     });
   }
 
-  /** Undefined if the leader has written a heartbeat meanwhile. */
+  /** Returns the new term; undefined if the leader has written a heartbeat meanwhile. */
   async function takeOver(from: State): Promise<number | undefined> {
     return await change(async (run) => {
       const state = await readState(run);
@@ -173,8 +173,9 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
       return leaseMs / HEARTBEATS_PER_LEASE;
     }
     const state = (await change(readState).catch(() => undefined)) ?? (await createTable());
-    if (seen?.state.term !== state.term || seen.state.heartbeat !== state.heartbeat) seen = { state, at: now() };
-    const remainingMs = state.holder === undefined ? 0 : seen.at + leaseMs - now();
+    if (lastSeen?.state.term !== state.term || lastSeen.state.heartbeat !== state.heartbeat)
+      lastSeen = { state, at: now() };
+    const remainingMs = state.holder === undefined ? 0 : lastSeen.at + leaseMs - now();
     if (remainingMs > 0) return Math.min(remainingMs, leaseMs / HEARTBEATS_PER_LEASE);
     const takingAt = now();
     const term = await takeOver(state);
@@ -186,7 +187,7 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
 
   function loseLead(): void {
     lead = undefined;
-    seen = undefined;
+    lastSeen = undefined;
     changed(false);
   }
 
@@ -238,7 +239,7 @@ export async function openLeadership(options: LeadershipOptions): Promise<Leader
 }
 
 /** For a catalog that no other process can open. */
-export const leadsAlone: Leadership = {
+export const soleLeader: Leadership = {
   isLeader: () => true,
   fence: () => [],
   close: () => Promise.resolve(),

@@ -16,9 +16,9 @@ export interface HeldSnapshot {
 /** Tracks the total size of snapshots. */
 export interface SizeTracker {
   /** The last lease was released, and the snapshot stays. */
-  idle(): void;
+  onIdle(): void;
   /** The snapshot is dropped. */
-  dropped(snapshot: Snapshot): void;
+  onDropped(snapshot: Snapshot): void;
 }
 
 /** Counts the readers of snapshots, so that none is dropped while it is read. */
@@ -29,8 +29,8 @@ export interface Leases {
   retire(held: HeldSnapshot): void;
   /** Retries failed drops; resolves when every snapshot that can be dropped is. */
   flush(): Promise<void>;
-  /** How many have been dropped since startup. */
-  dropped(): number;
+  /** How many snapshots have been dropped since startup. */
+  droppedCount(): number;
   /** Stops dropping; resolves when the last drop is over. */
   close(): Promise<void>;
 }
@@ -38,48 +38,48 @@ export interface Leases {
 export function openLeases({ store, report }: { readonly store: SnapshotStore; readonly report: Report }): Leases {
   let waiting: Snapshot[] = [];
   let dropping: Promise<void> | undefined;
-  let dropped = 0;
-  let failing = false;
-  let closed = false;
+  let droppedCount = 0;
+  let isFailing = false;
+  let isClosed = false;
 
-  /** The reason of a failure; undefined on success. */
+  /** Returns why it failed; undefined on success. */
   async function tryToDrop(snapshots: readonly Snapshot[]): Promise<string | undefined> {
     try {
       await store.drop(snapshots);
-      dropped += snapshots.length;
+      droppedCount += snapshots.length;
       return undefined;
     } catch (error) {
       return reasonOf(asFailure(error));
     }
   }
 
-  /** One drop at a time: what is retired meanwhile is dropped together next. */
+  /** Runs one drop at a time. Snapshots that are retired meanwhile form the next batch. */
   async function dropWaiting(): Promise<void> {
-    const left: Snapshot[] = [];
+    const remaining: Snapshot[] = [];
     let message: string | undefined;
     while (waiting.length > 0) {
       const batch = waiting;
       waiting = [];
       if (batch.length > 1 && (await tryToDrop(batch)) === undefined) continue;
-      // One that cannot be dropped must not block the others.
+      // A snapshot that cannot be dropped must not block the others.
       for (const one of batch) {
         const reason = await tryToDrop([one]);
-        if (reason !== undefined) left.push(one);
+        if (reason !== undefined) remaining.push(one);
         message ??= reason;
       }
     }
-    if (message !== undefined && !failing) report({ kind: "cache-drop-failed", message });
-    failing = message !== undefined;
-    waiting = left;
+    if (message !== undefined && !isFailing) report({ kind: "cache-drop-failed", message });
+    isFailing = message !== undefined;
+    waiting = remaining;
     dropping = undefined;
   }
 
   function dropNow(): void {
-    if (waiting.length > 0 && !closed) dropping ??= dropWaiting();
+    if (waiting.length > 0 && !isClosed) dropping ??= dropWaiting();
   }
 
   function drop({ snapshot, sizeTracker }: HeldSnapshot): void {
-    sizeTracker?.dropped(snapshot);
+    sizeTracker?.onDropped(snapshot);
     waiting.push(snapshot);
     dropNow();
   }
@@ -88,7 +88,7 @@ export function openLeases({ store, report }: { readonly store: SnapshotStore; r
     held.leases--;
     if (held.leases > 0) return;
     if (held.isRetired) drop(held);
-    else held.sizeTracker?.idle();
+    else held.sizeTracker?.onIdle();
   }
 
   return {
@@ -116,10 +116,10 @@ export function openLeases({ store, report }: { readonly store: SnapshotStore; r
       dropNow();
       await dropping;
     },
-    dropped: () => dropped,
+    droppedCount: () => droppedCount,
     async close() {
       await dropping;
-      closed = true;
+      isClosed = true;
     },
   };
 }

@@ -17,8 +17,8 @@ test("what was used least recently comes first; a touch is seen when it matters"
   expect(names(order.oldestFirst())).toBe("bca");
   order.touch(b);
   expect(names(order.oldestFirst())).toBe("cab");
-  order.keep(d);
-  order.keep(a);
+  order.add(d);
+  order.add(a);
   expect(names(order.oldestFirst())).toBe("cabd");
   const seen: string[] = [];
   for (const each of order.oldestFirst()) {

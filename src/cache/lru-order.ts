@@ -2,18 +2,18 @@
 export interface LruItem {
   /** The number of its last use; 0 before the first. */
   lastUse: number;
-  /** Its last use when it was last moved. */
+  /** `lastUse` when it was last moved. */
   placedUse: number;
 }
 
 /** Orders items by their last use. */
 export interface LruOrder<T extends LruItem> {
-  /** Counts a use and moves it behind all others. */
+  /** Counts a use and moves the item to the end. */
   use(item: T): void;
-  /** Counts a use cheaply: it is moved when it would be evicted. */
+  /** Counts a use without moving the item, which is cheap: `oldestFirst` moves it. */
   touch(item: T): void;
-  /** Adds it, if it is missing. */
-  keep(item: T): void;
+  /** Adds an item, if it is missing. */
+  add(item: T): void;
   remove(item: T): void;
   /** The least recently used first. Items may be removed meanwhile. */
   oldestFirst(): Iterable<T>;
@@ -38,7 +38,7 @@ export function openLruOrder<T extends LruItem>(): LruOrder<T> {
     touch(item) {
       item.lastUse = ++uses;
     },
-    keep(item) {
+    add(item) {
       if (!order.has(item)) place(item);
     },
     remove: (item) => void order.delete(item),
@@ -51,7 +51,7 @@ export function openLruOrder<T extends LruItem>(): LruOrder<T> {
   };
 }
 
-/** The `count` most recently used of the wanted items. */
+/** The `count` most recently used items among the wanted ones. */
 export function mostRecentlyUsed<T extends LruItem>(
   items: Iterable<T>,
   count: number,

@@ -2,12 +2,12 @@ import type { Caches } from "./caches.ts";
 
 /** For a project without caches. */
 export const noCaches: Caches = {
-  acquire: noCache,
-  acquireResult: noCache,
+  acquire: throwNoCache,
+  acquireResult: throwNoCache,
   beginWrite: () => Promise.resolve(() => {}),
   invalidate() {},
   async refreshAfterWrite() {},
-  refresh: noCache,
+  refresh: throwNoCache,
   statuses: () => [],
   async redefine() {},
   collectGarbage: () => Promise.resolve(0),
@@ -15,6 +15,6 @@ export const noCaches: Caches = {
   async close() {},
 };
 
-function noCache(): Promise<never> {
+function throwNoCache(): Promise<never> {
   throw new Error("no endpoint of this project has a cache");
 }

@@ -24,7 +24,7 @@ export interface CachesOptions {
   readonly random?: () => number;
   readonly report: Report;
   readonly maxConcurrentRefreshes?: number;
-  /** The limit of all result caches together. */
+  /** The limit for all result caches together. */
   readonly maxBytes?: number;
   /** Whether empty caches are filled at startup. */
   readonly warmUp: boolean;
@@ -32,14 +32,14 @@ export interface CachesOptions {
   readonly sharing?: Sharing | undefined;
 }
 
-/** How soon a process adopts the snapshots of another. */
+/** How often a process looks for snapshots of other processes. */
 const ADOPT_EVERY_MS = 2_000;
 
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
-/** Results do not outlive the process, and a mark that stays does no harm: shutdown does not wait long for their removal. */
+/** How long shutdown waits for results and marks to be removed. What remains does no harm. */
 const CLOSE_WITHIN_MS = 1_000;
 
-/** Opens every cache with its existing snapshots, which are served at once. */
+/** Opens every cache with its existing snapshots, which are served immediately. */
 export async function openCaches({
   store,
   definitions,
@@ -76,31 +76,31 @@ export async function openCaches({
   };
   const tables = openTableCaches(definitions, stored, coordination);
   const results = openResultCaches(maxBytes, coordination);
-  const sweeping = scheduledTask(sweep);
-  const adopting = scheduledTask(() => void adoptFromOthers());
-  let closed = false;
+  const sweepTask = scheduledTask(sweep);
+  const adoptTask = scheduledTask(() => void adoptFromOthers());
+  let isClosed = false;
 
   /** Failures during shutdown are not reported. */
   function reportWhileOpen(event: ServiceEvent): void {
-    if (!closed) report(event);
+    if (!isClosed) report(event);
   }
 
   function sweep(): void {
     tables.sweep();
     void leases.flush();
-    schedule.set(sweeping, SWEEP_EVERY_MS);
+    schedule.set(sweepTask, SWEEP_EVERY_MS);
   }
 
   async function adoptFromOthers(): Promise<void> {
     // On failure, the next check retries; the current rows stay.
     const snapshots = await store.load().catch(() => []);
-    if (closed) return;
+    if (isClosed) return;
     tables.adopt(snapshots);
-    schedule.set(adopting, ADOPT_EVERY_MS);
+    schedule.set(adoptTask, ADOPT_EVERY_MS);
   }
 
   function whileOpen<T>(work: () => Promise<T>): Promise<T> {
-    return closed ? Promise.reject(new RequestFailure({ kind: "draining" })) : work();
+    return isClosed ? Promise.reject(new RequestFailure({ kind: "draining" })) : work();
   }
 
   return {
@@ -118,35 +118,35 @@ export async function openCaches({
     refresh: (name, signal) => whileOpen(() => tables.refresh(name, signal)),
     async redefine(next) {
       const found = await loadStored(store, next);
-      if (!closed) tables.redefine(next, found);
+      if (!isClosed) tables.redefine(next, found);
     },
     statuses: () => [...tables.statuses(), ...results.statuses()],
     async collectGarbage() {
-      const before = leases.dropped();
+      const before = leases.droppedCount();
       tables.sweep();
       await leases.flush();
-      return leases.dropped() - before;
+      return leases.droppedCount() - before;
     },
     start() {
       schedule.start();
       sweep();
       tables.start();
-      if (sharing !== undefined) schedule.set(adopting, ADOPT_EVERY_MS);
+      if (sharing !== undefined) schedule.set(adoptTask, ADOPT_EVERY_MS);
       if (warmUp) tables.warmUp(reportTenths);
     },
     async close() {
-      closed = true;
+      isClosed = true;
       schedule.close();
       await queue.close();
       results.clear();
-      const ended = Promise.all([leases.close(), marks.close()]).then(() => {});
-      await withTimeLimit(ended, CLOSE_WITHIN_MS, () => {}, after);
+      const removals = Promise.all([leases.close(), marks.close()]).then(() => {});
+      await withTimeLimit(removals, CLOSE_WITHIN_MS, () => {}, after);
     },
   };
 
   /** Reports the start, the end and about ten steps between, so that a thousand caches do not log a thousand lines. */
-  function reportTenths(done: number, total: number, failed: number): void {
+  function reportTenths(done: number, total: number, failures: number): void {
     if (done === total || done % Math.ceil(total / 10) === 0)
-      reportWhileOpen({ kind: "cache-warm-up", done, total, failed });
+      reportWhileOpen({ kind: "cache-warm-up", done, total, failed: failures });
   }
 }

@@ -1,6 +1,6 @@
 import { logMessage, RequestFailure } from "../failure.ts";
 
-/** The failure of a refresh. Any other error is a bug. */
+/** Turns an error of a refresh into a RequestFailure. Other errors are bugs, reported as `internal`. */
 export function asFailure(error: unknown): RequestFailure {
   return error instanceof RequestFailure ? error : new RequestFailure({ kind: "internal" }, { cause: error });
 }

@@ -1,6 +1,6 @@
 /**
- * How urgent a refresh is. `call`: runs at once as the query of a call, limited by the engine. `read`: calls wait for a shared
- * refresh. `background`: no call waits.
+ * How urgent a refresh is. `call`: runs immediately, like the query of a call; only the engine limits it. `read`: calls wait for
+ * a shared refresh. `background`: no call waits.
  */
 export type RefreshPriority = "call" | "read" | "background";
 
@@ -8,16 +8,16 @@ export type RefreshPriority = "call" | "read" | "background";
 export interface Job {
   /** Never rejects. */
   readonly start: () => Promise<void>;
-  /** Ends it, whether it runs or still waits. */
+  /** Stops it, whether it runs or still waits. */
   readonly stop: () => void;
 }
 
 /** Limits how many refreshes run at once: those that calls wait for come first. */
 export interface RefreshQueue {
   add(job: Job, priority: RefreshPriority): void;
-  /** A call waits for it now: it moves forward, unless it runs already. */
+  /** Moves a job forward because a call waits for it now, unless it already runs. */
   prioritize(job: Job, priority: RefreshPriority): void;
-  /** Starts nothing more; stops what runs and waits for it. */
+  /** Starts no more jobs; stops all, and resolves when none runs. */
   close(): Promise<void>;
 }
 
@@ -25,8 +25,9 @@ export function openRefreshQueue(maxConcurrent: number): RefreshQueue {
   // Sets keep the order of arrival, and allow removal.
   const queues = { read: new Set<Job>(), background: new Set<Job>() };
   const running = new Map<Job, Promise<void>>();
-  let counted = 0;
-  let closed = false;
+  /** Running jobs that count against the limit. */
+  let runningCount = 0;
+  let isClosed = false;
 
   async function run(job: Job): Promise<void> {
     const work = job.start();
@@ -36,16 +37,16 @@ export function openRefreshQueue(maxConcurrent: number): RefreshQueue {
   }
 
   async function runCounted(job: Job): Promise<void> {
-    counted++;
+    runningCount++;
     await run(job);
-    counted--;
-    next();
+    runningCount--;
+    startWaiting();
   }
 
-  function next(): void {
+  function startWaiting(): void {
     for (const queue of [queues.read, queues.background]) {
       for (const job of queue) {
-        if (closed || counted >= maxConcurrent) return;
+        if (isClosed || runningCount >= maxConcurrent) return;
         queue.delete(job);
         void runCounted(job);
       }
@@ -53,7 +54,7 @@ export function openRefreshQueue(maxConcurrent: number): RefreshQueue {
   }
 
   function add(job: Job, priority: RefreshPriority): void {
-    if (closed) {
+    if (isClosed) {
       job.stop();
       return;
     }
@@ -64,7 +65,7 @@ export function openRefreshQueue(maxConcurrent: number): RefreshQueue {
       case "read":
       case "background":
         queues[priority].add(job);
-        next();
+        startWaiting();
     }
   }
 
@@ -75,7 +76,7 @@ export function openRefreshQueue(maxConcurrent: number): RefreshQueue {
       if (queues.background.delete(job) || (priority === "call" && queues.read.delete(job))) add(job, priority);
     },
     async close() {
-      closed = true;
+      isClosed = true;
       const waiting = [...queues.read, ...queues.background];
       queues.read.clear();
       queues.background.clear();

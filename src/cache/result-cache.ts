@@ -6,7 +6,7 @@ import type { Coordination } from "./coordination.ts";
 import type { HeldSnapshot, SizeTracker } from "./leases.ts";
 import { type LruItem, mostRecentlyUsed, openLruOrder } from "./lru-order.ts";
 import { reasonOf } from "./refresh-failure.ts";
-import { inputBytes, LARGEST_INPUT_BYTES, MAX_INPUT_BYTES, ownInput } from "./result-input.ts";
+import { copyInput, inputBytes, LARGEST_INPUT_BYTES, MAX_INPUT_BYTES } from "./result-input.ts";
 import { type ScheduledTask, scheduledTask } from "./schedule.ts";
 import type { ScheduledResult } from "./snapshot-store.ts";
 import { freshForMs } from "./timing.ts";
@@ -18,8 +18,8 @@ interface Group {
   readonly writes: { count: number };
   readonly entries: Map<string, Entry>;
   /** How many entries have old rows because their refresh failed. */
-  failing: number;
-  /** Why the last of them failed. */
+  failingEntries: number;
+  /** Why the last failed refresh failed. */
   error: string | undefined;
 }
 
@@ -27,18 +27,18 @@ interface Group {
 interface Entry extends RefreshTarget, LruItem {
   readonly group: Group;
   readonly key: string;
-  readonly due: ScheduledTask;
+  readonly refreshTask: ScheduledTask;
   /** Its size without the rows. */
   readonly inputBytes: number;
   result: ScheduledResult;
   held: HeldSnapshot | undefined;
   /** How many writes the rows include. */
-  seen: number;
+  includedWrites: number;
   /** When the rows become too old, in schedule time. */
   lateFrom: number;
-  /** The last use when the current or last refresh began. */
+  /** `lastUse` when the current or last refresh began. */
   useAtStart: number;
-  /** The last use before the rows were read. */
+  /** `lastUse` when the refresh that read the rows began. */
   useBefore: number;
   /** When the rows were last used, in schedule time. */
   usedAt: number;
@@ -51,11 +51,11 @@ export interface ResultCaches extends Pick<Caches, "acquireResult" | "invalidate
   clear(): void;
 }
 
-/** The smallest size that counts for a table, which limits their number. */
+/** Smaller tables count as this size, which limits the number of tables. */
 const MIN_TABLE_BYTES = 1024;
 /** How many results one write refreshes; the others wait for their next read. */
 const MAX_REFRESHES_AFTER_WRITE = 20;
-/** Results that were not used for this long are not refreshed either. */
+/** A write refreshes only results that were used within this time. */
 const RECENT_MS = 5 * 60_000;
 
 export function openResultCaches(
@@ -67,10 +67,10 @@ export function openResultCaches(
   /** The size of all tables, including those that only readers still hold. */
   let bytes = 0;
   /** The size of all entries without their rows. */
-  let inputs = 0;
+  let totalInputBytes = 0;
   const sizeTracker: SizeTracker = {
-    idle: evict,
-    dropped(snapshot) {
+    onIdle: evict,
+    onDropped(snapshot) {
       bytes -= bytesOf(snapshot);
     },
   };
@@ -78,7 +78,7 @@ export function openResultCaches(
     queue,
     now,
     time: schedule.time,
-    handlers: { make, made, failed, settled },
+    handlers: { make, onMade, onFailed, onSettled },
   });
 
   function make(entry: Entry, signal: AcquireOptions["signal"]): Promise<Snapshot> {
@@ -91,7 +91,7 @@ export function openResultCaches(
     const known = groups.get(key);
     if (known !== undefined) return known;
     const label = `${name.schema}.${name.table}`;
-    const group: Group = { name, label, writes: { count: 0 }, entries: new Map(), failing: 0, error: undefined };
+    const group: Group = { name, label, writes: { count: 0 }, entries: new Map(), failingEntries: 0, error: undefined };
     groups.set(key, group);
     return group;
   }
@@ -105,12 +105,12 @@ export function openResultCaches(
       key,
       inputBytes: inputBytes(key, result),
       result,
-      due: scheduledTask(() => refreshOrForget(entry)),
+      refreshTask: scheduledTask(() => refreshOrForget(entry)),
       writes: group.writes,
       running: undefined,
       waiting: undefined,
       held: undefined,
-      seen: 0,
+      includedWrites: 0,
       lateFrom: 0,
       useAtStart: 0,
       useBefore: 0,
@@ -120,23 +120,23 @@ export function openResultCaches(
       failures: 0,
     };
     group.entries.set(key, entry);
-    inputs += entry.inputBytes;
+    totalInputBytes += entry.inputBytes;
     return entry;
   }
 
-  /** Current readers keep the rows; the next call queries them again. */
+  /** Forgets the rows of an entry. Current readers keep them; the next call runs the query again. */
   function forget(entry: Entry): void {
     if (entry.held !== undefined) leases.retire(entry.held);
     entry.held = undefined;
     clearFailure(entry);
-    schedule.clear(entry.due);
+    schedule.clear(entry.refreshTask);
     lru.remove(entry);
     const isIdle = entry.running === undefined && entry.waiting === undefined;
-    if (isIdle && entry.group.entries.delete(entry.key)) inputs -= entry.inputBytes;
+    if (isIdle && entry.group.entries.delete(entry.key)) totalInputBytes -= entry.inputBytes;
   }
 
   function evict(): void {
-    const fits = (): boolean => bytes <= maxBytes && inputs <= MAX_INPUT_BYTES;
+    const fits = (): boolean => bytes <= maxBytes && totalInputBytes <= MAX_INPUT_BYTES;
     if (fits()) return;
     for (const entry of lru.oldestFirst()) {
       if (entry.held !== undefined && entry.held.leases === 0) forget(entry);
@@ -144,43 +144,43 @@ export function openResultCaches(
     }
   }
 
-  /** Its refresh is due: entries that are used are refreshed, others are dropped. */
+  /** Called when a refresh is due: entries that are used are refreshed, others are removed. */
   function refreshOrForget(entry: Entry): void {
     const { scheduleMs } = entry.result;
     const wasRead = entry.lastUse > entry.useBefore;
-    // While refreshes fail, it is kept as long as it is used.
+    // While refreshes fail, the entry is kept as long as it is used.
     const wasReadLately = schedule.time() <= entry.usedAt + freshForMs(scheduleMs, 0);
     if (wasRead && wasReadLately) attempts.begin(entry);
     else forget(entry);
   }
 
-  function made(entry: Entry, snapshot: Snapshot, { writes, beganAt = schedule.time() }: Attempt): void {
+  function onMade(entry: Entry, snapshot: Snapshot, { includedWrites, beganAt = schedule.time() }: Attempt): void {
     const { group, result } = entry;
     const ms = schedule.time() - beganAt;
     const isKept = bytesOf(snapshot) <= maxBytes && entry.inputBytes <= LARGEST_INPUT_BYTES;
     if (isKept) bytes += bytesOf(snapshot);
     if (entry.held !== undefined) leases.retire(entry.held);
     entry.held = leases.hold(snapshot, isKept ? sizeTracker : undefined);
-    entry.seen = writes;
+    entry.includedWrites = includedWrites;
     entry.lateFrom = schedule.time() + freshForMs(result.scheduleMs, ms);
     entry.useBefore = entry.useAtStart;
-    lru.keep(entry);
+    lru.add(entry);
     if (clearFailure(entry)) report({ kind: "cache-refresh-works", cache: group.label });
     report({ kind: "cache-refreshed", cache: group.label, mode: "results", rows: snapshot.rows, ms });
-    if (result.scheduleMs !== undefined) schedule.set(entry.due, timing.next(result.scheduleMs, ms));
+    if (result.scheduleMs !== undefined) schedule.set(entry.refreshTask, timing.next(result.scheduleMs, ms));
   }
 
-  function failed(entry: Entry, failure: RequestFailure, { signal }: Attempt): void {
+  function onFailed(entry: Entry, failure: RequestFailure, { signal }: Attempt): void {
     // All callers were cancelled, or the service shuts down.
     if (signal.aborted) return;
-    // The template may have rejected because this caller must no longer see the rows.
+    // The template may have rejected the call because this caller must no longer see the rows.
     if (failure.failure.kind === "refused-by-template") forget(entry);
     // Without old rows, waiters get the failure itself.
     if (entry.held === undefined) return;
     const { group, result } = entry;
-    if (entry.failures++ === 0) group.failing++;
+    if (entry.failures++ === 0) group.failingEntries++;
     const retryMs = result.scheduleMs === undefined ? undefined : timing.retry(result.scheduleMs, entry.failures);
-    if (retryMs !== undefined) schedule.set(entry.due, retryMs);
+    if (retryMs !== undefined) schedule.set(entry.refreshTask, retryMs);
     const message = reasonOf(failure);
     if (group.error !== message) report({ kind: "cache-refresh-failed", cache: group.label, message, retryMs });
     group.error = message;
@@ -191,19 +191,19 @@ export function openResultCaches(
     const { group } = entry;
     if (entry.failures === 0) return false;
     entry.failures = 0;
-    group.failing--;
-    if (group.failing > 0) return false;
+    group.failingEntries--;
+    if (group.failingEntries > 0) return false;
     group.error = undefined;
     return true;
   }
 
-  function settled(entry: Entry): void {
-    const { held, result, due, waiting } = entry;
-    // Too large to cache. Its waiters already have their leases.
+  function onSettled(entry: Entry): void {
+    const { held, result, refreshTask, waiting } = entry;
+    // No rows, or too large to cache. Waiters already have their leases.
     if (held === undefined || held.sizeTracker === undefined) forget(entry);
-    // It became due during a refresh whose callers were cancelled.
-    else if (result.scheduleMs !== undefined && due.heapIndex < 0 && waiting === undefined)
-      schedule.set(due, timing.retry(result.scheduleMs, 1));
+    // Its refresh became due while another one ran, whose callers were cancelled.
+    else if (result.scheduleMs !== undefined && refreshTask.heapIndex < 0 && waiting === undefined)
+      schedule.set(refreshTask, timing.retry(result.scheduleMs, 1));
     evict();
   }
 
@@ -213,7 +213,7 @@ export function openResultCaches(
 
   /** Counts as a use: the caller reuses the rows without a new lease. */
   function isCurrent(entry: Entry, held: HeldSnapshot): boolean {
-    if (entry.held !== held || entry.seen !== entry.writes.count) return false;
+    if (entry.held !== held || entry.includedWrites !== entry.writes.count) return false;
     const time = schedule.time();
     if (time > entry.lateFrom) return false;
     lru.touch(entry);
@@ -228,8 +228,8 @@ export function openResultCaches(
   function leaseAfter(entry: Entry, outcome: RefreshOutcome): Lease {
     const { held } = entry;
     if (outcome.kind === "failed" && held === undefined) throw outcome.failure;
-    if (held === undefined) throw new Error("a query that worked has made a table");
-    return leaseOf(entry, held, outcome.kind === "made" ? "miss" : "stale");
+    if (held === undefined) throw new Error("the query succeeded without a table");
+    return leaseOf(entry, held, outcome.kind === "succeeded" ? "miss" : "stale");
   }
 
   return {
@@ -239,11 +239,11 @@ export function openResultCaches(
       const { held } = entry;
       entry.usedAt = schedule.time();
       lru.use(entry);
-      if (!refresh && held !== undefined && entry.seen === entry.writes.count)
+      if (!refresh && held !== undefined && entry.includedWrites === entry.writes.count)
         return leaseOf(entry, held, isLate(entry) ? "stale" : "hit");
-      entry.result = ownInput(result);
-      const take = (outcome: RefreshOutcome): Lease => leaseAfter(entry, outcome);
-      return await attempts.wait(entry, { priority: "call", newer: refresh, signal, endsWithWaiters: true, take });
+      entry.result = copyInput(result);
+      const onEnd = (outcome: RefreshOutcome): Lease => leaseAfter(entry, outcome);
+      return await attempts.wait(entry, { priority: "call", mustBeNew: refresh, signal, endsWithWaiters: true, onEnd });
     },
     invalidate(name) {
       const group = groups.get(cacheKey(name));
@@ -254,10 +254,16 @@ export function openResultCaches(
       if (group === undefined) return;
       group.writes.count++;
       const since = schedule.time() - RECENT_MS;
-      const isRead = ({ held, usedAt }: Entry): boolean => held !== undefined && usedAt >= since;
-      const request = { priority: "read", newer: false, signal: undefined, endsWithWaiters: false, take() {} } as const;
-      const read = mostRecentlyUsed(group.entries.values(), MAX_REFRESHES_AFTER_WRITE, isRead);
-      await Promise.all(read.map((entry) => attempts.wait(entry, request)));
+      const isRecent = ({ held, usedAt }: Entry): boolean => held !== undefined && usedAt >= since;
+      const request = {
+        priority: "read",
+        mustBeNew: false,
+        signal: undefined,
+        endsWithWaiters: false,
+        onEnd() {},
+      } as const;
+      const recent = mostRecentlyUsed(group.entries.values(), MAX_REFRESHES_AFTER_WRITE, isRecent);
+      await Promise.all(recent.map((entry) => attempts.wait(entry, request)));
     },
     statuses: () => [...groups.values()].map(statusOf),
     clear() {
@@ -277,8 +283,8 @@ export function openResultCaches(
       snapshots++;
       rows += snapshot.rows;
       oldest = Math.min(oldest, snapshot.createdAtMs);
-      next = Math.min(next, schedule.remaining(entry.due) ?? next);
-      isStale ||= entry.seen !== writes.count || isLate(entry);
+      next = Math.min(next, schedule.remaining(entry.refreshTask) ?? next);
+      isStale ||= entry.includedWrites !== writes.count || isLate(entry);
     }
     const createdAtMs = snapshots === 0 ? undefined : oldest;
     const nextRefreshAtMs = Number.isFinite(next) ? now() + next : undefined;

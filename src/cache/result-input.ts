@@ -2,14 +2,14 @@ import { ownText, textBytes } from "../bounded/own-text.ts";
 import type { Statement } from "../sql/statement.ts";
 import type { ResultDefinition } from "./snapshot-store.ts";
 
-/** The limit of all cached inputs: keys, and the values that a refresh needs again. */
+/** The limit for all cached inputs together: keys, and the values that a refresh needs again. */
 export const MAX_INPUT_BYTES = 32 * 1024 * 1024;
 /** A call with longer values is not cached: a few of them would evict all others. */
 export const LARGEST_INPUT_BYTES = MAX_INPUT_BYTES / 8;
 /** The entry itself, with its snapshot and its schedule. */
 const ENTRY_BYTES = 1024;
 
-/** The bytes that a cache entry keeps of its call. */
+/** How many bytes of its call a cache entry keeps. */
 export function inputBytes(key: string, { statements }: ResultDefinition): number {
   let bytes = ENTRY_BYTES + textBytes(key);
   for (const { sql, values } of statements) {
@@ -19,12 +19,12 @@ export function inputBytes(key: string, { statements }: ResultDefinition): numbe
   return bytes;
 }
 
-/** The same with copied strings: those of a call may be slices of a whole request body. */
-export function ownInput<T extends ResultDefinition>(result: T): T {
-  return { ...result, statements: result.statements.map(ownStatement) };
+/** Copies the strings of a result: those of a call may be slices that keep a whole request body in memory. */
+export function copyInput<T extends ResultDefinition>(result: T): T {
+  return { ...result, statements: result.statements.map(copyStatement) };
 }
 
-function ownStatement({ sql, values }: Statement): Statement {
+function copyStatement({ sql, values }: Statement): Statement {
   return {
     sql: ownText(sql),
     values: values.map(({ type, value }) => ({ type, value: typeof value === "string" ? ownText(value) : value })),

@@ -1,9 +1,9 @@
 import type { After } from "../time-limit.ts";
 
-/** A task of a schedule. */
+/** A task in a schedule. */
 export interface ScheduledTask {
   readonly work: () => void;
-  /** In schedule time. */
+  /** When it is due, in schedule time. */
   at: number;
   /** Its index in the heap; -1 when it is not scheduled. */
   heapIndex: number;
@@ -15,32 +15,32 @@ export function scheduledTask(work: () => void): ScheduledTask {
 
 /** Runs tasks when they fall due, with one timer for all. */
 export interface Schedule {
-  /** Milliseconds that never run backwards, even when the clock is changed. */
+  /** The schedule time: milliseconds that never run backwards, even when the clock is changed. */
   time(): number;
-  /** Schedules it, and replaces its earlier time. */
+  /** Schedules a task, or reschedules it. */
   set(task: ScheduledTask, delayMs: number): void;
   clear(task: ScheduledTask): void;
-  /** Milliseconds until it is due; undefined when it is not scheduled. */
+  /** Milliseconds until a task is due; undefined when it is not scheduled. */
   remaining(task: ScheduledTask): number | undefined;
-  /** Nothing runs before. */
+  /** Starts running tasks. */
   start(): void;
   close(): void;
 }
 
-/** How soon a suspended machine or a changed clock is noticed. It is also below the largest timer delay. */
+/** The longest timer, so that a suspended machine or a changed clock is noticed soon. Node allows longer ones. */
 const MAX_WAIT_MS = 60_000;
 
 export function openSchedule({ now, after }: { readonly now: () => number; readonly after: After }): Schedule {
   const heap: ScheduledTask[] = [];
   let elapsed = 0;
-  let seen = now();
+  let lastNow = now();
   let isRunning = false;
   let timer: { readonly until: number; readonly cancel: () => void } | undefined;
 
   function time(): number {
     const current = now();
-    if (current > seen) elapsed += current - seen;
-    seen = current;
+    if (current > lastNow) elapsed += current - lastNow;
+    lastNow = current;
     return elapsed;
   }
 

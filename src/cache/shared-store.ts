@@ -3,7 +3,7 @@ import type { Snapshot } from "./cache.ts";
 import type { SnapshotStore } from "./snapshot-store.ts";
 import { isResult } from "./store-names.ts";
 
-/** Another process may know the name of a snapshot and read it later. */
+/** How long drops are delayed: another process may know the name of a snapshot and still read it. */
 const DROP_AFTER_MS = 60_000;
 
 /** A store that several processes share. Only the leader drops snapshots, after the others have stopped reading them. */

@@ -18,7 +18,7 @@ export interface ScheduledResult extends ResultDefinition {
 export interface SnapshotStore {
   /** All snapshots, the current one of each cache last. At startup, and when another process may have refreshed. */
   load(): Promise<readonly Snapshot[]>;
-  /** Caches whose current snapshot is not what they are defined to hold: it has another query, mode or column set. */
+  /** Caches whose current snapshot is not what they are defined to hold: it has another query, mode or set of columns. */
   outdated(definitions: readonly CacheDefinition[]): Promise<readonly CacheName[]>;
   /** Undefined for a database in memory: it ends with the process. */
   readonly marks: StaleMarks | undefined;
@@ -28,7 +28,7 @@ export interface SnapshotStore {
   materialise(result: ResultDefinition, signal: StopSignal): Promise<Snapshot>;
   /** Drops snapshots. Missing ones are ignored. */
   drop(snapshots: readonly Snapshot[]): Promise<void>;
-  /** Records a failed refresh; successful ones record themselves. Never rejects. */
+  /** Records a failed refresh; `refresh` records successful ones. Never rejects. */
   recordFailure(record: RefreshRecord): Promise<void>;
   /** The last refreshes, the newest first. */
   records(limit: number): Promise<readonly RefreshRecord[]>;

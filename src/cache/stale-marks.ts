@@ -1,6 +1,6 @@
 import type { CacheName } from "./cache.ts";
 
-/** What a write does to a cache: the next read refreshes it, or the write itself does. */
+/** What a write does to a cache. `invalidate`: the next read refreshes it. `refresh`: the write itself does. */
 export type WriteAction = "invalidate" | "refresh";
 
 /** A durable note that a cache may lack the rows of a write. */

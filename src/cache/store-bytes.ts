@@ -13,26 +13,26 @@ const WIDTHS: ReadonlyMap<string, number> = new Map([
 
 /** The overhead of a value of variable length. */
 const REFERENCE_BYTES = 16;
-/** The size of a table with one row, and of each column: measured with DuckDB 1.5 in memory. */
+/** The base size of a table and of each column, measured with one row in memory in DuckDB 1.5. */
 const TABLE_BYTES = 16_384;
 const COLUMN_BYTES = 26_624;
 
 export interface TableSize {
   readonly rows: number;
-  /** An estimate of its memory, rather too high than too low. */
+  /** An estimate of the memory that it uses, too high rather than too low. */
   readonly bytes: number;
 }
 
-/** Counts rows and bytes of a table in one query. */
+/** Counts the rows of a table and estimates its bytes, in one query. */
 export async function measureTable(run: Run, table: string): Promise<TableSize> {
   const columns = await columnsOf(run, statement(table));
   const lengths = columns.flatMap(lengthOf).map((length) => `coalesce(sum(${length}), 0)`);
-  const [[count, long] = []] = await run(
+  const [[count, variableBytes] = []] = await run(
     statement(`SELECT count(*)::VARCHAR, (${["0", ...lengths].join(" + ")})::VARCHAR FROM ${table}`),
   );
   const width = columns.reduce((sum, column) => sum + (widthOf(column) ?? REFERENCE_BYTES), 0);
   const rows = Number(count);
-  return { rows, bytes: TABLE_BYTES + columns.length * COLUMN_BYTES + rows * width + Number(long) };
+  return { rows, bytes: TABLE_BYTES + columns.length * COLUMN_BYTES + rows * width + Number(variableBytes) };
 }
 
 /** Undefined for strings, blobs and nested values. */
@@ -40,6 +40,7 @@ function widthOf({ type }: TableColumn): number | undefined {
   return type.endsWith("]") ? undefined : WIDTHS.get(/^\w+/.exec(type)?.[0] ?? "");
 }
 
+/** SQL for the length of a value; none for types of fixed width. */
 function lengthOf(column: TableColumn): readonly string[] {
   if (widthOf(column) !== undefined) return [];
   const name = quoteIdentifier(column.name);

@@ -19,7 +19,7 @@ const AUDIT = "audit";
 /** The version of the audit tables. */
 const VERSION = "1";
 
-/** Only what DuckLake supports too: no keys, sequences or indexes. Times are in UTC. */
+/** Uses only what DuckLake also supports: no keys, sequences or indexes. Times are in UTC. */
 const TABLES = {
   layout: ["version VARCHAR"],
   refreshes: [
@@ -55,15 +55,15 @@ type AuditTable = keyof typeof TABLES;
 // The keys of the object above.
 const NAMES = Object.keys(TABLES) as readonly AuditTable[];
 
-/** Caches of earlier versions lack them. */
+/** Tables that caches of earlier versions lack. */
 const ADDED_LATER: ReadonlySet<AuditTable> = new Set(["stale_marks"]);
 
-/** An audit table in SQL. */
+/** The quoted name of an audit table. */
 export function auditTable(catalog: string, table: AuditTable): string {
   return tableIn(catalog, AUDIT, table);
 }
 
-/** Whether a cache of this name would be an audit table. */
+/** Whether a cache of this name would collide with an audit table. */
 export function isAuditTable({ schema, table }: CacheName): boolean {
   return foldName(schema) === AUDIT && NAMES.some((name) => name === foldName(table));
 }
@@ -84,11 +84,11 @@ export async function openLayout(engine: Engine, catalog: string): Promise<void>
   });
 }
 
-/** Either all tables, or those that were added later. */
+/** Returns all tables, or only those that were added later. Rejects with a ForeignCacheError. */
 async function missingTables(run: Run, catalog: string): Promise<readonly AuditTable[]> {
   const found: AuditTable[] = [];
   for (const table of NAMES) {
-    const columns = await orForeign(columnsIfExists(run, auditTable(catalog, table)));
+    const columns = await withForeignErrors(columnsIfExists(run, auditTable(catalog, table)));
     if (columns === undefined) continue;
     found.push(table);
     const shape = columns.map(({ name, type }) => `${name} ${type}`);
@@ -100,14 +100,14 @@ async function missingTables(run: Run, catalog: string): Promise<readonly AuditT
   if (found.length === 0) return missing;
   const needed = missing.find((table) => !ADDED_LATER.has(table));
   if (needed !== undefined) throw new ForeignCacheError(`it has ${AUDIT}.${found[0]}, but no ${AUDIT}.${needed}`);
-  const rows = await orForeign(run(statement(`SELECT version FROM ${auditTable(catalog, "layout")}`)));
+  const rows = await withForeignErrors(run(statement(`SELECT version FROM ${auditTable(catalog, "layout")}`)));
   const versions = rows.map(([version]) => version ?? "NULL").join(", ");
   if (versions === VERSION) return missing;
   throw new ForeignCacheError(`its layout is of version ${versions || "none"}, ours is ${VERSION}`);
 }
 
 /** Turns a database error into a ForeignCacheError. */
-async function orForeign<T>(work: Promise<T>): Promise<T> {
+async function withForeignErrors<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {

@@ -13,7 +13,7 @@ interface Leftovers {
 
 /**
  * Drops tables of caches that no snapshot uses: results of an earlier process, and what other SQL in the cache database
- * has left behind. A table that cannot be dropped does no harm.
+ * has left behind. Deletes the records of snapshots whose table is gone.
  */
 export async function clearLeftovers(engine: Engine, catalog: string): Promise<void> {
   const { tables, uids } = await inReadTransaction(engine, (run) => findLeftovers(run, catalog));
@@ -33,12 +33,12 @@ async function findLeftovers(run: Run, catalog: string): Promise<Leftovers> {
     statement("SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = $1", textValue(catalog)),
   );
   const tables = rows.map(([schema, table]) => ({ schema: schema ?? "", table: table ?? "" }));
-  const there = new Set(tables.map(({ schema, table }) => key(schema, table)));
+  const existing = new Set(tables.map(({ schema, table }) => key(schema, table)));
   const used = new Set(snapshots.map(({ name, physicalTable }) => key(name.schema, physicalTable)));
   return {
     tables: tables.filter(({ schema, table }) => isCacheTable(table) && !used.has(key(schema, table))),
     uids: snapshots
-      .filter(({ name, physicalTable }) => !there.has(key(name.schema, physicalTable)))
+      .filter(({ name, physicalTable }) => !existing.has(key(name.schema, physicalTable)))
       .map(({ uid }) => uid),
   };
 }

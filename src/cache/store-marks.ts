@@ -7,8 +7,8 @@ import { inReadTransaction, inTransaction } from "./store-sql.ts";
 const TOUCHED: readonly string[] = ["stale_marks"];
 
 /**
- * Marks as rows of an audit table. A refresh does not remove them in its own transaction: in DuckLake, that would conflict with
- * every mark that is added meanwhile.
+ * Stores marks as rows of an audit table. A refresh does not remove them in its own transaction: in DuckLake, that would
+ * conflict with every mark that is added meanwhile.
  */
 export function openStoredMarks(
   engine: Engine,
@@ -37,8 +37,8 @@ export function openStoredMarks(
     },
     async remove(uids) {
       if (uids.length === 0) return;
-      const places = uids.map((_, index) => `$${index + 1}`).join(", ");
-      const removal = statement(`DELETE FROM ${table} WHERE uid IN (${places})`, ...uids.map(textValue));
+      const placeholders = uids.map((_, index) => `$${index + 1}`).join(", ");
+      const removal = statement(`DELETE FROM ${table} WHERE uid IN (${placeholders})`, ...uids.map(textValue));
       await inTransaction(engine, TOUCHED, (run) => run(removal));
     },
   };

@@ -1,7 +1,7 @@
 import { quoteIdentifier } from "../sql/quote.ts";
 import type { CacheName, Snapshot } from "./cache.ts";
 
-/** A table of the cache database in SQL: always all three parts, since a schema may have the name of the catalog. */
+/** The quoted name of a table in the cache database. It has all three parts, since a schema may have the name of the catalog. */
 export function tableIn(catalog: string, schema: string, table: string): string {
   return `${quoteIdentifier(catalog)}.${quoteIdentifier(schema)}.${quoteIdentifier(table)}`;
 }
@@ -9,14 +9,14 @@ export function tableIn(catalog: string, schema: string, table: string): string 
 const MAX_PLAIN_LENGTH = 40;
 const RANDOM_LENGTH = 16;
 
-/** The table of a snapshot: the name of its cache in plain characters, and random letters to make it unique. */
+/** A new name for the table of a snapshot: the name of its cache in plain characters, and random letters to make it unique. */
 export function snapshotTable({ table }: CacheName, id: number, randomId: () => string): string {
-  return `${plain(table)}__${id}_${randomLetters(randomId)}`;
+  return `${plainName(table)}__${id}_${randomLetters(randomId)}`;
 }
 
-/** The table of the rows of one call. */
+/** A new name for a table with the rows of one call. */
 export function resultTable({ table }: CacheName, randomId: () => string): string {
-  return `${plain(table)}__r_${randomLetters(randomId)}`;
+  return `${plainName(table)}__r_${randomLetters(randomId)}`;
 }
 
 const CACHE_TABLE = new RegExp(`__(?:\\d+|r)_[0-9a-z]{${RANDOM_LENGTH}}$`);
@@ -32,12 +32,12 @@ export function isOwnTable({ name, physicalTable }: Pick<Snapshot, "name" | "phy
   return foldName(name.table) === foldName(physicalTable);
 }
 
-/** Whether it holds the rows of one call. */
+/** Whether a table holds the rows of one call. */
 export function isResult(table: string): boolean {
   return RESULT_TABLE.test(table);
 }
 
-function plain(name: string): string {
+function plainName(name: string): string {
   const text = name.slice(0, MAX_PLAIN_LENGTH).replace(/[^A-Za-z0-9_]/g, "_");
   return /^[A-Za-z_]/.test(text) ? text : `_${text}`;
 }
@@ -54,12 +54,12 @@ function randomLetters(randomId: () => string): string {
   return letters.slice(0, RANDOM_LENGTH);
 }
 
-/** DuckDB ignores the case of the letters A to Z in names, and only of those. */
+/** DuckDB ignores case in names, but only for the letters A to Z. */
 export function foldName(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 
-/** Names as they may appear in SQL: also with doubled quotes. */
+/** All spellings of names that may appear in SQL: as they are, and with doubled quotes. */
 export function sqlSpellings(...names: readonly string[]): readonly string[] {
   return [...new Set(names.flatMap((name) => [name, name.replaceAll('"', '""')]))];
 }

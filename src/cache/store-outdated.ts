@@ -2,28 +2,28 @@ import type { Engine } from "../engines/engine.ts";
 import { makeUnique } from "../result/column-names.ts";
 import { type Statement, statement } from "../sql/statement.ts";
 import type { CacheDefinition, CacheName } from "./cache.ts";
-import { definitionText, FIRST } from "./definition-text.ts";
+import { definitionText, FIRST_FILL } from "./definition-text.ts";
 import { foldName, tableIn } from "./store-names.ts";
 import { type CurrentSnapshot, currentSnapshot } from "./store-records.ts";
 import { inReadTransaction, type Run } from "./store-sql.ts";
 
-interface StoredDefinitions {
+interface OutdatedOptions {
   readonly catalog: string;
   readonly definitions: readonly CacheDefinition[];
   readonly isOpen: (connection: string) => boolean;
 }
 
-/** Caches whose current snapshot has another query, mode or column set than their definition. */
+/** Caches whose current snapshot has another query, mode or set of columns than their definition. */
 export async function outdatedCaches(
   engine: Engine,
-  { catalog, definitions, isOpen }: StoredDefinitions,
+  { catalog, definitions, isOpen }: OutdatedOptions,
 ): Promise<readonly CacheName[]> {
   const filled = await inReadTransaction(engine, (run) => currentSnapshots(run, catalog, definitions));
   const outdated: CacheName[] = [];
   for (const { definition, current } of filled) {
     const table = tableIn(catalog, definition.name.schema, current.physicalTable);
     const isPlannable = definition.connections.every(isOpen);
-    if (!current.isOfDefinition || (isPlannable && (await hasOtherColumns(engine, definition, table))))
+    if (!current.matchesDefinition || (isPlannable && (await hasOtherColumns(engine, definition, table))))
       outdated.push(definition.name);
   }
   return outdated;
@@ -48,14 +48,14 @@ async function currentSnapshots(
   return filled;
 }
 
-/** A source that gained or lost columns changes `SELECT *`. False where that is unknown. */
+/** Whether the query returns other columns than the table has, as `SELECT *` does when the data changes. False if unknown. */
 async function hasOtherColumns(engine: Engine, { render }: CacheDefinition, table: string): Promise<boolean> {
-  const { kind, statements } = render(FIRST);
+  const { kind, statements } = render(FIRST_FILL);
   if (kind === "own") return false;
   const query = await columnNames(engine, statements);
   if (query === undefined || query.length === 0) return false;
-  const held = await columnNames(engine, [statement(`SELECT * FROM ${table}`)]);
-  return held !== undefined && held.join("\0") !== query.join("\0");
+  const stored = await columnNames(engine, [statement(`SELECT * FROM ${table}`)]);
+  return stored !== undefined && stored.join("\0") !== query.join("\0");
 }
 
 async function columnNames(engine: Engine, statements: readonly Statement[]): Promise<readonly string[] | undefined> {

@@ -1,19 +1,20 @@
 import { type BoundValue, integerValue, type Statement, statement, textValue } from "../sql/statement.ts";
 import type { CacheMode, CacheName, RefreshRecord, Snapshot } from "./cache.ts";
 import { auditTable } from "./store-layout.ts";
-import { isSameText, type Run } from "./store-sql.ts";
+import { equalStrings, type Run } from "./store-sql.ts";
 
 /** The newest snapshot of a cache, from the audit tables. */
 export interface CurrentSnapshot {
   readonly id: number;
   readonly physicalTable: string;
-  /** It was made by the same query in the same mode. */
-  readonly isOfDefinition: boolean;
+  /** Whether it was made by the same query in the same mode. */
+  readonly matchesDefinition: boolean;
 }
 
-const OF_CACHE = `${isSameText("lower(schema_name)", "lower($1)")} AND ${isSameText("lower(table_name)", "lower($2)")}`;
+/** Selects the rows of the cache whose name is bound as $1 and $2. */
+const HAS_NAME = `${equalStrings("lower(schema_name)", "lower($1)")} AND ${equalStrings("lower(table_name)", "lower($2)")}`;
 
-/** `definition` is stored as a hash: queries may hold secrets. */
+/** `definition` is compared with a stored hash: queries may contain secrets. */
 export async function currentSnapshot(
   run: Run,
   catalog: string,
@@ -22,14 +23,14 @@ export async function currentSnapshot(
   const [row] = await run(
     statement(
       `SELECT snapshot_id::VARCHAR, physical_table, (definition = sha256($3))::VARCHAR
-       FROM ${auditTable(catalog, "snapshots")} WHERE ${OF_CACHE} ORDER BY snapshot_id DESC NULLS LAST LIMIT 1`,
-      ...ofCache(name),
+       FROM ${auditTable(catalog, "snapshots")} WHERE ${HAS_NAME} ORDER BY snapshot_id DESC NULLS LAST LIMIT 1`,
+      ...nameValues(name),
       textValue(definition),
     ),
   );
   if (row === undefined) return undefined;
-  const [id, physicalTable, isOfDefinition] = row;
-  return { id: Number(id), physicalTable: physicalTable ?? "", isOfDefinition: isOfDefinition === "true" };
+  const [id, physicalTable, matchesDefinition] = row;
+  return { id: Number(id), physicalTable: physicalTable ?? "", matchesDefinition: matchesDefinition === "true" };
 }
 
 export function insertSnapshot(catalog: string, snapshot: Snapshot, definition: string): Statement {
@@ -37,7 +38,7 @@ export function insertSnapshot(catalog: string, snapshot: Snapshot, definition: 
   return statement(
     `INSERT INTO ${auditTable(catalog, "snapshots")}
      VALUES ($1, $2, $3, $4, $5, epoch_ms($6::BIGINT), $7, $8, sha256($9))`,
-    ...ofCache(name),
+    ...nameValues(name),
     integerValue(id),
     textValue(uid),
     textValue(physicalTable),
@@ -48,12 +49,12 @@ export function insertSnapshot(catalog: string, snapshot: Snapshot, definition: 
   );
 }
 
-/** Deletes the snapshots of a cache that were in a table of this name: it holds other rows now, or is gone. */
+/** Deletes the records of snapshots that were in this table: it holds other rows now, or is gone. */
 export function deleteSnapshotsIn(catalog: string, name: CacheName, table: string): Statement {
   return statement(
-    `DELETE FROM ${auditTable(catalog, "snapshots")} WHERE ${OF_CACHE}
-     AND ${isSameText("lower(physical_table)", "lower($3)")}`,
-    ...ofCache(name),
+    `DELETE FROM ${auditTable(catalog, "snapshots")} WHERE ${HAS_NAME}
+     AND ${equalStrings("lower(physical_table)", "lower($3)")}`,
+    ...nameValues(name),
     textValue(table),
   );
 }
@@ -70,15 +71,15 @@ export async function currentAmong(run: Run, catalog: string, uids: readonly str
     statement(
       `SELECT s.uid FROM ${snapshots} s WHERE s.uid IN (${uids.map((_, index) => `$${index + 1}`).join(", ")})
        AND s.snapshot_id = (SELECT max(o.snapshot_id) FROM ${snapshots} o
-         WHERE ${isSameText("lower(o.schema_name)", "lower(s.schema_name)")}
-         AND ${isSameText("lower(o.table_name)", "lower(s.table_name)")})`,
+         WHERE ${equalStrings("lower(o.schema_name)", "lower(s.schema_name)")}
+         AND ${equalStrings("lower(o.table_name)", "lower(s.table_name)")})`,
       ...uids.map(textValue),
     ),
   );
   return rows.map(([uid]) => uid ?? "");
 }
 
-/** The oldest of each cache first. */
+/** Lists the snapshots of each cache together, the oldest first. */
 export async function allSnapshots(run: Run, catalog: string): Promise<readonly Snapshot[]> {
   const rows = await run(
     statement(
@@ -99,16 +100,16 @@ export async function allSnapshots(run: Run, catalog: string): Promise<readonly 
   }));
 }
 
-const LONGEST_MESSAGE = 2_000;
+const MAX_MESSAGE_LENGTH = 2_000;
 
 export function insertRecord(catalog: string, record: RefreshRecord): Statement {
   const { name, mode, status, message, rows, snapshot, startedAtMs, durationMs } = record;
   return statement(
     `INSERT INTO ${auditTable(catalog, "refreshes")} VALUES ($1, $2, $3, $4, $5, $6, $7, epoch_ms($8::BIGINT), $9)`,
-    ...ofCache(name),
+    ...nameValues(name),
     textValue(mode),
     textValue(status),
-    textValue(message?.slice(0, LONGEST_MESSAGE)),
+    textValue(message?.slice(0, MAX_MESSAGE_LENGTH)),
     integerValue(rows),
     integerValue(snapshot),
     integerValue(startedAtMs),
@@ -138,7 +139,7 @@ export async function newestRecords(run: Run, catalog: string, limit: number): P
   }));
 }
 
-/** Keeps about this many of the newest records: a cache that is refreshed each second would fill the disk with them. */
+/** Keeps about this many of the newest records: a cache that is refreshed each second would otherwise fill the disk. */
 export function deleteOldRecords(catalog: string, kept: number): Statement {
   const refreshes = auditTable(catalog, "refreshes");
   return statement(
@@ -148,7 +149,7 @@ export function deleteOldRecords(catalog: string, kept: number): Statement {
   );
 }
 
-function ofCache({ schema, table }: CacheName): readonly BoundValue[] {
+function nameValues({ schema, table }: CacheName): readonly BoundValue[] {
   return [textValue(schema), textValue(table)];
 }
 

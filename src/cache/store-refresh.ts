@@ -18,12 +18,12 @@ import {
 import { ColumnsChanged, columnType, fillTable, type TableFill } from "./store-rows.ts";
 import { columnsIfExists, databaseMessage, inReadTransaction, type Run } from "./store-sql.ts";
 
-export interface StoreOptions {
+export interface RefresherOptions {
   readonly now: () => number;
   /** Returns a UUID. */
   readonly randomId: () => string;
   readonly catalog: string;
-  /** Statements at the start of a refresh, which fail when this process must not refresh. */
+  /** Statements for the start of a refresh, which fail if this process must not refresh. */
   readonly fence?: (() => readonly Statement[]) | undefined;
 }
 
@@ -32,7 +32,7 @@ class Overtaken extends Error {}
 
 const MAX_TRIES = 5;
 
-export function openRefresher(engine: Engine, options: StoreOptions): SnapshotStore["refresh"] {
+export function openRefresher(engine: Engine, options: RefresherOptions): SnapshotStore["refresh"] {
   const { catalog, now, randomId, fence = () => [] } = options;
 
   function planRefresh(definition: CacheDefinition, before: CurrentState): RefreshPlan {
@@ -46,7 +46,7 @@ export function openRefresher(engine: Engine, options: StoreOptions): SnapshotSt
     const { name, connections, mode } = definition;
     const isOwn = statements.kind === "own";
     const physicalTable = isOwn ? name.table : snapshotTable(name, id, randomId);
-    const named = isOwn
+    const changedNames = isOwn
       ? statements.statements.flatMap(({ sql }) => changedName(sql, engine.dialect)?.at(-1) ?? [])
       : [];
     const touches = sqlSpellings(
@@ -54,11 +54,11 @@ export function openRefresher(engine: Engine, options: StoreOptions): SnapshotSt
       physicalTable,
       // Queries that use the view depend on this table.
       ...(before.current === undefined ? [] : [before.current.physicalTable]),
-      ...named,
+      ...changedNames,
       "snapshots",
       "refreshes",
     );
-    // Once, so that a process that was suspended fails when it retries.
+    // Called once, not per retry: so the retry of a process that was suspended fails.
     const fences = fence();
     return engine.change({ connections, touches, signal }, async (run) => {
       for (const each of fences) await run(each);
@@ -104,7 +104,8 @@ interface CurrentState {
 interface Base extends NonNullable<TableFill["base"]> {
   readonly id: number;
   /** The largest cursor value, as DuckDB formats it. */
-  readonly mark: string | undefined;
+  readonly largestCursor: string | undefined;
+  /** Whether the template itself changes the table. */
   readonly isOwn: boolean;
 }
 
@@ -126,16 +127,17 @@ async function findState(
   const { name, mode } = definition;
   const current = await currentSnapshot(run, catalog, { name, definition: text });
   if (current === undefined) return { text, current, base: undefined };
-  const { id, physicalTable, isOfDefinition } = current;
+  const { id, physicalTable, matchesDefinition } = current;
   const isOwn = isOwnTable({ name, physicalTable });
   // A template that changes its own table handles existing rows itself.
-  if (!isOfDefinition && !isOwn) return { text, current, base: undefined };
+  if (!matchesDefinition && !isOwn) return { text, current, base: undefined };
   const table = tableIn(catalog, name.schema, physicalTable);
   try {
     const columns = await columnsIfExists(run, table);
     if (columns === undefined) return { text, current, base: undefined };
-    const mark = mode.kind === "full" ? undefined : await largest(run, { table, columns, cursor: mode });
-    return { text, current, base: { id, table, columns, mark, isOwn } };
+    const largestCursor =
+      mode.kind === "full" ? undefined : await findLargestCursor(run, { table, columns, cursor: mode });
+    return { text, current, base: { id, table, columns, largestCursor, isOwn } };
   } catch (error) {
     // Unreadable: rebuild all rows.
     if (databaseMessage(error) === undefined) throw error;
@@ -143,13 +145,13 @@ async function findState(
   }
 }
 
-/** The template's own table exists even without a known snapshot. */
+/** Without a base, all rows are rebuilt. A table that the template itself changes stays the base. */
 function withoutBase(found: CurrentState): CurrentState {
   return found.base?.isOwn === true ? found : { ...found, base: undefined };
 }
 
-/** Infinite values do not count. */
-async function largest(
+/** The largest cursor value in a table. Infinite values do not count. */
+async function findLargestCursor(
   run: Run,
   { table, columns, cursor }: Pick<Base, "table" | "columns"> & { readonly cursor: Cursor },
 ): Promise<string | undefined> {
@@ -161,7 +163,7 @@ async function largest(
   return value ?? undefined;
 }
 
-/** Renders for the current state. Switching to or from a template that changes its own table rebuilds all rows. */
+/** Renders the template for the current state. Switching to or from a template that changes its own table rebuilds all rows. */
 function renderFor(
   { render }: CacheDefinition,
   { base }: CurrentState,
@@ -174,7 +176,7 @@ function renderFor(
     previousSnapshotTimestamp: undefined,
   };
   if (base !== undefined) {
-    const statements = render({ ...first, previousSnapshotId: base.id, previousSnapshotTimestamp: base.mark });
+    const statements = render({ ...first, previousSnapshotId: base.id, previousSnapshotTimestamp: base.largestCursor });
     if ((statements.kind === "own") === base.isOwn) return { statements, base };
   }
   return { statements: render(first), base: undefined };

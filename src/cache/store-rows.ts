@@ -5,12 +5,12 @@ import { type Statement, statement } from "../sql/statement.ts";
 import type { CacheMode } from "./cache.ts";
 import { comparedCursor, finiteCursor } from "./cursor.ts";
 import { foldName } from "./store-names.ts";
-import { asColumn, columnsOf, exact, type Run, type TableColumn } from "./store-sql.ts";
+import { asColumn, columnsOf, comparable, type Run, type TableColumn } from "./store-sql.ts";
 
 /** The columns of a query differ from those of the snapshot that its rows would be added to. */
 export class ColumnsChanged extends Error {}
 
-/** Where the rows of a query go. Names are ready for SQL. */
+/** Where the rows of a query go. Names are quoted for SQL. */
 export interface TableFill {
   readonly mode: CacheMode;
   readonly target: string;
@@ -20,13 +20,13 @@ export interface TableFill {
   readonly base: { readonly table: string; readonly columns: readonly TableColumn[] } | undefined;
 }
 
-/** Runs statements and creates a table of the last one's rows. Rejects with ColumnsChanged if they do not match the base. */
+/** Runs statements and creates a table from the rows of the last. Rejects with ColumnsChanged if they do not match the base. */
 export async function fillTable(run: Run, statements: readonly Statement[], filling: TableFill): Promise<void> {
   const { mode, target, stage, base } = filling;
   for (const each of statements.slice(0, -1)) await run(each);
   const query = await namedQuery(run, statements.at(-1));
   checkColumns(mode, query.names);
-  // Duplicate keys are removed, also at the first fill: that needs a temporary table.
+  // A merge needs a temporary table even for the first fill, to remove duplicate keys.
   if (mode.kind === "full" || (mode.kind === "append" && base === undefined)) {
     await run({ sql: `CREATE TABLE ${target} AS ${query.sql}`, values: query.values });
     return;
@@ -35,16 +35,16 @@ export async function fillTable(run: Run, statements: readonly Statement[], fill
   const rows = `temp.main.${stage}`;
   const columns = await columnsOf(run, statement(rows));
   if (base !== undefined && !haveSameColumns(base.columns, columns)) throw new ColumnsChanged();
-  await run(statement(`CREATE TABLE ${target} AS ${combined(mode, { rows, base: base?.table, columns })}`));
+  await run(statement(`CREATE TABLE ${target} AS ${combineSql(mode, { rows, base: base?.table, columns })}`));
   await run(statement(`DROP TABLE ${rows}`));
 }
 
-/** The rows of one query, with unique column names. The newline ends a trailing comment. */
+/** Gives the columns of a query unique names. The newline ends a trailing comment. */
 async function namedQuery(
   run: Run,
   query: Statement | undefined,
 ): Promise<Statement & { readonly names: readonly string[] }> {
-  if (query === undefined) throw failure("The template holds no statement.");
+  if (query === undefined) throw queryFailure("The template holds no statement.");
   const { sql, values } = query;
   const columns = await columnsOf(run, { sql: `(${sql}\n)`, values });
   const names = makeUnique(
@@ -58,7 +58,7 @@ function checkColumns(mode: CacheMode, names: readonly string[]): void {
   const known = new Set(names.map(foldName));
   for (const [role, column] of neededColumns(mode)) {
     if (known.has(foldName(column))) continue;
-    throw failure(
+    throw queryFailure(
       `The query has no column '${column}', which the cache has as its ${role}; it has ${names.join(", ")}`,
     );
   }
@@ -92,46 +92,46 @@ interface Combination {
   readonly columns: readonly TableColumn[];
 }
 
-function combined(mode: Incremental, { rows, base, columns }: Combination): string {
+function combineSql(mode: Incremental, { rows, base, columns }: Combination): string {
   const cursorColumnType = columnType(columns, mode.cursor);
   switch (mode.kind) {
     case "append":
       return base === undefined
         ? `FROM ${rows}`
-        : appended(rows, base, { cursor: finiteCursor(mode, cursorColumnType), columns });
+        : appendSql(rows, base, { cursor: finiteCursor(mode, cursorColumnType), columns });
     case "merge": {
       const keys = mode.primaryKey.map((name) => ({ name, type: columnType(columns, name) }));
       const newest = newestOfEachKey(rows, keys, comparedCursor(mode, cursorColumnType));
-      return base === undefined ? newest : merged(rows, base, { keys, newest });
+      return base === undefined ? newest : mergeSql(rows, base, { keys, newest });
     }
   }
 }
 
 type Incremental = Exclude<CacheMode, { kind: "full" }>;
 
-/** A column as it is compared. */
-function compared(column: TableColumn, of = ""): string {
-  return exact(`${of}${quoteIdentifier(column.name)}`, column);
+/** SQL for a column in comparisons. `prefix` is a table alias and a dot. */
+function comparableColumn(column: TableColumn, prefix = ""): string {
+  return comparable(`${prefix}${quoteIdentifier(column.name)}`, column);
 }
 
 /**
- * Rows beyond the mark; those at the mark, and those without a finite cursor, only if they are not cached yet. `cursor` is NULL
- * for the latter.
+ * Adds rows beyond the largest cached cursor value. Rows at that value, and rows without a finite one (`cursor` is NULL), are
+ * added only if they are not cached yet.
  */
-function appended(
+function appendSql(
   rows: string,
   base: string,
   { cursor, columns }: { readonly cursor: string; readonly columns: readonly TableColumn[] },
 ): string {
-  const mark = `(SELECT max(${cursor}) FROM ${base})`;
-  const atTheMark = `${cursor} = ${mark} OR ${cursor} IS NULL`;
-  const places = columns.map((_, index) => `c${index}`);
-  const all = columns.map((column) => compared(column)).join(", ");
-  const back = columns.map((column, index) => asColumn(`c${index}`, column)).join(", ");
+  const largest = `(SELECT max(${cursor}) FROM ${base})`;
+  const mayBeCached = `${cursor} = ${largest} OR ${cursor} IS NULL`;
+  const aliases = columns.map((_, index) => `c${index}`);
+  const all = columns.map((column) => comparableColumn(column)).join(", ");
+  const restored = columns.map((column, index) => asColumn(`c${index}`, column)).join(", ");
   return `SELECT * FROM ${base}
-    UNION ALL SELECT * FROM ${rows} WHERE coalesce(${cursor} > ${mark}, ${cursor} IS NOT NULL)
-    UNION ALL SELECT ${back} FROM (SELECT ${all} FROM ${rows} WHERE ${atTheMark}
-      EXCEPT ALL SELECT ${all} FROM ${base} WHERE ${atTheMark}) AS late(${places.join(", ")})`;
+    UNION ALL SELECT * FROM ${rows} WHERE coalesce(${cursor} > ${largest}, ${cursor} IS NOT NULL)
+    UNION ALL SELECT ${restored} FROM (SELECT ${all} FROM ${rows} WHERE ${mayBeCached}
+      EXCEPT ALL SELECT ${all} FROM ${base} WHERE ${mayBeCached}) AS late(${aliases.join(", ")})`;
 }
 
 interface Merge {
@@ -139,19 +139,21 @@ interface Merge {
   readonly newest: string;
 }
 
-function merged(rows: string, base: string, { keys, newest }: Merge): string {
-  const isReplaced = keys.map((key) => `${compared(key, "n.")} IS NOT DISTINCT FROM ${compared(key, "o.")}`);
-  return `SELECT * FROM ${base} AS o WHERE NOT EXISTS (SELECT 1 FROM ${rows} AS n WHERE ${isReplaced.join(" AND ")})
+function mergeSql(rows: string, base: string, { keys, newest }: Merge): string {
+  const sameKey = keys.map(
+    (key) => `${comparableColumn(key, "n.")} IS NOT DISTINCT FROM ${comparableColumn(key, "o.")}`,
+  );
+  return `SELECT * FROM ${base} AS o WHERE NOT EXISTS (SELECT 1 FROM ${rows} AS n WHERE ${sameKey.join(" AND ")})
     UNION ALL (${newest})`;
 }
 
-/** Of equal cursors, the last row of the query wins. */
+/** If cursors are equal, the last row of the query wins. */
 function newestOfEachKey(rows: string, keys: readonly TableColumn[], cursor: string): string {
-  const list = keys.map((key) => compared(key)).join(", ");
+  const list = keys.map((key) => comparableColumn(key)).join(", ");
   return `SELECT * FROM ${rows} QUALIFY row_number() OVER (PARTITION BY ${list}
     ORDER BY ${cursor} DESC NULLS LAST, rowid DESC NULLS LAST) = 1 ORDER BY rowid ASC NULLS LAST`;
 }
 
-function failure(message: string): RequestFailure {
+function queryFailure(message: string): RequestFailure {
   return new RequestFailure({ kind: "query-failed", message });
 }

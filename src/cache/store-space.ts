@@ -7,7 +7,7 @@ import { inReadTransaction, inTransaction } from "./store-sql.ts";
 export type ReclaimSpace = (rows: number) => Promise<void>;
 
 /** Smaller tables go through the write-ahead log, which triggers checkpoints itself. */
-const ROWS_BETWEEN = 122_880;
+const ROWS_BETWEEN_CHECKPOINTS = 122_880;
 
 /**
  * DuckDB reuses the space of dropped tables after a checkpoint, which it makes when its log is long. Large tables add
@@ -26,7 +26,7 @@ export async function openSpaceReclaimer(engine: Engine, catalog: string): Promi
   let unreclaimed = 0;
   return async (rows) => {
     unreclaimed += rows;
-    if (unreclaimed < ROWS_BETWEEN) return;
+    if (unreclaimed < ROWS_BETWEEN_CHECKPOINTS) return;
     const before = unreclaimed;
     unreclaimed = 0;
     const checkpoint = statement(`CHECKPOINT ${quoteIdentifier(catalog)}`);

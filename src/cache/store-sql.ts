@@ -6,7 +6,7 @@ import { type Statement, statement } from "../sql/statement.ts";
 /** Runs a statement in the open transaction. */
 export type Run = (statement: Statement) => Promise<TextRows>;
 
-/** Changes tables in one transaction, with no client waiting. */
+/** Runs a transaction that no client waits for. `touches` names the tables that it changes. */
 export function inTransaction<T>(
   engine: Engine,
   touches: readonly string[],
@@ -15,7 +15,7 @@ export function inTransaction<T>(
   return engine.change({ connections: [], touches, signal: NEVER_STOPPED }, work);
 }
 
-/** Only reads, and so invalidates no cached data. */
+/** Runs a transaction that only reads, and so invalidates no cached data. */
 export function inReadTransaction<T>(
   engine: Engine,
   work: (run: Run) => Promise<T>,
@@ -30,23 +30,23 @@ export interface TableColumn {
   readonly type: string;
 }
 
-/** Compares two texts byte by byte, whatever collation the user has set. */
-export function isSameText(one: string, other: string): string {
+/** SQL that compares two strings byte by byte, whatever collation the user has set. */
+export function equalStrings(one: string, other: string): string {
   return `encode(${one}) = encode(${other})`;
 }
 
-/** A column as it is compared. Texts are compared byte by byte, whatever collation the user has set. */
-export function exact(sql: string, { type }: Pick<TableColumn, "type">): string {
-  return isText(type) ? `encode(${sql})` : sql;
+/** SQL for a value in comparisons: strings are compared byte by byte, whatever collation the user has set. */
+export function comparable(sql: string, { type }: Pick<TableColumn, "type">): string {
+  return isString(type) ? `encode(${sql})` : sql;
 }
 
-/** Undoes `exact`. */
+/** Undoes `comparable`. */
 export function asColumn(sql: string, { type }: Pick<TableColumn, "type">): string {
-  return isText(type) ? `CAST(decode(${sql}) AS ${type})` : sql;
+  return isString(type) ? `CAST(decode(${sql}) AS ${type})` : sql;
 }
 
-/** DuckDB applies collations to no other types, not even to lists of texts. */
-function isText(type: string): boolean {
+/** DuckDB applies collations to no other types, not even to lists of strings. */
+function isString(type: string): boolean {
   return type === "VARCHAR" || type === "JSON";
 }
 
@@ -61,7 +61,7 @@ export async function columnsIfExists(run: Run, table: string): Promise<readonly
   try {
     return await columnsOf(run, statement(table));
   } catch (error) {
-    // A missing name does not end the transaction.
+    // A missing table does not end the transaction.
     if (databaseMessage(error)?.startsWith("Catalog Error")) return undefined;
     throw error;
   }

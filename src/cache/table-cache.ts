@@ -21,43 +21,43 @@ export function openTableCaches(
     now,
     time: schedule.time,
     handlers: {
-      make: async (cache, signal, isScheduled) => {
+      make: async (cache, signal, isBackground) => {
         const { definition, current } = cache;
         // The leader runs scheduled refreshes, and the others adopt its snapshots.
-        if (isScheduled && sharing?.leads() === false && current !== undefined && !isStale(cache)) {
+        if (isBackground && sharing?.leads() === false && current !== undefined && !isStale(cache)) {
           return newestOf(await store.load(), definition.name) ?? current.snapshot;
         }
-        for (const name of definition.reads ?? []) await fillBefore(name, signal);
-        return await cache.marks.during(() => store.refresh(definition, current?.snapshot, signal));
+        for (const name of definition.reads ?? []) await ensureFilled(name, signal);
+        return await cache.marks.runRefresh(() => store.refresh(definition, current?.snapshot, signal));
       },
-      made,
-      failed,
-      settled: retireOld,
+      onMade,
+      onFailed,
+      onSettled: retireOld,
     },
   });
   const caches = new Map<string, TableCache>();
   for (const definition of definitions) caches.set(cacheKey(definition.name), openTable(definition));
-  fill(caches, stored);
+  restore(caches, stored);
   markOutdated(stored);
 
-  /** Another refresh reads the table, and has a place in the queue already: this one does not wait for another. */
-  async function fillBefore(name: CacheName, signal: AcquireOptions["signal"]): Promise<void> {
+  /** Fills a table that a running refresh reads. That refresh already counts in the queue, so this one starts immediately. */
+  async function ensureFilled(name: CacheName, signal: AcquireOptions["signal"]): Promise<void> {
     const cache = tableOf(name);
     if (cache.current !== undefined && !isStale(cache)) return;
     await attempts.wait(cache, {
       priority: "call",
-      newer: false,
+      mustBeNew: false,
       signal,
       endsWithWaiters: false,
-      take(outcome) {
+      onEnd(outcome) {
         if (outcome.kind === "failed" && cache.current === undefined) throw outcome.failure;
       },
     });
   }
 
-  /** The current snapshot of each cache comes last. */
-  function fill(opened: ReadonlyMap<string, TableCache>, { snapshots, marks: left }: StoredCaches): void {
-    for (const mark of left) {
+  /** Adopts what the store holds for these caches. */
+  function restore(opened: ReadonlyMap<string, TableCache>, { snapshots, marks: storedMarks }: StoredCaches): void {
+    for (const mark of storedMarks) {
       const cache = opened.get(cacheKey(mark.name));
       if (cache === undefined) continue;
       cache.marks.adopt([mark]);
@@ -71,7 +71,7 @@ export function openTableCaches(
     }
   }
 
-  /** Rows of another template are stale: the next read waits for new ones. */
+  /** Rows that do not match their definition are stale: the next read waits for new ones. */
   function markOutdated({ outdated }: StoredCaches): void {
     for (const name of outdated) invalidate(name);
   }
@@ -91,14 +91,14 @@ export function openTableCaches(
       definition,
       isGone: false,
       label: `${definition.name.schema}.${definition.name.table}`,
-      due: scheduledTask(() => attempts.begin(cache)),
-      marks: marks.of(definition.name),
+      refreshTask: scheduledTask(() => attempts.begin(cache)),
+      marks: marks.forCache(definition.name),
       writes: { count: 0 },
       running: undefined,
       waiting: undefined,
       current: undefined,
       older: [],
-      seen: 0,
+      includedWrites: 0,
       lateFrom: Number.POSITIVE_INFINITY,
       failures: 0,
       error: undefined,
@@ -115,28 +115,28 @@ export function openTableCaches(
     cache.current = leases.hold(snapshot);
   }
 
-  function made(cache: TableCache, snapshot: Snapshot, { writes, beganAt = schedule.time() }: Attempt): void {
+  function onMade(cache: TableCache, snapshot: Snapshot, { includedWrites, beganAt = schedule.time() }: Attempt): void {
     const { label: name, definition } = cache;
     const ms = schedule.time() - beganAt;
     setCurrent(cache, snapshot);
-    cache.seen = writes;
+    cache.includedWrites = includedWrites;
     cache.lateFrom = schedule.time() + freshForMs(definition.scheduleMs, ms);
     if (cache.failures > 0) report({ kind: "cache-refresh-works", cache: name });
     cache.failures = 0;
     cache.error = undefined;
     report({ kind: "cache-refreshed", cache: name, mode: definition.mode.kind, rows: snapshot.rows, ms });
-    if (definition.scheduleMs === undefined) schedule.clear(cache.due);
-    else schedule.set(cache.due, timing.next(definition.scheduleMs, ms));
+    if (definition.scheduleMs === undefined) schedule.clear(cache.refreshTask);
+    else schedule.set(cache.refreshTask, timing.next(definition.scheduleMs, ms));
   }
 
-  function failed(cache: TableCache, failure: RequestFailure, attempt: Attempt): Promise<void> | undefined {
+  function onFailed(cache: TableCache, failure: RequestFailure, attempt: Attempt): Promise<void> | undefined {
     // Interrupted by shutdown: not a failure.
     if (attempt.signal.aborted) return undefined;
     const { definition } = cache;
     const message = reasonOf(failure);
     cache.failures++;
     const retryMs = timing.retry(definition.scheduleMs, cache.failures);
-    schedule.set(cache.due, retryMs);
+    schedule.set(cache.refreshTask, retryMs);
     if (cache.error !== message) report({ kind: "cache-refresh-failed", cache: cache.label, message, retryMs });
     cache.error = message;
     return store.recordFailure({
@@ -163,7 +163,7 @@ export function openTableCaches(
   }
 
   function isStale(cache: TableCache): boolean {
-    return cache.seen !== cache.writes.count;
+    return cache.includedWrites !== cache.writes.count;
   }
 
   function isLate({ lateFrom }: TableCache): boolean {
@@ -177,8 +177,8 @@ export function openTableCaches(
   function leaseAfter(cache: TableCache, outcome: RefreshOutcome): Lease {
     const { current } = cache;
     if (outcome.kind === "failed" && current === undefined) throw outcome.failure;
-    if (current === undefined) throw new Error("a refresh that worked has made a snapshot");
-    return leaseOf(cache, current, outcome.kind === "made" ? "miss" : "stale");
+    if (current === undefined) throw new Error("the refresh succeeded without a snapshot");
+    return leaseOf(cache, current, outcome.kind === "succeeded" ? "miss" : "stale");
   }
 
   function tableOf(name: CacheName): TableCache {
@@ -188,12 +188,12 @@ export function openTableCaches(
   }
 
   /** Waits for a refresh, which runs to its end even if callers are cancelled. */
-  function refreshed<T>(
+  function waitForRefresh<T>(
     cache: TableCache,
     { signal, refresh }: { readonly signal: AcquireOptions["signal"] | undefined; readonly refresh: boolean },
-    take: (outcome: RefreshOutcome) => T,
+    onEnd: (outcome: RefreshOutcome) => T,
   ): Promise<T> {
-    return attempts.wait(cache, { priority: "read", newer: refresh, signal, endsWithWaiters: false, take });
+    return attempts.wait(cache, { priority: "read", mustBeNew: refresh, signal, endsWithWaiters: false, onEnd });
   }
 
   return {
@@ -202,7 +202,7 @@ export function openTableCaches(
       const { current } = cache;
       if (!options.refresh && current !== undefined && !isStale(cache))
         return leaseOf(cache, current, isLate(cache) ? "stale" : "hit");
-      return await refreshed(cache, options, (outcome) => leaseAfter(cache, outcome));
+      return await waitForRefresh(cache, options, (outcome) => leaseAfter(cache, outcome));
     },
     async beginWrite(name, action) {
       const cache = caches.get(cacheKey(name));
@@ -212,16 +212,16 @@ export function openTableCaches(
     async refreshAfterWrite(name) {
       const cache = caches.get(cacheKey(name));
       if (cache === undefined) return;
-      // Until it is done, other reads get the old rows.
-      await refreshed(cache, { signal: undefined, refresh: true }, (outcome) => {
+      // Until the refresh is done, other reads get the old rows.
+      await waitForRefresh(cache, { signal: undefined, refresh: true }, (outcome) => {
         if (outcome.kind === "failed") cache.writes.count++;
       });
     },
     async refresh(name, signal) {
       const cache = tableOf(name);
-      return await refreshed(cache, { signal, refresh: true }, (outcome) => {
+      return await waitForRefresh(cache, { signal, refresh: true }, (outcome) => {
         if (outcome.kind === "failed") throw outcome.failure;
-        if (cache.current === undefined) throw new Error("a refresh that worked has made a snapshot");
+        if (cache.current === undefined) throw new Error("the refresh succeeded without a snapshot");
         return cache.current.snapshot;
       });
     },
@@ -238,9 +238,9 @@ export function openTableCaches(
         cache.isGone = false;
         caches.set(key, cache);
       }
-      fill(added, found);
+      restore(added, found);
       markOutdated(found);
-      for (const cache of caches.values()) if (cache.isGone) schedule.clear(cache.due);
+      for (const cache of caches.values()) if (cache.isGone) schedule.clear(cache.refreshTask);
       start();
     },
     warmUp: (progress) => warmUp(activeCaches(), attempts, progress),
@@ -267,9 +267,9 @@ export function openTableCaches(
     for (const cache of activeCaches()) {
       const { scheduleMs } = cache.definition;
       if (cache.marks.owesRefresh()) attempts.begin(cache);
-      if (scheduleMs === undefined || cache.due.heapIndex >= 0) continue;
+      if (scheduleMs === undefined || cache.refreshTask.heapIndex >= 0) continue;
       const ageMs = cache.current && ageOf(cache.current.snapshot);
-      schedule.set(cache.due, timing.first(scheduleMs, ageMs ?? 0));
+      schedule.set(cache.refreshTask, timing.first(scheduleMs, ageMs ?? 0));
     }
   }
 
@@ -279,12 +279,12 @@ export function openTableCaches(
     cache.failures = 0;
     cache.error = undefined;
     cache.lateFrom = schedule.time() + freshForMs(definition.scheduleMs, 0);
-    schedule.clear(cache.due);
+    schedule.clear(cache.refreshTask);
   }
 
   function statusOf(cache: TableCache): CacheStatus {
-    const { definition, current, older, due } = cache;
-    const remaining = schedule.remaining(due) ?? ((cache.running ?? cache.waiting) ? 0 : undefined);
+    const { definition, current, older, refreshTask } = cache;
+    const remaining = schedule.remaining(refreshTask) ?? ((cache.running ?? cache.waiting) ? 0 : undefined);
     return {
       name: definition.name,
       mode: definition.mode.kind,

@@ -12,12 +12,12 @@ export interface StoredCaches {
   /** The current one of each cache comes last. */
   readonly snapshots: readonly Snapshot[];
   readonly marks: readonly StaleMark[];
-  /** Their snapshots were made by other definitions. */
+  /** Caches whose current snapshot does not match their definition. */
   readonly outdated: readonly CacheName[];
 }
 
+/** `snapshots` lists the current one of each cache last. */
 export function newestOf(snapshots: readonly Snapshot[], name: CacheName): Snapshot | undefined {
-  // The current one of each comes last.
   return snapshots.findLast((snapshot) => cacheKey(snapshot.name) === cacheKey(name));
 }
 
@@ -32,16 +32,16 @@ export async function loadStored(store: SnapshotStore, definitions: readonly Cac
 /** The state of a cache table. */
 export interface TableCache extends RefreshTarget {
   definition: CacheDefinition;
-  /** No endpoint of the current project uses it; running calls may. */
+  /** No endpoint of the current project uses it, but calls in flight may. */
   isGone: boolean;
   readonly label: string;
-  readonly due: ScheduledTask;
+  readonly refreshTask: ScheduledTask;
   readonly marks: CacheMarks;
   current: HeldSnapshot | undefined;
   /** Retained snapshots besides the current one, the oldest first. */
   older: HeldSnapshot[];
-  /** How many writes the current one includes. */
-  seen: number;
+  /** How many writes the current snapshot includes. */
+  includedWrites: number;
   /** When the current rows become too old, in schedule time. */
   lateFrom: number;
   /** Failed refreshes since the last success. */
@@ -49,18 +49,18 @@ export interface TableCache extends RefreshTarget {
   error: string | undefined;
 }
 
-export type WarmUpProgress = (done: number, total: number, failed: number) => void;
+export type WarmUpProgress = (done: number, total: number, failures: number) => void;
 
 /** All cache tables: caches with a refresh template. */
 export interface TableCaches
   extends Pick<Caches, "acquire" | "beginWrite" | "invalidate" | "refresh" | "refreshAfterWrite" | "statuses"> {
   /** Schedules every cache that has a schedule. */
   start(): void;
-  /** Fills empty caches; `progress` is called at the start and after each. */
+  /** Fills empty caches; `progress` is called at the start and after each cache. */
   warmUp(progress: WarmUpProgress): void;
-  /** Retires what is too old. */
+  /** Retires snapshots that are no longer retained. */
   sweep(): void;
-  /** Continues with other definitions; `stored` is what the store holds of them. */
+  /** Switches to other definitions; `stored` is what the store holds for them. */
   redefine(definitions: readonly CacheDefinition[], stored: StoredCaches): void;
   /** Adopts the snapshots of other processes. */
   adopt(snapshots: readonly Snapshot[]): void;

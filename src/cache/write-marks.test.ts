@@ -56,25 +56,25 @@ const NOTHING = async (): Promise<void> => {};
 
 test("a mark is stored before the write, and stays until a refresh includes it", async () => {
   const { marks, stored } = marksWith();
-  const cache = marks.of(NAME);
+  const cache = marks.forCache(NAME);
   const end = await cache.begin("invalidate");
   expect([...stored.values()]).toEqual([{ name: NAME, uid: "mark 1", action: "invalidate" }]);
   // The refresh may not see a write that is not over.
-  await cache.during(NOTHING);
+  await cache.runRefresh(NOTHING);
   end(true);
   await marks.close();
   expect(stored.size).toBe(1);
-  await cache.during(NOTHING);
+  await cache.runRefresh(NOTHING);
   await marks.close();
   expect(stored.size).toBe(0);
 });
 
 test("writes share a mark until a refresh begins; one that comes during it has its own", async () => {
   const { marks, stored } = marksWith();
-  const cache = marks.of(NAME);
+  const cache = marks.forCache(NAME);
   for (const _ of [1, 2, 3]) (await cache.begin("invalidate"))(true);
   expect([...stored.keys()]).toEqual(["mark 1"]);
-  await cache.during(async () => {
+  await cache.runRefresh(async () => {
     (await cache.begin("invalidate"))(true);
     expect([...stored.keys()]).toEqual(["mark 1", "mark 2"]);
   });
@@ -84,9 +84,9 @@ test("writes share a mark until a refresh begins; one that comes during it has i
 
 test("a refresh that fails removes nothing, and its marks are shared again", async () => {
   const { marks, stored } = marksWith();
-  const cache = marks.of(NAME);
+  const cache = marks.forCache(NAME);
   (await cache.begin("refresh"))(true);
-  await expect(cache.during(() => Promise.reject(new Error("down")))).rejects.toThrow("down");
+  await expect(cache.runRefresh(() => Promise.reject(new Error("down")))).rejects.toThrow("down");
   (await cache.begin("invalidate"))(true);
   await marks.close();
   expect([...stored.keys()]).toEqual(["mark 1"]);
@@ -94,7 +94,7 @@ test("a refresh that fails removes nothing, and its marks are shared again", asy
 
 test("a write that changed nothing leaves no mark, unless another one needs it", async () => {
   const { marks, stored } = marksWith();
-  const cache = marks.of(NAME);
+  const cache = marks.forCache(NAME);
   (await cache.begin("refresh"))(false);
   await marks.close();
   expect(stored.size).toBe(0);
@@ -107,7 +107,7 @@ test("a write that changed nothing leaves no mark, unless another one needs it",
 
 test("a refresh is owed by what an earlier process has left, not by what only made the cache stale", () => {
   const { marks } = marksWith();
-  const cache = marks.of(NAME);
+  const cache = marks.forCache(NAME);
   cache.adopt([{ name: NAME, uid: "a", action: "invalidate" }]);
   expect(cache.owesRefresh()).toBe(false);
   cache.adopt([{ name: NAME, uid: "b", action: "refresh" }]);
@@ -116,7 +116,7 @@ test("a refresh is owed by what an earlier process has left, not by what only ma
 
 test("a full disk of the cache stops no write; a full queue does, before it runs", async () => {
   const { marks, stored, events, fails } = marksWith();
-  const cache = marks.of(NAME);
+  const cache = marks.forCache(NAME);
   fails({ kind: "query-failed", message: "No space left on device" });
   for (const _ of [1, 2]) (await cache.begin("invalidate"))(true);
   expect(events).toEqual([
@@ -136,27 +136,27 @@ test("a full disk of the cache stops no write; a full queue does, before it runs
 
 test("in a shared catalog, a mark of another process stays for an hour, and none is shared for long", async () => {
   const { marks, stored, clock } = marksWith({ isShared: true });
-  const cache = marks.of(NAME);
+  const cache = marks.forCache(NAME);
   const other = { name: NAME, uid: "other", action: "invalidate" } as const;
   stored.set("other", other);
   cache.adopt([other]);
   (await cache.begin("invalidate"))(true);
-  await cache.during(NOTHING);
+  await cache.runRefresh(NOTHING);
   await marks.close();
   expect([...stored.keys()]).toEqual(["other"]);
   (await cache.begin("invalidate"))(true);
   clock.ms += HOUR_MS;
   (await cache.begin("invalidate"))(true);
   expect(stored.size).toBe(3);
-  await cache.during(NOTHING);
+  await cache.runRefresh(NOTHING);
   await marks.close();
   expect(stored.size).toBe(0);
 });
 
 test("without a database that outlives the process, no mark is needed", async () => {
   const marks = openWriteMarks({ stored: undefined, time: () => 0, isShared: false, report() {} });
-  const cache = marks.of(NAME);
+  const cache = marks.forCache(NAME);
   (await cache.begin("refresh"))(true);
-  expect(await cache.during(async () => 1)).toBe(1);
+  expect(await cache.runRefresh(async () => 1)).toBe(1);
   expect(cache.owesRefresh()).toBe(false);
 });

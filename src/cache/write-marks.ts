@@ -18,23 +18,23 @@ export interface CacheMarks {
   /** Before a write: resolves when a mark is durable. Rejects with a RequestFailure; then the write must not run. */
   begin(action: WriteAction): Promise<EndWrite>;
   /** Runs a refresh, and removes the marks of writes that were over when it began. */
-  during<T>(refresh: () => Promise<T>): Promise<T>;
-  /** Whether an earlier process has left a refresh undone. */
+  runRefresh<T>(refresh: () => Promise<T>): Promise<T>;
+  /** Whether an earlier process ended before it ran a refresh that a write required. */
   owesRefresh(): boolean;
 }
 
 export interface WriteMarks {
-  of(name: CacheName): CacheMarks;
+  forCache(name: CacheName): CacheMarks;
   /** Resolves when no removal is running. */
   close(): Promise<void>;
 }
 
 export interface WriteMarksOptions {
-  /** Undefined: nothing outlives the process, so that no mark is needed. */
+  /** Undefined if the cache ends with the process: then no marks are needed. */
   readonly stored: StaleMarks | undefined;
   /** In schedule time. */
   readonly time: () => number;
-  /** Other processes store marks too. */
+  /** Whether other processes store marks too. */
   readonly isShared: boolean;
   readonly report: Report;
 }
@@ -48,8 +48,8 @@ interface Mark {
   /** A refresh that begins earlier does not remove it. */
   readonly removableFrom: number;
   readonly isAdopted: boolean;
-  /** How many writes are running. */
-  running: number;
+  /** How many of its writes are running. */
+  runningWrites: number;
   hasChanges: boolean;
   /** A running refresh includes its writes. */
   isIncluded: boolean;
@@ -68,7 +68,7 @@ export function openWriteMarks({ stored, time, isShared, report }: WriteMarksOpt
   const removals = new Set<Promise<void>>();
   let isDown = false;
 
-  /** Undefined if the database cannot store it: a full disk of the cache must not stop writes to the data. */
+  /** Undefined if the database cannot store it: a full cache disk must not stop writes to the data. */
   async function store(database: StaleMarks, name: CacheName, action: WriteAction): Promise<string | undefined> {
     try {
       const uid = await database.add(name, action);
@@ -87,7 +87,7 @@ export function openWriteMarks({ stored, time, isShared, report }: WriteMarksOpt
   function remove(database: StaleMarks, marks: readonly Mark[]): void {
     const removal = Promise.all(marks.map(({ uid }) => uid))
       .then((uids) => database.remove(uids.filter((uid) => uid !== undefined)))
-      // A mark that stays causes one refresh too many at the next start.
+      // A mark that remains causes one unnecessary refresh after the next startup.
       .catch(() => {})
       .finally(() => removals.delete(removal));
     removals.add(removal);
@@ -97,9 +97,9 @@ export function openWriteMarks({ stored, time, isShared, report }: WriteMarksOpt
     const marks = new Set<Mark>();
 
     function join(action: WriteAction): Mark {
-      const joinable = ({ action: known, isIncluded, joinableUntil }: Mark): boolean =>
+      const isJoinable = ({ action: known, isIncluded, joinableUntil }: Mark): boolean =>
         !isIncluded && time() < joinableUntil && (known === "refresh" || known === action);
-      const found = [...marks].find(joinable);
+      const found = [...marks].find(isJoinable);
       if (found !== undefined) return found;
       const mark: Mark = {
         action,
@@ -107,7 +107,7 @@ export function openWriteMarks({ stored, time, isShared, report }: WriteMarksOpt
         joinableUntil: isShared ? time() + SHARED_JOINABLE_MS : Number.POSITIVE_INFINITY,
         removableFrom: 0,
         isAdopted: false,
-        running: 0,
+        runningWrites: 0,
         hasChanges: false,
         isIncluded: false,
       };
@@ -132,28 +132,30 @@ export function openWriteMarks({ stored, time, isShared, report }: WriteMarksOpt
             joinableUntil: isShared ? 0 : Number.POSITIVE_INFINITY,
             removableFrom: isShared ? time() + SHARED_REMOVABLE_AFTER_MS : 0,
             isAdopted: true,
-            running: 0,
+            runningWrites: 0,
             hasChanges: true,
             isIncluded: false,
           });
       },
       async begin(action) {
         const mark = join(action);
-        mark.running++;
+        mark.runningWrites++;
         try {
           await mark.uid;
         } catch (error) {
-          mark.running--;
+          mark.runningWrites--;
           throw error;
         }
         return (changed) => {
-          mark.running--;
+          mark.runningWrites--;
           mark.hasChanges ||= changed;
-          if (mark.running === 0 && !mark.hasChanges) discard([mark]);
+          if (mark.runningWrites === 0 && !mark.hasChanges) discard([mark]);
         };
       },
-      async during(refresh) {
-        const included = [...marks].filter(({ running, removableFrom }) => running === 0 && time() >= removableFrom);
+      async runRefresh(refresh) {
+        const included = [...marks].filter(
+          ({ runningWrites, removableFrom }) => runningWrites === 0 && time() >= removableFrom,
+        );
         for (const mark of included) mark.isIncluded = true;
         try {
           const made = await refresh();
@@ -169,7 +171,7 @@ export function openWriteMarks({ stored, time, isShared, report }: WriteMarksOpt
   }
 
   return {
-    of: (name) => (stored === undefined ? NO_MARKS : marksOf(name, stored)),
+    forCache: (name) => (stored === undefined ? NO_MARKS : marksOf(name, stored)),
     async close() {
       await Promise.all(removals);
     },
@@ -179,6 +181,6 @@ export function openWriteMarks({ stored, time, isShared, report }: WriteMarksOpt
 const NO_MARKS: CacheMarks = {
   adopt() {},
   begin: () => Promise.resolve(() => {}),
-  during: (refresh) => refresh(),
+  runRefresh: (refresh) => refresh(),
   owesRefresh: () => false,
 };

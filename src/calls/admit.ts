@@ -26,13 +26,13 @@ export function admit(
   admission: Admission,
 ): Identity | Promise<Identity> {
   const identity = result.kind === "identity" ? result.identity : anonymous;
-  return andThen(count(identity, target, admission), () => {
+  return andThen(countCall(identity, target, admission), () => {
     if (result.kind === "refused") throw new RequestFailure(result.failure);
     return identity;
   });
 }
 
-function count(
+function countCall(
   identity: Identity,
   { name, rateLimit }: RateLimitTarget,
   { rateLimiter, address, onRateLimitState }: Admission,

@@ -15,7 +15,7 @@ export interface CachedFrom {
   readonly uid: string;
   readonly createdAtMs: number;
   readonly state: Lease["state"];
-  /** How long the rows are current, from the time of the snapshot. Undefined: until a write invalidates them. */
+  /** How long the rows are current, from the time of the snapshot. If undefined, until a write invalidates them. */
   readonly scheduleMs: number | undefined;
 }
 
@@ -27,25 +27,25 @@ export function isCached(endpoint: Endpoint): endpoint is CachedEndpoint {
   return cache?.kind === "results" || (cache?.kind === "table" && cache.isRead);
 }
 
-interface ReadWhileOpening<T> {
-  readonly services: { withoutSource(endpoint: Endpoint): Promise<Endpoint> };
+interface OpeningOptions<T> {
+  readonly services: { verifyWithoutConnections(endpoint: Endpoint): Promise<Endpoint> };
   readonly readAs: (endpoint: Endpoint) => Promise<T>;
   readonly signal: StopSignal;
 }
 
 /**
- * Reads while the connections of an endpoint are not open yet. A cache table is there without its source, which may be down
- * for long: only a template that reads the source too waits for it.
+ * Reads while the connections of an endpoint are not open yet, perhaps for a long time. A cache table needs none: only a template
+ * that also reads from a connection waits for it.
  */
-export async function whileOpening<T>(
+export async function readWhileOpening<T>(
   endpoint: Endpoint,
   opening: Promise<Endpoint>,
-  { services, readAs, signal }: ReadWhileOpening<T>,
+  { services, readAs, signal }: OpeningOptions<T>,
 ): Promise<T> {
   if (endpoint.cache?.kind === "table") {
     opening.catch(() => {});
     try {
-      return await readAs(await services.withoutSource(endpoint));
+      return await readAs(await services.verifyWithoutConnections(endpoint));
     } catch (error) {
       if (!(error instanceof RequestFailure) || error.failure.kind !== "query-failed") throw error;
     }
@@ -57,11 +57,11 @@ export interface LeaseOptions {
   readonly caches: Caches;
   readonly signal: StopSignal;
   readonly refresh: boolean;
-  /** Everything that the rows depend on, except the page. */
+  /** The rendered statements: everything that the rows depend on, except the page. */
   readonly statements: () => readonly Statement[];
 }
 
-/** Whether its SQL reads snapshots: of its own cache, or of tables that it names. */
+/** Whether the SQL of an endpoint reads snapshots: of its own cache, or of cache tables that it names. */
 export function readsSnapshots(endpoint: Endpoint): boolean {
   return isCached(endpoint) || endpoint.readsCaches.length > 0;
 }
@@ -84,12 +84,12 @@ function leaseOwn({ cache, connections }: CachedEndpoint, options: LeaseOptions)
 async function leaseAll(endpoint: CachedEndpoint, options: LeaseOptions): Promise<Lease> {
   const { cache, readsCaches } = endpoint;
   if (cache.kind === "table") return await leaseNamed(readsCaches, options, [await leaseOwn(endpoint, options)]);
-  // A result is a copy of the rows.
-  return await whileLeased(endpoint, options, () => leaseOwn(endpoint, options));
+  // A result copies the rows, so these leases are needed only while it is created.
+  return await withLeases(endpoint, options, () => leaseOwn(endpoint, options));
 }
 
-/** Runs work after the cache tables that the SQL names were filled, and while their snapshots stay. */
-export async function whileLeased<T>(
+/** Runs work with leases for the cache tables that the SQL names: they are filled, and no snapshot is dropped meanwhile. */
+export async function withLeases<T>(
   { readsCaches }: Endpoint,
   options: Pick<LeaseOptions, "caches" | "signal">,
   work: () => Promise<T>,
@@ -104,8 +104,8 @@ export async function whileLeased<T>(
 }
 
 /**
- * Leases cache tables that the SQL names in full, so that empty and stale ones are refreshed first. `held` are leases for the
- * same rows, which are released on failure. The caller releases the result.
+ * Leases cache tables that the SQL names in full, so that empty and stale ones are refreshed first. The result includes
+ * the leases in `held`, which are released on failure. The caller releases the result.
  */
 async function leaseNamed(
   names: readonly CacheName[],
@@ -123,7 +123,7 @@ async function leaseNamed(
     throw error;
   }
   const [first] = leases;
-  if (first === undefined) throw new Error("only the caches that a template names are leased");
+  if (first === undefined) throw new Error("there is no cache to lease");
   const snapshots = leases.map(({ snapshot }) => snapshot);
   return {
     state: leases.find(({ state }) => state !== "hit")?.state ?? "hit",
@@ -148,24 +148,24 @@ export function cachedFrom({ snapshot, state }: Lease, scheduleMs: number | unde
 
 /** Adds the `cache.*` values of a snapshot for the template. */
 export function withSnapshot(lookup: Lookup, { physicalTable, id, createdAtMs }: Snapshot): Lookup {
-  const text = (value: string): ParamValue => ({ text: value, type: "VARCHAR", value });
+  const stringValue = (value: string): ParamValue => ({ text: value, type: "VARCHAR", value });
   return (ref) => {
     if (ref.scope !== "cache") return lookup(ref);
     switch (ref.name) {
       case "table":
-        return text(physicalTable);
+        return stringValue(physicalTable);
       case "snapshotId":
         return { text: String(id), type: "BIGINT", value: BigInt(id) };
       case "snapshotTimestamp":
-        return text(new Date(createdAtMs).toISOString());
+        return stringValue(new Date(createdAtMs).toISOString());
       default:
         return undefined;
     }
   };
 }
 
-/** Reads all rows of a snapshot, in their original order. */
-export function rowsOf(
+/** A statement that selects all rows of a snapshot, in their original order. */
+export function selectAll(
   { cacheCatalog, keepsRowOrder }: { readonly cacheCatalog: string; readonly keepsRowOrder: boolean },
   { schema }: CacheName,
   { physicalTable }: Snapshot,

@@ -3,7 +3,7 @@ import type { Page } from "../params/page.ts";
 import type { Params, ParamValue } from "../params/parameter.ts";
 import type { Lookup } from "../sql/render.ts";
 
-/** `params.limit` and `params.offset` are the page. Without a page they are not set. */
+/** Looks up the values of a call. `params.limit` and `params.offset` come from the page; without one, they are not set. */
 export function lookupOf(params: Params, page: Page | undefined, identity: Identity): Lookup {
   return ({ scope, name }) => {
     if (scope === "auth") return identity.get(name);

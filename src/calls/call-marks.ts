@@ -1,6 +1,6 @@
 import type { RanQuery } from "./ran-query.ts";
 
-/** When a call reached each point, in milliseconds of `performance.now()`. Undefined: not reached, or skipped. */
+/** When a call reached each point, in milliseconds of `performance.now()`. Undefined if not reached, or skipped. */
 export interface CallMarks {
   validated: number | undefined;
   /** The connections are open and the cache holds rows. */

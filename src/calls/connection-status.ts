@@ -9,23 +9,23 @@ export interface ConnectionStatus {
   /** Opens those that are not open yet. Rejects with a RequestFailure `connection-down`. */
   open(names: readonly string[]): Promise<void>;
   isOpen(name: string): boolean;
-  /** Those that failed last time, with the reason (without secrets). A lost connection is up again once a call succeeds. */
+  /** The connections that are down, with the reason (without secrets). A lost connection is up again once a call succeeds. */
   down(): ReadonlyMap<string, string>;
-  /** Updates the status of these connections by the result of a call that uses them. */
+  /** Updates the status of these connections from the result of a call that uses them. */
   follow(names: readonly string[], call: Promise<unknown>): void;
 }
 
 /** A connection that is down does not stop the service. Eider retries it whenever a call needs it. */
 export function openConnectionStatus(engine: Engine, report: Report): ConnectionStatus {
   const opened = new Set<string>();
-  const failed = new Map<string, string>();
+  const downReasons = new Map<string, string>();
   const noteDown = (name: string, error: unknown): void => {
     const message = reasonOf(error);
-    if (failed.get(name) !== message) report({ kind: "connection-down", connection: name, message });
-    failed.set(name, message);
+    if (downReasons.get(name) !== message) report({ kind: "connection-down", connection: name, message });
+    downReasons.set(name, message);
   };
   const noteUp = (name: string): void => {
-    if (failed.delete(name)) report({ kind: "connection-up", connection: name });
+    if (downReasons.delete(name)) report({ kind: "connection-up", connection: name });
   };
   const openOne = async (name: string): Promise<void> => {
     try {
@@ -42,11 +42,11 @@ export function openConnectionStatus(engine: Engine, report: Report): Connection
       for (const name of names) if (!opened.has(name)) await openOne(name);
     },
     isOpen: (name) => opened.has(name),
-    down: () => failed,
+    down: () => downReasons,
     follow(names, call) {
       call.then(
         () => {
-          if (failed.size > 0) for (const name of names) noteUp(name);
+          if (downReasons.size > 0) for (const name of names) noteUp(name);
         },
         (error: unknown) => {
           if (error instanceof RequestFailure && error.failure.kind === "connection-down")

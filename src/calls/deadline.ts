@@ -28,7 +28,7 @@ export function openDeadline(timeoutMs: number): Deadline {
   let spent = 0;
   /** When the current work started. */
   let since: number | undefined;
-  // One timer for the whole call, because most pieces of work are shorter than it takes to set a timer.
+  // One timer for the whole call, because most pieces of work take less time than setting a timer.
   let timer: NodeJS.Timeout | undefined;
 
   function cancel(failure: Failure): void {

@@ -2,19 +2,20 @@ import type { Engine } from "../engines/engine.ts";
 import { RequestFailure } from "../failure.ts";
 import type { ConnectionStatus } from "./connection-status.ts";
 
-/** Receive the results of calls. */
+/** Receives the results of an engine's calls. */
 export interface EngineObservers {
-  readonly sources: Pick<ConnectionStatus, "follow">;
-  /** A query failed in the database. */
-  readonly queryFailed: (message: string) => void;
+  readonly connectionStatus: Pick<ConnectionStatus, "follow">;
+  /** Called when a query failed in the database. */
+  readonly onQueryFailed: (message: string) => void;
 }
 
 /** Wraps an engine. Its calls report which connections are down or up again, and whether the database still works. */
-export function followedEngine(engine: Engine, { sources, queryFailed }: EngineObservers): Engine {
+export function observeEngine(engine: Engine, { connectionStatus, onQueryFailed }: EngineObservers): Engine {
   function follow<T>({ connections }: { readonly connections: readonly string[] }, call: Promise<T>): Promise<T> {
-    if (connections.length > 0) sources.follow(connections, call);
+    if (connections.length > 0) connectionStatus.follow(connections, call);
     call.catch((error: unknown) => {
-      if (error instanceof RequestFailure && error.failure.kind === "query-failed") queryFailed(error.failure.message);
+      if (error instanceof RequestFailure && error.failure.kind === "query-failed")
+        onQueryFailed(error.failure.message);
     });
     return call;
   }

@@ -2,7 +2,7 @@ import type { Identity } from "../auth/identity.ts";
 import type { RawParams } from "../params/parameter.ts";
 import type { CallMarks } from "./call-marks.ts";
 
-/** What observers can see of a call. Undefined: not known, or not yet. */
+/** What observers can see of a call. Undefined values are unknown, or not known yet. */
 export interface ObservedCall {
   readonly surface: "rest" | "mcp";
   readonly endpoint: string;
@@ -47,7 +47,7 @@ export interface CallObserver {
   ended(call: ObservedCall, end: CallEnd): void;
 }
 
-/** What is known of a call when it arrives. */
+/** What is known about a call when it arrives. */
 export type Arrival = Pick<ObservedCall, "surface" | "endpoint" | "requestId" | "address" | "raw" | "traceparent">;
 
 /** Starts observing a call. */

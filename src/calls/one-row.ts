@@ -5,7 +5,7 @@ import { RequestFailure } from "../failure.ts";
 import type { Chunk } from "../result/chunk.ts";
 
 /** Enough to tell whether there is more than one row. */
-export const ONE_AND_NEXT: Window = { limit: 2, offset: 0 };
+export const TWO_ROWS: Window = { limit: 2, offset: 0 };
 
 /** Throws unless there is exactly one row. */
 export function requireOne(count: number): void {
@@ -30,7 +30,7 @@ export async function onlyRow(rows: Rows): Promise<Rows> {
   }
 }
 
-/** What was written into a file. Throws unless the endpoint may return that many rows. */
+/** Returns its argument. Throws unless the endpoint may return that many rows. */
 export function acceptFile({ operation }: Endpoint, written: FileRows): FileRows {
   if (operation.returns === "one") requireOne(written.rows);
   return written;

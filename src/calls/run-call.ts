@@ -27,10 +27,10 @@ export interface CallSurface<T> {
   /** Reads the input, runs the endpoint and sends the result. Slow work runs in `withDeadline`. */
   respond(call: AdmittedCall): T | Promise<T>;
   fail(failure: Failure): T;
-  /** How much of the response was sent before a failure. Without it, nothing was sent. */
+  /** How much of the response was sent before a failure. If absent, nothing was sent. */
   readonly progress?: () => ResponseProgress;
-  /** Calls `sent` with the status once the response has ended (`isSent`: already). Without it, the response ends with the call. */
-  readonly whenSent?: (sent: (status: number) => void, isSent: boolean) => void;
+  /** Calls `onSent` with the status once the response has ended (`isSent`: it already has). If absent, it ends with the call. */
+  readonly whenSent?: (onSent: (status: number) => void, isSent: boolean) => void;
 }
 
 export type ResponseProgress = "none" | "begun" | "complete";
@@ -52,8 +52,7 @@ export interface CallContext {
 
 /**
  * Runs a call to an endpoint, over REST or MCP: authenticates, applies the rate limit and the deadline, responds, and notifies
- * observers.
- * Never rejects. Returns a promise only if something has to be awaited.
+ * observers. Never rejects. Returns a promise only if something has to be awaited.
  */
 export function runCall<T>(surface: CallSurface<T>, context: CallContext): T | Promise<T> {
   const { observed, rateLimitTarget, onRateLimitState, whenSent } = surface;
@@ -121,8 +120,10 @@ interface FailedCall {
   readonly progress: ResponseProgress | undefined;
 }
 
-/** Reports a failed call, unless the client disconnected or the response was already complete. Internal failures are always
- * reported. Returns the failure. */
+/**
+ * Reports a failed call, unless the client disconnected or the response was already complete. Internal failures are always
+ * reported. Returns the failure.
+ */
 export function reportFailure(error: unknown, { progress, ...call }: FailedCall, report: Report): Failure {
   const failure = failureOf(error);
   const { requestId, endpoint } = call;

@@ -21,8 +21,8 @@ import {
   isCached,
   leaseFor,
   readsSnapshots,
-  rowsOf,
-  whileOpening,
+  readWhileOpening,
+  selectAll,
   withSnapshot,
 } from "./cached-read.ts";
 import { lookupOf } from "./call-lookup.ts";
@@ -35,10 +35,10 @@ import { acceptFile, onlyRow } from "./one-row.ts";
 import { pagingOf, windowOf } from "./paging.ts";
 import { type RanQuery, ranQuery } from "./ran-query.ts";
 
-/** One call of an endpoint, from any surface. */
+/** One call to an endpoint, from any surface. */
 export interface Call {
   readonly raw: RawParams;
-  /** Errors that the surface found, in its own fields. */
+  /** Errors that the surface itself found. */
   readonly errors: readonly FieldError[];
   readonly identity: Identity;
   readonly deadline: Deadline;
@@ -49,7 +49,7 @@ export interface Call {
   readonly clientHas?: (cached: CachedFrom) => boolean;
 }
 
-/** What running a call needs of the service. */
+/** What running a call needs from the service. */
 export interface CallServices {
   readonly engine: Engine;
   readonly spool: Spool;
@@ -58,14 +58,14 @@ export interface CallServices {
   readonly caches: Caches;
   /** The catalog of the caches. */
   readonly cacheCatalog: string;
-  /** Whether the rows of a table come in their order without asking for it. */
+  /** Whether a table returns its rows in insertion order without ORDER BY. */
   readonly keepsRowOrder: boolean;
   /** Parameters whose values must not appear in logs or errors. */
   readonly isRedacted: IsRedacted;
   /** Opens the connections of an endpoint, and returns the endpoint as verified against them. */
-  ready(endpoint: Endpoint): Promise<Endpoint> | Endpoint;
-  /** The endpoint of a cache table, as far as it can be verified while its connections are down. Rejects with a RequestFailure. */
-  withoutSource(endpoint: Endpoint): Promise<Endpoint>;
+  prepare(endpoint: Endpoint): Promise<Endpoint> | Endpoint;
+  /** Verifies the endpoint of a cache table while its connections are down, as far as possible. Rejects with a RequestFailure. */
+  verifyWithoutConnections(endpoint: Endpoint): Promise<Endpoint>;
 }
 
 export interface PageOfRows {
@@ -91,7 +91,7 @@ export interface FileResult {
   readonly cached: CachedFrom | undefined;
 }
 
-/** The client has the rows already. */
+/** The client already has the rows. */
 export interface UnchangedResult {
   readonly kind: "unchanged";
   readonly cached: CachedFrom;
@@ -150,7 +150,7 @@ async function runRead<T extends object>(
   const input: ReadInput = { params, page, identity, deadline, marks };
   const pageOf = (read: Read) => (total: number | undefined) => {
     if (read.totalOf === undefined) return undefined;
-    if (total === undefined || page.limit === undefined) throw new Error("a page has a limit and a total");
+    if (total === undefined || page.limit === undefined) throw new Error("a page lacks its limit or total");
     return { limit: page.limit, offset: page.offset, total };
   };
 
@@ -187,10 +187,10 @@ async function runRead<T extends object>(
   }
 
   return deadline.spend(async () => {
-    const ready = services.ready(endpoint);
-    return ready instanceof Promise
-      ? await whileOpening(endpoint, ready, { services, readAs, signal })
-      : await readAs(ready);
+    const prepared = services.prepare(endpoint);
+    return prepared instanceof Promise
+      ? await readWhileOpening(endpoint, prepared, { services, readAs, signal })
+      : await readAs(prepared);
   });
 }
 
@@ -202,7 +202,7 @@ interface ReadInput {
   readonly marks: CallMarks | undefined;
 }
 
-/** Reads one snapshot, either with the template over its table or all its rows. */
+/** Describes the read of one snapshot: the template over a cache table, or all rows of a result. */
 function cachedRead(
   endpoint: CachedEndpoint,
   input: ReadInput,
@@ -211,7 +211,7 @@ function cachedRead(
   const { cache, queueGroup, operation } = endpoint;
   const { params, page, identity, deadline, marks } = input;
   if (cache.kind === "table") return readOf(endpoint, input, services.engine, snapshot);
-  const statements = [rowsOf(services, cache.name, snapshot)];
+  const statements = [selectAll(services, cache.name, snapshot)];
   const noted = noteRendered(marks, () => ranQuery(endpoint, lookupOf(params, page, identity), services.engine));
   return {
     ...noted,
@@ -224,7 +224,7 @@ function cachedRead(
   };
 }
 
-/** Validates the parameters of a call. Returns a promise only for long ones. */
+/** Validates the parameters of a call. Returns a promise only if they are long. */
 export function validateCall(endpoint: Endpoint, call: Call, limits: Limits): ValidCall | Promise<ValidCall> {
   const { parameters, rejectsUnknownParams, operation, template } = endpoint;
   const { raw } = call;
@@ -235,8 +235,8 @@ export function validateCall(endpoint: Endpoint, call: Call, limits: Limits): Va
     page: operation.kind === "read" ? { ...limits, paginated: operation.paginated } : undefined,
     found: call.errors,
   };
-  if (!isLong(raw)) return validOnly(validateParams(parameters, raw, rules), call);
-  return validateLong(parameters, raw, rules).then((checked) => validOnly(checked, call));
+  if (!isLong(raw)) return requireValid(validateParams(parameters, raw, rules), call);
+  return validateLong(parameters, raw, rules).then((checked) => requireValid(checked, call));
 }
 
 interface ValidCall {
@@ -244,7 +244,7 @@ interface ValidCall {
   readonly page: Page;
 }
 
-function validOnly(checked: Validated, { observed: { marks } }: Call): ValidCall {
+function requireValid(checked: Validated, { observed: { marks } }: Call): ValidCall {
   if (!checked.ok) throw new RequestFailure({ kind: "invalid-params", errors: checked.errors });
   if (marks !== undefined) marks.validated = performance.now();
   return checked;
@@ -258,20 +258,24 @@ function readOf(
 ): Read {
   const { operation } = endpoint;
   const paginated = operation.kind === "read" && operation.paginated;
-  const lookup = (of: Page | undefined): Lookup => {
-    const plain = lookupOf(params, of, identity);
+  const lookup = (forPage: Page | undefined): Lookup => {
+    const plain = lookupOf(params, forPage, identity);
     return snapshot === undefined ? plain : withSnapshot(plain, snapshot);
   };
-  const { rendered, window, counted } = pagingOf(endpoint, page);
-  const statements = statementsOf(endpoint, lookup(rendered), engine);
-  const noted = noteRendered(marks, () => ranQuery(endpoint, lookup(rendered), engine));
+  const { templatePage, window, separateTotal } = pagingOf(endpoint, page);
+  const statements = statementsOf(endpoint, lookup(templatePage), engine);
+  const noted = noteRendered(marks, () => ranQuery(endpoint, lookup(templatePage), engine));
   return {
     ...noted,
     connections: endpoint.connections,
     queueGroup: endpoint.queueGroup,
     statements,
     window,
-    totalOf: paginated ? (counted ? statementsOf(endpoint, lookup(counted.page), engine) : statements) : undefined,
+    totalOf: paginated
+      ? separateTotal
+        ? statementsOf(endpoint, lookup(separateTotal.page), engine)
+        : statements
+      : undefined,
     signal: deadline.signal,
   };
 }
@@ -289,6 +293,6 @@ export function noteRendered(marks: CallMarks | undefined, ran: () => RanQuery):
 }
 
 export function statementsOf({ template }: Endpoint, lookup: Lookup, engine: Engine): readonly Statement[] {
-  if (template === undefined) throw new Error("only a prompt has no template, and it is not run");
+  if (template === undefined) throw new Error("a prompt has no template and cannot be run");
   return render(template, lookup, { dialect: engine.dialect });
 }

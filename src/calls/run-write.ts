@@ -8,19 +8,19 @@ import type { WriteOnce } from "../engines/write-once.ts";
 import { RequestFailure } from "../failure.ts";
 import type { RawParams } from "../params/parameter.ts";
 import type { Lookup } from "../sql/render.ts";
-import { whileLeased } from "./cached-read.ts";
+import { withLeases } from "./cached-read.ts";
 import type { WriteResponse } from "./idempotency.ts";
 import { requireOne } from "./one-row.ts";
 import { ranQuery } from "./ran-query.ts";
 import { type Call, type CallServices, noteRendered, statementsOf, validateCall } from "./run-endpoint.ts";
 import { untilAborted } from "./until-aborted.ts";
 
-/** What the client gets. */
+/** The response to a write. */
 export interface WrittenResponse extends WriteResponse {
   readonly status: WriteStatuses["changed"];
 }
 
-/** A call of a write endpoint. */
+/** A call to a write endpoint. */
 export interface WriteCall extends Call {
   /** With a key, the write runs only once. */
   readonly idempotencyKey: string | undefined;
@@ -29,12 +29,12 @@ export interface WriteCall extends Call {
 }
 
 /**
- * Validates, renders, runs and commits. When it resolves, the write is durable. When it rejects with a RequestFailure,
+ * Validates, renders, runs and commits a write. When it resolves, the write is durable. When it rejects with a RequestFailure,
  * nothing was changed, except with `transaction: false`.
  */
 export async function runWrite(endpoint: Endpoint, call: WriteCall, services: CallServices): Promise<WrittenResponse> {
   const { operation } = endpoint;
-  if (operation.kind !== "write") throw new Error(`${endpoint.name} is no write`);
+  if (operation.kind !== "write") throw new Error(`${endpoint.name} is not a write endpoint`);
   const { params } = await validateCall(endpoint, call, services.limits);
   const { deadline, identity, idempotencyKey, encode, observed } = call;
   const { marks } = observed;
@@ -48,16 +48,16 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, services: Ca
     const statements = statementsOf(verified, lookup, services.engine);
     const { onStart } = noteRendered(marks, () => ranQuery(verified, lookup, services.engine));
     const write: Write = { connections, queueGroup, statements, transaction, returnsData, acceptRows, signal, onStart };
-    const failed = (error: unknown): never => {
+    const rethrow = (error: unknown): never => {
       throw statuses.constraintFailure === "client-error" ? asClientError(error) : error;
     };
-    const done = (): void => {
+    const onCommitted = (): void => {
       if (marks !== undefined) marks.firstRow = performance.now();
     };
     if (idempotencyKey === undefined) {
-      const written = await renewing(endpoint, services, {
-        run: async () => ({ ...(await services.engine.write(write).catch(failed)), ran: true }),
-        done,
+      const written = await writeAndUpdateCache(endpoint, services, {
+        run: async () => ({ ...(await services.engine.write(write).catch(rethrow)), ran: true }),
+        onCommitted,
       });
       return { rowsAffected: written.rowsAffected, body: await encode(written) };
     }
@@ -66,16 +66,16 @@ export async function runWrite(endpoint: Endpoint, call: WriteCall, services: Ca
     const request = { scope, key: idempotencyKey, fingerprint: fingerprintOf(call.raw) };
     return await services.idempotentResponses.once(request, async (record) => {
       const once = { ...record, store, encode };
-      const { response, rowsAffected } = await renewing(endpoint, services, {
-        run: () => services.engine.writeOnce(write, once).catch(failed),
-        done,
+      const { response, rowsAffected } = await writeAndUpdateCache(endpoint, services, {
+        run: () => services.engine.writeOnce(write, once).catch(rethrow),
+        onCommitted,
       });
       return { rowsAffected, body: response };
     });
   };
   const result = await deadline.spendUntilSettled(async () => {
-    const verified = await untilAborted(services.ready(endpoint), signal);
-    return await whileLeased(verified, { caches: services.caches, signal }, () => run(verified));
+    const verified = await untilAborted(services.prepare(endpoint), signal);
+    return await withLeases(verified, { caches: services.caches, signal }, () => run(verified));
   });
   observed.rows = result.rowsAffected;
   const { changed, unchanged } = operation.statuses;
@@ -99,7 +99,7 @@ function storeOf({ operation }: Endpoint): WriteOnce["store"] {
   return store;
 }
 
-/** The contents of a request. Two different requests never have the same. */
+/** Identifies the contents of a request: different contents never have the same fingerprint. */
 function fingerprintOf({ query, path, header, body }: RawParams): string {
   return JSON.stringify(
     [query, path, header, body].map((values) => [...values].map(([name, { text }]) => [name, text])),
@@ -109,34 +109,34 @@ function fingerprintOf({ query, path, header, body }: RawParams): string {
 interface RunningWrite<T> {
   readonly run: () => Promise<T>;
   /** Called once it is committed, before the cache is refreshed. */
-  readonly done: () => void;
+  readonly onCommitted: () => void;
 }
 
-/** Runs a write. A cache that the endpoint names is told before it runs, and invalidated or refreshed after it. */
-async function renewing<T extends { readonly ran: boolean }>(
+/** Runs a write. A cache that the endpoint names is marked before the write, and invalidated or refreshed after it. */
+async function writeAndUpdateCache<T extends { readonly ran: boolean }>(
   { cache, operation }: Endpoint,
   { caches }: CallServices,
-  { run, done }: RunningWrite<T>,
+  { run, onCommitted }: RunningWrite<T>,
 ): Promise<T> {
   const named = cache?.kind === "on-write" ? cache : undefined;
-  const end = named && (await caches.beginWrite(named.name, named.action));
-  const renew = async (action: WriteAction): Promise<void> => {
-    end?.(true);
+  const endWrite = named && (await caches.beginWrite(named.name, named.action));
+  const updateCache = async (action: WriteAction): Promise<void> => {
+    endWrite?.(true);
     if (named === undefined) return;
     if (action === "refresh") await caches.refreshAfterWrite(named.name);
     else caches.invalidate(named.name);
   };
   const written = await run().catch(async (error: unknown) => {
     // Without a transaction, statements before the one that failed have been committed.
-    if (operation.kind === "write" && !operation.transaction) await renew("invalidate");
-    else end?.(false);
+    if (operation.kind === "write" && !operation.transaction) await updateCache("invalidate");
+    else endWrite?.(false);
     throw error;
   });
   if (!written.ran) {
-    end?.(false);
+    endWrite?.(false);
     return written;
   }
-  done();
-  await renew(named?.action ?? "invalidate");
+  onCommitted();
+  await updateCache(named?.action ?? "invalidate");
   return written;
 }

@@ -13,7 +13,7 @@ import { withTimeLimit } from "../time-limit.ts";
 
 /** How long startup waits for a lazy connection. */
 const CONNECT_TIMEOUT_MS = 5_000;
-/** More than one per core, so that a few slow queries do not block fast ones. */
+/** More than one, so that a few slow queries do not block fast ones. */
 const QUERIES_PER_CORE = 4;
 /** From this many queries on, 2 per core are enough. */
 const QUERIES_ON_MANY_CORES = 16;
@@ -22,7 +22,7 @@ const MAX_QUERIES = 64;
 interface EngineParts {
   readonly secretUsers: readonly SecretUsers[];
   readonly spool: Spool;
-  /** A read-only database file was replaced, or could not be. */
+  /** Called after a read-only database file was replaced, even if the new one cannot be used. */
   readonly fileReplaced?: (file: ReplacedFile) => void;
   readonly checkpointFailed?: (message: string) => void;
 }
@@ -50,7 +50,7 @@ export async function openEngine(main: MainConfig, parts: EngineParts): Promise<
       })),
       ...inits.values(),
     ],
-    maxConcurrentQueries: main.limits.maxConcurrentQueries ?? defaultQueries(availableCores(textOf)),
+    maxConcurrentQueries: main.limits.maxConcurrentQueries ?? defaultMaxQueries(availableCores(textOf)),
     maxQueued: main.limits.maxQueuedRequests,
     maxValueBytes: main.limits.maxValueBytes,
   });
@@ -61,9 +61,9 @@ export async function openEngine(main: MainConfig, parts: EngineParts): Promise<
 }
 
 /** With more queries per core, each takes longer and holds its memory longer. */
-function defaultQueries(cores = QUERIES_ON_MANY_CORES / 2): number {
-  const few = Math.min(QUERIES_ON_MANY_CORES, Math.ceil(cores) * QUERIES_PER_CORE);
-  return Math.min(MAX_QUERIES, Math.max(few, Math.ceil(cores) * 2));
+function defaultMaxQueries(cores = QUERIES_ON_MANY_CORES / 2): number {
+  const onFewCores = Math.min(QUERIES_ON_MANY_CORES, Math.ceil(cores) * QUERIES_PER_CORE);
+  return Math.min(MAX_QUERIES, Math.max(onFewCores, Math.ceil(cores) * 2));
 }
 
 /** The setting that prevents the database from opening, as a problem; undefined for other errors. */
@@ -72,7 +72,7 @@ export function settingProblem({ setting, message }: EngineOpenError, main: Main
   return { severity: "error", location: main.locate(["duckdb", setting]), path: `duckdb.${setting}`, message };
 }
 
-/** The connections whose `init` parses. Needs no connection, so every syntax error is found. */
+/** Returns the connections whose `init` parses. Opens none, so every syntax error is found. */
 export async function parseInits(
   main: MainConfig,
   engine: Engine,
@@ -93,22 +93,22 @@ export async function parseInits(
   return parsed;
 }
 
-interface Connecting {
+interface ConnectOptions {
   readonly parsed: readonly ConnectionConfig[];
-  readonly sources: ConnectionStatus;
+  readonly connectionStatus: ConnectionStatus;
   readonly problems: Problem[];
 }
 
-/** Opens every connection. A lazy one that is down is a warning; with `lazy: false` it stops startup. Returns its message. */
+/** Opens every connection. If a lazy one is down, adds a warning. If another one is down, returns a message: startup fails. */
 export async function connect(
   main: MainConfig,
-  { parsed, sources, problems }: Connecting,
+  { parsed, connectionStatus, problems }: ConnectOptions,
 ): Promise<string | undefined> {
   const failures: string[] = [];
   await Promise.all(
     parsed.map(async ({ name, lazy }) => {
       try {
-        const opening = sources.open([name]);
+        const opening = connectionStatus.open([name]);
         await (lazy ? withTimeLimit(opening, CONNECT_TIMEOUT_MS, timedOut) : opening);
       } catch (error) {
         const message = `connection '${name}' cannot be reached: ${reasonOf(error)}`;

@@ -1,13 +1,13 @@
 import type { CacheDefinition } from "../cache/cache.ts";
 import { createParentFolder, setAside } from "../cache/cache-file.ts";
-import { unusablePath } from "../cache/cache-path.ts";
+import { unusablePathMessage } from "../cache/cache-path.ts";
 import type { Caches } from "../cache/caches.ts";
 import type { Sharing } from "../cache/coordination.ts";
 import { ForeignCacheError, openSnapshotStore } from "../cache/duckdb-store.ts";
 import { attachLake, isShared } from "../cache/ducklake.ts";
-import { lakeAddress } from "../cache/lake-address.ts";
+import { parseLakeAddress } from "../cache/lake-address.ts";
 import { openLakeUpkeep } from "../cache/lake-upkeep.ts";
-import { leadsAlone, openLeadership } from "../cache/leader.ts";
+import { openLeadership, soleLeader } from "../cache/leader.ts";
 import { noCaches } from "../cache/no-caches.ts";
 import { openCaches } from "../cache/open-caches.ts";
 import { afterMs } from "../cache/schedule.ts";
@@ -41,7 +41,7 @@ export interface OpenedCaches {
   readonly problems: readonly Problem[];
 }
 
-/** Whether an endpoint has a cache, or reads the records of refreshes, which are there before the first one. */
+/** Whether an endpoint has a cache, or reads the audit tables, which must exist then. */
 function needsCaches({ main, endpoints }: Project): boolean {
   const audit = new RegExp(`\\b${main.cache?.catalog ?? ""}"?\\s*\\.\\s*"?audit\\b`, "i");
   return endpoints.some(({ cache, template }) => cache !== undefined || audit.test(template?.text ?? ""));
@@ -72,10 +72,10 @@ export async function openProjectCaches(project: Project, parts: CacheParts): Pr
   return { caches: { ...caches, close }, problems };
 }
 
-/** A path that names something else than a cache is an error, and what is there stays as it is. */
+/** Reports a path where something other than a cache is. That file stays unchanged. */
 async function pathProblems({ backend }: CacheStorage, main: MainConfig, engine: Engine): Promise<Problem[]> {
   const file = fileOf(backend);
-  const message = file && (await unusablePath(engine, file.path, backend.kind));
+  const message = file && (await unusablePathMessage(engine, file.path, backend.kind));
   if (file === undefined || message === undefined) return [];
   return [{ severity: "error", location: main.locate(file.key), path: file.key.join("."), message }];
 }
@@ -89,10 +89,10 @@ function fileOf(
   return path === undefined ? undefined : { path, key: [backend.isRequired ? "cache" : "ducklake", "metadata-path"] };
 }
 
-/** Undefined for a catalog in another database, and for a path that opening it reports as wrong. */
+/** Undefined for a catalog in another database, and for an invalid path, which `openStore` reports. */
 function lakeFile(metadataPath: string): string | undefined {
   try {
-    const address = lakeAddress(metadataPath);
+    const address = parseLakeAddress(metadataPath);
     return address.kind === "file" ? address.path : undefined;
   } catch {
     return undefined;
@@ -103,7 +103,7 @@ function inMemory(storage: CacheStorage): CacheStorage {
   return { ...storage, backend: { kind: "duckdb", path: undefined }, warmUp: false };
 }
 
-interface Opening {
+interface OpenContext {
   readonly main: MainConfig;
   readonly parts: CacheParts;
   readonly problems: Problem[];
@@ -115,7 +115,7 @@ interface OpenedStore {
   close?(): Promise<void>;
 }
 
-async function openStore(storage: CacheStorage, opening: Opening): Promise<OpenedStore> {
+async function openStore(storage: CacheStorage, opening: OpenContext): Promise<OpenedStore> {
   const { backend } = storage;
   if (backend.kind === "duckdb") return { store: await openFileStore(storage, backend.path, opening) };
   try {
@@ -135,13 +135,13 @@ async function openStore(storage: CacheStorage, opening: Opening): Promise<Opene
 
 /** A leader without a heartbeat for this long is replaced. */
 const LEASE_MS = 10_000;
-/** Every renewed lease adds a version to the catalog. */
+/** How often old versions of the catalog are removed: every heartbeat adds one. */
 const CLEAN_EVERY_MS = 60_000;
 
 async function openLakeStore(
   { catalog }: CacheStorage,
   { metadataPath, dataPath }: Extract<CacheStorage["backend"], { kind: "ducklake" }>,
-  { parts: { engine, report, isOpen } }: Opening,
+  { parts: { engine, report, isOpen } }: OpenContext,
 ): Promise<OpenedStore> {
   const lake = { catalog, metadataPath, dataPath };
   await attachLake(engine, lake, afterMs);
@@ -157,7 +157,7 @@ async function openLakeStore(
         report,
         changed: () => {},
       })
-    : leadsAlone;
+    : soleLeader;
   const shared = isShared(lake) ? { fence: () => (leadership.isLeader() ? leadership.fence() : []) } : undefined;
   const plain = await openSnapshotStore(engine, {
     now: Date.now,
@@ -188,7 +188,7 @@ async function openLakeStore(
 async function openFileStore(
   { catalog }: CacheStorage,
   path: string | undefined,
-  opening: Opening,
+  opening: OpenContext,
 ): Promise<SnapshotStore> {
   const { engine, isOpen } = opening.parts;
   const options = {
@@ -205,7 +205,7 @@ async function openFileStore(
     return await openSnapshotStore(engine, options);
   } catch (error) {
     const isUnusable = error instanceof EngineOpenError || error instanceof ForeignCacheError;
-    if (path === undefined || isIntact(error) || !isUnusable) {
+    if (path === undefined || mayBeIntact(error) || !isUnusable) {
       throw new Error(`the cache file cannot be opened: ${messageOf(error)}`);
     }
     const detach = error instanceof ForeignCacheError ? `DETACH ${catalog}; ` : "";
@@ -222,8 +222,8 @@ async function openFileStore(
   }
 }
 
-/** The file itself may be fine: another process or connection has it open, or it may not be opened. */
-function isIntact(error: unknown): boolean {
+/** The file itself may be fine: another process or connection has it open, or access is denied. */
+function mayBeIntact(error: unknown): boolean {
   return /\block on file\b|conflicting lock|is being used|already attached|file handle conflict|permission|denied|read-only|too many open/i.test(
     messageOf(error),
   );

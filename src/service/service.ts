@@ -27,7 +27,7 @@ import {
 
 export type { OpenOptions } from "./shared-state.ts";
 
-/** A project that is open: endpoints compiled and verified, the database open, no port. */
+/** An open project: its endpoints are compiled and verified, its database is open, but no port is. */
 export interface Service extends CallServices {
   readonly project: Project;
   readonly endpoints: readonly Endpoint[];
@@ -40,7 +40,7 @@ export interface Service extends CallServices {
   retire(next: Service): void;
 }
 
-/** `unreachable` says what could not be opened or reached. */
+/** `unreachable` is a message about what could not be opened or reached. */
 export interface OpenedService {
   readonly service: Service | undefined;
   readonly problems: readonly Problem[];
@@ -80,7 +80,7 @@ export function canShareState(project: Project, previous: Service): boolean {
 }
 
 /**
- * Opens a new state over the same database, for a project that `canShareState`. The current state keeps serving until
+ * Opens a new state over the same database, for a project that passes `canShareState`. The current state keeps serving until
  * the caller retires it.
  */
 export async function reopenService(project: Project, previous: Service, options: OpenOptions): Promise<OpenedService> {
@@ -148,7 +148,7 @@ interface StateContext {
 
 /** Opens everything above the shared state. The caller closes a service that it does not use. */
 async function openState(project: Project, compiled: CompiledProject, context: StateContext): Promise<OpenedService> {
-  const { engine, sources } = context.sharedState;
+  const { engine, connectionStatus } = context.sharedState;
   // Before verification: templates may read the table of users.
   const authenticators = await openServiceAuthenticators(project, context).catch(errorMessage);
   // Without caches or users, the templates that read them are not verified: their errors would only mislead.
@@ -163,10 +163,10 @@ async function openState(project: Project, compiled: CompiledProject, context: S
   await engine.lock(settableBy(project, engineType.dialect));
   const verification = openVerification(compiled, {
     engine,
-    sources,
+    connectionStatus,
     inits: [...project.main.connections.values()].flatMap(({ init }) => init ?? []),
   });
-  const verified = await verification.all();
+  const verified = await verification.verifyAll();
   problems.push(...verified.problems);
   for (const { endpoint } of verified.endpoints) reportRefusedKeys(endpoint, context.options.report);
   const parts = { sharedState: context.sharedState, authenticators, caches: opened.caches, verification };
@@ -192,7 +192,7 @@ async function cachesOf(
   return await sharedState.caches(() =>
     openProjectCaches(project, {
       engine: sharedState.engine,
-      isOpen: sharedState.sources.isOpen,
+      isOpen: sharedState.connectionStatus.isOpen,
       definitions: refreshes.map(({ definition }) => definition),
       report: options.report,
       purpose: options.purpose,
@@ -217,14 +217,14 @@ function openServiceAuthenticators(
   });
 }
 
-/** A warning at the `auth` block that reads the users. */
+/** A warning that points to the `auth` block that reads the users. */
 function warningOf(policy: AuthPolicy, message: string, { main, endpoints }: Project): Problem {
   const owner = main.access.auth === policy ? main : (endpoints.find(({ auth }) => auth === policy) ?? main);
   const path = "auth.from-aws-secretmanager";
   return { severity: "warning", location: owner.locate(path.split(".")), path, message, security: true };
 }
 
-interface Parts {
+interface ServiceParts {
   readonly sharedState: SharedState;
   readonly authenticators: Authenticators;
   readonly caches: Caches;
@@ -233,17 +233,17 @@ interface Parts {
 
 function serviceOf(
   project: Project,
-  { sharedState, authenticators, caches, verification }: Parts,
+  { sharedState, authenticators, caches, verification }: ServiceParts,
   verified: readonly VerifiedEndpoint[],
 ): Service {
-  const { engine, spool, sources, rateLimiter, idempotentResponses } = sharedState;
+  const { engine, spool, connectionStatus, rateLimiter, idempotentResponses } = sharedState;
   const endpoints = verified.map(({ endpoint }) => endpoint);
   return {
     project,
     engine,
     spool,
     endpoints,
-    sources,
+    sources: connectionStatus,
     authenticators,
     rateLimiter,
     sharedState,
@@ -253,8 +253,8 @@ function serviceOf(
     isRedacted: redaction(project.main.access.redact),
     limits: project.main.limits,
     idempotentResponses,
-    ready: lateVerification(verified, verification),
-    withoutSource: (endpoint) => verification.now({ ...endpoint, connections: [] }),
+    prepare: prepareWith(verified, verification),
+    verifyWithoutConnections: (endpoint) => verification.verifyNow({ ...endpoint, connections: [] }),
     async close() {
       authenticators.close();
       await sharedState.close();
@@ -269,13 +269,13 @@ function keepsRowOrder({ duckdb, connections }: MainConfig): boolean {
   return !texts.some((text) => /preserve_insertion_order/i.test(text));
 }
 
-/** Endpoints whose connections were down at startup are verified by their first call. */
-function lateVerification(verified: readonly VerifiedEndpoint[], verification: Verification): CallServices["ready"] {
+/** Endpoints that could not be verified fully at startup are verified by their first call. */
+function prepareWith(verified: readonly VerifiedEndpoint[], verification: Verification): CallServices["prepare"] {
   const late = new Map<Endpoint, Promise<Endpoint> | undefined>();
   for (const { endpoint, isLate } of verified) if (isLate) late.set(endpoint, undefined);
   return (endpoint) => {
     if (!late.has(endpoint)) return endpoint;
-    const known = late.get(endpoint) ?? verification.late(endpoint);
+    const known = late.get(endpoint) ?? verification.verifyLate(endpoint);
     late.set(endpoint, known);
     // The next call retries.
     known.catch(() => late.set(endpoint, undefined));

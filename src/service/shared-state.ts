@@ -2,7 +2,7 @@ import type { AuthPolicy, SecretUsers } from "../auth/policy.ts";
 import type { Caches } from "../cache/caches.ts";
 import { noCaches } from "../cache/no-caches.ts";
 import { type ConnectionStatus, openConnectionStatus } from "../calls/connection-status.ts";
-import { followedEngine } from "../calls/followed-engine.ts";
+import { observeEngine } from "../calls/followed-engine.ts";
 import { type IdempotentResponses, openIdempotentResponses } from "../calls/idempotency.ts";
 import type { Problem } from "../config/problem.ts";
 import type { Project } from "../config/project.ts";
@@ -19,25 +19,25 @@ import type { OpenedCaches, Purpose } from "./project-caches.ts";
 
 export interface OpenOptions {
   readonly report: Report;
-  /** False: connections are not opened, and templates are only parsed. */
+  /** If false, connections are not opened, and templates are only parsed. */
   readonly connect: boolean;
   /** The system's folder for temporary files, unless the project sets one. */
   readonly temporary: string;
   readonly self: CurrentProcess;
-  /** For libraries, such as cloud credentials. */
+  /** Environment variables for libraries, such as cloud credentials. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly purpose: Purpose;
-  /** Security warnings are errors. */
+  /** Whether security warnings are errors. */
   readonly strict?: boolean;
 }
 
-/** What outlives a reload: the database, caches, rate limit counts. */
+/** State that outlives a reload: the database, caches, rate limit counts. */
 export interface SharedState {
   /** Equal for two projects that can share this state. */
   readonly key: string;
   readonly engine: Engine;
   readonly spool: Spool;
-  readonly sources: ConnectionStatus;
+  readonly connectionStatus: ConnectionStatus;
   readonly rateLimiter: RateLimiter;
   readonly idempotentResponses: IdempotentResponses;
   /** The caches, opened on first use. Rejects as `open` does. */
@@ -45,7 +45,7 @@ export interface SharedState {
   close(): Promise<void>;
 }
 
-/** `sharedState` is undefined when the database cannot be opened; `unreachable` says what could not be reached. */
+/** `sharedState` is undefined when the database cannot be opened; `unreachable` is a message about what could not be reached. */
 export interface OpenedSharedState {
   readonly sharedState: SharedState | undefined;
   readonly problems: readonly Problem[];
@@ -74,7 +74,7 @@ export async function openSharedState(project: Project, options: OpenOptions): P
   const parent = main.duckdb.settings.get("temp_directory") || options.temporary;
   const spool = openSpool({ parent, self: options.self });
   let isLost = false;
-  const queryFailed = (message: string): void => {
+  const onQueryFailed = (message: string): void => {
     if (isLost || !engineType.isLost(message)) return;
     isLost = true;
     options.report({ kind: "database-lost" });
@@ -87,7 +87,7 @@ export async function openSharedState(project: Project, options: OpenOptions): P
       fileReplaced: ({ name, problem }) => options.report({ kind: "file-replaced", database: name, problem }),
       checkpointFailed(message) {
         options.report({ kind: "checkpoint-failed", message });
-        queryFailed(message);
+        onQueryFailed(message);
       },
     });
   } catch (error) {
@@ -98,23 +98,23 @@ export async function openSharedState(project: Project, options: OpenOptions): P
       : { sharedState: undefined, problems: [problem], unreachable: undefined };
   }
   // A connection that is down at startup is reported as a problem, not as an event.
-  let starting = true;
-  const sources = openConnectionStatus(opened, (event) => starting || options.report(event));
-  const engine = followedEngine(opened, { sources, queryFailed });
+  let isStarting = true;
+  const connectionStatus = openConnectionStatus(opened, (event) => isStarting || options.report(event));
+  const engine = observeEngine(opened, { connectionStatus, onQueryFailed });
   const parsed = await parseInits(main, engine, problems);
-  const unreachable = options.connect ? await connect(main, { parsed, sources, problems }) : undefined;
-  starting = false;
+  const unreachable = options.connect ? await connect(main, { parsed, connectionStatus, problems }) : undefined;
+  isStarting = false;
   const rateLimiter = openRateLimiter({
     now: Date.now,
     report: options.report,
-    policies: options.connect ? limitsOf(project) : [],
+    policies: options.connect ? rateLimitsOf(project) : [],
   });
   let caches: Caches | undefined;
   const sharedState: SharedState = {
     key: sharedStateKey(project),
     engine,
     spool,
-    sources,
+    connectionStatus,
     rateLimiter,
     idempotentResponses: openIdempotentResponses(Date.now),
     async caches(open) {
@@ -143,6 +143,6 @@ export function policiesOf({ main, endpoints }: Project): ReadonlySet<AuthPolicy
   return new Set(all.filter((policy) => policy !== undefined));
 }
 
-function limitsOf({ endpoints }: Project): readonly RateLimitPolicy[] {
+function rateLimitsOf({ endpoints }: Project): readonly RateLimitPolicy[] {
   return endpoints.flatMap(({ rateLimit }) => rateLimit ?? []);
 }

@@ -21,7 +21,7 @@ export interface CompiledEndpoint {
 /** The templates of a project. */
 export interface CompiledTemplates {
   readonly endpoints: readonly CompiledEndpoint[];
-  /** Each after those whose tables it reads. */
+  /** Ordered: each comes after those whose tables it reads. */
   readonly refreshes: readonly CompiledRefresh[];
 }
 
@@ -34,34 +34,34 @@ export interface VerifiedEndpoint {
 /** Verifies the templates of a project. */
 export interface Verification {
   /**
-   * Every template: planned when its connections are open, else only parsed. One that needs a table that another template or
-   * an `init` creates is verified by its first call.
+   * Verifies every template: plans it if its connections are open, otherwise only parses it. One that needs a table that another
+   * template or an `init` creates is verified by its first call.
    */
-  all(): Promise<{ readonly endpoints: readonly VerifiedEndpoint[]; readonly problems: readonly Problem[] }>;
-  /** Verifies an endpoint whose connections were down at startup. Rejects with a RequestFailure. */
-  late(endpoint: Endpoint): Promise<Endpoint>;
-  /** Verifies an endpoint with what is open now. Rejects with a RequestFailure. */
-  now(endpoint: Endpoint): Promise<Endpoint>;
+  verifyAll(): Promise<{ readonly endpoints: readonly VerifiedEndpoint[]; readonly problems: readonly Problem[] }>;
+  /** Opens the connections of an endpoint, and verifies it. Rejects with a RequestFailure. */
+  verifyLate(endpoint: Endpoint): Promise<Endpoint>;
+  /** Verifies an endpoint with the connections that are open now. Rejects with a RequestFailure. */
+  verifyNow(endpoint: Endpoint): Promise<Endpoint>;
 }
 
 export interface VerificationContext {
   readonly engine: Engine;
-  readonly sources: ConnectionStatus;
+  readonly connectionStatus: ConnectionStatus;
   /** The `init` SQL of all connections. */
   readonly inits: readonly string[];
 }
 
 export function openVerification(
   { endpoints: compiled, refreshes }: CompiledTemplates,
-  { engine, sources, inits }: VerificationContext,
+  { engine, connectionStatus, inits }: VerificationContext,
 ): Verification {
   const all = [...compiled, ...refreshes].map(({ endpoint }) => endpoint);
   const created = namesCreatedBy(all, inits, engine.dialect);
   /** The cache tables whose columns the database knows. */
   const planned = new Set<string>();
-  /** Those that could not be verified yet, and their verification once it runs. */
+  /** Refreshes that could not be verified yet, by cache, and their verification while it runs. */
   const late = new Map<string, { readonly refresh: CompiledRefresh; verifying?: Promise<void> | undefined }>();
-  const isOpen = ({ connections }: Endpoint): boolean => connections.every(sources.isOpen);
+  const isOpen = ({ connections }: Endpoint): boolean => connections.every(connectionStatus.isOpen);
   const isPlanned = (name: CacheName): boolean => planned.has(cacheKey(name));
   const isLate = (name: CacheName): boolean => late.has(cacheKey(name));
 
@@ -74,9 +74,9 @@ export function openVerification(
     return found.problems;
   }
 
-  /** Once for all endpoints that read the table. */
-  async function verifyLate(refresh: CompiledRefresh): Promise<void> {
-    await sources.open(refresh.endpoint.connections);
+  /** Runs once for all endpoints that read the table. */
+  async function verifyLateRefresh(refresh: CompiledRefresh): Promise<void> {
+    await connectionStatus.open(refresh.endpoint.connections);
     failOn(await verifyOne(refresh));
   }
 
@@ -101,7 +101,7 @@ export function openVerification(
     return problems;
   }
 
-  /** As far as the connections that are open allow. */
+  /** Verifies an endpoint as far as the open connections allow. */
   async function verifyEarly(
     endpoint: Endpoint,
   ): Promise<VerifiedEndpoint & { readonly problems: readonly Problem[] }> {
@@ -112,7 +112,7 @@ export function openVerification(
     return { ...verified, isLate: !isOpen(endpoint) || caches.some(isLate) || planner.hasMissed() };
   }
 
-  async function now(endpoint: Endpoint): Promise<Endpoint> {
+  async function verifyNow(endpoint: Endpoint): Promise<Endpoint> {
     const known = withFunctions(endpoint, await dialectOf([endpoint], engine), engine.dialect);
     const depth = cachesReadBy(endpoint).every(isPlanned) ? "plan" : "parse";
     const { endpoint: verified, problems } = await verifyEndpoint(known.endpoint, engine, depth);
@@ -121,7 +121,7 @@ export function openVerification(
   }
 
   return {
-    async all() {
+    async verifyAll() {
       const dialects = await openDialects([...compiled, ...refreshes], engine, isOpen);
       const problems = [...(await verifyCaches(dialects))];
       const results: (VerifiedEndpoint & { readonly problems: readonly Problem[] })[] = [];
@@ -141,19 +141,19 @@ export function openVerification(
       problems.push(...results.flatMap((result) => result.problems));
       return { endpoints: results, problems };
     },
-    async late(endpoint) {
-      await sources.open(endpoint.connections);
+    async verifyLate(endpoint) {
+      await connectionStatus.open(endpoint.connections);
       const caches = cachesReadBy(endpoint);
       for (const [key, entry] of late) {
         if (!caches.some((name) => cacheKey(name) === key)) continue;
-        entry.verifying ??= verifyLate(entry.refresh).finally(() => {
+        entry.verifying ??= verifyLateRefresh(entry.refresh).finally(() => {
           entry.verifying = undefined;
         });
         await entry.verifying;
       }
-      return await now(endpoint);
+      return await verifyNow(endpoint);
     },
-    now,
+    verifyNow,
   };
 }
 
@@ -169,9 +169,9 @@ async function openDialects(
   isOpen: (endpoint: Endpoint) => boolean,
 ): Promise<Dialects> {
   const endpoints = compiled.map(({ endpoint }) => endpoint);
-  const closed = dialectOfTemplates(endpoints, engine.dialect);
-  const open = endpoints.some(isOpen) ? await dialectOf(endpoints, engine) : closed;
-  return { apply: (endpoint) => withFunctions(endpoint, isOpen(endpoint) ? open : closed, engine.dialect) };
+  const offline = dialectOfTemplates(endpoints, engine.dialect);
+  const online = endpoints.some(isOpen) ? await dialectOf(endpoints, engine) : offline;
+  return { apply: (endpoint) => withFunctions(endpoint, isOpen(endpoint) ? online : offline, engine.dialect) };
 }
 
 function failOn(problems: readonly Problem[]): void {

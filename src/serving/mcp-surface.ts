@@ -75,7 +75,7 @@ export async function openMcpSurface(service: Service, options: McpSurfaceOption
   };
 }
 
-/** Which identity provider issues tokens, for clients. RFC 9728. */
+/** Metadata for clients: which identity provider issues tokens (RFC 9728). */
 function protectedResourceOf(resourceName: string, { auth }: McpSettings) {
   if (auth?.policy.kind !== "oidc") return undefined;
   const { issuerUrl, scopes } = auth.policy;

@@ -44,13 +44,13 @@ export async function openObservability(
   let service = first;
   let isDraining = false;
   const tracing = observability.tracing && (await openTracing(observability.tracing, { report }));
-  const queries = openQueryLog(first.project, report);
+  const queryLog = openQueryLog(first.project, report);
   const heartbeats = openHeartbeats(heartbeatInputOf(first), { after: afterMs, now: () => performance.now(), report });
   const metricsPage = metrics && {
     contentType: metrics.contentType,
     text: () => metrics.text({ ...service, heartbeats }),
   };
-  const observers = [metrics?.observer, tracing?.observer, queries.observer].filter((one) => one !== undefined);
+  const observers = [metrics?.observer, tracing?.observer, queryLog.observer].filter((one) => one !== undefined);
   const handle = openAdminApp(() => {
     const { sources, caches } = service;
     return { health: { sources, caches, heartbeats }, isDraining, metrics: metricsPage };
@@ -61,7 +61,7 @@ export async function openObservability(
     surface: {
       prepare: async (next) => () => {
         service = next;
-        queries.use(next.project);
+        queryLog.use(next.project);
         heartbeats.use(heartbeatInputOf(next));
       },
       hold: heartbeats.hold,

@@ -20,7 +20,7 @@ export interface Address {
 /** Every surface of a service, with open ports. */
 export interface OpenedSurfaces extends Surfaces {
   readonly addresses: readonly Address[];
-  /** Notifies MCP clients of some events. */
+  /** Notifies MCP clients of cache changes. */
   readonly onEvent: Report;
   /** Listeners that serve until the last call has ended, so that monitoring sees the shutdown. */
   readonly lastToClose: readonly Listener[];
@@ -47,7 +47,7 @@ export async function openSurfaces(
   const listeners: Listener[] = [];
   const lastToClose: Listener[] = [];
   const addresses: Address[] = [];
-  const connections = limitsOf(report);
+  const connections = connectionLimitsOf(report);
   const timeouts = { stalledMs: limits.stalledClientTimeoutMs };
   const tls = access.https?.tls && { ...access.https.tls, report };
   const open = async (at: { host: string; port: number }, handle: RequestHandler): Promise<string> => {
@@ -80,12 +80,14 @@ export async function openSurfaces(
   return { surfaces, listeners, lastToClose, addresses, onEvent: (event) => mcp?.onEvent(event) };
 }
 
-/** Shares of the file descriptors. The rest is for files and the database. */
+/** Shares of the available file descriptors. The rest is for files and the database. */
 const CLIENTS_SHARE = 3 / 4;
 const ADMIN_SHARE = 1 / 32;
 
 /** The admin listener has its own limit: health stays reachable when clients have used up theirs. */
-function limitsOf(report: Report): { readonly clients: ConnectionLimit; readonly admin: ConnectionLimit } | undefined {
+function connectionLimitsOf(
+  report: Report,
+): { readonly clients: ConnectionLimit; readonly admin: ConnectionLimit } | undefined {
   const descriptors = availableDescriptors(textOf);
   if (descriptors === undefined) return undefined;
   const limitOf = (share: number): ConnectionLimit =>

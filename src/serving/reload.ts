@@ -13,9 +13,9 @@ import { pauseAll, type Surfaces, switchAll } from "./surfaces.ts";
 
 /** Reloads a project while it is served. */
 export interface Reloads {
-  /** The project may have changed. One reload runs at a time; changes during it make one more. */
+  /** Reloads the project. One reload runs at a time; requests during it cause one more. */
   request(): void;
-  /** The database is unusable: it is reopened while requests wait. */
+  /** Reopens the database, which is unusable. Requests wait meanwhile. */
   reopen(): void;
   /** Starts no more reloads; resolves when the running one has ended. */
   close(): Promise<void>;
@@ -28,7 +28,7 @@ export interface ReloadOptions {
   readonly load: () => Promise<LoadedProject>;
   readonly opening: OpenOptions;
   readonly show: (problems: readonly Problem[]) => void;
-  /** Neither the new version nor the previous one can be served. */
+  /** Called when neither the new version nor the previous one can be served. */
   readonly fatal: (message: string) => void;
 }
 
@@ -37,7 +37,7 @@ const DATABASE = "the database";
 const LOST_GRACE_MS = 500;
 /** Requests wait meanwhile, so the number of attempts is limited. */
 const REOPEN_PAUSES_MS = [500, 1_000, 2_000, 4_000, 8_000] as const;
-/** A database that is lost again within this time is reopened after a pause, which grows. */
+/** A database that is lost again within this time is reopened only after a pause, which grows each time. */
 const STABLE_MS = 60_000;
 const MAX_PAUSE_MS = 30_000;
 
@@ -82,7 +82,7 @@ export function openReloads(options: ReloadOptions): Reloads {
   /** Opens a new state over the same database. Clients notice nothing. */
   async function switchState(project: Project): Promise<Service | undefined> {
     const previous = current;
-    const service = reported(await reopenService(project, previous, opening));
+    const service = showAndReport(await reopenService(project, previous, opening));
     if (service === undefined) return undefined;
     reportRestartNeeded(previous.project.main, project.main);
     await switchAll(surfaces, service);
@@ -90,13 +90,13 @@ export function openReloads(options: ReloadOptions): Reloads {
     return service;
   }
 
-  /** The database has other settings. Requests wait until it is reopened. */
+  /** Reopens the database because its settings changed. Requests wait meanwhile. */
   async function reopenWith(project: Project): Promise<Service | undefined> {
     const previous = current;
     const release = await pauseAll(surfaces, project.main.limits.shutdownGraceMs);
     try {
       await previous.close();
-      const service = reported(await openService(project, opening));
+      const service = showAndReport(await openService(project, opening));
       if (service !== undefined) reportRestartNeeded(previous.project.main, project.main);
       const next = service ?? (await openService(previous.project, opening)).service;
       if (next === undefined) {
@@ -111,14 +111,14 @@ export function openReloads(options: ReloadOptions): Reloads {
     }
   }
 
-  /** Reopens the same project. It retries for a while, since a full disk may be freed. */
+  /** Reopens the same project. Retries for a while, since a full disk may be freed. */
   async function reopenDatabase(): Promise<void> {
     report({
       kind: "dependency-down",
       dependency: DATABASE,
       message: "unusable after an error; reopening",
     });
-    // While the disk is full, the next write may break it again.
+    // While the disk is full, the next write may break the database again.
     delayMs = performance.now() - reopenedAt > STABLE_MS ? 0 : Math.min(MAX_PAUSE_MS, delayMs * 2 || 1_000);
     await pause(delayMs);
     if (closing.signal.aborted) return;
@@ -152,7 +152,7 @@ export function openReloads(options: ReloadOptions): Reloads {
     await delay(ms, undefined, { signal: closing.signal }).catch(() => {});
   }
 
-  function reported({ service, problems, unreachable }: OpenedService): Service | undefined {
+  function showAndReport({ service, problems, unreachable }: OpenedService): Service | undefined {
     show(problems);
     if (service === undefined) report({ kind: "reload-refused", reason: unreachable ?? "problems" });
     return service;

@@ -12,7 +12,7 @@ import { openReloads } from "./reload.ts";
 import { drainAll, type Surfaces, stopAll } from "./surfaces.ts";
 import { watchFiles } from "./watch-files.ts";
 
-/** What serving needs of its process. */
+/** What serving needs from its process. */
 export interface ServerProcess extends Pick<OpenOptions, "temporary" | "self" | "env"> {
   readonly now: () => Date;
   /** Calls the listener on every SIGTERM and SIGINT. */
@@ -26,21 +26,21 @@ export interface ServerProcess extends Pick<OpenOptions, "temporary" | "self" | 
 export interface ServeOptions {
   /** Reads the project again, for a reload. */
   readonly load: () => Promise<LoadedProject>;
-  /** Security warnings are errors. */
+  /** Whether security warnings are errors. */
   readonly strict: boolean;
-  /** Reload on every change of a file. */
+  /** Whether to reload when a file changes. */
   readonly watch: boolean;
-  /** For the author of the project: metrics, timings and a page that updates itself. */
+  /** Whether this is `eider dev`, which adds metrics, timings and a docs page that updates itself. */
   readonly isDev: boolean;
   /** Prints problems. */
   readonly show: (problems: readonly Problem[]) => void;
   /** Logs events. */
   readonly log: Report;
-  /** Takes the lines of an audit that goes to standard output. */
+  /** Prints a line of an audit that goes to standard output. */
   readonly audit: (line: string) => void;
-  /** Every port is open. */
+  /** Called when every port is open. */
   readonly ready: (addresses: readonly Address[]) => void;
-  /** Called for every finished request, also without an endpoint. */
+  /** Called for every finished request, even if it reached no endpoint. */
   readonly watcher?: ((request: FinishedRequest) => void) | undefined;
 }
 
@@ -126,14 +126,14 @@ async function run(
   serverProcess: ServerProcess,
 ): Promise<ServeEnd> {
   const { main } = service.project;
-  const stop = stopOf(surfaces, serverProcess);
+  const stop = stopOnSignals(surfaces, serverProcess);
   const watch = options.watch ? await watchFiles({ folder: main.templatePath, files }, events.report) : undefined;
   const reloads = openReloads({
     service,
     surfaces,
     async load() {
       const loaded = await load();
-      // Also with problems, which will be fixed in these files.
+      // Even if there are problems: they will be fixed in these files.
       watch?.follow({ folder: loaded.project?.main.templatePath, files: loaded.files });
       return loaded;
     },
@@ -160,8 +160,11 @@ async function run(
   return stop.signal.reason;
 }
 
-/** Aborted with a ServeEnd. The first signal lets calls in flight finish; the second does not wait; the third kills. */
-function stopOf(surfaces: Surfaces, serverProcess: ServerProcess): AbortController {
+/**
+ * Returns a controller that is aborted with a ServeEnd. The first signal lets calls in flight finish, the second cancels them,
+ * and the third kills the process.
+ */
+function stopOnSignals(surfaces: Surfaces, serverProcess: ServerProcess): AbortController {
   const stop = new AbortController();
   let signals = 0;
   serverProcess.onStop(() => {
@@ -176,10 +179,10 @@ function stopOf(surfaces: Surfaces, serverProcess: ServerProcess): AbortControll
   return stop;
 }
 
-/** How long other threads have to notice an interrupt. A busy machine needs seconds to end a process. */
+/** How long other threads have to notice an interrupt. A busy machine may need seconds for that. */
 const INTERRUPT_MS = 5_000;
 
-/** A data source that waits for its server cannot be interrupted; the process does not wait for it. */
+/** A query that waits for another server cannot be interrupted; the process does not wait for it. */
 function killSoon(serverProcess: ServerProcess): void {
   setTimeout(() => serverProcess.kill(), INTERRUPT_MS).unref();
 }

@@ -10,16 +10,16 @@ import { openProjectAudit } from "./open-audit.ts";
 export interface StdioOptions {
   readonly report: Report;
   readonly now: () => Date;
-  /** The client is the program that started this one. */
+  /** The identity of the client, which is the program that started this one. */
   readonly identity: Identity;
   readonly input: { readPlain(): AsyncIterable<Uint8Array>; close(): void };
   readonly write: (line: string) => void;
-  /** Takes the lines of an audit that goes to standard output. */
+  /** Prints a line of an audit that goes to standard output. */
   readonly audit: (line: string) => void;
   onStop(listener: () => void): void;
 }
 
-/** Serves one MCP client until its input ends. Returns a problem if its audit cannot open. */
+/** Serves one MCP client until its input ends. Returns a problem if the audit cannot be opened. */
 export async function serveStdio(service: Service, options: StdioOptions): Promise<Problem | undefined> {
   const { report, now, identity, input, write } = options;
   const { main } = service.project;

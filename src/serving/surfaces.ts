@@ -27,7 +27,7 @@ export async function switchAll({ surfaces }: Surfaces, service: Service): Promi
   for (const switchOver of ready) switchOver();
 }
 
-/** Added to the grace period, for unread responses. */
+/** Added to the grace period, so that clients can read the last responses. */
 const UNREAD_MS = 2_000;
 
 /** Calls in flight get a grace period, then their queries are interrupted. New calls are rejected. */
@@ -70,7 +70,7 @@ async function waitForEnd(
   clearTimeout(lastResort);
 }
 
-/** Without a grace period. */
+/** Cancels all calls and destroys all connections, without a grace period. */
 export function stopAll({ surfaces, listeners }: Surfaces): void {
   for (const surface of surfaces) surface.cancelAll();
   for (const listener of listeners) listener.destroy();

@@ -17,9 +17,9 @@ export interface Watched {
 }
 
 /** Files saved within this time are one change. */
-const TOGETHER_MS = 40;
+const DEBOUNCE_MS = 40;
 const DEPENDENCY = "watching files";
-const KINDS: ReadonlySet<string> = new Set([".yaml", ".yml", ".sql"]);
+const EXTENSIONS: ReadonlySet<string> = new Set([".yaml", ".yml", ".sql"]);
 
 /** Reports when a file of the project changes; data files do not count. Also reports what cannot be watched. */
 export async function watchFiles(watched: Watched, report: Report): Promise<FileWatch> {
@@ -27,35 +27,35 @@ export async function watchFiles(watched: Watched, report: Report): Promise<File
   const roots = new Set([watched.folder, ...foldersOutside(watched)]);
   let known = new Set(watched.files);
   let timer: NodeJS.Timeout | undefined;
-  let failed = "";
+  let lastError = "";
   const options = {
     ignoreInitial: true,
     ignored: (path: string, stats?: { isFile(): boolean }): boolean =>
-      !roots.has(path) && !known.has(path) && (isIgnored(path) || (stats?.isFile() === true && !isOfProject(path))),
+      !roots.has(path) && !known.has(path) && (isIgnored(path) || (stats?.isFile() === true && !isProjectFile(path))),
   };
   const tree = watch(watched.folder, options);
   const outsideWatcher = watch([...foldersOutside(watched)], { ...options, depth: 0 });
   for (const watcher of [tree, outsideWatcher]) {
     watcher.on("error", (error) => {
       const reason = errorMessage(error);
-      if (reason === failed) return;
-      failed = reason;
+      if (reason === lastError) return;
+      lastError = reason;
       report({ kind: "dependency-down", dependency: DEPENDENCY, message: `${reason}; reload with SIGHUP` });
     });
     watcher.on("all", (_event, path) => {
-      if (failed !== "") report({ kind: "dependency-up", dependency: DEPENDENCY });
-      failed = "";
-      if (!isOfProject(path)) return;
+      if (lastError !== "") report({ kind: "dependency-up", dependency: DEPENDENCY });
+      lastError = "";
+      if (!isProjectFile(path)) return;
       clearTimeout(timer);
-      timer = setTimeout(() => report({ kind: "files-changed" }), TOGETHER_MS);
+      timer = setTimeout(() => report({ kind: "files-changed" }), DEBOUNCE_MS);
     });
   }
   const ready = [tree, outsideWatcher].map((watcher) => new Promise<void>((resolve) => watcher.once("ready", resolve)));
   // A watcher without folders never becomes ready.
   await Promise.all(roots.size === 1 ? ready.slice(0, 1) : ready);
 
-  function isOfProject(path: string): boolean {
-    return KINDS.has(extname(path).toLowerCase()) || known.has(path);
+  function isProjectFile(path: string): boolean {
+    return EXTENSIONS.has(extname(path).toLowerCase()) || known.has(path);
   }
 
   return {
