@@ -89,7 +89,7 @@ export function nextPage(page: PageOfRows | undefined, url: string): string {
 }
 
 /** Makes browsers save the file under this name. */
-export function attachment(endpoint: Pick<Endpoint, "route">, { name }: FileFormat): HeaderList {
+export function attachmentHeaders(endpoint: Pick<Endpoint, "route">, { name }: FileFormat): HeaderList {
   return ["Content-Disposition", `attachment; filename="${fileNameOf(endpoint)}.${name}"`];
 }
 
