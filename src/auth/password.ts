@@ -34,7 +34,7 @@ const MIN_HASH_BYTES = 16;
 const MAX_HASH_BYTES = 64;
 
 export function parseStoredPassword(text: string): StoredPassword {
-  if (text === "") return malformed("it is empty");
+  if (text === "") return malformedPassword("it is empty");
   if (text.startsWith(PBKDF2)) return parsePbkdf2(text.slice(PBKDF2.length));
   if (/^[0-9a-f]{32}$/.test(text)) return { kind: "md5", hash: Buffer.from(text, "hex") };
   return { kind: "plain", text };
@@ -43,21 +43,21 @@ export function parseStoredPassword(text: string): StoredPassword {
 function parsePbkdf2(text: string): StoredPassword {
   const parts = text.split("$");
   const [iterations = "", saltText = "", hashText = ""] = parts;
-  if (parts.length !== 3) return malformed(`it is not ${PBKDF2}<iterations>$<salt>$<hash>`);
+  if (parts.length !== 3) return malformedPassword(`it is not ${PBKDF2}<iterations>$<salt>$<hash>`);
   if (!/^[1-9]\d{0,7}$/.test(iterations) || Number(iterations) > MAX_ITERATIONS) {
-    return malformed(`its iterations are not a number from 1 to ${MAX_ITERATIONS}`);
+    return malformedPassword(`its iterations are not a number from 1 to ${MAX_ITERATIONS}`);
   }
   const salt = decodeHashText(saltText);
-  if (salt === undefined || salt.length === 0) return malformed("its salt is not base64");
+  if (salt === undefined || salt.length === 0) return malformedPassword("its salt is not base64");
   const hash = decodeHashText(hashText);
-  if (hash === undefined || hash.length === 0) return malformed("its hash is not base64");
+  if (hash === undefined || hash.length === 0) return malformedPassword("its hash is not base64");
   if (hash.length < MIN_HASH_BYTES || hash.length > MAX_HASH_BYTES) {
-    return malformed(`its hash has ${hash.length} bytes, not ${MIN_HASH_BYTES} to ${MAX_HASH_BYTES}`);
+    return malformedPassword(`its hash has ${hash.length} bytes, not ${MIN_HASH_BYTES} to ${MAX_HASH_BYTES}`);
   }
   return { kind: "pbkdf2", iterations: Number(iterations), salt, hash };
 }
 
-function malformed(reason: string): StoredPassword {
+function malformedPassword(reason: string): StoredPassword {
   return { kind: "malformed", reason };
 }
 

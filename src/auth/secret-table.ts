@@ -24,7 +24,7 @@ export interface SecretTableOptions {
 /** Creates the table and its schema if they are missing. Rejects with an Error if the table cannot be used. */
 export async function openSecretTable(name: string, { engine, signal }: SecretTableOptions): Promise<SecretTable> {
   const path = tablePath(name);
-  const table = quoted(path);
+  const table = quotePath(path);
 
   function read(query: Statement): Promise<Rows> {
     const window = { limit: 2, offset: 0 };
@@ -109,7 +109,7 @@ export function tablePath(name: string): readonly string[] {
   return parts;
 }
 
-function quoted(path: readonly string[]): string {
+function quotePath(path: readonly string[]): string {
   return path.map(quoteIdentifier).join(".");
 }
 
@@ -124,13 +124,13 @@ async function schemaFor(
   const [first = ""] = path;
   if (path.length === 1) return [];
   if (path.length === 2) {
-    const named = "SELECT 1 FROM information_schema.schemata WHERE encode(lower(catalog_name)) = encode(lower($1))";
-    const rows = await read(statement(named, text(first)));
+    const sql = "SELECT 1 FROM information_schema.schemata WHERE encode(lower(catalog_name)) = encode(lower($1))";
+    const rows = await read(statement(sql, text(first)));
     const found = await rows.next();
     await rows.close();
     if (found !== undefined) return [];
   }
-  return [statement(`CREATE SCHEMA IF NOT EXISTS ${quoted(path.slice(0, -1))}`)];
+  return [statement(`CREATE SCHEMA IF NOT EXISTS ${quotePath(path.slice(0, -1))}`)];
 }
 
 /** One placeholder per role, because a role may contain any separator. */

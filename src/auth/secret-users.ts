@@ -87,7 +87,7 @@ function startRefreshing({ config, table, reader, first, report, every, stop }: 
   const dependency = openDependency(label, report);
   let storedVersion = first.versionId;
   let maxCost = maxCostOf(first.users);
-  let running: Promise<void> | undefined;
+  let refreshing: Promise<void> | undefined;
 
   async function refresh(): Promise<void> {
     try {
@@ -112,10 +112,10 @@ function startRefreshing({ config, table, reader, first, report, every, stop }: 
   }
 
   function tick(): Promise<void> {
-    running ??= refresh().finally(() => {
-      running = undefined;
+    refreshing ??= refresh().finally(() => {
+      refreshing = undefined;
     });
-    return running;
+    return refreshing;
   }
 
   const stopTicking = every(config.refreshMs, tick);

@@ -19,7 +19,7 @@ export function openConnectionLimit(
   max: number,
   { report, now }: { readonly report: Report; readonly now: () => number },
 ): ConnectionLimit {
-  const tracked: { readonly server: Server; readonly makeRoom: () => void; count: number }[] = [];
+  const servers: { readonly server: Server; readonly makeRoom: () => void; count: number }[] = [];
   let open = 0;
   let isFull = false;
   let fullAt = 0;
@@ -28,7 +28,7 @@ export function openConnectionLimit(
   function addToCount(by: 1 | -1): void {
     open += by;
     // For Node, 0 means no limit.
-    for (const each of tracked) each.server.maxConnections = Math.max(1, each.count + max - open);
+    for (const each of servers) each.server.maxConnections = Math.max(1, each.count + max - open);
     if (!isFull || open > max * (1 - FREE_SHARE) || now() - fullAt < RECOVERED_AFTER_MS) return;
     isFull = false;
     report({ kind: "dependency-up", dependency: DEPENDENCY });
@@ -44,13 +44,13 @@ export function openConnectionLimit(
     reportFull(`all ${max} are in use, and new ones are closed until some end; ${RAISE}`);
     if (fullAt - madeRoomAt < MAKE_ROOM_EVERY_MS) return;
     madeRoomAt = fullAt;
-    for (const { makeRoom } of tracked) makeRoom();
+    for (const { makeRoom } of servers) makeRoom();
   }
 
   return {
     track(server, makeRoom) {
       const entry = { server, makeRoom, count: 0 };
-      tracked.push(entry);
+      servers.push(entry);
       server.maxConnections = Math.max(1, max - open);
       server.on("drop", onDrop);
       server.on("error", ({ code }: NodeJS.ErrnoException) => {

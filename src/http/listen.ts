@@ -80,18 +80,18 @@ export async function listen(options: {
   const settings = settingsOf(timeouts);
   const open = new Set<ServerResponse>();
   const connections = openConnections(() => performance.now());
-  let closing = false;
+  let isClosing = false;
   function onResponseClosed(this: ServerResponse): void {
     open.delete(this);
     if (!this.req.complete) connections.end(this.req);
     // The connection becomes idle later in this iteration of the event loop.
-    if (closing) setImmediate(() => server.closeIdleConnections());
+    if (isClosing) setImmediate(() => server.closeIdleConnections());
   }
   function onRequest(request: IncomingMessage, response: ServerResponse): void {
     if (!connections.begin(request)) return;
     open.add(response);
     response.once("close", onResponseClosed);
-    if (closing) response.shouldKeepAlive = false;
+    if (isClosing) response.shouldKeepAlive = false;
     const status = statusOfHeaders(request);
     if (status === undefined) options.handle(request, response);
     else rejectRequest(request, response, status);
@@ -137,7 +137,7 @@ export async function listen(options: {
   tls?.watchFiles();
   const stalledTimer = setInterval(() => connections.destroyStalled(timeouts.stalledMs), timeouts.checkMs).unref();
   return listenerOf(server, { tls, open }, () => {
-    closing = true;
+    isClosing = true;
     clearInterval(stalledTimer);
     tls?.unwatchFiles();
     // So that clients send the next request to another instance.

@@ -35,8 +35,8 @@ export function openSpool({ parent, self }: SpoolOptions): Spool {
   const spill = join(parent, folderName("spill", self.pid));
   const folder = join(parent, folderName("spool", self.pid));
   let sweeping: Promise<void> | undefined;
-  let making: Promise<void> | undefined;
-  let isMade = false;
+  let makingFolder: Promise<void> | undefined;
+  let hasFolder = false;
   let isClosed = false;
 
   /** Called for each file, because the system may delete old temporary folders while the service runs for weeks. */
@@ -45,10 +45,10 @@ export function openSpool({ parent, self }: SpoolOptions): Spool {
     try {
       await sweeping;
       await mkdir(folder, { mode: 0o700 });
-      isMade = true;
+      hasFolder = true;
     } catch (error) {
       // Only a folder that this process created may exist. Another one could be readable by its owner.
-      if (isMade && codeOf(error) === "EEXIST") return;
+      if (hasFolder && codeOf(error) === "EEXIST") return;
       sweeping = undefined;
       throw spoolFailure(error);
     }
@@ -61,10 +61,10 @@ export function openSpool({ parent, self }: SpoolOptions): Spool {
 
   async function newPath(): Promise<string> {
     if (isClosed) throw new RequestFailure({ kind: "draining" });
-    making ??= makeFolder().finally(() => {
-      making = undefined;
+    makingFolder ??= makeFolder().finally(() => {
+      makingFolder = undefined;
     });
-    await making;
+    await makingFolder;
     return join(folder, crypto.randomUUID());
   }
 
@@ -100,7 +100,7 @@ export function openSpool({ parent, self }: SpoolOptions): Spool {
     },
     async close() {
       isClosed = true;
-      for (const each of isMade ? [folder, spill] : [spill]) {
+      for (const each of hasFolder ? [folder, spill] : [spill]) {
         await rm(each, { recursive: true, force: true }).catch(() => {});
       }
     },

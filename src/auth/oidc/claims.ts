@@ -13,7 +13,7 @@ export function validUntil(
   if (!isWellFormed(claims) || isLogoutToken(claims) || !isForApis(member(claims, "typ"))) return undefined;
   if (!isFromIssuer(policy, claims, issuer) || !isForAudience(policy, claims)) return undefined;
   const skew = policy.clockSkewSeconds;
-  const [exp, nbf] = [seconds(claims, "exp"), seconds(claims, "nbf")];
+  const [exp, nbf] = [secondsOf(claims, "exp"), secondsOf(claims, "nbf")];
   if (nbf !== undefined && now < (nbf - skew) * 1000) return undefined;
   if (!policy.verifyExpiration) return Number.POSITIVE_INFINITY;
   if (exp === undefined || now >= (exp + skew) * 1000) return undefined;
@@ -62,10 +62,10 @@ function isLogoutToken(claims: JsonObject): boolean {
 /** Checks the types of claims of RFC 7519 that may not be checked elsewhere. */
 function isWellFormed(claims: JsonObject): boolean {
   if (Object.hasOwn(claims, "sub") && typeof claims["sub"] !== "string") return false;
-  return ["exp", "nbf", "iat"].every((name) => !Object.hasOwn(claims, name) || seconds(claims, name) !== undefined);
+  return ["exp", "nbf", "iat"].every((name) => !Object.hasOwn(claims, name) || secondsOf(claims, name) !== undefined);
 }
 
-function seconds(claims: JsonObject, name: string): number | undefined {
+function secondsOf(claims: JsonObject, name: string): number | undefined {
   const value = member(claims, name);
   return isNumericDate(value) ? value : undefined;
 }

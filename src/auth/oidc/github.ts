@@ -16,7 +16,7 @@ export function openGithubCheck(
   { requests, report }: { readonly requests: ProviderClient; readonly report: Report },
 ): CheckToken {
   const dependency = openDependency(`oidc provider ${policy.issuerUrl}`, report);
-  let running = 0;
+  let runningChecks = 0;
 
   function fail(reason: string): CheckedToken {
     dependency.down(`${reason}; clients with tokens get 503 until it is back`);
@@ -40,12 +40,12 @@ export function openGithubCheck(
   }
 
   return async (token) => {
-    if (running >= CHECKS_AT_ONCE) return refusal({ kind: "overloaded" });
-    running++;
+    if (runningChecks >= CHECKS_AT_ONCE) return refusal({ kind: "overloaded" });
+    runningChecks++;
     try {
       return await check(token);
     } finally {
-      running--;
+      runningChecks--;
     }
   };
 }

@@ -39,7 +39,7 @@ export function openOidc(policy: OidcPolicy, { fetch, now, ...options }: OidcOpt
   const checkToken = isGithub ? openGithubCheck(policy, { requests, report }) : openTokenCheck(policy, provider, now);
   const tokens = openTokenCache(now);
   const warnAboutComma = openCommaWarning(report);
-  const running = new Map<string, Promise<AuthenticationResult>>();
+  const runningChecks = new Map<string, Promise<AuthenticationResult>>();
 
   async function check(key: string, token: string): Promise<AuthenticationResult> {
     let checked: CheckedToken;
@@ -49,7 +49,7 @@ export function openOidc(policy: OidcPolicy, { fetch, now, ...options }: OidcOpt
       // The check itself failed, for example because its library could not be loaded.
       return refusal({ kind: "internal" });
     } finally {
-      running.delete(key);
+      runningChecks.delete(key);
     }
     if (checked.kind === "refused") return checked;
     warnAboutComma(checked.identity);
@@ -63,11 +63,11 @@ export function openOidc(policy: OidcPolicy, { fetch, now, ...options }: OidcOpt
       const token = bearerToken(authorization);
       if (token === undefined) return unauthorized;
       const key = tokens.keyOf(token);
-      const known = tokens.get(key) ?? running.get(key);
+      const known = tokens.get(key) ?? runningChecks.get(key);
       if (known !== undefined) return known;
       // Concurrent requests with the same token share one check.
       const result = check(key, token);
-      running.set(key, result);
+      runningChecks.set(key, result);
       return result;
     },
     exchange: openTokenExchange(policy, { requests, provider, report }),

@@ -34,7 +34,7 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
   const { requests, provider, report } = options;
   const client: Client = { id, secret };
   const dependency = openDependency(`oidc token endpoint of ${policy.issuerUrl}`, report);
-  let running = 0;
+  let runningExchanges = 0;
   /** The method that the provider accepted last. */
   let acceptedMethod: SecretMethod | undefined;
 
@@ -88,13 +88,13 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
         return jsonResponse(401, { error }, { "www-authenticate": 'Basic realm="eider"' });
       return jsonResponse(400, { error });
     }
-    if (running >= EXCHANGES_AT_ONCE) return unavailable;
-    running++;
+    if (runningExchanges >= EXCHANGES_AT_ONCE) return unavailable;
+    runningExchanges++;
     try {
       const known = await provider.load();
       return await exchange(request.form, known?.metadata);
     } finally {
-      running--;
+      runningExchanges--;
     }
   };
 }
