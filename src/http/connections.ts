@@ -12,7 +12,7 @@ export interface Connections {
   closeSoon(socket: Socket): void;
   /** Destroys connections that have not sent a byte. */
   destroySilent(): void;
-  /** Destroys connections that are closing, or that have not sent a byte for a while. */
+  /** Destroys connections that are closing, or that were opened a while ago and have not sent a byte. */
   makeRoom(): void;
   /** Destroys connections whose client has not read a byte of the response for `stalledMs`. Called at intervals. */
   destroyStalled(stalledMs: number): void;
