@@ -41,6 +41,7 @@ export interface CachedResponse {
   readonly state: "hit" | "miss" | "stale";
   /** Seconds since the snapshot was made. */
   readonly age: () => number;
+  /** The refresh interval of the cache. Undefined without a schedule. */
   readonly scheduleMs: number | undefined;
 }
 
