@@ -23,7 +23,11 @@ export function failureResponse(failure: Failure): FailureResponse {
     case "body-too-large": {
       // MCP uses this failure for a result that is too large.
       const advice = "The result is too large; ask for less";
-      return { ...fieldErrorResponse(413, [{ field: "body", message: "Request body is too large" }]), headers: CLOSE, advice };
+      return {
+        ...fieldErrorResponse(413, [{ field: "body", message: "Request body is too large" }]),
+        headers: CLOSE,
+        advice,
+      };
     }
     case "unsupported-body-type":
       return fieldErrorResponse(415, [{ field: "body", message: "Content-Type must be application/json" }]);
@@ -90,9 +94,15 @@ export function failureResponse(failure: Failure): FailureResponse {
         `The data source '${failure.connection}' cannot be reached at the moment; try again later`,
       );
     case "overloaded":
-      return unavailableResponse("too many requests are waiting", "Too many requests are waiting; try again in a few seconds");
+      return unavailableResponse(
+        "too many requests are waiting",
+        "Too many requests are waiting; try again in a few seconds",
+      );
     case "draining": {
-      const response = unavailableResponse("the service is stopping", "The service is stopping; try again in a few seconds");
+      const response = unavailableResponse(
+        "the service is stopping",
+        "The service is stopping; try again in a few seconds",
+      );
       return { ...response, headers: { ...RETRY_AFTER, ...CLOSE } };
     }
     case "cancelled":

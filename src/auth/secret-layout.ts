@@ -10,7 +10,8 @@ export function usersInSecret(content: string | Uint8Array): readonly User[] {
   if (!isObject(layout)) throw layoutError("it is not an object");
   const { auth, ...others } = layout;
   const users = Array.isArray(auth) && Object.keys(others).length === 0 ? auth.map(userOf) : usersByName(layout);
-  if (new Set(users.map(({ username }) => username)).size < users.length) throw layoutError("two users have the same name");
+  if (new Set(users.map(({ username }) => username)).size < users.length)
+    throw layoutError("two users have the same name");
   return users;
 }
 
@@ -36,13 +37,15 @@ function userOf(entry: unknown, index: number): User {
 function rolesOf(roles: unknown, index: number): readonly string[] {
   if (roles === undefined || roles === null) return [];
   const list: readonly unknown[] = Array.isArray(roles) ? roles : [roles];
-  if (!list.every(isNonEmptyString)) throw layoutError(`auth[${index}].roles is neither a string nor a list of strings`);
+  if (!list.every(isNonEmptyString))
+    throw layoutError(`auth[${index}].roles is neither a string nor a list of strings`);
   return list;
 }
 
 function usersByName(layout: Readonly<Record<string, unknown>>): readonly User[] {
   // A database login stored by AWS. It would be read as two users, one named 'username' whose password is not secret.
-  if ("username" in layout && "password" in layout) throw layoutError("it contains a single login instead of a list of users");
+  if ("username" in layout && "password" in layout)
+    throw layoutError("it contains a single login instead of a list of users");
   return Object.entries(layout).map(([username, password]) => {
     if (!isNonEmptyString(username)) throw layoutError("a user has no name");
     if (!isNonEmptyString(password)) throw layoutError("a password is not a non-empty string");

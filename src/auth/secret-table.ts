@@ -68,7 +68,11 @@ export async function openSecretTable(name: string, { engine, signal }: SecretTa
   return {
     async replace(users) {
       try {
-        await change([...createStatements, statement(`DELETE FROM ${table}`), ...users.map((user) => insertion(table, user))]);
+        await change([
+          ...createStatements,
+          statement(`DELETE FROM ${table}`),
+          ...users.map((user) => insertion(table, user)),
+        ]);
       } catch (error) {
         // The database's message may quote the row.
         const kind = error instanceof RequestFailure ? error.failure.kind : "internal";

@@ -56,7 +56,9 @@ export function openConnectionLimit(
       server.on("error", ({ code }: NodeJS.ErrnoException) => {
         // Other files use the descriptors, so closing connections would not help for long.
         if (code !== "EMFILE" && code !== "ENFILE") return;
-        reportFull(`there are no file descriptors left (${code}), and new connections are closed until there are; ${RAISE}`);
+        reportFull(
+          `there are no file descriptors left (${code}), and new connections are closed until there are; ${RAISE}`,
+        );
       });
       server.on("connection", (socket) => {
         entry.count++;

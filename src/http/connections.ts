@@ -62,7 +62,13 @@ export function openConnections(now: () => number): Connections {
   return {
     add(socket) {
       const time = now();
-      const connection: Connection = { since: time, request: undefined, isClosing: false, readByClient: 0, readAt: time };
+      const connection: Connection = {
+        since: time,
+        request: undefined,
+        isClosing: false,
+        readByClient: 0,
+        readAt: time,
+      };
       connections.set(socket, connection);
       const originalDestroySoon = socket.destroySoon;
       // Node calls it after the last response. Closing while the client still sends would cause a reset, which may discard

@@ -31,10 +31,16 @@ async function exchangeToken(tokenExchange: TokenExchange, exchange: HttpExchang
   // Attempts to guess a secret count against the client's address.
   await checkAccess({ name: `POST ${PATH}`, auth: undefined, rateLimit: context.access.rateLimit }, exchange, context);
   const bytes = await readBody(request, request.headers["content-length"], MAX_FORM_BYTES);
-  sendExchangeResponse(await tokenExchange(new URLSearchParams(bytes.toString()), request.headers.authorization), exchange);
+  sendExchangeResponse(
+    await tokenExchange(new URLSearchParams(bytes.toString()), request.headers.authorization),
+    exchange,
+  );
 }
 
-function sendExchangeResponse({ status, headers, body }: ExchangeResponse, { response, requestId }: HttpExchange): void {
+function sendExchangeResponse(
+  { status, headers, body }: ExchangeResponse,
+  { response, requestId }: HttpExchange,
+): void {
   response
     .writeHead(status, { ...headers, "Content-Length": Buffer.byteLength(body), "X-Request-Id": requestId })
     .end(body);

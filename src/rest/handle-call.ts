@@ -78,7 +78,9 @@ export function handleCall(endpointRequest: EndpointRequest, context: RestContex
           // The audit records the parameters of every call.
           if (!context.needsParameters && sendAtOnce(cached, exchange)) return;
         }
-        return withDeadline((deadline) => respond({ ...endpointRequest, key, cached, identity, observed, deadline }, context));
+        return withDeadline((deadline) =>
+          respond({ ...endpointRequest, key, cached, identity, observed, deadline }, context),
+        );
       },
       fail: (failure) => sendFailure(failure, exchange, caching),
       progress: () => progressOf(response),

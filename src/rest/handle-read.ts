@@ -6,8 +6,14 @@ import type { FileFormat, Format, RowFormat } from "../formats/format.ts";
 import type { RestContext } from "./context.ts";
 import type { EndpointExchange } from "./exchange.ts";
 import { beginResponse } from "./response/begin-response.ts";
-import { attachmentHeaders, type CachedResponse, type CachingInfo, nextPage, responseHeaders } from "./response/headers.ts";
-import { matchesTag, isGetOrHead } from "./response/if-none-match.ts";
+import {
+  attachmentHeaders,
+  type CachedResponse,
+  type CachingInfo,
+  nextPage,
+  responseHeaders,
+} from "./response/headers.ts";
+import { isGetOrHead, matchesTag } from "./response/if-none-match.ts";
 import { type EndpointResponse, sendResponse, type UnchangedResponse } from "./response/send-response.ts";
 import { tagOf } from "./response/whole-response.ts";
 import { setServerTiming } from "./server-timing.ts";

@@ -2,7 +2,7 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { errorCode } from "../error-message.ts";
 import { RequestFailure } from "../failure.ts";
-import { type GrowingFile, createGrowingFile, openNameless, type SpooledFile } from "./spooled-file.ts";
+import { createGrowingFile, type GrowingFile, openNameless, type SpooledFile } from "./spooled-file.ts";
 import { type CurrentProcess, folderName, sweep } from "./sweep.ts";
 
 /** Temporary files for responses that must be complete before they are sent. No file outlives its response. */

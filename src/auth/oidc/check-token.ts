@@ -83,7 +83,11 @@ interface Signed {
   readonly key: PublicKey;
 }
 
-async function verifySignature({ keys }: ProviderState, token: string, { alg, kid }: Header): Promise<Signed | undefined> {
+async function verifySignature(
+  { keys }: ProviderState,
+  token: string,
+  { alg, kid }: Header,
+): Promise<Signed | undefined> {
   const { compactVerify } = await import("jose");
   for (const key of keys.candidates(alg, kid)) {
     try {

@@ -59,7 +59,11 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
     }
     let reply: Reply;
     try {
-      reply = await send(metadata.tokenUrl, form, acceptedMethod === undefined ? metadata.secretMethods : [acceptedMethod]);
+      reply = await send(
+        metadata.tokenUrl,
+        form,
+        acceptedMethod === undefined ? metadata.secretMethods : [acceptedMethod],
+      );
     } catch (error) {
       fail(errorMessage(error));
       return unavailable;

@@ -6,7 +6,7 @@ import type { LongResponse, RowsResponse } from "./begin-response.ts";
 import { type BodyWriter, openBody, sendText } from "./body-writer.ts";
 import type { Compressor } from "./compressors.ts";
 import { type CachedResponse, type HeaderList, snapshotHeaders } from "./headers.ts";
-import { matchesTag, isGetOrHead } from "./if-none-match.ts";
+import { isGetOrHead, matchesTag } from "./if-none-match.ts";
 import { compressBody, type WholeResponse } from "./whole-response.ts";
 
 /** The client has the rows already. */
