@@ -1,6 +1,6 @@
 import type { Failure } from "./failure.ts";
 
-/** Every event that the service reports. Log, metrics and reloads listen. */
+/** Every event that the service reports. The log, metrics and reloads listen to them. */
 export type ServiceEvent =
   | {
       readonly kind: "call-failed";
@@ -11,22 +11,23 @@ export type ServiceEvent =
       /** From the client, when it sent one. */
       readonly traceparent?: string | undefined;
     }
+  /** A response was aborted after its first bytes were sent. */
   | { readonly kind: "call-cut"; readonly requestId: string; readonly endpoint: string; readonly failure: Failure }
   | { readonly kind: "connection-down"; readonly connection: string; readonly message: string }
   | { readonly kind: "connection-up"; readonly connection: string }
-  /** The database is unusable after an error and must be reopened. Once for each database that was opened. */
+  /** The database is unusable after an error and must be reopened. Reported once per opened database. */
   | { readonly kind: "database-lost" }
   /** A dependency failed: identity provider, Redis, certificate. `message` says what happens instead. */
   | { readonly kind: "dependency-down"; readonly dependency: string; readonly message: string }
   | { readonly kind: "dependency-up"; readonly dependency: string }
   /** Progress of the warm-up: `done` of `total`, of which `failed` failed. */
   | { readonly kind: "cache-warm-up"; readonly done: number; readonly total: number; readonly failed: number }
-  /** The old rows stay. Reported when refreshes begin to fail, and when the error changes. */
+  /** A cache refresh failed, so the old rows stay. Reported when refreshes begin to fail, and when the error changes. */
   | {
       readonly kind: "cache-refresh-failed";
       readonly cache: string;
       readonly message: string;
-      /** When Eider retries; undefined: with the next read. */
+      /** Milliseconds until the retry. Undefined if the next read retries. */
       readonly retryMs: number | undefined;
     }
   | { readonly kind: "cache-refresh-works"; readonly cache: string }
@@ -39,9 +40,9 @@ export type ServiceEvent =
     }
   /** A write has made the cache stale. */
   | { readonly kind: "cache-invalidated"; readonly cache: string }
-  /** Old snapshots take up space until it works. Reported when it begins to fail. */
+  /** Old snapshots could not be dropped, and take up space. Reported when dropping begins to fail. */
   | { readonly kind: "cache-drop-failed"; readonly message: string }
-  /** A heartbeat failed. Reported when it begins to fail. */
+  /** A heartbeat failed. Reported when heartbeats of an endpoint begin to fail. */
   | { readonly kind: "heartbeat-failed"; readonly endpoint: string; readonly message: string }
   | { readonly kind: "heartbeat-works"; readonly endpoint: string }
   /** A call that was slow in the database. `sql` has placeholders instead of values. */
@@ -50,12 +51,12 @@ export type ServiceEvent =
       readonly requestId: string;
       readonly endpoint: string;
       readonly ms: number;
-      /** Milliseconds by the name of the phase. */
+      /** Milliseconds by phase name. */
       readonly phases: Readonly<Record<string, number>>;
       readonly sql: string;
       readonly traceparent?: string | undefined;
     }
-  /** A call over a connection with `log-queries`; `parameters` where it has `log-parameters` too. */
+  /** A call over a connection with `log-queries`. `parameters` is set if the connection also has `log-parameters`. */
   | {
       readonly kind: "query-ran";
       readonly requestId: string;
@@ -72,22 +73,22 @@ export type ServiceEvent =
   | { readonly kind: "file-replaced"; readonly database: string; readonly problem: string | undefined }
   /** The checkpoint after a write failed. The write is durable, and its client gets success. */
   | { readonly kind: "checkpoint-failed"; readonly message: string }
-  /** An endpoint rejects `Idempotency-Key`, and why. Reported when the project is loaded. */
+  /** An endpoint rejects `Idempotency-Key`, because of `reason`. Reported when the project is loaded. */
   | { readonly kind: "keys-refused"; readonly endpoint: string; readonly reason: string }
-  /** A file of the project was written, made, moved or removed. */
+  /** A project file was created, changed, moved or deleted. */
   | { readonly kind: "files-changed" }
   | { readonly kind: "reloaded"; readonly endpoints: number; readonly ms: number }
   /** The project has problems, so the previous version is still served. */
   | { readonly kind: "reload-refused"; readonly reason: string }
-  /** A key has changed that is read only at startup. */
+  /** The value of a configuration key has changed, but is read only at startup. */
   | { readonly kind: "restart-needed"; readonly key: string }
-  /** A role or group name contains a comma, which `auth.*` writes as `%2C`. Once for each auth block. */
+  /** A role or group name contains a comma, which `auth.*` writes as `%2C`. Reported once per `auth` block. */
   | { readonly kind: "comma-in-name"; readonly variable: "roles" | "groups" }
   | { readonly kind: "unexpected"; readonly requestId: string; readonly error: unknown };
 
 export type Report = (event: ServiceEvent) => void;
 
-/** Passes every event on to each listener, in the order in which they came. */
+/** Passes every event to all listeners, in the order in which they were added. */
 export interface Events {
   readonly report: Report;
   listen(listener: Report): void;

@@ -1,6 +1,6 @@
 import type { Failure, FieldError } from "./failure.ts";
 
-/** A failure as clients see it. REST, MCP and the OpenAPI document all use this table. */
+/** A failure as clients see it. REST, MCP and the OpenAPI document all use this mapping. */
 export interface FailureResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -19,105 +19,116 @@ const CHALLENGES = { basic: 'Basic realm="eider"', bearer: 'Bearer realm="eider"
 export function failureResponse(failure: Failure): FailureResponse {
   switch (failure.kind) {
     case "invalid-params":
-      return invalid(400, failure.errors);
+      return fieldErrorResponse(400, failure.errors);
     case "body-too-large": {
+      // MCP uses this failure for a result that is too large.
       const advice = "The result is too large; ask for less";
-      return { ...invalid(413, [{ field: "body", message: "Request body is too large" }]), headers: CLOSE, advice };
+      return {
+        ...fieldErrorResponse(413, [{ field: "body", message: "Request body is too large" }]),
+        headers: CLOSE,
+        advice,
+      };
     }
     case "unsupported-body-type":
-      return invalid(415, [{ field: "body", message: "Content-Type must be application/json" }]);
+      return fieldErrorResponse(415, [{ field: "body", message: "Content-Type must be application/json" }]);
     case "unauthorized":
-      return { ...failed(401, "Unauthorized"), headers: { "WWW-Authenticate": CHALLENGES[failure.scheme] } };
+      return { ...errorResponse(401, "Unauthorized"), headers: { "WWW-Authenticate": CHALLENGES[failure.scheme] } };
     case "provider-down":
-      return unavailable(
+      return unavailableResponse(
         "the identity provider cannot be reached",
         "The identity provider cannot be reached at the moment; try again later",
       );
     case "too-many-requests": {
       const { retryAfterSeconds: seconds } = failure;
       const headers = { "Retry-After": String(seconds) };
-      return { ...failed(429, "Too Many Requests", `Rate limit exceeded, retry in ${seconds} s`), headers };
+      return { ...errorResponse(429, "Too Many Requests", `Rate limit exceeded, retry in ${seconds} s`), headers };
     }
     case "https-required":
       return failure.location === undefined
-        ? failed(403, "Forbidden: HTTPS is required")
-        : { ...failed(308, "Permanent Redirect: HTTPS is required"), headers: { Location: failure.location } };
+        ? errorResponse(403, "Forbidden: HTTPS is required")
+        : { ...errorResponse(308, "Permanent Redirect: HTTPS is required"), headers: { Location: failure.location } };
     case "not-found":
-      return failed(404, "Not Found");
+      return errorResponse(404, "Not Found");
     case "no-row":
-      return failed(404, "Not Found", "Nothing was found for these arguments");
+      return errorResponse(404, "Not Found", "Nothing was found for these arguments");
     case "nothing-changed":
-      return failed(404, "Not Found", "Nothing was changed: no row matches these arguments");
+      return errorResponse(404, "Not Found", "Nothing was changed: no row matches these arguments");
     case "several-rows": {
       const message = "the query returned several rows instead of one";
-      return failed(500, `Internal Server Error: ${message}`, `Query failed: ${message}`);
+      return errorResponse(500, `Internal Server Error: ${message}`, `Query failed: ${message}`);
     }
     case "method-not-allowed":
-      return { ...failed(405, "Method Not Allowed"), headers: { Allow: failure.allow.join(", ") } };
+      return { ...errorResponse(405, "Method Not Allowed"), headers: { Allow: failure.allow.join(", ") } };
     case "not-acceptable":
-      return failed(406, `Not Acceptable: offered are ${failure.offered.join(", ")}`);
+      return errorResponse(406, `Not Acceptable: offered are ${failure.offered.join(", ")}`);
     case "refused-by-template":
-      return failed(failure.status, failure.message);
+      return errorResponse(failure.status, failure.message);
     case "query-failed":
-      return failed(500, `Internal Server Error: ${failure.message}`, `Query failed: ${failure.message}`);
+      return errorResponse(500, `Internal Server Error: ${failure.message}`, `Query failed: ${failure.message}`);
     case "constraint-failed": {
       const { constraint, message } = failure;
       const advice = `Rejected by a constraint of the database: ${message}`;
       return constraint === "unique"
-        ? failed(409, `Conflict: ${message}`, advice)
-        : failed(422, `Unprocessable Content: ${message}`, advice);
+        ? errorResponse(409, `Conflict: ${message}`, advice)
+        : errorResponse(422, `Unprocessable Content: ${message}`, advice);
     }
     case "key-reused":
-      return failed(422, "Unprocessable Content: this Idempotency-Key was used for another request");
+      return errorResponse(422, "Unprocessable Content: this Idempotency-Key was used for another request");
     case "key-refused": {
       const message = "Idempotency keys are not supported by this endpoint";
-      return invalid(400, [{ field: "Idempotency-Key", message }]);
+      return fieldErrorResponse(400, [{ field: "Idempotency-Key", message }]);
     }
     case "conflict": {
       const advice = "Others are changing the same rows, nothing was changed; try again";
-      return { ...failed(409, "Conflict: others are changing the same rows", advice), headers: RETRY_AFTER };
+      return { ...errorResponse(409, "Conflict: others are changing the same rows", advice), headers: RETRY_AFTER };
     }
     case "query-timeout":
-      return failed(
+      return errorResponse(
         504,
         "Gateway Timeout: the query took too long",
         `The query took longer than ${failure.limitMs / 1000} s, which is the limit; ask for less with narrower filters`,
       );
     case "connection-down":
-      return unavailable(
+      return unavailableResponse(
         `connection '${failure.connection}' cannot be reached`,
         `The data source '${failure.connection}' cannot be reached at the moment; try again later`,
       );
     case "overloaded":
-      return unavailable("too many requests are waiting", "Too many requests are waiting; try again in a few seconds");
+      return unavailableResponse(
+        "too many requests are waiting",
+        "Too many requests are waiting; try again in a few seconds",
+      );
     case "draining": {
-      const response = unavailable("the service is stopping", "The service is stopping; try again in a few seconds");
+      const response = unavailableResponse(
+        "the service is stopping",
+        "The service is stopping; try again in a few seconds",
+      );
       return { ...response, headers: { ...RETRY_AFTER, ...CLOSE } };
     }
     case "cancelled":
-      return { ...failed(CLIENT_CLOSED, "Client Closed Request", "The call was cancelled"), headers: CLOSE };
+      return { ...errorResponse(CLIENT_CLOSED, "Client Closed Request", "The call was cancelled"), headers: CLOSE };
     case "internal":
-      return failed(500, "Internal Server Error", "Internal error");
+      return errorResponse(500, "Internal Server Error", "Internal error");
   }
 }
 
 /** The status that proxies log when a client disconnects early. */
 export const CLIENT_CLOSED = 499;
 
-/** The error message of a body, in one line. */
+/** The errors in the body, on one line. */
 export function errorText({ body }: FailureResponse): string {
   return "error" in body ? body.error : body.errors.map(({ field, message }) => `${field}: ${message}`).join("; ");
 }
 
-function failed(status: number, error: string, advice = error): FailureResponse {
+function errorResponse(status: number, error: string, advice = error): FailureResponse {
   return { status, headers: {}, body: { error }, advice };
 }
 
-function invalid(status: number, errors: readonly FieldError[]): FailureResponse {
+function fieldErrorResponse(status: number, errors: readonly FieldError[]): FailureResponse {
   const advice = errors.map(({ field, message }) => `${field}: ${message}`).join("\n");
   return { status, headers: {}, body: { errors }, advice };
 }
 
-function unavailable(why: string, advice: string): FailureResponse {
-  return { ...failed(503, `Service Unavailable: ${why}`, advice), headers: RETRY_AFTER };
+function unavailableResponse(why: string, advice: string): FailureResponse {
+  return { ...errorResponse(503, `Service Unavailable: ${why}`, advice), headers: RETRY_AFTER };
 }

@@ -4,18 +4,19 @@ export interface FieldError {
   readonly message: string;
 }
 
-/** A message of the database. `masked` is the message without request values, for logs. Absent if it contains none. */
+/** A message from the database. `masked` is for logs: the message without request values. Absent if it has none. */
 interface DatabaseMessage {
   readonly message: string;
   readonly masked?: string;
 }
 
-/** The kind of a constraint: a primary key, UNIQUE or exclusion; or CHECK, NOT NULL or a foreign key. */
+/** `unique`: a primary key, UNIQUE or exclusion constraint. `other`: CHECK, NOT NULL or a foreign key. */
 export type Constraint = "unique" | "other";
 
-/** Every way in which a request can fail. `failure-response.ts` says what clients see of each. */
+/** Every way in which a request can fail. `failure-response.ts` maps each to a response. */
 export type Failure =
   | { readonly kind: "invalid-params"; readonly errors: readonly FieldError[] }
+  /** A request body, or over MCP a result, exceeds its limit. */
   | { readonly kind: "body-too-large" }
   | { readonly kind: "unsupported-body-type" }
   /** No credentials, or invalid ones. The response does not say which. The challenge names the expected scheme. */
@@ -26,11 +27,11 @@ export type Failure =
   /** Plain HTTP where HTTPS is enforced; `location` is the HTTPS URL. */
   | { readonly kind: "https-required"; readonly location: string | undefined }
   | { readonly kind: "not-found" }
-  /** `returns: one`, and the query found nothing. */
+  /** `returns: one`, but the query returned no row. */
   | { readonly kind: "no-row" }
-  /** `returns: one`, and the query found more. */
+  /** `returns: one`, but the query returned several rows. */
   | { readonly kind: "several-rows" }
-  /** A write that changed no row, where the project wants to tell clients. */
+  /** A write changed no row, and `http-status.nothing-changed` is 404. */
   | { readonly kind: "nothing-changed" }
   | { readonly kind: "method-not-allowed"; readonly allow: readonly string[] }
   /** The client accepts none of the offered media types. */
@@ -38,7 +39,7 @@ export type Failure =
   /** The template rejected the request, with `error('403: not yours')`. */
   | { readonly kind: "refused-by-template"; readonly status: number; readonly message: string }
   | ({ readonly kind: "query-failed"; readonly constraint?: Constraint } & DatabaseMessage)
-  /** A constraint of the database rejected a write, where the project wants to blame the client. */
+  /** A constraint of the database rejected a write, and `http-status.constraint-failure` is `client-error`. */
   | ({ readonly kind: "constraint-failed"; readonly constraint: Constraint } & DatabaseMessage)
   /** A client reused an `Idempotency-Key` for a different request. */
   | { readonly kind: "key-reused" }
@@ -54,7 +55,7 @@ export type Failure =
   | { readonly kind: "cancelled" }
   | { readonly kind: "internal" };
 
-/** The message of the database as it may be logged. */
+/** The database's message in the form that may be logged. */
 export function logMessage({ message, masked }: DatabaseMessage): string {
   return masked ?? message;
 }

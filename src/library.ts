@@ -6,11 +6,11 @@ import { processRuntime } from "./main.ts";
 export interface ClientOptions {
   /** The configuration file; by default `eider.yaml`, `eider.yml` or `flapi.yaml` in the working directory. */
   readonly config?: string;
-  /** BIGINT, HUGEINT and DECIMAL in rows, as `eider client --bigint`. */
+  /** The TypeScript type of BIGINT, HUGEINT and DECIMAL in rows, as in `eider client --bigint`. */
   readonly bigint?: NumberMode;
 }
 
-/** The source of a typed TypeScript client, as `eider client` writes it. Rejects with every problem of the project. */
+/** The source of a typed TypeScript client, as `eider client` writes it. Rejects with an Error that lists all problems. */
 export async function clientOf({ config, bigint }: ClientOptions = {}): Promise<string> {
   const runtime = processRuntime();
   const pieces: string[] = [];

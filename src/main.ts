@@ -39,7 +39,7 @@ function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    // It exists, and belongs to another user.
+    // The process exists, but belongs to another user.
     return error instanceof Error && "code" in error && error.code === "EPERM";
   }
 }
@@ -60,7 +60,7 @@ function inputOf(stream: NodeJS.ReadStream): Input {
   return {
     isTerminal,
     read() {
-      // Before the first piece is read: the user may already be typing.
+      // Before the first read, because the user may already be typing.
       if (isTerminal) stream.setRawMode(true);
       return pieces();
     },

@@ -1,7 +1,7 @@
-/** Stands where a secret was. */
+/** Replaces a secret. */
 const MASK = "***";
 
-/** A value like `1` or `EU` also comes from the environment; without it no message could be read. */
+/** Shorter values from the environment, such as `1` or `EU`, are not masked: messages would become unreadable. */
 const SHORTEST_SECRET = 4;
 
 const NAMES =
@@ -9,39 +9,39 @@ const NAMES =
 const CREDENTIAL_NAME = new RegExp(NAMES, "i");
 
 /**
- * `password=x`, `SECRET 'x'`, `"token": "x"`, as connection strings, SQL and JSON write them. Repetitions have bounds, so that
- * a long message costs time in proportion to its length.
+ * `password=x`, `SECRET 'x'`, `"token": "x"`, as in connection strings, SQL and JSON. Repetitions are bounded, so that
+ * matching takes linear time.
  */
 const CREDENTIAL = new RegExp(
   `((?:${NAMES})[\\w-]{0,40}["']?(?:\\s{0,20}(?:=>|:=|[=:])\\s{0,20}|\\s{1,20}(?=')))('(?:[^']|'')*'|"(?:[^"\\\\]|\\\\.)*"|[^\\s,;)}'"]+)`,
   "gi",
 );
 const BEARER = /\b((?:Bearer|Basic)\s{1,20})([\w.~+/=-]{4,})/gi;
-const ADDRESS = /\w:\/\/[^\s'"]+/g;
+const URL_LIKE = /\w:\/\/[^\s'"]+/g;
 
-/** Whether the value of a setting or an option with this name is for nobody else. */
+/** Whether a setting or an option with this name contains a secret. */
 export function isCredentialName(name: string): boolean {
   return CREDENTIAL_NAME.test(name);
 }
 
-/** Credentials that stand in SQL, in a connection string or in a URL. */
+/** The credentials in SQL, a connection string or a URL. */
 export function credentialsIn(text: string): readonly string[] {
   const named = [CREDENTIAL, BEARER].flatMap((pattern) =>
-    [...text.matchAll(pattern)].map(([, , value = ""]) => unquoted(value)),
+    [...text.matchAll(pattern)].map(([, , value = ""]) => unquote(value)),
   );
-  return [...named, ...[...text.matchAll(ADDRESS)].flatMap(([address]) => passwordIn(address) ?? [])];
+  return [...named, ...[...text.matchAll(URL_LIKE)].flatMap(([url]) => passwordIn(url) ?? [])];
 }
 
-/** Makes texts safe to show: secrets are masked in every form in which others quote them. */
+/** Makes a string safe to show: masks secrets in every form in which other programs quote them. */
 export type Mask = (text: string) => string;
 
-/** Masks these texts, and nothing else. */
+/** Masks only these secrets. */
 export function maskOf(secrets: readonly string[]): Mask {
   const forms = new Set(secrets.flatMap((secret) => [secret, ...credentialsIn(secret)]).flatMap(formsOf));
-  const written = [...forms].filter(({ length }) => length >= SHORTEST_SECRET);
-  if (written.length === 0) return (text) => text;
-  // The longest first: one may be a part of another.
-  const pattern = written
+  const maskable = [...forms].filter(({ length }) => length >= SHORTEST_SECRET);
+  if (maskable.length === 0) return (text) => text;
+  // Longest first, because one may contain another.
+  const pattern = maskable
     .sort((a, b) => b.length - a.length)
     .map((form) => form.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"))
     .join("|");
@@ -49,37 +49,37 @@ export function maskOf(secrets: readonly string[]): Mask {
   return (text) => text.replace(known, MASK);
 }
 
-/** The same, and whatever looks like a credential: for messages of databases and of other programs. */
+/** Like `maskOf`, but also masks what looks like a credential. For messages from databases and other programs. */
 export function messageMask(secrets: readonly string[]): Mask {
   const known = maskOf(secrets);
   return (message) =>
-    known(message).replace(BEARER, `$1${MASK}`).replace(CREDENTIAL, `$1${MASK}`).replace(ADDRESS, withoutPassword);
+    known(message).replace(BEARER, `$1${MASK}`).replace(CREDENTIAL, `$1${MASK}`).replace(URL_LIKE, maskPassword);
 }
 
-/** `hunter2` in `postgres://me:hunter2@db/x`, also where it holds what should have been encoded. */
-function passwordIn(address: string): string | undefined {
-  const host = address.lastIndexOf("@");
-  const user = address.indexOf("://") + 3;
-  const colon = address.indexOf(":", user);
-  return colon < 0 || colon >= host || address.slice(user, colon).includes("/")
+/** `hunter2` in `postgres://me:hunter2@db/x`, even if it contains characters that should have been encoded. */
+function passwordIn(url: string): string | undefined {
+  const host = url.lastIndexOf("@");
+  const user = url.indexOf("://") + 3;
+  const colon = url.indexOf(":", user);
+  return colon < 0 || colon >= host || url.slice(user, colon).includes("/")
     ? undefined
-    : address.slice(colon + 1, host);
+    : url.slice(colon + 1, host);
 }
 
-function withoutPassword(address: string): string {
-  const password = passwordIn(address);
-  return password === undefined ? address : address.replace(`:${password}@`, () => `:${MASK}@`);
+function maskPassword(url: string): string {
+  const password = passwordIn(url);
+  return password === undefined ? url : url.replace(`:${password}@`, () => `:${MASK}@`);
 }
 
-/** A URL for messages: without a user and a password, and without a query, which may hold keys or a signature. */
-export function shownAddress(address: string): string {
-  return address.replace(/^([a-z][\w+.-]*:\/\/)[^/?#]*@/i, "$1").replace(/[?#].*$/s, `?${MASK}`);
+/** A URL for messages: without user and password, and with a masked query, which may contain keys or a signature. */
+export function shownAddress(url: string): string {
+  return url.replace(/^([a-z][\w+.-]*:\/\/)[^/?#]*@/i, "$1").replace(/[?#].*$/s, `?${MASK}`);
 }
 
-/** As it is, as its parts (libpq quotes one of them when a password holds a space), escaped, encoded and decoded. */
+/** Unchanged, word by word (libpq quotes only one word of a password with spaces), escaped, encoded and decoded. */
 function formsOf(secret: string): readonly string[] {
   const words = secret.split(/\s+/);
-  return [secret, decoded(secret), ...words].flatMap((text) => [
+  return [secret, decodePercent(secret), ...words].flatMap((text) => [
     text,
     text.replaceAll("'", "''"),
     text.replace(/['\\]/g, "\\$&"),
@@ -88,7 +88,7 @@ function formsOf(secret: string): readonly string[] {
   ]);
 }
 
-function decoded(text: string): string {
+function decodePercent(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -96,8 +96,8 @@ function decoded(text: string): string {
   }
 }
 
-/** What SQL or JSON quotes. */
-function unquoted(value: string): string {
+/** Removes the quotes of SQL or JSON. */
+function unquote(value: string): string {
   const quote = value[0];
   if (quote !== "'" && quote !== '"') return value;
   const inner = value.slice(1, -1);

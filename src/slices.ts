@@ -1,33 +1,33 @@
 /**
- * Work whose length a client decides. Where it yields, the event loop may run; a promise that it yields is awaited.
- * It runs at once, or in slices.
+ * Work whose duration depends on the client's input. At each yield, other work may run; a yielded promise is awaited.
+ * Run it with `atOnce` or `inSlices`.
  */
 export type Sliced<T> = Generator<Promise<void> | undefined, T, void>;
 
-/** The longest input that is processed at once: what the headers of a request can hold. */
+/** The longest input that is processed at once: the maximum size of a request's headers. */
 export const SHORT = 16 * 1024;
 
 const SLICE_MS = 4;
 
-/** Runs it to its end at once. It must not yield a promise. */
+/** Runs the work without interruption. It must not yield a promise. */
 export function atOnce<T>(work: Sliced<T>): T {
   for (;;) {
     const step = work.next();
     if (step.done === true) return step.value;
-    if (step.value !== undefined) throw new Error("this work waits for something");
+    if (step.value !== undefined) throw new Error("the work yielded a promise; use inSlices");
   }
 }
 
-/** Runs it a few milliseconds at a time, one such piece of work at each turn of the event loop. */
+/** Runs the work in slices of a few milliseconds. In each iteration of the event loop, only one slice runs. */
 export async function inSlices<T>(work: Sliced<T>): Promise<T> {
-  await turn();
+  await waitForTurn();
   let end = performance.now() + SLICE_MS;
   for (;;) {
     const step = work.next();
     if (step.done === true) return step.value;
     if (step.value !== undefined) await step.value;
     else if (performance.now() < end) continue;
-    await turn();
+    await waitForTurn();
     end = performance.now() + SLICE_MS;
   }
 }
@@ -38,22 +38,22 @@ export function* waitFor<T>(promise: Promise<T>): Sliced<T> {
   yield promise.then((value) => {
     result = { value };
   });
-  // `inSlices` has awaited it by now; a rejection ends the work.
-  if (result === undefined) throw new Error("this work was not waited for");
+  // `inSlices` has awaited the promise by now. A rejection ends the work.
+  if (result === undefined) throw new Error("the promise was not awaited");
   return result.value;
 }
 
 const waiting: (() => void)[] = [];
 
-/** All long work of the process takes turns: otherwise many requests together would block the event loop. */
-function turn(): Promise<void> {
+/** All sliced work in the process takes turns. Otherwise, many requests together would block the event loop. */
+function waitForTurn(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve);
-    if (waiting.length === 1) setImmediate(next);
+    if (waiting.length === 1) setImmediate(startNext);
   });
 }
 
-function next(): void {
+function startNext(): void {
   waiting.shift()?.();
-  if (waiting.length > 0) setImmediate(next);
+  if (waiting.length > 0) setImmediate(startNext);
 }

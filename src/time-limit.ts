@@ -1,4 +1,4 @@
-/** Runs work once, after so many milliseconds. Returns a function that cancels it. */
+/** Runs `work` once, after `ms` milliseconds. Returns a function that cancels it. */
 export type After = (ms: number, work: () => void) => () => void;
 
 const startTimer: After = (ms, work) => {
@@ -6,11 +6,11 @@ const startTimer: After = (ms, work) => {
   return () => clearTimeout(timer);
 };
 
-/** Settles as `work` does or, when that takes longer than `ms`, as `late` says. It does not stop `work`. */
+/** Settles like `work`, or like `onTimeout` if `work` takes longer than `ms`. Does not stop `work`. */
 export async function withTimeLimit<T>(
   work: Promise<T>,
   ms: number,
-  late: () => T | Promise<T>,
+  onTimeout: () => T | Promise<T>,
   after: After = startTimer,
 ): Promise<T> {
   let cancel = (): void => {};
@@ -18,7 +18,7 @@ export async function withTimeLimit<T>(
     cancel = after(ms, resolve);
   });
   try {
-    return await Promise.race([work, limit.then(late)]);
+    return await Promise.race([work, limit.then(onTimeout)]);
   } finally {
     cancel();
   }

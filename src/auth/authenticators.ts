@@ -83,7 +83,7 @@ export async function openAuthenticators(
   return {
     of(policy) {
       const authenticator = of.get(policy);
-      if (authenticator === undefined) throw new Error("every policy of the project was opened");
+      if (authenticator === undefined) throw new Error("the auth policy was not opened");
       return authenticator;
     },
     warnings,

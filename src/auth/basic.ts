@@ -7,7 +7,7 @@ import { type Hashing, openHashing } from "./hashing.ts";
 import { identityOf, openCommaWarning } from "./identity.ts";
 import { costOf, matchesHash, matchesWithoutPbkdf2, parseStoredPassword, type StoredPassword } from "./password.ts";
 import type { User } from "./policy.ts";
-import { authenticatedBytes, openExpiringCache, VERIFIED_BYTES } from "./verified.ts";
+import { bytesOfResult, openExpiringCache, VERIFIED_BYTES } from "./verified.ts";
 
 /** A source of users that may know the highest cost of a password check before the first request. */
 export interface UsersWithCost extends UserSource {
@@ -23,19 +23,19 @@ export interface BasicOptions {
   readonly hashing?: Hashing;
   readonly cacheMs?: number;
   readonly maxCacheBytes?: number;
-  readonly wrongCacheMs?: number;
+  readonly rejectedCacheMs?: number;
 }
 
 const unauthorized: AuthenticationResult = { kind: "refused", failure: { kind: "unauthorized", scheme: "basic" } };
-/** Stands in for the password of an unknown user. */
+/** Checked instead of the password of an unknown user. */
 const unknownUserPassword: StoredPassword = { kind: "malformed", reason: "there is no such user" };
 
 /** About 3,700 rejected logins. */
 const REJECTED_CACHE_BYTES = 1024 * 1024;
 
 /**
- * HTTP Basic. Each request looks up the user, so that changes to a user, or its deletion, take effect at once. Only the check of a
- * password against a stored one is cached, because 600,000 rounds per request would be too slow.
+ * HTTP Basic. Each request looks up the user, so that changes and deletions take effect at once. Only the check of a
+ * password is cached, because 600,000 rounds per request would be too slow.
  */
 export function openBasic({
   report,
@@ -44,29 +44,29 @@ export function openBasic({
   hashing = openHashing(),
   cacheMs = 5 * 60_000,
   maxCacheBytes = VERIFIED_BYTES,
-  wrongCacheMs = 30_000,
+  rejectedCacheMs = 30_000,
 }: BasicOptions): Authenticator {
   const fingerprint = openFingerprint();
-  const verified = openExpiringCache({ maxBytes: maxCacheBytes, bytesOf: authenticatedBytes, now });
-  const warnAboutCommaInName = openCommaWarning(report);
-  const wrong = openExpiringCache({ maxBytes: REJECTED_CACHE_BYTES, bytesOf: authenticatedBytes, now });
+  const verified = openExpiringCache({ maxBytes: maxCacheBytes, bytesOf: bytesOfResult, now });
+  const warnAboutComma = openCommaWarning(report);
+  const rejected = openExpiringCache({ maxBytes: REJECTED_CACHE_BYTES, bytesOf: bytesOfResult, now });
   /** Running checks. Concurrent requests with the same credentials share one. */
   const checking = new Map<string, Promise<AuthenticationResult>>();
   let maxCostSeen = 0;
 
   /** Every wrong password must cost the same, for any user name. */
-  function costOfWrong(shape: StoredPassword): number {
-    maxCostSeen = Math.max(maxCostSeen, costOf(shape));
-    return Math.max(users.maxCost?.() ?? maxCostSeen, costOf(shape));
+  function costOfWrong(stored: StoredPassword): number {
+    maxCostSeen = Math.max(maxCostSeen, costOf(stored));
+    return Math.max(users.maxCost?.() ?? maxCostSeen, costOf(stored));
   }
 
-  async function matches(password: string, shape: StoredPassword): Promise<boolean> {
-    const cost = costOfWrong(shape);
-    const matchesDirectly = matchesWithoutPbkdf2(password, shape);
+  async function matches(password: string, stored: StoredPassword): Promise<boolean> {
+    const cost = costOfWrong(stored);
+    const matchesDirectly = matchesWithoutPbkdf2(password, stored);
     if (matchesDirectly || cost === 0) return matchesDirectly;
-    const matched = hashing.run((derive) => matchesHash(password, shape, { derive, cost }));
-    if (matched === undefined) throw new RequestFailure({ kind: "overloaded" });
-    return await matched;
+    const result = hashing.run((derive) => matchesHash(password, stored, { derive, cost }));
+    if (result === undefined) throw new RequestFailure({ kind: "overloaded" });
+    return await result;
   }
 
   async function check(
@@ -79,11 +79,11 @@ export function openBasic({
       user === undefined ? unknownUserPassword : parseStoredPassword(user.password),
     );
     if (user === undefined || !matched) {
-      wrong.set(key, unauthorized, now() + wrongCacheMs);
+      rejected.set(key, unauthorized, now() + rejectedCacheMs);
       return unauthorized;
     }
     const identity = identityOf({ type: "basic", username, roles: user.roles });
-    warnAboutCommaInName(identity);
+    warnAboutComma(identity);
     const found: AuthenticationResult = { kind: "identity", identity };
     verified.set(key, found, now() + cacheMs);
     return found;
@@ -95,7 +95,7 @@ export function openBasic({
   ): AuthenticationResult | Promise<AuthenticationResult> {
     // Everything that the result depends on.
     const key = keyOf(fingerprint(JSON.stringify([credentials.username, credentials.password, user])));
-    const known = verified.get(key) ?? wrong.get(key) ?? checking.get(key);
+    const known = verified.get(key) ?? rejected.get(key) ?? checking.get(key);
     if (known !== undefined) return known;
     const checked = check(credentials, user, key)
       .catch(refusalFor)

@@ -6,7 +6,7 @@ import { type Fingerprint, keyOf, openFingerprint } from "./fingerprint.ts";
 import { identityOf, openCommaWarning } from "./identity.ts";
 import { openJwtVerifier } from "./jwt.ts";
 import type { BearerPolicy } from "./policy.ts";
-import { authenticatedBytes, openExpiringCache, VERIFIED_BYTES } from "./verified.ts";
+import { bytesOfResult, openExpiringCache, VERIFIED_BYTES } from "./verified.ts";
 
 export interface BearerOptions {
   readonly report: Report;
@@ -25,11 +25,11 @@ export function openBearer(
   { jwt, tokens }: BearerPolicy,
   { report, now, cacheMs = 5 * 60_000, maxCacheBytes = VERIFIED_BYTES }: BearerOptions,
 ): Authenticator {
-  const fingerprint = openFingerprint();
-  const findShared = sharedTokens(tokens, fingerprint);
+  const fingerprintOf = openFingerprint();
+  const findShared = sharedTokens(tokens, fingerprintOf);
   const verify = jwt && openJwtVerifier(jwt, now);
-  const verified = openExpiringCache({ maxBytes: maxCacheBytes, bytesOf: authenticatedBytes, now });
-  const warnOfComma = openCommaWarning(report);
+  const verified = openExpiringCache({ maxBytes: maxCacheBytes, bytesOf: bytesOfResult, now });
+  const warnAboutComma = openCommaWarning(report);
 
   async function check(token: string, key: string): Promise<AuthenticationResult> {
     const claims = await verify?.(token);
@@ -38,7 +38,7 @@ export function openBearer(
     const known = verified.get(key);
     if (known !== undefined) return known;
     const identity = identityOf({ type: "bearer", ...claims });
-    warnOfComma(identity);
+    warnAboutComma(identity);
     const found: AuthenticationResult = { kind: "identity", identity };
     verified.set(key, found, claims.expiresAt ?? now() + cacheMs);
     return found;
@@ -48,9 +48,9 @@ export function openBearer(
     authenticate({ authorization }) {
       const token = bearerToken(authorization);
       if (token === undefined) return unauthorized;
-      const print = fingerprint(token);
-      const key = keyOf(print);
-      const known = verified.get(key) ?? findShared(print);
+      const fingerprint = fingerprintOf(token);
+      const key = keyOf(fingerprint);
+      const known = verified.get(key) ?? findShared(fingerprint);
       if (known !== undefined) return known;
       return verify === undefined ? unauthorized : check(token, key).catch(() => internal);
     },
@@ -60,16 +60,16 @@ export function openBearer(
 /** Compares with every token, so that the duration reveals nothing. */
 function sharedTokens(
   tokens: BearerPolicy["tokens"],
-  fingerprint: Fingerprint,
-): (print: Buffer) => AuthenticationResult | undefined {
+  fingerprintOf: Fingerprint,
+): (fingerprint: Buffer) => AuthenticationResult | undefined {
   const known = tokens.map(({ token, username, roles }) => {
     const found: AuthenticationResult = { kind: "identity", identity: identityOf({ type: "bearer", username, roles }) };
-    return { print: fingerprint(token), found };
+    return { fingerprint: fingerprintOf(token), found };
   });
-  return (print) => {
+  return (fingerprint) => {
     let found: AuthenticationResult | undefined;
     for (const each of known) {
-      if (timingSafeEqual(print, each.print)) found ??= each.found;
+      if (timingSafeEqual(fingerprint, each.fingerprint)) found ??= each.found;
     }
     return found;
   };

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 const PLAIN = /^[\w.@+-]{1,64}$/;
 
-/** Unchanged if it is short and plain, otherwise hashed. */
+/** A key of bounded length: the text itself if it is short and plain, otherwise its hash. */
 export function shortKey(kind: string, text: string): string {
   if (PLAIN.test(text)) return `${kind}:${text}`;
   return `${kind}#${createHash("sha256").update(text).digest("base64url")}`;

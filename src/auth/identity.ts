@@ -40,7 +40,7 @@ export function joinNames(names: readonly string[]): string {
   return names.map((name) => name.replace(/%(?=2[5c])/gi, "%25").replaceAll(",", COMMA)).join(",");
 }
 
-/** The names in such a string, without empty ones. */
+/** The reverse of `joinNames`. Empty names are omitted. */
 export function splitNames(joined: string): readonly string[] {
   const names = joined.split(",").filter((name) => name !== "");
   return names.map((name) => name.replace(/%2([5c])/gi, (_, digit) => (digit === "5" ? "%" : ",")));

@@ -9,7 +9,7 @@ export interface JwtClaims extends Omit<Claims, "type"> {
   readonly expiresAt: number | undefined;
 }
 
-/** Three parts, and an HS256 signature in its canonical spelling, so that each token has only one. */
+/** Three parts, and an HS256 signature in its canonical spelling, so that each token has only one spelling. */
 const SHAPE = /^[\w-]+\.[\w-]+\.[\w-]{42}[AEIMQUYcgkosw048]$/;
 
 /** Verifies tokens that are signed with a secret. Returns undefined for any invalid token. */
@@ -48,20 +48,20 @@ function isPlain(header: JWTHeaderParameters): boolean {
 function claimsOf(payload: JWTPayload): JwtClaims | undefined {
   const { sub, roles, email, groups, exp, nbf, iat, typ } = payload;
   if (!isForApis(typ) || ![exp, nbf, iat].every((date) => date === undefined || isNumericDate(date))) return undefined;
-  const roleNames = textsOf(roles ?? []);
+  const roleNames = stringsOf(roles ?? []);
   // By its type, `sub` is a string, but the library does not check this.
   if (typeof sub !== "string" || sub === "" || roleNames === undefined) return undefined;
   return {
     username: sub,
     email: typeof email === "string" && email !== "" ? email : undefined,
     roles: roleNames,
-    groups: textsOf(groups) ?? [],
+    groups: stringsOf(groups) ?? [],
     expiresAt: exp === undefined ? undefined : exp * 1000,
   };
 }
 
 /** A list of strings, or a single string. Undefined for anything else. */
-function textsOf(claim: unknown): readonly string[] | undefined {
+function stringsOf(claim: unknown): readonly string[] | undefined {
   if (typeof claim === "string") return claim === "" ? [] : [claim];
   return Array.isArray(claim) && claim.every((each) => typeof each === "string")
     ? claim.filter((each) => each !== "")

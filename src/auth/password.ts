@@ -12,7 +12,7 @@ export type StoredPassword =
   | Pbkdf2Hash
   | { readonly kind: "md5"; readonly hash: Buffer }
   | { readonly kind: "plain"; readonly text: string }
-  /** Matches no password. `reason` quotes nothing of it. */
+  /** Matches no password. `reason` quotes nothing from it. */
   | { readonly kind: "malformed"; readonly reason: string };
 
 export interface Pbkdf2Hash {
@@ -34,7 +34,7 @@ const MIN_HASH_BYTES = 16;
 const MAX_HASH_BYTES = 64;
 
 export function parseStoredPassword(text: string): StoredPassword {
-  if (text === "") return malformed("it is empty");
+  if (text === "") return malformedPassword("it is empty");
   if (text.startsWith(PBKDF2)) return parsePbkdf2(text.slice(PBKDF2.length));
   if (/^[0-9a-f]{32}$/.test(text)) return { kind: "md5", hash: Buffer.from(text, "hex") };
   return { kind: "plain", text };
@@ -43,21 +43,21 @@ export function parseStoredPassword(text: string): StoredPassword {
 function parsePbkdf2(text: string): StoredPassword {
   const parts = text.split("$");
   const [iterations = "", saltText = "", hashText = ""] = parts;
-  if (parts.length !== 3) return malformed(`it is not ${PBKDF2}<iterations>$<salt>$<hash>`);
+  if (parts.length !== 3) return malformedPassword(`it is not ${PBKDF2}<iterations>$<salt>$<hash>`);
   if (!/^[1-9]\d{0,7}$/.test(iterations) || Number(iterations) > MAX_ITERATIONS) {
-    return malformed(`its iterations are no number from 1 to ${MAX_ITERATIONS}`);
+    return malformedPassword(`its iterations are not a number from 1 to ${MAX_ITERATIONS}`);
   }
   const salt = decodeHashText(saltText);
-  if (salt === undefined || salt.length === 0) return malformed("its salt is no base64");
+  if (salt === undefined || salt.length === 0) return malformedPassword("its salt is not base64");
   const hash = decodeHashText(hashText);
-  if (hash === undefined || hash.length === 0) return malformed("its hash is no base64");
+  if (hash === undefined || hash.length === 0) return malformedPassword("its hash is not base64");
   if (hash.length < MIN_HASH_BYTES || hash.length > MAX_HASH_BYTES) {
-    return malformed(`its hash has ${hash.length} bytes, not ${MIN_HASH_BYTES} to ${MAX_HASH_BYTES}`);
+    return malformedPassword(`its hash has ${hash.length} bytes, not ${MIN_HASH_BYTES} to ${MAX_HASH_BYTES}`);
   }
   return { kind: "pbkdf2", iterations: Number(iterations), salt, hash };
 }
 
-function malformed(reason: string): StoredPassword {
+function malformedPassword(reason: string): StoredPassword {
   return { kind: "malformed", reason };
 }
 
@@ -90,18 +90,18 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /** The cost of a check, in rounds of PBKDF2. Zero for other passwords. */
-export function costOf(shape: StoredPassword): number {
+export function costOf(stored: StoredPassword): number {
   // A longer hash consists of several blocks, each with all rounds.
-  return shape.kind === "pbkdf2" ? shape.iterations * Math.ceil(shape.hash.length / HASH_BYTES) : 0;
+  return stored.kind === "pbkdf2" ? stored.iterations * Math.ceil(stored.hash.length / HASH_BYTES) : 0;
 }
 
 /** Checks a password that needs no PBKDF2. False for hashes that do. */
-export function matchesWithoutPbkdf2(password: string, shape: StoredPassword): boolean {
-  switch (shape.kind) {
+export function matchesWithoutPbkdf2(password: string, stored: StoredPassword): boolean {
+  switch (stored.kind) {
     case "plain":
-      return timingSafeEqual(sha256(password), sha256(shape.text));
+      return timingSafeEqual(sha256(password), sha256(stored.text));
     case "md5":
-      return timingSafeEqual(createHash("md5").update(password).digest(), shape.hash);
+      return timingSafeEqual(createHash("md5").update(password).digest(), stored.hash);
     case "pbkdf2":
     case "malformed":
       return false;
@@ -113,14 +113,14 @@ const DUMMY_SALT = randomBytes(SALT_BYTES);
 /** Checks a PBKDF2 hash. A wrong password always takes `cost` rounds, so that timing does not reveal user names. */
 export async function matchesHash(
   password: string,
-  shape: StoredPassword,
+  stored: StoredPassword,
   { derive, cost }: { readonly derive: Derive; readonly cost: number },
 ): Promise<boolean> {
-  if (shape.kind === "pbkdf2") {
-    const { salt, iterations, hash } = shape;
+  if (stored.kind === "pbkdf2") {
+    const { salt, iterations, hash } = stored;
     if (timingSafeEqual(await derive({ password, salt, iterations, bytes: hash.length }), hash)) return true;
   }
-  const rest = cost - costOf(shape);
+  const rest = cost - costOf(stored);
   if (rest > 0) await derive({ password, salt: DUMMY_SALT, iterations: rest, bytes: HASH_BYTES });
   return false;
 }

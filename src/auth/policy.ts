@@ -1,11 +1,11 @@
-/** A user of type basic. `parseStoredPassword` determines whether the password is a hash or plain text. */
+/** A user of a block of type basic. `parseStoredPassword` determines whether the password is a hash or plain text. */
 export interface User {
   readonly username: string;
   readonly password: string;
   readonly roles: readonly string[];
 }
 
-/** An opaque token of type bearer. */
+/** An opaque token of a block of type bearer. */
 export interface SharedToken {
   readonly token: string;
   readonly username: string | undefined;
@@ -42,7 +42,7 @@ export interface BearerPolicy {
 export const oidcProviders = ["google", "microsoft", "keycloak", "auth0", "okta", "github", "generic"] as const;
 export type OidcProvider = (typeof oidcProviders)[number];
 
-/** Type oidc, with the provider's preset applied. */
+/** A block of type oidc, with the provider's preset applied. */
 export interface OidcPolicy {
   readonly kind: "oidc";
   readonly provider: OidcProvider;

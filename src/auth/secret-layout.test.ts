@@ -23,7 +23,7 @@ test.each([
 });
 
 const SHAPE =
-  '; expected is JSON, {"auth": [{"username": "...", "password": "...", "roles": ["..."]}]} or {"<user>": "<password>"}';
+  '; expected JSON, {"auth": [{"username": "...", "password": "...", "roles": ["..."]}]} or {"<user>": "<password>"}';
 
 test.each([
   ["hunter2", "it is not JSON"],
@@ -34,33 +34,33 @@ test.each([
   ["null", "it is not an object"],
   ['["hunter2"]', "it is not an object"],
   ['{"auth": ["hunter2"]}', "auth[0] is not an object"],
-  ['{"auth": [{"username": "hunter2"}]}', "auth[0].password is not a text with something in it"],
-  ['{"auth": [{"username": "a", "password": ""}]}', "auth[0].password is not a text with something in it"],
-  ['{"auth": [{"password": "hunter2"}]}', "auth[0].username is not a text with something in it"],
+  ['{"auth": [{"username": "hunter2"}]}', "auth[0].password is not a non-empty string"],
+  ['{"auth": [{"username": "a", "password": ""}]}', "auth[0].password is not a non-empty string"],
+  ['{"auth": [{"password": "hunter2"}]}', "auth[0].username is not a non-empty string"],
   [
     '{"auth": [{"username": "a", "password": "b"}, {"username": 7, "password": "hunter2"}]}',
-    "auth[1].username is not a text with something in it",
+    "auth[1].username is not a non-empty string",
   ],
   [
     '{"auth": [{"username": "a", "password": "b", "roles": {"hunter2": true}}]}',
-    "auth[0].roles is neither a text nor a list of texts",
+    "auth[0].roles is neither a string nor a list of strings",
   ],
   [
     '{"auth": [{"username": "a", "password": "b", "roles": ["x", 7]}]}',
-    "auth[0].roles is neither a text nor a list of texts",
+    "auth[0].roles is neither a string nor a list of strings",
   ],
   [
     '{"auth": [{"username": "a", "password": "b"}, {"username": "a", "password": "hunter2"}]}',
     "two users have the same name",
   ],
-  ['{"auth": [], "hunter2": "x"}', "a password is not a text with something in it"],
-  ['{"hunter2": ""}', "a password is not a text with something in it"],
-  ['{"hunter2": 7}', "a password is not a text with something in it"],
+  ['{"auth": [], "hunter2": "x"}', "a password is not a non-empty string"],
+  ['{"hunter2": ""}', "a password is not a non-empty string"],
+  ['{"hunter2": 7}', "a password is not a non-empty string"],
   ['{"": "hunter2"}', "a user has no name"],
-  ['{"username": "ann", "password": "hunter2"}', "it holds one login and no list of users"],
+  ['{"username": "ann", "password": "hunter2"}', "it contains a single login instead of a list of users"],
   [
     '{"engine": "mysql", "host": "db", "username": "ann", "password": "hunter2"}',
-    "it holds one login and no list of users",
+    "it contains a single login instead of a list of users",
   ],
 ])("%s is refused, and not shown", (content, reason) => {
   expect(() => usersInSecret(content)).toThrow(new Error(reason + SHAPE));

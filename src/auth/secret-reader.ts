@@ -44,7 +44,7 @@ export async function openSecretReader(
       const region = await regionOf(client);
       try {
         // The client's own timeout covers neither the search for credentials nor a body that stalls.
-        return await withTimeLimit(fetchSecret(), (ATTEMPTS + 1) * timeoutMs, timedOut);
+        return await withTimeLimit(fetchSecret(), (ATTEMPTS + 1) * timeoutMs, throwTimeout);
       } catch (error) {
         // The client's errors contain requests and responses, which must not be logged.
         throw new Error(reasonOf(error, region));
@@ -54,7 +54,7 @@ export async function openSecretReader(
   };
 }
 
-/** Settings of the block or the environment. For others, the client has its own chain: profiles, roles, metadata. */
+/** Settings from the block or the environment. For the rest, the client has its own chain: profiles, roles, metadata. */
 function clientConfig(
   { region, accessKeyId, secretAccessKey }: SecretUsers,
   env: Environment,
@@ -115,8 +115,8 @@ const REASONS: Readonly<Record<string, string>> = {
   InvalidSignatureException: WRONG_KEYS,
   SignatureDoesNotMatch: WRONG_KEYS,
   ExpiredTokenException: "access denied: the credentials have expired",
-  InvalidRequestException: "AWS does not give it out; it may be marked for deletion",
-  ThrottlingException: "AWS asks for fewer requests",
+  InvalidRequestException: "AWS does not return it; it may be marked for deletion",
+  ThrottlingException: "AWS throttles the requests",
   CredentialsProviderError: NO_CREDENTIALS,
   TokenProviderError: NO_CREDENTIALS,
 };
@@ -143,6 +143,6 @@ function statusOf(error: Error): number | undefined {
   return typeof status === "number" ? status : undefined;
 }
 
-function timedOut(): never {
+function throwTimeout(): never {
   throw Object.assign(new Error(), { name: "TimeoutError" });
 }

@@ -146,7 +146,7 @@ test.each([
   await using t = await testEngine(setup);
   const before = await rowsOf(t, "users");
   await expect(openTable("users", t)).rejects.toThrow(
-    /^secret-table users: it is there already with other columns than username VARCHAR, /,
+    /^secret-table users: it already exists with columns other than username VARCHAR, /,
   );
   expect(before).toHaveLength(1);
   expect(await rowsOf(t, "users")).toEqual(before);

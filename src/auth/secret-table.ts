@@ -24,7 +24,7 @@ export interface SecretTableOptions {
 /** Creates the table and its schema if they are missing. Rejects with an Error if the table cannot be used. */
 export async function openSecretTable(name: string, { engine, signal }: SecretTableOptions): Promise<SecretTable> {
   const path = tablePath(name);
-  const table = quoted(path);
+  const table = quotePath(path);
 
   function read(query: Statement): Promise<Rows> {
     const window = { limit: 2, offset: 0 };
@@ -35,8 +35,8 @@ export async function openSecretTable(name: string, { engine, signal }: SecretTa
     await engine.write({ connections: [], statements, transaction: true, returnsData: false, signal });
   }
 
-  /** Returns the statements, to repeat them in case the table is dropped later. */
-  async function make(): Promise<readonly Statement[]> {
+  /** Returns the statements, which are repeated in case the table is dropped later. */
+  async function create(): Promise<readonly Statement[]> {
     const statements = [
       ...(await schemaFor(path, read)),
       statement(`CREATE TABLE IF NOT EXISTS ${table} (${COLUMNS})`),
@@ -53,13 +53,13 @@ export async function openSecretTable(name: string, { engine, signal }: SecretTa
     );
     // A table with other columns contains other data, which would be deleted.
     if (types.join() !== "username text,password text,roles text[]") {
-      throw new Error(`it is there already with other columns than ${COLUMNS}; name another table`);
+      throw new Error(`it already exists with columns other than ${COLUMNS}; name another table`);
     }
   }
 
-  let making: readonly Statement[];
+  let createStatements: readonly Statement[];
   try {
-    making = await make();
+    createStatements = await create();
     await checkColumns();
   } catch (error) {
     throw new Error(`secret-table ${name}: ${databaseReason(error)}`);
@@ -68,7 +68,11 @@ export async function openSecretTable(name: string, { engine, signal }: SecretTa
   return {
     async replace(users) {
       try {
-        await change([...making, statement(`DELETE FROM ${table}`), ...users.map((user) => insertion(table, user))]);
+        await change([
+          ...createStatements,
+          statement(`DELETE FROM ${table}`),
+          ...users.map((user) => insertion(table, user)),
+        ]);
       } catch (error) {
         // The database's message may quote the row.
         const kind = error instanceof RequestFailure ? error.failure.kind : "internal";
@@ -76,7 +80,7 @@ export async function openSecretTable(name: string, { engine, signal }: SecretTa
       }
     },
     async find(username) {
-      // With a collation that ignores case, two users may have the same name. An attached database can use its index for the rest.
+      // `encode` compares bytes, because a collation may ignore case. `username = $1` lets an attached database use an index.
       const isUser = "username = $1 AND encode(username) = encode($1)";
       const query = statement(`SELECT username, password, roles FROM ${table} WHERE ${isUser}`, text(username));
       const rows = await read(query);
@@ -90,7 +94,7 @@ export async function openSecretTable(name: string, { engine, signal }: SecretTa
 const COLUMNS = "username VARCHAR, password VARCHAR, roles VARCHAR[]";
 
 const PART = /(?:([\p{L}_][\p{L}\p{N}_$]*)|"((?:[^"\p{Cc}]|"")+)")(?:\.|$)/uy;
-const MOST_PARTS = 3;
+const MAX_PARTS = 3;
 
 /** The parts of a name such as `users`, `auth.users` or `"my users"`. Throws for anything else. */
 export function tablePath(name: string): readonly string[] {
@@ -103,17 +107,20 @@ export function tablePath(name: string): readonly string[] {
     parts.push(plain ?? (inQuotes ?? "").replaceAll('""', '"'));
     at = PART.lastIndex;
   }
-  if (at < name.length || parts.length === 0 || parts.length > MOST_PARTS || name.endsWith(".")) {
+  if (at < name.length || parts.length === 0 || parts.length > MAX_PARTS || name.endsWith(".")) {
     throw new Error(`secret-table is not the name of a table; write users, auth.users or "my users"`);
   }
   return parts;
 }
 
-function quoted(path: readonly string[]): string {
+function quotePath(path: readonly string[]): string {
   return path.map(quoteIdentifier).join(".");
 }
 
-/** In `a.b`, `a` may be an attached database. A schema with the same name would make it ambiguous. */
+/**
+ * The statements that create the schema. None if, in `a.b`, `a` is an attached database: a schema with the same name would make
+ * `a` ambiguous.
+ */
 async function schemaFor(
   path: readonly string[],
   read: (query: Statement) => Promise<Rows>,
@@ -121,13 +128,13 @@ async function schemaFor(
   const [first = ""] = path;
   if (path.length === 1) return [];
   if (path.length === 2) {
-    const named = "SELECT 1 FROM information_schema.schemata WHERE encode(lower(catalog_name)) = encode(lower($1))";
-    const rows = await read(statement(named, text(first)));
+    const sql = "SELECT 1 FROM information_schema.schemata WHERE encode(lower(catalog_name)) = encode(lower($1))";
+    const rows = await read(statement(sql, text(first)));
     const found = await rows.next();
     await rows.close();
     if (found !== undefined) return [];
   }
-  return [statement(`CREATE SCHEMA IF NOT EXISTS ${quoted(path.slice(0, -1))}`)];
+  return [statement(`CREATE SCHEMA IF NOT EXISTS ${quotePath(path.slice(0, -1))}`)];
 }
 
 /** One placeholder per role, because a role may contain any separator. */
@@ -152,7 +159,7 @@ function entryIn({ rows, vectors }: Chunk, username: string): UserEntry | undefi
 }
 
 function textAt(vector: Vector, row: number): string | undefined {
-  if (vector.layout !== "bytes") throw new Error("The columns of users are text");
+  if (vector.layout !== "bytes") throw new Error("expected a column of type text");
   if (!isValid(vector.validity, row)) return undefined;
   const start = vector.starts[row] ?? 0;
   return Buffer.from(vector.bytes.subarray(start, start + (vector.lengths[row] ?? 0))).toString();

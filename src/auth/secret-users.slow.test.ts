@@ -211,7 +211,7 @@ describe("with AWS on this machine", () => {
         kind: "dependency-down",
         dependency: `secret '${name}'`,
         message: expect.stringMatching(
-          /^a password is not a text with something in it; expected is JSON, .*\. The users that were read last stay$/,
+          /^a password is not a non-empty string; expected JSON, .*\. The users that were read last stay$/,
         ),
       },
     ]);
@@ -288,7 +288,7 @@ describe("with AWS on this machine", () => {
   testWithMoto("what cannot be read or used stops the start, in plain words", async () => {
     const name = await secret("hunter2");
     expect(await refusal(block(name), { env })).toMatch(
-      `secret '${name}': it is not JSON; expected is JSON, {"auth": `,
+      `secret '${name}': it is not JSON; expected JSON, {"auth": `,
     );
     expect(await refusal(block("no-such"), { env })).toBe(
       `secret 'no-such': there is no such secret in region '${MOTO_REGION}'`,
@@ -417,7 +417,7 @@ describe("without AWS", () => {
     ["UnrecognizedClientException", "access denied: AWS does not accept the access key"],
     ["InvalidSignatureException", "access denied: AWS does not accept the access key"],
     ["ExpiredTokenException", "access denied: the credentials have expired"],
-    ["InvalidRequestException", "AWS does not give it out; it may be marked for deletion"],
+    ["InvalidRequestException", "AWS does not return it; it may be marked for deletion"],
     ["SomethingNewException", "it cannot be read (400, SomethingNewException)"],
   ])("%s", async (type, reason) => {
     const answer = JSON.stringify({ __type: type, message: "The key AKIAHUNTER2 and the secret hunter2hunter2" });

@@ -64,14 +64,14 @@ async function openUsers(
     const users = usersInSecret(content);
     const table = await openSecretTable(config.table, { engine, signal: stop.signal });
     await table.replace(users);
-    return refreshed({ config, table, reader, first: { versionId, users }, report, every, stop });
+    return startRefreshing({ config, table, reader, first: { versionId, users }, report, every, stop });
   } catch (error) {
     reader.close();
     throw error;
   }
 }
 
-interface Refreshing {
+interface RefreshingOptions {
   readonly config: SecretUsers;
   readonly table: SecretTable;
   readonly reader: SecretReader;
@@ -82,40 +82,40 @@ interface Refreshing {
   readonly stop: Stop;
 }
 
-function refreshed({ config, table, reader, first, report, every, stop }: Refreshing): SecretUserSource {
+function startRefreshing({ config, table, reader, first, report, every, stop }: RefreshingOptions): SecretUserSource {
   const label = labelOf(config);
   const dependency = openDependency(label, report);
-  let stored = first.versionId;
+  let storedVersion = first.versionId;
   let maxCost = maxCostOf(first.users);
-  let running: Promise<void> | undefined;
+  let refreshing: Promise<void> | undefined;
 
   async function refresh(): Promise<void> {
     try {
       await replaceIfChanged();
       dependency.up();
     } catch (error) {
-      goDown(`${errorMessage(error)}. The users that were read last stay`);
+      reportDown(`${errorMessage(error)}. The users that were read last stay`);
     }
   }
 
-  function goDown(message: string): void {
+  function reportDown(message: string): void {
     if (!stop.signal.aborted) dependency.down(message);
   }
 
   async function replaceIfChanged(): Promise<void> {
     const { versionId, content } = await reader.read();
-    if (versionId !== undefined && versionId === stored) return;
+    if (versionId !== undefined && versionId === storedVersion) return;
     const users = usersInSecret(content);
     await table.replace(users);
     maxCost = maxCostOf(users);
-    stored = versionId;
+    storedVersion = versionId;
   }
 
   function tick(): Promise<void> {
-    running ??= refresh().finally(() => {
-      running = undefined;
+    refreshing ??= refresh().finally(() => {
+      refreshing = undefined;
     });
-    return running;
+    return refreshing;
   }
 
   const stopTicking = every(config.refreshMs, tick);
@@ -128,8 +128,8 @@ function refreshed({ config, table, reader, first, report, every, stop }: Refres
       } catch (error) {
         if (!(error instanceof RequestFailure) || error.failure.kind !== "query-failed") throw error;
         // If a user dropped the table, the next refresh recreates it. Clients must not see the database's message.
-        stored = undefined;
-        goDown(`secret-table ${config.table}: ${databaseReason(error)}. All logins fail until the next refresh`);
+        storedVersion = undefined;
+        reportDown(`secret-table ${config.table}: ${databaseReason(error)}. All logins fail until the next refresh`);
         throw new RequestFailure({ kind: "provider-down" });
       }
     },

@@ -1,7 +1,7 @@
 import { parseStoredPassword, passwordAdvice } from "./password.ts";
 import type { User } from "./policy.ts";
 
-/** Counts insecure passwords in a secret, without naming users. */
+/** Warnings with the number of insecure passwords in a secret. They do not name users. */
 export function passwordWarnings(users: readonly User[]): readonly string[] {
   const kinds = users.map(({ password }) => parseStoredPassword(password).kind);
   const malformed = "a hash that cannot be read matches nothing; make one with `eider hash-password`";

@@ -7,7 +7,7 @@ export function isNumericDate(claim: unknown): claim is number {
 }
 
 /**
- * Keycloak sets the claim `typ`, to `Bearer` for an access token. ID and refresh tokens have the same signature and user,
+ * Keycloak sets the claim `typ`, such as `Bearer` for an access token. ID and refresh tokens have the same signature and user,
  * but must not be accepted by an API.
  */
 export function isForApis(typ: unknown): boolean {

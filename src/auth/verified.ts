@@ -5,7 +5,7 @@ import { identityBytes } from "./identity.ts";
 /** Caches the results of credential checks. */
 export interface ExpiringCache<T> {
   get(key: string): T | undefined;
-  /** `until` is a time in milliseconds. */
+  /** `until` is in milliseconds since 1970. */
   set(key: string, value: T, until: number): void;
   delete(key: string): void;
   clear(): void;
@@ -47,6 +47,6 @@ export function openExpiringCache<T>({ maxBytes, bytesOf, now }: ExpiringCacheOp
 /** About ten thousand users with a few roles each. */
 export const VERIFIED_BYTES = 16 * 1024 * 1024;
 
-export function authenticatedBytes(found: AuthenticationResult): number {
+export function bytesOfResult(found: AuthenticationResult): number {
   return found.kind === "identity" ? identityBytes(found.identity) : 0;
 }

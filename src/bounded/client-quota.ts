@@ -15,22 +15,22 @@ export interface QuotaLimits {
 
 /** Clients are identified by short keys. Clients that hold nothing are not stored. */
 export function openClientQuota({ total, perClient }: QuotaLimits): ClientQuota {
-  const parts = new Map<string, number>();
+  const amounts = new Map<string, number>();
   let taken = 0;
-  const of = (client: string): number => parts.get(client) ?? 0;
+  const of = (client: string): number => amounts.get(client) ?? 0;
 
   function add(client: string, amount: number): void {
     taken += amount;
-    const part = of(client) + amount;
-    if (part === 0) parts.delete(client);
-    else parts.set(client, part);
+    const held = of(client) + amount;
+    if (held === 0) amounts.delete(client);
+    else amounts.set(client, held);
   }
 
   return {
     take(client, amount) {
-      const isFree = taken + amount <= total && of(client) + amount <= perClient;
-      if (isFree) add(client, amount);
-      return isFree;
+      const fits = taken + amount <= total && of(client) + amount <= perClient;
+      if (fits) add(client, amount);
+      return fits;
     },
     release: (client, amount) => add(client, -amount),
     of,

@@ -1,14 +1,14 @@
 import type { Server } from "node:net";
 import type { Report } from "../events.ts";
 
-/** Limits the number of connections of several listeners together. */
+/** Limits the total number of connections of several listeners. */
 export interface ConnectionLimit {
   /** Counts the connections of this server. `makeRoom` closes connections that are not in use. */
   track(server: Server, makeRoom: () => void): void;
 }
 
 const DEPENDENCY = "accepting connections";
-/** The problem is over if this share is free, and no connection was rejected for a while. */
+/** The limit is reported as free again if this share is unused, and no connection was rejected for a while. */
 const FREE_SHARE = 1 / 16;
 const RECOVERED_AFTER_MS = 5_000;
 const MAKE_ROOM_EVERY_MS = 1_000;
@@ -19,51 +19,53 @@ export function openConnectionLimit(
   max: number,
   { report, now }: { readonly report: Report; readonly now: () => number },
 ): ConnectionLimit {
-  const tracked: { readonly server: Server; readonly makeRoom: () => void; count: number }[] = [];
+  const servers: { readonly server: Server; readonly makeRoom: () => void; count: number }[] = [];
   let open = 0;
   let isFull = false;
   let fullAt = 0;
   let madeRoomAt = Number.NEGATIVE_INFINITY;
 
-  function changed(by: 1 | -1): void {
+  function addToCount(by: 1 | -1): void {
     open += by;
     // For Node, 0 means no limit.
-    for (const each of tracked) each.server.maxConnections = Math.max(1, each.count + max - open);
+    for (const each of servers) each.server.maxConnections = Math.max(1, each.count + max - open);
     if (!isFull || open > max * (1 - FREE_SHARE) || now() - fullAt < RECOVERED_AFTER_MS) return;
     isFull = false;
     report({ kind: "dependency-up", dependency: DEPENDENCY });
   }
 
-  function full(message: string): void {
+  function reportFull(message: string): void {
     fullAt = now();
     if (!isFull) report({ kind: "dependency-down", dependency: DEPENDENCY, message });
     isFull = true;
   }
 
-  function dropped(): void {
-    full(`all ${max} are in use, and new ones are closed until some end; ${RAISE}`);
+  function onDrop(): void {
+    reportFull(`all ${max} are in use, and new ones are closed until some end; ${RAISE}`);
     if (fullAt - madeRoomAt < MAKE_ROOM_EVERY_MS) return;
     madeRoomAt = fullAt;
-    for (const { makeRoom } of tracked) makeRoom();
+    for (const { makeRoom } of servers) makeRoom();
   }
 
   return {
     track(server, makeRoom) {
       const entry = { server, makeRoom, count: 0 };
-      tracked.push(entry);
+      servers.push(entry);
       server.maxConnections = Math.max(1, max - open);
-      server.on("drop", dropped);
+      server.on("drop", onDrop);
       server.on("error", ({ code }: NodeJS.ErrnoException) => {
-        // Other files use them, so closing connections would not help for long.
+        // Other files use the descriptors, so closing connections would not help for long.
         if (code !== "EMFILE" && code !== "ENFILE") return;
-        full(`there are no file descriptors left (${code}), and new ones are closed until there are; ${RAISE}`);
+        reportFull(
+          `there are no file descriptors left (${code}), and new connections are closed until there are; ${RAISE}`,
+        );
       });
       server.on("connection", (socket) => {
         entry.count++;
-        changed(1);
+        addToCount(1);
         socket.once("close", () => {
           entry.count--;
-          changed(-1);
+          addToCount(-1);
         });
       });
     },

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 
-/** The connections of a listener, after their TLS handshake. They are closed soon after their last response. */
+/** The connections of a listener, after their TLS handshake. */
 export interface Connections {
   add(socket: Socket): void;
   /** Registers a new request. False if its connection is closing: the request must not be handled. */
@@ -12,7 +12,7 @@ export interface Connections {
   closeSoon(socket: Socket): void;
   /** Destroys connections that have not sent a byte. */
   destroySilent(): void;
-  /** Destroys connections that are closing, or that have not sent a byte for a while. */
+  /** Destroys connections that are closing, or that were opened a while ago and have not sent a byte. */
   makeRoom(): void;
   /** Destroys connections whose client has not read a byte of the response for `stalledMs`. Called at intervals. */
   destroyStalled(stalledMs: number): void;
@@ -24,11 +24,14 @@ interface Connection {
   request: IncomingMessage | undefined;
   isClosing: boolean;
   /** How many bytes the client has read, and when it last read some. */
-  taken: number;
-  takenAt: number;
+  readByClient: number;
+  readAt: number;
 }
 
-/** How long input after a response is read and dropped. Otherwise, the client may not see the response. */
+/**
+ * After a response, input is read and dropped until none arrives for QUIET_MS, but no longer than LONGEST_MS. Otherwise, the
+ * client may not see the response.
+ */
 const QUIET_MS = 1_000;
 const LONGEST_MS = 10_000;
 
@@ -59,13 +62,20 @@ export function openConnections(now: () => number): Connections {
   return {
     add(socket) {
       const time = now();
-      const connection: Connection = { since: time, request: undefined, isClosing: false, taken: 0, takenAt: time };
+      const connection: Connection = {
+        since: time,
+        request: undefined,
+        isClosing: false,
+        readByClient: 0,
+        readAt: time,
+      };
       connections.set(socket, connection);
-      const destroyAtOnce = socket.destroySoon;
-      // Called by Node after the last response. Closing while the client still sends would cause a reset, which may discard it.
+      const originalDestroySoon = socket.destroySoon;
+      // Node calls it after the last response. Closing while the client still sends would cause a reset, which may discard
+      // the response.
       socket.destroySoon = () => {
         if (connection.request?.complete === false) closeSoon(socket);
-        else destroyAtOnce.call(socket);
+        else originalDestroySoon.call(socket);
       };
       socket.once("close", () => connections.delete(socket));
     },
@@ -97,11 +107,11 @@ export function openConnections(now: () => number): Connections {
     destroyStalled(stalledMs) {
       const time = now();
       for (const [socket, connection] of connections) {
-        const taken = socket.bytesWritten - socket.writableLength;
-        if (socket.writableLength === 0 || taken !== connection.taken) {
-          connection.taken = taken;
-          connection.takenAt = time;
-        } else if (time - connection.takenAt >= stalledMs) socket.destroy();
+        const readByClient = socket.bytesWritten - socket.writableLength;
+        if (socket.writableLength === 0 || readByClient !== connection.readByClient) {
+          connection.readByClient = readByClient;
+          connection.readAt = time;
+        } else if (time - connection.readAt >= stalledMs) socket.destroy();
       }
     },
   };

@@ -1,7 +1,7 @@
 // One parameter after the media type: `; charset=utf-8`, `; profile="a;b"`.
 const PARAMETER = /\s*;\s*(?:([^\s;="]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*)))?/y;
 
-/** True for `application/json` with any parameters, but with no other charset than UTF-8. */
+/** True for `application/json` with any parameters, but no charset other than UTF-8. */
 export function isJsonContentType(header: string | undefined): boolean {
   // Most clients send exactly this.
   if (header === "application/json") return true;

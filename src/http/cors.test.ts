@@ -49,9 +49,9 @@ describe("calls", () => {
       { "Access-Control-Allow-Origin": "https://a.example", "Access-Control-Allow-Credentials": "true" },
     ],
   ])("%s reads the answer", (_, policy, origin, expected) => {
-    const { headers, preflight } = corsHeaders(policy, call(origin));
+    const { headers, isPreflight } = corsHeaders(policy, call(origin));
     expect(Object.fromEntries(headers)).toEqual({ ...expected, "Access-Control-Expose-Headers": EXPOSED });
-    expect(preflight).toBe(false);
+    expect(isPreflight).toBe(false);
   });
 
   test.each([
@@ -80,13 +80,13 @@ describe("calls", () => {
     "*",
     "",
   ])("%j gets nothing", (origin) => {
-    expect(corsHeaders(LISTED, call(origin))).toEqual({ headers: [], preflight: false });
-    expect(corsHeaders(TRUSTING, preflight("GET", { origin }))).toEqual({ headers: [], preflight: true });
+    expect(corsHeaders(LISTED, call(origin))).toEqual({ headers: [], isPreflight: false });
+    expect(corsHeaders(TRUSTING, preflight("GET", { origin }))).toEqual({ headers: [], isPreflight: true });
   });
 
   test("a client that is no page gets nothing either", () => {
-    expect(corsHeaders(ANY, call(undefined))).toEqual({ headers: [], preflight: false });
-    expect(corsHeaders(ANY, preflight("GET", { origin: undefined }))).toEqual({ headers: [], preflight: false });
+    expect(corsHeaders(ANY, call(undefined))).toEqual({ headers: [], isPreflight: false });
+    expect(corsHeaders(ANY, preflight("GET", { origin: undefined }))).toEqual({ headers: [], isPreflight: false });
   });
 
   test("an asterisk in front of a port", () => {
@@ -99,8 +99,8 @@ describe("calls", () => {
 
 describe("a browser asks before", () => {
   const answerTo = (policy: CorsPolicy, request: CorsRequest): Record<string, string> => {
-    const { headers, preflight } = corsHeaders(policy, request);
-    expect(preflight).toBe(true);
+    const { headers, isPreflight } = corsHeaders(policy, request);
+    expect(isPreflight).toBe(true);
     return Object.fromEntries(headers);
   };
 
@@ -141,12 +141,12 @@ describe("a browser asks before", () => {
 
   test("OPTIONS without the question is a call like any other", () => {
     const answer = corsHeaders(LISTED, { ...preflight("GET"), requestMethod: undefined });
-    expect(answer.preflight).toBe(false);
+    expect(answer.isPreflight).toBe(false);
     expect(Object.fromEntries(answer.headers)).toHaveProperty("Access-Control-Expose-Headers");
   });
 
   test("the question without OPTIONS is a call like any other", () => {
-    expect(corsHeaders(LISTED, { ...preflight("GET"), method: "GET" }).preflight).toBe(false);
+    expect(corsHeaders(LISTED, { ...preflight("GET"), method: "GET" }).isPreflight).toBe(false);
   });
 });
 
@@ -159,8 +159,8 @@ describe("methods that the policy leaves out", () => {
   });
 
   test.each(["HEAD", "POST"])("a browser lets %s through whatever the list says, so nothing else is said", (method) => {
-    expect(corsHeaders(READERS, preflight(method))).toEqual({ headers: [], preflight: true });
-    expect(corsHeaders(READERS, call("https://a.example", method))).toEqual({ headers: [], preflight: false });
+    expect(corsHeaders(READERS, preflight(method))).toEqual({ headers: [], isPreflight: true });
+    expect(corsHeaders(READERS, call("https://a.example", method))).toEqual({ headers: [], isPreflight: false });
   });
 });
 

@@ -1,6 +1,6 @@
-/** Which web pages of other origins may send requests. Without a policy, browsers block them all. */
+/** Which web pages from other origins may send requests. Without a policy, browsers block all of them. */
 export interface CorsPolicy {
-  /** In the spelling of browsers. `https://*.example.com` matches every subdomain, `null` pages without an origin. */
+  /** As browsers write them. `https://*.example.com` matches every subdomain. `null` matches pages without an origin. */
   readonly origins: "any" | readonly string[];
   /** "any" allows every requested header. */
   readonly headers: "any" | readonly string[];
@@ -22,8 +22,8 @@ export interface CorsRequest {
 
 export interface CorsHeaders {
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** Whether it is a preflight request, which has no credentials and needs no body. */
-  readonly preflight: boolean;
+  /** Whether this is the response to a preflight request, which has no credentials and no body. */
+  readonly isPreflight: boolean;
 }
 
 /** The response headers that pages may read, besides those that browsers always allow. */
@@ -49,28 +49,28 @@ const ALWAYS_ALLOWED: readonly string[] = ["GET", "HEAD", "POST"];
 /** The name of a header (RFC 9110, section 5.6.2). */
 export const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
-const NO_HEADERS = { headers: [], preflight: false } as const;
+const NO_HEADERS = { headers: [], isPreflight: false } as const;
 
-/** The headers that let a page read the response. Without them, the browser blocks the page. */
+/** The headers that let a page read the response. Without them, the browser withholds it. */
 export function corsHeaders(policy: CorsPolicy, request: CorsRequest): CorsHeaders {
   const { origin, method, requestMethod } = request;
   if (origin === undefined) return NO_HEADERS;
-  const preflight = method === "OPTIONS" && requestMethod !== undefined;
-  const wanted = preflight ? requestMethod : method;
+  const isPreflight = method === "OPTIONS" && requestMethod !== undefined;
+  const wanted = isPreflight ? requestMethod : method;
   const isForbidden = ALWAYS_ALLOWED.includes(wanted) && !policy.methods.includes(wanted);
-  if (isForbidden || !isAllowed(policy.origins, origin)) return { headers: [], preflight };
+  if (isForbidden || !isAllowed(policy.origins, origin)) return { headers: [], isPreflight };
   const headers: [string, string][] = [["Access-Control-Allow-Origin", variesByOrigin(policy) ? origin : "*"]];
   if (policy.credentials) headers.push(["Access-Control-Allow-Credentials", "true"]);
-  if (!preflight) {
+  if (!isPreflight) {
     headers.push(["Access-Control-Expose-Headers", EXPOSED]);
-    return { headers, preflight };
+    return { headers, isPreflight };
   }
   const methods = policy.methods.filter((name) => request.allow.includes(name));
   const names = policy.headers === "any" ? namesIn(request.requestHeaders) : policy.headers;
   if (methods.length > 0) headers.push(["Access-Control-Allow-Methods", methods.join(", ")]);
   if (names.length > 0) headers.push(["Access-Control-Allow-Headers", names.join(", ")]);
   headers.push(["Access-Control-Max-Age", String(policy.maxAgeSeconds)]);
-  return { headers, preflight };
+  return { headers, isPreflight };
 }
 
 /** Whether responses differ by origin, so that they need `Vary: Origin`. */

@@ -5,7 +5,7 @@ import { BlockList, isIP, SocketAddress } from "node:net";
 export interface TrustedProxies {
   /** Entries that are neither an address nor a network. */
   readonly problems: readonly ProxyProblem[];
-  /** Expects an address in the spelling of `clientOf`. */
+  /** Expects an address as `clientOf` returns it. */
   isTrusted(address: string): boolean;
 }
 
@@ -66,9 +66,9 @@ function parseNetwork(text: string): Network | undefined {
 }
 
 /**
- * The client of a request. Behind trusted proxies, it is the last address in `X-Forwarded-For` that is not trusted. Of
- * `X-Forwarded-Proto` and `X-Forwarded-Host`, the last value counts, which the nearest proxy sets. From other clients, these
- * headers are ignored.
+ * The client of a request. Behind trusted proxies, it is the last address in `X-Forwarded-For` that is not trusted. The
+ * last value of `X-Forwarded-Proto` and `X-Forwarded-Host` counts, because the nearest proxy sets it. Without a trusted
+ * proxy, these headers are ignored.
  */
 export function clientOf({ socket, headers }: IncomingMessage, proxies: Pick<TrustedProxies, "isTrusted">): Client {
   const peer = peerAddress(socket.remoteAddress ?? "");

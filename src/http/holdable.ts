@@ -3,7 +3,7 @@ import type { RequestHandler } from "./listen.ts";
 /** A request handler that can be paused. */
 export interface PausableHandler {
   readonly handle: RequestHandler;
-  /** New requests wait until the returned function is called. */
+  /** Pauses: new requests wait until the returned function is called. */
   hold(): () => void;
 }
 
@@ -15,11 +15,11 @@ export function pausable(handler: RequestHandler): PausableHandler {
       else waiting.push(() => handler(request, response));
     },
     hold() {
-      const held: (() => void)[] = [];
-      waiting = held;
+      const queued: (() => void)[] = [];
+      waiting = queued;
       return () => {
         waiting = undefined;
-        for (const begin of held) begin();
+        for (const run of queued) run();
       };
     },
   };

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIPv6 } from "node:net";
 import { type Client, clientOf, type TrustedProxies } from "./forwarded.ts";
 
-/** For a year, browsers use only HTTPS. */
+/** Makes browsers use only HTTPS for a year. */
 const STRICT_TRANSPORT = ["Strict-Transport-Security", "max-age=31536000"] as const;
 
 /** Health checks and metrics within the network need no certificate. */

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerOptions, ty
 import type { AddressInfo, Socket } from "node:net";
 import type { ConnectionLimit } from "./connection-limit.ts";
 import { type Connections, openConnections } from "./connections.ts";
-import { rejectionOf, rejectionText, statusOfError, statusOfHead } from "./rejection.ts";
+import { rejectionOf, rejectionText, statusOfError, statusOfHeaders } from "./rejection.ts";
 import { createTlsServer, type TlsOptions, type TlsServer } from "./tls-server.ts";
 
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -37,7 +37,7 @@ export interface ClientTimeouts {
   readonly requestMs: number;
   /** Between two requests. */
   readonly idleMs: number;
-  /** Without reading a byte of the response. */
+  /** For a client that does not read a byte of the response. */
   readonly stalledMs: number;
   /** How often the timeouts are checked. */
   readonly checkMs: number;
@@ -58,7 +58,7 @@ function settingsOf({ headersMs, requestMs, idleMs, checkMs }: ClientTimeouts): 
     headersTimeout: headersMs,
     requestTimeout: requestMs,
     connectionsCheckingInterval: checkMs,
-    // `statusOfHead` rejects these, in JSON.
+    // `statusOfHeaders` rejects requests without it, with a JSON body.
     requireHostHeader: false,
   };
 }
@@ -80,19 +80,19 @@ export async function listen(options: {
   const settings = settingsOf(timeouts);
   const open = new Set<ServerResponse>();
   const connections = openConnections(() => performance.now());
-  let closing = false;
+  let isClosing = false;
   function onResponseClosed(this: ServerResponse): void {
     open.delete(this);
     if (!this.req.complete) connections.end(this.req);
-    // The connection becomes idle in this iteration of the event loop.
-    if (closing) setImmediate(() => server.closeIdleConnections());
+    // The connection becomes idle later in this iteration of the event loop.
+    if (isClosing) setImmediate(() => server.closeIdleConnections());
   }
   function onRequest(request: IncomingMessage, response: ServerResponse): void {
     if (!connections.begin(request)) return;
     open.add(response);
     response.once("close", onResponseClosed);
-    if (closing) response.shouldKeepAlive = false;
-    const status = statusOfHead(request);
+    if (isClosing) response.shouldKeepAlive = false;
+    const status = statusOfHeaders(request);
     if (status === undefined) options.handle(request, response);
     else rejectRequest(request, response, status);
   }
@@ -127,7 +127,7 @@ export async function listen(options: {
   });
   await new Promise<void>((resolve, reject) => {
     // Stays registered, because connections that cannot be accepted cause errors later.
-    server.on("error", (error: NodeJS.ErrnoException) => reject(new ListenError(whyNot(error, options))));
+    server.on("error", (error: NodeJS.ErrnoException) => reject(new ListenError(listenErrorMessage(error, options))));
     server.listen(options.port, options.host, resolve);
   });
   options.limit?.track(server, () => {
@@ -135,10 +135,10 @@ export async function listen(options: {
     server.closeIdleConnections();
   });
   tls?.watchFiles();
-  const stalled = setInterval(() => connections.destroyStalled(timeouts.stalledMs), timeouts.checkMs).unref();
+  const stalledTimer = setInterval(() => connections.destroyStalled(timeouts.stalledMs), timeouts.checkMs).unref();
   return listenerOf(server, { tls, open }, () => {
-    closing = true;
-    clearInterval(stalled);
+    isClosing = true;
+    clearInterval(stalledTimer);
     tls?.unwatchFiles();
     // So that clients send the next request to another instance.
     for (const response of open) response.shouldKeepAlive = false;
@@ -147,12 +147,12 @@ export async function listen(options: {
   });
 }
 
-interface Listening {
+interface ListenerState {
   readonly tls: TlsServer | undefined;
   readonly open: ReadonlySet<ServerResponse>;
 }
 
-function listenerOf(server: Server, { tls, open }: Listening, beginClosing: () => void): Listener {
+function listenerOf(server: Server, { tls, open }: ListenerState, beginClosing: () => void): Listener {
   // A server on a TCP port has this type of address.
   const { address, family, port } = server.address() as AddressInfo;
   const host = family === "IPv6" ? `[${address}]` : address;
@@ -180,7 +180,7 @@ function rejectAfter(open: readonly ServerResponse[], socket: Socket, rejectNow:
   const pending = open.filter(({ req, writableFinished }) => req.socket === socket && !writableFinished);
   const last = pending.at(-1);
   if (last?.req.complete === true) last.once("finish", rejectNow);
-  // In the body of a request whose response has started, a second response would look like a part of it.
+  // The error is in the body of a request. If its response has started, a second response would look like part of it.
   else if (pending.length > 1 || last?.headersSent === true) socket.destroy();
   else rejectNow();
 }
@@ -191,7 +191,7 @@ function rejectConnection(socket: Socket, status: number, connections: Connectio
   connections.closeSoon(socket);
 }
 
-function whyNot(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): string {
+function listenErrorMessage(error: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): string {
   const address = `${host}:${port}`;
   switch (error.code) {
     case "EADDRINUSE":

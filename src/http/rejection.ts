@@ -4,17 +4,17 @@ import { requestIdOf } from "./request-id.ts";
 /** Lower than Node's limit of 2,000, above which it silently drops headers. */
 const MAX_HEADERS = 1_000;
 
-/** The status of headers that Node accepts but Eider rejects. Undefined if they are valid. */
-export function statusOfHead({ rawHeaders, headers, httpVersion }: IncomingMessage): number | undefined {
+/** The error status for headers that Node accepts but Eider rejects. Undefined if they are valid. */
+export function statusOfHeaders({ rawHeaders, headers, httpVersion }: IncomingMessage): number | undefined {
   if (rawHeaders.length > 2 * MAX_HEADERS) return 431;
   const coding = headers["transfer-encoding"];
   if (httpVersion === "1.1") {
-    if (headers.host === undefined || hostHeaders(rawHeaders) !== 1) return 400;
+    if (headers.host === undefined || countHostHeaders(rawHeaders) !== 1) return 400;
   } else if (!httpVersion.startsWith("1.")) return 505;
   return coding === undefined ? undefined : statusOfCoding(coding);
 }
 
-/** Node joins repeated headers. */
+/** Node joins repeated headers with commas. */
 const CHUNKED = /^chunked$/i;
 const CHUNKED_LAST = /[^\s,][\s]*,[\s]*chunked$/i;
 
@@ -28,7 +28,7 @@ function statusOfCoding(coding: string): number | undefined {
 }
 
 /** Counts Host headers. Of several, Node keeps the first, but a proxy may use the last. */
-function hostHeaders(rawHeaders: readonly string[]): number {
+function countHostHeaders(rawHeaders: readonly string[]): number {
   let count = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index];
@@ -37,7 +37,7 @@ function hostHeaders(rawHeaders: readonly string[]): number {
   return count;
 }
 
-/** An error of Node's parser. */
+/** An error from Node's parser. */
 export interface ParseError extends NodeJS.ErrnoException {
   readonly reason?: string;
   /** The last bytes it received, and how many of them it parsed. */
@@ -45,7 +45,7 @@ export interface ParseError extends NodeJS.ErrnoException {
   readonly bytesParsed?: number;
 }
 
-/** The status for an error of Node's parser. */
+/** The status for an error from Node's parser. */
 export function statusOfError(error: ParseError): number {
   switch (error.code) {
     case "HPE_HEADER_OVERFLOW":
@@ -88,7 +88,7 @@ export function rejectionOf(status: number): Rejection {
   return { headers, body };
 }
 
-/** The same as raw HTTP, if there is no request object. */
+/** The same response as raw HTTP, for errors without a request object. */
 export function rejectionText(status: number): string {
   const { headers, body } = rejectionOf(status);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);

@@ -42,15 +42,15 @@ export async function createTlsServer(
     },
     handler,
   );
-  const { follow, leave } = fileWatcher(certificate, server, tls.checkEveryMs ?? CHECK_EVERY_MS);
-  return { server, watchFiles: follow, unwatchFiles: leave, endHandshakes: trackHandshakes(server) };
+  const { watch, unwatch } = fileWatcher(certificate, server, tls.checkEveryMs ?? CHECK_EVERY_MS);
+  return { server, watchFiles: watch, unwatchFiles: unwatch, endHandshakes: trackHandshakes(server) };
 }
 
 function fileWatcher(
   certificate: Certificate,
   server: Server,
   everyMs: number,
-): { readonly follow: () => void; readonly leave: () => void } {
+): { readonly watch: () => void; readonly unwatch: () => void } {
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   async function check(): Promise<void> {
@@ -62,8 +62,8 @@ function fileWatcher(
     timer = setTimeout(check, everyMs).unref();
   }
   return {
-    follow: checkLater,
-    leave() {
+    watch: checkLater,
+    unwatch() {
       isStopped = true;
       clearTimeout(timer);
     },

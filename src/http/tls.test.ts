@@ -155,7 +155,7 @@ describe("a pair that cannot be used", () => {
   test("links in a circle", async () => {
     using folder = projectFolder({ "key.pem": FIRST.key });
     symlinkSync("cert.pem", join(folder.path, "cert.pem"));
-    await expect(openCertificate(filesIn(folder), () => {})).rejects.toThrow("its links lead in a circle");
+    await expect(openCertificate(filesIn(folder), () => {})).rejects.toThrow("its symbolic links form a loop");
   });
 
   test("without permission", async () => {

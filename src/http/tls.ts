@@ -10,7 +10,7 @@ export interface TlsFiles {
   readonly keyFile: string;
 }
 
-/** A certificate or its key cannot be used. The message quotes nothing of the files. */
+/** A certificate or its key cannot be used. The message quotes nothing from the files. */
 export class CertificateError extends Error {
   override readonly name = "CertificateError";
 }
@@ -35,16 +35,16 @@ const CHECKS_BEFORE_REPORT = 2;
 /** Rejects with a CertificateError. Problems with later certificates are reported. */
 export async function openCertificate(files: TlsFiles, report: Report): Promise<Certificate> {
   const dependency = `certificate ${files.certFile}`;
-  let used = await readFiles(files);
-  checkPair(used, files);
+  let current = await readFiles(files);
+  checkPair(current, files);
   let failedChecks = 0;
 
   async function renew(): Promise<boolean> {
     try {
       const found = await readFiles(files);
-      const isNew = !found.cert.equals(used.cert) || !found.key.equals(used.key);
+      const isNew = !found.cert.equals(current.cert) || !found.key.equals(current.key);
       if (isNew) checkPair(found, files);
-      used = found;
+      current = found;
       if (failedChecks >= CHECKS_BEFORE_REPORT) report({ kind: "dependency-up", dependency });
       failedChecks = 0;
       return isNew;
@@ -58,7 +58,7 @@ export async function openCertificate(files: TlsFiles, report: Report): Promise<
     }
   }
 
-  return { options: () => secureOptions(used), renew };
+  return { options: () => secureOptions(current), renew };
 }
 
 function secureOptions({ cert, key }: KeyPair): SecureContextOptions {
@@ -79,7 +79,7 @@ const UNREADABLE: Readonly<Record<string, string>> = {
   EACCES: "permission denied",
   EPERM: "permission denied",
   EISDIR: "it is a folder",
-  ELOOP: "its links lead in a circle",
+  ELOOP: "its symbolic links form a loop",
 };
 
 async function readOne(file: string, what: string): Promise<Buffer> {

@@ -20,7 +20,7 @@ export function authenticate(
   { service }: Pick<RestContext, "service">,
 ): AuthenticationResult | Promise<AuthenticationResult> {
   if (policy === undefined) return ANONYMOUS;
-  return authenticateAgain(service.authenticators.of(policy), request);
+  return authenticateCached(service.authenticators.of(policy), request);
 }
 
 /** The last successful authentication on a connection. */
@@ -35,7 +35,7 @@ const lastOf = new WeakMap<Socket, LastAuthentication>();
 /** For this long, the same credentials on the same connection are not verified again. */
 const VALID_MS = 250;
 
-function authenticateAgain(
+function authenticateCached(
   authenticator: Authenticator,
   request: IncomingMessage,
 ): AuthenticationResult | Promise<AuthenticationResult> {
@@ -57,11 +57,11 @@ function authenticateAgain(
 
 /** Checks access to a route of the service itself. Rejects with a RequestFailure. */
 export async function checkAccess(
-  limited: RateLimitTarget & { readonly auth: AuthPolicy | undefined },
+  target: RateLimitTarget & { readonly auth: AuthPolicy | undefined },
   exchange: HttpExchange,
   context: RestContext,
 ): Promise<Identity> {
-  return await admit(await authenticate(limited.auth, exchange, context), limited, {
+  return await admit(await authenticate(target.auth, exchange, context), target, {
     rateLimiter: context.rateLimiter,
     address: () => clientOf(exchange.request, context.access.proxies).address,
     onRateLimitState: (state) => setRateLimitHeaders(exchange.response, state),

@@ -24,7 +24,7 @@ export interface RestService extends CallServices {
   readonly sources: ConnectionStatus;
 }
 
-/** What the handlers of a request need. */
+/** Everything that request handlers need. */
 export interface RestContext extends CallContext {
   readonly service: RestService;
   readonly isDraining: () => boolean;
@@ -33,7 +33,7 @@ export interface RestContext extends CallContext {
   readonly responseCache: ResponseCache;
   readonly access: AccessConfig;
   readonly tokenExchange: TokenExchange | undefined;
-  /** An observer needs the parameters, even if the response is cached. */
+  /** Whether an observer needs the parameters, even if the response is cached. */
   readonly needsParameters: boolean;
   readonly watcher: RequestWatcher | undefined;
   readonly sendsServerTiming: boolean;

@@ -3,10 +3,10 @@ import { type DocumentSource, openProjectDocument } from "../docs/project-docume
 import type { Compressor } from "./response/compressors.ts";
 import { tagOf } from "./response/whole-response.ts";
 
-/** Where pages in `eider dev` receive changes. */
+/** The path from which pages receive changes in `eider dev`. */
 export const EVENTS_PATH = "/docs/events";
 
-/** The documentation of a service, made on demand. */
+/** The documentation of a service, generated on demand. */
 export interface Docs {
   /** The document, with the URL by which the client reached the service. */
   document(kind: "json" | "yaml", server: string): Promise<Sendable>;
@@ -15,7 +15,7 @@ export interface Docs {
 
 export interface DocsOptions {
   readonly now: () => Date;
-  /** The page receives changes. */
+  /** Whether the page receives changes. */
   readonly isLive: boolean;
 }
 
@@ -44,6 +44,7 @@ export function openDocs(source: Omit<DocumentSource, "now" | "events">, { now, 
   };
 }
 
+/** A whole body, with what its headers need. */
 export interface Sendable {
   readonly body: Buffer;
   readonly hash: string;

@@ -1,6 +1,6 @@
 import type { ExchangeResponse, TokenExchange } from "../auth/oidc/token-exchange.ts";
 import { readBody } from "../http/body-stream.ts";
-import type { OwnRoutes } from "./built-in-route.ts";
+import type { BuiltInRoutes } from "./built-in-route.ts";
 import { checkAccess } from "./check-access.ts";
 import type { RestContext } from "./context.ts";
 import type { HttpExchange } from "./exchange.ts";
@@ -11,7 +11,7 @@ const MAX_FORM_BYTES = 64 * 1024;
 const FORM = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
 
 /** `POST /auth/token`, where the global auth block allows an exchange. */
-export function tokenRoutes(context: RestContext): OwnRoutes {
+export function tokenRoutes(context: RestContext): BuiltInRoutes {
   const { tokenExchange } = context;
   if (tokenExchange === undefined) return {};
   return { [PATH]: { methods: ["POST"], handle: (exchange) => exchangeToken(tokenExchange, exchange, context) } };
@@ -31,10 +31,16 @@ async function exchangeToken(tokenExchange: TokenExchange, exchange: HttpExchang
   // Attempts to guess a secret count against the client's address.
   await checkAccess({ name: `POST ${PATH}`, auth: undefined, rateLimit: context.access.rateLimit }, exchange, context);
   const bytes = await readBody(request, request.headers["content-length"], MAX_FORM_BYTES);
-  sendExchanged(await tokenExchange(new URLSearchParams(bytes.toString()), request.headers.authorization), exchange);
+  sendExchangeResponse(
+    await tokenExchange(new URLSearchParams(bytes.toString()), request.headers.authorization),
+    exchange,
+  );
 }
 
-function sendExchanged({ status, headers, body }: ExchangeResponse, { response, requestId }: HttpExchange): void {
+function sendExchangeResponse(
+  { status, headers, body }: ExchangeResponse,
+  { response, requestId }: HttpExchange,
+): void {
   response
     .writeHead(status, { ...headers, "Content-Length": Buffer.byteLength(body), "X-Request-Id": requestId })
     .end(body);

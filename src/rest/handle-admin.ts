@@ -1,10 +1,10 @@
 import { pageAt, sendPage } from "../admin/pages.ts";
 import { RequestFailure } from "../failure.ts";
-import type { BuiltInRoute, OwnRoutes } from "./built-in-route.ts";
+import type { BuiltInRoute, BuiltInRoutes } from "./built-in-route.ts";
 import type { RestContext } from "./context.ts";
 
 /** Health and metrics, where they have no listener of their own. */
-export function adminRoutes({ admin, service: { sources, caches }, isDraining }: RestContext): OwnRoutes {
+export function adminRoutes({ admin, service: { sources, caches }, isDraining }: RestContext): BuiltInRoutes {
   if (admin === undefined) return {};
   const { metrics, heartbeats } = admin;
   const health = { sources, caches, heartbeats };

@@ -31,9 +31,9 @@ export interface EndpointRequest extends EndpointMatch {
   readonly setWatchedCall: ((call: ObservedCall) => void) | undefined;
 }
 
-/** Translates between HTTP and a call of an endpoint. */
-export function handleCall(called: EndpointRequest, context: RestContext): void {
-  const { endpoint, caching, exchange } = called;
+/** Translates between HTTP and a call to an endpoint. */
+export function handleCall(endpointRequest: EndpointRequest, context: RestContext): void {
+  const { endpoint, caching, exchange } = endpointRequest;
   const { request, response, requestId } = exchange;
   const { access, stops } = context;
   const observed = observeCall(
@@ -47,7 +47,7 @@ export function handleCall(called: EndpointRequest, context: RestContext): void 
     },
     context.now,
   );
-  called.setWatchedCall?.(observed);
+  endpointRequest.setWatchedCall?.(observed);
   runCall<void>(
     {
       observed,
@@ -59,18 +59,18 @@ export function handleCall(called: EndpointRequest, context: RestContext): void 
       },
       stopReason: () => (response.destroyed ? { kind: "cancelled" } : undefined),
       onStop(stop) {
-        const leave = (): void => {
+        const onClose = (): void => {
           if (!response.writableFinished) stop({ kind: "cancelled" });
         };
         stops.add(stop);
-        response.once("close", leave);
+        response.once("close", onClose);
         return () => {
           stops.delete(stop);
-          response.off("close", leave);
+          response.off("close", onClose);
         };
       },
       respond({ identity, withDeadline }) {
-        const key = cacheKey(called, identity);
+        const key = cacheKey(endpointRequest, identity);
         const isCacheable = key !== undefined && !requestsRefresh(endpoint, request.headers["cache-control"]);
         const cached = isCacheable ? context.responseCache.find(key) : undefined;
         if (cached !== undefined) {
@@ -78,17 +78,19 @@ export function handleCall(called: EndpointRequest, context: RestContext): void 
           // The audit records the parameters of every call.
           if (!context.needsParameters && sendAtOnce(cached, exchange)) return;
         }
-        return withDeadline((deadline) => respond({ ...called, key, cached, identity, observed, deadline }, context));
+        return withDeadline((deadline) =>
+          respond({ ...endpointRequest, key, cached, identity, observed, deadline }, context),
+        );
       },
       fail: (failure) => sendFailure(failure, exchange, caching),
       progress: () => progressOf(response),
-      whenSent(sent, isSent) {
-        if (isSent) return sent(response.statusCode);
+      whenSent(onSent, isSent) {
+        if (isSent) return onSent(response.statusCode);
         const { socket } = request;
         const bytesBefore = socket.bytesWritten;
         whenClosed(exchange, (status) => {
           observed.bytes = socket.bytesWritten - bytesBefore;
-          sent(status);
+          onSent(status);
         });
       },
     },
@@ -105,12 +107,12 @@ interface EndpointCall extends EndpointRequest {
   readonly deadline: Deadline;
 }
 
-async function respond(called: EndpointCall, context: RestContext): Promise<void> {
-  const { endpoint, pathParams, headers, caching, target, key, cached, identity, observed, deadline } = called;
-  const { request } = called.exchange;
+async function respond(endpointCall: EndpointCall, context: RestContext): Promise<void> {
+  const { endpoint, pathParams, headers, caching, target, key, cached, identity, observed, deadline } = endpointCall;
+  const { request } = endpointCall.exchange;
   const { services } = context;
   const { limits } = services;
-  const exchange: EndpointExchange = { ...called.exchange, deadline, limits, caching };
+  const exchange: EndpointExchange = { ...endpointCall.exchange, deadline, limits, caching };
   if (cached !== undefined && !context.needsParameters) return await sendResponse(cached, exchange);
   const raw = await readParams(request, target, { endpoint, pathParams, headers, maxBodyBytes: limits.maxBodyBytes });
   observed.raw = raw;
@@ -131,7 +133,7 @@ async function respond(called: EndpointCall, context: RestContext): Promise<void
   await sendResponse(writtenResponse(written, caching), exchange);
 }
 
-/** Everything that the response to a GET depends on, except the data. Undefined: it may depend on more. */
+/** Everything that the response to a GET depends on, except the data. Undefined if it may depend on more. */
 function cacheKey({ endpoint, headers, exchange: { request } }: EndpointRequest, identity: Identity) {
   if (endpoint.route?.method !== "GET" || endpoint.operation.kind === "write") return undefined;
   let key = `${identityKey(identity)}${keyPart(request.headers.accept)}\n${request.url}`;
@@ -139,7 +141,7 @@ function cacheKey({ endpoint, headers, exchange: { request } }: EndpointRequest,
   return key;
 }
 
-/** A header in a key: absent and empty differ. Values hold no line break. */
+/** The part of a key for a header. Absent and empty headers differ. Values contain no line breaks. */
 function keyPart(value: string | undefined): string {
   return value === undefined ? "\n" : `\n=${value}`;
 }

@@ -3,7 +3,7 @@ import { RequestFailure } from "../failure.ts";
 import { variesByOrigin } from "../http/cors.ts";
 import { clientOf } from "../http/forwarded.ts";
 import { hostName } from "../http/https-only.ts";
-import type { BuiltInRoute, OwnRoutes } from "./built-in-route.ts";
+import type { BuiltInRoute, BuiltInRoutes } from "./built-in-route.ts";
 import { checkAccess } from "./check-access.ts";
 import type { RestContext } from "./context.ts";
 import { type Docs, EVENTS_PATH, type Sendable } from "./docs.ts";
@@ -12,7 +12,7 @@ import { parseMediaRanges } from "./negotiation/media-ranges.ts";
 import { negotiateCoding } from "./negotiation/negotiate-coding.ts";
 import type { Target } from "./read-params/target.ts";
 import { cachingRules } from "./response/headers.ts";
-import { hasCurrent } from "./response/if-none-match.ts";
+import { matchesTag } from "./response/if-none-match.ts";
 import { compressBody } from "./response/whole-response.ts";
 
 type Kind = "json" | "yaml" | "page";
@@ -20,7 +20,7 @@ type Kind = "json" | "yaml" | "page";
 const PATH = "/docs";
 
 /** `/docs` and its aliases. */
-export function docsRoutes(context: RestContext): OwnRoutes {
+export function docsRoutes(context: RestContext): BuiltInRoutes {
   const { docs, livePages } = context;
   if (docs === undefined) return {};
   const route = (handle: BuiltInRoute["handle"]): BuiltInRoute => ({ methods: ["GET"], handle });
@@ -32,7 +32,7 @@ export function docsRoutes(context: RestContext): OwnRoutes {
     "/openapi.json": document("json"),
     "/openapi.yaml": document("yaml"),
     "/doc.yaml": document("yaml"),
-    // Links of the page are relative, so that a proxy may serve it below another path.
+    // Links in the page are relative, so that a proxy can serve it under another path.
     "/docs/": route(({ response, requestId }) => {
       response.writeHead(308, { Location: "../docs", "X-Request-Id": requestId }).end();
     }),
@@ -48,7 +48,7 @@ interface DocsContext {
   readonly context: RestContext;
 }
 
-/** Only the document is protected. The page and its files reveal nothing of the project; the page asks for credentials. */
+/** Only the document is protected. The page and its files reveal nothing about the project. The page asks for credentials. */
 async function sendDocs(
   alias: Kind | "negotiated",
   target: Target,
@@ -80,7 +80,7 @@ function serverOf({ request }: HttpExchange, { proxies }: RestContext["access"])
   return host !== undefined && hostName(host) !== undefined ? `${isSecure ? "https" : "http"}://${host}` : "/";
 }
 
-/** `format`, else what `Accept` prefers: browsers get the page, other clients JSON. */
+/** As `format` requests, otherwise as `Accept` prefers: browsers get the page, other clients JSON. */
 function kindOf({ query }: Target, accept: string | undefined): Kind {
   const named = new URLSearchParams(query).get("format")?.toLowerCase();
   if (named === "json" || named === "yaml") return named;
@@ -132,7 +132,7 @@ async function send(
   const compressor = negotiateCoding(request.headers["accept-encoding"]);
   const tag = compressor === undefined ? `"${hash}"` : `W/"${hash}"`;
   const common = { ...headers, ETag: tag, "X-Request-Id": requestId };
-  if (hasCurrent(request.headers["if-none-match"], hash)) {
+  if (matchesTag(request.headers["if-none-match"], hash)) {
     response.writeHead(304, common).end();
     return;
   }
@@ -142,7 +142,7 @@ async function send(
   response.end(request.method === "HEAD" ? undefined : bytes);
 }
 
-/** Redirects a browser that opens `/` to the page, where no endpoint has that path. */
+/** Redirects a browser that opens `/` to the page. Returns whether it did. Only called if no endpoint has this path. */
 export function redirectToDocs(
   target: Target,
   { request, response, requestId }: HttpExchange,

@@ -6,8 +6,14 @@ import type { FileFormat, Format, RowFormat } from "../formats/format.ts";
 import type { RestContext } from "./context.ts";
 import type { EndpointExchange } from "./exchange.ts";
 import { beginResponse } from "./response/begin-response.ts";
-import { attachment, type CachedResponse, type CachingInfo, nextPage, responseHeaders } from "./response/headers.ts";
-import { hasCurrent, isRead } from "./response/if-none-match.ts";
+import {
+  attachmentHeaders,
+  type CachedResponse,
+  type CachingInfo,
+  nextPage,
+  responseHeaders,
+} from "./response/headers.ts";
+import { isGetOrHead, matchesTag } from "./response/if-none-match.ts";
 import { type EndpointResponse, sendResponse, type UnchangedResponse } from "./response/send-response.ts";
 import { tagOf } from "./response/whole-response.ts";
 import { setServerTiming } from "./server-timing.ts";
@@ -30,11 +36,11 @@ export async function handleRead(reading: ReadCall, exchange: EndpointExchange, 
     ...reading.call,
     refresh: requestsRefresh(endpoint, request.headers["cache-control"]),
     clientHas(cached) {
-      const clientTags = isRead(request) ? request.headers["if-none-match"] : undefined;
-      // Whether there is an object, which `*` asks, is known only after the read.
+      const clientTags = isGetOrHead(request) ? request.headers["if-none-match"] : undefined;
+      // `*` matches any existing object. Whether there is one is known only after the read.
       if (endpoint.operation.returns === "one" && clientTags?.trim() === "*") return false;
       const tag = clientTags === undefined ? undefined : cachedResponse(cached, key, context.now).tag;
-      return tag !== undefined && hasCurrent(clientTags, tag);
+      return tag !== undefined && matchesTag(clientTags, tag);
     },
   };
   const response =
@@ -52,12 +58,12 @@ async function fileResponse(
 ): Promise<EndpointResponse> {
   const outcome = await runIntoFile(endpoint, call, { ...services, kind: format.file });
   const cachingInfo: CachingInfo = { ...caching, cached: outcome.cached && cachedResponse(outcome.cached, key, now) };
-  if (outcome.kind === "unchanged") return unchanged(cachingInfo);
+  if (outcome.kind === "unchanged") return unchangedResponse(cachingInfo);
   const { file, page } = outcome;
   const { cached } = cachingInfo;
   const headers = [
     ...responseHeaders(page, nextPage(page, request.url ?? "/"), cachingInfo),
-    ...attachment(endpoint, format),
+    ...attachmentHeaders(endpoint, format),
   ];
   return { kind: "file", headers, contentType: format.contentType, file, tag: cached?.tag, cached };
 }
@@ -69,7 +75,7 @@ async function rowsResponse(
 ): Promise<EndpointResponse> {
   const outcome = await runEndpoint(endpoint, call, services);
   const cachingInfo: CachingInfo = { ...caching, cached: outcome.cached && cachedResponse(outcome.cached, key, now) };
-  if (outcome.kind === "unchanged") return unchanged(cachingInfo);
+  if (outcome.kind === "unchanged") return unchangedResponse(cachingInfo);
   const { rows, page } = outcome;
   const { returns } = endpoint.operation;
   const options = { format, codec, returns, url: request.url ?? "/", cachingInfo, limits, spool: services.spool };
@@ -81,7 +87,7 @@ async function rowsResponse(
   return response;
 }
 
-function unchanged(cachingInfo: CachingInfo): UnchangedResponse {
+function unchangedResponse(cachingInfo: CachingInfo): UnchangedResponse {
   const { cached } = cachingInfo;
   return { kind: "unchanged", headers: responseHeaders(undefined, "", cachingInfo), tag: cached?.tag, cached };
 }

@@ -11,7 +11,7 @@ export function enforceHttps({ request, response }: HttpExchange, access: Access
   if (problem !== undefined) throw new RequestFailure({ kind: "https-required", location: problem.location });
 }
 
-/** Lets pages of allowed origins read the response, errors included. */
+/** Lets pages from allowed origins read the response, including errors. */
 export function setCorsHeaders({ request, response }: HttpExchange, { cors }: AccessConfig): void {
   if (cors === undefined) return;
   if (variesByOrigin(cors)) response.setHeader("Vary", "Origin");

@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 /** Open documentation pages, which are notified of changes. */
 export interface LivePages {
   add(response: ServerResponse, requestId: string): void;
-  /** The project has changed. */
+  /** Makes the pages reload, because the project has changed. */
   reload(): void;
   /** Ends every stream. Browsers reconnect by themselves. */
   close(): void;

@@ -13,7 +13,7 @@ import { openResponseCache } from "./response/response-cache.ts";
 import { buildRouteTable } from "./route-table.ts";
 import type { RequestWatcher } from "./watch-request.ts";
 
-/** The REST surface of a service: what a listener calls, and how it shuts down. */
+/** The REST surface of a service. A listener calls `handle`. */
 export interface RestApp extends PausableHandler {
   /** Prepares the next state. The returned function switches to it. Calls in flight keep theirs. */
   prepare(service: RestService): Promise<() => void>;
@@ -32,16 +32,16 @@ export interface RestOptions {
   readonly watcher?: RequestWatcher | undefined;
   /** Whether the page at /docs updates when the project changes. */
   readonly isLive?: boolean;
-  /** `elsewhere`: health and metrics have a listener of their own. Absent: only health is served here. */
+  /** `elsewhere`: health and metrics have a listener of their own. By default, only health is served here. */
   readonly admin?: AdminParts | "elsewhere";
   /** Whether responses have the header `Server-Timing`. */
   readonly sendsServerTiming?: boolean;
 }
 
-const HEALTH_ALONE: AdminParts = { metrics: undefined, heartbeats: undefined };
+const HEALTH_ONLY: AdminParts = { metrics: undefined, heartbeats: undefined };
 
 export function openRestApp(first: RestService, options: RestOptions): RestApp {
-  const { report, now, observers, watcher, isLive = false, sendsServerTiming = false, admin = HEALTH_ALONE } = options;
+  const { report, now, observers, watcher, isLive = false, sendsServerTiming = false, admin = HEALTH_ONLY } = options;
   let draining = false;
   const stops = new Set<(failure: Failure) => void>();
   const livePages = isLive ? openLivePages() : undefined;
@@ -68,8 +68,8 @@ export function openRestApp(first: RestService, options: RestOptions): RestApp {
       livePages,
       admin: admin === "elsewhere" ? undefined : admin,
     };
-    const own = { ...adminRoutes(context), ...docsRoutes(context), ...tokenRoutes(context) };
-    return { context, routes: buildRouteTable(service.endpoints, own, access.cors) };
+    const builtIn = { ...adminRoutes(context), ...docsRoutes(context), ...tokenRoutes(context) };
+    return { context, routes: buildRouteTable(service.endpoints, builtIn, access.cors) };
   }
 
   return {

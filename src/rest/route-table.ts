@@ -1,6 +1,6 @@
 import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { CorsPolicy } from "../http/cors.ts";
-import type { BuiltInRoute, OwnRoutes } from "./built-in-route.ts";
+import type { BuiltInRoute, BuiltInRoutes } from "./built-in-route.ts";
 import { headersOf } from "./read-params/read-headers.ts";
 import { type CachingRules, cachingRules } from "./response/headers.ts";
 
@@ -23,7 +23,7 @@ export interface RouteTable {
 }
 
 interface Node {
-  readonly texts: Map<string, Node>;
+  readonly fixed: Map<string, Node>;
   param: Node | undefined;
   readonly endpoints: Map<string, EndpointRoute>;
 }
@@ -35,20 +35,20 @@ interface EndpointRoute {
   readonly caching: CachingRules;
 }
 
-const newNode = (): Node => ({ texts: new Map(), param: undefined, endpoints: new Map() });
+const newNode = (): Node => ({ fixed: new Map(), param: undefined, endpoints: new Map() });
 
 /**
- * The routes of the service itself, then those of endpoints. A fixed segment takes precedence over a parameter. A trailing
- * slash is ignored.
+ * Built-in routes take precedence over endpoints. In the path of an endpoint, a fixed segment takes precedence over a
+ * parameter, and a trailing slash is ignored.
  */
 export function buildRouteTable(
   endpoints: readonly Endpoint[],
-  own: OwnRoutes,
+  builtIn: BuiltInRoutes,
   cors: CorsPolicy | undefined,
 ): RouteTable {
   const root = newNode();
-  const ownRoutes = new Map(Object.entries(own));
-  const below = [...ownRoutes].flatMap(([path, route]) =>
+  const builtInRoutes = new Map(Object.entries(builtIn));
+  const prefixRoutes = [...builtInRoutes].flatMap(([path, route]) =>
     path.endsWith("*") ? [{ prefix: path.slice(0, -1), route }] : [],
   );
   for (const endpoint of endpoints) {
@@ -57,11 +57,11 @@ export function buildRouteTable(
   }
   return {
     match(method, path) {
-      const route = ownRoutes.get(path) ?? below.find(({ prefix }) => path.startsWith(prefix))?.route;
+      const route = builtInRoutes.get(path) ?? prefixRoutes.find(({ prefix }) => path.startsWith(prefix))?.route;
       if (route !== undefined) {
         return route.methods.includes(method)
           ? { kind: "built-in", route }
-          : { kind: "other-methods", allow: allowed(route.methods) };
+          : { kind: "other-methods", allow: withHeadAndOptions(route.methods) };
       }
       const segments = path.split("/").slice(1);
       if (segments.at(-1) === "") segments.pop();
@@ -69,12 +69,12 @@ export function buildRouteTable(
       const values: string[] = [];
       const found = find(root, segments, 0, method, values, methods);
       if (found !== undefined) return { kind: "endpoint", ...found, pathParams: nameValues(found.endpoint, values) };
-      return methods.size > 0 ? { kind: "other-methods", allow: allowed([...methods]) } : { kind: "none" };
+      return methods.size > 0 ? { kind: "other-methods", allow: withHeadAndOptions([...methods]) } : { kind: "none" };
     },
   };
 }
 
-function allowed(methods: readonly string[]): readonly string[] {
+function withHeadAndOptions(methods: readonly string[]): readonly string[] {
   return [...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"];
 }
 
@@ -86,10 +86,10 @@ function add(root: Node, endpointRoute: EndpointRoute): void {
       node.param ??= newNode();
       node = node.param;
     } else {
-      let next = node.texts.get(segment.text);
+      let next = node.fixed.get(segment.text);
       if (next === undefined) {
         next = newNode();
-        node.texts.set(segment.text, next);
+        node.fixed.set(segment.text, next);
       }
       node = next;
     }
@@ -111,9 +111,9 @@ function find(
     if (found === undefined) for (const known of node.endpoints.keys()) methods.add(known);
     return found;
   }
-  const fixed = node.texts.get(segment.includes("%") ? decoded(segment) : segment);
-  if (fixed !== undefined) {
-    const found = find(fixed, segments, at + 1, method, values, methods);
+  const child = node.fixed.get(segment.includes("%") ? decodeSegment(segment) : segment);
+  if (child !== undefined) {
+    const found = find(child, segments, at + 1, method, values, methods);
     if (found !== undefined) return found;
   }
   if (node.param === undefined || segment === "") return undefined;
@@ -124,7 +124,7 @@ function find(
 }
 
 /** A segment that cannot be decoded matches no fixed segment. */
-function decoded(segment: string): string {
+function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {

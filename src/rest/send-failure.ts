@@ -12,11 +12,11 @@ import type { CachingRules } from "./response/headers.ts";
 export function sendFailure(failure: Failure, exchange: HttpExchange, caching?: CachingRules): void {
   const { request, response } = exchange;
   const progress = progressOf(response);
-  if (progress === "begun") cut(request, response);
+  if (progress === "begun") abortResponse(request, response);
   if (progress !== "none") return;
   const { status, headers, body } = failureResponse(failure);
-  const varies = caching === undefined ? {} : { Vary: caching.vary };
-  sendJson(exchange, { status, headers: { "Cache-Control": "no-store", ...varies, ...headers }, body });
+  const vary = caching === undefined ? {} : { Vary: caching.vary };
+  sendJson(exchange, { status, headers: { "Cache-Control": "no-store", ...vary, ...headers }, body });
 }
 
 /** How much of a response has been sent. After a disconnect, it counts as begun. */
@@ -52,7 +52,7 @@ export function sendJson({ response, requestId }: HttpExchange, { status, header
 }
 
 /** A partial response must not look complete, so its last chunk is never sent. HTTP/1.0 has no chunks and needs a reset. */
-function cut({ httpVersion, socket }: IncomingMessage, response: ServerResponse): void {
+function abortResponse({ httpVersion, socket }: IncomingMessage, response: ServerResponse): void {
   if (httpVersion === "1.0" && !socket.destroyed) resetConnection(socket);
   response.destroy();
 }

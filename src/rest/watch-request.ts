@@ -2,7 +2,7 @@ import type { ObservedCall } from "../calls/observed-call.ts";
 import { CLIENT_CLOSED } from "../failure-response.ts";
 import type { HttpExchange } from "./exchange.ts";
 
-/** Receives every request when its response is over, including those that reach no endpoint. */
+/** Receives every request when its response has ended, including those that reach no endpoint. */
 export type RequestWatcher = (finished: FinishedRequest) => void;
 
 export interface FinishedRequest {
@@ -15,7 +15,7 @@ export interface FinishedRequest {
   readonly call: ObservedCall | undefined;
 }
 
-/** Watches one request. The returned function receives the call that it starts. */
+/** Watches one request. The returned function must be called with the endpoint call that the request starts. */
 export function watchRequest(exchange: HttpExchange, watcher: RequestWatcher): (call: ObservedCall) => void {
   const { method = "", url = "" } = exchange.request;
   const from = performance.now();
@@ -24,12 +24,12 @@ export function watchRequest(exchange: HttpExchange, watcher: RequestWatcher): (
     const [path = ""] = url.split("?", 1);
     watcher({ method, path, status, ms: performance.now() - from, call });
   });
-  return (became) => {
-    call = became;
+  return (started) => {
+    call = started;
   };
 }
 
 /** Reports the status when the response has been sent, or the client has disconnected. */
-export function whenClosed({ response }: HttpExchange, closed: (status: number) => void): void {
-  response.once("close", () => closed(response.writableFinished ? response.statusCode : CLIENT_CLOSED));
+export function whenClosed({ response }: HttpExchange, onClosed: (status: number) => void): void {
+  response.once("close", () => onClosed(response.writableFinished ? response.statusCode : CLIENT_CLOSED));
 }

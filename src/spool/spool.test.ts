@@ -171,15 +171,15 @@ test("after the end nothing is written", async () => {
 });
 
 test("a file that grows has no name from the start, and gives back what was appended", async () => {
-  const growing = await spool.grow();
+  const growing = await spool.openGrowing();
   expect(readdirSync(spool.folder)).toEqual([]);
   await growing.append(Buffer.alloc(300_000, "a"));
   await growing.append(Buffer.alloc(5, "b"));
-  const file = growing.written();
+  const file = growing.finish();
   expect(file.size).toBe(300_005);
   const bytes = await bytesOf(file);
   expect([bytes.length, bytes.subarray(-6).toString()]).toEqual([300_005, "abbbbb"]);
   await file.close();
   await spool.close();
-  expect(await failure(spool.grow())).toEqual({ kind: "draining" });
+  expect(await failure(spool.openGrowing())).toEqual({ kind: "draining" });
 });

@@ -2,19 +2,19 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { errorCode } from "../error-message.ts";
 import { RequestFailure } from "../failure.ts";
-import { type GrowingFile, openGrowing, openNameless, type SpooledFile } from "./spooled-file.ts";
+import { createGrowingFile, type GrowingFile, openNameless, type SpooledFile } from "./spooled-file.ts";
 import { type CurrentProcess, folderName, sweep } from "./sweep.ts";
 
 /** Temporary files for responses that must be complete before they are sent. No file outlives its response. */
 export interface Spool {
-  /** The folder of the files, created with the first one. The engine must have write access. */
+  /** The folder of the files, created with the first one. The engine must have write access to it. */
   readonly folder: string;
-  /** Creates a private folder for data that the database spills. It is deleted with the spool. */
+  /** Creates a private folder for data that the database spills. It is deleted when the spool closes. */
   makeSpill(): Promise<string>;
   /** Passes `work` the path of a new file to write. Rejects with the error of `work`, or with a RequestFailure. */
   write<T>(work: (path: string) => Promise<T>): Promise<Spooled<T>>;
   /** Opens a file to write in pieces. Rejects with a RequestFailure. */
-  grow(): Promise<GrowingFile>;
+  openGrowing(): Promise<GrowingFile>;
   /** Must be called after the last `write` has settled. */
   close(): Promise<void>;
 }
@@ -34,22 +34,22 @@ export interface SpoolOptions {
 export function openSpool({ parent, self }: SpoolOptions): Spool {
   const spill = join(parent, folderName("spill", self.pid));
   const folder = join(parent, folderName("spool", self.pid));
-  let swept: Promise<void> | undefined;
-  let making: Promise<void> | undefined;
-  let made = false;
-  let closed = false;
+  let sweeping: Promise<void> | undefined;
+  let makingFolder: Promise<void> | undefined;
+  let hasFolder = false;
+  let isClosed = false;
 
   /** Called for each file, because the system may delete old temporary folders while the service runs for weeks. */
   async function makeFolder(): Promise<void> {
-    swept ??= makeParent();
+    sweeping ??= makeParent();
     try {
-      await swept;
+      await sweeping;
       await mkdir(folder, { mode: 0o700 });
-      made = true;
+      hasFolder = true;
     } catch (error) {
       // Only a folder that this process created may exist. Another one could be readable by its owner.
-      if (made && codeOf(error) === "EEXIST") return;
-      swept = undefined;
+      if (hasFolder && codeOf(error) === "EEXIST") return;
+      sweeping = undefined;
       throw spoolFailure(error);
     }
   }
@@ -60,28 +60,28 @@ export function openSpool({ parent, self }: SpoolOptions): Spool {
   }
 
   async function newPath(): Promise<string> {
-    if (closed) throw new RequestFailure({ kind: "draining" });
-    making ??= makeFolder().finally(() => {
-      making = undefined;
+    if (isClosed) throw new RequestFailure({ kind: "draining" });
+    makingFolder ??= makeFolder().finally(() => {
+      makingFolder = undefined;
     });
-    await making;
+    await makingFolder;
     return join(folder, crypto.randomUUID());
   }
 
   return {
     folder,
-    async grow() {
-      return await openGrowing(await newPath()).catch((error: unknown) => {
+    async openGrowing() {
+      return await createGrowingFile(await newPath()).catch((error: unknown) => {
         throw spoolFailure(error);
       });
     },
     async makeSpill() {
-      swept ??= makeParent();
+      sweeping ??= makeParent();
       // If the folder cannot be created, a query that needs it reports the error.
-      await swept
+      await sweeping
         .then(() => mkdir(spill, { mode: 0o700 }))
         .catch(() => {
-          swept = undefined;
+          sweeping = undefined;
         });
       return spill;
     },
@@ -99,8 +99,8 @@ export function openSpool({ parent, self }: SpoolOptions): Spool {
       }
     },
     async close() {
-      closed = true;
-      for (const each of made ? [folder, spill] : [spill]) {
+      isClosed = true;
+      for (const each of hasFolder ? [folder, spill] : [spill]) {
         await rm(each, { recursive: true, force: true }).catch(() => {});
       }
     },

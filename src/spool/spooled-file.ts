@@ -9,17 +9,17 @@ export interface SpooledFile {
   close(): Promise<void>;
 }
 
-/** Large enough to read efficiently, small enough to wait in the queue of a socket. */
+/** Large enough to read efficiently, small enough to be queued on a socket. */
 const PIECE_BYTES = 256 * 1024;
 
 /** A file that is written in pieces. Its name is removed immediately. */
 export interface GrowingFile {
   append(bytes: Uint8Array): Promise<void>;
   /** Returns the complete file. Nothing must be appended afterwards. */
-  written(): SpooledFile;
+  finish(): SpooledFile;
 }
 
-export async function openGrowing(path: string): Promise<GrowingFile> {
+export async function createGrowingFile(path: string): Promise<GrowingFile> {
   const handle = await open(path, "wx+", 0o600);
   try {
     await rm(path);
@@ -35,7 +35,7 @@ export async function openGrowing(path: string): Promise<GrowingFile> {
       // A partial piece does not count, because the caller still has it.
       size += at;
     },
-    written: () => spooledFile(handle, size),
+    finish: () => spooledFile(handle, size),
   };
 }
 
@@ -52,7 +52,7 @@ export async function openNameless(path: string): Promise<SpooledFile> {
 }
 
 function spooledFile(handle: FileHandle, size: number): SpooledFile {
-  let closed: Promise<void> | undefined;
+  let closing: Promise<void> | undefined;
   return {
     size,
     async *pieces() {
@@ -69,8 +69,8 @@ function spooledFile(handle: FileHandle, size: number): SpooledFile {
       }
     },
     close() {
-      closed ??= handle.close();
-      return closed;
+      closing ??= handle.close();
+      return closing;
     },
   };
 }

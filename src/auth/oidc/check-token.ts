@@ -21,12 +21,12 @@ export type CheckedToken =
 
 export type CheckToken = (token: string) => Promise<CheckedToken>;
 
-export function refused(failure: Failure): CheckedToken & { readonly kind: "refused" } {
+export function refusal(failure: Failure): CheckedToken & { readonly kind: "refused" } {
   return { kind: "refused", failure };
 }
 
-export const unauthorized = refused({ kind: "unauthorized", scheme: "bearer" });
-export const providerDown = refused({ kind: "provider-down" });
+export const unauthorized = refusal({ kind: "unauthorized", scheme: "bearer" });
+export const providerDown = refusal({ kind: "provider-down" });
 
 /** Verifies tokens with the keys of the configured provider. A token cannot choose the provider. */
 export function openTokenCheck(policy: OidcPolicy, provider: Provider, now: () => number): CheckToken {
@@ -42,13 +42,13 @@ export function openTokenCheck(policy: OidcPolicy, provider: Provider, now: () =
     if (header === undefined) return unauthorized;
     const known = await provider.load();
     if (known === undefined) return providerDown;
-    const signed = await signedBy(known, token, header);
+    const signed = await verifySignature(known, token, header);
     if (signed !== undefined) return accept(signed, known);
     // Without a `kid`, only a wrong signature can indicate a new key.
     const mayBeNew = header.kid === undefined || known.keys.candidates(header.alg, header.kid).length === 0;
     const renewed = mayBeNew ? await provider.renew(known) : known;
     if (renewed === undefined || renewed === known) return unauthorized;
-    const signedByNewKey = await signedBy(renewed, token, header);
+    const signedByNewKey = await verifySignature(renewed, token, header);
     return signedByNewKey === undefined ? unauthorized : accept(signedByNewKey, renewed);
   };
 }
@@ -83,7 +83,11 @@ interface Signed {
   readonly key: PublicKey;
 }
 
-async function signedBy({ keys }: ProviderState, token: string, { alg, kid }: Header): Promise<Signed | undefined> {
+async function verifySignature(
+  { keys }: ProviderState,
+  token: string,
+  { alg, kid }: Header,
+): Promise<Signed | undefined> {
   const { compactVerify } = await import("jose");
   for (const key of keys.candidates(alg, kid)) {
     try {

@@ -10,10 +10,10 @@ export function validUntil(
   claims: JsonObject,
   { issuer, now }: { readonly issuer: string; readonly now: number },
 ): number | undefined {
-  if (!isWellFormed(claims) || isEvent(claims) || !isForApis(member(claims, "typ"))) return undefined;
-  if (!isFrom(policy, claims, issuer) || !isFor(policy, claims)) return undefined;
+  if (!isWellFormed(claims) || isLogoutToken(claims) || !isForApis(member(claims, "typ"))) return undefined;
+  if (!isFromIssuer(policy, claims, issuer) || !isForAudience(policy, claims)) return undefined;
   const skew = policy.clockSkewSeconds;
-  const [exp, nbf] = [seconds(claims, "exp"), seconds(claims, "nbf")];
+  const [exp, nbf] = [secondsOf(claims, "exp"), secondsOf(claims, "nbf")];
   if (nbf !== undefined && now < (nbf - skew) * 1000) return undefined;
   if (!policy.verifyExpiration) return Number.POSITIVE_INFINITY;
   if (exp === undefined || now >= (exp + skew) * 1000) return undefined;
@@ -24,8 +24,8 @@ export function validUntil(
 export function identityFrom(policy: OidcPolicy, claims: JsonObject): Identity | undefined {
   const username = textMember(claims, policy.usernameClaim);
   const email = member(claims, policy.emailClaim);
-  const roles = texts(rolesIn(policy, claims));
-  const groups = texts(member(claims, policy.groupsClaim));
+  const roles = stringsOf(rolesIn(policy, claims));
+  const groups = stringsOf(member(claims, policy.groupsClaim));
   if (username === undefined || roles === undefined || groups === undefined) return undefined;
   if (email !== undefined && typeof email !== "string") return undefined;
   // Users can sign up with the email address of another user, so an unverified one is no identity.
@@ -40,21 +40,21 @@ export function issuerFor(issuer: string, claims: JsonObject): string | undefine
   return tenant !== undefined && isTenantId(tenant) ? issuer.replace(TENANT, tenant) : undefined;
 }
 
-function isFrom({ provider }: OidcPolicy, claims: JsonObject, issuer: string): boolean {
+function isFromIssuer({ provider }: OidcPolicy, claims: JsonObject, issuer: string): boolean {
   const iss = textMember(claims, "iss");
   if (iss === undefined) return false;
   // Google documents that some of its tokens omit the scheme.
   return iss === issuerFor(issuer, claims) || (provider === "google" && `https://${iss}` === issuer);
 }
 
-function isFor({ audiences }: OidcPolicy, claims: JsonObject): boolean {
-  const aud = texts(member(claims, "aud"));
+function isForAudience({ audiences }: OidcPolicy, claims: JsonObject): boolean {
+  const aud = stringsOf(member(claims, "aud"));
   if (aud === undefined) return false;
   return audiences.length === 0 || aud.some((name) => audiences.includes(name));
 }
 
-/** Whether it is a logout token. These are signed with the same keys, but are not credentials. */
-function isEvent(claims: JsonObject): boolean {
+/** Logout tokens are signed with the same keys, but are not credentials. */
+function isLogoutToken(claims: JsonObject): boolean {
   const events = member(claims, "events");
   return isObject(events) && Object.hasOwn(events, "http://schemas.openid.net/event/backchannel-logout");
 }
@@ -62,10 +62,10 @@ function isEvent(claims: JsonObject): boolean {
 /** Checks the types of claims of RFC 7519 that may not be checked elsewhere. */
 function isWellFormed(claims: JsonObject): boolean {
   if (Object.hasOwn(claims, "sub") && typeof claims["sub"] !== "string") return false;
-  return ["exp", "nbf", "iat"].every((name) => !Object.hasOwn(claims, name) || seconds(claims, name) !== undefined);
+  return ["exp", "nbf", "iat"].every((name) => !Object.hasOwn(claims, name) || secondsOf(claims, name) !== undefined);
 }
 
-function seconds(claims: JsonObject, name: string): number | undefined {
+function secondsOf(claims: JsonObject, name: string): number | undefined {
   const value = member(claims, name);
   return isNumericDate(value) ? value : undefined;
 }
@@ -87,7 +87,7 @@ function memberAt(object: JsonObject, path: readonly string[]): unknown {
 }
 
 /** A list of strings, or a single string. Without a value, an empty list. Undefined for anything else. */
-function texts(value: unknown): readonly string[] | undefined {
+function stringsOf(value: unknown): readonly string[] | undefined {
   const list: readonly unknown[] = value === undefined ? [] : Array.isArray(value) ? value : [value];
   const found = list.filter((item) => typeof item === "string");
   return found.length === list.length ? found.filter((item) => item !== "") : undefined;

@@ -2,7 +2,7 @@ import { errorMessage } from "../../error-message.ts";
 import type { Report } from "../../events.ts";
 import { openDependency } from "../dependency.ts";
 import type { OidcPolicy } from "../policy.ts";
-import { type CheckedToken, type CheckToken, providerDown, refused, unauthorized } from "./check-token.ts";
+import { type CheckedToken, type CheckToken, providerDown, refusal, unauthorized } from "./check-token.ts";
 import { identityFrom } from "./claims.ts";
 import { parseObject } from "./json.ts";
 import type { ProviderClient, Reply } from "./provider-client.ts";
@@ -16,7 +16,7 @@ export function openGithubCheck(
   { requests, report }: { readonly requests: ProviderClient; readonly report: Report },
 ): CheckToken {
   const dependency = openDependency(`oidc provider ${policy.issuerUrl}`, report);
-  let running = 0;
+  let runningChecks = 0;
 
   function fail(reason: string): CheckedToken {
     dependency.down(`${reason}; clients with tokens get 503 until it is back`);
@@ -31,7 +31,7 @@ export function openGithubCheck(
     } catch (error) {
       return fail(errorMessage(error));
     }
-    if (isTrouble(reply)) return fail(`${policy.issuerUrl}/user answers with status ${reply.status}`);
+    if (isFailedCheck(reply)) return fail(`${policy.issuerUrl}/user answers with status ${reply.status}`);
     dependency.up();
     const user = reply.status === 200 ? parseObject(reply.text) : undefined;
     const identity = user && identityFrom(policy, user);
@@ -40,18 +40,18 @@ export function openGithubCheck(
   }
 
   return async (token) => {
-    if (running >= CHECKS_AT_ONCE) return refused({ kind: "overloaded" });
-    running++;
+    if (runningChecks >= CHECKS_AT_ONCE) return refusal({ kind: "overloaded" });
+    runningChecks++;
     try {
       return await check(token);
     } finally {
-      running--;
+      runningChecks--;
     }
   };
 }
 
 /** Whether GitHub could not check the token. A 403 may be about the token, or about GitHub's rate limit. */
-function isTrouble({ status, headers }: Reply): boolean {
+function isFailedCheck({ status, headers }: Reply): boolean {
   if (status === 403) return headers.get("x-ratelimit-remaining") === "0" || headers.has("retry-after");
   return status !== 200 && status !== 401;
 }

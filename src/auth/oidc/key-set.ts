@@ -17,12 +17,12 @@ export interface KeySet {
   has(key: PublicKey): boolean;
   /** The keys that may have signed a token. Without a `kid`, all keys for the algorithm. */
   candidates(algorithm: string, kid: string | undefined): readonly PublicKey[];
-  /** The identical key. */
+  /** The key with this fingerprint. */
   find(fingerprint: string): PublicKey | undefined;
 }
 
 /** The asymmetric algorithms, with the kind of key that each requires. */
-const KEY_OF: ReadonlyMap<string, string> = new Map([
+const KEY_TYPES: ReadonlyMap<string, string> = new Map([
   ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"].map((name) => [name, "RSA"] as const),
   ["ES256", "EC P-256"],
   ["ES384", "EC P-384"],
@@ -32,24 +32,24 @@ const KEY_OF: ReadonlyMap<string, string> = new Map([
 ]);
 
 export function isAsymmetric(algorithm: unknown): algorithm is string {
-  return typeof algorithm === "string" && KEY_OF.has(algorithm);
+  return typeof algorithm === "string" && KEY_TYPES.has(algorithm);
 }
 
 /** Reads a key set. Known keys remain the same objects. Keys that cannot verify signatures are omitted. */
-export function readKeySet(document: JsonObject, before: KeySet | undefined): KeySet {
+export function readKeySet(document: JsonObject, previous: KeySet | undefined): KeySet {
   const listed = member(document, "keys");
   const keys = new Map<string, PublicKey>();
   for (const jwk of Array.isArray(listed) ? listed : []) {
     const part = isObject(jwk) ? publicPart(jwk) : undefined;
     if (part === undefined) continue;
     const fingerprint = JSON.stringify(part);
-    keys.set(fingerprint, before?.find(fingerprint) ?? keyOf(part));
+    keys.set(fingerprint, previous?.find(fingerprint) ?? keyOf(part));
   }
   const all = [...keys.values()];
-  const held = new Set(all);
+  const objects = new Set(all);
   return {
     size: all.length,
-    has: (key) => held.has(key),
+    has: (key) => objects.has(key),
     candidates: (algorithm, kid) =>
       all.filter((key) => (kid === undefined || key.kid === kid) && key.supports(algorithm)),
     find: (fingerprint) => keys.get(fingerprint),
@@ -91,7 +91,7 @@ function keyOf({ kid, alg, issuer, material }: PublicPart): PublicKey {
     kid,
     issuer,
     supports: (algorithm) =>
-      KEY_OF.get(algorithm) === kind && (alg === undefined || canonicalName(alg) === canonicalName(algorithm)),
+      KEY_TYPES.get(algorithm) === kind && (alg === undefined || canonicalName(alg) === canonicalName(algorithm)),
     load(algorithm) {
       const key = loaded.get(algorithm) ?? importKey(material, algorithm);
       loaded.set(algorithm, key);
@@ -108,6 +108,6 @@ function canonicalName(algorithm: string): string {
 async function importKey(material: JWK, algorithm: string): Promise<CryptoKey> {
   const { importJWK } = await import("jose");
   const key = await importJWK(material, algorithm);
-  if (key instanceof Uint8Array) throw new Error("A public key is no secret");
+  if (key instanceof Uint8Array) throw new Error("expected a public key, not a shared secret");
   return key;
 }

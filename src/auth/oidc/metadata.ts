@@ -3,7 +3,7 @@ import { type JsonObject, member, textMember } from "./json.ts";
 
 /** The metadata of a provider, from its discovery document. */
 export interface Metadata {
-  /** The required `iss` of tokens. For several tenants, Microsoft's contains `{tenantid}`. */
+  /** The required `iss` of tokens. Microsoft's issuer for several tenants contains `{tenantid}`. */
   readonly issuer: string;
   readonly keysUrl: string;
   readonly tokenUrl: string | undefined;
@@ -24,7 +24,7 @@ export function discoveryUrl({ issuerUrl }: OidcPolicy): string {
 /** Throws an Error if the document is invalid. */
 export function readMetadata(policy: OidcPolicy, document: JsonObject): Metadata {
   const issuer = textMember(document, "issuer");
-  if (issuer === undefined || !isOurs(policy, issuer)) {
+  if (issuer === undefined || !isConfiguredIssuer(policy, issuer)) {
     const quoted = JSON.stringify(issuer?.slice(0, 200));
     throw new Error(`the discovery document of ${policy.issuerUrl} is that of another issuer, ${quoted}`);
   }
@@ -40,7 +40,7 @@ export function readMetadata(policy: OidcPolicy, document: JsonObject): Metadata
   };
 }
 
-function isOurs({ provider, issuerUrl }: OidcPolicy, issuer: string): boolean {
+function isConfiguredIssuer({ provider, issuerUrl }: OidcPolicy, issuer: string): boolean {
   if (withoutSlash(issuer) === withoutSlash(issuerUrl)) return true;
   return provider === "microsoft" && isTenantOf(withoutSlash(issuerUrl), withoutSlash(issuer));
 }
@@ -66,8 +66,8 @@ function safeUrl({ issuerUrl }: OidcPolicy, document: JsonObject, name: string):
   if (text === undefined || !URL.canParse(text)) return undefined;
   const { protocol, username, password } = new URL(text);
   if (username !== "" || password !== "") return undefined;
-  const safe = protocol === "https:" || (protocol === "http:" && new URL(issuerUrl).protocol === "http:");
-  return safe ? text : undefined;
+  const isSafe = protocol === "https:" || (protocol === "http:" && new URL(issuerUrl).protocol === "http:");
+  return isSafe ? text : undefined;
 }
 
 function withoutSlash(url: string): string {

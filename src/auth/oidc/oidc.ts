@@ -2,7 +2,7 @@ import type { Report } from "../../events.ts";
 import type { AuthenticationResult, Authenticator } from "../authenticator.ts";
 import { openCommaWarning } from "../identity.ts";
 import type { OidcPolicy } from "../policy.ts";
-import { type CheckedToken, openTokenCheck, refused, unauthorized } from "./check-token.ts";
+import { type CheckedToken, openTokenCheck, refusal, unauthorized } from "./check-token.ts";
 import { openGithubCheck } from "./github.ts";
 import { openProvider } from "./provider.ts";
 import { openProviderClient } from "./provider-client.ts";
@@ -30,16 +30,16 @@ const MAX_TOKEN = 16 * 1024;
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 
 export function openOidc(policy: OidcPolicy, { fetch, now, ...options }: OidcOptions): OidcAuthenticator {
-  let closed = false;
+  let isClosed = false;
   // Failures caused by our own shutdown are not reported.
-  const report: Report = (event) => closed || options.report(event);
+  const report: Report = (event) => isClosed || options.report(event);
   const requests = openProviderClient(fetch);
   const provider = openProvider(policy, { requests, now, report });
   const isGithub = policy.provider === "github";
   const checkToken = isGithub ? openGithubCheck(policy, { requests, report }) : openTokenCheck(policy, provider, now);
   const tokens = openTokenCache(now);
-  const warnOfComma = openCommaWarning(report);
-  const running = new Map<string, Promise<AuthenticationResult>>();
+  const warnAboutComma = openCommaWarning(report);
+  const runningChecks = new Map<string, Promise<AuthenticationResult>>();
 
   async function check(key: string, token: string): Promise<AuthenticationResult> {
     let checked: CheckedToken;
@@ -47,12 +47,12 @@ export function openOidc(policy: OidcPolicy, { fetch, now, ...options }: OidcOpt
       checked = await checkToken(token);
     } catch {
       // The check itself failed, for example because its library could not be loaded.
-      return refused({ kind: "internal" });
+      return refusal({ kind: "internal" });
     } finally {
-      running.delete(key);
+      runningChecks.delete(key);
     }
     if (checked.kind === "refused") return checked;
-    warnOfComma(checked.identity);
+    warnAboutComma(checked.identity);
     const result: AuthenticationResult = { kind: "identity", identity: checked.identity };
     tokens.set(key, { result, until: checked.until, isCurrent: checked.isCurrent });
     return result;
@@ -63,11 +63,11 @@ export function openOidc(policy: OidcPolicy, { fetch, now, ...options }: OidcOpt
       const token = bearerToken(authorization);
       if (token === undefined) return unauthorized;
       const key = tokens.keyOf(token);
-      const known = tokens.get(key) ?? running.get(key);
+      const known = tokens.get(key) ?? runningChecks.get(key);
       if (known !== undefined) return known;
       // Concurrent requests with the same token share one check.
       const result = check(key, token);
-      running.set(key, result);
+      runningChecks.set(key, result);
       return result;
     },
     exchange: openTokenExchange(policy, { requests, provider, report }),
@@ -75,7 +75,7 @@ export function openOidc(policy: OidcPolicy, { fetch, now, ...options }: OidcOpt
       if (!isGithub) await provider.load();
     },
     close() {
-      closed = true;
+      isClosed = true;
       requests.close();
     },
   };

@@ -32,17 +32,17 @@ export function openProviderClient(fetch: Fetch): ProviderClient {
   const running = new Set<AbortController>();
 
   async function withTimeout<T>(host: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const stop = new AbortController();
-    const timer = setTimeout(() => stop.abort(), TIMEOUT_MS);
-    running.add(stop);
+    const controller = new AbortController();
+    const timer = setTimeout(() => controller.abort(), TIMEOUT_MS);
+    running.add(controller);
     try {
-      return await work(stop.signal);
+      return await work(controller.signal);
     } catch (error) {
-      if (stop.signal.aborted) throw new Error(`${host} did not answer within ${TIMEOUT_MS / 1000} s`);
+      if (controller.signal.aborted) throw new Error(`${host} did not answer within ${TIMEOUT_MS / 1000} s`);
       throw error instanceof BadReply ? error : new Error(`${host} cannot be reached (${codeOf(error)})`);
     } finally {
       clearTimeout(timer);
-      running.delete(stop);
+      running.delete(controller);
     }
   }
 
@@ -85,7 +85,7 @@ export function openProviderClient(fetch: Fetch): ProviderClient {
       });
     },
     close() {
-      for (const stop of running) stop.abort();
+      for (const controller of running) controller.abort();
     },
   };
 }

@@ -40,8 +40,8 @@ export function openProvider(policy: OidcPolicy, { requests, now, report }: Prov
   let failedAt: number | undefined;
   let renewedAt: number | undefined;
 
-  /** Also true if the clock was set back, to avoid a long wait. */
-  function passed(since: number | undefined, ms: number): boolean {
+  /** Whether `ms` milliseconds have passed since then. Also true if the clock was set back, to avoid a long wait. */
+  function hasPassed(since: number | undefined, ms: number): boolean {
     if (since === undefined) return true;
     const elapsed = now() - since;
     return elapsed < 0 || elapsed >= ms;
@@ -71,8 +71,8 @@ export function openProvider(policy: OidcPolicy, { requests, now, report }: Prov
   }
 
   function current(): ProviderState | undefined {
-    const old = known !== undefined && passed(known.since, policy.keysMaxAgeMs);
-    if (old && passed(failedAt, RETRY_MS)) void fetchShared();
+    const isOld = known !== undefined && hasPassed(known.since, policy.keysMaxAgeMs);
+    if (isOld && hasPassed(failedAt, RETRY_MS)) void fetchShared();
     return known;
   }
 
@@ -80,13 +80,13 @@ export function openProvider(policy: OidcPolicy, { requests, now, report }: Prov
     current,
     async load() {
       if (known !== undefined) return current();
-      if (fetching !== undefined || passed(failedAt, RETRY_MS)) await fetchShared();
+      if (fetching !== undefined || hasPassed(failedAt, RETRY_MS)) await fetchShared();
       return known;
     },
     async renew(seen) {
       if (known !== seen) return known;
       if (fetching === undefined) {
-        if (!passed(renewedAt, UNKNOWN_KEY_MS)) return known;
+        if (!hasPassed(renewedAt, UNKNOWN_KEY_MS)) return known;
         renewedAt = now();
       }
       await fetchShared();

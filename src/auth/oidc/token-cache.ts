@@ -1,6 +1,6 @@
 import type { AuthenticationResult } from "../authenticator.ts";
 import { keyOf, openFingerprint } from "../fingerprint.ts";
-import { authenticatedBytes, openExpiringCache, VERIFIED_BYTES } from "../verified.ts";
+import { bytesOfResult, openExpiringCache, VERIFIED_BYTES } from "../verified.ts";
 
 /** The result for an accepted token. */
 export interface AcceptedToken {
@@ -24,7 +24,7 @@ const ACCEPTED_BYTES = 256;
 export function openTokenCache(now: () => number): TokenCache {
   const cache = openExpiringCache<AcceptedToken>({
     maxBytes: VERIFIED_BYTES,
-    bytesOf: ({ result }) => ACCEPTED_BYTES + authenticatedBytes(result),
+    bytesOf: ({ result }) => ACCEPTED_BYTES + bytesOfResult(result),
     now,
   });
   const fingerprint = openFingerprint();

@@ -34,9 +34,9 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
   const { requests, provider, report } = options;
   const client: Client = { id, secret };
   const dependency = openDependency(`oidc token endpoint of ${policy.issuerUrl}`, report);
-  let running = 0;
+  let runningExchanges = 0;
   /** The method that the provider accepted last. */
-  let proven: SecretMethod | undefined;
+  let acceptedMethod: SecretMethod | undefined;
 
   const fail = (reason: string): void => dependency.down(`${reason}; no tokens are exchanged until it is fixed`);
 
@@ -46,7 +46,7 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
     const { headers, body } = withSecret(form, client, method);
     const reply = await requests.post(url, body, headers);
     if (others.length > 0 && errorIn(reply) === "invalid_client") return await send(url, form, others);
-    if (reply.status === 200) proven = method;
+    if (reply.status === 200) acceptedMethod = method;
     return reply;
   }
 
@@ -59,21 +59,25 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
     }
     let reply: Reply;
     try {
-      reply = await send(metadata.tokenUrl, form, proven === undefined ? metadata.secretMethods : [proven]);
+      reply = await send(
+        metadata.tokenUrl,
+        form,
+        acceptedMethod === undefined ? metadata.secretMethods : [acceptedMethod],
+      );
     } catch (error) {
       fail(errorMessage(error));
       return unavailable;
     }
     const error = errorIn(reply);
     if (error === "invalid_client") {
-      proven = undefined;
-      fail("the provider does not take our client-id and client-secret");
+      acceptedMethod = undefined;
+      fail("the provider rejects our client-id and client-secret");
     } else if (error !== undefined) dependency.up();
     // Always 400, because 401 would mean that the client's own secret is wrong.
     if (error !== undefined) return jsonResponse(400, { error });
     const tokens = tokensIn(reply);
     if (tokens === undefined) {
-      fail(`${metadata.tokenUrl} answers with status ${reply.status} and nothing that can be used`);
+      fail(`${metadata.tokenUrl} answers with status ${reply.status} and no usable tokens`);
       return unavailable;
     }
     dependency.up();
@@ -88,13 +92,13 @@ export function openTokenExchange(policy: OidcPolicy, options: ExchangeOptions):
         return jsonResponse(401, { error }, { "www-authenticate": 'Basic realm="eider"' });
       return jsonResponse(400, { error });
     }
-    if (running >= EXCHANGES_AT_ONCE) return unavailable;
-    running++;
+    if (runningExchanges >= EXCHANGES_AT_ONCE) return unavailable;
+    runningExchanges++;
     try {
       const known = await provider.load();
       return await exchange(request.form, known?.metadata);
     } finally {
-      running--;
+      runningExchanges--;
     }
   };
 }
@@ -113,7 +117,7 @@ function withSecret(
 ): { readonly headers: Readonly<Record<string, string>>; readonly body: URLSearchParams } {
   switch (method) {
     case "client_secret_basic": {
-      const pair = Buffer.from(`${formEncoded(id)}:${formEncoded(secret)}`).toString("base64");
+      const pair = Buffer.from(`${formEncode(id)}:${formEncode(secret)}`).toString("base64");
       return { headers: { authorization: `Basic ${pair}` }, body: form };
     }
     case "client_secret_post":
@@ -124,7 +128,7 @@ function withSecret(
   }
 }
 
-function formEncoded(text: string): string {
+function formEncode(text: string): string {
   return new URLSearchParams([["", text]]).toString().slice(1);
 }
 

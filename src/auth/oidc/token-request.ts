@@ -28,34 +28,34 @@ export function readTokenRequest(
 ): TokenRequest {
   const { form, authorization } = sent;
   if (new Set(form.keys()).size < form.size) return refusal("invalid_request");
-  const grant = filled(form, "grant_type");
+  const grant = nonEmptyValue(form, "grant_type");
   if (grant === undefined) return refusal("invalid_request");
   const { clientCredentials, refreshTokens } = policy.exchanges;
-  const refreshes = grant === "refresh_token" && refreshTokens;
-  if (!refreshes && !(grant === "client_credentials" && clientCredentials)) return refusal("unsupported_grant_type");
+  const isRefresh = grant === "refresh_token" && refreshTokens;
+  if (!isRefresh && !(grant === "client_credentials" && clientCredentials)) return refusal("unsupported_grant_type");
 
   const credentials = readClientCredentials(form, authorization);
   if (credentials === "twice") return refusal("invalid_request");
   // A refresh token is enough, but client credentials that are sent with it must be correct.
-  const isKnown = refreshes
+  const isKnown = isRefresh
     ? credentials === "none" || isOwnClient(client, credentials)
     : credentials !== "none" && hasCorrectSecret(client, credentials);
   if (!isKnown) return refusal("invalid_client");
 
   const forwarded = new URLSearchParams({ grant_type: grant });
-  if (refreshes) {
-    const token = filled(form, "refresh_token");
+  if (isRefresh) {
+    const token = nonEmptyValue(form, "refresh_token");
     if (token === undefined) return refusal("invalid_request");
     forwarded.set("refresh_token", token);
   }
-  const requested = filled(form, "scope")?.split(" ");
+  const requested = nonEmptyValue(form, "scope")?.split(" ");
   if (requested?.some((scope) => !policy.scopes.includes(scope))) return refusal("invalid_scope");
   // A refresh without scopes gets those granted before (RFC 6749, section 6).
-  const scopes = requested ?? (refreshes ? [] : policy.scopes);
+  const scopes = requested ?? (isRefresh ? [] : policy.scopes);
   if (scopes.length > 0) forwarded.set("scope", scopes.join(" "));
-  // The name of the audience in Auth0 and in RFC 8707.
+  // Auth0 calls the audience `audience`, RFC 8707 calls it `resource`.
   for (const name of ["audience", "resource"]) {
-    const target = filled(form, name);
+    const target = nonEmptyValue(form, name);
     if (target !== undefined && !policy.audiences.includes(target)) return refusal("invalid_target");
     if (target !== undefined) forwarded.set(name, target);
   }
@@ -67,35 +67,35 @@ function refusal(error: RefusalCode): TokenRequest {
 }
 
 /** A parameter without a value counts as absent (RFC 6749, section 3.2). */
-function filled(form: URLSearchParams, name: string): string | undefined {
+function nonEmptyValue(form: URLSearchParams, name: string): string | undefined {
   return form.get(name) || undefined;
 }
 
-/** The client credentials in a request. Each text is a possible reading of `id:secret`. */
+/** The client credentials in a request. Each candidate is a possible decoding of `id:secret`. */
 interface ClientCredentials {
   readonly id: string | undefined;
-  readonly texts: readonly string[];
+  readonly candidates: readonly string[];
 }
 
 function readClientCredentials(
   form: URLSearchParams,
   authorization: string | undefined,
 ): ClientCredentials | "none" | "twice" {
-  const [id, secret] = [filled(form, "client_id"), filled(form, "client_secret")];
+  const [id, secret] = [nonEmptyValue(form, "client_id"), nonEmptyValue(form, "client_secret")];
   if (authorization === undefined) {
     if (id === undefined && secret === undefined) return "none";
-    return { id, texts: secret === undefined ? [] : [`${id}:${secret}`] };
+    return { id, candidates: secret === undefined ? [] : [`${id}:${secret}`] };
   }
   if (secret !== undefined) return "twice";
   const basic = /^Basic +([A-Za-z0-9+/]+=*)$/i.exec(authorization)?.[1];
   const text = basic === undefined ? "" : Buffer.from(basic, "base64").toString();
   const at = text.indexOf(":");
   // RFC 6749, section 2.3.1, requires form encoding, but many clients do not encode.
-  const decoded = at < 0 ? undefined : formDecoded(text.slice(0, at), text.slice(at + 1));
-  return { id, texts: [text, ...(decoded === undefined ? [] : [decoded])] };
+  const decoded = at < 0 ? undefined : formDecode(text.slice(0, at), text.slice(at + 1));
+  return { id, candidates: [text, ...(decoded === undefined ? [] : [decoded])] };
 }
 
-function formDecoded(id: string, secret: string): string | undefined {
+function formDecode(id: string, secret: string): string | undefined {
   try {
     return [id, secret].map((part) => decodeURIComponent(part.replaceAll("+", " "))).join(":");
   } catch {
@@ -104,20 +104,20 @@ function formDecoded(id: string, secret: string): string | undefined {
 }
 
 /** Whether ID and secret are correct. */
-function hasCorrectSecret(client: Client, { id, texts }: ClientCredentials): boolean {
+function hasCorrectSecret(client: Client, { id, candidates }: ClientCredentials): boolean {
   const expected = `${client.id}:${client.secret}`;
-  const matches = texts.map((text) => sameText(text, expected));
+  const matches = candidates.map((text) => isSameText(text, expected));
   return (id === undefined || id === client.id) && matches.includes(true);
 }
 
-/** The same, but the secret may be absent. */
+/** Like `hasCorrectSecret`, but the secret may be absent. */
 function isOwnClient(client: Client, credentials: ClientCredentials): boolean {
-  return credentials.texts.length === 0 ? credentials.id === client.id : hasCorrectSecret(client, credentials);
+  return credentials.candidates.length === 0 ? credentials.id === client.id : hasCorrectSecret(client, credentials);
 }
 
 const fingerprint = openFingerprint();
 
 /** Compares in constant time. */
-function sameText(one: string, other: string): boolean {
+function isSameText(one: string, other: string): boolean {
   return timingSafeEqual(fingerprint(one), fingerprint(other));
 }

@@ -3,7 +3,7 @@ const MAX_ENTRIES = 256;
 /** Longer headers are rare, so they are not cached. */
 const MAX_LENGTH = 512;
 
-/** Caches the result for a text, because most requests repeat the headers of earlier ones. Bounded in memory. */
+/** Caches results by string, because most requests repeat the headers of earlier ones. Bounded in memory. */
 export function cacheByText<T>(compute: (text: string) => T): (text: string) => T {
   const known = new Map<string, T>();
   return (text) => {

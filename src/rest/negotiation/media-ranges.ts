@@ -1,7 +1,7 @@
 import type { Format } from "../../formats/format.ts";
 import { parseWeightedList } from "./weighted-list.ts";
 
-/** A media range of `Accept`. Parameters other than `codec` are ignored. */
+/** A media range in `Accept`. Parameters other than `codec` are ignored. */
 export interface MediaRange {
   readonly type: string;
   readonly subtype: string;
@@ -27,12 +27,12 @@ const MAX_RANGES = 100;
 export function parseMediaRanges(accept: string): readonly MediaRange[] {
   const ranges: MediaRange[] = [];
   for (const { value, q, parameters } of parseWeightedList(accept).slice(0, MAX_RANGES)) {
-    // Java has sent a bare star for decades.
+    // Java clients send a bare `*`.
     const [, type, subtype] = RANGE.exec(value === "*" ? "*/*" : value) ?? [];
     if (type === undefined || subtype === undefined || (type === "*" && subtype !== "*")) continue;
     const codec = parameters.get("codec")?.toLowerCase();
-    const names = (type === "*" ? 0 : 1) + (subtype === "*" ? 0 : 1);
-    ranges.push({ type, subtype, codec, q, rank: names * 2 + (codec === undefined ? 0 : 1) });
+    const fixedParts = (type === "*" ? 0 : 1) + (subtype === "*" ? 0 : 1);
+    ranges.push({ type, subtype, codec, q, rank: fixedParts * 2 + (codec === undefined ? 0 : 1) });
   }
   return ranges;
 }

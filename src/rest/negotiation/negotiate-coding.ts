@@ -3,8 +3,8 @@ import { cacheByText } from "./cache-by-text.ts";
 import { parseWeightedList, type WeightedMember } from "./weighted-list.ts";
 
 /**
- * The compressor that a client prefers, or undefined for none. A client that accepts no coding at all also gets none, as
- * RFC 9110 (12.5.3) advises. Without the header nothing is compressed, because simple clients do not send it.
+ * The compressor that a client prefers. Undefined if the response is not compressed, which is also the case for a client
+ * that accepts no coding at all (RFC 9110, 12.5.3), and without the header, because simple clients do not send it.
  */
 export function negotiateCoding(acceptEncoding: string | undefined): Compressor | undefined {
   return acceptEncoding === undefined ? undefined : (byHeader(acceptEncoding) ?? undefined);

@@ -11,7 +11,7 @@ export interface NegotiatedFormat extends FormatChoice {
   readonly errors: readonly FieldError[];
 }
 
-/** Finds the format for the value of `format` and for `Accept`. Throws a RequestFailure `not-acceptable`. */
+/** Selects a format by the value of `format`, otherwise by `Accept`. Throws a RequestFailure of kind `not-acceptable`. */
 export type Negotiate = (formatName: string | undefined, accept: string | undefined) => NegotiatedFormat;
 
 const NO_ERRORS: readonly FieldError[] = [];
@@ -19,13 +19,13 @@ const UNKNOWN: readonly FieldError[] = [{ field: "format", message: "Invalid enu
 
 /** Negotiates between these formats. The first is the default. See docs/http.md. */
 export function openNegotiation(offered: readonly [Format, ...Format[]]): Negotiate {
-  const byDefault: NegotiatedFormat = { format: offered[0], codec: undefined, errors: NO_ERRORS };
-  const unknown: NegotiatedFormat = { ...byDefault, errors: UNKNOWN };
+  const defaultFormat: NegotiatedFormat = { format: offered[0], codec: undefined, errors: NO_ERRORS };
+  const unknown: NegotiatedFormat = { ...defaultFormat, errors: UNKNOWN };
   const rangesOf = cacheByText(parseMediaRanges);
   const byAccept = cacheByText((accept) => {
     const ranges = rangesOf(accept);
     // A header without a valid range counts as absent.
-    if (ranges.length === 0) return byDefault;
+    if (ranges.length === 0) return defaultFormat;
     const choice = bestChoice(offered, ranges);
     return choice === undefined ? null : { ...choice, errors: NO_ERRORS };
   });
@@ -36,7 +36,7 @@ export function openNegotiation(offered: readonly [Format, ...Format[]]): Negoti
       if (format === undefined) return unknown;
       return { format, codec: codecFor(format, accept === undefined ? [] : rangesOf(accept)), errors: NO_ERRORS };
     }
-    const negotiated = accept === undefined ? byDefault : byAccept(accept);
+    const negotiated = accept === undefined ? defaultFormat : byAccept(accept);
     if (negotiated !== null) return negotiated;
     throw new RequestFailure({ kind: "not-acceptable", offered: offered.map(({ mediaTypes }) => mediaTypes[0]) });
   };
@@ -49,7 +49,7 @@ function codecFor(format: Format, ranges: readonly MediaRange[]): string | undef
 
 const [first = json, ...others] = formats;
 const negotiateRead = openNegotiation([first, ...others]);
-/** The response to a write is not a table. */
+/** The response to a write is always JSON. */
 const negotiateWrite = openNegotiation([json]);
 
 export function negotiationFor(operation: Operation): Negotiate {

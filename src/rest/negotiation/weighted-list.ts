@@ -1,9 +1,9 @@
 /** One member of a header like `Accept`. Names are in lower case, values of parameters as sent. */
 export interface WeightedMember {
   readonly value: string;
-  /** 0 to 1. 1 when it is absent or invalid. */
+  /** The weight, from 0 to 1. 1 if it is absent or invalid. */
   readonly q: number;
-  /** All but `q`. */
+  /** All except `q`. */
   readonly parameters: ReadonlyMap<string, string>;
 }
 
@@ -17,19 +17,19 @@ export function parseWeightedList(header: string): readonly WeightedMember[] {
   for (const member of splitOutsideQuotes(header, ",")) {
     const [value = "", ...parameters] = splitOutsideQuotes(member, ";");
     const name = value.trim().toLowerCase();
-    if (name !== "") members.push(weighted(name, parameters));
+    if (name !== "") members.push(parseMember(name, parameters));
   }
   return members;
 }
 
-function weighted(value: string, texts: readonly string[]): WeightedMember {
+function parseMember(value: string, rawParameters: readonly string[]): WeightedMember {
   let q = 1;
   let parameters: Map<string, string> | undefined;
-  for (const text of texts) {
+  for (const text of rawParameters) {
     const equals = text.indexOf("=");
     if (equals === -1) continue;
     const name = text.slice(0, equals).trim().toLowerCase();
-    const sent = unquoted(text.slice(equals + 1).trim());
+    const sent = unquote(text.slice(equals + 1).trim());
     if (name === "q") q = weightOf(sent);
     else {
       parameters ??= new Map();
@@ -43,7 +43,7 @@ function weightOf(text: string): number {
   return WEIGHT.test(text) ? Math.min(Number(text), 1) : 1;
 }
 
-function unquoted(text: string): string {
+function unquote(text: string): string {
   if (!text.startsWith('"')) return text;
   const inside = text.length > 1 && text.endsWith('"') ? text.slice(1, -1) : text.slice(1);
   return inside.replace(/\\(.)/g, "$1");
@@ -54,12 +54,12 @@ function splitOutsideQuotes(text: string, separator: string): readonly string[] 
   if (!text.includes('"')) return text.split(separator);
   const parts: string[] = [];
   let from = 0;
-  let quoted = false;
+  let isQuoted = false;
   for (let at = 0; at < text.length; at++) {
     const character = text[at];
-    if (quoted && character === "\\") at++;
-    else if (character === '"') quoted = !quoted;
-    else if (character === separator && !quoted) {
+    if (isQuoted && character === "\\") at++;
+    else if (character === '"') isQuoted = !isQuoted;
+    else if (character === separator && !isQuoted) {
       parts.push(text.slice(from, at));
       from = at + 1;
     }

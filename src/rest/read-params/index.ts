@@ -44,7 +44,7 @@ async function readJsonBody(
   if (!hasBody) return NOTHING;
   if (type !== undefined && !isJsonContentType(type)) throw new RequestFailure({ kind: "unsupported-body-type" });
   const bytes = await readBody(request, length, maxBodyBytes);
-  // An empty chunked body counts as none. Any other needs a Content-Type.
+  // An empty chunked body counts as no body. Any other body needs a Content-Type.
   if (bytes.length > 0 && type === undefined) throw new RequestFailure({ kind: "unsupported-body-type" });
   const parsing = parseBody(bytes, () => endpoint.parameters.flatMap((each) => (each.in === "body" ? each.name : [])));
   return bytes.length <= SHORT ? atOnce(parsing) : await inSlices(parsing);

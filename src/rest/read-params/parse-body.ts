@@ -14,20 +14,20 @@ const NOT_AN_OBJECT: ReadValues = {
 };
 const EMPTY: ReadValues = { values: NO_VALUES, errors: NO_ERRORS };
 
-/** Further undeclared members of a long body appear neither in errors nor in the audit. */
+/** Undeclared members of a long body beyond this number appear neither in errors nor in the audit. */
 const MAX_UNDECLARED = 1_000;
 
 /**
- * The members of a JSON object; numbers keep the digits as sent. No body counts as `{}`. Of a long body, returns the
- * `declared` members and some of the others.
+ * The members of a JSON object; numbers keep the digits as sent. No body counts as `{}`. For a long body, returns
+ * only the `declared` members and some others.
  */
 export function* parseBody(bytes: Buffer, declared: () => readonly string[]): Sliced<ReadValues> {
   if (bytes.length === 0) return EMPTY;
   const text = yield* decodeUtf8(bytes);
   if (text === undefined) return NOT_JSON;
   const values = new Map<string, RawValue>();
-  const kept = bytes.length <= SHORT ? undefined : { wanted: new Set(declared()), others: MAX_UNDECLARED };
-  const kind = yield* readMembers(withoutByteOrderMark(text), values, kept);
+  const limits = bytes.length <= SHORT ? undefined : { wanted: new Set(declared()), others: MAX_UNDECLARED };
+  const kind = yield* readMembers(withoutByteOrderMark(text), values, limits);
   if (kind === undefined) return NOT_JSON;
   return kind === "object" ? { values, errors: NO_ERRORS } : NOT_AN_OBJECT;
 }

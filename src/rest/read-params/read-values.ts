@@ -7,7 +7,7 @@ export interface ReadValues {
   readonly errors: readonly FieldError[];
 }
 
-/** For an absent part. */
+/** The values of an absent part. */
 export const NO_VALUES: ReadonlyMap<string, RawValue> = new Map();
 
 export const NO_ERRORS: readonly FieldError[] = [];

@@ -29,10 +29,10 @@ export interface LongResponse {
   readonly isCompressible: boolean;
   /** The first bytes, if they do not fit in memory. */
   readonly file: SpooledFile | undefined;
-  /** Encoded bytes, removed as they are sent. */
-  readonly begun: Uint8Array[];
+  /** Encoded bytes that follow the file. Removed as they are sent. */
+  readonly encoded: Uint8Array[];
   readonly rows: ReadResult["rows"];
-  /** Encodes the rows that follow. Absent: all have been encoded. */
+  /** The encoder for the remaining rows, and those that have been read. Undefined if all have been encoded. */
   readonly rest: { readonly encoder: Encoder; readonly chunk: Chunk | undefined } | undefined;
   /** The ETag of the snapshot that the rows come from. */
   readonly tag: string | undefined;
@@ -53,7 +53,7 @@ export interface ResponseOptions {
   readonly spool: Spool;
 }
 
-/** Unless the format buffers more, a response up to this size has a Content-Length. */
+/** Responses up to this size have a Content-Length. Some formats buffer more. */
 const SMALL_BYTES = 64 * 1024;
 /** A long response starts with few rows, so that its first bytes do not wait for thousands to be encoded. */
 const FIRST_ROWS = 512;
@@ -109,8 +109,8 @@ async function beginBuffered(
       return { kind: "file", headers, contentType: format.contentType, file, tag, cached };
     }
     case "too-many": {
-      const rest = gathered.ended ? undefined : { encoder, chunk: undefined };
-      return longResponse({ file: gathered.file, begun: gathered.pieces, rows, rest }, { headers, options });
+      const rest = gathered.allEncoded ? undefined : { encoder, chunk: undefined };
+      return longResponse({ file: gathered.file, encoded: gathered.pieces, rows, rest }, { headers, options });
     }
   }
 }
@@ -126,22 +126,22 @@ async function beginSmall(rows: ReadResult["rows"], encoder: Encoder, start: Res
     size += bytes.length;
     return size <= SMALL_BYTES;
   };
-  const long = (rest: LongResponse["rest"]): LongResponse =>
-    longResponse({ file: undefined, begun: pieces, rows, rest }, start);
+  const toLong = (rest: LongResponse["rest"]): LongResponse =>
+    longResponse({ file: undefined, encoded: pieces, rows, rest }, start);
   for (let isFirst = true; ; isFirst = false) {
     const chunk = await rows.next();
     if (chunk === undefined) {
       const fits = add(encoder.end());
-      return fits ? await wholeResponse(pieces, size, { headers, format, cached }) : long(undefined);
+      return fits ? await wholeResponse(pieces, size, { headers, format, cached }) : toLong(undefined);
     }
     const [first, rest] = isFirst ? firstRows(chunk, rows.columns) : [chunk, undefined];
-    if (!add(encoder.encode(first))) return long({ encoder, chunk: rest });
-    if (rest !== undefined && !add(encoder.encode(rest))) return long({ encoder, chunk: undefined });
+    if (!add(encoder.encode(first))) return toLong({ encoder, chunk: rest });
+    if (rest !== undefined && !add(encoder.encode(rest))) return toLong({ encoder, chunk: undefined });
   }
 }
 
 function longResponse(
-  body: Pick<LongResponse, "file" | "begun" | "rows" | "rest">,
+  body: Pick<LongResponse, "file" | "encoded" | "rows" | "rest">,
   { headers, options: { format, cachingInfo } }: ResponseStart,
 ): LongResponse {
   const { contentType, compressible } = format;

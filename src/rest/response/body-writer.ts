@@ -64,8 +64,8 @@ async function writeSlices(
   exchange: EndpointExchange,
 ): Promise<void> {
   for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
-    const flows = to.write(bytes.length <= SLICE_BYTES ? bytes : bytes.subarray(at, at + SLICE_BYTES));
-    if (!flows) await waitFor(to, "drain", exchange);
+    const hasRoom = to.write(bytes.length <= SLICE_BYTES ? bytes : bytes.subarray(at, at + SLICE_BYTES));
+    if (!hasRoom) await waitFor(to, "drain", exchange);
   }
 }
 
@@ -78,7 +78,7 @@ async function endWith(to: ServerResponse | Transform, bytes: Uint8Array, exchan
   to.end();
 }
 
-/** Waits until the written bytes have been taken. Disconnects a stalled client. */
+/** Waits for `event`. Rejects if the client stalls or disconnects, or if the call is stopped. */
 function waitFor(
   stream: ServerResponse | Transform,
   event: "drain" | "finish",
@@ -87,18 +87,18 @@ function waitFor(
   return new Promise((resolve, reject) => {
     const settle = (done: () => void): void => {
       clearTimeout(timer);
-      stream.off(event, onTaken);
+      stream.off(event, onEvent);
       response.off("close", onClose);
       deadline.signal.removeEventListener("abort", onClose);
       done();
     };
-    const onTaken = (): void => settle(resolve);
+    const onEvent = (): void => settle(resolve);
     const onClose = (): void =>
       settle(() => reject(deadline.signal.reason ?? new RequestFailure({ kind: "cancelled" })));
     const timer = setTimeout(onClose, limits.stalledClientTimeoutMs);
     // The client may have disconnected while the last rows were read. Then no event follows.
     if (deadline.signal.aborted || response.destroyed) return onClose();
-    stream.on(event, onTaken);
+    stream.on(event, onEvent);
     response.on("close", onClose);
     deadline.signal.addEventListener("abort", onClose);
   });

@@ -28,8 +28,9 @@ const { BROTLI_PARAM_LGWIN, BROTLI_PARAM_MODE, BROTLI_PARAM_QUALITY, BROTLI_PARA
 const STREAM = { writableHighWaterMark: 256 * 1024, chunkSize: 64 * 1024 };
 
 // A whole response is short and may be cached, so it is compressed well. In a stream, compression is the slowest step, so
-// speed comes first. Measured on JSON rows, in MB/s and % of the size: 60 KB with gzip 5 72, 21.9; gzip 6 57, 21.8; brotli
-// 4 91, 20.9; brotli 5 41, 21.1. 15 MB with gzip 3 95, 22.3; gzip 5 57, 20.8; brotli 2 132, 20.8; brotli 4 54, 18.9.
+// speed comes first. Measured on JSON rows, as level: MB/s, compressed size in %.
+//   60 KB: gzip 5: 72, 21.9; gzip 6: 57, 21.8; brotli 4: 91, 20.9; brotli 5: 41, 21.1
+//   15 MB: gzip 3: 95, 22.3; gzip 5: 57, 20.8; brotli 2: 132, 20.8; brotli 4: 54, 18.9
 const GZIP_WHOLE = { level: 5 };
 const GZIP_STREAM = { ...STREAM, level: 3 };
 const BROTLI_STREAM = {
@@ -66,5 +67,5 @@ function zstdOf({ zstdCompress, createZstdCompress }: WithZstd): readonly Compre
   return [{ coding: "zstd", compress: (bytes) => compressZstd(bytes, {}), open: () => createZstdCompress(STREAM) }];
 }
 
-/** In order of preference: for the same size zstd takes less time than brotli, and brotli half as long as gzip. */
+/** In order of preference: for the same size, zstd takes less time than brotli, and brotli takes half as long as gzip. */
 export const compressors: readonly Compressor[] = [...zstdOf(zlib as WithZstd), brotli, gzip];

@@ -16,7 +16,7 @@ function spoolOf(room = Number.POSITIVE_INFINITY): Spool & { closed: number } {
     write: () => Promise.reject(new Error("not here")),
     close: async () => {},
     makeSpill: async () => "",
-    async grow(): Promise<GrowingFile> {
+    async openGrowing(): Promise<GrowingFile> {
       if (room === 0) throw new RequestFailure({ kind: "query-failed", message: "no space" });
       const written: Uint8Array[] = [];
       let size = 0;
@@ -26,7 +26,7 @@ function spoolOf(room = Number.POSITIVE_INFINITY): Spool & { closed: number } {
           written.push(bytes);
           size += bytes.length;
         },
-        written: (): SpooledFile => ({
+        finish: (): SpooledFile => ({
           size,
           async *pieces() {
             yield* written;
@@ -96,7 +96,7 @@ test.each([
   const bytes = await allOf(gathered.file, gathered.pieces);
   expect(bytes.length).toBe(held * MIB);
   expect(bytes.equals(whole.subarray(0, bytes.length))).toBe(true);
-  expect(gathered.ended).toBe(false);
+  expect(gathered.allEncoded).toBe(false);
 });
 
 test("the last byte can exceed the limit", async () => {
@@ -104,7 +104,7 @@ test("the last byte can exceed the limit", async () => {
   const gathered = await gather(20 * MIB, spoolOf());
   if (gathered.kind !== "too-many") throw new Error(gathered.kind);
   expect((await allOf(gathered.file, gathered.pieces)).equals(whole)).toBe(true);
-  expect(gathered.ended).toBe(true);
+  expect(gathered.allEncoded).toBe(true);
 });
 
 test.each([0, 5, 18])("a disk that is full after %d MiB costs the Content-Length, not the response", async (room) => {

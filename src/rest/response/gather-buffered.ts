@@ -11,12 +11,12 @@ const IN_MEMORY_BYTES = 16 * 1024 * 1024;
 export type BufferedRows =
   | { readonly kind: "in-memory"; readonly pieces: readonly Uint8Array[]; readonly size: number }
   | { readonly kind: "in-file"; readonly file: SpooledFile; readonly tag: string }
-  /** In this order: the file, if any; the pieces; the rows that have not been encoded, unless `ended`. */
+  /** In this order: the file, if any; the pieces; the remaining rows, unless `allEncoded`. */
   | {
       readonly kind: "too-many";
       readonly file: SpooledFile | undefined;
       readonly pieces: Uint8Array[];
-      readonly ended: boolean;
+      readonly allEncoded: boolean;
     };
 
 export interface BufferingOptions {
@@ -35,10 +35,10 @@ export async function gatherBuffered(
   let size = 0;
   let file: GrowingFile | undefined;
 
-  /** False when the file cannot be written. The response then has no Content-Length. */
-  async function intoFile(): Promise<boolean> {
+  /** Returns false if the file cannot be written. The response then has no Content-Length. */
+  async function moveToFile(): Promise<boolean> {
     try {
-      file ??= await spool.grow();
+      file ??= await spool.openGrowing();
       for (let piece = pieces[0]; piece !== undefined; piece = pieces[0]) {
         await file.append(piece);
         pieces.shift();
@@ -50,16 +50,16 @@ export async function gatherBuffered(
     }
   }
 
-  /** False when there is no room left. */
+  /** Returns false if there is no room left. */
   async function add(bytes: Uint8Array): Promise<boolean> {
     if (bytes.length > 0) pieces.push(bytes);
     size += bytes.length;
     if (size > maxBytes) return false;
-    return size <= IN_MEMORY_BYTES || (await intoFile());
+    return size <= IN_MEMORY_BYTES || (await moveToFile());
   }
 
-  function tooMany(ended: boolean): BufferedRows {
-    return { kind: "too-many", file: file?.written(), pieces, ended };
+  function tooMany(allEncoded: boolean): BufferedRows {
+    return { kind: "too-many", file: file?.finish(), pieces, allEncoded };
   }
 
   try {
@@ -68,9 +68,9 @@ export async function gatherBuffered(
     }
     if (!(await add(encoder.end()))) return tooMany(true);
   } catch (error) {
-    await file?.written().close();
+    await file?.finish().close();
     throw error;
   }
-  if (file !== undefined) return { kind: "in-file", file: file.written(), tag: tag.end() };
+  if (file !== undefined) return { kind: "in-file", file: file.finish(), tag: tag.end() };
   return { kind: "in-memory", pieces, size };
 }

@@ -41,6 +41,7 @@ export interface CachedResponse {
   readonly state: "hit" | "miss" | "stale";
   /** Seconds since the snapshot was made. */
   readonly age: () => number;
+  /** The refresh interval of the cache. Undefined without a schedule. */
   readonly scheduleMs: number | undefined;
 }
 
@@ -89,7 +90,7 @@ export function nextPage(page: PageOfRows | undefined, url: string): string {
 }
 
 /** Makes browsers save the file under this name. */
-export function attachment(endpoint: Pick<Endpoint, "route">, { name }: FileFormat): HeaderList {
+export function attachmentHeaders(endpoint: Pick<Endpoint, "route">, { name }: FileFormat): HeaderList {
   return ["Content-Disposition", `attachment; filename="${fileNameOf(endpoint)}.${name}"`];
 }
 

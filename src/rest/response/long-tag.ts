@@ -1,7 +1,7 @@
-/** Bytes per turn of the event loop: about a millisecond. */
+/** Bytes per iteration of the event loop. They take about a millisecond. */
 const AT_ONCE = 4 * 1024 * 1024;
 
-/** An ETag of a long body, computed incrementally. */
+/** An ETag for a long body, computed incrementally. */
 export interface LongTag {
   add(piece: Uint8Array): Promise<void>;
   end(): string;
@@ -9,7 +9,7 @@ export interface LongTag {
 
 /**
  * 128 bits, with the rounds of xxHash: four lanes that each take every fourth word. A change of one word always changes
- * the tag; accidental collisions are negligible. SHA-256 takes three times as long, a sixth of a whole response.
+ * the tag; accidental collisions are negligible. SHA-256 takes three times as long, a sixth of the time of a response.
  */
 export function openLongTag(): LongTag {
   const lanes = new Int32Array([0x24234428, 0x05ebca77, 0, 0x61c8864f]);
@@ -23,7 +23,7 @@ export function openLongTag(): LongTag {
         if (part.length === AT_ONCE) await new Promise((resolve) => setImmediate(resolve));
       }
     },
-    // Includes the length, because a last word of zeros does not change the lanes.
+    // Includes the length, because a word of zeros does not change a lane that is zero.
     end: () => `${[...lanes].map((lane) => (lane >>> 0).toString(36)).join("-")}-${size.toString(36)}`,
   };
 }

@@ -9,7 +9,7 @@ import type { WholeResponse } from "./whole-response.ts";
 export interface ResponseCache {
   /** The cached response, if it is still current. */
   find(key: string): WholeResponse | undefined;
-  /** Caches a response if it is small, was requested before, and changes of its data can be detected. */
+  /** Caches a response if it is small, was requested before, and changes to its data can be detected. */
   offer(key: string, response: WholeResponse, watch: Rows["watch"]): void;
 }
 
@@ -24,7 +24,7 @@ const MAX_RESPONSE_BYTES = 256 * 1024;
 /** Overhead of an entry, besides its body. */
 const ENTRY_BYTES = 1024;
 const MAX_KEY_LENGTH = 2048;
-/** About ten thousand keys that were requested once. */
+/** Room for about ten thousand keys that were requested once. */
 const MAX_SEEN_BYTES = 4 * 1024 * 1024;
 
 /** Uses at most `limitBytes`, and never more than 32 MiB. */

@@ -6,7 +6,7 @@ import { openDeadline } from "../../calls/deadline.ts";
 import type { Endpoint } from "../../endpoint/endpoint.ts";
 import { parquet } from "../../formats/parquet/parquet.ts";
 import type { SpooledFile } from "../../spool/spooled-file.ts";
-import { attachment, cachingRules, fileNameOf, responseHeaders } from "./headers.ts";
+import { attachmentHeaders, cachingRules, fileNameOf, responseHeaders } from "./headers.ts";
 import { sendResponse } from "./send-response.ts";
 
 interface Served extends AsyncDisposable {
@@ -27,7 +27,7 @@ async function serve(file: SpooledFile): Promise<Served> {
     const limits = { stalledClientTimeoutMs: 300, maxBufferedBytes: 0 };
     const page = { limit: 10, offset: 0, total: 30 };
     const segments = [{ kind: "text", text: "orders" }] as const;
-    const saved = attachment({ route: { method: "GET", path: "/orders", segments } }, parquet);
+    const saved = attachmentHeaders({ route: { method: "GET", path: "/orders", segments } }, parquet);
     const caching = cachingRules({ auth: undefined, parameters: [] }, undefined);
     const headers = [...responseHeaders(page, "/orders?offset=10", { ...caching, cached: undefined }), ...saved];
     try {

@@ -9,19 +9,19 @@ import { openLongTag } from "./long-tag.ts";
 /** A successful response whose bytes are complete. Many requests may share one. */
 export interface WholeResponse {
   readonly kind: "whole";
-  /** Absent: 200. */
+  /** Default: 200. */
   readonly status?: number;
   /** Without the headers that depend on the request or describe the body. */
   readonly headers: HeaderList;
   readonly contentType: string;
   /** A long body is in several pieces. */
   readonly body: readonly Uint8Array[];
-  /** A short body again, one character per byte (Latin-1): Node sends it with the headers, in one string. */
+  /** A copy of a short body, one character per byte (Latin-1). Node sends it with the headers, in one string. */
   readonly text?: string | undefined;
   readonly size: number;
   /** The ETag of these bytes, without quotes. Undefined: clients must not store the response. */
   readonly tag: string | undefined;
-  /** The compressed bodies so far. Undefined: compression is not worthwhile. */
+  /** The compressed bodies so far. Undefined if compression is not worthwhile. */
   readonly compressed: Map<Compressor, Promise<Uint8Array>> | undefined;
   readonly cached: CachedResponse | undefined;
   /** For observers, when the response is sent from the cache. */
@@ -31,7 +31,7 @@ export interface WholeResponse {
 
 /** Smaller bodies fit in one packet anyway. */
 const MIN_COMPRESSED_BYTES = 1024;
-/** Longer bodies get a tag that takes a fifth of the time. */
+/** Longer bodies get a tag from `openLongTag`, which is faster. */
 const MAX_HASHED_BYTES = 256 * 1024;
 /** 132 bits. */
 const TAG_LENGTH = 22;
