@@ -117,7 +117,7 @@ function scopeOf(config: EndpointConfig, project: Project): TemplateScope {
         ])
       : new Map(),
     // Each call reads the table of one snapshot.
-    lateCache: isTable
+    snapshotVariables: isTable
       ? new Map([
           ["table", "enum"],
           ["snapshotId", "scalar"],

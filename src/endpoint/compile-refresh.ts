@@ -108,7 +108,7 @@ function scopeOf(config: EndpointConfig, refresh: RefreshConfig, project: Projec
     params: new Map(),
     isRefresh: true,
     cache: new Map(known.flatMap(([key, value]) => (value === undefined ? [] : [[key, value]]))),
-    lateCache: new Map([
+    snapshotVariables: new Map([
       ["snapshotId", "scalar"],
       ["snapshotTimestamp", "text"],
       ["previousSnapshotId", "scalar"],

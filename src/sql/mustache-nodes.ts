@@ -3,7 +3,7 @@ import { errorMessage } from "../error-message.ts";
 import { handlebarsHint } from "./scope.ts";
 import type { TemplateProblem } from "./template.ts";
 
-/** Mustache, parsed: text, tags and sections. Double braces, triple braces and `{{&x}}` mean the same here. */
+/** A node of parsed Mustache. Double braces, triple braces and `{{&x}}` mean the same here. */
 export type MustacheNode =
   | { readonly kind: "text"; readonly text: string; readonly offset: number }
   | { readonly kind: "tag"; readonly name: string; readonly offset: number }
@@ -51,7 +51,7 @@ function toNodes(tokens: readonly Token[], problems: TemplateProblem[]): readonl
     switch (type) {
       case "text": {
         const last = nodes.at(-1);
-        // A Mustache comment between two texts leaves no trace: quotes on both sides of it touch.
+        // The library emits nothing for a comment, so the text before and after it becomes one node.
         if (last?.kind === "text") nodes[nodes.length - 1] = { ...last, text: last.text + value };
         else nodes.push({ kind: "text", text: value, offset });
         break;
