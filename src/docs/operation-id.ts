@@ -2,8 +2,8 @@ import type { Method } from "../config/schema/endpoint.ts";
 import type { Route } from "../endpoint/endpoint.ts";
 
 /**
- * A name for each route: `GET /customers/:id` is `getCustomersById`. It depends only on method and path. Of routes with the
- * same name, those that sort later get a number.
+ * A name for each route: `GET /customers/:id` is `getCustomersById`. It depends only on the methods and paths. If
+ * routes have the same name, all but the first by path get a number.
  */
 export function operationIds(routes: readonly Route[]): readonly string[] {
   const byId = new Map<string, Route[]>();

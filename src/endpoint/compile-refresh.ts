@@ -24,7 +24,7 @@ export interface CompiledRefresh {
   readonly problems: readonly Problem[];
 }
 
-/** Undefined if the endpoint has no refresh template. */
+/** Compiles the refresh template of an endpoint. Undefined if it has none. */
 export function compileRefresh(
   config: EndpointConfig,
   endpoint: Endpoint,
