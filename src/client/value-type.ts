@@ -107,7 +107,7 @@ function enumType({ values }: Extract<ColumnType, { kind: "enum" }>): string {
 }
 
 function structType(fields: readonly Column[], parsing: NumberParsing): ValueType {
-  const members = fieldsOf(fields).map(({ name, types }) => {
+  const members = groupByName(fields).map(({ name, types }) => {
     // `JSON.parse` keeps only the last of several fields with the same name.
     const [type, ...others] = types;
     const isDuplicate = type === undefined || others.length > 0;
@@ -117,7 +117,7 @@ function structType(fields: readonly Column[], parsing: NumberParsing): ValueTyp
   return orNull(text === "" ? "Record<string, never>" : `{ ${text} }`, numbersOf(members));
 }
 
-function fieldsOf(fields: readonly Column[]): readonly { readonly name: string; readonly types: ColumnType[] }[] {
+function groupByName(fields: readonly Column[]): readonly { readonly name: string; readonly types: ColumnType[] }[] {
   const byName = new Map<string, ColumnType[]>();
   for (const { name, type } of fields) byName.set(name, [...(byName.get(name) ?? []), type]);
   return [...byName].map(([name, types]) => ({ name, types }));

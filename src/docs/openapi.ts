@@ -25,14 +25,14 @@ export interface DocumentInput {
   readonly servers: readonly string[];
 }
 
-interface Routed extends DocumentedEndpoint {
+interface RoutedEndpoint extends DocumentedEndpoint {
   readonly route: Route;
 }
 
 /** The OpenAPI 3.1 document of a project. It does not depend on the order of the files. */
 export function openApiDocument({ main, endpoints, servers }: DocumentInput): JsonObject {
   const components = openComponents();
-  const routed = endpoints.flatMap(({ endpoint, ...rest }): Routed[] =>
+  const routed = endpoints.flatMap(({ endpoint, ...rest }): RoutedEndpoint[] =>
     endpoint.route === undefined ? [] : [{ endpoint, ...rest, route: endpoint.route }],
   );
   const inOrder = routed.toSorted((left, right) => rankOf(left.route) - rankOf(right.route) || byPath(left, right));
@@ -68,7 +68,7 @@ function rankOf({ method }: Route): number {
   return METHODS.indexOf(method);
 }
 
-function byPath(left: Routed, right: Routed): number {
+function byPath(left: RoutedEndpoint, right: RoutedEndpoint): number {
   return left.route.path < right.route.path ? -1 : 1;
 }
 
@@ -102,7 +102,7 @@ interface OperationContext {
   readonly id: string;
 }
 
-function operationOf({ endpoint, documentation, route, rows }: Routed, context: OperationContext): JsonObject {
+function operationOf({ endpoint, documentation, route, rows }: RoutedEndpoint, context: OperationContext): JsonObject {
   const { main, components, issuers, placeholders, id } = context;
   const { limits, access } = main;
   const { https } = access;

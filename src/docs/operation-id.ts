@@ -19,12 +19,12 @@ export function operationIds(routes: readonly Route[]): readonly string[] {
 
 function idOf({ method, segments }: { readonly method: Method; readonly segments: Route["segments"] }): string {
   const words = segments.map((segment) =>
-    segment.kind === "param" ? `By${pascal(segment.name)}` : pascal(segment.text),
+    segment.kind === "param" ? `By${pascalCase(segment.name)}` : pascalCase(segment.text),
   );
   return `${method.toLowerCase()}${words.join("") || "Root"}`;
 }
 
-function pascal(text: string): string {
+function pascalCase(text: string): string {
   return text
     .split(/[^A-Za-z0-9]+/)
     .filter((word) => word !== "")

@@ -2,7 +2,7 @@ import type { Parameter, Validator } from "../params/parameter.ts";
 import { type JsonObject, joinPresent, withoutUnset } from "./json.ts";
 
 /** Which validators apply. With `validate-before-write: false`, only enums or none. */
-export type Validated = "all" | "lists" | "nothing";
+export type AppliedValidators = "all" | "lists" | "nothing";
 
 /** The schema of a body field without validators. The template gets objects and lists as JSON text. */
 const ANY_VALUE: JsonObject = {
@@ -12,8 +12,8 @@ const ANY_VALUE: JsonObject = {
 };
 
 /** The rules of a parameter as JSON Schema. `own` are Eider's rules for a built-in name such as `limit`. */
-export function parameterSchema(parameter: Parameter, validated: Validated, own?: JsonObject): JsonObject {
-  const validators = validatorsIn(parameter, validated);
+export function parameterSchema(parameter: Parameter, applied: AppliedValidators, own?: JsonObject): JsonObject {
+  const validators = validatorsIn(parameter, applied);
   const schema = schemaOf(validators, parameter, own);
   const withDefault = addDefault(schema, parameter.default);
   return parameter.in === "body" && !isRequired(parameter) ? nullable(withDefault) : withDefault;
@@ -24,8 +24,8 @@ export function isRequired({ required, default: defaultText }: Parameter): boole
   return required && defaultText === undefined;
 }
 
-function validatorsIn({ validators }: Parameter, validated: Validated): readonly Validator[] {
-  switch (validated) {
+function validatorsIn({ validators }: Parameter, applied: AppliedValidators): readonly Validator[] {
+  switch (applied) {
     case "all":
       return validators;
     case "lists":

@@ -5,7 +5,7 @@ import { isPageField, type PageField } from "../params/page.ts";
 import { canonicalHeaderName, type Parameter } from "../params/parameter.ts";
 import type { Components } from "./components.ts";
 import { type JsonObject, withoutUnset } from "./json.ts";
-import { isRequired, parameterSchema, type Validated } from "./parameter-schema.ts";
+import { isRequired, parameterSchema, type AppliedValidators } from "./parameter-schema.ts";
 
 export interface ParameterContext {
   readonly components: Components;
@@ -66,7 +66,7 @@ function ownRules({ name, in: location }: Parameter, endpoint: Endpoint, limits:
 }
 
 /** With `validate-before-write: false`, only enums that become part of the SQL are checked. */
-export function validatedIn({ operation, template }: Endpoint, name: string): Validated {
+export function validatedIn({ operation, template }: Endpoint, name: string): AppliedValidators {
   if (operation.kind === "read" || operation.validateBeforeWrite) return "all";
   return template?.enforcedEnums.has(name) === true ? "lists" : "nothing";
 }

@@ -36,18 +36,18 @@ export function openProjectDocument(source: DocumentSource): ProjectDocument {
   let describing: Promise<RenderedDocument> | undefined;
 
   async function describeUnknown(unknown: readonly Endpoint[]): Promise<RenderedDocument> {
-    let isNew = rendered === undefined;
+    let hasChanged = rendered === undefined;
     for (const [endpoint, shape] of await describeEndpoints(unknown, engine)) {
-      isNew ||= shape.kind !== "unknown";
+      hasChanged ||= shape.kind !== "unknown";
       shapes.set(endpoint, shape);
     }
     describedAt = now();
-    const known =
-      isNew || rendered === undefined
+    const document =
+      hasChanged || rendered === undefined
         ? renderDocument({ ...documentOf(source, shapes, []), ...eventsOf(source) })
         : rendered;
-    rendered = known;
-    return known;
+    rendered = document;
+    return document;
   }
 
   return {

@@ -146,7 +146,7 @@ export function recordValue({ valueClass }: CallValueRef, { calls, variables, en
   variables.addValue(valueClass);
   if (valueClass === "enum") return;
   // A view may read the variable.
-  if (variables.isSetting()) enclosingFunctions.add("getvariable");
+  if (variables.isSettingVariable()) enclosingFunctions.add("getvariable");
   for (const { name } of calls) if (name !== "") enclosingFunctions.add(name);
 }
 

@@ -27,9 +27,9 @@ export function parseMustache(text: string): { nodes: readonly MustacheNode[]; p
   } catch (error) {
     const message = errorMessage(error);
     const at = /^(.*?) at (\d+)$/s.exec(message);
-    const opened = /\{\{[~\s]*#[~\s]*((?:if|unless|each|with)\s[^}]*)\}\}/.exec(text);
-    if (opened?.[1] !== undefined) {
-      problems.push({ severity: "error", offset: opened.index, message: handlebarsHint(opened[1].trim()) ?? message });
+    const handlebars = /\{\{[~\s]*#[~\s]*((?:if|unless|each|with)\s[^}]*)\}\}/.exec(text);
+    if (handlebars?.[1] !== undefined) {
+      problems.push({ severity: "error", offset: handlebars.index, message: handlebarsHint(handlebars[1].trim()) ?? message });
       return { nodes: [], problems };
     }
     problems.push({

@@ -81,7 +81,7 @@ export type Piece =
  */
 export type SharedKey = string | undefined;
 
-/** A template, parsed once at load. */
+/** A compiled template. */
 export interface Template {
   readonly pieces: readonly Piece[];
   /** The client values that it reads, by full name (`params.id`). */

@@ -24,17 +24,17 @@ export function dialectWith(dialect: Dialect, { defined, unknown }: UserFunction
   const byName = new Map<string, UserFunction[]>();
   for (const definition of defined) byName.set(definition.name, [...(byName.get(definition.name) ?? []), definition]);
   const unknownNames = new Set(unknown);
-  const analyzed = new Map<string, Analysis>();
+  const analyses = new Map<string, Analysis>();
 
   function analyze(name: string): Analysis | undefined {
     const definitions = byName.get(name);
     if (definitions === undefined) return undefined;
-    const known = analyzed.get(name);
+    const known = analyses.get(name);
     if (known !== undefined) return known;
     // A recursive macro is analyzed by the rest of its body.
-    analyzed.set(name, NOTHING);
+    analyses.set(name, NOTHING);
     const analysis = definitions.map((definition) => analyzeBody(definition, extended)).reduce(combine, NOTHING);
-    analyzed.set(name, analysis);
+    analyses.set(name, analysis);
     return analysis;
   }
 

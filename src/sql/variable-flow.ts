@@ -12,7 +12,7 @@ export interface VariableFlow {
   /** Adds a client value to the current statement. */
   addValue(valueClass: ValueClass): void;
   /** Whether the current statement sets a variable. */
-  isSetting(): boolean;
+  isSettingVariable(): boolean;
   /** Adds a read of a variable at `offset` in the template. */
   addUse(name: VariableName, position: ValuePosition, offset: number): void;
   /** Sets the name of the variable that was read last. */
@@ -83,7 +83,7 @@ export function openVariableFlow(): VariableFlow {
   }
 
   return {
-    isSetting: () => words[0] === "SET" && words[1] === "VARIABLE",
+    isSettingVariable: () => words[0] === "SET" && words[1] === "VARIABLE",
     addToken(text) {
       if (STORING.has(text) && (words.length === 0 || words[0] === "WITH")) stores = true;
       if (words.length < 3) words.push(text);

@@ -25,7 +25,7 @@ export interface Operation {
 }
 
 /** An operation and its name. */
-type Named = Operation & { readonly name: string };
+type NamedOperation = Operation & { readonly name: string };
 type Params = Readonly<Record<string, unknown>>;
 type Call = (params?: Params, options?: WriteOptions) => Promise<unknown>;
 
@@ -43,7 +43,7 @@ export function openMethods(
     return { authorization: `Bearer ${typeof auth.token === "string" ? auth.token : await auth.token()}` };
   }
 
-  async function call(operation: Named, params: Params, options: WriteOptions): Promise<unknown> {
+  async function call(operation: NamedOperation, params: Params, options: WriteOptions): Promise<unknown> {
     const { name } = operation;
     const request = requestOf(operation, params);
     const key = options.idempotencyKey;
@@ -94,11 +94,11 @@ function pagesOf(name: string, call: Call) {
       const page = (await call({ ...params, offset }, options)) as Page<unknown>;
       next = page.next;
       // `next` itself lacks the path prefix of a proxy.
-      const after = Number(new URLSearchParams(next.slice(next.indexOf("?"))).get("offset"));
-      if (next !== "" && !(after > offset)) {
+      const nextOffset = Number(new URLSearchParams(next.slice(next.indexOf("?"))).get("offset"));
+      if (next !== "" && !(nextOffset > offset)) {
         throw new EiderError(name, { kind: "unexpected", message: "`next` leads nowhere", status: 200 });
       }
-      offset = after;
+      offset = nextOffset;
       yield page;
     }
   }
@@ -112,7 +112,7 @@ function pagesOf(name: string, call: Call) {
 const INVALID_SEGMENT = /^\.{0,2}$|\p{Cs}/u;
 const INVALID_HEADER_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 
-function requestOf({ name, method, path, query = [], headers = [], body }: Named, params: Params) {
+function requestOf({ name, method, path, query = [], headers = [], body }: NamedOperation, params: Params) {
   // A parameter may have the name of an inherited property, such as `constructor`.
   const valueAt = (param: string): unknown => (Object.hasOwn(params, param) ? params[param] : undefined) ?? undefined;
   const reject = (field: string, message: string): never => {
@@ -124,18 +124,18 @@ function requestOf({ name, method, path, query = [], headers = [], body }: Named
   });
   const search = new URLSearchParams();
   for (const param of query) if (valueAt(param) !== undefined) search.set(param, String(valueAt(param)));
-  const sent: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
+  const sentHeaders: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
   for (const [param, header] of headers) {
     const text = String(valueAt(param) ?? "");
     if (valueAt(param) !== undefined)
-      sent[header] = INVALID_HEADER_VALUE.test(text) ? reject(param, "cannot be sent in a header") : text;
+      sentHeaders[header] = INVALID_HEADER_VALUE.test(text) ? reject(param, "cannot be sent in a header") : text;
   }
   const fields = body?.map((param) => [param, valueAt(param)] as const);
   const queryText = String(search);
   return {
     method,
     target: queryText === "" ? filledPath : `${filledPath}?${queryText}`,
-    headers: sent,
+    headers: sentHeaders,
     body: fields === undefined ? null : objectText(fields),
   };
 }
