@@ -61,7 +61,7 @@ export const rateLimitNames: readonly HeaderName[] = [
 
 export const pageNames: readonly HeaderName[] = ["X-Total-Count", "X-Offset", "X-Limit", "X-Next"];
 
-/** The headers of a read, including a 304. */
+/** The headers of a successful read. A 304 has all of them except `pageNames`. */
 export function readHeaderNames({ route, operation, cache, rateLimit }: Endpoint): readonly HeaderName[] {
   return [
     "X-Request-Id",

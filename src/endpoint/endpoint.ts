@@ -88,7 +88,7 @@ export interface Endpoint {
   readonly source: SourceFile | undefined;
   /** The variables that the template may use. */
   readonly scope: TemplateScope;
-  /** Whether the template itself uses `params.limit` and `params.offset`. `isInverted`: in an inverted section. */
+  /** Whether the template itself uses `params.limit` and `params.offset`. `isInverted`: one of them in an inverted section. */
   readonly ownPaging: { readonly limit: boolean; readonly offset: boolean; readonly isInverted: boolean };
   readonly cache: CacheConfig | undefined;
   /** The cache tables that its SQL names in full, besides that of its own `cache` block. */

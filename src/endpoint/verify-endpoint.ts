@@ -92,7 +92,7 @@ function isError({ severity }: Problem): boolean {
 
 /**
  * Checks the template with and without its optional parameters, and with every value of an enum that becomes part of the
- * SQL. If only some combinations fail, this is a warning, because clients may never send them.
+ * SQL. If it fails only with all optional parameters, or only with none, this is a warning, because clients may never do that.
  */
 async function checkAll(check: TemplateCheck): Promise<Pick<CheckedRendering, "problems" | "someValuesFail">> {
   const [least, all, ...values] = samplesOf(check.endpoint, check.template);

@@ -40,7 +40,7 @@ export async function verifyRefresh(refresh: CompiledRefresh, engine: Engine): P
   return { problems: [...problems, ...found], isPlanned: true };
 }
 
-/** For a refresh that cannot be planned now: plans reads with the columns of its snapshot. Returns whether there is one. */
+/** For a refresh that cannot be planned now: reads are planned with the columns of its snapshot. Returns whether it has one. */
 export async function assumeStoredTable(refresh: CompiledRefresh, engine: Engine): Promise<boolean> {
   const { schema, table } = refresh.definition.name;
   const rows = [statement(`SELECT * FROM ${tableIn(refresh.catalog, schema, table)}`)];

@@ -12,7 +12,7 @@ export interface Dialect {
   readonly escapePrefixes: ReadonlySet<string>;
   /** Names (upper case) that may precede a literal and give it a type: `DATE '2024-01-01'`. */
   readonly literalTypes: ReadonlySet<string>;
-  /** What a function (lower case) does with its arguments; undefined if it only computes, or is unknown. */
+  /** What a function (lower case) does with its arguments; undefined if it only computes with them, or if no role is known. */
   roleOf(functionName: string): FunctionRole | undefined;
   /** Variables that a macro or view (lower case) passes to a function with a role. */
   variablesBehind(name: string): readonly VariableName[];

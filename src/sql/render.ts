@@ -137,7 +137,7 @@ function nullOf(type: ValueType): string {
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 const NUMBER = /^[+-]?[\d.]+(?:e[+-]?\d+)?$/i;
 
-/** A validated value as SQL. Undefined for text that was not validated, which must never be part of the SQL. */
+/** An enum, or a value of a type that cannot contain SQL, as a literal. Undefined for others, which must not become SQL. */
 function typedLiteral({ text, type, value }: ParamValue, ref: CallValueRef): string | undefined {
   if (ref.valueClass === "enum") return quoteLiteral(text);
   if (typeof value === "boolean") return String(value);

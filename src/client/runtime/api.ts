@@ -23,7 +23,7 @@ export interface WriteOptions extends CallOptions {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** Parameters of every read. */
+/** Paging parameters of reads. */
 export type PageParams = {
   /** Maximum number of rows, per page or in total. */
   readonly limit?: number | bigint | undefined;

@@ -1,6 +1,6 @@
 import type { Numbers } from "./call.ts";
 
-/** Like `JSON.parse`, but parses numbers as `numbers` specifies, without losing digits. */
+/** Like `JSON.parse`, but parses numbers as `numbers` specifies, so that they can keep all their digits. */
 export function parseExact(text: string, numbers: Numbers | undefined): unknown {
   if (numbers === undefined) return JSON.parse(text);
   const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
