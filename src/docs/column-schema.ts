@@ -139,11 +139,17 @@ function sharedSchema(type: Shared): readonly [name: string, schema: JsonObject]
     }
     case "timetz": {
       const pattern = "^[0-2][0-9]:[0-5][0-9]:[0-5][0-9](\\.[0-9]{6})?(Z|[+-][0-9]{2}:[0-9]{2}(:[0-9]{2})?)$";
-      return ["TimeWithZone", { type: nullableString, pattern, description: "A time of day with its offset, `12:30:00+02:00`." }];
+      return [
+        "TimeWithZone",
+        { type: nullableString, pattern, description: "A time of day with its offset, `12:30:00+02:00`." },
+      ];
     }
     case "timestamp": {
       if (type.zoned) {
-        return ["TimestampWithZone", { type: nullableString, format: "date-time", description: `A moment, in UTC. ${RANGE_NOTE}` }];
+        return [
+          "TimestampWithZone",
+          { type: nullableString, format: "date-time", description: `A moment, in UTC. ${RANGE_NOTE}` },
+        ];
       }
       const description = `\`YYYY-MM-DDTHH:MM:SS\` without a time zone, with a fraction unless it is zero. ${RANGE_NOTE}`;
       return ["Timestamp", { type: nullableString, description }];

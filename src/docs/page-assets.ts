@@ -55,7 +55,8 @@ export async function openDocsPage(): Promise<DocsPage> {
   const assets: PageAsset[] = [];
   let html: PageAsset | undefined;
   for (const { name, body } of files) {
-    if (name === "index.html") html = await assetOf("/docs", name, Buffer.from(linkAssets(body.toString(), names, folder)));
+    if (name === "index.html")
+      html = await assetOf("/docs", name, Buffer.from(linkAssets(body.toString(), names, folder)));
     else assets.push(await assetOf(`/${folder}/${name}`, name, body));
   }
   if (html === undefined) throw new Error(`${FOLDER.href} has no index.html`);

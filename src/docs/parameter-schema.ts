@@ -66,7 +66,10 @@ function mergeRules(schema: JsonObject, rules: JsonObject): JsonObject {
     const words = Object.entries(rules).map(([key, value]) => `${key} ${value}`);
     return {
       ...schema,
-      description: joinPresent([stringOrUndefined(schema["description"]), `As a string also: ${words.join(", ")}`], ". "),
+      description: joinPresent(
+        [stringOrUndefined(schema["description"]), `As a string also: ${words.join(", ")}`],
+        ". ",
+      ),
     };
   }
   const merged: Record<string, unknown> = { ...schema };

@@ -5,7 +5,7 @@ import { isPageField, type PageField } from "../params/page.ts";
 import { canonicalHeaderName, type Parameter } from "../params/parameter.ts";
 import type { Components } from "./components.ts";
 import { type JsonObject, withoutUnset } from "./json.ts";
-import { isRequired, parameterSchema, type AppliedValidators } from "./parameter-schema.ts";
+import { type AppliedValidators, isRequired, parameterSchema } from "./parameter-schema.ts";
 
 export interface ParameterContext {
   readonly components: Components;

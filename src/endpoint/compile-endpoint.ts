@@ -54,7 +54,8 @@ function hasInvertedPageSection(pieces: readonly Piece[]): boolean {
   return pieces.some(
     (piece) =>
       piece.kind === "section" &&
-      ((piece.inverted && piece.ref.scope === "params" && isPageField(piece.ref.name)) || hasInvertedPageSection(piece.pieces)),
+      ((piece.inverted && piece.ref.scope === "params" && isPageField(piece.ref.name)) ||
+        hasInvertedPageSection(piece.pieces)),
   );
 }
 

@@ -4,7 +4,14 @@ import { type Rendering, renderingsOf, withRendering } from "../sql/rendering.ts
 import type { CallValueRef, LiteralPart, Piece, Template } from "../sql/template.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { type Sample, sampleLookup, samplesOf, sampleTable, singleSamples } from "./samples.ts";
-import { type Depth, problemAt, type RenderedSample, renderSample, skipSpace, type TemplateCheck } from "./template-check.ts";
+import {
+  type Depth,
+  problemAt,
+  type RenderedSample,
+  renderSample,
+  skipSpace,
+  type TemplateCheck,
+} from "./template-check.ts";
 import { effectProblems } from "./verify-effects.ts";
 
 export type { Depth } from "./template-check.ts";
@@ -54,7 +61,10 @@ function isBetter(one: readonly Problem[], other: readonly Problem[]): boolean {
 }
 
 /** If a bare enum works neither as SQL text nor as a value, the author sees both messages. */
-function explainProblems({ rendering, problems }: CheckedRendering, tried: readonly CheckedRendering[]): readonly Problem[] {
+function explainProblems(
+  { rendering, problems }: CheckedRendering,
+  tried: readonly CheckedRendering[],
+): readonly Problem[] {
   const [inlined] = tried;
   if (problems.length === 0 && inlined?.someValuesFail === true) {
     const list = namesOf(rendering.boundEnums);
@@ -138,7 +148,10 @@ async function checkSample(check: TemplateCheck, sample: Sample): Promise<Proble
 
 function databaseProblem({ source, endpoint }: TemplateCheck, problem: StatementProblem, offset: number): Problem {
   const position = problem.offset === undefined ? skipSpace(source.text, offset) : offset;
-  return problemAt(source, position, { severity: "error", message: withVariableName(oneLine(problem.message), endpoint) });
+  return problemAt(source, position, {
+    severity: "error",
+    message: withVariableName(oneLine(problem.message), endpoint),
+  });
 }
 
 /** Replaces the name of a snapshot's table, which means nothing to the author. */
@@ -150,7 +163,8 @@ function withVariableName(message: string, { cache }: Endpoint): string {
     : named;
 }
 
-const noValueMessage = (names: string): string => `SQL takes no value at this place (${names}), only the author's own text`;
+const noValueMessage = (names: string): string =>
+  `SQL takes no value at this place (${names}), only the author's own text`;
 
 /** Finds the value that SQL does not take as a parameter: the one without which the database accepts the statements. */
 async function misplacedValueProblem(

@@ -29,7 +29,11 @@ export function parseMustache(text: string): { nodes: readonly MustacheNode[]; p
     const at = /^(.*?) at (\d+)$/s.exec(message);
     const handlebars = /\{\{[~\s]*#[~\s]*((?:if|unless|each|with)\s[^}]*)\}\}/.exec(text);
     if (handlebars?.[1] !== undefined) {
-      problems.push({ severity: "error", offset: handlebars.index, message: handlebarsHint(handlebars[1].trim()) ?? message });
+      problems.push({
+        severity: "error",
+        offset: handlebars.index,
+        message: handlebarsHint(handlebars[1].trim()) ?? message,
+      });
       return { nodes: [], problems };
     }
     problems.push({

@@ -96,7 +96,9 @@ function resolveCache(name: string, scope: TemplateScope): ResolvedName {
       ref: { scope: "cache", name, valueClass, type: valueClass === "scalar" ? "BIGINT" : "VARCHAR" },
     };
   }
-  const known = [...scope.cache.keys(), ...(scope.snapshotVariables?.keys() ?? [])].map((key) => `cache.${key}`).join(", ");
+  const known = [...scope.cache.keys(), ...(scope.snapshotVariables?.keys() ?? [])]
+    .map((key) => `cache.${key}`)
+    .join(", ");
   return {
     kind: "unset",
     message: `unknown variable 'cache.${name}'; ${known === "" ? "the endpoint has no cache block" : `there are ${known}`}`,

@@ -46,7 +46,12 @@ export type Piece =
       readonly sharedKey: SharedKey;
     }
   /** A value inlined as a literal where SQL allows no placeholder: an enum, or a type that cannot contain a quote. */
-  | { readonly kind: "typed-literal"; readonly ref: CallValueRef; readonly offset: number; readonly sharedKey: SharedKey }
+  | {
+      readonly kind: "typed-literal";
+      readonly ref: CallValueRef;
+      readonly offset: number;
+      readonly sharedKey: SharedKey;
+    }
   /** A scalar that is part of a word (`sales_{{params.year}}`). Negative numbers are rejected. */
   | { readonly kind: "word-part"; readonly ref: CallValueRef; readonly offset: number }
   /** An enum's text as the author wrote it in the YAML. `canBind`: it can be bound as a value instead. */

@@ -180,7 +180,9 @@ function failureOf(response: Response, text: string): Failure {
     case 504:
       return { kind: "timeout", message };
     default:
-      return status >= 400 && status < 500 ? { kind: "refused", message, status } : unexpectedFailure(message, response);
+      return status >= 400 && status < 500
+        ? { kind: "refused", message, status }
+        : unexpectedFailure(message, response);
   }
 }
 
