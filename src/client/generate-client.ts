@@ -11,24 +11,24 @@ import type { Numbers } from "./runtime/call.ts";
 import { comment, literal, prose, typeKey } from "./source-text.ts";
 import { type NumberMode, numbersOf, unknownNumbers, valueType } from "./value-type.ts";
 
-/** An open project, such as a service. */
+/** An open project. */
 export type ClientSource = Omit<DocumentSource, "now">;
 
-export interface ClientChoices {
+export interface GenerateOptions {
   /** How BIGINT, HUGEINT and DECIMAL appear in rows. Default: `bigint`. */
   readonly bigint?: NumberMode;
 }
 
-/** One endpoint, with all the data for its types. */
+/** One endpoint, with all the data for its types and comments. */
 interface ClientOperation {
   readonly id: string;
   readonly endpoint: Endpoint;
   readonly route: Route;
   readonly rows: RowShape;
-  readonly words: Words;
+  readonly documentation: Documentation;
 }
 
-interface Words {
+interface Documentation {
   readonly summary?: string | undefined;
   readonly description?: string | undefined;
   readonly deprecated?: boolean;
@@ -37,20 +37,20 @@ interface Words {
 /** Generates a typed client for the REST endpoints of a project: one TypeScript file. */
 export async function generateClient(
   source: ClientSource,
-  { bigint: mode = "bigint" }: ClientChoices = {},
+  { bigint: mode = "bigint" }: GenerateOptions = {},
 ): Promise<string> {
-  const described = await describe(source);
-  const made = described.map((each) => ({ ...each, ...rowsOf(each, mode) }));
+  const collected = await collectOperations(source);
+  const operations = collected.map((each) => ({ ...each, ...rowTypeOf(each, mode) }));
   const { name, version } = source.project.main;
   const about = `Client of ${prose(name)} ${prose(version)}, made by \`eider client\`. Changes are lost when it is made again.`;
   const parts = [
     `${comment([about])}/* eslint-disable */`,
     await runtimeText("api"),
     numberTypes(mode),
-    ...made.map((each) => typesOf(each, mode)),
-    `export interface Client {\n${made.map(memberOf).join("\n")}}`,
+    ...operations.map((each) => typesOf(each, mode)),
+    `export interface Client {\n${operations.map(memberOf).join("\n")}}`,
     // Without `as const`, the compiler widens the value of a key like `constructor`.
-    `const operations = {\n${made.map(entryOf).join("")}} as const;`,
+    `const operations = {\n${operations.map(entryOf).join("")}} as const;`,
     factoryText(mode),
     await runtimeText("call"),
     ...(mode === "number" ? [] : [await runtimeText("exact-json")]),
@@ -58,7 +58,7 @@ export async function generateClient(
   return `${parts.map((part) => part.trim()).join("\n\n")}\n`;
 }
 
-function entryOf({ id, endpoint, route, numbers }: Made): string {
+function entryOf({ id, endpoint, route, numbers }: TypedOperation): string {
   return `  ${id}: ${operationText(endpoint, route, numbers)},\n`;
 }
 
@@ -69,16 +69,16 @@ function factoryText(mode: NumberMode): string {
 }`;
 }
 
-/** Sorted, so that the order of the files does not matter. */
-async function describe({ project, endpoints, engine }: ClientSource): Promise<readonly ClientOperation[]> {
+/** Collects the operations, sorted, so that the order of the files does not matter. */
+async function collectOperations({ project, endpoints, engine }: ClientSource): Promise<readonly ClientOperation[]> {
   const shapes = await describeEndpoints(
     endpoints.filter(({ route }) => route !== undefined),
     engine,
   );
   const routed = endpoints.flatMap((endpoint, index) => {
     const { route } = endpoint;
-    const words = project.endpoints[index] ?? {};
-    return route === undefined ? [] : [{ endpoint, route, words, rows: shapes.get(endpoint) ?? UNKNOWN_ROWS }];
+    const documentation = project.endpoints[index] ?? {};
+    return route === undefined ? [] : [{ endpoint, route, documentation, rows: shapes.get(endpoint) ?? UNKNOWN_ROWS }];
   });
   const inOrder = routed.toSorted((left, right) => compare(left.route, right.route));
   const ids = operationIds(inOrder.map(({ route }) => route));
@@ -92,20 +92,20 @@ function compare(left: Route, right: Route): number {
   return METHODS.indexOf(left.method) - METHODS.indexOf(right.method);
 }
 
-interface Rows {
-  /** The type of a row. Undefined without rows. */
+interface RowType {
+  /** The type of a row. Undefined if no rows are returned. */
   readonly row: string | undefined;
   /** How numbers in a response are parsed. Undefined if `JSON.parse` is sufficient. */
   readonly numbers: Numbers | undefined;
 }
 
-function rowsOf({ rows, endpoint }: ClientOperation, mode: NumberMode): Rows {
+function rowTypeOf({ rows, endpoint }: ClientOperation, mode: NumberMode): RowType {
   const row = rowOf(rows, mode);
   if (row === undefined || row.numbers === undefined || row.numbers === "number")
     return { row: row?.text, numbers: undefined };
   const { operation } = endpoint;
-  const isBare = operation.kind === "read" && !operation.paginated;
-  return { row: row.text, numbers: isBare ? row.numbers : { fields: { data: row.numbers } } };
+  const hasNoEnvelope = operation.kind === "read" && !operation.paginated;
+  return { row: row.text, numbers: hasNoEnvelope ? row.numbers : { fields: { data: row.numbers } } };
 }
 
 function rowOf(
@@ -120,16 +120,16 @@ function rowOf(
     case "known": {
       const columns = rows.columns.map((column) => ({ ...column, ...valueType(column.types, mode) }));
       const members = columns.map(
-        ({ name, isAlwaysThere, text }) => `  ${typeKey(name)}${isAlwaysThere ? "" : "?"}: ${text};\n`,
+        ({ name, isAlwaysPresent, text }) => `  ${typeKey(name)}${isAlwaysPresent ? "" : "?"}: ${text};\n`,
       );
       return { text: `{\n${members.join("")}}`, numbers: numbersOf(columns) };
     }
   }
 }
 
-type Made = ClientOperation & Rows;
+type TypedOperation = ClientOperation & RowType;
 
-function typesOf({ id, endpoint, row, rows }: Made, mode: NumberMode): string {
+function typesOf({ id, endpoint, row, rows }: TypedOperation, mode: NumberMode): string {
   const name = capitalized(id);
   const types = [
     `export type ${name}Params = ${paramsType(endpoint, mode)};`,
@@ -137,14 +137,14 @@ function typesOf({ id, endpoint, row, rows }: Made, mode: NumberMode): string {
     ...(row === undefined ? [] : [`export type ${name}Row = ${row};`]),
   ];
   if (endpoint.operation.kind === "read") return types.join("\n\n");
-  const isAlways = rows.kind === "known" && !rows.sometimesAbsent;
+  const alwaysHasData = rows.kind === "known" && !rows.sometimesAbsent;
   const list = endpoint.operation.returns === "one" ? "" : "[]";
-  const data = row === undefined ? "" : `; data${isAlways ? "" : "?"}: ${name}Row${list}`;
+  const data = row === undefined ? "" : `; data${alwaysHasData ? "" : "?"}: ${name}Row${list}`;
   return [...types, `export type ${name}Result = { rows_affected: number${data} };`].join("\n\n");
 }
 
-function memberOf({ id, endpoint, route, words }: Made): string {
-  const { summary, description, deprecated = false } = words;
+function memberOf({ id, endpoint, route, documentation }: TypedOperation): string {
+  const { summary, description, deprecated = false } = documentation;
   const name = capitalized(id);
   const paragraphs = [
     ...(summary === undefined ? [] : [prose(summary)]),

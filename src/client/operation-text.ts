@@ -15,9 +15,9 @@ export function operationText(endpoint: Endpoint, route: Route, numbers: Numbers
     `kind: ${literal(kindOf(endpoint))}`,
     `method: ${literal(route.method)}`,
     `path: ${literal(pathOf(route))}`,
-    ...listed("query", [...namesIn("query"), ...undeclaredPageFields(endpoint).map(literal)]),
-    ...listed("headers", headers),
-    ...listed("body", namesIn("body")),
+    ...listProperty("query", [...namesIn("query"), ...undeclaredPageFields(endpoint).map(literal)]),
+    ...listProperty("headers", headers),
+    ...listProperty("body", namesIn("body")),
     ...(numbers === undefined ? [] : [`numbers: ${numbersText(numbers)}`]),
   ];
   return `{\n${lines.map((line) => `    ${line},\n`).join("")}  }`;
@@ -34,7 +34,7 @@ function pathOf({ segments }: Route): string {
   return `/${segments.map((segment) => (segment.kind === "param" ? `:${segment.name}` : encodeURI(segment.text))).join("/")}`;
 }
 
-function listed(key: string, items: readonly string[]): readonly string[] {
+function listProperty(key: string, items: readonly string[]): readonly string[] {
   return items.length === 0 ? [] : [`${key}: [${items.join(", ")}]`];
 }
 

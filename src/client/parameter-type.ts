@@ -27,19 +27,19 @@ export function fieldNames(endpoint: Endpoint): readonly string[] {
 }
 
 function memberOf(parameter: Parameter, endpoint: Endpoint, mode: NumberMode): string {
-  const { name, description, default: byDefault } = parameter;
+  const { name, description, default: defaultText } = parameter;
   const schema = parameterSchema(parameter, "all", ownRules(parameter, endpoint));
-  const words = [
+  const documentation = [
     ...(description === undefined ? [] : [prose(description)]),
-    ...(byDefault === undefined ? [] : [`Default: \`${byDefault}\`.`]),
+    ...(defaultText === undefined ? [] : [`Default: \`${defaultText}\`.`]),
     ...rulesOf(schema),
   ].join(" ");
   const type = typeOf(parameter, schema, mode);
   const member = isRequired(parameter) ? `${typeKey(name)}: ${type}` : `${typeKey(name)}?: ${type} | undefined`;
-  return `${comment([words], "  ")}  ${member};\n`;
+  return `${comment([documentation], "  ")}  ${member};\n`;
 }
 
-/** Eider's own type of a built-in parameter. */
+/** Eider's own rules for a built-in parameter. */
 function ownRules({ name }: Parameter, { operation }: Endpoint): { readonly type: string } | undefined {
   return isPageField(name) && operation.kind === "read" ? { type: "integer" } : undefined;
 }
@@ -51,7 +51,7 @@ function rulesOf(schema: Readonly<Record<string, unknown>>): readonly string[] {
     ...(maximum === undefined ? [] : [`At most ${maximum}.`]),
     ...(minLength === undefined ? [] : [`At least ${minLength} characters.`]),
     ...(maxLength === undefined ? [] : [`At most ${maxLength} characters.`]),
-    // Integers have 64 bits.
+    // All integers have 64 bits, so this need not be mentioned.
     ...(format === undefined || format === "int64" ? [] : [`Format: ${format}.`]),
   ];
 }
@@ -67,7 +67,7 @@ function typeOf(parameter: Parameter, schema: Readonly<Record<string, unknown>>,
   return types.includes("null") ? `${named} | null` : named;
 }
 
-/** Accepts the types of row values, so that these can be sent as parameters. */
+/** Accepts the types of row values, so that clients can send values from rows as parameters. */
 function scalarType(type: unknown, mode: NumberMode): string {
   switch (type) {
     case "integer":

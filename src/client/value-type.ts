@@ -6,18 +6,19 @@ import { literal, typeKey } from "./source-text.ts";
 export const numberModes = ["bigint", "string", "number"] as const;
 export type NumberMode = (typeof numberModes)[number];
 
-type Kinds = Readonly<Record<"plain" | "whole" | "decimal" | "json", Extract<Numbers, string>>>;
+/** How each kind of number is parsed. */
+type NumberParsing = Readonly<Record<"plain" | "wideInteger" | "decimal" | "json", Extract<Numbers, string>>>;
 
-const KINDS: Readonly<Record<NumberMode, Kinds>> = {
-  bigint: { plain: "number", whole: "bigint", decimal: "text", json: "json" },
-  string: { plain: "number", whole: "text", decimal: "text", json: "json-text" },
-  number: { plain: "number", whole: "number", decimal: "number", json: "number" },
+const PARSING_BY_MODE: Readonly<Record<NumberMode, NumberParsing>> = {
+  bigint: { plain: "number", wideInteger: "bigint", decimal: "text", json: "json" },
+  string: { plain: "number", wideInteger: "text", decimal: "text", json: "json-text" },
+  number: { plain: "number", wideInteger: "number", decimal: "number", json: "number" },
 };
 
-/** Used if several kinds of numbers are possible. */
-const ALL_TEXT: Kinds = { plain: "text", whole: "text", decimal: "text", json: "text" };
+/** Used if a value may be one of several kinds of numbers. */
+const ALL_TEXT: NumberParsing = { plain: "text", wideInteger: "text", decimal: "text", json: "text" };
 
-const NUMBER_TYPES: Readonly<Record<Kinds["plain"], string>> = {
+const NUMBER_TYPES: Readonly<Record<NumberParsing["plain"], string>> = {
   number: "number",
   bigint: "bigint",
   text: "NumberText",
@@ -25,38 +26,38 @@ const NUMBER_TYPES: Readonly<Record<Kinds["plain"], string>> = {
   "json-text": "Json",
 };
 
-/** The TypeScript type of a value, and how its numbers are parsed. Undefined without numbers. */
+/** The TypeScript type of a value, and how its numbers are parsed. `numbers` is undefined if it contains none. */
 export interface ValueType {
   readonly text: string;
   readonly numbers: Numbers | undefined;
 }
 
-/** The type of the values of a column, which may be null. */
+/** The type of a column's values, which may be null. `types` are the SQL types that it can have. */
 export function valueType(types: readonly ColumnType[], mode: NumberMode): ValueType {
-  return anyOf(types, KINDS[mode]);
+  return anyOf(types, PARSING_BY_MODE[mode]);
 }
 
 /** How numbers of an unknown type are parsed. */
 export function unknownNumbers(mode: NumberMode): Numbers {
-  return KINDS[mode].json;
+  return PARSING_BY_MODE[mode].json;
 }
 
-function typeOf(type: ColumnType, kinds: Kinds): ValueType {
+function typeOf(type: ColumnType, parsing: NumberParsing): ValueType {
   switch (type.kind) {
     case "null":
       return { text: "null", numbers: undefined };
     case "boolean":
       return orNull("boolean");
     case "integer":
-      return numberOf(type.bits > 32 ? kinds.whole : kinds.plain);
+      return numberType(type.bits > 32 ? parsing.wideInteger : parsing.plain);
     case "bignum":
-      return numberOf(kinds.whole);
+      return numberType(parsing.wideInteger);
     case "decimal":
-      return numberOf(kinds.decimal);
+      return numberType(parsing.decimal);
     case "float":
-      return numberOf(kinds.plain);
+      return numberType(parsing.plain);
     case "json":
-      return { text: "Json", numbers: kinds.json };
+      return { text: "Json", numbers: parsing.json };
     case "text":
     case "blob":
     case "bit":
@@ -72,19 +73,19 @@ function typeOf(type: ColumnType, kinds: Kinds): ValueType {
       return orNull(enumType(type));
     case "list":
     case "array": {
-      const item = typeOf(type.item, kinds);
+      const item = typeOf(type.item, parsing);
       return orNull(`Array<${item.text}>`, item.numbers);
     }
     case "struct":
-      return structType(type.fields, kinds);
+      return structType(type.fields, parsing);
     case "map": {
-      const { text, numbers } = typeOf(type.value, kinds);
+      const { text, numbers } = typeOf(type.value, parsing);
       return orNull(`Record<string, ${text}>`, typeof numbers === "object" ? { each: numbers } : numbers);
     }
     case "union":
       return anyOf(
         type.members.map((member) => member.type),
-        kinds,
+        parsing,
       );
   }
 }
@@ -93,36 +94,36 @@ function orNull(text: string, numbers?: Numbers): ValueType {
   return { text: `${text} | null`, numbers };
 }
 
-function numberOf(kind: Kinds["plain"]): ValueType {
+function numberType(kind: NumberParsing["plain"]): ValueType {
   return orNull(NUMBER_TYPES[kind], kind);
 }
 
 /** The values of a large enum are data, not types. */
-const MOST_ENUM_VALUES = 200;
+const MAX_ENUM_VALUES = 200;
 
 function enumType({ values }: Extract<ColumnType, { kind: "enum" }>): string {
-  if (values.length === 0 || values.length > MOST_ENUM_VALUES) return "string";
+  if (values.length === 0 || values.length > MAX_ENUM_VALUES) return "string";
   return Array.from({ length: values.length }, (_, index) => literal(values.at(index) ?? "")).join(" | ");
 }
 
-function structType(fields: readonly Column[], kinds: Kinds): ValueType {
-  const members = fieldsOf(fields).map(({ name, types }) => {
-    // Of fields with the same name, `JSON.parse` keeps the last.
+function structType(fields: readonly Column[], parsing: NumberParsing): ValueType {
+  const members = groupByName(fields).map(({ name, types }) => {
+    // `JSON.parse` keeps only the last of several fields with the same name.
     const [type, ...others] = types;
-    const isShared = type === undefined || others.length > 0;
-    return { name, ...(isShared ? { text: "Json", numbers: kinds.json } : typeOf(type, kinds)) };
+    const isDuplicate = type === undefined || others.length > 0;
+    return { name, ...(isDuplicate ? { text: "Json", numbers: parsing.json } : typeOf(type, parsing)) };
   });
   const text = members.map((member) => `${typeKey(member.name)}: ${member.text}`).join("; ");
   return orNull(text === "" ? "Record<string, never>" : `{ ${text} }`, numbersOf(members));
 }
 
-function fieldsOf(fields: readonly Column[]): readonly { readonly name: string; readonly types: ColumnType[] }[] {
+function groupByName(fields: readonly Column[]): readonly { readonly name: string; readonly types: ColumnType[] }[] {
   const byName = new Map<string, ColumnType[]>();
   for (const { name, type } of fields) byName.set(name, [...(byName.get(name) ?? []), type]);
   return [...byName].map(([name, types]) => ({ name, types }));
 }
 
-/** How the numbers of an object are parsed. Other fields are parsed as usual. */
+/** How the numbers in an object are parsed. Fields that are not listed are parsed as usual. */
 export function numbersOf(
   members: readonly { readonly name: string; readonly numbers: Numbers | undefined }[],
 ): Numbers | undefined {
@@ -134,15 +135,15 @@ export function numbersOf(
 }
 
 /** A value of one of several types. */
-function anyOf(types: readonly ColumnType[], kinds: Kinds): ValueType {
-  const members = types.map((type) => typeOf(type, kinds));
-  const ways = members.flatMap(({ numbers }) => (numbers === undefined ? [] : [numbers]));
-  const isOneWay = new Set(ways.map((way) => JSON.stringify(way))).size < 2;
-  if (!isOneWay && kinds !== ALL_TEXT) return anyOf(types, ALL_TEXT);
+function anyOf(types: readonly ColumnType[], parsing: NumberParsing): ValueType {
+  const members = types.map((type) => typeOf(type, parsing));
+  const parsings = members.flatMap(({ numbers }) => (numbers === undefined ? [] : [numbers]));
+  const isSameParsing = new Set(parsings.map((each) => JSON.stringify(each))).size < 2;
+  if (!isSameParsing && parsing !== ALL_TEXT) return anyOf(types, ALL_TEXT);
   const alternatives = new Set(members.flatMap(({ text }) => text.replace(/ \| null$/, "")));
   const text = [...alternatives].filter((each) => each !== "null").join(" | ");
   return {
     text: text === "" ? "null" : text === "Json" ? text : `${text} | null`,
-    numbers: isOneWay ? ways[0] : "text",
+    numbers: isSameParsing ? parsings[0] : "text",
   };
 }

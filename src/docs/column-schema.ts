@@ -4,7 +4,7 @@ import type { JsonObject } from "./json.ts";
 import type { RowShape, ShapedColumn } from "./row-shape.ts";
 import { sqlTypeName } from "./sql-type-name.ts";
 
-/** Shared schemas with a description. */
+/** Holds the schemas that are shared because they have a description. */
 export type SharedSchemas = Pick<Components, "schema">;
 
 /** The schema of an endpoint's rows in JSON. Every value may be null. */
@@ -12,7 +12,7 @@ export function rowSchema(shape: RowShape, components: SharedSchemas): JsonObjec
   if (shape.kind !== "known") {
     return { type: "object", description: "Its columns are unknown until the query runs." };
   }
-  const required = shape.columns.filter(({ isAlwaysThere }) => isAlwaysThere).map(({ name }) => name);
+  const required = shape.columns.filter(({ isAlwaysPresent }) => isAlwaysPresent).map(({ name }) => name);
   return {
     type: "object",
     ...(required.length === 0 ? {} : { required }),
@@ -20,10 +20,10 @@ export function rowSchema(shape: RowShape, components: SharedSchemas): JsonObjec
   };
 }
 
-function shapedSchema({ types, isAlwaysThere }: ShapedColumn, components: SharedSchemas): JsonObject {
+function shapedSchema({ types, isAlwaysPresent }: ShapedColumn, components: SharedSchemas): JsonObject {
   const [first, ...others] = types;
   const sqlType = { "x-sql-type": types.map(sqlTypeName).join(" or ") };
-  const note = isAlwaysThere ? {} : { description: "Present depending on the parameters." };
+  const note = isAlwaysPresent ? {} : { description: "Present depending on the parameters." };
   const schema =
     others.length === 0
       ? columnSchema(first, components)
@@ -80,9 +80,9 @@ function columnSchema(type: ColumnType, components: SharedSchemas): JsonObject {
   }
 }
 
-type Of<Kind extends ColumnType["kind"]> = Extract<ColumnType, { kind: Kind }>;
+type TypeOf<Kind extends ColumnType["kind"]> = Extract<ColumnType, { kind: Kind }>;
 
-function integerSchema({ bits, signed }: Of<"integer">): JsonObject {
+function integerSchema({ bits, signed }: TypeOf<"integer">): JsonObject {
   const type = ["integer", "null"];
   const least = signed ? {} : { minimum: 0 };
   if (bits === 128) return { type, ...least, description: "Up to 39 digits, all exact." };
@@ -91,10 +91,10 @@ function integerSchema({ bits, signed }: Of<"integer">): JsonObject {
 }
 
 /** The values of a large enum are data, not documentation. */
-const MOST_ENUM_VALUES = 200;
+const MAX_ENUM_VALUES = 200;
 
-function enumSchema({ values }: Of<"enum">): JsonObject {
-  if (values.length > MOST_ENUM_VALUES) return { type: ["string", "null"] };
+function enumSchema({ values }: TypeOf<"enum">): JsonObject {
+  if (values.length > MAX_ENUM_VALUES) return { type: ["string", "null"] };
   const texts = Array.from({ length: values.length }, (_, index) => values.at(index) ?? "");
   return { type: ["string", "null"], enum: [...texts, null] };
 }
@@ -104,7 +104,7 @@ function structSchema(fields: readonly Column[], components: SharedSchemas): Jso
   return { type: ["object", "null"], required: Object.keys(properties), properties };
 }
 
-/** Of columns with the same name, JSON parsers keep the last, so their type is unknown. */
+/** JSON parsers keep only the last of several columns with the same name. Such a column gets a schema without a type. */
 function propertiesOf(entries: readonly (readonly [name: string, schema: JsonObject])[]): JsonObject {
   const names = entries.map(([name]) => name);
   // Assignment would fail for a column named `__proto__`.
@@ -113,14 +113,14 @@ function propertiesOf(entries: readonly (readonly [name: string, schema: JsonObj
   );
 }
 
-type Shared = Of<"decimal" | "bignum" | "geometry" | "date" | "time" | "timetz" | "timestamp" | "interval">;
+type Shared = TypeOf<"decimal" | "bignum" | "geometry" | "date" | "time" | "timetz" | "timestamp" | "interval">;
 
-const FAR =
+const RANGE_NOTE =
   "May be `infinity` or `-infinity`; years before 1 and after 9999 have a sign (`-0043-03-15`, `+10000-01-01`).";
 
 /** The name of a shared schema, and the schema. */
 function sharedSchema(type: Shared): readonly [name: string, schema: JsonObject] {
-  const text = ["string", "null"];
+  const nullableString = ["string", "null"];
   switch (type.kind) {
     case "decimal": {
       const description = "A DECIMAL with all its digits. Parsing it as a double may lose the last ones.";
@@ -129,28 +129,34 @@ function sharedSchema(type: Shared): readonly [name: string, schema: JsonObject]
     case "bignum":
       return ["BigNumber", { type: ["integer", "null"], description: "Any number of digits, all exact." }];
     case "geometry":
-      return ["Geometry", { type: text, description: "Well-known text: `POINT (1 2)`." }];
+      return ["Geometry", { type: nullableString, description: "Well-known text: `POINT (1 2)`." }];
     case "date":
-      return ["Date", { type: text, format: "date", description: `\`YYYY-MM-DD\`. ${FAR}` }];
+      return ["Date", { type: nullableString, format: "date", description: `\`YYYY-MM-DD\`. ${RANGE_NOTE}` }];
     case "time": {
       const pattern = "^[0-2][0-9]:[0-5][0-9]:[0-5][0-9](\\.[0-9]{3,9})?$";
       const description = "A time of day, `HH:MM:SS`, with a fraction unless it is zero.";
-      return ["Time", { type: text, pattern, description }];
+      return ["Time", { type: nullableString, pattern, description }];
     }
     case "timetz": {
       const pattern = "^[0-2][0-9]:[0-5][0-9]:[0-5][0-9](\\.[0-9]{6})?(Z|[+-][0-9]{2}:[0-9]{2}(:[0-9]{2})?)$";
-      return ["TimeWithZone", { type: text, pattern, description: "A time of day with its offset, `12:30:00+02:00`." }];
+      return [
+        "TimeWithZone",
+        { type: nullableString, pattern, description: "A time of day with its offset, `12:30:00+02:00`." },
+      ];
     }
     case "timestamp": {
       if (type.zoned) {
-        return ["TimestampWithZone", { type: text, format: "date-time", description: `A moment, in UTC. ${FAR}` }];
+        return [
+          "TimestampWithZone",
+          { type: nullableString, format: "date-time", description: `A moment, in UTC. ${RANGE_NOTE}` },
+        ];
       }
-      const description = `\`YYYY-MM-DDTHH:MM:SS\` without a time zone, with a fraction unless it is zero. ${FAR}`;
-      return ["Timestamp", { type: text, description }];
+      const description = `\`YYYY-MM-DDTHH:MM:SS\` without a time zone, with a fraction unless it is zero. ${RANGE_NOTE}`;
+      return ["Timestamp", { type: nullableString, description }];
     }
     case "interval": {
       const description = "A duration as in ISO 8601, each part with its own sign: `P1M2DT3H`, `P1Y-2M`.";
-      return ["Interval", { type: text, description }];
+      return ["Interval", { type: nullableString, description }];
     }
   }
 }

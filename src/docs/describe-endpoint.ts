@@ -10,9 +10,9 @@ import type { Template } from "../sql/template.ts";
 import { mergeShapes, type RowShape, UNKNOWN_ROWS } from "./row-shape.ts";
 import { haveSameColumns } from "./same-columns.ts";
 
-const DESCRIBED_AT_ONCE = 4;
+const MAX_CONCURRENT = 4;
 
-/** The shape of the rows of each endpoint. Prepares its template, but does not run it. */
+/** Finds the shape of the rows of each endpoint. Prepares its template, but does not run it. */
 export async function describeEndpoints(
   endpoints: readonly Endpoint[],
   engine: Engine,
@@ -24,7 +24,7 @@ export async function describeEndpoints(
       shapes.set(endpoint, await describeEndpoint(endpoint, engine));
     }
   };
-  await Promise.all(Array.from({ length: DESCRIBED_AT_ONCE }, work));
+  await Promise.all(Array.from({ length: MAX_CONCURRENT }, work));
   return shapes;
 }
 
@@ -39,7 +39,7 @@ async function describeEndpoint(endpoint: Endpoint, engine: Engine): Promise<Row
   const [least, all, ...values] = samplesOf(endpoint, template);
   if (least === undefined || all === undefined) throw new Error("there is always a least and a full sample");
   for (const sample of [all, least, ...values]) await variants.add(sample);
-  // If the columns depend on some parameters, each parameter is checked alone.
+  // If the columns depend on some parameters, each optional parameter is also set alone.
   if (variants.differ()) for (const single of singleSamples(all)) await variants.add(single);
   return variants.shape();
 }
@@ -50,8 +50,8 @@ interface DescribeInput {
   readonly engine: Engine;
 }
 
-function openVariants(described: DescribeInput) {
-  const { endpoint, template, engine } = described;
+function openVariants(input: DescribeInput) {
+  const { endpoint, template, engine } = input;
   const seen: (readonly Statement[])[] = [];
   const variants: (readonly Column[])[] = [];
   let isUnknown = false;
@@ -60,8 +60,8 @@ function openVariants(described: DescribeInput) {
     async add(sample: Sample): Promise<void> {
       const { dialect } = engine;
       const statements = render(template, lookupOf(endpoint, sample), { dialect });
-      if (isUnknown || seen.some((before) => isKnownBy(before, statements, endpoint, dialect))) return;
-      const columns = await columnsOf(statements, described);
+      if (isUnknown || seen.some((before) => certainlySameColumns(before, statements, endpoint, dialect))) return;
+      const columns = await columnsOf(statements, input);
       if (columns !== undefined) {
         seen.push(statements);
         variants.push(columns);
@@ -79,7 +79,7 @@ function openVariants(described: DescribeInput) {
 }
 
 /** Whether two renderings certainly have the same columns. */
-function isKnownBy(
+function certainlySameColumns(
   before: readonly Statement[],
   statements: readonly Statement[],
   { operation }: Endpoint,
@@ -93,7 +93,7 @@ function namesOf(columns: readonly Column[]): string {
   return JSON.stringify(columns.map(({ name }) => name));
 }
 
-/** A filled cache has a view with the configured name, with the columns of its snapshots. */
+/** Uses the configured name of a cache table: a filled cache has a view with that name and the columns of its snapshots. */
 function lookupOf({ cache }: Endpoint, sample: Sample): Lookup {
   const lookup = sampleLookup(sample);
   if (cache?.kind !== "table") return lookup;
@@ -102,7 +102,7 @@ function lookupOf({ cache }: Endpoint, sample: Sample): Lookup {
     ref.scope === "cache" && ref.name === "table" ? { text: table, type: "VARCHAR", value: table } : lookup(ref);
 }
 
-/** Undefined if unknown, empty if there are no rows. */
+/** The columns of the returned rows. Undefined if unknown, empty if there are no rows. */
 async function columnsOf(
   statements: readonly Statement[],
   { endpoint, engine }: DescribeInput,

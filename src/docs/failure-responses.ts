@@ -2,14 +2,14 @@ import { type Endpoint, supportsIdempotencyKey } from "../endpoint/endpoint.ts";
 import type { Failure } from "../failure.ts";
 import { failureResponse } from "../failure-response.ts";
 import type { Components } from "./components.ts";
-import { type HeaderName, headersNamed, rateLimitNames } from "./headers.ts";
+import { type HeaderName, headerReferences, rateLimitNames } from "./headers.ts";
 import type { JsonObject } from "./json.ts";
 
 /** The project settings that determine possible failures. */
 export interface FailureContext {
   readonly components: Components;
   readonly maxBodyBytes: number;
-  /** HTTPS is required, and a proxy terminates it. */
+  /** Whether HTTPS is required and terminated by a proxy. */
   readonly refusesPlainHttp: boolean;
 }
 
@@ -29,9 +29,9 @@ export function failureResponses(endpoint: Endpoint, context: FailureContext): J
   const { components } = context;
   const kinds = withRaised(failuresOf(endpoint, context), raisedBy(endpoint));
   const entries = kinds.map((kind) => {
-    const limited = endpoint.rateLimit !== undefined && kind.beforeRateLimit === undefined;
-    const name = limited ? `${kind.name}RateLimited` : kind.name;
-    return [kind.status, components.response(name, () => responseOf(kind, limited, components))] as const;
+    const isRateLimited = endpoint.rateLimit !== undefined && kind.beforeRateLimit === undefined;
+    const name = isRateLimited ? `${kind.name}RateLimited` : kind.name;
+    return [kind.status, components.response(name, () => responseOf(kind, isRateLimited, components))] as const;
   });
   return Object.fromEntries(entries);
 }
@@ -39,32 +39,32 @@ export function failureResponses(endpoint: Endpoint, context: FailureContext): J
 function failuresOf(endpoint: Endpoint, { maxBodyBytes, refusesPlainHttp }: FailureContext): readonly FailureKind[] {
   const { auth, rateLimit, operation, parameters, route } = endpoint;
   const isGet = route?.method === "GET";
-  const writes = operation.kind === "write" ? operation : undefined;
-  const blamesClient = writes?.statuses.constraintFailure === "client-error";
-  const mayFindNone = operation.returns === "one" || writes?.statuses.unchanged === 404;
+  const write = operation.kind === "write" ? operation : undefined;
+  const blamesClient = write?.statuses.constraintFailure === "client-error";
+  const mayFindNone = operation.returns === "one" || write?.statuses.unchanged === 404;
   const takesBody = !isGet && parameters.some((parameter) => parameter.in === "body");
   const kinds: (FailureKind | false)[] = [
     refusesPlainHttp && isGet && HTTPS_ELSEWHERE,
-    INVALID,
+    INVALID_PARAMETERS,
     auth !== undefined && UNAUTHORIZED,
     refusesPlainHttp && !isGet && HTTPS_REQUIRED,
     mayFindNone && NO_ROW,
     NOT_ACCEPTABLE,
-    writes !== undefined && (blamesClient ? either(DUPLICATE, CONFLICT) : CONFLICT),
+    write !== undefined && (blamesClient ? either(DUPLICATE, CONFLICT) : CONFLICT),
     takesBody && { ...TOO_LARGE, description: `${TOO_LARGE.description} of ${maxBodyBytes} bytes.` },
     takesBody && UNSUPPORTED_BODY,
     blamesClient && (supportsIdempotencyKey(endpoint) ? either(CONSTRAINT, KEY_REUSED) : CONSTRAINT),
     !blamesClient && supportsIdempotencyKey(endpoint) && KEY_REUSED,
-    // Wrong passwords are limited too.
-    (rateLimit !== undefined || auth?.kind === "basic") && TOO_MANY,
-    FAILED,
+    // Wrong passwords are rate-limited too.
+    (rateLimit !== undefined || auth?.kind === "basic") && TOO_MANY_REQUESTS,
+    QUERY_FAILED,
     UNAVAILABLE,
-    TIMEOUT,
+    QUERY_TIMEOUT,
   ];
   return kinds.filter((kind) => kind !== false);
 }
 
-/** Derives status, headers and body from the response of the service. */
+/** Derives the status, headers and shape of the body from the response that the service would send. */
 function kindOf(failure: Failure, name: string, description: string): FailureKind {
   const { status, headers, body } = failureResponse(failure);
   return {
@@ -72,7 +72,7 @@ function kindOf(failure: Failure, name: string, description: string): FailureKin
     name,
     description,
     shape: "errors" in body ? "fields" : "message",
-    headers: DOCUMENTED.filter((header) => header in headers),
+    headers: DOCUMENTED_HEADERS.filter((header) => header in headers),
   };
 }
 
@@ -86,9 +86,9 @@ function either(one: FailureKind, other: FailureKind): FailureKind {
   };
 }
 
-const DOCUMENTED = ["Location", "Retry-After", "WWW-Authenticate"] as const satisfies readonly HeaderName[];
+const DOCUMENTED_HEADERS = ["Location", "Retry-After", "WWW-Authenticate"] as const satisfies readonly HeaderName[];
 
-const INVALID = kindOf(
+const INVALID_PARAMETERS = kindOf(
   { kind: "invalid-params", errors: [] },
   "InvalidParameters",
   "Parameters are missing, unknown or invalid. The body names each of them and what is wrong with it.",
@@ -134,12 +134,12 @@ const UNSUPPORTED_BODY = kindOf(
   "The body is not `application/json`.",
 );
 const KEY_REUSED = kindOf({ kind: "key-reused" }, "KeyReused", "The `Idempotency-Key` was used for another request.");
-const TOO_MANY = kindOf(
+const TOO_MANY_REQUESTS = kindOf(
   { kind: "too-many-requests", retryAfterSeconds: 1 },
   "TooManyRequests",
   "Too many requests, or too many wrong passwords.",
 );
-const FAILED = kindOf(
+const QUERY_FAILED = kindOf(
   { kind: "query-failed", message: "" },
   "QueryFailed",
   "The query failed; the message comes from the database.",
@@ -152,18 +152,18 @@ const UNAVAILABLE: FailureKind = {
   ),
   beforeRateLimit: true,
 };
-const TIMEOUT = kindOf(
+const QUERY_TIMEOUT = kindOf(
   { kind: "query-timeout", limitMs: 0 },
   "QueryTimeout",
   "The query took too long and was stopped.",
 );
 
-function responseOf(kind: FailureKind, limited: boolean, components: Components): JsonObject {
+function responseOf(kind: FailureKind, isRateLimited: boolean, components: Components): JsonObject {
   const { description, headers = [] } = kind;
-  const names = ["X-Request-Id" as const, ...headers, ...(limited ? rateLimitNames : [])];
+  const names = ["X-Request-Id" as const, ...headers, ...(isRateLimited ? rateLimitNames : [])];
   return {
     description,
-    headers: headersNamed(names, components),
+    headers: headerReferences(names, components),
     content: { "application/json": { schema: shapeOf(kind.shape, components) } },
   };
 }
@@ -202,18 +202,18 @@ const INVALID_FIELDS: JsonObject = {
   },
 };
 
-const RAISED = /\berror\s*\(\s*'(4\d\d):/gi;
-const RAISES = /\berror\s*\(/i;
+const RAISED_STATUS = /\berror\s*\(\s*'(4\d\d):/gi;
+const RAISED_ERROR = /\berror\s*\(/i;
 
 /** The statuses that the template raises with `error('403: not yours')`. `4XX` if a status is only known at run time. */
 function raisedBy({ source }: Endpoint): readonly string[] {
   const text = source?.text ?? "";
-  const statuses = [...text.matchAll(RAISED)].map(([, status = ""]) => status);
-  const others = RAISES.test(text.replaceAll(RAISED, "")) ? ["4XX"] : [];
+  const statuses = [...text.matchAll(RAISED_STATUS)].map(([, status = ""]) => status);
+  const others = RAISED_ERROR.test(text.replaceAll(RAISED_STATUS, "")) ? ["4XX"] : [];
   return [...new Set([...statuses, ...others])].sort();
 }
 
-/** Eider itself may return a status that the template also raises. */
+/** Adds the statuses that the template raises. Eider itself may return some of them too. */
 function withRaised(kinds: readonly FailureKind[], raised: readonly string[]): readonly FailureKind[] {
   const own = kinds.map((kind): FailureKind => {
     if (!raised.includes(kind.status)) return kind;

@@ -2,8 +2,8 @@ import type { Endpoint } from "../endpoint/endpoint.ts";
 import type { Components } from "./components.ts";
 import type { JsonObject } from "./json.ts";
 
-/** Headers by name. `required` ones are on every response of their kind. */
-const described = {
+/** Headers by name. `required` ones are on every response that documents them. */
+const HEADERS = {
   "X-Request-Id": {
     required: true,
     description: "Id of the request, also in the log: the client's own, or a new one.",
@@ -43,11 +43,11 @@ const described = {
   Location: { required: true, description: "The same over HTTPS.", schema: { type: "string", format: "uri" } },
 } as const satisfies Readonly<Record<string, JsonObject>>;
 
-export type HeaderName = keyof typeof described;
+export type HeaderName = keyof typeof HEADERS;
 
 /** References to these headers, for a response. */
-export function headersNamed(names: readonly HeaderName[], components: Components): JsonObject {
-  return Object.fromEntries(names.map((name) => [name, components.header(name, () => described[name])]));
+export function headerReferences(names: readonly HeaderName[], components: Components): JsonObject {
+  return Object.fromEntries(names.map((name) => [name, components.header(name, () => HEADERS[name])]));
 }
 
 /** The headers of every response after the rate limit check. */
@@ -61,7 +61,7 @@ export const rateLimitNames: readonly HeaderName[] = [
 
 export const pageNames: readonly HeaderName[] = ["X-Total-Count", "X-Offset", "X-Limit", "X-Next"];
 
-/** The headers of a read, including a 304. */
+/** The headers of a successful read. A 304 has all of them except `pageNames`. */
 export function readHeaderNames({ route, operation, cache, rateLimit }: Endpoint): readonly HeaderName[] {
   return [
     "X-Request-Id",

@@ -9,7 +9,7 @@ export function withoutUnset(entries: JsonObject): JsonObject {
 }
 
 /** Joins the parts that are present. */
-export function joined(parts: readonly (string | undefined)[], separator: string): string | undefined {
+export function joinPresent(parts: readonly (string | undefined)[], separator: string): string | undefined {
   const present = parts.filter((part) => part !== undefined && part !== "");
   return present.length === 0 ? undefined : present.join(separator);
 }

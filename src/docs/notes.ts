@@ -10,15 +10,15 @@ export interface Notes {
 }
 
 export function notesOf({ rateLimit, cache }: Pick<Endpoint, "rateLimit" | "cache">): Notes {
-  const limit = rateLimit && limitNotes(rateLimit);
-  const cached = cache && cacheNotes(cache);
+  const ofLimit = rateLimit && limitNotes(rateLimit);
+  const ofCache = cache && cacheNotes(cache);
   return {
-    sentences: [...(limit?.sentences ?? []), ...(cached?.sentences ?? [])],
-    extensions: { ...limit?.extensions, ...cached?.extensions },
+    sentences: [...(ofLimit?.sentences ?? []), ...(ofCache?.sentences ?? [])],
+    extensions: { ...ofLimit?.extensions, ...ofCache?.extensions },
   };
 }
 
-const COUNTED: Readonly<Record<RateLimitPolicy["key"], string>> = {
+const LIMIT_SCOPES: Readonly<Record<RateLimitPolicy["key"], string>> = {
   ip: "per IP address",
   user: "per user",
   "user-or-ip": "per user, or per IP address without one",
@@ -27,7 +27,7 @@ const COUNTED: Readonly<Record<RateLimitPolicy["key"], string>> = {
 function limitNotes({ max, intervalSeconds, key }: RateLimitPolicy): Notes {
   const interval = intervalSeconds === 1 ? "second" : `${intervalSeconds} seconds`;
   return {
-    sentences: [`At most ${max} ${max === 1 ? "request" : "requests"} per ${interval}, ${COUNTED[key]}.`],
+    sentences: [`At most ${max} ${max === 1 ? "request" : "requests"} per ${interval}, ${LIMIT_SCOPES[key]}.`],
     extensions: { "x-rate-limit": { max, interval: intervalSeconds, key } },
   };
 }

@@ -2,7 +2,7 @@ import type { EndpointConfig, MainConfig } from "../config/project.ts";
 import type { Endpoint, Route } from "../endpoint/endpoint.ts";
 import { type Components, openComponents } from "./components.ts";
 import { failureResponses } from "./failure-responses.ts";
-import { type JsonObject, joined, withoutUnset } from "./json.ts";
+import { type JsonObject, joinPresent, withoutUnset } from "./json.ts";
 import { notesOf } from "./notes.ts";
 import { operationIds } from "./operation-id.ts";
 import { parametersOf, requestBodyOf } from "./parameters.ts";
@@ -21,18 +21,18 @@ export interface DocumentedEndpoint {
 export interface DocumentInput {
   readonly main: Pick<MainConfig, "name" | "description" | "version" | "limits" | "access">;
   readonly endpoints: readonly DocumentedEndpoint[];
-  /** URLs of the service, the one that the client uses first. */
+  /** URLs of the service, starting with the one that the client uses. */
   readonly servers: readonly string[];
 }
 
-interface Routed extends DocumentedEndpoint {
+interface RoutedEndpoint extends DocumentedEndpoint {
   readonly route: Route;
 }
 
-/** The OpenAPI 3.1 document of a project. Independent of the order of the files. */
+/** The OpenAPI 3.1 document of a project. It does not depend on the order of the files. */
 export function openApiDocument({ main, endpoints, servers }: DocumentInput): JsonObject {
   const components = openComponents();
-  const routed = endpoints.flatMap(({ endpoint, ...rest }): Routed[] =>
+  const routed = endpoints.flatMap(({ endpoint, ...rest }): RoutedEndpoint[] =>
     endpoint.route === undefined ? [] : [{ endpoint, ...rest, route: endpoint.route }],
   );
   const inOrder = routed.toSorted((left, right) => rankOf(left.route) - rankOf(right.route) || byPath(left, right));
@@ -68,7 +68,7 @@ function rankOf({ method }: Route): number {
   return METHODS.indexOf(method);
 }
 
-function byPath(left: Routed, right: Routed): number {
+function byPath(left: RoutedEndpoint, right: RoutedEndpoint): number {
   return left.route.path < right.route.path ? -1 : 1;
 }
 
@@ -79,7 +79,7 @@ interface DocumentPath {
 
 /**
  * The path of each route, with its placeholders in braces. `GET /a/:id` and `POST /a/:name` are the same path in OpenAPI, so
- * both use the name of the first route. This name is not part of requests.
+ * both use the placeholder names of the first route. Requests do not contain these names.
  */
 function pathsOf(routes: readonly Route[]): readonly DocumentPath[] {
   const known = new Map<string, DocumentPath>();
@@ -102,7 +102,7 @@ interface OperationContext {
   readonly id: string;
 }
 
-function operationOf({ endpoint, documentation, route, rows }: Routed, context: OperationContext): JsonObject {
+function operationOf({ endpoint, documentation, route, rows }: RoutedEndpoint, context: OperationContext): JsonObject {
   const { main, components, issuers, placeholders, id } = context;
   const { limits, access } = main;
   const { https } = access;
@@ -112,7 +112,7 @@ function operationOf({ endpoint, documentation, route, rows }: Routed, context: 
   return withoutUnset({
     operationId: id,
     summary: documentation.summary ?? firstLine(documentation.description) ?? `${route.method} ${route.path}`,
-    description: joined([documentation.description, notes.sentences.join(" ")], "\n\n"),
+    description: joinPresent([documentation.description, notes.sentences.join(" ")], "\n\n"),
     tags: documentation.tags.length === 0 ? undefined : documentation.tags,
     deprecated: documentation.deprecated || undefined,
     security: securityOf(endpoint.auth, issuers, components),
@@ -127,17 +127,17 @@ function operationOf({ endpoint, documentation, route, rows }: Routed, context: 
       }),
     },
     ...notes.extensions,
-    // A row may look like an envelope.
+    // The schema alone does not show this, because a row may look like an envelope.
     ...(endpoint.operation.returns === "one"
       ? { "x-eider-operation": endpoint.operation.kind, "x-eider-returns": "one" }
       : {}),
   });
 }
 
-const LONGEST_SUMMARY = 120;
+const MAX_SUMMARY_LENGTH = 120;
 
 /** A short first line of the description is also a summary. */
 function firstLine(description: string | undefined): string | undefined {
   const line = description?.trim().split("\n")[0]?.trim() ?? "";
-  return line === "" || line.length > LONGEST_SUMMARY ? undefined : line;
+  return line === "" || line.length > MAX_SUMMARY_LENGTH ? undefined : line;
 }

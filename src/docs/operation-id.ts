@@ -2,8 +2,8 @@ import type { Method } from "../config/schema/endpoint.ts";
 import type { Route } from "../endpoint/endpoint.ts";
 
 /**
- * A name for each route: `GET /customers/:id` is `getCustomersById`. It depends only on method and path. Of routes with the
- * same name, those that sort later get a number.
+ * A name for each route: `GET /customers/:id` is `getCustomersById`. It depends only on the methods and paths. If
+ * routes have the same name, all but the first by path get a number.
  */
 export function operationIds(routes: readonly Route[]): readonly string[] {
   const byId = new Map<string, Route[]>();
@@ -19,12 +19,12 @@ export function operationIds(routes: readonly Route[]): readonly string[] {
 
 function idOf({ method, segments }: { readonly method: Method; readonly segments: Route["segments"] }): string {
   const words = segments.map((segment) =>
-    segment.kind === "param" ? `By${pascal(segment.name)}` : pascal(segment.text),
+    segment.kind === "param" ? `By${pascalCase(segment.name)}` : pascalCase(segment.text),
   );
   return `${method.toLowerCase()}${words.join("") || "Root"}`;
 }
 
-function pascal(text: string): string {
+function pascalCase(text: string): string {
   return text
     .split(/[^A-Za-z0-9]+/)
     .filter((word) => word !== "")

@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 
-/** A file of the page. Its path changes with every version of the page, so browsers may cache it forever. */
+/** A file of the page. Except for the HTML, its path changes with every version of the page, so browsers may cache it forever. */
 export interface PageAsset {
   readonly path: string;
   readonly contentType: string;
@@ -25,8 +25,8 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * The headers of the page. They allow scripts, styles and requests only for this service. With trusted types, browsers reject
- * any string used as HTML.
+ * The headers of the page. They allow scripts and styles only from this service, and requests only to it. With trusted types,
+ * browsers reject any string used as HTML.
  */
 export const pageHeaders: Readonly<Record<string, string>> = {
   "Content-Security-Policy": [
@@ -48,14 +48,15 @@ export const pageHeaders: Readonly<Record<string, string>> = {
 
 /** Reads the files of the page at `/docs`. */
 export async function openDocsPage(): Promise<DocsPage> {
-  const names = (await readdir(FOLDER)).filter((name) => endingOf(name) in CONTENT_TYPES).sort();
+  const names = (await readdir(FOLDER)).filter((name) => extensionOf(name) in CONTENT_TYPES).sort();
   const files = await Promise.all(names.map(async (name) => ({ name, body: await readFile(new URL(name, FOLDER)) })));
-  const whole = await hashOf(Buffer.concat(files.flatMap(({ name, body }) => [Buffer.from(`\0${name}\0`), body])));
-  const folder = `docs/assets/${whole}`;
+  const version = await hashOf(Buffer.concat(files.flatMap(({ name, body }) => [Buffer.from(`\0${name}\0`), body])));
+  const folder = `docs/assets/${version}`;
   const assets: PageAsset[] = [];
   let html: PageAsset | undefined;
   for (const { name, body } of files) {
-    if (name === "index.html") html = await assetOf("/docs", name, Buffer.from(linked(body.toString(), names, folder)));
+    if (name === "index.html")
+      html = await assetOf("/docs", name, Buffer.from(linkAssets(body.toString(), names, folder)));
     else assets.push(await assetOf(`/${folder}/${name}`, name, body));
   }
   if (html === undefined) throw new Error(`${FOLDER.href} has no index.html`);
@@ -63,18 +64,18 @@ export async function openDocsPage(): Promise<DocsPage> {
 }
 
 async function assetOf(path: string, name: string, body: Buffer<ArrayBuffer>): Promise<PageAsset> {
-  const contentType = CONTENT_TYPES[endingOf(name)] ?? "application/octet-stream";
+  const contentType = CONTENT_TYPES[extensionOf(name)] ?? "application/octet-stream";
   return { path, contentType, body, hash: await hashOf(body) };
 }
 
 /** Points links to the folder of this version. Modules are preloaded, so that browsers fetch them in parallel. */
-function linked(html: string, names: readonly string[], folder: string): string {
+function linkAssets(html: string, names: readonly string[], folder: string): string {
   const modules = names.filter((name) => name.endsWith(".js") && name !== "theme-first.js");
   const preloads = modules.map((name) => `<link rel="modulepreload" href="assets/${name}">`).join("\n    ");
   return html.replace("<!-- modules -->", preloads).replaceAll('="assets/', `="${folder}/`);
 }
 
-function endingOf(name: string): string {
+function extensionOf(name: string): string {
   return name.slice(name.lastIndexOf(".") + 1);
 }
 

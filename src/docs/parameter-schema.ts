@@ -1,8 +1,8 @@
 import type { Parameter, Validator } from "../params/parameter.ts";
-import { type JsonObject, joined, withoutUnset } from "./json.ts";
+import { type JsonObject, joinPresent, withoutUnset } from "./json.ts";
 
 /** Which validators apply. With `validate-before-write: false`, only enums or none. */
-export type Validated = "all" | "lists" | "nothing";
+export type AppliedValidators = "all" | "lists" | "nothing";
 
 /** The schema of a body field without validators. The template gets objects and lists as JSON text. */
 const ANY_VALUE: JsonObject = {
@@ -11,21 +11,21 @@ const ANY_VALUE: JsonObject = {
   items: {},
 };
 
-/** The rules of a parameter as JSON Schema. `own` are those of Eider, for a built-in name. */
-export function parameterSchema(parameter: Parameter, validated: Validated, own?: JsonObject): JsonObject {
-  const validators = heldBy(parameter, validated);
+/** The rules of a parameter as JSON Schema. `own` are Eider's rules for a built-in name such as `limit`. */
+export function parameterSchema(parameter: Parameter, applied: AppliedValidators, own?: JsonObject): JsonObject {
+  const validators = validatorsIn(parameter, applied);
   const schema = schemaOf(validators, parameter, own);
   const withDefault = addDefault(schema, parameter.default);
   return parameter.in === "body" && !isRequired(parameter) ? nullable(withDefault) : withDefault;
 }
 
 /** A parameter with a default is optional. */
-export function isRequired({ required, default: byDefault }: Parameter): boolean {
-  return required && byDefault === undefined;
+export function isRequired({ required, default: defaultText }: Parameter): boolean {
+  return required && defaultText === undefined;
 }
 
-function heldBy({ validators }: Parameter, validated: Validated): readonly Validator[] {
-  switch (validated) {
+function validatorsIn({ validators }: Parameter, applied: AppliedValidators): readonly Validator[] {
+  switch (applied) {
     case "all":
       return validators;
     case "lists":
@@ -40,77 +40,80 @@ function schemaOf(validators: readonly Validator[], parameter: Parameter, own: J
   if (list !== undefined) {
     // The other validators may reject some values of the list.
     const allowed = list.filter((text) => validators.every((validator) => validator.check(text).ok));
-    const offered = own?.["enum"];
+    const ownValues = own?.["enum"];
     return {
       type: "string",
-      enum: Array.isArray(offered) ? allowed.filter((text) => offered.includes(text)) : allowed,
+      enum: Array.isArray(ownValues) ? allowed.filter((text) => ownValues.includes(text)) : allowed,
     };
   }
   const [first, ...others] = [...(own === undefined ? [] : [own]), ...validators.map(({ jsonSchema }) => jsonSchema)];
-  if (first === undefined) return parameter.in === "body" ? ANY_VALUE : { type: "string", ...leastLength(parameter) };
+  if (first === undefined) return parameter.in === "body" ? ANY_VALUE : { type: "string", ...minLengthOf(parameter) };
   const merged = others.reduce(mergeRules, first);
-  return merged["type"] === "string" ? mergeRules(merged, leastLength(parameter)) : merged;
+  return merged["type"] === "string" ? mergeRules(merged, minLengthOf(parameter)) : merged;
 }
 
 /** Path segments are never empty. */
-function leastLength({ in: location }: Parameter): JsonObject {
+function minLengthOf({ in: location }: Parameter): JsonObject {
   return location === "path" ? { minLength: 1 } : {};
 }
 
-const LEAST: ReadonlySet<string> = new Set(["minimum", "minLength"]);
-const GREATEST: ReadonlySet<string> = new Set(["maximum", "maxLength"]);
+const LOWER_BOUNDS: ReadonlySet<string> = new Set(["minimum", "minLength"]);
+const UPPER_BOUNDS: ReadonlySet<string> = new Set(["maximum", "maxLength"]);
 
-/** Combines two schemas. Rules of another type than the first cannot be merged, so they go into the description. */
+/** Adds rules to a schema. Rules for another type cannot be merged, so they go into the description. */
 function mergeRules(schema: JsonObject, rules: JsonObject): JsonObject {
   if (rules["type"] !== undefined && rules["type"] !== schema["type"]) {
     const words = Object.entries(rules).map(([key, value]) => `${key} ${value}`);
     return {
       ...schema,
-      description: joined([text(schema["description"]), `As a string also: ${words.join(", ")}`], ". "),
+      description: joinPresent(
+        [stringOrUndefined(schema["description"]), `As a string also: ${words.join(", ")}`],
+        ". ",
+      ),
     };
   }
   const merged: Record<string, unknown> = { ...schema };
-  const further: JsonObject[] = [];
+  const conflicting: JsonObject[] = [];
   for (const [key, value] of Object.entries(rules)) {
     const known = merged[key];
     if (known === undefined || known === value) merged[key] = value;
-    else if (LEAST.has(key)) merged[key] = Math.max(Number(known), Number(value));
-    else if (GREATEST.has(key)) merged[key] = Math.min(Number(known), Number(value));
+    else if (LOWER_BOUNDS.has(key)) merged[key] = Math.max(Number(known), Number(value));
+    else if (UPPER_BOUNDS.has(key)) merged[key] = Math.min(Number(known), Number(value));
     else if (key === "description") merged[key] = `${known}; ${value}`;
-    else further.push({ [key]: value });
+    else conflicting.push({ [key]: value });
   }
-  return further.length === 0 ? merged : { ...merged, allOf: [...listOf(merged["allOf"]), ...further] };
+  return conflicting.length === 0 ? merged : { ...merged, allOf: [...listOf(merged["allOf"]), ...conflicting] };
 }
 
 function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-function text(value: unknown): string | undefined {
+function stringOrUndefined(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
 /** Adds the default, with the type of the schema. If a JSON number cannot represent it, it goes into the description. */
-function addDefault(schema: JsonObject, byDefault: string | undefined): JsonObject {
-  if (byDefault === undefined) return schema;
-  const value = typedDefault(schema["type"], byDefault);
+function addDefault(schema: JsonObject, defaultText: string | undefined): JsonObject {
+  if (defaultText === undefined) return schema;
+  const value = typedDefault(schema["type"], defaultText);
   if (value !== undefined) return { ...schema, default: value };
   return withoutUnset({
     ...schema,
-    description: joined([text(schema["description"]), `Default: ${byDefault}`], "; "),
+    description: joinPresent([stringOrUndefined(schema["description"]), `Default: ${defaultText}`], "; "),
   });
 }
 
-function typedDefault(type: unknown, byDefault: string): unknown {
+function typedDefault(type: unknown, defaultText: string): unknown {
   switch (type) {
     case "integer":
-      return Number.isSafeInteger(Number(byDefault)) ? Number(byDefault) : undefined;
+      return Number.isSafeInteger(Number(defaultText)) ? Number(defaultText) : undefined;
     case "number":
-      return byDefault.replace(/[^0-9]/g, "").length <= 15 ? Number(byDefault) : undefined;
+      return defaultText.replace(/[^0-9]/g, "").length <= 15 ? Number(defaultText) : undefined;
     case "boolean":
-      return byDefault.toLowerCase() === "true";
+      return defaultText.toLowerCase() === "true";
     default:
-      return byDefault;
+      return defaultText;
   }
 }
 

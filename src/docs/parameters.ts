@@ -5,7 +5,7 @@ import { isPageField, type PageField } from "../params/page.ts";
 import { canonicalHeaderName, type Parameter } from "../params/parameter.ts";
 import type { Components } from "./components.ts";
 import { type JsonObject, withoutUnset } from "./json.ts";
-import { isRequired, parameterSchema, type Validated } from "./parameter-schema.ts";
+import { type AppliedValidators, isRequired, parameterSchema } from "./parameter-schema.ts";
 
 export interface ParameterContext {
   readonly components: Components;
@@ -66,7 +66,7 @@ function ownRules({ name, in: location }: Parameter, endpoint: Endpoint, limits:
 }
 
 /** With `validate-before-write: false`, only enums that become part of the SQL are checked. */
-export function validatedIn({ operation, template }: Endpoint, name: string): Validated {
+export function validatedIn({ operation, template }: Endpoint, name: string): AppliedValidators {
   if (operation.kind === "read" || operation.validateBeforeWrite) return "all";
   return template?.enforcedEnums.has(name) === true ? "lists" : "nothing";
 }
@@ -77,12 +77,12 @@ function readParameters(endpoint: Endpoint, { components, limits }: ParameterCon
   const paginated = operation.kind === "read" && operation.paginated;
   const pages = undeclaredPageFields(endpoint).map((field) => {
     // Without pagination, all rows are sent unless the client limits them.
-    const isWhole = field === "limit" && !paginated;
-    return components.parameter(isWhole ? "limitOfRows" : field, () => ({
+    const isOptionalLimit = field === "limit" && !paginated;
+    return components.parameter(isOptionalLimit ? "limitOfRows" : field, () => ({
       name: field,
       in: "query",
-      description: isWhole ? "Maximum number of rows; all rows when absent." : PAGE_WORDS[field],
-      schema: isWhole
+      description: isOptionalLimit ? "Maximum number of rows; all rows when absent." : PAGE_DESCRIPTIONS[field],
+      schema: isOptionalLimit
         ? pageSchema(field, limits)
         : { ...pageSchema(field, limits), default: field === "limit" ? limits.defaultPageSize : 0 },
     }));
@@ -97,7 +97,7 @@ function readParameters(endpoint: Endpoint, { components, limits }: ParameterCon
   return [...pages, format];
 }
 
-const PAGE_WORDS: Readonly<Record<PageField, string>> = {
+const PAGE_DESCRIPTIONS: Readonly<Record<PageField, string>> = {
   limit: "Rows per page.",
   offset: "Rows to skip.",
 };

@@ -20,34 +20,34 @@ export interface DocumentSource {
 
 /** The cached document of a project. */
 export interface ProjectDocument {
-  /** May lack columns that are not known yet. */
+  /** The document as of now. May lack columns that are not known yet. */
   current(): Promise<RenderedDocument>;
 }
 
-/** Unknown columns are queried again, because a data source may be back or a cache filled. But not for every request. */
+/** How often unknown columns are described again, because a data source may be back or a cache filled. */
 const RETRY_MS = 5_000;
 
 export function openProjectDocument(source: DocumentSource): ProjectDocument {
   const { engine, now } = source;
-  const endpoints = routedIn(source);
+  const endpoints = routedEndpoints(source);
   const shapes = new Map<Endpoint, RowShape>();
   let rendered: RenderedDocument | undefined;
   let describedAt = 0;
   let describing: Promise<RenderedDocument> | undefined;
 
   async function describeUnknown(unknown: readonly Endpoint[]): Promise<RenderedDocument> {
-    let isNew = rendered === undefined;
+    let hasChanged = rendered === undefined;
     for (const [endpoint, shape] of await describeEndpoints(unknown, engine)) {
-      isNew ||= shape.kind !== "unknown";
+      hasChanged ||= shape.kind !== "unknown";
       shapes.set(endpoint, shape);
     }
     describedAt = now();
-    const known =
-      isNew || rendered === undefined
+    const document =
+      hasChanged || rendered === undefined
         ? renderDocument({ ...documentOf(source, shapes, []), ...eventsOf(source) })
         : rendered;
-    rendered = known;
-    return known;
+    rendered = document;
+    return document;
   }
 
   return {
@@ -72,11 +72,11 @@ export async function describeProject(
   source: Omit<DocumentSource, "now">,
   servers: readonly string[],
 ): Promise<JsonObject> {
-  return documentOf(source, await describeEndpoints(routedIn(source), source.engine), servers);
+  return documentOf(source, await describeEndpoints(routedEndpoints(source), source.engine), servers);
 }
 
 /** Endpoints that only MCP serves are not in the document. */
-function routedIn({ endpoints }: Pick<DocumentSource, "endpoints">): readonly Endpoint[] {
+function routedEndpoints({ endpoints }: Pick<DocumentSource, "endpoints">): readonly Endpoint[] {
   return endpoints.filter(({ route }) => route !== undefined);
 }
 

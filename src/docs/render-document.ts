@@ -21,7 +21,7 @@ export function renderDocument(document: JsonObject): RenderedDocument {
 
 function textFor(placeholder: string, render: () => string): (server: string) => string {
   let pieces: readonly string[] | undefined;
-  /** Most clients use the same URL. */
+  /** Only the last text is cached, because most clients use the same URL. */
   let last: { readonly server: string; readonly text: string } | undefined;
   return (server) => {
     if (last?.server === server) return last.text;

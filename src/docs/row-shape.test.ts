@@ -13,8 +13,8 @@ test("one way is what it is", () => {
     kind: "known",
     sometimesAbsent: false,
     columns: [
-      { name: "a", types: [INT], isAlwaysThere: true },
-      { name: "b", types: [TEXT], isAlwaysThere: true },
+      { name: "a", types: [INT], isAlwaysPresent: true },
+      { name: "b", types: [TEXT], isAlwaysPresent: true },
     ],
   });
 });
@@ -24,8 +24,8 @@ test("of several ways, what each has is there always, and a type that differs is
     kind: "known",
     sometimesAbsent: false,
     columns: [
-      { name: "a", types: [INT, TEXT], isAlwaysThere: true },
-      { name: "b", types: [INT], isAlwaysThere: false },
+      { name: "a", types: [INT, TEXT], isAlwaysPresent: true },
+      { name: "b", types: [INT], isAlwaysPresent: false },
     ],
   });
 });
@@ -34,6 +34,6 @@ test("a way without columns has no rows", () => {
   expect(mergeShapes([[]])).toEqual({ kind: "none" });
   expect(mergeShapes([[], columns(["a", INT])])).toMatchObject({
     sometimesAbsent: true,
-    columns: [{ name: "a", isAlwaysThere: true }],
+    columns: [{ name: "a", isAlwaysPresent: true }],
   });
 });

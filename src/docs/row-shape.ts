@@ -1,7 +1,7 @@
 import type { Column, ColumnType } from "../result/column.ts";
 import { sqlTypeName } from "./sql-type-name.ts";
 
-/** The known shape of the rows of an endpoint. */
+/** What is known about the columns of an endpoint's rows. */
 export type RowShape =
   | {
       readonly kind: "known";
@@ -14,12 +14,12 @@ export type RowShape =
   /** A write that returns no rows. */
   | { readonly kind: "none" };
 
-/** A column, which may depend on the parameters of a call. */
+/** A column. Its type and presence may depend on the parameters of a call. */
 export interface ShapedColumn {
   readonly name: string;
-  /** More than one if it depends on the parameters. */
+  /** More than one if the type depends on the parameters. */
   readonly types: readonly [ColumnType, ...ColumnType[]];
-  readonly isAlwaysThere: boolean;
+  readonly isAlwaysPresent: boolean;
 }
 
 export const UNKNOWN_ROWS: RowShape = { kind: "unknown" };
@@ -44,7 +44,7 @@ export function mergeShapes(variants: readonly (readonly Column[])[]): RowShape 
       const [first, ...others] = types.values();
       return first === undefined
         ? []
-        : [{ name, types: [first, ...others], isAlwaysThere: count === withRows.length } as const];
+        : [{ name, types: [first, ...others], isAlwaysPresent: count === withRows.length } as const];
     }),
   };
 }

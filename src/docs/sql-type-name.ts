@@ -20,7 +20,7 @@ const TIMESTAMPS: Readonly<Record<Timestamp["unit"], string>> = {
 };
 
 /** Longer enums are shortened. */
-const MOST_NAMED_VALUES = 10;
+const MAX_ENUM_VALUES = 10;
 
 /** The SQL name of a type. */
 export function sqlTypeName(type: ColumnType): string {
@@ -67,7 +67,7 @@ export function sqlTypeName(type: ColumnType): string {
 }
 
 function enumName({ values }: Extract<ColumnType, { kind: "enum" }>): string {
-  const shown = Array.from({ length: Math.min(values.length, MOST_NAMED_VALUES) }, (_, index) =>
+  const shown = Array.from({ length: Math.min(values.length, MAX_ENUM_VALUES) }, (_, index) =>
     quoteLiteral(values.at(index) ?? ""),
   );
   return `ENUM(${[...shown, ...(values.length > shown.length ? ["..."] : [])].join(", ")})`;

@@ -5,7 +5,7 @@ import { json } from "../formats/json/json.ts";
 import { ndjson } from "../formats/ndjson/ndjson.ts";
 import { rowSchema } from "./column-schema.ts";
 import type { Components } from "./components.ts";
-import { type HeaderName, headersNamed, pageNames, rateLimitNames, readHeaderNames } from "./headers.ts";
+import { type HeaderName, headerReferences, pageNames, rateLimitNames, readHeaderNames } from "./headers.ts";
 import type { JsonObject } from "./json.ts";
 import type { RowShape } from "./row-shape.ts";
 
@@ -22,22 +22,22 @@ export function successResponses(input: SuccessInput, components: Components): J
   const { operation, route } = endpoint;
   const rowOf = (): JsonObject => components.schema(rowName, () => rowSchema(rows, components));
   if (operation.kind === "write") {
-    const written = writeResponse(input, rowOf, components);
-    // Without a change, the status is 200 anyway.
+    const response = writeResponse(input, rowOf, components);
+    // Only POST returns 201. If it changes nothing, it returns 200.
     return operation.statuses.changed === 201
-      ? { "200": { ...written, description: "Nothing was changed." }, "201": written }
-      : { "200": written };
+      ? { "200": { ...response, description: "Nothing was changed." }, "201": response }
+      : { "200": response };
   }
   const names = readHeaderNames(endpoint);
   const ok = {
     description: operation.returns === "one" ? "The row." : operation.paginated ? "A page of rows." : "The rows.",
-    headers: headersNamed(names, components),
+    headers: headerReferences(names, components),
     content: Object.fromEntries(
       formats.map((format) => [format.mediaTypes[0], mediaOf(format, operation, rowOf(), components)]),
     ),
   };
   if (route?.method !== "GET") return { "200": ok };
-  return { "200": ok, "304": unchanged(names, components) };
+  return { "200": ok, "304": notModifiedResponse(names, components) };
 }
 
 function mediaOf(
@@ -52,7 +52,7 @@ function mediaOf(
     return { schema: paginated ? pageSchema(rows, components) : rows };
   }
   if (format === ndjson) {
-    // `itemSchema` exists since OpenAPI 3.2 only.
+    // `itemSchema` only exists since OpenAPI 3.2.
     return { schema: textSchema(format, "One row per line.", components), "x-itemSchema": row };
   }
   const isText = format.contentType.startsWith("text/");
@@ -67,7 +67,7 @@ function textSchema({ name }: Format, description: string, components: Component
   return components.schema(`${capitalized(name)}Text`, () => ({ type: "string", description }));
 }
 
-/** Binary formats have no JSON Schema. The media type describes them. */
+/** JSON Schema cannot describe binary formats, but their media type does. */
 function bytesSchema({ name, mediaTypes }: Format, components: Components): JsonObject {
   return components.schema(`${capitalized(name)}Bytes`, () => ({
     description: `The bytes of ${capitalized(name)}.`,
@@ -99,7 +99,7 @@ function pageSchema(rows: JsonObject, components: Components): JsonObject {
   };
 }
 
-function unchanged(names: readonly HeaderName[], components: Components): JsonObject {
+function notModifiedResponse(names: readonly HeaderName[], components: Components): JsonObject {
   const remaining = names.filter((name) => !pageNames.includes(name));
   const name = [
     "Unchanged",
@@ -108,7 +108,7 @@ function unchanged(names: readonly HeaderName[], components: Components): JsonOb
   ];
   return components.response(name.join(""), () => ({
     description: "The response has not changed since the one in `If-None-Match`.",
-    headers: headersNamed(remaining, components),
+    headers: headerReferences(remaining, components),
   }));
 }
 
@@ -116,8 +116,8 @@ function writeResponse({ endpoint, rows }: SuccessInput, rowOf: () => JsonObject
   const { rateLimit, operation } = endpoint;
   const { returns } = operation;
   const names = ["X-Request-Id" as const, "Cache-Control" as const, ...(rateLimit === undefined ? [] : rateLimitNames)];
-  const isAlways = rows.kind === "known" && !rows.sometimesAbsent;
-  const changed = components.schema("RowsAffected", () => ({
+  const alwaysHasData = rows.kind === "known" && !rows.sometimesAbsent;
+  const rowsAffected = components.schema("RowsAffected", () => ({
     type: "integer",
     format: "int64",
     minimum: 0,
@@ -125,15 +125,15 @@ function writeResponse({ endpoint, rows }: SuccessInput, rowOf: () => JsonObject
   }));
   const schema = {
     type: "object",
-    required: ["rows_affected", ...(isAlways ? ["data"] : [])],
+    required: ["rows_affected", ...(alwaysHasData ? ["data"] : [])],
     properties: {
-      rows_affected: changed,
+      rows_affected: rowsAffected,
       ...(rows.kind === "none" ? {} : { data: returns === "one" ? rowOf() : { type: "array", items: rowOf() } }),
     },
   };
   return {
     description: "The change, committed.",
-    headers: headersNamed(names, components),
+    headers: headerReferences(names, components),
     content: { [json.mediaTypes[0]]: { schema } },
   };
 }

@@ -22,7 +22,7 @@ export function referencedCaches(
 ): readonly CacheName[] {
   const { template, source } = endpoint;
   if (template === undefined || source === undefined || names.length === 0) return [];
-  // Few templates name a cache, and reading tokens takes long.
+  // Few templates name a cache, and tokenizing is slow.
   const text = source.text.toLowerCase();
   if (!text.includes(catalog.toLowerCase()) && !text.includes("cache.")) return [];
   const found = new Set<string>();
@@ -52,32 +52,32 @@ export function cachesReadBy({ cache, readsCaches }: Pick<Endpoint, "cache" | "r
   return cache?.kind === "table" && cache.isRead ? [cache.name, ...readsCaches] : readsCaches;
 }
 
-/** The names without this one. */
+/** The names except this one. */
 export function withoutCache(names: readonly CacheName[], name: CacheName | undefined): readonly CacheName[] {
   return name === undefined ? names : names.filter((each) => cacheKey(each) !== cacheKey(name));
 }
 
-/** The refreshes, each after those whose tables it reads. Refreshes that wait for each other are problems. */
+/** Sorts the refreshes, each after those whose tables it reads. Refreshes that read each other's tables are problems. */
 export function inOrderOfReads(refreshes: readonly CompiledRefresh[]): {
   readonly refreshes: readonly CompiledRefresh[];
   readonly problems: readonly Problem[];
 } {
-  const waiting = new Map(refreshes.map((refresh) => [cacheKey(refresh.definition.name), refresh]));
-  const ordered: CompiledRefresh[] = [];
-  const othersOf = ({ endpoint, definition }: CompiledRefresh): readonly CacheName[] =>
-    withoutCache(endpoint.readsCaches, definition.name).filter((name) => waiting.has(cacheKey(name)));
-  for (let before = -1; before !== ordered.length; ) {
-    before = ordered.length;
-    for (const [key, refresh] of waiting) {
-      if (othersOf(refresh).length > 0) continue;
-      waiting.delete(key);
-      ordered.push(refresh);
+  const unsorted = new Map(refreshes.map((refresh) => [cacheKey(refresh.definition.name), refresh]));
+  const sorted: CompiledRefresh[] = [];
+  const unsortedReadsOf = ({ endpoint, definition }: CompiledRefresh): readonly CacheName[] =>
+    withoutCache(endpoint.readsCaches, definition.name).filter((name) => unsorted.has(cacheKey(name)));
+  for (let before = -1; before !== sorted.length; ) {
+    before = sorted.length;
+    for (const [key, refresh] of unsorted) {
+      if (unsortedReadsOf(refresh).length > 0) continue;
+      unsorted.delete(key);
+      sorted.push(refresh);
     }
   }
-  const problems = [...waiting.values()].map((refresh) => {
-    const others = othersOf(refresh).map(({ schema, table }) => `${schema}.${table}`);
+  const problems = [...unsorted.values()].map((refresh) => {
+    const others = unsortedReadsOf(refresh).map(({ schema, table }) => `${schema}.${table}`);
     const message = `this refresh reads ${others.join(", ")}, whose refresh reads this table in turn; remove one of these reads`;
     return errorAt(refresh.locate(["cache", "template-file"]), ["cache", "template-file"], message);
   });
-  return { refreshes: ordered, problems };
+  return { refreshes: sorted, problems };
 }

@@ -9,7 +9,7 @@ import type { TemplateScope } from "../sql/scope.ts";
 import type { Piece, TemplateProblem, ValueClass, ValueType } from "../sql/template.ts";
 import type { Endpoint, Operation, Route } from "./endpoint.ts";
 
-/** Compiles the configuration of an endpoint. Returns the problems of its template. */
+/** Compiles the configuration of an endpoint. `problems` are those of its template. */
 export function compileEndpoint(
   config: EndpointConfig,
   project: Project,
@@ -40,7 +40,7 @@ export function compileEndpoint(
       ownPaging: {
         limit: reads?.has("params.limit") === true,
         offset: reads?.has("params.offset") === true,
-        isInverted: compiled !== undefined && invertsPage(compiled.template.pieces),
+        isInverted: compiled !== undefined && hasInvertedPageSection(compiled.template.pieces),
       },
       cache: config.cache,
       readsCaches: [],
@@ -49,12 +49,13 @@ export function compileEndpoint(
   };
 }
 
-/** A paged read always has a page, so `{{^params.limit}}100{{/params.limit}}` must not limit its total either. */
-function invertsPage(pieces: readonly Piece[]): boolean {
+/** Whether an inverted section, such as `{{^params.limit}}LIMIT 100{{/params.limit}}`, could limit the total of a paged read. */
+function hasInvertedPageSection(pieces: readonly Piece[]): boolean {
   return pieces.some(
     (piece) =>
       piece.kind === "section" &&
-      ((piece.inverted && piece.ref.scope === "params" && isPageField(piece.ref.name)) || invertsPage(piece.pieces)),
+      ((piece.inverted && piece.ref.scope === "params" && isPageField(piece.ref.name)) ||
+        hasInvertedPageSection(piece.pieces)),
   );
 }
 
@@ -96,10 +97,10 @@ function scopeOf(config: EndpointConfig, project: Project): TemplateScope {
   const params = new Map<string, ValueClass>();
   const types = new Map<string, ValueType>();
   for (const parameter of config.parameters) {
-    params.set(parameter.name, traitsOf(parameter));
+    params.set(parameter.name, valueClassOf(parameter));
     types.set(parameter.name, typeOf(parameter));
   }
-  // These need no declaration.
+  // Templates may use these without a declaration.
   for (const name of ["limit", "offset"]) {
     params.set(name, "scalar");
     types.set(name, "BIGINT");
@@ -117,7 +118,7 @@ function scopeOf(config: EndpointConfig, project: Project): TemplateScope {
         ])
       : new Map(),
     // Each call reads the table of one snapshot.
-    lateCache: isTable
+    snapshotVariables: isTable
       ? new Map([
           ["table", "enum"],
           ["snapshotId", "scalar"],
@@ -147,12 +148,12 @@ export function configurationScope(
 /** The type that a parameter is bound with. */
 function typeOf(parameter: Parameter): ValueType {
   const [first] = parameter.validators;
-  if (first === undefined || traitsOf(parameter) === "enum") return "VARCHAR";
+  if (first === undefined || valueClassOf(parameter) === "enum") return "VARCHAR";
   return first.type === "uuid" ? "UUID" : first.databaseType("0");
 }
 
 /** How SQL may use a parameter, as its validators allow. */
-function traitsOf({ validators }: Parameter): ValueClass {
+function valueClassOf({ validators }: Parameter): ValueClass {
   if (validators.some(({ allowedValues }) => allowedValues !== undefined)) return "enum";
   const [first] = validators;
   if (first === undefined) return "text";

@@ -24,7 +24,7 @@ export interface CompiledRefresh {
   readonly problems: readonly Problem[];
 }
 
-/** Undefined if the endpoint has no refresh template. */
+/** Compiles the refresh template of an endpoint. Undefined if it has none. */
 export function compileRefresh(
   config: EndpointConfig,
   endpoint: Endpoint,
@@ -108,7 +108,7 @@ function scopeOf(config: EndpointConfig, refresh: RefreshConfig, project: Projec
     params: new Map(),
     isRefresh: true,
     cache: new Map(known.flatMap(([key, value]) => (value === undefined ? [] : [[key, value]]))),
-    lateCache: new Map([
+    snapshotVariables: new Map([
       ["snapshotId", "scalar"],
       ["snapshotTimestamp", "text"],
       ["previousSnapshotId", "scalar"],

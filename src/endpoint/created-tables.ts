@@ -6,22 +6,22 @@ import { createdNames } from "../sql/statement-words.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { sampleLookup, samplesOf } from "./samples.ts";
 
-/** What these templates and SQL texts create: the last parts of the names, in lower case. */
+/** The last parts of the names that these templates and SQL `texts` create, in lower case. */
 export function namesCreatedBy(
   endpoints: readonly Endpoint[],
   texts: readonly string[],
   dialect: Dialect,
 ): ReadonlySet<string> {
-  const rendered = endpoints.flatMap((endpoint) => (mayCreate(endpoint) ? renderedBy(endpoint, dialect) : []));
+  const rendered = endpoints.flatMap((endpoint) => (mayCreate(endpoint) ? renderSamples(endpoint, dialect) : []));
   return new Set([...texts, ...rendered].flatMap((sql) => createdNames(sql, dialect)));
 }
 
-/** Spares the rendering of templates that create nothing. */
+/** Avoids rendering templates that create nothing. */
 function mayCreate({ source }: Endpoint): boolean {
   return source !== undefined && /\bcreate\b/i.test(source.text);
 }
 
-function renderedBy(endpoint: Endpoint, dialect: Dialect): readonly string[] {
+function renderSamples(endpoint: Endpoint, dialect: Dialect): readonly string[] {
   const { template } = endpoint;
   if (template === undefined) return [];
   return samplesOf(endpoint, template).flatMap((sample) =>
@@ -30,9 +30,9 @@ function renderedBy(endpoint: Endpoint, dialect: Dialect): readonly string[] {
 }
 
 export interface TolerantPlanner {
-  /** The same engine, but a missing table that will be created is no problem of a plan. */
+  /** The same engine, except that `plan` reports no problem for a missing table that will be created later. */
   readonly engine: Engine;
-  /** Whether a plan needed such a table. Nothing else about that statement is known yet. */
+  /** Whether a plan needed such a table. If so, only the syntax of its statements was checked. */
   hasMissed(): boolean;
 }
 
@@ -47,7 +47,7 @@ export function toleratingMissing(engine: Engine, created: ReadonlySet<string>):
   return { engine: { ...engine, plan }, hasMissed: () => missed };
 }
 
-/** The plan ended at the missing table, so the statements after it have not been parsed. */
+/** The first syntax error. Planning ended at the missing table, so the statements after it have not been parsed. */
 async function syntaxProblem(engine: Engine, statements: readonly Statement[]): Promise<StatementProblem | undefined> {
   for (const [statement, { sql }] of statements.entries()) {
     const problem = await engine.parse(sql);

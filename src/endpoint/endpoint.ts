@@ -18,18 +18,18 @@ import type { Template } from "../sql/template.ts";
 export type Operation =
   | {
       readonly kind: "read";
-      /** Only if it returns many rows. */
+      /** True only if `returns` is `many`. */
       readonly paginated: boolean;
       readonly returns: Returns;
     }
   | {
       readonly kind: "write";
       readonly returnsData: boolean;
-      /** Of the data. */
+      /** Whether `data` is one object or a list. */
       readonly returns: Returns;
       readonly transaction: boolean;
       readonly validateBeforeWrite: boolean;
-      /** Additional permissions of the template. */
+      /** What the template may do besides changing data. */
       readonly allow: readonly Permission[];
       readonly statuses: WriteStatuses;
       /** Stores the records of `Idempotency-Key`. Undefined until the endpoint is verified against the database. */
@@ -37,8 +37,8 @@ export type Operation =
     };
 
 /**
- * The page fields of a read that its clients need not know from its declarations. An object has no page, but its template may
- * use them.
+ * The page fields that a read accepts without declaring them. A read that returns one object has no pages, but its template
+ * may use the fields.
  */
 export function undeclaredPageFields({
   operation,
@@ -69,10 +69,10 @@ export interface Route {
 
 /** A compiled endpoint, ready to be called. */
 export interface Endpoint {
-  /** For people, such as `GET /customers/:id` or `mcp-tool find_customer`. */
+  /** For messages and logs, such as `GET /customers/:id` or `mcp-tool find_customer`. */
   readonly name: string;
   readonly file: string;
-  /** Limits its share of the database. */
+  /** Limits its share of the query slots. */
   readonly queueGroup: QueueGroup;
   readonly route: Route | undefined;
   readonly mcp: McpConfig | undefined;
@@ -88,7 +88,7 @@ export interface Endpoint {
   readonly source: SourceFile | undefined;
   /** The variables that the template may use. */
   readonly scope: TemplateScope;
-  /** Whether the template itself uses `params.limit` and `params.offset`, and whether in an inverted section. */
+  /** Whether the template itself uses `params.limit` and `params.offset`. `isInverted`: one of them in an inverted section. */
   readonly ownPaging: { readonly limit: boolean; readonly offset: boolean; readonly isInverted: boolean };
   readonly cache: CacheConfig | undefined;
   /** The cache tables that its SQL names in full, besides that of its own `cache` block. */

@@ -9,8 +9,8 @@ import type { Endpoint } from "./endpoint.ts";
 
 /** Values to check a template with at load time. */
 export interface Sample {
-  /** least: no optional values. all: every value. value: all, with another enum value. single: some optional values. */
-  readonly kind: "least" | "all" | "value" | "single";
+  /** least: no optional values. all: every value. value: all, with another enum value. some: some optional values. */
+  readonly kind: "least" | "all" | "value" | "some";
   /** Describes the sample in messages. */
   readonly note: string;
   /** By name, such as `params.id`. */
@@ -23,7 +23,7 @@ export function sampleLookup({ values }: Sample): Lookup {
   return ({ scope, name }) => values.get(`${scope}.${name}`);
 }
 
-const SAMPLE_TEXTS: Readonly<Record<SqlType, ParamValue["value"]>> = {
+const SAMPLE_VALUES: Readonly<Record<SqlType, ParamValue["value"]>> = {
   VARCHAR: "a",
   BIGINT: 1n,
   DATE: "2024-01-01",
@@ -38,7 +38,7 @@ const NIL_UUID = "00000000-0000-0000-0000-000000000000";
 /** Variables that every snapshot has. */
 const ALWAYS_SET: ReadonlySet<string> = new Set(["cache.table", "cache.snapshotId", "cache.snapshotTimestamp"]);
 
-/** A name like that of the table of a snapshot. */
+/** A name in the format of a snapshot's table. */
 export function sampleTable(name: CacheName): string {
   return snapshotTable(name, 1, () => "0");
 }
@@ -90,15 +90,15 @@ export function singleSamples({ values, optional }: Sample): readonly Sample[] {
   return groups
     .filter((group) => group.length > 0)
     .map((group) => ({
-      kind: "single",
+      kind: "some",
       note: group.join(", "),
       values: new Map([...values].filter(([key]) => group.includes(key) || !optional.includes(key))),
       optional,
     }));
 }
 
-/** Above this limit, only each value alone and all values but one are checked. */
-const COMBINED_AT_MOST = 6;
+/** With more optional values, only each value alone and all values but one are checked. */
+const MAX_COMBINED_VALUES = 6;
 
 /**
  * Combinations of optional values, except none and all, because a section may need one value without another. There are
@@ -109,13 +109,13 @@ export function combinedSamples(samples: readonly Sample[]): readonly Sample[] {
   if (all === undefined || all.optional.length < 2) return [];
   const { optional, values } = all;
   const sets =
-    optional.length <= COMBINED_AT_MOST
+    optional.length <= MAX_COMBINED_VALUES
       ? Array.from({ length: 2 ** optional.length - 2 }, (_, index) =>
           optional.filter((_name, bit) => ((index + 1) >> bit) % 2 === 1),
         )
       : optional.flatMap((name) => [[name], optional.filter((other) => other !== name)]);
   return sets.map((set) => ({
-    kind: "single",
+    kind: "some",
     note: set.join(", "),
     values: new Map([...values].filter(([key]) => set.includes(key) || !optional.includes(key))),
     optional,
@@ -131,22 +131,22 @@ function firstValue({ validators }: Parameter): ParamValue {
 }
 
 function sampleValue(type: SqlType): ParamValue {
-  const value = SAMPLE_TEXTS[type];
+  const value = SAMPLE_VALUES[type];
   return { text: String(value), type, value };
 }
 
 /** The enum parameters that become part of the SQL. */
 function inlinedEnums(pieces: readonly Piece[]): ReadonlySet<string> {
   const found = new Set<string>();
-  const ofParts = (parts: readonly LiteralPart[]): void => {
+  const addEnumsIn = (parts: readonly LiteralPart[]): void => {
     for (const part of parts) {
       if (part.kind === "value" && part.ref.valueClass === "enum") found.add(`${part.ref.scope}.${part.ref.name}`);
-      if (part.kind === "section") ofParts(part.parts);
+      if (part.kind === "section") addEnumsIn(part.parts);
     }
   };
   for (const piece of pieces) {
     if (piece.kind === "inline") found.add(`${piece.ref.scope}.${piece.ref.name}`);
-    if (piece.kind === "identifier" || (piece.kind === "literal" && piece.quoted)) ofParts(piece.parts);
+    if (piece.kind === "identifier" || (piece.kind === "literal" && piece.quoted)) addEnumsIn(piece.parts);
     if (piece.kind === "section") for (const key of inlinedEnums(piece.pieces)) found.add(key);
   }
   return found;

@@ -6,10 +6,10 @@ import type { Statement } from "../sql/statement.ts";
 import type { Template } from "../sql/template.ts";
 import type { Endpoint } from "./endpoint.ts";
 
-/** Whether templates are checked against the tables, or only parsed. */
+/** Whether templates are planned against the tables, or only parsed. */
 export type Depth = "plan" | "parse";
 
-/** A check of a template at load time. */
+/** The input of a check of a template at load time. */
 export interface TemplateCheck {
   readonly endpoint: Endpoint;
   readonly template: Template;
@@ -18,14 +18,14 @@ export interface TemplateCheck {
   readonly depth: Depth;
 }
 
-/** A rendered sample, with positions in the template. */
-export interface Rendered {
+/** The statements for a sample, with their positions in the template. */
+export interface RenderedSample {
   readonly statements: readonly Statement[];
   /** The offset in the template for a position in a statement. */
   origin(statement: number, at: number): number;
 }
 
-export function renderSample({ engine, template }: TemplateCheck, lookup: Lookup): Rendered {
+export function renderSample({ engine, template }: TemplateCheck, lookup: Lookup): RenderedSample {
   const traces: { statement: number; at: number; offset: number }[] = [];
   const statements = render(template, lookup, {
     dialect: engine.dialect,
@@ -40,8 +40,8 @@ export function renderSample({ engine, template }: TemplateCheck, lookup: Lookup
   };
 }
 
-/** The offset of the next character that is not white space. */
-export function startOf(text: string, offset: number): number {
+/** The first offset from `offset` on that is not white space. */
+export function skipSpace(text: string, offset: number): number {
   return offset + (/^\s*/.exec(text.slice(offset))?.[0].length ?? 0);
 }
 

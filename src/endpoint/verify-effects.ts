@@ -3,21 +3,21 @@ import { effectsOf } from "../sql/classify.ts";
 import { type Permission, type PrivilegedAction, privilegedActions } from "../sql/privileged-actions.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { combinedSamples, type Sample, sampleLookup } from "./samples.ts";
-import { problemAt, renderSample, startOf, type TemplateCheck } from "./template-check.ts";
+import { problemAt, renderSample, skipSpace, type TemplateCheck } from "./template-check.ts";
 
 /**
- * Finds reads that change data, statements that begin or end transactions, and effects that `operation.allow` does not
- * permit. Only reads the tokens of the statements, without preparing them.
+ * Finds read endpoints that change data, statements that begin or end transactions, and actions that `operation.allow` does
+ * not permit. Only tokenizes the statements, without preparing them.
  */
 export function effectProblems(check: TemplateCheck, samples: readonly Sample[]): readonly Problem[] {
   const { endpoint, engine, source } = check;
   const problems = new Map<number, Problem>();
-  const complain = (offset: number, message: string): void => {
+  const addProblem = (offset: number, message: string): void => {
     if (!problems.has(offset)) problems.set(offset, problemAt(source, offset, { severity: "error", message }));
   };
   for (const sample of [...samples, ...combinedSamples(samples)]) {
     const rendered = renderSample(check, sampleLookup(sample));
-    if (rendered.statements.length === 0 && sample.kind === "all") complain(0, "the template holds no SQL statement");
+    if (rendered.statements.length === 0 && sample.kind === "all") addProblem(0, "the template holds no SQL statement");
     const texts = rendered.statements.map(({ sql }) => sql);
     const privileged = new Set<number>();
     texts.forEach((sql, index) => {
@@ -25,13 +25,13 @@ export function effectProblems(check: TemplateCheck, samples: readonly Sample[])
         const message = permissionProblem(action, endpoint);
         if (message === undefined) continue;
         privileged.add(index);
-        complain(startOf(source.text, rendered.origin(index, action.at)), message);
+        addProblem(skipSpace(source.text, rendered.origin(index, action.at)), message);
       }
     });
     effectsOf(texts, engine.dialect).forEach((effect, index) => {
       if (effect.kind === "reads" || privileged.has(index)) return;
       const message = effectProblem(effect.verb, endpoint.operation.kind);
-      if (message !== undefined) complain(startOf(source.text, rendered.origin(index, 0)), message);
+      if (message !== undefined) addProblem(skipSpace(source.text, rendered.origin(index, 0)), message);
     });
   }
   return [...problems.values()];
@@ -47,7 +47,7 @@ function effectProblem(verb: string, kind: "read" | "write"): string | undefined
   return `a read endpoint must not change anything, and this statement does (${verb}); set operation.type: Write, or make it a temporary table`;
 }
 
-/** The alternative to each power. */
+/** What to do instead of using each permission. */
 const INSTEAD: Readonly<Record<Permission, string>> = {
   attach: "attach it in the init of a connection",
   checkpoint: "DuckDB does it by itself",

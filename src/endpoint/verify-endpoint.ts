@@ -4,7 +4,14 @@ import { type Rendering, renderingsOf, withRendering } from "../sql/rendering.ts
 import type { CallValueRef, LiteralPart, Piece, Template } from "../sql/template.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { type Sample, sampleLookup, samplesOf, sampleTable, singleSamples } from "./samples.ts";
-import { type Depth, problemAt, type Rendered, renderSample, startOf, type TemplateCheck } from "./template-check.ts";
+import {
+  type Depth,
+  problemAt,
+  type RenderedSample,
+  renderSample,
+  skipSpace,
+  type TemplateCheck,
+} from "./template-check.ts";
 import { effectProblems } from "./verify-effects.ts";
 
 export type { Depth } from "./template-check.ts";
@@ -29,10 +36,10 @@ export async function verifyEndpoint(
     if (problems.length === 0) break;
   }
   const best = tried.reduce((one, other) => (isBetter(other.problems, one.problems) ? other : one));
-  return { endpoint: await verified(best.check), problems: explained(best, tried) };
+  return { endpoint: await verifiedEndpoint(best.check), problems: explainProblems(best, tried) };
 }
 
-/** Inlined, `2024-01-31` would be a subtraction and `12:00` a slice: the database takes it, but means something else. */
+/** Inlined, `2024-01-31` would be a subtraction and `12:00` a slice: the database would accept it, with another meaning. */
 const DATE_OR_TIME = /^\d+-\d+-\d+|^\d+:\d+/;
 
 function holdsDates({ parameters }: Endpoint, name: string): boolean {
@@ -44,7 +51,7 @@ interface CheckedRendering {
   readonly rendering: Rendering;
   readonly check: TemplateCheck;
   readonly problems: readonly Problem[];
-  /** Only some values of an enum fail. */
+  /** Whether only some values of an enum fail. */
   readonly someValuesFail: boolean;
 }
 
@@ -54,7 +61,10 @@ function isBetter(one: readonly Problem[], other: readonly Problem[]): boolean {
 }
 
 /** If a bare enum works neither as SQL text nor as a value, the author sees both messages. */
-function explained({ rendering, problems }: CheckedRendering, tried: readonly CheckedRendering[]): readonly Problem[] {
+function explainProblems(
+  { rendering, problems }: CheckedRendering,
+  tried: readonly CheckedRendering[],
+): readonly Problem[] {
   const [inlined] = tried;
   if (problems.length === 0 && inlined?.someValuesFail === true) {
     const list = namesOf(rendering.boundEnums);
@@ -78,7 +88,7 @@ function namesOf(parameters: ReadonlySet<string>): string {
 }
 
 /** The endpoint with the checked template, and with the store for the records of its writes. */
-async function verified(check: TemplateCheck): Promise<Endpoint> {
+async function verifiedEndpoint(check: TemplateCheck): Promise<Endpoint> {
   const { endpoint, template, engine, depth } = check;
   const { operation } = endpoint;
   if (operation.kind !== "write" || depth === "parse") return { ...endpoint, template };
@@ -92,7 +102,7 @@ function isError({ severity }: Problem): boolean {
 
 /**
  * Checks the template with and without its optional parameters, and with every value of an enum that becomes part of the
- * SQL. If only some combinations fail, this is a warning, because clients may never send them.
+ * SQL. If it fails only with all optional parameters, or only with none, this is a warning, because clients may never do that.
  */
 async function checkAll(check: TemplateCheck): Promise<Pick<CheckedRendering, "problems" | "someValuesFail">> {
   const [least, all, ...values] = samplesOf(check.endpoint, check.template);
@@ -100,12 +110,12 @@ async function checkAll(check: TemplateCheck): Promise<Pick<CheckedRendering, "p
   const allProblem = await checkSample(check, all);
   const leastProblem = all.optional.length === 0 ? allProblem : await checkSample(check, least);
   if (allProblem !== undefined) {
-    if (leastProblem !== undefined) return failing([allProblem]);
+    if (leastProblem !== undefined) return failure([allProblem]);
     for (const single of singleSamples(all)) {
       const problem = await checkSample(check, single);
-      if (problem !== undefined) return failing([withNote(problem, "error", `when ${single.note} is set`)]);
+      if (problem !== undefined) return failure([withNote(problem, "error", `when ${single.note} is set`)]);
     }
-    return failing([withNote(allProblem, "warning", `when ${all.note} are all set`)]);
+    return failure([withNote(allProblem, "warning", `when ${all.note} are all set`)]);
   }
   const problems: Problem[] = [];
   if (leastProblem !== undefined) problems.push(withNote(leastProblem, "warning", "when no optional parameter is set"));
@@ -116,7 +126,7 @@ async function checkAll(check: TemplateCheck): Promise<Pick<CheckedRendering, "p
   return { problems, someValuesFail: leastProblem === undefined && problems.length > 0 };
 }
 
-function failing(problems: readonly Problem[]): Pick<CheckedRendering, "problems" | "someValuesFail"> {
+function failure(problems: readonly Problem[]): Pick<CheckedRendering, "problems" | "someValuesFail"> {
   return { problems, someValuesFail: false };
 }
 
@@ -132,17 +142,20 @@ async function checkSample(check: TemplateCheck, sample: Sample): Promise<Proble
   }
   const problem = await engine.plan(rendered.statements);
   if (problem === undefined || problem.kind === "other") return undefined;
-  if (problem.kind === "parameter") return misplacedValue(check, sample, problem, rendered);
+  if (problem.kind === "parameter") return misplacedValueProblem(check, sample, problem, rendered);
   return databaseProblem(check, problem, rendered.origin(problem.statement, problem.offset ?? 0));
 }
 
 function databaseProblem({ source, endpoint }: TemplateCheck, problem: StatementProblem, offset: number): Problem {
-  const position = problem.offset === undefined ? startOf(source.text, offset) : offset;
-  return problemAt(source, position, { severity: "error", message: withVariables(oneLine(problem.message), endpoint) });
+  const position = problem.offset === undefined ? skipSpace(source.text, offset) : offset;
+  return problemAt(source, position, {
+    severity: "error",
+    message: withVariableName(oneLine(problem.message), endpoint),
+  });
 }
 
-/** The name of the table of a snapshot means nothing to the author. */
-function withVariables(message: string, { cache }: Endpoint): string {
+/** Replaces the name of a snapshot's table, which means nothing to the author. */
+function withVariableName(message: string, { cache }: Endpoint): string {
   if (cache?.kind !== "table" || !message.includes(sampleTable(cache.name))) return message;
   const named = message.replaceAll(sampleTable(cache.name), "{{cache.table}}");
   return named.includes("does not exist")
@@ -150,26 +163,27 @@ function withVariables(message: string, { cache }: Endpoint): string {
     : named;
 }
 
-const noValue = (names: string): string => `SQL takes no value at this place (${names}), only the author's own text`;
+const noValueMessage = (names: string): string =>
+  `SQL takes no value at this place (${names}), only the author's own text`;
 
-/** Names the value that SQL does not take as a parameter: the one without which the database has no objection. */
-async function misplacedValue(
+/** Finds the value that SQL does not take as a parameter: the one without which the database accepts the statements. */
+async function misplacedValueProblem(
   check: TemplateCheck,
   sample: Sample,
   problem: StatementProblem,
-  rendered: Rendered,
+  rendered: RenderedSample,
 ): Promise<Problem> {
   const { source, engine, template } = check;
   for (const piece of valuePieces(template.pieces)) {
     const without = { ...check, template: { ...template, pieces: withoutValue(template.pieces, piece) } };
     const other = await engine.plan(renderSample(without, sampleLookup(sample)).statements);
     if (other?.kind === "parameter") continue;
-    return problemAt(source, piece.offset, { severity: "error", message: explain(piece) });
+    return problemAt(source, piece.offset, { severity: "error", message: misplacedValueMessage(piece) });
   }
   const offset = problem.offset === undefined ? 0 : rendered.origin(problem.statement, problem.offset);
   const names = [...template.reads.values()].map(({ scope, name }) => `{{${scope}.${name}}}`).join(", ");
-  const message = `${noValue(names)}; give the parameters enum validators with the allowedValues`;
-  return problemAt(source, startOf(source.text, offset), { severity: "error", message });
+  const message = `${noValueMessage(names)}; give the parameters enum validators with the allowedValues`;
+  return problemAt(source, skipSpace(source.text, offset), { severity: "error", message });
 }
 
 type ValuePiece = Extract<Piece, { kind: "value" | "typed-literal" | "literal" }>;
@@ -198,9 +212,9 @@ function withoutValue(pieces: readonly Piece[], value: ValuePiece): readonly Pie
   });
 }
 
-function explain(piece: ValuePiece): string {
+function misplacedValueMessage(piece: ValuePiece): string {
   const refs = piece.kind === "literal" ? refsOf(piece.parts) : [piece.ref];
-  const message = noValue(refs.map((ref) => `{{${nameOf(ref)}}}`).join(", "));
+  const message = noValueMessage(refs.map((ref) => `{{${nameOf(ref)}}}`).join(", "));
   const validator = "give the parameter an enum validator with the allowedValues";
   if (piece.kind !== "literal") return piece.ref.valueClass === "enum" ? message : `${message}; ${validator}`;
   const bare = `write ${refs.map((ref) => `{{{${nameOf(ref)}}}}`).join("")} without the quotes`;

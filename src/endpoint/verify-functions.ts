@@ -14,20 +14,20 @@ export async function dialectOf(endpoints: readonly Endpoint[], engine: Engine):
   const found: UserFunctions = called.size === 0 ? { defined: [], unknown: [] } : await engine.userFunctions(called);
   return dialectWith(engine.dialect, {
     ...found,
-    defined: [...found.defined, ...madeByTemplates(endpoints, engine.dialect)],
+    defined: [...found.defined, ...macrosOfTemplates(endpoints, engine.dialect)],
   });
 }
 
-/** The same, with the macros of the templates only. */
+/** The dialect with only the macros of the templates. */
 export function dialectOfTemplates(endpoints: readonly Endpoint[], dialect: Dialect): Dialect {
-  return dialectWith(dialect, { defined: madeByTemplates(endpoints, dialect), unknown: [] });
+  return dialectWith(dialect, { defined: macrosOfTemplates(endpoints, dialect), unknown: [] });
 }
 
-function madeByTemplates(endpoints: readonly Endpoint[], dialect: Dialect): UserFunctions["defined"] {
+function macrosOfTemplates(endpoints: readonly Endpoint[], dialect: Dialect): UserFunctions["defined"] {
   return endpoints.flatMap(({ source }) => (source === undefined ? [] : macrosCreatedBy(source.text, dialect)));
 }
 
-/** Recompiles an endpoint with another dialect. Returns the problems that `known` did not have. */
+/** Recompiles an endpoint with `dialect`. Returns only the problems that compiling it with `known` does not find. */
 export function withFunctions(
   endpoint: Endpoint,
   dialect: Dialect,
@@ -37,8 +37,8 @@ export function withFunctions(
   if (template === undefined || source === undefined || dialect === known) return { endpoint, problems: [] };
   const before = new Set(compileTemplate(source.text, scope, known).problems.map(keyOf));
   const compiled = compileTemplate(source.text, scope, dialect);
-  const fresh = compiled.problems.filter((problem) => !before.has(keyOf(problem)));
-  return { endpoint: { ...endpoint, template: compiled.template }, problems: templateProblems(source, fresh) };
+  const newProblems = compiled.problems.filter((problem) => !before.has(keyOf(problem)));
+  return { endpoint: { ...endpoint, template: compiled.template }, problems: templateProblems(source, newProblems) };
 }
 
 function keyOf({ offset, message }: TemplateProblem): string {

@@ -9,21 +9,21 @@ import { statement } from "../sql/statement.ts";
 import { tokensOf } from "../sql/statement-words.ts";
 import type { CompiledRefresh } from "./compile-refresh.ts";
 import { sampleLookup, samplesOf, sampleTable } from "./samples.ts";
-import { problemAt, renderSample, startOf } from "./template-check.ts";
+import { problemAt, renderSample, skipSpace } from "./template-check.ts";
 import { verifyEndpoint } from "./verify-endpoint.ts";
 
-/** The result of a check. `isPlanned`: templates that read the table can be planned. */
+/** The result of checking a refresh. `isPlanned`: the database can plan templates that read the cache table. */
 export interface VerifiedRefresh {
   readonly problems: readonly Problem[];
   readonly isPlanned: boolean;
 }
 
-/** Checks a refresh with the database, without running it. From then on, the database can plan reads of its table. */
+/** Checks a refresh with the database, without running it. If it is valid, the database can plan reads of its table. */
 export async function verifyRefresh(refresh: CompiledRefresh, engine: Engine): Promise<VerifiedRefresh> {
   const { endpoint, definition, catalog, first } = refresh;
   const { schema, table } = definition.name;
   const name = tableIn(catalog, schema, table);
-  const other = fillsOtherTable(refresh, engine);
+  const other = otherTableProblem(refresh, engine);
   if (other !== undefined) {
     const { problems } = await verifyEndpoint(endpoint, engine, "parse");
     return { problems: hasErrors(problems) ? problems : [other], isPlanned: false };
@@ -40,20 +40,20 @@ export async function verifyRefresh(refresh: CompiledRefresh, engine: Engine): P
   return { problems: [...problems, ...found], isPlanned: true };
 }
 
-/** For a refresh that cannot be planned now: reads are planned with the columns of its snapshot, if there is one. */
+/** For a refresh that cannot be planned now: reads are planned with the columns of its snapshot. Returns whether it has one. */
 export async function assumeStoredTable(refresh: CompiledRefresh, engine: Engine): Promise<boolean> {
   const { schema, table } = refresh.definition.name;
   const rows = [statement(`SELECT * FROM ${tableIn(refresh.catalog, schema, table)}`)];
   return (await engine.assumeTable(assumedTable(refresh), rows)) !== undefined;
 }
 
-/** The table has its configured name, and one for each snapshot. */
+/** The table has its configured name, and another name for each snapshot. */
 function assumedTable({ catalog, definition: { name } }: CompiledRefresh): AssumedTable {
   return { catalog, schema: name.schema, tables: [name.table, sampleTable(name)] };
 }
 
-/** A template that changes other tables, but never that of its cache. */
-function fillsOtherTable(
+/** The problem of a template that changes other tables, but never its cache table. */
+function otherTableProblem(
   { endpoint, definition, catalog, first }: CompiledRefresh,
   engine: Engine,
 ): Problem | undefined {
@@ -72,7 +72,7 @@ function fillsOtherTable(
       const changed = changedName(sql, engine.dialect)?.join(".");
       if (changed === own) return undefined;
       const verb = tokensOf(sql, engine.dialect)[0]?.at ?? 0;
-      other ??= problemAt(source, startOf(source.text, rendered.origin(index, verb)), {
+      other ??= problemAt(source, skipSpace(source.text, rendered.origin(index, verb)), {
         severity: "error",
         message: `the template does not fill its cache table, but changes ${changed ?? `something else (${effect.verb})`}; write {{cache.catalog}}.{{cache.schema}}.{{cache.table}}, or only a SELECT`,
       });
@@ -81,7 +81,7 @@ function fillsOtherTable(
   return other;
 }
 
-/** The keys whose columns the query lacks. A template that changes the table itself need not use them. */
+/** Configured columns that the query lacks. A template that changes the table itself need not use them, so it gets warnings. */
 function columnProblems(
   { definition: { mode }, locate, first }: CompiledRefresh,
   columns: readonly AssumedColumn[],
@@ -102,7 +102,7 @@ function columnKeys(mode: CacheMode): readonly { readonly path: KeyPath; readonl
   return [cursor, ...keys.map((column, index) => ({ path: ["cache", "primary-key", index], column }))];
 }
 
-/** The values of the cursor cannot be compared as its `type`. */
+/** The problem of a cursor whose values cannot be compared as its `type`. */
 function typeProblems(
   { definition: { mode }, locate }: CompiledRefresh,
   columns: readonly AssumedColumn[],

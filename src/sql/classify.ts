@@ -1,7 +1,7 @@
 import type { Dialect } from "./dialect.ts";
-import { calledFunctions, runningPart, tokensOf, topLevel, topLevelWords } from "./statement-words.ts";
+import { calledFunctions, executedPart, tokensOf, topLevel, topLevelWords } from "./statement-words.ts";
 
-/** Statements that change data, the catalog, files or the session. The parser rejects what is not a statement. */
+/** Statements that change data, the catalog, files or the session. Others count as reads. */
 const CHANGING_VERBS = new Set(
   (
     "INSERT UPDATE DELETE MERGE TRUNCATE CREATE DROP ALTER COMMENT COPY EXPORT IMPORT ATTACH DETACH INSTALL LOAD " +
@@ -30,11 +30,11 @@ const READS: StatementEffect = { kind: "reads" };
 export function effectsOf(statements: readonly string[], dialect: Dialect): StatementEffect[] {
   const temporary = new Set<string>();
   return statements.map((sql) => {
-    const running = runningPart(tokensOf(sql, dialect));
+    const executed = executedPart(tokensOf(sql, dialect));
     // `postgres_execute('db', '...')` and similar functions change another database, wherever they are called.
-    const remote = calledFunctions(running).find(({ text }) => text.endsWith("_EXECUTE"));
+    const remote = calledFunctions(executed).find(({ text }) => text.endsWith("_EXECUTE"));
     if (remote !== undefined) return { kind: "changes", verb: remote.text };
-    return effectOf(topLevelWords(running), temporary);
+    return effectOf(topLevelWords(executed), temporary);
   });
 }
 
@@ -44,7 +44,7 @@ function effectOf(words: readonly string[], temporary: Set<string>): StatementEf
   if ((verb === "SET" || verb === "RESET") && words[1] === "VARIABLE") return READS;
   if (verb === "CREATE") {
     const rest = words.slice(words[1] === "OR" ? 3 : 1);
-    // A secret is shared by all connections, a temporary one too.
+    // A secret is shared by all connections, even a temporary one.
     if ((rest[0] === "TEMP" || rest[0] === "TEMPORARY") && rest[1] !== "SECRET") {
       const name = rest.slice(2).find((word) => !["IF", "NOT", "EXISTS"].includes(word));
       if (name !== undefined) temporary.add(name);
@@ -105,10 +105,10 @@ export function copiesIntoTable(sql: string, dialect: Dialect): boolean {
   return words[0] === "COPY" && words[1] !== "FROM" && direction === "FROM";
 }
 
-/** With these words, the VALUES do not show how many rows an INSERT affects. */
+/** With one of these words, the VALUES do not show how many rows an INSERT affects. */
 const UNKNOWN_ROW_COUNT = new Set(["SELECT", "FROM", "TABLE", "ON", "RETURNING", "WITH"]);
 
-/** How many rows a plain `INSERT INTO t VALUES (...), (...)` inserts when it succeeds. Undefined for all else. */
+/** How many rows a plain `INSERT INTO t VALUES (...), (...)` inserts when it succeeds. Undefined for any other statement. */
 export function insertedRows(sql: string, dialect: Dialect): number | undefined {
   const tokens = tokensOf(sql, dialect);
   const words = topLevelWords(tokens);
@@ -125,7 +125,7 @@ export function insertedRows(sql: string, dialect: Dialect): number | undefined 
   return rows;
 }
 
-/** `INSERT INTO x`, `UPDATE x`, `DELETE FROM x`, `DROP TABLE x` on a temporary table of the template itself. */
+/** `INSERT INTO x`, `UPDATE x`, `DELETE FROM x`, `DROP TABLE x` on a temporary table that the template itself created. */
 function changesTemporary(verb: string, words: readonly string[], temporary: ReadonlySet<string>): boolean {
   if (!["INSERT", "UPDATE", "DELETE", "DROP", "MERGE"].includes(verb)) return false;
   const name = words

@@ -2,7 +2,7 @@ import type { Dialect } from "./dialect.ts";
 import type { TemplateScope } from "./scope.ts";
 import { BARE, type Mode, type StringStyle } from "./sql-lexer.ts";
 import type { CallValueRef, LiteralPart, Piece, TemplateProblem } from "./template.ts";
-import type { ValuePlace } from "./value-place.ts";
+import type { ValuePosition } from "./value-place.ts";
 import { openVariableFlow, type VariableFlow } from "./variable-flow.ts";
 import { nameOf } from "./whole-tokens.ts";
 
@@ -12,8 +12,9 @@ export interface OpenQuotes {
   /** The source so far, emitted unchanged if it contains no tag. */
   source: string;
   parts: LiteralPart[];
-  client: boolean;
-  trusted: boolean;
+  hasClientValue: boolean;
+  /** Whether it contains configuration. */
+  hasTrustedText: boolean;
 }
 
 export interface OpenString extends OpenQuotes {
@@ -22,34 +23,34 @@ export interface OpenString extends OpenQuotes {
   readonly typePrefix: string;
   /** The type without surrounding comments and spaces. */
   readonly typeName: string;
-  readonly place: ValuePlace;
+  readonly position: ValuePosition;
   /** Whether it directly follows a `(`. */
-  readonly opensCall: boolean;
+  readonly isFirstArgument: boolean;
 }
 
 /**
- * The lexer state at the end of the SQL text so far, in a function that runs SQL (`postgres_query('pg', 'SELECT ...')`).
- * `unknown` counts as `bare`, until the next argument.
+ * The lexer state in the SQL argument of a function that runs SQL (`postgres_query('pg', 'SELECT ...')`), after the text read so
+ * far. `unknown` counts as `bare`, until the next argument.
  */
 export type InnerState = "bare" | "'" | '"' | "--" | "/*" | "unknown";
 
 /** An open parenthesis. `name` is the function before it in lower case, or empty. */
 export interface OpenCall {
   readonly name: string;
-  /** Where the name starts in the text being read, -1 if it was in an earlier one. */
+  /** The index of the name in the text node being read, -1 if it was in an earlier node. */
   readonly start: number;
   /** The state of its SQL argument, if it takes one. */
   inner: InnerState;
 }
 
-/** An earlier token of bare SQL. `start` is its index in the text being read, -1 if it was in an earlier one. */
+/** An earlier token of bare SQL. `start` is its index in the text node being read, -1 if it was in an earlier node. */
 export interface SeenToken {
   readonly text: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** The author's SQL that is still growing. */
+/** A piece of the author's SQL to which more text may be added. */
 interface SqlPiece {
   readonly kind: "sql";
   text: string;
@@ -66,19 +67,19 @@ export interface Compilation {
   readonly enforcedEnums: Set<string>;
   readonly bareEnums: Set<string>;
   /** Functions (lower case) around values other than enums. */
-  readonly functionsAround: Set<string>;
+  readonly enclosingFunctions: Set<string>;
   readonly variables: VariableFlow;
   out: Piece[];
-  /** The piece to which text can be added, if it is still the last one. */
+  /** The piece to which SQL can be added, if it is still the last one. */
   open: SqlPiece | undefined;
   mode: Mode;
   string: OpenString | undefined;
   identifier: OpenQuotes | undefined;
   /** Quotes around the current section, which must not close them. */
-  guarded: OpenQuotes | undefined;
+  enclosingQuotes: OpenQuotes | undefined;
   calls: OpenCall[];
-  /** After `COPY ... TO` or `COPY ... FROM`. */
-  copyTarget: boolean;
+  /** Whether the position is after `COPY ... TO` or `COPY ... FROM`. */
+  isCopyTarget: boolean;
   /** Bare tokens of the statement in upper case, without comments, the latest last. */
   seen: SeenToken[];
   problem(offset: number, message: string): void;
@@ -94,16 +95,16 @@ export function openCompilation(scope: TemplateScope, dialect: Dialect, problems
     reads: new Map(),
     enforcedEnums: new Set(),
     bareEnums: new Set(),
-    functionsAround: new Set(),
+    enclosingFunctions: new Set(),
     variables: openVariableFlow(),
     out: [],
     open: undefined,
     mode: BARE,
     string: undefined,
     identifier: undefined,
-    guarded: undefined,
+    enclosingQuotes: undefined,
     calls: [],
-    copyTarget: false,
+    isCopyTarget: false,
     seen: [],
     problem: (offset, message) => problems.push({ severity: "error", offset, message }),
     warning: (offset, message) => problems.push({ severity: "warning", offset, message }),
@@ -125,40 +126,40 @@ export function emitSql(text: string, offset: number, compilation: Compilation, 
   compilation.open = piece;
 }
 
-/** Notes a token of bare SQL at `offset` of the template. */
-export function noteToken(token: SeenToken, offset: number, compilation: Compilation): void {
+/** Records a token of bare SQL at `offset` in the template. */
+export function recordToken(token: SeenToken, offset: number, compilation: Compilation): void {
   const { seen, calls, variables, dialect } = compilation;
   seen.push(token);
   if (seen[0]?.text === "COPY" && calls.length === 0 && (token.text === "TO" || token.text === "FROM")) {
-    compilation.copyTarget = true;
+    compilation.isCopyTarget = true;
   }
-  variables.token(token.text);
+  variables.addToken(token.text);
   for (const name of dialect.variablesBehind(nameOf(token))) {
-    variables.use(name, { kind: "name", function: nameOf(token) }, offset);
+    variables.addUse(name, { kind: "name", function: nameOf(token) }, offset);
   }
-  // The first token shows the kind of statement, the last ones what precedes a tag.
+  // Only the first token, which shows the kind of statement, and the last ones before a tag are needed.
   if (seen.length > 12) seen.splice(1, 1);
 }
 
-/** Notes a client value at this position. */
-export function noteValue({ valueClass }: CallValueRef, { calls, variables, functionsAround }: Compilation): void {
-  variables.value(valueClass);
+/** Records a client value at this position. */
+export function recordValue({ valueClass }: CallValueRef, { calls, variables, enclosingFunctions }: Compilation): void {
+  variables.addValue(valueClass);
   if (valueClass === "enum") return;
   // A view may read the variable.
-  if (variables.isSetting()) functionsAround.add("getvariable");
-  for (const { name } of calls) if (name !== "") functionsAround.add(name);
+  if (variables.isSettingVariable()) enclosingFunctions.add("getvariable");
+  for (const { name } of calls) if (name !== "") enclosingFunctions.add(name);
 }
 
-/** A `;`: the next statement begins. */
+/** Resets the state at a `;`, for the next statement. */
 export function endStatement(compilation: Compilation): void {
   compilation.calls = [];
   compilation.seen = [];
-  compilation.copyTarget = false;
+  compilation.isCopyTarget = false;
   compilation.variables.endStatement();
 }
 
 /** Whether a tag here would continue a word: `sales_{{params.year}}`. */
-export function lastCharacterIsWord(compilation: Compilation): boolean {
+export function endsWithWordCharacter(compilation: Compilation): boolean {
   const last = compilation.out.at(-1);
   return last?.kind === "sql" && /[\w$\u0080-\uffff]$/.test(last.text);
 }

@@ -1,7 +1,7 @@
 import { type Compilation, openCompilation } from "./compilation.ts";
 import { compileText } from "./compile-text.ts";
 import type { Dialect } from "./dialect.ts";
-import { forgetInnerSince, innerStateHere } from "./inner-sql.ts";
+import { forgetInnerIfChanged, innerStateHere } from "./inner-sql.ts";
 import { type MustacheNode, parseMustache } from "./mustache-nodes.ts";
 import { placeTag } from "./place-tag.ts";
 import { resolveName, type TemplateScope } from "./scope.ts";
@@ -9,7 +9,7 @@ import { sharePlaceholders } from "./share-placeholders.ts";
 import { BARE } from "./sql-lexer.ts";
 import type { Piece, Template, TemplateProblem } from "./template.ts";
 
-/** Compiles a template to a program that knows the SQL around each tag. */
+/** Compiles a template into pieces, each tag according to the SQL around it. */
 export function compileTemplate(
   text: string,
   scope: TemplateScope,
@@ -25,14 +25,14 @@ export function compileTemplate(
   } else if (compilation.mode.kind === "block-comment") {
     compilation.problem(text.length, "a /* comment is never closed");
   }
-  const { out, reads, enforcedEnums, bareEnums, functionsAround, problems: found, variables } = compilation;
+  const { out, reads, enforcedEnums, bareEnums, enclosingFunctions, problems: found, variables } = compilation;
   return {
     template: {
       pieces: sharePlaceholders(out),
       reads,
       enforcedEnums: new Set([...enforcedEnums, ...bareEnums]),
       bareEnums: new Map([...bareEnums].map((name) => [name, enforcedEnums.has(name)])),
-      enclosingFunctions: functionsAround,
+      enclosingFunctions,
     },
     problems: [...found, ...variables.problems()],
   };
@@ -61,7 +61,7 @@ function compileTag(
   next: MustacheNode | undefined,
   compilation: Compilation,
 ): void {
-  if (isComment(compilation)) return;
+  if (isInComment(compilation)) return;
   const resolved = resolveName(name, compilation.scope);
   switch (resolved.kind) {
     case "client": {
@@ -72,12 +72,12 @@ function compileTag(
     }
     case "trusted":
       placeTrusted(
-        name === "cache.schema" ? qualifiedSchema(resolved.text, next, compilation) : resolved.text,
+        name === "cache.schema" ? qualifySchema(resolved.text, next, compilation) : resolved.text,
         offset,
         compilation,
       );
       return;
-    // Not reached inside its own section, which is never compiled.
+    // A section of an unset name is not compiled, so tags inside it do not get here.
     case "never-set":
     case "unset":
     case "unknown":
@@ -86,8 +86,8 @@ function compileTag(
   }
 }
 
-/** `{{cache.schema}}.{{cache.table}}` without a catalog means that of the caches, not the database. */
-function qualifiedSchema(schema: string, next: MustacheNode | undefined, compilation: Compilation): string {
+/** Adds the catalog of the caches to `{{cache.schema}}.{{cache.table}}`, which would otherwise refer to the default catalog. */
+function qualifySchema(schema: string, next: MustacheNode | undefined, compilation: Compilation): string {
   const { scope, out, string, identifier } = compilation;
   const catalog = scope.cache.get("catalog");
   const last = out.at(-1);
@@ -98,15 +98,15 @@ function qualifiedSchema(schema: string, next: MustacheNode | undefined, compila
   return `${catalog}.${schema}`;
 }
 
-/** Configuration is trusted: bare it is SQL, inside quotes it is their content. */
+/** Configuration is trusted: outside quotes it is SQL, inside quotes it is part of their content. */
 function placeTrusted(text: string, offset: number, compilation: Compilation): void {
-  const quoted = compilation.string ?? compilation.identifier;
-  if (quoted === undefined) {
+  const quotes = compilation.string ?? compilation.identifier;
+  if (quotes === undefined) {
     compileText(text, offset, compilation);
     return;
   }
-  quoted.parts.push({ kind: "text", text });
-  quoted.trusted = true;
+  quotes.parts.push({ kind: "text", text });
+  quotes.hasTrustedText = true;
 }
 
 function compileSection(
@@ -114,7 +114,7 @@ function compileSection(
   next: MustacheNode | undefined,
   compilation: Compilation,
 ): void {
-  if (isComment(compilation)) {
+  if (isInComment(compilation)) {
     const { mode } = compilation;
     compileNodes(node.children, compilation);
     if (compilation.mode.kind !== mode.kind) compilation.problem(node.offset, UNBALANCED);
@@ -132,7 +132,7 @@ function compileSection(
       if (node.inverted) compileNodes(node.children, compilation);
       return;
     case "never-set":
-      compilation.warning(node.offset, resolved.asSection);
+      compilation.warning(node.offset, resolved.sectionWarning);
       if (node.inverted) compileNodes(node.children, compilation);
       return;
     case "client":
@@ -141,19 +141,19 @@ function compileSection(
   compilation.reads.set(`${resolved.ref.scope}.${resolved.ref.name}`, resolved.ref);
   const { inverted, offset } = node;
   const before = { mode: compilation.mode, string: compilation.string, identifier: compilation.identifier };
-  const quoted = before.string ?? before.identifier;
-  if (quoted !== undefined) {
-    const outer = quoted.parts;
-    const guarded = compilation.guarded;
-    quoted.parts = [];
-    compilation.guarded = quoted;
+  const quotes = before.string ?? before.identifier;
+  if (quotes !== undefined) {
+    const outer = quotes.parts;
+    const enclosingQuotes = compilation.enclosingQuotes;
+    quotes.parts = [];
+    compilation.enclosingQuotes = quotes;
     compileNodes(node.children, compilation);
-    compilation.guarded = guarded;
-    // The section closed the quotes, which has been reported.
-    if ((compilation.string ?? compilation.identifier) !== quoted) return;
-    outer.push({ kind: "section", ref: resolved.ref, inverted, parts: quoted.parts });
-    quoted.parts = outer;
-    quoted.client = true;
+    compilation.enclosingQuotes = enclosingQuotes;
+    // The section closed the quotes. This has already been reported.
+    if ((compilation.string ?? compilation.identifier) !== quotes) return;
+    outer.push({ kind: "section", ref: resolved.ref, inverted, parts: quotes.parts });
+    quotes.parts = outer;
+    quotes.hasClientValue = true;
     return;
   }
   const out = compilation.out;
@@ -165,7 +165,7 @@ function compileSection(
   compilation.out = out;
   // If a section opens or closes parentheses, assume the deeper nesting, which is stricter.
   if (compilation.calls.length < calls.length) compilation.calls = calls;
-  forgetInnerSince(inner, compilation);
+  forgetInnerIfChanged(inner, compilation);
   if (compilation.mode.kind === "line-comment" && before.mode.kind === "bare") {
     if (next !== undefined && !(next.kind === "text" && /^[ \t]*[\r\n]/.test(next.text))) {
       compilation.problem(offset, "a section must not end inside a comment; end the line before the section ends");
@@ -183,6 +183,6 @@ function compileSection(
   if (pieces.length > 0) out.push({ kind: "section", ref: resolved.ref, inverted, pieces, offset });
 }
 
-function isComment(compilation: Compilation): boolean {
+function isInComment(compilation: Compilation): boolean {
   return compilation.mode.kind === "line-comment" || compilation.mode.kind === "block-comment";
 }

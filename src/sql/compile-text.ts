@@ -1,16 +1,16 @@
-import { type Compilation, emitSql, endStatement, noteToken, type SeenToken } from "./compilation.ts";
+import { type Compilation, emitSql, endStatement, recordToken, type SeenToken } from "./compilation.ts";
 import { finishIdentifier, finishString } from "./finish-literal.ts";
 import { sqlCallAround } from "./inner-sql.ts";
 import { BARE, readBareToken, readComment, readQuoted, readString, type StringStyle } from "./sql-lexer.ts";
-import { placeOf } from "./surroundings.ts";
+import { positionOf } from "./surroundings.ts";
 import { literalMacro } from "./template.ts";
 import { nameOf } from "./whole-tokens.ts";
 
-/** Reads a piece of the template's own text. */
+/** Compiles text that is not from a client: the template's own, or configuration. */
 export function compileText(text: string, offset: number, compilation: Compilation): void {
   invalidateStarts(compilation);
-  // A section before it may be left out: two dashes or quotes must not become adjacent and change meaning. Nor may the word
-  // of a tag absorb the start of a literal: in `t_42E'x'` or `t_42$$x$$` it would be part of the name.
+  // If a section before this text is left out, two dashes or quotes must not become adjacent and change their meaning. Nor must
+  // a word that ends with a tag absorb the start of a literal: in `t_42E'x'` or `t_42$$x$$`, it would be part of the name.
   if (compilation.mode.kind === "bare" && /^(?:[-/*'"$]|\w')/.test(text)) emitSql(" ", offset, compilation, true);
   let at = compilation.mode.kind === "bare" ? compileRestOfWord(text, offset, compilation) : 0;
   while (at < text.length) at = compileNext(text, at, offset, compilation);
@@ -18,18 +18,18 @@ export function compileText(text: string, offset: number, compilation: Compilati
 
 const REST_OF_WORD = /^[\w\u0080-\uffff][\w$\u0080-\uffff]*/;
 
-/** After a tag, even digits continue a name: `t_{{params.n}}1$a`. Returns where it ends. */
+/** After a tag, even digits continue a name: `t_{{params.n}}1$a`. Returns where the name ends. */
 function compileRestOfWord(text: string, offset: number, compilation: Compilation): number {
   const kind = compilation.out.at(-1)?.kind;
   if (kind !== "word-part" && kind !== "inline") return 0;
   const rest = REST_OF_WORD.exec(text)?.[0] ?? "";
   if (rest === "") return 0;
-  noteToken({ text: rest.toUpperCase(), start: 0, end: rest.length }, offset, compilation);
+  recordToken({ text: rest.toUpperCase(), start: 0, end: rest.length }, offset, compilation);
   emitSql(wordFor(rest, text.slice(rest.length), compilation), offset, compilation);
   return rest.length;
 }
 
-/** Indexes into an earlier text are invalid in this one. */
+/** Indexes into an earlier text node are invalid in this one. */
 function invalidateStarts(compilation: Compilation): void {
   if (compilation.seen.length > 0) compilation.seen = compilation.seen.map((token) => ({ ...token, start: -1 }));
   if (compilation.calls.length > 0) compilation.calls = compilation.calls.map((call) => ({ ...call, start: -1 }));
@@ -60,7 +60,7 @@ function compileQuoted(text: string, at: number, offset: number, compilation: Co
   if (rest.value !== "") quotes.parts.push({ kind: "text", text: rest.value });
   quotes.source += text.slice(at, rest.end);
   if (rest.end === undefined) return text.length;
-  if (compilation.guarded === quotes) {
+  if (compilation.enclosingQuotes === quotes) {
     compilation.problem(offset + rest.end - 1, "a section inside quotes must not close them");
   }
   if (compilation.string) {
@@ -83,7 +83,7 @@ function compileBare(text: string, at: number, offset: number, compilation: Comp
       emitSql(source, offset + at, compilation, true);
       return end;
     case "word":
-      noteToken({ text: source.toUpperCase(), start: at, end }, offset + at, compilation);
+      recordToken({ text: source.toUpperCase(), start: at, end }, offset + at, compilation);
       emitSql(wordFor(source, text.slice(end), compilation), offset + at, compilation);
       return end;
     case "symbol":
@@ -94,7 +94,7 @@ function compileBare(text: string, at: number, offset: number, compilation: Comp
         offset + at,
         `'${source}' is a placeholder of prepared statements; values are written as tags, for example {{params.id}}`,
       );
-      noteToken({ text: source, start: at, end }, offset + at, compilation);
+      recordToken({ text: source, start: at, end }, offset + at, compilation);
       return end;
     case "open-line-comment":
       compilation.mode = { kind: "line-comment" };
@@ -106,7 +106,7 @@ function compileBare(text: string, at: number, offset: number, compilation: Comp
       return end;
     case "open-identifier":
       compilation.mode = { kind: "identifier" };
-      compilation.identifier = { offset: offset + at, source, parts: [], client: false, trusted: false };
+      compilation.identifier = { offset: offset + at, source, parts: [], hasClientValue: false, hasTrustedText: false };
       return end;
     case "open-string":
       openString(text, at, source, token.style, offset, compilation);
@@ -124,16 +124,16 @@ function compileSymbol(symbol: string, at: number, offset: number, compilation: 
     const before = compilation.seen.at(-1);
     const isName = before !== undefined && /^[\w\u0080-\uffff"]/.test(before.text);
     const name = isName ? nameOf(before) : "";
-    if (name === "getvariable") compilation.variables.use(undefined, placeOf(compilation), offset + at);
+    if (name === "getvariable") compilation.variables.addUse(undefined, positionOf(compilation), offset + at);
     compilation.calls.push({ name, start: isName ? before.start : -1, inner: "bare" });
   }
-  const argumentOf = symbol === "," ? compilation.calls.at(-1) : undefined;
-  if (argumentOf !== undefined) argumentOf.inner = "bare";
-  const closed = symbol === ")" ? compilation.calls.pop() : undefined;
-  // `DECIMAL(10, 2) '...'`: the closing parenthesis stands for the type that it ends.
-  const type = closed?.name.toUpperCase() ?? "";
-  noteToken(
-    { text: compilation.dialect.literalTypes.has(type) ? type : symbol, start: closed?.start ?? at, end: at + 1 },
+  const currentCall = symbol === "," ? compilation.calls.at(-1) : undefined;
+  if (currentCall !== undefined) currentCall.inner = "bare";
+  const closedCall = symbol === ")" ? compilation.calls.pop() : undefined;
+  // `DECIMAL(10, 2) '...'`: the closing parenthesis is recorded as the type that it ends.
+  const type = closedCall?.name.toUpperCase() ?? "";
+  recordToken(
+    { text: compilation.dialect.literalTypes.has(type) ? type : symbol, start: closedCall?.start ?? at, end: at + 1 },
     offset + at,
     compilation,
   );
@@ -168,17 +168,17 @@ function openString(
     offset: offset + at,
     source,
     parts: [],
-    client: false,
-    trusted: false,
+    hasClientValue: false,
+    hasTrustedText: false,
     style,
     typePrefix,
     typeName,
-    place: placeOf(compilation),
-    opensCall: compilation.seen.at(-1)?.text === "(",
+    position: positionOf(compilation),
+    isFirstArgument: compilation.seen.at(-1)?.text === "(",
   };
 }
 
-/** The type right before this position, in the same piece of text. */
+/** The type right before this position, in the same text node. */
 function typeBefore({ seen, dialect }: Compilation): SeenToken | undefined {
   const last = seen.at(-1);
   if (last === undefined) return undefined;

@@ -1,18 +1,18 @@
 import type { FunctionRole } from "./function-role.ts";
 
-/** What the template compiler must know about the SQL of an engine. */
+/** What the template compiler needs to know about the SQL of an engine. */
 export interface Dialect {
   /** The text of the nth placeholder (from 1) of a statement. */
   placeholder(n: number): string;
-  /** Block comments nest. */
+  /** Whether block comments nest. */
   readonly nestedComments: boolean;
-  /** `$$...$$` and `$tag$...$tag$` are string literals. */
+  /** Whether `$$...$$` and `$tag$...$tag$` are string literals. */
   readonly dollarQuotes: boolean;
-  /** A prefix letter (lower case) that makes `x'...'` a literal with backslash escapes. */
+  /** Letters (lower case) that make a literal with backslash escapes when they precede it, as in `e'...'`. */
   readonly escapePrefixes: ReadonlySet<string>;
   /** Names (upper case) that may precede a literal and give it a type: `DATE '2024-01-01'`. */
   readonly literalTypes: ReadonlySet<string>;
-  /** What a function (lower case) does with its arguments; undefined if it only computes, or is unknown. */
+  /** What a function (lower case) does with its arguments; undefined if it only computes with them, or if no role is known. */
   roleOf(functionName: string): FunctionRole | undefined;
   /** Variables that a macro or view (lower case) passes to a function with a role. */
   variablesBehind(name: string): readonly VariableName[];

@@ -1,75 +1,75 @@
-import { type Compilation, emitSql, noteToken, noteValue, type OpenQuotes, type OpenString } from "./compilation.ts";
-import { addInnerText, forgetInnerSince, innerStateHere } from "./inner-sql.ts";
+import { type Compilation, emitSql, type OpenQuotes, type OpenString, recordToken, recordValue } from "./compilation.ts";
+import { addInnerText, forgetInnerIfChanged, innerStateHere } from "./inner-sql.ts";
 import { quoteIdentifier, quoteLiteral } from "./quote.ts";
-import { wantsLiteral } from "./surroundings.ts";
+import { requiresLiteral } from "./surroundings.ts";
 import type { InnerSqlPosition, LiteralPart } from "./template.ts";
-import { misplaced, type ValuePlace } from "./value-place.ts";
+import { positionProblem, type ValuePosition } from "./value-place.ts";
 
 const INTERVAL_UNIT =
   /^\s*(?:(?:year|quarter|month|week|day|hour|minute|second|millisecond|microsecond|decade)s?|centur(?:y|ies)|millenni(?:um|a))\b/i;
 
-/** Ends a string literal. It stays unchanged, or becomes a bound value if it contains client values. */
+/** Ends a string literal. It becomes a bound value if it contains client values, and stays unchanged otherwise. */
 export function finishString(string: OpenString, following: string, compilation: Compilation): void {
   compilation.seen.push({ text: "'", start: -1, end: -1 });
-  if (!string.client) {
-    if (compilation.calls.at(-1)?.name === "getvariable" && string.opensCall && /^\s*\)/.test(following)) {
-      compilation.variables.nameLast(plainText(string.parts));
+  if (!string.hasClientValue) {
+    if (compilation.calls.at(-1)?.name === "getvariable" && string.isFirstArgument && /^\s*\)/.test(following)) {
+      compilation.variables.nameLastUse(plainText(string.parts));
     }
     addInnerText(plainText(string.parts), compilation);
-    const source = string.trusted ? quoteLiteral(plainText(string.parts)) : string.source;
+    const source = string.hasTrustedText ? quoteLiteral(plainText(string.parts)) : string.source;
     emitSql(string.typePrefix + source, string.offset - string.typePrefix.length, compilation);
     return;
   }
-  const { place, parts } = string;
-  noteValues(parts, compilation);
+  const { position, parts } = string;
+  recordValues(parts, compilation);
   const allEnums = everyValue(parts, ({ ref }) => ref.valueClass === "enum");
-  const marked = place.kind === "sql" ? markRemote(parts, place, compilation) : parts;
-  const message = firstMisplaced(marked, place);
+  const marked = position.kind === "sql" ? markInnerPositions(parts, position, compilation) : parts;
+  const message = firstPositionProblem(marked, position);
   if (message !== undefined) compilation.problem(string.offset, message);
-  else if (place.kind === "file") {
+  else if (position.kind === "file") {
     compilation.warning(
       string.offset,
       "a client value would choose the file or address that is read here; it can only be one of the enum's allowedValues",
     );
-  } else if (place.kind === "sql" && !place.wrapped && !everyValue(parts, isHarmless)) {
+  } else if (position.kind === "sql" && !position.wrapped && !everyValue(parts, isHarmless)) {
     compilation.securityWarning(
       string.offset,
-      `a client value becomes part of the SQL that ${place.function} runs; write ' || sql_literal('{{{params.x}}}') || ' so that any text is quoted`,
+      `a client value becomes part of the SQL that ${position.function} runs; write ' || sql_literal('{{{params.x}}}') || ' so that any text is quoted`,
     );
   }
-  if (place.kind !== "plain") enforceEnums(parts, compilation);
+  if (position.kind !== "plain") enforceEnums(parts, compilation);
   const { before, after } = castFor(string.typeName, following);
   compilation.out.push({
     kind: "literal",
     parts: marked,
     before,
     after,
-    quoted: wantsLiteral(place, compilation),
+    quoted: requiresLiteral(position, compilation),
     allEnums,
     offset: string.offset,
-    shared: undefined,
+    sharedKey: undefined,
   });
 }
 
-function noteValues(parts: readonly LiteralPart[], compilation: Compilation): void {
+function recordValues(parts: readonly LiteralPart[], compilation: Compilation): void {
   for (const part of parts) {
-    if (part.kind === "value") noteValue(part.ref, compilation);
-    if (part.kind === "section") noteValues(part.parts, compilation);
+    if (part.kind === "value") recordValue(part.ref, compilation);
+    if (part.kind === "section") recordValues(part.parts, compilation);
   }
 }
 
-/** The problem of the first value that is not allowed in this literal. */
-function firstMisplaced(parts: readonly LiteralPart[], place: ValuePlace): string | undefined {
+/** The message about the first value that is not allowed in this literal. */
+function firstPositionProblem(parts: readonly LiteralPart[], position: ValuePosition): string | undefined {
   for (const part of parts) {
     if (part.kind === "text") continue;
     if (part.kind === "section") {
-      const inner = firstMisplaced(part.parts, place);
+      const inner = firstPositionProblem(part.parts, position);
       if (inner !== undefined) return inner;
       continue;
     }
     // Inside quotes of the inner SQL, each request checks that the value cannot close them.
-    if (part.remote === "inside-quotes") continue;
-    const message = misplaced("a client value", part.ref.valueClass, place);
+    if (part.innerPosition === "inside-quotes") continue;
+    const message = positionProblem("a client value", part.ref.valueClass, position);
     if (message !== undefined) return message;
   }
   return undefined;
@@ -88,10 +88,10 @@ function castFor(type: string, following: string): { readonly before: string; re
 
 /** Ends a quoted identifier. */
 export function finishIdentifier(identifier: OpenQuotes, compilation: Compilation): void {
-  const name = identifier.client ? "" : plainText(identifier.parts);
-  noteToken({ text: `"${name}"`, start: -1, end: -1 }, identifier.offset, compilation);
-  if (!identifier.client) {
-    const source = identifier.trusted ? quoteIdentifier(name) : identifier.source;
+  const name = identifier.hasClientValue ? "" : plainText(identifier.parts);
+  recordToken({ text: `"${name}"`, start: -1, end: -1 }, identifier.offset, compilation);
+  if (!identifier.hasClientValue) {
+    const source = identifier.hasTrustedText ? quoteIdentifier(name) : identifier.source;
     emitSql(source, identifier.offset, compilation);
     return;
   }
@@ -133,16 +133,16 @@ function everyValue(
   });
 }
 
-/** How each request checks a value, by its position in the inner SQL. */
-export function remotePlace(wrapped: boolean, compilation: Compilation): InnerSqlPosition {
+/** The position in the inner SQL, which determines how each request checks a value. */
+export function innerPositionHere(wrapped: boolean, compilation: Compilation): InnerSqlPosition {
   if (wrapped) return "inside-sql-literal";
   return innerStateHere(compilation) === "'" ? "inside-quotes" : "bare";
 }
 
 /** Marks each value with its position in the inner SQL. */
-function markRemote(
+function markInnerPositions(
   parts: readonly LiteralPart[],
-  { wrapped }: Extract<ValuePlace, { kind: "sql" }>,
+  { wrapped }: Extract<ValuePosition, { kind: "sql" }>,
   compilation: Compilation,
 ): readonly LiteralPart[] {
   const mark = (list: readonly LiteralPart[]): readonly LiteralPart[] =>
@@ -152,12 +152,12 @@ function markRemote(
           addInnerText(part.text, compilation);
           return part;
         case "value": {
-          return isHarmless(part) ? part : { ...part, remote: remotePlace(wrapped, compilation) };
+          return isHarmless(part) ? part : { ...part, innerPosition: innerPositionHere(wrapped, compilation) };
         }
         case "section": {
           const before = innerStateHere(compilation);
           const marked = mark(part.parts);
-          forgetInnerSince(before, compilation);
+          forgetInnerIfChanged(before, compilation);
           return { ...part, parts: marked };
         }
       }

@@ -1,7 +1,7 @@
 import type { Compilation, InnerState, OpenCall } from "./compilation.ts";
 import type { RemoteQuoting } from "./function-role.ts";
 
-/** The innermost call around this position that takes SQL, and its quoting. */
+/** The innermost call around this position that takes SQL, how its database quotes, and the call's index. */
 export function sqlCallAround({
   calls,
   dialect,
@@ -18,7 +18,7 @@ export function innerStateHere(compilation: Compilation): InnerState {
   return sqlCallAround(compilation)?.call.inner ?? "unknown";
 }
 
-/** Adds a literal to the inner SQL: `'SELECT ''' || ...`. Another function around it may change it in any way. */
+/** Adds a literal to the inner SQL: `'SELECT ''' || ...`. Another function around the literal may change it in any way. */
 export function addInnerText(text: string, compilation: Compilation): void {
   const found = sqlCallAround(compilation);
   if (found === undefined) return;
@@ -28,8 +28,8 @@ export function addInnerText(text: string, compilation: Compilation): void {
   else if (/['"`$\\]|--|\/\*/.test(text)) call.inner = "unknown";
 }
 
-/** A section may be left out, so a state that it changed is unknown. */
-export function forgetInnerSince(before: InnerState, compilation: Compilation): void {
+/** After a section that may be left out: if it changed the state, the state is unknown. */
+export function forgetInnerIfChanged(before: InnerState, compilation: Compilation): void {
   const found = sqlCallAround(compilation);
   if (found !== undefined && found.call.inner !== before) found.call.inner = "unknown";
 }

@@ -3,7 +3,7 @@ import { errorMessage } from "../error-message.ts";
 import { handlebarsHint } from "./scope.ts";
 import type { TemplateProblem } from "./template.ts";
 
-/** Mustache, parsed: text, tags and sections. Double braces, triple braces and `{{&x}}` mean the same here. */
+/** A node of parsed Mustache. Double braces, triple braces and `{{&x}}` mean the same here. */
 export type MustacheNode =
   | { readonly kind: "text"; readonly text: string; readonly offset: number }
   | { readonly kind: "tag"; readonly name: string; readonly offset: number }
@@ -27,9 +27,13 @@ export function parseMustache(text: string): { nodes: readonly MustacheNode[]; p
   } catch (error) {
     const message = errorMessage(error);
     const at = /^(.*?) at (\d+)$/s.exec(message);
-    const opened = /\{\{[~\s]*#[~\s]*((?:if|unless|each|with)\s[^}]*)\}\}/.exec(text);
-    if (opened?.[1] !== undefined) {
-      problems.push({ severity: "error", offset: opened.index, message: handlebarsHint(opened[1].trim()) ?? message });
+    const handlebars = /\{\{[~\s]*#[~\s]*((?:if|unless|each|with)\s[^}]*)\}\}/.exec(text);
+    if (handlebars?.[1] !== undefined) {
+      problems.push({
+        severity: "error",
+        offset: handlebars.index,
+        message: handlebarsHint(handlebars[1].trim()) ?? message,
+      });
       return { nodes: [], problems };
     }
     problems.push({
@@ -51,7 +55,7 @@ function toNodes(tokens: readonly Token[], problems: TemplateProblem[]): readonl
     switch (type) {
       case "text": {
         const last = nodes.at(-1);
-        // A Mustache comment between two texts leaves no trace: quotes on both sides of it touch.
+        // The library emits nothing for a comment, so the text before and after it becomes one node.
         if (last?.kind === "text") nodes[nodes.length - 1] = { ...last, text: last.text + value };
         else nodes.push({ kind: "text", text: value, offset });
         break;

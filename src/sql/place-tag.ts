@@ -1,28 +1,28 @@
-import { type Compilation, lastCharacterIsWord, noteValue } from "./compilation.ts";
-import { remotePlace } from "./finish-literal.ts";
+import { type Compilation, endsWithWordCharacter, recordValue } from "./compilation.ts";
+import { innerPositionHere } from "./finish-literal.ts";
 import { innerStateHere } from "./inner-sql.ts";
-import { placeOf, wantsLiteral } from "./surroundings.ts";
+import { positionOf, requiresLiteral } from "./surroundings.ts";
 import type { CallValueRef } from "./template.ts";
-import { misplaced } from "./value-place.ts";
+import { positionProblem } from "./value-place.ts";
 
 /** Compiles a tag with a client value. */
 export function placeTag(ref: CallValueRef, offset: number, touchesNext: boolean, compilation: Compilation): void {
   const quotes = compilation.string ?? compilation.identifier;
   if (quotes !== undefined) {
-    quotes.parts.push({ kind: "value", ref, remote: undefined });
-    quotes.client = true;
+    quotes.parts.push({ kind: "value", ref, innerPosition: undefined });
+    quotes.hasClientValue = true;
     return;
   }
-  noteValue(ref, compilation);
+  recordValue(ref, compilation);
   const name = `${ref.scope}.${ref.name}`;
   const last = compilation.out.at(-1);
-  const touches = touchesNext || lastCharacterIsWord(compilation);
-  const place = placeOf(compilation);
+  const touches = touchesNext || endsWithWordCharacter(compilation);
+  const position = positionOf(compilation);
   // A bare word after FROM is the name of a table, not of a file.
-  const isArgument = place.kind !== "file" || !wantsLiteral(place, compilation) || compilation.copyTarget;
+  const isArgument = position.kind !== "file" || !requiresLiteral(position, compilation) || compilation.isCopyTarget;
   compilation.seen.push({ text: "{{}}", start: -1, end: -1 });
   if (ref.valueClass === "enum") {
-    if (place.kind === "file" && isArgument && ref.scope === "params") {
+    if (position.kind === "file" && isArgument && ref.scope === "params") {
       compilation.warning(
         offset,
         `{{${name}}} chooses what is read here; it can only be one of the enum's allowedValues`,
@@ -30,7 +30,7 @@ export function placeTag(ref: CallValueRef, offset: number, touchesNext: boolean
     }
     const canBind = !touches && ref.scope === "params";
     if (ref.scope === "params") (canBind ? compilation.bareEnums : compilation.enforcedEnums).add(ref.name);
-    if (ref.scope === "params" && place.kind !== "plain") compilation.enforcedEnums.add(ref.name);
+    if (ref.scope === "params" && position.kind !== "plain") compilation.enforcedEnums.add(ref.name);
     compilation.out.push({ kind: "inline", ref, offset, canBind });
     return;
   }
@@ -46,10 +46,10 @@ export function placeTag(ref: CallValueRef, offset: number, touchesNext: boolean
     return;
   }
   // Inside quotes of the inner SQL, each request checks that the value cannot close them.
-  const staysText = place.kind === "sql" && innerStateHere(compilation) === "'";
-  const message = isArgument && !staysText ? misplaced(`{{${name}}}`, ref.valueClass, place) : undefined;
+  const staysText = position.kind === "sql" && innerStateHere(compilation) === "'";
+  const message = isArgument && !staysText ? positionProblem(`{{${name}}}`, ref.valueClass, position) : undefined;
   if (message !== undefined) compilation.problem(offset, message);
-  const sql = ref.valueClass === "text" && place.kind === "sql" ? place : undefined;
+  const sql = ref.valueClass === "text" && position.kind === "sql" ? position : undefined;
   if (sql?.wrapped === false && message === undefined) {
     compilation.securityWarning(
       offset,
@@ -64,7 +64,7 @@ export function placeTag(ref: CallValueRef, offset: number, touchesNext: boolean
     kind: "value",
     ref,
     offset,
-    remote: sql && remotePlace(sql.wrapped, compilation),
-    shared: undefined,
+    innerPosition: sql && innerPositionHere(sql.wrapped, compilation),
+    sharedKey: undefined,
   });
 }

@@ -1,15 +1,15 @@
 import type { Dialect } from "./dialect.ts";
-import { calledFunctions, runningPart, type Token, tokensOf, topLevelWords } from "./statement-words.ts";
+import { calledFunctions, executedPart, type Token, tokensOf, topLevelWords } from "./statement-words.ts";
 
-/** What a write may be allowed to do beyond its data: the values of `operation.allow`. */
+/** What a write may be allowed to do besides changing data: the values of `operation.allow`. */
 export const permissions = ["attach", "checkpoint", "copy", "load", "secret", "set"] as const;
 export type Permission = (typeof permissions)[number];
 
 /** Something that a statement does to the machine or the service, beyond reading or changing data. */
 export interface PrivilegedAction {
-  /** No template may use `install` and `environment`. */
+  /** `install` and `environment` are never allowed. */
   readonly permission: Permission | "install" | "environment";
-  /** As the author wrote it, in capitals for a statement. */
+  /** A statement in upper case, or the name of a function in lower case. */
   readonly what: string;
   /** Its index in the statement. */
   readonly at: number;
@@ -58,9 +58,9 @@ const FUNCTIONS: ReadonlyMap<string, Permission> = new Map([
   ["LOAD_AWS_CREDENTIALS", "secret"],
 ]);
 
-/** The privileged actions of a statement, as far as its tokens show. */
+/** The privileged actions in a statement, as far as its tokens show. */
 export function privilegedActions(sql: string, dialect: Dialect): readonly PrivilegedAction[] {
-  const all = runningPart(preparedPart(tokensOf(sql, dialect)));
+  const all = executedPart(preparedPart(tokensOf(sql, dialect)));
   const verb = actionOfVerb(topLevelWords(all), all.find(({ kind }) => kind === "word")?.at ?? 0);
   const called = calledFunctions(all).flatMap(({ text, at }) => {
     const permission = FUNCTIONS.get(text);
@@ -88,7 +88,7 @@ function permissionOf(verb: string, others: readonly string[]): PrivilegedAction
   switch (verb) {
     case "SET":
     case "RESET":
-      // A variable ends with its connection, which is not reused.
+      // A variable lasts only as long as its connection, which is not reused.
       return second === "VARIABLE" ? undefined : "set";
     case "PRAGMA":
       return INFORMATION_PRAGMAS.has(second) ? undefined : (PRAGMAS.get(second) ?? "set");
@@ -103,19 +103,19 @@ function permissionOf(verb: string, others: readonly string[]): PrivilegedAction
 
 const BEFORE_SECRET = new Set(["OR", "REPLACE", "PERSISTENT", "TEMPORARY", "TEMP"]);
 
-/** What a PREPARE will execute. */
+/** The statement inside a PREPARE, otherwise the whole statement. */
 function preparedPart(all: readonly Token[]): readonly Token[] {
   return all[0]?.text === "PREPARE" ? all.slice(all.findIndex(({ text }) => text === "AS") + 1) : all;
 }
 
 const SCOPES = new Set(["GLOBAL", "SESSION", "LOCAL"]);
 
-/** Every setting that statements of a text, or of a template, may set or reset. */
+/** Every setting that the SQL or template in `text` may set or reset, in lower case. */
 export function settingsNamed(text: string, dialect: Dialect): readonly string[] {
   const all = tokensOf(text, dialect);
   const names = all.flatMap(({ text: word }, index) => {
     if (word !== "SET" && word !== "RESET" && word !== "PRAGMA") return [];
-    // Where a statement begins, or a section of a template; not `UPDATE t SET x`.
+    // Only at the start of a statement or of a template section, so not in `UPDATE t SET x`.
     if (![undefined, ";", "}"].includes(all[index - 1]?.text)) return [];
     const at = SCOPES.has(all[index + 1]?.text ?? "") ? index + 2 : index + 1;
     const name = all[at];

@@ -5,7 +5,7 @@ import { quoteIdentifier, quoteLiteral } from "./quote.ts";
 import type { BoundValue, Statement } from "./statement.ts";
 import type { CallValueRef, InnerSqlPosition, LiteralPart, Piece, SharedKey, Template, ValueType } from "./template.ts";
 
-/** The client's value for a name, undefined when it is not set. */
+/** Returns the value for a name, undefined if it is not set. */
 export type Lookup = (ref: CallValueRef) => ParamValue | undefined;
 
 export interface RenderOptions {
@@ -21,14 +21,21 @@ interface Draft {
   sql: string;
   values: BoundValue[];
   /** The placeholders of values that occur several times. */
-  shared: Map<string, string> | undefined;
+  sharedPlaceholders: Map<string, string> | undefined;
   blank: boolean;
-  /** The text that was added last, and whether it was a placeholder. Reading `sql` while it grows is slow. */
+  /** The text that was added last, and whether it is a placeholder. Kept because reading `sql` while it grows is slow. */
   tail: string;
-  isBound: boolean;
+  endsWithPlaceholder: boolean;
 }
 
-const startDraft = (): Draft => ({ sql: "", values: [], shared: undefined, blank: true, tail: "", isBound: false });
+const startDraft = (): Draft => ({
+  sql: "",
+  values: [],
+  sharedPlaceholders: undefined,
+  blank: true,
+  tail: "",
+  endsWithPlaceholder: false,
+});
 
 /** Renders a template to statements with bound values. */
 export function render(template: Template, lookup: Lookup, options: RenderOptions): Statement[] {
@@ -88,7 +95,7 @@ function renderPiece(
       const text = compose(piece.parts, lookup);
       append(piece.before, draft);
       if (piece.quoted) append(quoteLiteral(text), draft);
-      else bind({ type: "VARCHAR", value: text }, piece.shared, draft, options.dialect);
+      else bind({ type: "VARCHAR", value: text }, piece.sharedKey, draft, options.dialect);
       append(piece.after, draft);
       return;
     }
@@ -107,20 +114,20 @@ function renderValue(
     append(nullOf(ref.type), draft);
     return;
   }
-  if (piece.kind === "value" && piece.remote !== undefined) checkRemote(value.text, piece.remote, ref);
+  if (piece.kind === "value" && piece.innerPosition !== undefined) checkInnerSql(value.text, piece.innerPosition, ref);
   const literal = piece.kind === "value" || options.bindsLiterals === true ? undefined : typedLiteral(value, ref);
   if (literal !== undefined) append(literal, draft);
-  else bind({ type: value.type, value: value.value }, piece.shared, draft, options.dialect);
+  else bind({ type: value.type, value: value.value }, piece.sharedKey, draft, options.dialect);
 }
 
-/** NULL of a type, because functions may be chosen by it. A string adapts, and so does a plain NULL. */
+/** A NULL with a type, which may determine the overload of a function. A plain NULL adapts to its context, like a string. */
 function nullOf(type: ValueType): string {
   switch (type) {
     case "VARCHAR":
     case "UUID":
       return "NULL";
     case "DECIMAL":
-      // The narrowest: it adds no digits to what it is combined with.
+      // The narrowest DECIMAL adds no digits to the result of an expression.
       return "CAST(NULL AS DECIMAL(1,0))";
     default:
       return `CAST(NULL AS ${type})`;
@@ -130,7 +137,7 @@ function nullOf(type: ValueType): string {
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 const NUMBER = /^[+-]?[\d.]+(?:e[+-]?\d+)?$/i;
 
-/** A validated value as SQL. Undefined for text that was not validated, which is never part of the SQL. */
+/** An enum, or a value of a type that cannot contain SQL, as a literal. Undefined for others, which must not become SQL. */
 function typedLiteral({ text, type, value }: ParamValue, ref: CallValueRef): string | undefined {
   if (ref.valueClass === "enum") return quoteLiteral(text);
   if (typeof value === "boolean") return String(value);
@@ -142,32 +149,32 @@ function typedLiteral({ text, type, value }: ParamValue, ref: CallValueRef): str
 }
 
 function bind(value: BoundValue, key: SharedKey, draft: Draft, dialect: Dialect): void {
-  // `LIKE'...'` is two tokens; a word and a placeholder that touch would be one name.
+  // `LIKE'...'` is two tokens, but a word directly before a placeholder would form one name with it.
   if (isWordCharacter(draft.tail.at(-1))) draft.sql += " ";
   draft.tail = placeholderFor(value, key, draft, dialect);
   draft.sql += draft.tail;
-  draft.isBound = true;
+  draft.endsWithPlaceholder = true;
 }
 
 function placeholderFor(value: BoundValue, key: SharedKey, draft: Draft, dialect: Dialect): string {
-  const known = key === undefined ? undefined : draft.shared?.get(key);
+  const known = key === undefined ? undefined : draft.sharedPlaceholders?.get(key);
   if (known !== undefined) return known;
   draft.values.push(value);
   const placeholder = dialect.placeholder(draft.values.length);
   if (key !== undefined) {
-    draft.shared ??= new Map();
-    draft.shared.set(key, placeholder);
+    draft.sharedPlaceholders ??= new Map();
+    draft.sharedPlaceholders.set(key, placeholder);
   }
   return placeholder;
 }
 
-/** Adds SQL. A digit directly after a placeholder would change its number. */
+/** Adds SQL, after a space if needed: a digit directly after a placeholder would change its number. */
 function append(text: string, draft: Draft): void {
   if (text === "") return;
-  if (draft.isBound && isWordCharacter(text[0])) draft.sql += " ";
+  if (draft.endsWithPlaceholder && isWordCharacter(text[0])) draft.sql += " ";
   draft.tail = text;
   draft.sql += text;
-  draft.isBound = false;
+  draft.endsWithPlaceholder = false;
 }
 
 const WORD_CHARACTER = /[\w$\u0080-\uffff]/;
@@ -185,7 +192,7 @@ function compose(parts: readonly LiteralPart[], lookup: Lookup): string {
         break;
       case "value": {
         const value = lookup(part.ref)?.text ?? "";
-        if (part.remote !== undefined) checkRemote(value, part.remote, part.ref);
+        if (part.innerPosition !== undefined) checkInnerSql(value, part.innerPosition, part.ref);
         text += value;
         break;
       }
@@ -197,17 +204,17 @@ function compose(parts: readonly LiteralPart[], lookup: Lookup): string {
   return text;
 }
 
-/** A NUL would end the other database's SQL. */
+/** A NUL would end the inner SQL. */
 const BREAKS_OUT = /['"`\\;\0]|--|\/\*/;
 const ONE_WORD = /^(?:[\w.\u0080-\uffff]*|[+-]\d+(?:\.\d+)?)$/;
 
-/** Rejects text that could change the SQL that another database runs. */
-function checkRemote(text: string, place: InnerSqlPosition, ref: CallValueRef): void {
-  if (!isHarmless(text, place)) reject(ref, "Potential SQL injection detected");
+/** Rejects text that could change the SQL that a function runs. */
+function checkInnerSql(text: string, position: InnerSqlPosition, ref: CallValueRef): void {
+  if (!isHarmless(text, position)) reject(ref, "Potential SQL injection detected");
 }
 
-function isHarmless(text: string, place: InnerSqlPosition): boolean {
-  switch (place) {
+function isHarmless(text: string, position: InnerSqlPosition): boolean {
+  switch (position) {
     case "inside-sql-literal":
       // SQL text ends at a NUL, even inside quotes.
       return !text.includes("\0");

@@ -20,7 +20,7 @@ export function sharePlaceholders(pieces: readonly Piece[]): readonly Piece[] {
         case "typed-literal":
         case "literal": {
           const key = keyOf(piece);
-          return { ...piece, shared: key !== undefined && (counts.get(key) ?? 0) > 1 ? key : undefined };
+          return { ...piece, sharedKey: key !== undefined && (counts.get(key) ?? 0) > 1 ? key : undefined };
         }
         default:
           return piece;

@@ -45,28 +45,28 @@ export function readBareToken(text: string, at: number, dialect: Dialect): BareT
   if (character === '"') return { kind: "open-identifier", length: 1 };
   if (character === "-" && next === "-") return { kind: "open-line-comment", length: 2 };
   if (character === "/" && next === "*") return { kind: "open-block-comment", length: 2 };
-  const space = match(SPACE, text, at);
+  const space = matchLength(SPACE, text, at);
   if (space > 0) return { kind: "space", length: space };
-  const word = match(WORD, text, at);
+  const word = matchLength(WORD, text, at);
   if (word > 0) return { kind: "word", length: word };
-  const dollar = dialect.dollarQuotes ? match(DOLLAR_OPEN, text, at) : 0;
+  const dollar = dialect.dollarQuotes ? matchLength(DOLLAR_OPEN, text, at) : 0;
   if (dollar > 0) {
     return { kind: "open-string", length: dollar, style: { kind: "dollar", delimiter: text.slice(at, at + dollar) } };
   }
-  const placeholder = match(PLACEHOLDER, text, at);
+  const placeholder = matchLength(PLACEHOLDER, text, at);
   if (placeholder > 0) return { kind: "placeholder", length: placeholder };
   return { kind: "symbol", length: 1 };
 }
 
-function match(pattern: RegExp, text: string, at: number): number {
+function matchLength(pattern: RegExp, text: string, at: number): number {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex - at : 0;
 }
 
-/** The rest of a string literal in `text` from `at`: its value, and where it ends (undefined: not in this text). */
+/** The rest of a string literal: its value, and where it ends. */
 export interface StringRest {
   readonly value: string;
-  /** Index after the closing quote. */
+  /** The index after the closing quote. Undefined if the text ends before it. */
   readonly end: number | undefined;
 }
 
@@ -84,7 +84,7 @@ export function readString(text: string, at: number, style: StringStyle): String
   }
 }
 
-/** The rest of `'...'` or `"..."`, in which a doubled quote means one. */
+/** Reads the rest of `'...'` or `"..."`, in which a doubled quote is an escaped one. */
 export function readQuoted(text: string, at: number, quote: string): StringRest {
   let value = "";
   let from = at;
@@ -133,7 +133,7 @@ function characterOf(code: number): string {
   return code <= 0x10ffff ? String.fromCodePoint(code) : "\ufffd";
 }
 
-/** The rest of a comment: where it ends, or the end of `text`, and the mode after that. */
+/** Reads the rest of a comment, up to its end or the end of `text`. Returns that index, and the mode after it. */
 export function readComment(
   text: string,
   at: number,

@@ -2,7 +2,7 @@ import type { Dialect } from "./dialect.ts";
 import { readQuoted } from "./sql-lexer.ts";
 import { wholeTokens } from "./whole-tokens.ts";
 
-/** A word (upper case, also if quoted) or symbol of a statement. Literals and comments are omitted. */
+/** A word (in upper case, even if quoted) or symbol in a statement. Literals and comments are omitted. */
 export interface Token {
   readonly kind: "word" | "symbol";
   readonly text: string;
@@ -21,12 +21,12 @@ export function tokensOf(sql: string, dialect: Dialect): readonly Token[] {
   return tokens;
 }
 
-/** The part of a statement that runs: what EXPLAIN ANALYZE explains, nothing of a plain EXPLAIN, else all. */
-export function runningPart(all: readonly Token[]): readonly Token[] {
+/** The tokens that are executed: for EXPLAIN ANALYZE what it explains, for a plain EXPLAIN none, otherwise all. */
+export function executedPart(all: readonly Token[]): readonly Token[] {
   if (all[0]?.text !== "EXPLAIN") return all;
   const options = all[1]?.text === "(" ? all.findIndex(({ text }) => text === ")") : 1;
   const analyzes = all.slice(1, options + 1).some(({ text }) => text === "ANALYZE" || text === "ANALYSE");
-  return analyzes ? runningPart(all.slice(options + 1)) : [];
+  return analyzes ? executedPart(all.slice(options + 1)) : [];
 }
 
 /** The tokens outside parentheses. */
@@ -53,7 +53,7 @@ export function topLevelWords(all: readonly Token[]): string[] {
 }
 
 /** Tokens that may precede a table function. */
-const BEFORE_A_TABLE = new Set(["FROM", "JOIN", "CALL", "LATERAL", ","]);
+const BEFORE_TABLE_FUNCTION = new Set(["FROM", "JOIN", "CALL", "LATERAL", ","]);
 
 /** The names of table functions, and of functions in a CALL. `INSERT INTO t (x)` calls none. */
 export function calledFunctions(all: readonly Token[]): readonly Token[] {
@@ -61,7 +61,7 @@ export function calledFunctions(all: readonly Token[]): readonly Token[] {
     if (token.kind !== "word" || all[index + 1]?.text !== "(") return false;
     let first = index;
     while (all[first - 1]?.text === ".") first -= 2;
-    return BEFORE_A_TABLE.has(all[first - 1]?.text ?? "");
+    return BEFORE_TABLE_FUNCTION.has(all[first - 1]?.text ?? "");
   });
 }
 
@@ -69,7 +69,7 @@ const CREATED_KINDS = new Set(["TABLE", "VIEW", "MACRO", "FUNCTION", "SEQUENCE",
 const BEFORE_KIND = new Set(["OR", "REPLACE", "PERSISTENT", "RECURSIVE"]);
 const BEFORE_CREATED_NAME = new Set(["IF", "NOT", "EXISTS"]);
 
-/** The last parts of the names that statements create for all connections, in lower case. */
+/** The last parts of the names that statements create, in lower case. Temporary ones are left out. */
 export function createdNames(sql: string, dialect: Dialect): readonly string[] {
   const tokens = tokensOf(sql, dialect);
   return tokens.flatMap(({ text }, index) => {

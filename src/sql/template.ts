@@ -19,12 +19,12 @@ export type ValueType = SqlType | "UUID";
  */
 export type ValueClass = "enum" | "scalar" | "typed" | "text";
 
-/** Where a value stands in SQL that a function runs, such as `postgres_query`. Determines how Eider checks it. */
+/** Where a value appears in SQL that a function such as `postgres_query` runs. Determines how Eider checks the value. */
 export type InnerSqlPosition = "inside-quotes" | "bare" | "inside-sql-literal";
 
 export type LiteralPart =
   | { readonly kind: "text"; readonly text: string }
-  | { readonly kind: "value"; readonly ref: CallValueRef; readonly remote: InnerSqlPosition | undefined }
+  | { readonly kind: "value"; readonly ref: CallValueRef; readonly innerPosition: InnerSqlPosition | undefined }
   | {
       readonly kind: "section";
       readonly ref: CallValueRef;
@@ -42,18 +42,23 @@ export type Piece =
       readonly kind: "value";
       readonly ref: CallValueRef;
       readonly offset: number;
-      readonly remote: InnerSqlPosition | undefined;
-      readonly shared: SharedKey;
+      readonly innerPosition: InnerSqlPosition | undefined;
+      readonly sharedKey: SharedKey;
     }
   /** A value inlined as a literal where SQL allows no placeholder: an enum, or a type that cannot contain a quote. */
-  | { readonly kind: "typed-literal"; readonly ref: CallValueRef; readonly offset: number; readonly shared: SharedKey }
+  | {
+      readonly kind: "typed-literal";
+      readonly ref: CallValueRef;
+      readonly offset: number;
+      readonly sharedKey: SharedKey;
+    }
   /** A scalar that is part of a word (`sales_{{params.year}}`). Negative numbers are rejected. */
   | { readonly kind: "word-part"; readonly ref: CallValueRef; readonly offset: number }
   /** An enum's text as the author wrote it in the YAML. `canBind`: it can be bound as a value instead. */
   | { readonly kind: "inline"; readonly ref: CallValueRef; readonly offset: number; readonly canBind: boolean }
   /**
-   * A string literal with client values: one bound VARCHAR, or quoted text where `quoted` is set. `before` and `after` are a
-   * cast, or empty.
+   * A string literal with client values: one bound VARCHAR, or quoted text where `quoted` is set. `before` and `after` form a
+   * cast, or are empty.
    */
   | {
       readonly kind: "literal";
@@ -63,7 +68,7 @@ export type Piece =
       readonly quoted: boolean;
       readonly allEnums: boolean;
       readonly offset: number;
-      readonly shared: SharedKey;
+      readonly sharedKey: SharedKey;
     }
   /** `"..."` with enum values in it. */
   | { readonly kind: "identifier"; readonly parts: readonly LiteralPart[]; readonly offset: number }
@@ -77,11 +82,11 @@ export type Piece =
 
 /**
  * Identifies values that occur several times in a template. They share one placeholder, so that the database recognizes
- * `GROUP BY date_trunc($1, day)` as the same expression as in the SELECT list. Undefined: it occurs once.
+ * `GROUP BY date_trunc($1, day)` as the same expression as in the SELECT list. Undefined for a value that occurs once.
  */
 export type SharedKey = string | undefined;
 
-/** A template, parsed once at load. */
+/** A compiled template. */
 export interface Template {
   readonly pieces: readonly Piece[];
   /** The client values that it reads, by full name (`params.id`). */
@@ -90,7 +95,7 @@ export interface Template {
   readonly enforcedEnums: ReadonlySet<string>;
   /** Enums outside quotes: inlined, or bound if the database accepts only a value there. `true`: enforced even if bound. */
   readonly bareEnums: ReadonlyMap<string, boolean>;
-  /** Functions (in lower case) around client values other than enums. Eider checks in the database whether they are safe. */
+  /** Functions (in lower case) around client values other than enums. Eider looks up in the database whether they are safe. */
   readonly enclosingFunctions: ReadonlySet<string>;
 }
 
@@ -103,7 +108,7 @@ export interface TemplateProblem {
   readonly security?: true;
 }
 
-/** The macro that quotes a value for the database of a remote query. */
+/** The macro that quotes a value for the database that runs the SQL. */
 export function literalMacro(quoting: RemoteQuoting): string {
   switch (quoting) {
     case "standard":

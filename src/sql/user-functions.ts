@@ -11,7 +11,7 @@ export interface UserFunction {
   readonly body: string;
 }
 
-/** What a database holds beyond the functions that the dialect knows by name. */
+/** The functions, macros and views of a database that the dialect does not know by name. */
 export interface UserFunctions {
   readonly defined: readonly UserFunction[];
   /** Functions whose effect is not known. */
@@ -24,17 +24,17 @@ export function dialectWith(dialect: Dialect, { defined, unknown }: UserFunction
   const byName = new Map<string, UserFunction[]>();
   for (const definition of defined) byName.set(definition.name, [...(byName.get(definition.name) ?? []), definition]);
   const unknownNames = new Set(unknown);
-  const analyzed = new Map<string, Analysis>();
+  const analyses = new Map<string, Analysis>();
 
   function analyze(name: string): Analysis | undefined {
     const definitions = byName.get(name);
     if (definitions === undefined) return undefined;
-    const known = analyzed.get(name);
+    const known = analyses.get(name);
     if (known !== undefined) return known;
-    // For a recursive macro, the rest of its body counts.
-    analyzed.set(name, NOTHING);
-    const analysis = definitions.map((definition) => analyzeBody(definition, extended)).reduce(both, NOTHING);
-    analyzed.set(name, analysis);
+    // A recursive macro is analyzed by the rest of its body.
+    analyses.set(name, NOTHING);
+    const analysis = definitions.map((definition) => analyzeBody(definition, extended)).reduce(combine, NOTHING);
+    analyses.set(name, analysis);
     return analysis;
   }
 
@@ -60,7 +60,7 @@ interface Analysis {
 
 const NOTHING: Analysis = { role: undefined, variables: [] };
 
-function both(a: Analysis, b: Analysis): Analysis {
+function combine(a: Analysis, b: Analysis): Analysis {
   return { role: stricter(a.role, b.role), variables: [...a.variables, ...b.variables] };
 }
 
@@ -77,14 +77,14 @@ function analyzeBody({ parameters, body }: UserFunction, dialect: Dialect): Anal
     } else if (token.text === ")") calls.pop();
     else if (isName(token)) {
       const name = nameOf(token);
-      const isPart = tokens[index - 1]?.text === ".";
-      if (names.has(name) && next !== "(" && !isPart) {
-        analysis = both(analysis, { role: roleAround(calls, dialect), variables: [] });
+      const isQualified = tokens[index - 1]?.text === ".";
+      if (names.has(name) && next !== "(" && !isQualified) {
+        analysis = combine(analysis, { role: roleAround(calls, dialect), variables: [] });
       }
       if (name === "getvariable" && next === "(" && roleAround(calls, dialect) !== undefined) {
-        analysis = both(analysis, { role: undefined, variables: [variableIn(tokens.slice(index + 2))] });
+        analysis = combine(analysis, { role: undefined, variables: [variableIn(tokens.slice(index + 2))] });
       }
-      analysis = both(analysis, { role: undefined, variables: dialect.variablesBehind(name) });
+      analysis = combine(analysis, { role: undefined, variables: dialect.variablesBehind(name) });
     }
   });
   return analysis;
@@ -96,7 +96,7 @@ function isName({ kind }: WholeToken): boolean {
   return kind === "word" || kind === "open-identifier";
 }
 
-/** `'f')`: the name. Anything else is only known at run time. */
+/** The name in `'f')`. Undefined for any other argument, because its value is only known at run time. */
 function variableIn([first, second]: readonly WholeToken[]): VariableName {
   if (first?.kind !== "open-string" || second?.text !== ")") return undefined;
   return /^'([^']*)'$/.exec(first.text)?.[1]?.toLowerCase();
@@ -109,14 +109,14 @@ function roleAround(calls: readonly string[], dialect: Dialect): FunctionRole | 
   for (const name of calls.toReversed()) {
     if (name.startsWith("sql_literal")) quotedFor ??= name;
     const found = dialect.roleOf(name);
-    // Quoted for this database, it stays text.
+    // A value that is quoted for the database that runs the SQL stays text.
     if (found?.kind === "sql" && quotedFor === literalMacro(found.quoting)) continue;
     role = stricter(role, found);
   }
   return role;
 }
 
-const CREATING = new Set(["or", "replace", "temp", "temporary"]);
+const BETWEEN_CREATE_AND_MACRO = new Set(["or", "replace", "temp", "temporary"]);
 
 /** The macros that a template creates. Where its tokens are ambiguous, the stricter reading counts. */
 export function macrosCreatedBy(text: string, dialect: Dialect): readonly UserFunction[] {
@@ -125,7 +125,7 @@ export function macrosCreatedBy(text: string, dialect: Dialect): readonly UserFu
     const kind = nameOf(token);
     if (token.kind !== "word" || (kind !== "macro" && kind !== "function")) return [];
     let first = index - 1;
-    while (first >= 0 && CREATING.has(nameOf(tokens[first] as WholeToken))) first--;
+    while (first >= 0 && BETWEEN_CREATE_AND_MACRO.has(nameOf(tokens[first] as WholeToken))) first--;
     if (first < 0 || nameOf(tokens[first] as WholeToken) !== "create") return [];
     const rest = tokens.slice(index + 1);
     const end = rest.findIndex(({ text: symbol }) => symbol === ";");

@@ -1,8 +1,8 @@
 import type { RemoteQuoting } from "./function-role.ts";
 import type { ValueClass } from "./template.ts";
 
-/** What a value would do at its position in the SQL. */
-export type ValuePlace =
+/** A position in the SQL, by what a value would do there. */
+export type ValuePosition =
   /** It is only compared, computed with or returned. */
   | { readonly kind: "plain" }
   /** It names a file or an address. */
@@ -19,30 +19,30 @@ export type ValuePlace =
       readonly function: string;
       readonly quoting: RemoteQuoting;
       readonly runsIn: "this-database" | "another-database";
-      /** `sql_literal` quotes it. */
+      /** Whether `sql_literal` quotes it. */
       readonly wrapped: boolean;
     };
 
 const BY_ENUM = "give the parameter an enum validator with the allowedValues";
 
-/** The problem of a value with these traits at this place; undefined if it is allowed. `what` names the value. */
-export function misplaced(what: string, traits: ValueClass, place: ValuePlace): string | undefined {
-  if (traits === "enum") return undefined;
-  switch (place.kind) {
+/** Why a value of this class is not allowed at this position; undefined if it is. `what` names the value in the message. */
+export function positionProblem(what: string, valueClass: ValueClass, position: ValuePosition): string | undefined {
+  if (valueClass === "enum") return undefined;
+  switch (position.kind) {
     case "plain":
       return undefined;
     case "file":
       return `${what} would choose the file or address that is read here; ${BY_ENUM}`;
     case "option":
-      if (traits !== "text") return undefined;
-      return `${what} would set an option of ${place.function}; ${BY_ENUM}`;
+      if (valueClass !== "text") return undefined;
+      return `${what} would set an option of ${position.function}; ${BY_ENUM}`;
     case "name":
-      return `${what} would choose what ${place.function} uses; ${BY_ENUM}`;
+      return `${what} would choose what ${position.function} uses; ${BY_ENUM}`;
     case "unknown":
-      if (traits !== "text") return undefined;
-      return `${what} would reach ${place.function}, which is not known to be safe with client values; ${BY_ENUM}`;
+      if (valueClass !== "text") return undefined;
+      return `${what} would reach ${position.function}, which is not known to be safe with client values; ${BY_ENUM}`;
     case "sql":
-      if (traits !== "text" || place.wrapped || place.runsIn === "another-database") return undefined;
-      return `${what} would become part of the SQL that ${place.function} runs; wrap it in sql_literal(...), or ${BY_ENUM}`;
+      if (valueClass !== "text" || position.wrapped || position.runsIn === "another-database") return undefined;
+      return `${what} would become part of the SQL that ${position.function} runs; wrap it in sql_literal(...), or ${BY_ENUM}`;
   }
 }

@@ -1,22 +1,22 @@
 import type { VariableName } from "./dialect.ts";
 import type { TemplateProblem, ValueClass } from "./template.ts";
-import { misplaced, type ValuePlace } from "./value-place.ts";
+import { positionProblem, type ValuePosition } from "./value-place.ts";
 
-/** The client values of a variable. `typed` ones contain no text. */
-type Held = Exclude<ValueClass, "enum" | "scalar">;
+/** The class of the client values that a variable holds. `typed` values contain no text. */
+type HeldClass = Exclude<ValueClass, "enum" | "scalar">;
 
 /** Follows client values through the variables of a template: `SET VARIABLE f = '{{{params.v}}}'`, then `getvariable('f')`. */
 export interface VariableFlow {
-  /** A token of bare SQL, in upper case. */
-  token(text: string): void;
-  /** The statement contains a client value. */
-  value(traits: ValueClass): void;
+  /** Adds a token of bare SQL, in upper case. */
+  addToken(text: string): void;
+  /** Adds a client value to the current statement. */
+  addValue(valueClass: ValueClass): void;
   /** Whether the current statement sets a variable. */
-  isSetting(): boolean;
-  /** A variable is read; `offset` is where in the template. */
-  use(name: VariableName, place: ValuePlace, offset: number): void;
-  /** The variable that was read last has this name. */
-  nameLast(name: string): void;
+  isSettingVariable(): boolean;
+  /** Adds a read of a variable at `offset` in the template. */
+  addUse(name: VariableName, position: ValuePosition, offset: number): void;
+  /** Sets the name of the variable that was read last. */
+  nameLastUse(name: string): void;
   endStatement(): void;
   /** Client values that reach a forbidden position through a variable. */
   problems(): readonly TemplateProblem[];
@@ -24,15 +24,15 @@ export interface VariableFlow {
 
 interface Use {
   name: VariableName;
-  readonly place: ValuePlace;
+  readonly position: ValuePosition;
   readonly offset: number;
 }
 
 /** A statement that sets a variable. */
 interface Assignment {
   readonly variable: string;
-  readonly held: Held | undefined;
-  /** It reads from a table. */
+  readonly held: HeldClass | undefined;
+  /** Whether it reads from a table. */
   readonly selects: boolean;
   readonly reads: readonly Use[];
 }
@@ -44,9 +44,9 @@ export function openVariableFlow(): VariableFlow {
   const uses: Use[] = [];
   const assignments: Assignment[] = [];
   /** The client values that this template stores in tables. */
-  let stored: Held | undefined;
+  let stored: HeldClass | undefined;
   let words: string[] = [];
-  let held: Held | undefined;
+  let held: HeldClass | undefined;
   let selects = false;
   let stores = false;
   let usesBefore = 0;
@@ -66,9 +66,9 @@ export function openVariableFlow(): VariableFlow {
     usesBefore = uses.length;
   }
 
-  /** The client values that each variable may hold, in any order of the statements. */
-  function holdings(): ReadonlyMap<string, Held> {
-    const found = new Map<string, Held>();
+  /** The client values that each variable may hold, whatever the order of the statements. */
+  function heldByVariable(): ReadonlyMap<string, HeldClass> {
+    const found = new Map<string, HeldClass>();
     for (let grew = true; grew; ) {
       grew = false;
       for (const { variable, held: own, selects: fromTable, reads } of assignments) {
@@ -83,33 +83,33 @@ export function openVariableFlow(): VariableFlow {
   }
 
   return {
-    isSetting: () => words[0] === "SET" && words[1] === "VARIABLE",
-    token(text) {
+    isSettingVariable: () => words[0] === "SET" && words[1] === "VARIABLE",
+    addToken(text) {
       if (STORING.has(text) && (words.length === 0 || words[0] === "WITH")) stores = true;
       if (words.length < 3) words.push(text);
       if (SELECTING.has(text)) selects = true;
     },
-    value(traits) {
-      if (traits !== "enum") held = riskier(held, traits === "text" ? "text" : "typed");
+    addValue(valueClass) {
+      if (valueClass !== "enum") held = riskier(held, valueClass === "text" ? "text" : "typed");
     },
-    use(name, place, offset) {
-      uses.push({ name, place, offset });
+    addUse(name, position, offset) {
+      uses.push({ name, position, offset });
     },
-    nameLast(name) {
+    nameLastUse(name) {
       const last = uses.at(-1);
       if (last !== undefined) last.name = name.toLowerCase();
     },
     endStatement,
     problems() {
       endStatement();
-      const holds = holdings();
-      return uses.flatMap(({ name, place, offset }): readonly TemplateProblem[] => {
-        const traits = heldBy(name, holds);
+      const holds = heldByVariable();
+      return uses.flatMap(({ name, position, offset }): readonly TemplateProblem[] => {
+        const valueClass = heldBy(name, holds);
         // Unlike a value, a variable cannot be checked before the query runs.
-        const strict: ValuePlace = place.kind === "sql" ? { ...place, runsIn: "this-database" } : place;
+        const strict: ValuePosition = position.kind === "sql" ? { ...position, runsIn: "this-database" } : position;
         const what =
           name === undefined ? "a variable that holds a client value" : `variable ${name} holds a client value, which`;
-        const message = traits && misplaced(what, traits, strict);
+        const message = valueClass && positionProblem(what, valueClass, strict);
         return message === undefined ? [] : [{ severity: "error", offset, message }];
       });
     },
@@ -117,10 +117,10 @@ export function openVariableFlow(): VariableFlow {
 }
 
 /** For an unknown name: what any variable may hold. */
-function heldBy(name: VariableName, holds: ReadonlyMap<string, Held>): Held | undefined {
+function heldBy(name: VariableName, holds: ReadonlyMap<string, HeldClass>): HeldClass | undefined {
   return name === undefined ? [...holds.values()].reduce(riskier, undefined) : holds.get(name);
 }
 
-function riskier(a: Held | undefined, b: Held | undefined): Held | undefined {
+function riskier(a: HeldClass | undefined, b: HeldClass | undefined): HeldClass | undefined {
   return a === "text" || b === "text" ? "text" : (a ?? b);
 }

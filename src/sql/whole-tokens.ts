@@ -21,7 +21,7 @@ export function nameOf({ text }: { readonly text: string }): string {
   return text.replace(/^"|"$/g, "").toLowerCase();
 }
 
-/** The texts of the statements in SQL without tags. Blank ones are left out. */
+/** Splits SQL without tags into its statements. Blank ones are left out. */
 export function statementTexts(sql: string, dialect: Dialect): readonly string[] {
   const texts: string[] = [];
   let from = 0;

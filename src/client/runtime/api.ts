@@ -1,4 +1,4 @@
-/** Credentials. A function is called for every request, so that it can return a fresh token. */
+/** Credentials. If `token` is a function, it is called for every request, so that it can return a fresh token. */
 export type Auth =
   | { readonly kind: "basic"; readonly username: string; readonly password: string }
   | { readonly kind: "bearer"; readonly token: string | (() => string | Promise<string>) };
@@ -23,9 +23,9 @@ export interface WriteOptions extends CallOptions {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** Parameters of every read. */
+/** Paging parameters of reads. */
 export type PageParams = {
-  /** Maximum number of rows, of a page or in total. */
+  /** Maximum number of rows, per page or in total. */
   readonly limit?: number | bigint | undefined;
   /** Rows to skip. */
   readonly offset?: number | bigint | undefined;
@@ -43,7 +43,7 @@ export type Failure<Field extends string = string> =
   | { readonly kind: "unauthorized"; readonly message: string }
   | { readonly kind: "forbidden"; readonly message: string }
   | { readonly kind: "not-found"; readonly message: string }
-  /** A row with the same key exists. With `retryAfter`: concurrent requests changed the same rows. Nothing was changed. */
+  /** Nothing was changed. A row with the same key exists, or, with `retryAfter`, other requests changed the same rows. */
   | { readonly kind: "conflict"; readonly message: string; readonly retryAfter: number | undefined }
   | { readonly kind: "rate-limited"; readonly message: string; readonly retryAfter: number | undefined }
   /** Any other status from 400 to 499. */
@@ -55,9 +55,9 @@ export type Failure<Field extends string = string> =
   | { readonly kind: "timeout"; readonly message: string }
   /** No response, or an incomplete one. */
   | { readonly kind: "network"; readonly message: string }
-  /** The caller's signal aborted it. */
+  /** The caller's signal aborted the call. */
   | { readonly kind: "aborted"; readonly message: string }
-  /** A response that is not from Eider, such as one of a proxy. */
+  /** A response that is not from Eider, for example from a proxy. */
   | { readonly kind: "unexpected"; readonly message: string; readonly status: number };
 
 /** Thrown by every call that fails. */
@@ -67,7 +67,7 @@ export class EiderError<Field extends string = string> extends Error {
   readonly failure: Failure<Field>;
   /** Undefined without a response. */
   readonly status: number | undefined;
-  /** As in the log of the service. */
+  /** The same ID as in the log of the service. */
   readonly requestId: string | undefined;
 
   constructor(
@@ -92,7 +92,7 @@ export type Arguments<Params, Options> =
     : [params: Params, options?: Options | undefined];
 
 export interface Fails<Field extends string> {
-  /** Whether this method threw it; narrows the names of its fields. */
+  /** Whether this method threw the error. Narrows the names of its fields. */
   isError(error: unknown): error is EiderError<Field>;
 }
 

@@ -1,7 +1,7 @@
 import type { CallOptions, ClientOptions, Failure, FieldError, Page, WriteOptions } from "./api.ts";
 import { EiderError } from "./api.ts";
 
-/** How numbers in a response are parsed: all of them, the values of a map, or field by field. */
+/** How numbers in a response are parsed: all in the same way, each value of a map in the same way, or field by field. */
 export type Numbers =
   | "number"
   | "bigint"
@@ -25,14 +25,14 @@ export interface Operation {
 }
 
 /** An operation and its name. */
-type Named = Operation & { readonly name: string };
+type NamedOperation = Operation & { readonly name: string };
 type Params = Readonly<Record<string, unknown>>;
 type Call = (params?: Params, options?: WriteOptions) => Promise<unknown>;
 
-/** A method for each operation. */
+/** Creates a method for each operation. */
 export function openMethods(
   operations: Readonly<Record<string, Operation>>,
-  { baseUrl, auth, headers: always, fetch: send = fetch }: ClientOptions,
+  { baseUrl, auth, headers: commonHeaders, fetch: send = fetch }: ClientOptions,
   parse: Parse,
 ): unknown {
   const origin = baseUrl.replace(/\/+$/, "");
@@ -43,17 +43,17 @@ export function openMethods(
     return { authorization: `Bearer ${typeof auth.token === "string" ? auth.token : await auth.token()}` };
   }
 
-  async function call(operation: Named, params: Params, options: WriteOptions): Promise<unknown> {
+  async function call(operation: NamedOperation, params: Params, options: WriteOptions): Promise<unknown> {
     const { name } = operation;
     const request = requestOf(operation, params);
     const key = options.idempotencyKey;
     const headers = {
       accept: "application/json",
       ...(await authorization()),
-      ...lowered(always),
+      ...withLowerCaseNames(commonHeaders),
       ...request.headers,
       ...(key === undefined ? {} : { "idempotency-key": key }),
-      ...lowered(options.headers),
+      ...withLowerCaseNames(options.headers),
     };
     let response: Response | undefined;
     let text: string;
@@ -70,16 +70,16 @@ export function openMethods(
     try {
       return parse(text, operation.numbers);
     } catch (cause) {
-      const failure = unexpected("the response is not the expected JSON", response);
+      const failure = unexpectedFailure("the response is not the expected JSON", response);
       throw new EiderError(name, failure, { response, cause });
     }
   }
 
   return Object.fromEntries(
     Object.entries(operations).map(([name, operation]) => {
-      const one: Call = (params = {}, options = {}) => call({ ...operation, name }, params, options);
+      const method: Call = (params = {}, options = {}) => call({ ...operation, name }, params, options);
       const isError = (error: unknown): boolean => error instanceof EiderError && error.operation === name;
-      return [name, Object.assign(one, { isError }, operation.kind === "page" ? pagesOf(name, one) : {})];
+      return [name, Object.assign(method, { isError }, operation.kind === "page" ? pagesOf(name, method) : {})];
     }),
   );
 }
@@ -94,11 +94,11 @@ function pagesOf(name: string, call: Call) {
       const page = (await call({ ...params, offset }, options)) as Page<unknown>;
       next = page.next;
       // `next` itself lacks the path prefix of a proxy.
-      const after = Number(new URLSearchParams(next.slice(next.indexOf("?"))).get("offset"));
-      if (next !== "" && !(after > offset)) {
+      const nextOffset = Number(new URLSearchParams(next.slice(next.indexOf("?"))).get("offset"));
+      if (next !== "" && !(nextOffset > offset)) {
         throw new EiderError(name, { kind: "unexpected", message: "`next` leads nowhere", status: 200 });
       }
-      offset = after;
+      offset = nextOffset;
       yield page;
     }
   }
@@ -108,34 +108,34 @@ function pagesOf(name: string, call: Call) {
   return { pages, all };
 }
 
-/** Not usable as a path segment, because URLs resolve dots. */
-const NO_SEGMENT = /^\.{0,2}$|\p{Cs}/u;
-const NO_HEADER = /[^\t\x20-\x7e\x80-\xff]/;
+/** Text that cannot be a path segment: empty, dots that URLs resolve, or with a surrogate that cannot be encoded. */
+const INVALID_SEGMENT = /^\.{0,2}$|\p{Cs}/u;
+const INVALID_HEADER_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 
-function requestOf({ name, method, path, query = [], headers = [], body }: Named, params: Params) {
-  // A parameter may be named like a property of every object.
+function requestOf({ name, method, path, query = [], headers = [], body }: NamedOperation, params: Params) {
+  // A parameter may have the name of an inherited property, such as `constructor`.
   const valueAt = (param: string): unknown => (Object.hasOwn(params, param) ? params[param] : undefined) ?? undefined;
-  const refuse = (field: string, message: string): never => {
-    throw new EiderError(name, invalid([{ field, message }]));
+  const reject = (field: string, message: string): never => {
+    throw new EiderError(name, validationFailure([{ field, message }]));
   };
   const filledPath = path.replace(/:(\w+)/g, (_, param: string) => {
     const text = String(valueAt(param) ?? "");
-    return NO_SEGMENT.test(text) ? refuse(param, "cannot be sent in a path") : encodeURIComponent(text);
+    return INVALID_SEGMENT.test(text) ? reject(param, "cannot be sent in a path") : encodeURIComponent(text);
   });
   const search = new URLSearchParams();
   for (const param of query) if (valueAt(param) !== undefined) search.set(param, String(valueAt(param)));
-  const sent: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
+  const sentHeaders: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
   for (const [param, header] of headers) {
     const text = String(valueAt(param) ?? "");
     if (valueAt(param) !== undefined)
-      sent[header] = NO_HEADER.test(text) ? refuse(param, "cannot be sent in a header") : text;
+      sentHeaders[header] = INVALID_HEADER_VALUE.test(text) ? reject(param, "cannot be sent in a header") : text;
   }
   const fields = body?.map((param) => [param, valueAt(param)] as const);
   const queryText = String(search);
   return {
     method,
     target: queryText === "" ? filledPath : `${filledPath}?${queryText}`,
-    headers: sent,
+    headers: sentHeaders,
     body: fields === undefined ? null : objectText(fields),
   };
 }
@@ -143,7 +143,7 @@ function requestOf({ name, method, path, query = [], headers = [], body }: Named
 /** Like `JSON.stringify`, but supports bigints. */
 function jsonText(value: unknown): string | undefined {
   if (typeof value === "bigint") return String(value);
-  // `null` would count as absent.
+  // `JSON.stringify` would write `null`, which counts as absent.
   if (typeof value === "number" && !Number.isFinite(value)) return `"${value}"`;
   if (typeof value !== "object" || value === null || "toJSON" in value) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map((item) => jsonText(item) ?? "null").join(",")}]`;
@@ -158,7 +158,7 @@ function objectText(entries: readonly (readonly [string, unknown])[]): string {
 function failureOf(response: Response, text: string): Failure {
   const { status } = response;
   const { error, errors } = bodyOf(text);
-  if (Array.isArray(errors)) return invalid(errors);
+  if (Array.isArray(errors)) return validationFailure(errors);
   const message = typeof error === "string" ? error : `${status} ${response.statusText}`.trim();
   const seconds = response.headers.get("retry-after") ?? "";
   const retryAfter = /^\d+$/.test(seconds) ? Number(seconds) : undefined;
@@ -180,7 +180,9 @@ function failureOf(response: Response, text: string): Failure {
     case 504:
       return { kind: "timeout", message };
     default:
-      return status >= 400 && status < 500 ? { kind: "refused", message, status } : unexpected(message, response);
+      return status >= 400 && status < 500
+        ? { kind: "refused", message, status }
+        : unexpectedFailure(message, response);
   }
 }
 
@@ -193,16 +195,16 @@ function bodyOf(text: string): { readonly error?: unknown; readonly errors?: unk
   }
 }
 
-function invalid(errors: readonly FieldError[]): Failure {
+function validationFailure(errors: readonly FieldError[]): Failure {
   return { kind: "validation", message: errors.map(({ field, message }) => `${field}: ${message}`).join("; "), errors };
 }
 
-function unexpected(message: string, { status }: Response): Failure {
+function unexpectedFailure(message: string, { status }: Response): Failure {
   return { kind: "unexpected", message, status };
 }
 
-/** Names of headers are case-insensitive. */
-function lowered(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
+/** Header names are case-insensitive. In lower case, later ones replace earlier ones. */
+function withLowerCaseNames(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 

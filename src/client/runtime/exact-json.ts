@@ -1,6 +1,6 @@
 import type { Numbers } from "./call.ts";
 
-/** Like `JSON.parse`, but parses numbers as specified by `numbers`, with all their digits. */
+/** Like `JSON.parse`, but parses numbers as `numbers` specifies, so that they can keep all their digits. */
 export function parseExact(text: string, numbers: Numbers | undefined): unknown {
   if (numbers === undefined) return JSON.parse(text);
   const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
@@ -19,15 +19,15 @@ export function parseExact(text: string, numbers: Numbers | undefined): unknown 
     return found;
   }
 
-  /** Skips this character if it comes next, and returns whether it did. */
-  function takes(character: string): boolean {
+  /** Skips spaces, then this character if it comes next. Returns whether it did. */
+  function accept(character: string): boolean {
     match(SPACE);
     const found = text[at] === character;
     if (found) at += 1;
     return found;
   }
 
-  function string(): string {
+  function parseString(): string {
     const start = at;
     for (;;) {
       at = text.indexOf('"', at + 1);
@@ -40,51 +40,51 @@ export function parseExact(text: string, numbers: Numbers | undefined): unknown 
     return String(JSON.parse(text.slice(start, at)));
   }
 
-  function list(how: Numbers): unknown[] {
+  function parseArray(how: Numbers): unknown[] {
     const items: unknown[] = [];
-    if (takes("]")) return items;
-    do items.push(value(how));
-    while (takes(","));
-    return takes("]") ? items : fail();
+    if (accept("]")) return items;
+    do items.push(parseValue(how));
+    while (accept(","));
+    return accept("]") ? items : fail();
   }
 
-  function object(how: Numbers): Record<string, unknown> {
+  function parseObject(how: Numbers): Record<string, unknown> {
     const entries: [string, unknown][] = [];
-    if (takes("}")) return {};
+    if (accept("}")) return {};
     do {
       match(SPACE);
-      const key = text[at] === '"' ? string() : fail();
-      entries.push([key, takes(":") ? value(below(how, key)) : fail()]);
-    } while (takes(","));
+      const key = text[at] === '"' ? parseString() : fail();
+      entries.push([key, accept(":") ? parseValue(numbersAt(key, how)) : fail()]);
+    } while (accept(","));
     // Assignment would fail for a column named `__proto__`.
-    return takes("}") ? Object.fromEntries(entries) : fail();
+    return accept("}") ? Object.fromEntries(entries) : fail();
   }
 
-  function value(how: Numbers): unknown {
-    if (takes("{")) return object(how);
-    if (takes("[")) return list(how);
-    if (text[at] === '"') return string();
+  function parseValue(how: Numbers): unknown {
+    if (accept("{")) return parseObject(how);
+    if (accept("[")) return parseArray(how);
+    if (text[at] === '"') return parseString();
     const number = match(NUMBER);
-    return number === undefined ? JSON.parse(match(WORD) ?? fail()) : numberOf(number, how);
+    return number === undefined ? JSON.parse(match(WORD) ?? fail()) : convertNumber(number, how);
   }
 
-  const whole = value(numbers);
+  const result = parseValue(numbers);
   match(SPACE);
-  return at === text.length ? whole : fail();
+  return at === text.length ? result : fail();
 }
 
-/** How the numbers below a key are parsed. */
-function below(how: Numbers, key: string): Numbers {
+/** How the numbers in the value of a key are parsed. */
+function numbersAt(key: string, how: Numbers): Numbers {
   if (typeof how === "string") return how;
   if ("each" in how) return how.each;
   return (Object.hasOwn(how.fields, key) ? how.fields[key] : undefined) ?? "number";
 }
 
-function numberOf(digits: string, how: Numbers): unknown {
+function convertNumber(digits: string, how: Numbers): unknown {
   if (how === "bigint") return BigInt(digits);
   if (how === "text") return digits;
   const number = Number(digits);
-  // Integers that a double cannot represent exactly.
+  // A double cannot represent it exactly.
   const isWide = /^-?\d+$/.test(digits) && !Number.isSafeInteger(number);
   if (how === "json" && isWide) return BigInt(digits);
   return how === "json-text" && isWide ? digits : number;
