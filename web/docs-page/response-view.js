@@ -1,27 +1,27 @@
 import { copyButton, el, toast } from "./dom.js";
 import { gridOf } from "./grid.js";
-import { indented, isJson } from "./json-text.js";
+import { indentedTokens, isJson } from "./json-text.js";
 import { recordOf } from "./record.js";
 import { readRows } from "./rows.js";
-import { download, fileNameOf, inFormat, requestOfNext, saveBlob } from "./send.js";
-import { tabbed } from "./tabs.js";
+import { download, fileNameOf, withFormat, nextRequestOf, saveBlob } from "./send.js";
+import { createTabs } from "./tabs.js";
 
 /** Longer bodies are cut, to keep the page fast. */
 const SHOWN_CHARACTERS = 400_000;
 /** Each coloured token is an element, so only the beginning is coloured. */
 const COLOURED_CHARACTERS = 60_000;
 
-/** A response: status, rows as a table, body and headers. `load` replaces it by another page. */
-export function responseView(response, { operation, root, load, previous, kept }) {
+/** A response: status, rows as a table, body and headers. `load` replaces it with another page. */
+export function responseView(response, { operation, root, load, previous, form }) {
   const json = response.text !== undefined && !response.cut && isJson(response.text);
   const isGood = response.status >= 200 && response.status < 300;
-  const found = json && isGood ? readRows(response.text, operation.columns, operation.one) : undefined;
+  const found = json && isGood ? readRows(response.text, operation.columns, operation.singleRowIn) : undefined;
   const tabs = [
     found && {
       name: "table",
-      label: operation.one === undefined ? "Table" : "Object",
+      label: operation.singleRowIn === undefined ? "Table" : "Object",
       panel: () =>
-        operation.one === undefined
+        operation.singleRowIn === undefined
           ? tableOf(found, response, { operation, root, load, previous })
           : recordOf({ columns: found.columns, row: found.rows[0], label: `Object of ${operation.path}` }),
     },
@@ -34,10 +34,10 @@ export function responseView(response, { operation, root, load, previous, kept }
     { class: "received-content" },
     statusLine(response),
     !isGood && problemOf(response, json),
-    tabbed("Response", tabs, {
-      chosen: kept.tab,
+    createTabs("Response", tabs, {
+      chosen: form.tab,
       onChange: (name) => {
-        kept.tab = name;
+        form.tab = name;
       },
       extra: formats.length > 0 ? [downloads(response.request, formats, found)] : [],
     }),
@@ -106,7 +106,7 @@ function bodyOf(response, json) {
     {
       type: "button",
       class: "quiet",
-      on: { click: () => saveBlob(new Blob([response.bytes]), fileNameOf(response.request, endingOf(response))) },
+      on: { click: () => saveBlob(new Blob([response.bytes]), fileNameOf(response.request, extensionOf(response))) },
     },
     "Save",
   );
@@ -137,7 +137,7 @@ function bodyOf(response, json) {
   );
 }
 
-function endingOf({ contentType }) {
+function extensionOf({ contentType }) {
   if (/json/.test(contentType)) return /nd|jsonl/.test(contentType) ? "ndjson" : "json";
   return (
     { "text/csv": "csv", "application/vnd.apache.parquet": "parquet", "application/vnd.apache.arrow.stream": "arrows" }[
@@ -151,11 +151,11 @@ function appendPlain(pre, text) {
   return text.length > SHOWN_CHARACTERS;
 }
 
-/** Appends the JSON on several lines. Returns whether it was cut. */
+/** Appends the JSON on several lines, in colour. Returns whether it was cut. */
 function appendJson(pre, text) {
   let length = 0;
   let plain = "";
-  for (const token of indented(text, SHOWN_CHARACTERS)) {
+  for (const token of indentedTokens(text, SHOWN_CHARACTERS)) {
     if (token.kind === "cut") {
       pre.append(plain);
       return true;
@@ -175,8 +175,8 @@ function tableOf(found, response, { operation, root, load, previous }) {
   const header = (name) => response.headers.find(([each]) => each === name)?.[1];
   const offset = Number(header("x-offset") ?? 0) || 0;
   const { columns, rows, total, left } = found;
-  const next = requestOfNext(response.request, found.next, root);
-  const back = previous ?? before(response.request, offset, Number(header("x-limit")));
+  const next = nextRequestOf(response.request, found.next, root);
+  const back = previous ?? previousPageOf(response.request, offset, Number(header("x-limit")));
   const pager =
     (next ?? back) !== undefined &&
     el(
@@ -184,12 +184,12 @@ function tableOf(found, response, { operation, root, load, previous }) {
       { class: "pager" },
       el(
         "button",
-        { type: "button", disabled: back === undefined, on: { click: () => load(back, "back") } },
+        { type: "button", disabled: back === undefined, on: { click: () => load(back, "previous") } },
         "Previous page",
       ),
       el(
         "button",
-        { type: "button", disabled: next === undefined, on: { click: () => load(next, "on") } },
+        { type: "button", disabled: next === undefined, on: { click: () => load(next, "next") } },
         "Next page",
       ),
     );
@@ -197,7 +197,7 @@ function tableOf(found, response, { operation, root, load, previous }) {
     left > 0 && `The first ${rows.length} rows are shown, ${left} more are not. Download to see all.`,
     total !== undefined &&
       total !== String(rows.length) &&
-      "Sorts and downloads this page only. Raise limit for more rows.",
+      "Sorting and downloads cover only this page. Increase limit to get more rows.",
   ].filter(Boolean);
   return el(
     "div",
@@ -215,8 +215,8 @@ function tableOf(found, response, { operation, root, load, previous }) {
   );
 }
 
-/** The request of the previous page, derived from the offset. */
-function before(request, offset, limit) {
+/** The request for the previous page, derived from the offset. */
+function previousPageOf(request, offset, limit) {
   if (offset <= 0 || !(limit > 0)) return undefined;
   const url = new URL(request.url);
   const others = url.search
@@ -236,12 +236,12 @@ function countText(count, offset, total) {
 }
 
 function downloads(request, formats, { isPaged, next }) {
-  const buttons = formats.map(({ name, label, ending }) => {
+  const buttons = formats.map(({ name, label, extension }) => {
     const button = el("button", { type: "button", class: "quiet" }, label);
     button.addEventListener("click", async () => {
       button.disabled = true;
       try {
-        await download(inFormat(request, name), fileNameOf(request, ending));
+        await download(withFormat(request, name), fileNameOf(request, extension));
       } catch (error) {
         toast(`Download failed: ${error.message}`);
       } finally {

@@ -8,11 +8,11 @@ interface Column {
 }
 
 interface Rows {
-  readonly MOST_ROWS: number;
+  readonly MAX_ROWS: number;
   readRows(
     text: string,
     known?: readonly Column[],
-    one?: "body" | "data",
+    singleRowIn?: "body" | "data",
   ):
     | {
         readonly columns: readonly Column[];
@@ -23,7 +23,7 @@ interface Rows {
         readonly isPaged: boolean;
       }
     | undefined;
-  sorted(
+  sortRows(
     rows: readonly (readonly string[])[],
     column: number,
     direction: "ascending" | "descending",
@@ -32,7 +32,7 @@ interface Rows {
 }
 
 // The page is JavaScript without types; the name is made so that the compiler does not look for them.
-const { readRows, sorted, compareNumbers, MOST_ROWS }: Rows = await import(new URL("./rows.js", import.meta.url).href);
+const { readRows, sortRows, compareNumbers, MAX_ROWS }: Rows = await import(new URL("./rows.js", import.meta.url).href);
 
 const BIGINT: Column = { name: "id", type: "BIGINT", isNumber: true };
 
@@ -87,8 +87,8 @@ test("a column is a number when all of its values are", () => {
 });
 
 test("too many rows are left out, and counted", () => {
-  const found = readRows(`[${"1,".repeat(MOST_ROWS + 1)}1]`);
-  expect([found?.rows.length, found?.left]).toEqual([MOST_ROWS, 2]);
+  const found = readRows(`[${"1,".repeat(MAX_ROWS + 1)}1]`);
+  expect([found?.rows.length, found?.left]).toEqual([MAX_ROWS, 2]);
 });
 
 test("numbers compare by value, however large or close", () => {
@@ -118,14 +118,14 @@ test.each([
 
 test("sorting: exact, stable, nothing last both ways, rows keep their number", () => {
   const rows = [["9007199254740993"], ["null"], ["9007199254740992"], [], ["5"], ["5.0"]].map((row) => row);
-  const order = (direction: "ascending" | "descending") => sorted(rows, 0, direction).map(({ index }) => index);
+  const order = (direction: "ascending" | "descending") => sortRows(rows, 0, direction).map(({ index }) => index);
   expect(order("ascending")).toEqual([4, 5, 2, 0, 1, 3]);
   expect(order("descending")).toEqual([0, 2, 4, 5, 1, 3]);
 });
 
 test("text sorts as people sort it, dates by time", () => {
   const order = (...cells: readonly string[]) =>
-    sorted(
+    sortRows(
       cells.map((cell) => [cell]),
       0,
       "ascending",
