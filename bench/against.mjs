@@ -1,4 +1,4 @@
-// This tree against another build of Eider, in one run: CPU of a response from memory, of look-ups, of long responses, of a start.
+// Compares this tree with another build of Eider: CPU time for cached responses, look-ups, long responses and startup.
 //   npm run build && node bench/against.mjs /path/to/the/other/tree
 import { join, resolve } from "node:path";
 import { folderOf, load, manyEndpoints, median, root, startEider, tableSql, timeStart } from "./load.mjs";
@@ -45,7 +45,7 @@ const table = {};
 async function compare(name, { rounds: count, measureHere, measureThere }) {
   const rounds = [];
   for (let round = -2; round < count; round++) {
-    // The second one runs on a warmer machine: the order changes.
+    // Swaps the order each round, because the second one runs on a warmer machine.
     const first = round % 2 === 0;
     const a = await (first ? measureHere() : measureThere());
     const b = await (first ? measureThere() : measureHere());
