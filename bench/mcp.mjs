@@ -1,4 +1,4 @@
-// MCP: a look-up as a tool and over REST, the protocol compared with a bare server and the official SDK, long lists, stdio startup.
+// MCP: a look-up as a tool and over REST, the protocol compared to a bare server and the official SDK, long lists, stdio start.
 //   npm run build && node bench/mcp.mjs
 // EIDER_TEST_MCP_TOOLS names a folder with `node_modules/@modelcontextprotocol/server`; without it, the SDK is skipped.
 import { spawn } from "node:child_process";
