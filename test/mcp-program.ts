@@ -44,7 +44,7 @@ export interface Json {
 export type SentHeaders = Readonly<Record<string, string>>;
 
 /** MCP over HTTP, without a client library. */
-export interface McpWire {
+export interface McpRequests {
   /** Sends one POST request. A string is sent unchanged. */
   post(body: unknown, headers?: SentHeaders): Promise<McpAnswer>;
   /** Sends one request in protocol version 2026-07-28, with all that it requires. */
@@ -55,7 +55,7 @@ export interface McpWire {
   call(name: string, args?: object, headers?: SentHeaders): Promise<Json>;
 }
 
-export function mcpWire(url: string): McpWire {
+export function mcpWire(url: string): McpRequests {
   const send = async (body: unknown, headers: SentHeaders): Promise<McpAnswer> => {
     const answer = await fetch(url, {
       method: "POST",
@@ -64,7 +64,7 @@ export function mcpWire(url: string): McpWire {
     });
     return await answerOf(answer);
   };
-  const modern: McpWire["modern"] = (method, params = {}, headers = {}) =>
+  const modern: McpRequests["modern"] = (method, params = {}, headers = {}) =>
     send(modernBody(method, params), { ...modernHeaders(method, params), ...headers });
   return {
     post: (body, headers = {}) => send(body, headers),
@@ -108,7 +108,7 @@ export function eventsOf(text: string): RpcMessage[] {
 }
 
 /** The real program, with requests to its MCP port. */
-export interface McpProgram extends Program, McpWire {
+export interface McpProgram extends Program, McpRequests {
   /** The URL of REST. */
   readonly rest: string;
   /** The URL of MCP. */
@@ -125,15 +125,15 @@ export interface McpProgram extends Program, McpWire {
 
 /** Starts the real program and waits for both ports. */
 export async function startMcp(files: Files = mcpFixture, options: StartOptions = {}): Promise<McpProgram> {
-  return await withWire(await start(files, options));
+  return await withRequests(await start(files, options));
 }
 
 /** The same in the current process, for tests that do not need a separate one. */
 export async function startMcpHere(files: Files = mcpFixture, options: StartOptions = {}): Promise<McpProgram> {
-  return await withWire(await startHere(files, options));
+  return await withRequests(await startHere(files, options));
 }
 
-async function withWire(program: Program): Promise<McpProgram> {
+async function withRequests(program: Program): Promise<McpProgram> {
   try {
     const rest = await program.url();
     const mcp = await program.mcpUrl();
