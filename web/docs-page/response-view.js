@@ -13,38 +13,38 @@ const COLOURED_CHARACTERS = 60_000;
 
 /** A response: status, rows as a table, body and headers. `load` replaces it with another page. */
 export function responseView(response, { operation, root, load, previous, form }) {
-  const json = response.text !== undefined && !response.cut && isJson(response.text);
+  const isJsonBody = response.text !== undefined && !response.isCut && isJson(response.text);
   const isGood = response.status >= 200 && response.status < 300;
-  const found = json && isGood ? readRows(response.text, operation.columns, operation.singleRowIn) : undefined;
+  const rowData = isJsonBody && isGood ? readRows(response.text, operation.columns, operation.singleRowIn) : undefined;
   const tabs = [
-    found && {
+    rowData && {
       name: "table",
       label: operation.singleRowIn === undefined ? "Table" : "Object",
       panel: () =>
         operation.singleRowIn === undefined
-          ? tableOf(found, response, { operation, root, load, previous })
-          : recordOf({ columns: found.columns, row: found.rows[0], label: `Object of ${operation.path}` }),
+          ? tableOf(rowData, response, { operation, root, load, previous })
+          : recordOf({ columns: rowData.columns, row: rowData.rows[0], label: `Object of ${operation.path}` }),
     },
-    { name: "body", label: "Body", panel: () => bodyOf(response, json) },
+    { name: "body", label: "Body", panel: () => bodyOf(response, isJsonBody) },
     { name: "headers", label: "Headers", panel: () => headersOf(response.headers) },
   ].filter(Boolean);
-  const formats = found === undefined ? [] : operation.formats;
+  const formats = rowData === undefined ? [] : operation.formats;
   return el(
     "div",
     { class: "received-content" },
     statusLine(response),
-    !isGood && problemOf(response, json),
+    !isGood && problemOf(response, isJsonBody),
     createTabs("Response", tabs, {
       chosen: form.tab,
       onChange: (name) => {
         form.tab = name;
       },
-      extra: formats.length > 0 ? [downloads(response.request, formats, found)] : [],
+      extra: formats.length > 0 ? [downloads(response.request, formats, rowData)] : [],
     }),
   );
 }
 
-function statusLine({ status, statusText, milliseconds, bytes, request, cut }) {
+function statusLine({ status, statusText, milliseconds, bytes, request, isCut }) {
   const url = new URL(request.url);
   const family = status < 300 ? "good" : status < 400 ? "other" : "bad";
   return el(
@@ -52,7 +52,7 @@ function statusLine({ status, statusText, milliseconds, bytes, request, cut }) {
     { class: "status-line" },
     el("span", { class: `status ${family}` }, `${status} ${statusText}`.trim()),
     el("span", { class: "muted" }, `${milliseconds < 10 ? milliseconds.toFixed(1) : Math.round(milliseconds)} ms`),
-    el("span", { class: "muted" }, `${cut ? "more than " : ""}${sizeText(bytes.length)}`),
+    el("span", { class: "muted" }, `${isCut ? "more than " : ""}${sizeText(bytes.length)}`),
     el("code", { class: "asked" }, `${request.method} ${url.pathname}${url.search}`),
   );
 }
@@ -70,7 +70,7 @@ export function errorsOf({ text, status }) {
   return errors.filter((each) => typeof each?.field === "string" && typeof each.message === "string");
 }
 
-function problemOf(response, json) {
+function problemOf(response, isJsonBody) {
   const errors = errorsOf(response);
   if (errors.length > 0) {
     return el(
@@ -79,7 +79,7 @@ function problemOf(response, json) {
       errors.map(({ field, message }) => el("li", {}, el("code", {}, field), " ", message)),
     );
   }
-  const message = json ? JSON.parse(response.text)?.error : undefined;
+  const message = isJsonBody ? JSON.parse(response.text)?.error : undefined;
   return typeof message === "string" && el("p", { class: "problems" }, message);
 }
 
@@ -99,7 +99,7 @@ function headersOf(headers) {
   );
 }
 
-function bodyOf(response, json) {
+function bodyOf(response, isJsonBody) {
   if (response.bytes.length === 0) return el("p", { class: "muted" }, "The response has no body.");
   const save = el(
     "button",
@@ -119,10 +119,10 @@ function bodyOf(response, json) {
     );
   }
   const pre = el("pre", { class: "code body-text", tabindex: "0", "aria-label": "Response body" });
-  const isCut = json ? appendJson(pre, response.text) : appendPlain(pre, response.text);
-  const note = response.cut
+  const isShortened = isJsonBody ? appendJson(pre, response.text) : appendPlain(pre, response.text);
+  const note = response.isCut
     ? "The response is larger than a page can show; this is its beginning. Download it to see all of it."
-    : isCut && `Only the beginning is shown. Copy or save to get all ${sizeText(response.bytes.length)}.`;
+    : isShortened && `Only the beginning is shown. Copy or save to get all ${sizeText(response.bytes.length)}.`;
   return el(
     "div",
     { class: "body-of" },
@@ -171,11 +171,11 @@ function appendJson(pre, text) {
   return false;
 }
 
-function tableOf(found, response, { operation, root, load, previous }) {
+function tableOf(rowData, response, { operation, root, load, previous }) {
   const header = (name) => response.headers.find(([each]) => each === name)?.[1];
   const offset = Number(header("x-offset") ?? 0) || 0;
-  const { columns, rows, total, left } = found;
-  const next = nextRequestOf(response.request, found.next, root);
+  const { columns, rows, total, hiddenRows } = rowData;
+  const next = nextRequestOf(response.request, rowData.next, root);
   const back = previous ?? previousPageOf(response.request, offset, Number(header("x-limit")));
   const pager =
     (next ?? back) !== undefined &&
@@ -194,7 +194,7 @@ function tableOf(found, response, { operation, root, load, previous }) {
       ),
     );
   const notes = [
-    left > 0 && `The first ${rows.length} rows are shown, ${left} more are not. Download to see all.`,
+    hiddenRows > 0 && `The first ${rows.length} rows are shown, ${hiddenRows} more are not. Download to see all.`,
     total !== undefined &&
       total !== String(rows.length) &&
       "Sorting and downloads cover only this page. Increase limit to get more rows.",

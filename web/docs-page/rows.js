@@ -6,7 +6,7 @@ import { elementsOf, kindOf, membersOf, readable } from "./json-text.js";
 export const MAX_ROWS = 100_000;
 
 /**
- * The rows in the JSON of a response, as `{ columns, rows, next, total, left, isPaged }`. Undefined if there are none. Columns
+ * The rows in the JSON of a response, as `{ columns, rows, next, total, hiddenRows, isPaged }`. Undefined if there are none. Columns
  * have the order of the rows and their documented types. `singleRowIn` is where the only row is: "body" or "data".
  */
 export function readRows(text, documented = [], singleRowIn = undefined) {
@@ -27,7 +27,7 @@ export function readRows(text, documented = [], singleRowIn = undefined) {
     rows,
     next: next === undefined || kindOf(next) !== "string" ? "" : readable(next),
     total: total === undefined || kindOf(total) !== "number" ? undefined : total,
-    left: elements.length - rows.length,
+    hiddenRows: elements.length - rows.length,
     isPaged: envelope?.has("next") === true,
   };
 }

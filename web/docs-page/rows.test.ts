@@ -19,7 +19,7 @@ interface Rows {
         readonly rows: readonly (readonly string[])[];
         readonly next: string;
         readonly total: string | undefined;
-        readonly left: number;
+        readonly hiddenRows: number;
         readonly isPaged: boolean;
       }
     | undefined;
@@ -50,7 +50,7 @@ test("an envelope: rows as text, what comes next, how many there are", () => {
     ],
     next: "/a?x=&",
     total: "250",
-    left: 0,
+    hiddenRows: 0,
     isPaged: true,
   });
 });
@@ -88,7 +88,7 @@ test("a column is a number when all of its values are", () => {
 
 test("too many rows are left out, and counted", () => {
   const found = readRows(`[${"1,".repeat(MAX_ROWS + 1)}1]`);
-  expect([found?.rows.length, found?.left]).toEqual([MAX_ROWS, 2]);
+  expect([found?.rows.length, found?.hiddenRows]).toEqual([MAX_ROWS, 2]);
 });
 
 test("numbers compare by value, however large or close", () => {
@@ -145,7 +145,7 @@ test.each([
   ['{"id":1,"data":[1]}', "body", [["1", "[1]"]]],
   ['{"rows_affected":1,"data":{"id":1}}', "data", [["1"]]],
 ] as const)("one object: %s", (text, one, rows) => {
-  expect(readRows(text, [BIGINT], one)).toMatchObject({ rows, isPaged: false, total: undefined, left: 0 });
+  expect(readRows(text, [BIGINT], one)).toMatchObject({ rows, isPaged: false, total: undefined, hiddenRows: 0 });
 });
 
 test("one object that is missing", () => {

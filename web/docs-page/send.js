@@ -10,7 +10,7 @@ const TEXTUAL = /^(text\/|application\/(json|problem\+json|x-ndjson|ndjson|jsonl
 export async function send(request, signal) {
   const startedAt = performance.now();
   const response = await fetchSameOrigin(request, signal);
-  const { bytes, cut } = await readBytes(response);
+  const { bytes, isCut } = await readBytes(response);
   const contentType = response.headers.get("content-type") ?? "";
   return {
     request,
@@ -20,7 +20,7 @@ export async function send(request, signal) {
     headers: [...response.headers],
     contentType,
     bytes,
-    cut,
+    isCut,
     text: contentType === "" || TEXTUAL.test(contentType) ? new TextDecoder().decode(bytes) : undefined,
   };
 }
@@ -39,10 +39,10 @@ async function readBytes(response) {
     size += part.value.length;
     if (size > MAX_BYTES) {
       await reader.cancel();
-      return { bytes: concatenate(chunks, size), cut: true };
+      return { bytes: concatenate(chunks, size), isCut: true };
     }
   }
-  return { bytes: concatenate(chunks, size), cut: false };
+  return { bytes: concatenate(chunks, size), isCut: false };
 }
 
 function concatenate(chunks, size) {
