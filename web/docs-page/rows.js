@@ -6,8 +6,8 @@ import { elementsOf, kindOf, membersOf, readable } from "./json-text.js";
 export const MAX_ROWS = 100_000;
 
 /**
- * The rows in the JSON of a response, as `{ columns, rows, next, total, hiddenRows, isPaged }`. Undefined if there are none. Columns
- * have the order of the rows and their documented types. `singleRowIn` is where the only row is: "body" or "data".
+ * The rows in the JSON of a response, as `{ columns, rows, next, total, hiddenRows, isPaged }`. Undefined if there are none.
+ * Columns have the order of the rows and their documented types. `singleRowIn` is where the only row is: "body" or "data".
  */
 export function readRows(text, documented = [], singleRowIn = undefined) {
   const body = text.trim();

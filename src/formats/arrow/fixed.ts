@@ -4,7 +4,7 @@ import { clearNulls, validitySize, writeValidity } from "./validity.ts";
 import type { FieldWriter, Span } from "./writer.ts";
 
 /** A writer for values that have the same bytes in a vector and in Arrow. */
-export function copyWriter(width: number): FieldWriter {
+export function copyingWriter(width: number): FieldWriter {
   return {
     buffers: 2,
     nodes: 1,
@@ -46,7 +46,7 @@ interface StoredValues {
 type Convert = (out: Int32Array, at: number, stored: StoredValues) => void;
 
 /** A writer for values that need a conversion, and take `words` 32-bit words in Arrow. */
-function convertWriter(words: number, convert: Convert): FieldWriter {
+function convertingWriter(words: number, convert: Convert): FieldWriter {
   return {
     buffers: 2,
     nodes: 1,
@@ -75,15 +75,15 @@ function wordsOf({ data, from, to }: StoredValues, bytes: number): Int32Array {
 
 /** Decimals that are stored in 16 to 64 bits, and sign-extended to 128 bits in Arrow. */
 export const widenedDecimals: Readonly<Record<16 | 32 | 64, FieldWriter>> = {
-  16: convertWriter(4, (out, start, { data, from, to }) => {
+  16: convertingWriter(4, (out, start, { data, from, to }) => {
     const view = viewOf(data);
     for (let row = from, at = start; row < to; row++, at += 4) putExtended(out, at, view.getInt16(row * 2, true));
   }),
-  32: convertWriter(4, (out, start, stored) => {
+  32: convertingWriter(4, (out, start, stored) => {
     const words = wordsOf(stored, 4);
     for (let row = 0, at = start; row < words.length; row++, at += 4) putExtended(out, at, words[row] ?? 0);
   }),
-  64: convertWriter(4, (out, start, stored) => {
+  64: convertingWriter(4, (out, start, stored) => {
     const words = wordsOf(stored, 8);
     for (let word = 0, at = start; word < words.length; word += 2, at += 4) {
       const high = words[word + 1] ?? 0;
@@ -103,7 +103,7 @@ function putExtended(out: Int32Array, at: number, value: number): void {
 }
 
 /** Unsigned 128-bit integers, which take 256 bits in Arrow. */
-export const widenedHuge: FieldWriter = convertWriter(8, (out, start, stored) => {
+export const widenedHuge: FieldWriter = convertingWriter(8, (out, start, stored) => {
   const words = wordsOf(stored, 16);
   for (let word = 0, at = start; word < words.length; word += 4, at += 8) {
     for (let index = 0; index < 4; index++) out[at + index] = words[word + index] ?? 0;
@@ -145,7 +145,7 @@ const MAX_DAYS = 2 ** 31 - 1;
  * Months, days, and nanoseconds instead of microseconds. If the nanoseconds do not fit into 64 bits (292 years of hours), every
  * full 24 hours become a day, which SQL considers equal.
  */
-export const interval: FieldWriter = convertWriter(4, (out, start, { data, validity, from, to }) => {
+export const interval: FieldWriter = convertingWriter(4, (out, start, { data, validity, from, to }) => {
   const stored = viewOf(data);
   const view = new DataView(out.buffer, out.byteOffset, out.byteLength);
   for (let row = from, at = start; row < to; row++, at += 4) {

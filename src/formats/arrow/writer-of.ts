@@ -1,6 +1,6 @@
 import type { Column, ColumnType } from "../../result/column.ts";
 import { indexTypeOf } from "./field.ts";
-import { boolean, copyWriter, interval, widenedDecimals, widenedHuge, widenedIndexWriter } from "./fixed.ts";
+import { boolean, copyingWriter, interval, widenedDecimals, widenedHuge, widenedIndexWriter } from "./fixed.ts";
 import { array, list, nothing, struct, union } from "./nested.ts";
 import { strings, timeWithZone, uuid } from "./strings.ts";
 import type { FieldWriter } from "./writer.ts";
@@ -16,18 +16,18 @@ function writerOf(type: ColumnType): FieldWriter {
     case "boolean":
       return boolean;
     case "integer":
-      return type.bits === 128 && !type.signed ? widenedHuge : copyWriter(type.bits >> 3);
+      return type.bits === 128 && !type.signed ? widenedHuge : copyingWriter(type.bits >> 3);
     case "float":
-      return copyWriter(type.bits >> 3);
+      return copyingWriter(type.bits >> 3);
     case "decimal":
-      return type.bits === 128 ? copyWriter(16) : widenedDecimals[type.bits];
+      return type.bits === 128 ? copyingWriter(16) : widenedDecimals[type.bits];
     case "enum":
-      return type.bits === 32 || indexTypeOf(type).bits === type.bits ? copyWriter(type.bits >> 3) : widenedIndexWriter(type.bits);
+      return type.bits === 32 || indexTypeOf(type).bits === type.bits ? copyingWriter(type.bits >> 3) : widenedIndexWriter(type.bits);
     case "date":
-      return copyWriter(4);
+      return copyingWriter(4);
     case "time":
     case "timestamp":
-      return copyWriter(8);
+      return copyingWriter(8);
     case "interval":
       return interval;
     case "uuid":
